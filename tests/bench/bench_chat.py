@@ -12,7 +12,7 @@ from statistics import median
 from tests.bench.figure import Figure
 from tests.catalog.mesh import Author, Home, id_of, post
 from tinyssb_node.ids import MessageId
-from tinyssb_node.screens.talk import NodeSession
+from tinyssb_node.screens.session import NodeSession
 
 MESSAGES = 100_000
 """What a mesh of fifty people has said after a hundred days of twenty messages each."""

@@ -24,7 +24,7 @@ from tinyssb_node.daemon.clock import SystemClock
 from tinyssb_node.daemon.config import LogFormat, LogLevel
 from tinyssb_node.daemon.eventlog import EventLog
 from tinyssb_node.daemon.logs import start_logging
-from tinyssb_node.daemon.places import NetworkStorage
+from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.process import reduce_garbage_collection
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import create_home

@@ -35,7 +35,7 @@ says is needed.
 _FLOODING = """\
 ### Against Meshtastic's flooding
 
-[`sim/flooding.py`](../../tests/bench/flooding.py) floods over the 60 nodes of `field60`: same places, same
+[`sim/flooding.py`](../../tests/bench/managed_flooding.py) floods over the 60 nodes of `field60`: same places, same
 radio, same channel, 40 bytes a message. What it does not deliver stays lost. No law holds it back. A flooded
 packet has 16 + 40 bytes and is on the air for 641 ms; an entry has 120 + 4, carries a signature and a place in
 its feed, and takes 1,067 ms.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 
-from tests.bench.flooding import flood
 from tests.bench.gossip_rows import LOADS, ROWS, Rules
+from tests.bench.managed_flooding import flood
 from tinyssb_node import limits
 from tinyssb_node.errors import SimulationFailedError
 from tinyssb_node.sim.ground import place_nodes

@@ -23,7 +23,7 @@ from tests.catalog.fake import (
 from tests.web.fake import TOKEN, FakeNode, friendly_mesh, serving
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow
 from tinyssb_node.ids import FeedId
-from tinyssb_node.screens.grouptalk import GroupConversation
+from tinyssb_node.screens.group_conversations import GroupConversation
 from tinyssb_node.screens.people import DisplayNames
 
 pytestmark = pytest.mark.browser

@@ -14,7 +14,7 @@ from playwright.sync_api import Browser, expect
 from tests.browser.visits import Visit
 from tests.daemon.processes import PATIENCE_S, daemon, make_home
 from tests.web.asking import Answer, ask
-from tinyssb_node.screens.talk import NodeSession
+from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web.tokens import make_token
 
 pytestmark = pytest.mark.browser

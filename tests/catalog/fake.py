@@ -9,7 +9,14 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from tinyssb_node.catalog.rows import PUBLIC, BoardRow, ConversationRow, MessageKind, MessageRow, PersonRow
+from tinyssb_node.catalog.rows import (
+    PUBLIC,
+    BoardRow,
+    ConversationRow,
+    MessageKind,
+    MessageRow,
+    PersonRow,
+)
 from tinyssb_node.content.board import Operation, PlacedOperation, create_step
 from tinyssb_node.content.chat import PUBLIC_ROOT, BoardStep, ChatPost, conversation_root, serialize
 from tinyssb_node.content.description import describe

@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from tinyssb_node.catalog.catalog import STORE_FILE, Catalog
-from tinyssb_node.catalog.questions import CatalogQueries
+from tinyssb_node.catalog.queries import CatalogQueries
 from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network

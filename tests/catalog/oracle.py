@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from tests.catalog.mesh import Author, id_of, post
-from tinyssb_node.catalog.meaning import Meaning, meaning_of
+from tinyssb_node.catalog.entry_meaning import Meaning, meaning_of
 from tinyssb_node.content import chat
 from tinyssb_node.content.acks import ACK_TYPE
 from tinyssb_node.content.board import create_step

@@ -1,7 +1,7 @@
 """What the tests of screens are fed with is what the catalog would say."""
 
 from tests.catalog.fake import ANA, BOB, PRIVATE, message_id, small_mesh
-from tinyssb_node.catalog.questions import CatalogQueries
+from tinyssb_node.catalog.queries import CatalogQueries
 from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.content.board import fold
 from tinyssb_node.content.chat import ChatPost, parse

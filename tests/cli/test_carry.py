@@ -13,8 +13,8 @@ import pytest
 
 from tests.daemon.processes import daemon, make_home, tinyssb
 from tests.nodes import feed_of, key_of, written
-from tinyssb_node.cli import carrying, offering
-from tinyssb_node.cli.offering import NO_PLACE
+from tinyssb_node.cli import carry_folder, packet_import
+from tinyssb_node.cli.packet_import import NO_PLACE
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.daemon.exports import ExportedEntry, FeedHeader, Piece, write_export
 from tinyssb_node.ids import Dialect, Seq
@@ -271,7 +271,7 @@ def test_a_stick_that_fails_while_something_is_left(
     two: Path, stick: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     read_only = FileUnwritableError("It is read-only.")
-    monkeypatch.setattr(carrying, where, fails if where == "sync_folder" else raising(read_only))
+    monkeypatch.setattr(carry_folder, where, fails if where == "sync_folder" else raising(read_only))
     ended = tinyssb(two, "carry", str(stick))
     assert ended.returncode == ExitCode.STORAGE
     assert ended.stdout.decode() == "Took 1 entries and 0 chunks of 1 feed.\n"
@@ -306,7 +306,7 @@ def test_a_folder_that_cannot_be_written_to(two: Path, stick: Path, monkeypatch:
 def test_a_stick_that_is_pulled_out(
     two: Path, stick: Path, monkeypatch: pytest.MonkeyPatch, readings: int, code: ExitCode, entries: int
 ) -> None:
-    real, done = carrying.pieces_in, 0
+    real, done = carry_folder.pieces_in, 0
 
     def pieces_in(path: Path) -> Iterator[Piece]:
         nonlocal done
@@ -315,7 +315,7 @@ def test_a_stick_that_is_pulled_out(
             fails()
         yield from real(path)
 
-    monkeypatch.setattr(carrying, "pieces_in", pieces_in)
+    monkeypatch.setattr(carry_folder, "pieces_in", pieces_in)
     ended = tinyssb(two, "carry", str(stick), "--json")
     row = json.loads(ended.stdout)
     assert (ended.returncode, row["taken"]["entries"]) == (code, entries)
@@ -328,7 +328,7 @@ def test_nothing_is_left_on_another_disk_than_was_looked_at(
     two: Path, stick: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     devices = iter([1, 2])
-    monkeypatch.setattr(carrying, "_device_of", lambda _place: next(devices))
+    monkeypatch.setattr(carry_folder, "_device_of", lambda _place: next(devices))
     ended = tinyssb(two, "carry", str(stick))
     assert ended.returncode == ExitCode.MISSING
     assert b"no disk is mounted there, or another one" in ended.stderr
@@ -351,7 +351,7 @@ def test_an_import_that_breaks_off_says_what_it_took(
     two: Path, stick: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (file,) = (stick / "tinyssb" / "open").iterdir()
-    monkeypatch.setattr(offering, "_offer_packets", fails)
+    monkeypatch.setattr(packet_import, "_offer_packets", fails)
     ended = tinyssb(two, "import", str(file))
     assert ended.returncode == ExitCode.MISSING
     assert b"What was taken until then is kept: 0 entries" in ended.stderr

@@ -14,12 +14,12 @@ from tests.daemon.test_process_networks import free_udp_port
 from tinyssb_node.cli.commands import group as command
 from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.home import Home
-from tinyssb_node.tui.sight import ScreenRequest
+from tinyssb_node.tui.screen_state import ScreenRequest
 from tinyssb_node.tui.source import NodeScreenSource
 from tinyssb_node.web import views
 from tinyssb_node.web.errors import PageNotFoundError
 from tinyssb_node.web.opener import NodeOpener
-from tinyssb_node.web.voice import OutgoingMessage
+from tinyssb_node.web.ports import OutgoingMessage
 
 NAMES = ("Ana", "Bob", "Cyd")
 

@@ -12,14 +12,14 @@ import wcwidth
 
 from tests.daemon.fakes import make_bench
 from tests.daemon.groupfakes import FakeGroups, say
-from tests.daemon.test_groupdesk import Asked
+from tests.daemon.test_group_handler import Asked
 from tests.groups.world import World, person, start
 from tinyssb_node.catalog.rows import MessageKind, PersonRow
 from tinyssb_node.cli import grouplines
 from tinyssb_node.cli.graph import ASCII, UNICODE
-from tinyssb_node.groups.drafting import draft_exclude
-from tinyssb_node.groups.planning import add, exclude
-from tinyssb_node.screens import grouptalk
+from tinyssb_node.groups.drafts import draft_exclude
+from tinyssb_node.groups.plan import add, exclude
+from tinyssb_node.screens import group_conversations
 from tinyssb_node.screens.chatlines import ChatFormatter, displayed_text
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import HAPPENED, apart
@@ -63,7 +63,9 @@ class Looking:
         return safe(grouplines.audit(self.ask("group_audit", group=self.group)[0], NAMES, width), width)
 
     def read(self) -> list[str]:
-        rows = [grouptalk.message_row(row, NAMES) for row in self.ask("group_read", group=self.group)[0]]
+        rows = [
+            group_conversations.message_row(row, NAMES) for row in self.ask("group_read", group=self.group)[0]
+        ]
         lines = ChatFormatter(NAMES, 100)
         lines.fit(rows)
         return safe((line for row in rows for line in lines.message(row)), 100)
@@ -175,15 +177,15 @@ def test_groups_are_listed(forked: Looking) -> None:
 
 def test_a_group_is_a_conversation(forked: Looking) -> None:
     (row,), _ = forked.ask("group_list")
-    room = grouptalk.room_of(row, NAMES)
+    room = group_conversations.room_of(row, NAMES)
     assert (room.name, room.messages, room.note) == (forked.group, 2, "")
     assert room.last is not None
     assert room.last.text.startswith("in between")
-    assert grouptalk.is_group(room.name)
-    assert not grouptalk.is_group("public")
-    assert not grouptalk.is_group("00112233aabbccdd")
-    assert grouptalk.called(None, room.name) == f"group {room.name[:8]}"
-    assert "\x1b" not in grouptalk.called(room.title, room.name)
+    assert group_conversations.is_group(room.name)
+    assert not group_conversations.is_group("public")
+    assert not group_conversations.is_group("00112233aabbccdd")
+    assert group_conversations.called(None, room.name) == f"group {room.name[:8]}"
+    assert "\x1b" not in group_conversations.called(room.title, room.name)
 
 
 def test_what_a_blocked_person_says_is_not_shown(forked: Looking, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -204,7 +206,7 @@ def test_what_a_blocked_person_says_is_not_shown(forked: Looking, monkeypatch: p
 )
 def test_other_happenings_are_told_in_words(kind: str, text: str | None, words: str) -> None:
     row: Any = {"kind": kind, "text": text, "people": [], "feed": person("a").hex()}
-    assert grouptalk.happening(row, NAMES) == words
+    assert group_conversations.happening(row, NAMES) == words
 
 
 @pytest.mark.parametrize("text", ["excluded {}", "(excluded {})", "◆ excluded {}", "hi\nAna: ◆ excluded {}"])
@@ -214,7 +216,7 @@ def test_nobody_can_say_what_only_the_node_tells(text: str) -> None:
     shared |= {"previous": [], "committed_us": 1, "place": 1}
     deed: Any = {**shared, "kind": "group/exclude-member", "text": None, "people": [person("c").hex()]}
     post: Any = {**shared, "kind": "post", "text": text.format(CYD), "people": []}
-    done, written = (grouptalk.message_row(row, NAMES) for row in (deed, post))
+    done, written = (group_conversations.message_row(row, NAMES) for row in (deed, post))
     assert (done.kind, written.kind) == (MessageKind.HAPPENING, MessageKind.TEXT)
     assert displayed_text(done) == f"{HAPPENED} excluded {CYD}"
     assert HAPPENED not in displayed_text(written)
@@ -232,5 +234,5 @@ def test_nobody_is_called_what_only_the_node_tells() -> None:
 
 def test_of_many_people_it_is_said_how_many_they_are() -> None:
     many = [person(number) for number in range(20)]
-    assert grouptalk.people_in_words(many, NAMES).endswith(" and 12 more")
-    assert grouptalk.people_in_words([], NAMES) == "nobody"
+    assert group_conversations.people_in_words(many, NAMES).endswith(" and 12 more")
+    assert group_conversations.people_in_words([], NAMES) == "nobody"

@@ -13,7 +13,7 @@ from tinyssb_node.problems import ExitCode
 from tinyssb_node.store import limits
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.secrets import read_identity
-from tinyssb_node.store.unlocking import open_identity
+from tinyssb_node.store.unlock import open_identity
 from tinyssb_node.store.words import parse_words
 
 __all__ = ["cheap", "home", "passphrase_file"]

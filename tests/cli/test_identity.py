@@ -10,10 +10,10 @@ import pytest
 
 from tests.daemon.processes import daemon, make_home, tinyssb
 from tinyssb_node.problems import ExitCode
-from tinyssb_node.store import limits, sealing, secrets
+from tinyssb_node.store import limits, sealed_seed, secrets
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.secrets import read_identity
-from tinyssb_node.store.unlocking import open_identity
+from tinyssb_node.store.unlock import open_identity
 from tinyssb_node.store.words import parse_words, serialize_words
 
 PASSPHRASE = "correct horse"
@@ -38,8 +38,8 @@ def passphrase_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
     """What seals, so that tests need not fill memory."""
 
-    def seal(seed: bytes, passphrase: sealing.Passphrase) -> sealing.SealedSeed:
-        return sealing.seal(seed, passphrase, ops=1, memory=limits.SEAL_MEMORY_MIN)
+    def seal(seed: bytes, passphrase: sealed_seed.Passphrase) -> sealed_seed.SealedSeed:
+        return sealed_seed.seal(seed, passphrase, ops=1, memory=limits.SEAL_MEMORY_MIN)
 
     monkeypatch.setattr(secrets, "seal", seal)
 

@@ -17,7 +17,7 @@ from tests.daemon.fakes import KEY, OTHER, FakeFace, make_node
 from tinyssb_node import limits
 from tinyssb_node.control.access import ControlAccess
 from tinyssb_node.control.server import ControlServer
-from tinyssb_node.daemon.desk import ControlHandler
+from tinyssb_node.daemon.handler import ControlHandler
 from tinyssb_node.ids import FaceName
 from tinyssb_node.problems import HomeInaccessibleError
 from tinyssb_node.scheduling.link import Allowance, air_profile

@@ -13,8 +13,8 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.control.access import ControlAccess
 from tinyssb_node.control.server import ControlServer
-from tinyssb_node.daemon.blockkeeper import BlockPolicy
-from tinyssb_node.daemon.desk import KEEPERS_ONLY, ControlHandler, DaemonInfo
+from tinyssb_node.daemon.block_policy import BlockPolicy
+from tinyssb_node.daemon.handler import KEEPERS_ONLY, ControlHandler, DaemonInfo
 from tinyssb_node.ids import Dialect, NetworkName
 
 PATIENCE_S = 10.0

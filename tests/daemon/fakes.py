@@ -12,7 +12,7 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.eventlog import EventLog
 from tinyssb_node.daemon.logs import Logger
-from tinyssb_node.daemon.places import NetworkStorage
+from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.errors import StoreFullError
 from tinyssb_node.events import DaemonStarted

@@ -10,7 +10,7 @@ import structlog
 from tests.daemon.fakes import KEY, NETWORK, FakeClock, FullableStore, make_node
 from tinyssb_node import limits
 from tinyssb_node.daemon.eventlog import EventLog
-from tinyssb_node.daemon.places import NetworkStorage, bind_store
+from tinyssb_node.daemon.network_storage import NetworkStorage, bind_store
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.errors import EventLogFullError, NodeReadOnlyError
 from tinyssb_node.events import DaemonStarted

@@ -7,11 +7,11 @@ from tests.daemon.groupfakes import say
 from tests.groups.world import GROUP, World, person, start
 from tinyssb_node.daemon.groupviews import Timeline, broken_row, step_row
 from tinyssb_node.groups.content import leave
-from tinyssb_node.groups.drafting import draft_content
+from tinyssb_node.groups.drafts import draft_content
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import FeedRole
-from tinyssb_node.groups.news import FeedAssignment, GroupEntryFault, InvalidGroupEntry
-from tinyssb_node.groups.planning import AddStep, BeginEpochStep, ExcludeStep, Step, add, exclude
+from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step, add, exclude
+from tinyssb_node.groups.reader_events import FeedAssignment, GroupEntryFault, InvalidGroupEntry
 from tinyssb_node.ids import MessageId
 
 

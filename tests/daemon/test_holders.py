@@ -23,7 +23,7 @@ from tinyssb_node.feeds.children import (
     serialize_child_of,
     serialize_continued,
 )
-from tinyssb_node.groups.encoding import context_of
+from tinyssb_node.groups.bfe import context_of
 from tinyssb_node.groups.envelope import SlotKey, SlotScheme, box
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
 from tinyssb_node.store.memory import MemoryStore

@@ -19,8 +19,8 @@ from tests.firmware_bridge.drivers.bench import SCALE, WatchedEther
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.daemon.clock import SystemClock
 from tinyssb_node.daemon.eventlog import EventLog
-from tinyssb_node.daemon.links import FaceManager
-from tinyssb_node.daemon.places import NetworkStorage
+from tinyssb_node.daemon.face_manager import FaceManager
+from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.events import DaemonStarted
 from tinyssb_node.faces import lora

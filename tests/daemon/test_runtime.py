@@ -14,7 +14,7 @@ from tests.daemon.fakes import KEY, OTHER, Bench, FakeFace, make_bench, make_nod
 from tinyssb_node import limits
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import NodeReadOnlyError, StoreFullError
-from tinyssb_node.faces.framing import FrameFault
+from tinyssb_node.faces.frames import FrameFault
 from tinyssb_node.ids import FaceName, PacketKind
 from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.link import WIRED

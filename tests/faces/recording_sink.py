@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 
 from tinyssb_node.faces.face import Endpoint, Face
-from tinyssb_node.faces.library import FaceStorePort
+from tinyssb_node.faces.store_port import FaceStorePort
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import Reception
 

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from tests.nodes import key_of, written
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.daemon.library import FaceStoreReader
+from tinyssb_node.daemon.face_store_reader import FaceStoreReader
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, Seq
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import FeedRecord

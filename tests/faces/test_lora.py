@@ -19,7 +19,7 @@ from firmware_bridge.plans import NAMED_PLANS, Vintage, named_plan, resolve
 from firmware_bridge.regions import Region
 from tests.faces.recording_sink import PATIENCE_S, RecordingSink, running
 from tinyssb_node.faces.errors import FaceOpenError
-from tinyssb_node.faces.framing import FrameFault
+from tinyssb_node.faces.frames import FrameFault
 from tinyssb_node.faces.lora import LoraEndpoint, LoraFace, chip_power_dbm
 from tinyssb_node.faces.lora_spec import LoraSpec
 from tinyssb_node.faces.spec import open_endpoint, parse_spec

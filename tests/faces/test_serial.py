@@ -18,7 +18,7 @@ from tests.faces.recording_sink import PATIENCE_S, RecordingSink, running
 from tests.faces.serial_rig import KINDS, endpoint, plugged, spec_text
 from tinyssb_node import limits
 from tinyssb_node.faces.errors import FaceOpenError
-from tinyssb_node.faces.framing import FrameFault, serialize_crc_frame
+from tinyssb_node.faces.frames import FrameFault, serialize_crc_frame
 from tinyssb_node.faces.serial import UNPLUGGED, SerialEndpoint, SerialFace
 from tinyssb_node.faces.serial_port import UsbPort
 from tinyssb_node.scheduling.link import Reception

@@ -13,7 +13,7 @@ from tinyssb_node import limits
 from tinyssb_node.faces import udp
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
-from tinyssb_node.faces.framing import serialize_crc_frame
+from tinyssb_node.faces.frames import serialize_crc_frame
 from tinyssb_node.faces.spec import UdpSpec, serialize_spec
 from tinyssb_node.faces.udp import UdpEndpoint, UdpFace
 from tinyssb_node.scheduling.link import WIRED, LinkMedium

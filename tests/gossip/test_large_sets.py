@@ -9,7 +9,7 @@ from tinyssb_node.effects import Effect
 from tinyssb_node.events import WantSeen
 from tinyssb_node.ids import Direction, PacketKind
 from tinyssb_node.node.node import Node
-from tinyssb_node.sim.board import DeployedBoard
+from tinyssb_node.sim.deployed_board import DeployedBoard
 from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
 from tinyssb_node.sim.world import World
 

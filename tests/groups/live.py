@@ -19,10 +19,10 @@ from tests.groups.seeds import happened_in, parser, play_all
 from tinyssb_node import limits
 from tinyssb_node.groups.content import text_of
 from tinyssb_node.groups.epochs import NOBODY
+from tinyssb_node.groups.manager import GroupManager
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import GroupContent
-from tinyssb_node.groups.planning import GroupRefusalError
-from tinyssb_node.groups.upkeep import GroupManager
+from tinyssb_node.groups.plan import GroupRefusalError
 from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.scheduling.link import stream_profile

@@ -6,9 +6,9 @@ from typing import TypeAlias
 
 from tests.groups.shelf import Scribe, keys_of
 from tinyssb_node.feeds.children import ChildMade, EntryType, serialize_child_made
-from tinyssb_node.groups.announcing import ADDITIONS_NOTE, seal_announcement
+from tinyssb_node.groups.announcements import ADDITIONS_NOTE, seal_announcement
 from tinyssb_node.groups.content import post
-from tinyssb_node.groups.drafting import (
+from tinyssb_node.groups.drafts import (
     draft_add,
     draft_content,
     draft_exclude,
@@ -16,7 +16,7 @@ from tinyssb_node.groups.drafting import (
     draft_init,
 )
 from tinyssb_node.groups.keys import epoch_slot
-from tinyssb_node.groups.tiny import encode
+from tinyssb_node.groups.short_form import encode
 from tinyssb_node.ids import EpochKey
 
 Mischief: TypeAlias = Callable[[Random, Scribe, Scribe, EpochKey], None]

@@ -4,8 +4,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from tinyssb_node.groups.change_resolution import ChangeResolver, ExclusionReversal, ResolvedChanges
 from tinyssb_node.groups.epochs import NOBODY, Exclusion, People
-from tinyssb_node.groups.judging import ChangeResolver, ExclusionReversal, ResolvedChanges
 from tinyssb_node.groups.messages import AddMember, MessageFlaw, OpenedGroupMessage
 from tinyssb_node.ids import FeedId, MessageId
 

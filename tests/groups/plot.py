@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from tests.groups.mesh import Mesh
 from tinyssb_node.codec.crypto import SigningKey
-from tinyssb_node.groups.encoding import context_of
+from tinyssb_node.groups.bfe import context_of
 from tinyssb_node.groups.envelope import SlotKey, box
+from tinyssb_node.groups.manager import GroupManager
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import GroupMessage
-from tinyssb_node.groups.tiny import encode
-from tinyssb_node.groups.upkeep import GroupManager
+from tinyssb_node.groups.short_form import encode
 from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 

@@ -6,9 +6,9 @@ from tinyssb_node.codec.dmx import Network, first_prev
 from tinyssb_node.feeds.author import compose, compose_fixed
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.feeds.layout import FIXED_TYPE, VARIABLE_TYPE
-from tinyssb_node.groups.book import GroupReader
-from tinyssb_node.groups.news import News
-from tinyssb_node.groups.reading import SealedEntry, StoreEntrySource
+from tinyssb_node.groups.entry_source import SealedEntry, StoreEntrySource
+from tinyssb_node.groups.reader import GroupReader
+from tinyssb_node.groups.reader_events import News
 from tinyssb_node.ids import Dialect, EpochKey, FeedId, MessageId, Origin
 from tinyssb_node.store.port import FeedRecord, Store
 

@@ -16,8 +16,14 @@ from tests.groups.seeds import happened_in, parser, play_all
 from tests.groups.world import Member, World, followed, start
 from tinyssb_node.groups.epochs import NOBODY, Exclusion, People
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import AddMember, ExcludeMember, GroupInit, MessageFlaw, OpenedGroupMessage
-from tinyssb_node.groups.planning import GroupRefusalError, Step, add, exclude
+from tinyssb_node.groups.messages import (
+    AddMember,
+    ExcludeMember,
+    GroupInit,
+    MessageFlaw,
+    OpenedGroupMessage,
+)
+from tinyssb_node.groups.plan import GroupRefusalError, Step, add, exclude
 from tinyssb_node.ids import FeedId, MessageId
 
 NAMES: Final = "abcdefghijklmnopqrstuvwx"

@@ -24,7 +24,7 @@ from tinyssb_node.groups.messages import (
     GroupInit,
     GroupMessage,
 )
-from tinyssb_node.groups.tiny import ReadingContext
+from tinyssb_node.groups.short_form import ReadingContext
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
 VECTORS: dict[str, Any] = json.loads(

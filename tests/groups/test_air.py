@@ -7,9 +7,9 @@ from tests.groups.mesh import HOUR_US, MINUTE_US, SECOND_US, Mesh
 from tinyssb_node.effects import Send
 from tinyssb_node.groups.identity import GroupKeys
 from tinyssb_node.ids import PacketKind
-from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
 from tinyssb_node.sim.options import RadioOptions
+from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.world import World
 
 MEMBERS = "abcdefghijklmnop"

@@ -19,22 +19,22 @@ from tinyssb_node.feeds.children import (
     serialize_child_made,
     serialize_child_of,
 )
-from tinyssb_node.groups.announcing import ADDITIONS_NOTE, seal_announcement
+from tinyssb_node.groups.announcements import ADDITIONS_NOTE, seal_announcement
+from tinyssb_node.groups.bfe import context_of
 from tinyssb_node.groups.content import post
-from tinyssb_node.groups.drafting import (
+from tinyssb_node.groups.drafts import (
     draft_add,
     draft_content,
     draft_exclude,
     draft_first,
     draft_init,
 )
-from tinyssb_node.groups.encoding import context_of
 from tinyssb_node.groups.envelope import box
 from tinyssb_node.groups.keys import epoch_slot
+from tinyssb_node.groups.manager import GroupManager
 from tinyssb_node.groups.messages import GroupContent
-from tinyssb_node.groups.news import GroupEntryFault
-from tinyssb_node.groups.sealing import Sealer
-from tinyssb_node.groups.upkeep import GroupManager
+from tinyssb_node.groups.reader_events import GroupEntryFault
+from tinyssb_node.groups.sealer import Sealer
 from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 

@@ -42,7 +42,7 @@ from tinyssb_node.groups.messages import (
     GroupMessage,
     GroupMessageError,
 )
-from tinyssb_node.groups.tiny import PendingMessage, decode
+from tinyssb_node.groups.short_form import PendingMessage, decode
 
 
 @pytest.mark.parametrize("case", VECTORS["cases"], ids=lambda case: str(case["id"]))

@@ -10,7 +10,7 @@ from tests.groups import search
 from tests.groups.world import GROUP, start
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import OpenedGroupMessage
-from tinyssb_node.groups.planning import add, exclude
+from tinyssb_node.groups.plan import add, exclude
 
 
 @pytest.mark.parametrize("seed", range(1, 61))

@@ -11,10 +11,10 @@ import pytest
 
 from tests.groups.mesh import HOUR_US, MINUTE_US, SECOND_US, Mesh, begun
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.upkeep import GroupManager
+from tinyssb_node.groups.manager import GroupManager
 from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import MessageId
-from tinyssb_node.sim.inhabitants import SimulatedNode
+from tinyssb_node.sim.simulated_node import SimulatedNode
 
 Deed = Callable[[GroupManager, GroupWriterPort, int], object]
 GONE_US = 100 * HOUR_US

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.groups.vectors import cases
 from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.groups.bfe import EnvelopeContext
 from tinyssb_node.groups.derive import derive, expand, hkdf, labels, mac
-from tinyssb_node.groups.encoding import EnvelopeContext
 
 CASES = cases("derive_secret")
 

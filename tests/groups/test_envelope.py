@@ -20,8 +20,8 @@ from tinyssb_node.errors import (
     TinyssbError,
 )
 from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.groups.bfe import EnvelopeContext, context_of
 from tinyssb_node.groups.derive import derive, labels
-from tinyssb_node.groups.encoding import EnvelopeContext, context_of
 from tinyssb_node.groups.envelope import SlotKey, SlotScheme, box, read_key_of, slot_of, unbox
 from tinyssb_node.ids import FeedId, MessageId
 

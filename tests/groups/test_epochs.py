@@ -21,7 +21,7 @@ from tinyssb_node.groups.messages import (
     GroupInit,
     OpenedGroupMessage,
 )
-from tinyssb_node.groups.replicating import EpochFeed, replication, writing_epoch
+from tinyssb_node.groups.replication import EpochFeed, replication, writing_epoch
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 FOLDER = Path(__file__).parent.parent / "vectors" / "groups" / "epochs"

@@ -11,7 +11,7 @@ from tests.groups.vectors import FOLDER, cases, slot_keys
 from tinyssb_node.codec.dmx import first_prev
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.groups import keys as group_keys
-from tinyssb_node.groups.encoding import EnvelopeContext, bfe_feed, context_of
+from tinyssb_node.groups.bfe import EnvelopeContext, bfe_feed, context_of
 from tinyssb_node.groups.envelope import SlotKey, SlotScheme, box, read_key_of, unbox
 from tinyssb_node.groups.keys import SharedKeyParty, dm_keys
 from tinyssb_node.ids import Dialect, EpochKey, FeedId, GroupId, MessageId

@@ -7,7 +7,7 @@ import pytest
 from nacl.bindings import crypto_sign_seed_keypair
 
 from tests.groups.vectors import cases
-from tinyssb_node.groups.encoding import bfe_text
+from tinyssb_node.groups.bfe import bfe_text
 from tinyssb_node.groups.metafeed import child_seed, shard
 
 CASES = cases("metafeeds")

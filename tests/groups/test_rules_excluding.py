@@ -8,7 +8,7 @@ import pytest
 
 from tests.groups.world import GROUP, World, key_of, message_id, person, said, start
 from tinyssb_node.content.tangle import FIRST
-from tinyssb_node.groups.drafting import draft_exclude, draft_init
+from tinyssb_node.groups.drafts import draft_exclude, draft_init
 from tinyssb_node.groups.messages import (
     ExcludedMember,
     ExcludeMember,
@@ -17,7 +17,7 @@ from tinyssb_node.groups.messages import (
     GroupInit,
     OpenedGroupMessage,
 )
-from tinyssb_node.groups.planning import (
+from tinyssb_node.groups.plan import (
     AddStep,
     BeginEpochStep,
     ExcludeStep,

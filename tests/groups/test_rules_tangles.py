@@ -11,7 +11,7 @@ import pytest
 from tests.groups.world import GROUP, key_of, message_id, person, said, start
 from tinyssb_node.content.tangle import FIRST, AddOutcome, TangleData
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.drafting import (
+from tinyssb_node.groups.drafts import (
     draft_add,
     draft_content,
     draft_exclude,
@@ -28,7 +28,7 @@ from tinyssb_node.groups.messages import (
     GroupInit,
     OpenedGroupMessage,
 )
-from tinyssb_node.groups.planning import exclude
+from tinyssb_node.groups.plan import exclude
 from tinyssb_node.ids import MessageId
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "groups"

@@ -10,10 +10,16 @@ import pytest
 from tests.groups.mesh import HOUR_US, MINUTE_US, SECOND_US, Mesh, begun
 from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.messages import AddMember, ExcludedMember, ExcludeMember, GroupContent, GroupInit
-from tinyssb_node.groups.planning import AddStep, GroupRefusalError, RefusalReason
-from tinyssb_node.groups.planning import exclude as steps_of_excluding
-from tinyssb_node.groups.upkeep import GroupManager
+from tinyssb_node.groups.manager import GroupManager
+from tinyssb_node.groups.messages import (
+    AddMember,
+    ExcludedMember,
+    ExcludeMember,
+    GroupContent,
+    GroupInit,
+)
+from tinyssb_node.groups.plan import AddStep, GroupRefusalError, RefusalReason
+from tinyssb_node.groups.plan import exclude as steps_of_excluding
 from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import MessageId
 

@@ -10,12 +10,12 @@ import pytest
 
 from tests.groups.mesh import Mesh, begun
 from tinyssb_node.content.tangle import FIRST, TangleData
-from tinyssb_node.groups.encoding import context_of
+from tinyssb_node.groups.bfe import context_of
 from tinyssb_node.groups.envelope import unbox
+from tinyssb_node.groups.manager import GroupManager, GroupWriteResult
 from tinyssb_node.groups.messages import AddMember, GroupInit, GroupMessageError
-from tinyssb_node.groups.planning import GroupRefusalError, RefusalReason
-from tinyssb_node.groups.sealing import InvalidRecipientError
-from tinyssb_node.groups.upkeep import GroupManager, GroupWriteResult
+from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason
+from tinyssb_node.groups.sealer import InvalidRecipientError
 from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import FeedId, MessageId
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 
 from tinyssb_node import limits
-from tinyssb_node.groups.drafting import (
+from tinyssb_node.groups.drafts import (
     draft_add,
     draft_content,
     draft_exclude,
@@ -22,7 +22,7 @@ from tinyssb_node.groups.messages import (
     GroupMessage,
     OpenedGroupMessage,
 )
-from tinyssb_node.groups.planning import AddStep, BeginEpochStep, ExcludeStep, Step, plan
+from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step, plan
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
 

@@ -16,8 +16,8 @@ from tinyssb_node.ids import FaceName, PacketKind
 from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.budget import BootReference
 from tinyssb_node.scheduling.link import Allowance, LinkProfile
-from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
+from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.world import AIR, World
 from tinyssb_node.store.memory import MemoryStore
 

@@ -4,7 +4,7 @@ from tinyssb_node.codec.dmx import Network, chunk_hash
 from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import FaceName, FeedId, Origin
-from tinyssb_node.replication.finding import PacketOutcome
+from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.store.memory import MemoryStore
 

@@ -17,7 +17,7 @@ from tinyssb_node.feeds.chain import Tip, expectations
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.feeds.fork import verify_proof
 from tinyssb_node.ids import Dialect, FeedId, Origin, PacketKind, Verdict
-from tinyssb_node.replication.finding import FORKED, ORPHANS_FULL, READ_ONLY
+from tinyssb_node.replication.packet_outcome import FORKED, ORPHANS_FULL, READ_ONLY
 from tinyssb_node.replication.want import NOT_WANTED
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import FeedRecord

@@ -14,7 +14,7 @@ from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.feeds.fork import fork_ids, verify_proof
 from tinyssb_node.ids import Dialect, PacketKind, Verdict
-from tinyssb_node.replication.finding import FORKED
+from tinyssb_node.replication.packet_outcome import FORKED
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import NOT_WANTED
 from tinyssb_node.store.memory import MemoryStore

@@ -3,7 +3,13 @@
 import pytest
 
 from tinyssb_node import limits
-from tinyssb_node.scheduling.link import LinkMedium, LinkProfile, air_profile, lan_profile, stream_profile
+from tinyssb_node.scheduling.link import (
+    LinkMedium,
+    LinkProfile,
+    air_profile,
+    lan_profile,
+    stream_profile,
+)
 
 AIRTIMES_US = [1_000 + 10 * length for length in range(limits.PACKET_SIZE + 1)]
 

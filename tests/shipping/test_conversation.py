@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from spark_sink.collect.messages import SegmentId as LandedId
 from tests.shipping.world import BATCH, EVERY_US, LOG, World
 from tinyssb_node.shipping import limits
-from tinyssb_node.shipping.shipping import BandwidthLimit, LogShipment, ShippingState
+from tinyssb_node.shipping.shipment import BandwidthLimit, LogShipment, ShippingState
 from tinyssb_node.shipping.wire import SegmentId
 
 pytestmark = pytest.mark.usefixtures("small")

@@ -18,7 +18,7 @@ from tinyssb_node.shipping.files import (
     state_path,
     write_saved,
 )
-from tinyssb_node.shipping.shipping import LogPosition, ShippingState
+from tinyssb_node.shipping.shipment import LogPosition, ShippingState
 from tinyssb_node.shipping.wire import SegmentId, SegmentSlice, fingerprint
 from tinyssb_node.store.home import Home
 

@@ -7,7 +7,7 @@ from spark_sink.collect.messages import Log
 from spark_sink.collect.messages import SegmentId as LandedId
 from tests.shipping.memory_landing import MemoryLanding
 from tinyssb_node.shipping import limits
-from tinyssb_node.shipping.shipping import BandwidthLimit, LogShipment, ShippingState
+from tinyssb_node.shipping.shipment import BandwidthLimit, LogShipment, ShippingState
 from tinyssb_node.shipping.wire import SegmentId, fingerprint, serialize_batch
 
 LOG = Log("open", "3f0a1b2c4d5e6f70")

@@ -12,8 +12,14 @@ from tinyssb_node.events import ChunkAppended, EntryAppended
 from tinyssb_node.feeds.chain import Tip, expectations
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin, PacketKind
 from tinyssb_node.node.node import Node
-from tinyssb_node.sim.checkers import AirtimeLaw, BoundsChecker, DutyCycleChecker, FeedChecker, InvariantError
-from tinyssb_node.sim.inhabitants import SimulatedNode
+from tinyssb_node.sim.checkers import (
+    AirtimeLaw,
+    BoundsChecker,
+    DutyCycleChecker,
+    FeedChecker,
+    InvariantError,
+)
+from tinyssb_node.sim.simulated_node import SimulatedNode
 from tinyssb_node.sim.world import World
 
 SECOND_US = 1_000_000

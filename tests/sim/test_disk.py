@@ -10,9 +10,9 @@ from tinyssb_node.sim import limits
 from tinyssb_node.sim.checkers import AirtimeLaw, DutyCycleChecker, InvariantError
 from tinyssb_node.sim.disk import DiskLoss, SimulatedDisk
 from tinyssb_node.sim.faults import LyingDisk
-from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.options import SimulationOptions
 from tinyssb_node.sim.runner import Simulation
+from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.traffic import BacklogTraffic, PeriodicPostTraffic
 from tinyssb_node.sim.world import World
 from tinyssb_node.store.port import FeedRecord

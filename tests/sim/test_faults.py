@@ -17,10 +17,10 @@ from tinyssb_node.sim.faults import (
     Partition,
     RadioHang,
 )
-from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.limits import EPOCH_US
 from tinyssb_node.sim.links import LinkQuality
 from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
+from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.world import World
 
 SECOND_US = 1_000_000

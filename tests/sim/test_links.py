@@ -5,7 +5,14 @@ import statistics
 
 import pytest
 
-from tinyssb_node.sim.links import LinkModel, LinkOptions, LinkQuality, PathLoss, path_loss_db, shadowing_db
+from tinyssb_node.sim.links import (
+    LinkModel,
+    LinkOptions,
+    LinkQuality,
+    PathLoss,
+    path_loss_db,
+    shadowing_db,
+)
 
 
 def links(

@@ -11,7 +11,13 @@ from hypothesis import strategies as st
 
 from firmware_bridge.lora import LoraSettings, preamble_us
 from tinyssb_node.sim.links import LinkQuality
-from tinyssb_node.sim.medium import Delivery, LossReason, MediumOptions, SimulatedMedium, TransmissionOutcome
+from tinyssb_node.sim.medium import (
+    Delivery,
+    LossReason,
+    MediumOptions,
+    SimulatedMedium,
+    TransmissionOutcome,
+)
 
 AIR_US = 205_056
 """124 bytes at SF7/125 kHz."""

@@ -7,10 +7,10 @@ import pytest
 from tinyssb_node.effects import Send
 from tinyssb_node.events import ClockSet
 from tinyssb_node.sim import limits
-from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.progress import ConvergenceWatcher
 from tinyssb_node.sim.runner import Simulation
 from tinyssb_node.sim.scenarios import build
+from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.world import World
 
 EVENT = ClockSet(step_us=1)

@@ -11,10 +11,10 @@ from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.ledger import Ledger
 from tinyssb_node.sim import limits
 from tinyssb_node.sim.options import OtherRadioOptions, RadioOptions, SimulationOptions
-from tinyssb_node.sim.remembering import cached_verifier
 from tinyssb_node.sim.runner import Simulation, run_scenario
 from tinyssb_node.sim.scenarios import build
 from tinyssb_node.sim.traffic import BacklogTraffic
+from tinyssb_node.sim.verification_cache import cached_verifier
 
 
 def test_a_domain_agrees_and_the_report_adds_up() -> None:

@@ -6,8 +6,14 @@ import pytest
 
 from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.events import EntryAppended
-from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
-from tinyssb_node.sim.traffic import BacklogTraffic, FeedIdTraffic, PeriodicPostTraffic, PostTraffic, content
+from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
+from tinyssb_node.sim.traffic import (
+    BacklogTraffic,
+    FeedIdTraffic,
+    PeriodicPostTraffic,
+    PostTraffic,
+    content,
+)
 from tinyssb_node.sim.world import World
 
 SECOND_US = 1_000_000

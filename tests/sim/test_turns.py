@@ -10,10 +10,10 @@ from tinyssb_node.codec.packets import Want, parse_want
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.ids import PacketKind
 from tinyssb_node.node.node import Node
-from tinyssb_node.sim.board import DeployedBoard
-from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
+from tinyssb_node.sim.deployed_board import DeployedBoard
 from tinyssb_node.sim.links import LinkQuality
 from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
+from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.world import World
 
 MINUTE_US = 60_000_000

@@ -9,7 +9,14 @@ from tinyssb_node.codec.dmx import chunk_hash
 from tinyssb_node.feeds.fork import ForkProof
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
-from tinyssb_node.store.port import AirtimeCharge, FeedRecord, Receipt, Store, StoredChunk, StoredEntry
+from tinyssb_node.store.port import (
+    AirtimeCharge,
+    FeedRecord,
+    Receipt,
+    Store,
+    StoredChunk,
+    StoredEntry,
+)
 
 ANA, BOB, EVE = sorted(FeedId(sha256(name).digest()) for name in (b"ana", b"bob", b"eve"))
 UDP = FaceName("udp")

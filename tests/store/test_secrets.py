@@ -21,7 +21,7 @@ from tinyssb_node.errors import (
 from tinyssb_node.ids import Dialect
 from tinyssb_node.store import secrets
 from tinyssb_node.store.errors import IdentityMismatchError, IdentityUnsyncedError
-from tinyssb_node.store.sealing import Passphrase, SealedSeed, unseal
+from tinyssb_node.store.sealed_seed import Passphrase, SealedSeed, unseal
 from tinyssb_node.store.secrets import (
     Identity,
     IdentityFileContent,

@@ -396,7 +396,7 @@ def test_a_folder_that_cannot_be_made_durable_is_told(path, monkeypatch):
         raise OSError(errno.EIO, "Input/output error", folder)
 
     with monkeypatch.context() as context:
-        context.setattr("tinyssb_node.store.settling.sync_folder", refuse)
+        context.setattr("tinyssb_node.store.recovery.sync_folder", refuse)
         with pytest.raises(StoreFailedError, match="Input/output error"):
             SqliteStore.open(path)
     SqliteStore.open(path).close()

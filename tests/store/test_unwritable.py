@@ -10,10 +10,10 @@ import pytest
 from tests.store.contract import ANA, feed_record, put_entry, snapshot
 from tests.unwritable import open_folder, without_rights
 from tinyssb_node.errors import StoreFailedError
-from tinyssb_node.store import settling
+from tinyssb_node.store import recovery
 from tinyssb_node.store.errors import StoreReadOnlyError, StoreRecoveryError
-from tinyssb_node.store.glance import StoreSummary
 from tinyssb_node.store.sqlite import SqliteStore
+from tinyssb_node.store.summary import StoreSummary
 
 
 @pytest.fixture
@@ -162,6 +162,6 @@ def test_a_read_only_disk_is_told_the_same(path: Path, monkeypatch: pytest.Monke
     def refuse(folder: Path) -> None:
         raise OSError(errno.EROFS, "Read-only file system")
 
-    monkeypatch.setattr(settling, "FolderLock", refuse)
+    monkeypatch.setattr(recovery, "FolderLock", refuse)
     with pytest.raises(StoreReadOnlyError, match="Read-only file system"):
         SqliteStore.open(path)

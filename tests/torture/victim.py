@@ -15,8 +15,8 @@ from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
-from tinyssb_node.daemon.places import NetworkStorage, bind_store
-from tinyssb_node.daemon.ports import FaceSender
+from tinyssb_node.daemon.face_sender import FaceSender
+from tinyssb_node.daemon.network_storage import NetworkStorage, bind_store
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import node_name
 from tinyssb_node.effects import Effect, Send

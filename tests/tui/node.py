@@ -10,7 +10,7 @@ from tinyssb_node.control.rows import AirtimeRow, FaceRow, FeedRow, StatusRow
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId, Origin
 from tinyssb_node.screens.people import DisplayNames
-from tinyssb_node.tui.sight import ScreenRequest, ScreenState
+from tinyssb_node.tui.screen_state import ScreenRequest, ScreenState
 
 NOW_US = 1_763_820_000_000_000
 """2025-11-22 14:00 UTC."""
@@ -138,7 +138,8 @@ def usual() -> ScreenState:
         message("d", EVA, "Hut is open until eight.\nSoup is on.", 51, previous=(id_of("a"),)),
         message("e", ANA, "", 58, previous=(id_of("c"), id_of("d")), voice_size=6_120, size=6_150, chunks=62,
                 chunks_held=62),
-        message("f", BEN, "", 61, previous=(id_of("e"),), kind=MessageKind.OPAQUE, size=9_000, chunks=91, chunks_held=7),
+        message("f", BEN, "", 61, previous=(id_of("e"),), kind=MessageKind.OPAQUE, size=9_000, chunks=91,
+                chunks_held=7),
         message("g", ME, "See you at the hut.", 90, previous=(id_of("f"),)),
     ]  # fmt: skip
     people = [

@@ -10,7 +10,7 @@ from rich.segment import Segment
 from textual.pilot import Pilot
 
 from tinyssb_node.tui.app import Tui
-from tinyssb_node.tui.sight import ScreenSource
+from tinyssb_node.tui.screen_state import ScreenSource
 
 PATIENCE_S = 20.0
 """How long a test waits for what should come at once, before it fails."""

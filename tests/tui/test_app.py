@@ -13,7 +13,7 @@ from tests.tui.screen import PATIENCE_S, shown
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow
 from tinyssb_node.tui import limits
 from tinyssb_node.tui.app import Tui
-from tinyssb_node.tui.sight import ScreenRequest, ScreenState
+from tinyssb_node.tui.screen_state import ScreenRequest, ScreenState
 from tinyssb_node.tui.widgets import MessageInput, RowList
 
 

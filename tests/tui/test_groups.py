@@ -4,8 +4,8 @@ import dataclasses
 
 from tests.tui.node import ANA, BEN, HOSTILE, ME, FakeNode, message, usual
 from tests.tui.screen import shown
-from tinyssb_node.screens.grouptalk import GroupConversation
-from tinyssb_node.tui.sight import ScreenState
+from tinyssb_node.screens.group_conversations import GroupConversation
+from tinyssb_node.tui.screen_state import ScreenState
 
 GROUP = "5a" * 20
 

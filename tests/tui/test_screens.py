@@ -13,7 +13,7 @@ import pytest
 
 from tests.tui import node
 from tests.tui.screen import shown
-from tinyssb_node.tui.sight import ScreenState
+from tinyssb_node.tui.screen_state import ScreenState
 
 SCREENS = Path(__file__).parent / "screens"
 SIGHTS = {

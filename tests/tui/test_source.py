@@ -15,7 +15,7 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.problems import ExitCode, HomeMissingError, UnknownNetworkError
 from tinyssb_node.tui import limits
 from tinyssb_node.tui.logtail import LogTail
-from tinyssb_node.tui.sight import ScreenRequest
+from tinyssb_node.tui.screen_state import ScreenRequest
 from tinyssb_node.tui.source import NodeScreenSource
 
 BEN = FeedId(bytes(range(32)))

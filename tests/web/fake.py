@@ -22,10 +22,10 @@ from tinyssb_node.catalog.rows import PUBLIC, MessageRow
 from tinyssb_node.control.client import DaemonUnreachableError
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, FollowedRow, PublishedRow, StatusRow
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.screens.grouptalk import GroupConversation, is_group
+from tinyssb_node.screens.group_conversations import GroupConversation, is_group
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.web import server
-from tinyssb_node.web.voice import ReceiptItem
+from tinyssb_node.web.ports import ReceiptItem
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 FACE: FaceRow = {

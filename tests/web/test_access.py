@@ -15,7 +15,7 @@ from starlette.types import Message
 from tests.sse import Events
 from tests.web.asking import ask, post
 from tests.web.fake import TOKEN, FakeNode, serving
-from tinyssb_node.web import limits, visits
+from tinyssb_node.web import connections, limits
 from tinyssb_node.web.access import allowed_hosts
 from tinyssb_node.web.app import body_of
 from tinyssb_node.web.errors import RequestTooLargeError
@@ -211,7 +211,7 @@ def test_who_asks_nothing_or_without_end_gives_up_its_place(monkeypatch: pytest.
 @pytest.mark.parametrize("near", [True, False])
 def test_one_address_does_not_take_all_places(monkeypatch: pytest.MonkeyPatch, near: bool) -> None:
     monkeypatch.setattr(limits, "EACH_MAX", 3)
-    monkeypatch.setattr(visits, "is_local", lambda _address: near)
+    monkeypatch.setattr(connections, "is_local", lambda _address: near)
     with serving(FakeNode()) as address, contextlib.ExitStack() as stack:
         silent = [stack.enter_context(connect(address)) for _ in range(3)]
         if near:

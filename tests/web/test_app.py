@@ -21,7 +21,7 @@ from tests.catalog.fake import (
 from tests.sse import Events
 from tests.web.asking import ask, post
 from tests.web.fake import FakeNode, serving
-from tinyssb_node.screens.grouptalk import GroupConversation
+from tinyssb_node.screens.group_conversations import GroupConversation
 from tinyssb_node.web import limits
 from tinyssb_node.web.app import STATIC
 

@@ -17,7 +17,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from tinyssb_node.catalog import schema
-from tinyssb_node.catalog.asking import SqliteCatalogQueries
 from tinyssb_node.catalog.errors import (
     CatalogBusyError,
     CatalogDamagedError,
@@ -27,9 +26,10 @@ from tinyssb_node.catalog.errors import (
 )
 from tinyssb_node.catalog.people import ContactBook
 from tinyssb_node.catalog.schema import CatalogFileState
+from tinyssb_node.catalog.sqlite_queries import SqliteCatalogQueries
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.store.glance import StoreSummary
+from tinyssb_node.store.summary import StoreSummary
 
 if TYPE_CHECKING:
     from tinyssb_node.content.private import SealKey
@@ -185,7 +185,7 @@ class Catalog(SqliteCatalogQueries):
     def _key(self) -> "SealKey | None":
         """What opens messages sealed for this node; None if its identity cannot be used."""
         from tinyssb_node.content.private import SealKey  # noqa: PLC0415 - lazy, see above
-        from tinyssb_node.store.unlocking import open_identity  # noqa: PLC0415 - who only reads does without it
+        from tinyssb_node.store.unlock import open_identity  # noqa: PLC0415 - who only reads does without it
 
         try:
             return SealKey(open_identity(self._home / IDENTITY_FILE, os.environ).seed)

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from tinyssb_node.catalog import limits, schema
-from tinyssb_node.catalog.meaning import CHAT, Meaning, meaning_of
-from tinyssb_node.catalog.placing import TangleMembership, TanglePlacer, TanglePosition
+from tinyssb_node.catalog.entry_meaning import CHAT, Meaning, meaning_of
 from tinyssb_node.catalog.rows import PUBLIC, MessageKind
+from tinyssb_node.catalog.tangle_placement import TangleMembership, TanglePlacer, TanglePosition
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.feeds.layout import Layout
 from tinyssb_node.feeds.sidechain import reassemble

@@ -9,7 +9,7 @@ from tinyssb_node.catalog.rows import MessageKind, PersonRow
 from tinyssb_node.content.blocklist import blocked_short, fold_blocks, parse_block_step
 from tinyssb_node.content.contacts import CONTACTS_FILE, NOBODY, Contact, read_contacts
 from tinyssb_node.ids import FeedId
-from tinyssb_node.store.glance import FeedSummary, StoreSummary
+from tinyssb_node.store.summary import FeedSummary, StoreSummary
 
 _SEALED: Final = """
 SELECT people.feed FROM people JOIN messages ON messages.feed = people.number AND seq = 1

@@ -9,7 +9,7 @@ from tinyssb_node.cli.graph import draw
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import BLOCKED, SHORT_MESSAGE, local_minute
-from tinyssb_node.screens.grouptalk import NOTES, called, happening, people_in_words
+from tinyssb_node.screens.group_conversations import NOTES, called, happening, people_in_words
 from tinyssb_node.screens.render import duration, table
 from tinyssb_node.screens.safetext import cells, one_line, padded, wrapped
 

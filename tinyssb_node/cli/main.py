@@ -62,7 +62,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         explanation = explain_error(error)
         say_error(explanation.message, explanation.hint)
         if getattr(arguments, "supervised", False):
-            from tinyssb_node.daemon.ending import report_exit_reason
+            from tinyssb_node.daemon.shutdown import report_exit_reason
 
             report_exit_reason(explanation.message, explanation.hint)
         return int(explanation.exit_code)

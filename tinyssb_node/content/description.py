@@ -9,7 +9,16 @@ from collections.abc import Iterator
 from typing import Final
 
 from tinyssb_node.codec import bipf
-from tinyssb_node.content.chat import Alias, BoardStep, ChatPost, Message, Opaque, Text, decode, to_value
+from tinyssb_node.content.chat import (
+    Alias,
+    BoardStep,
+    ChatPost,
+    Message,
+    Opaque,
+    Text,
+    decode,
+    to_value,
+)
 
 
 def place_and_text(text: str) -> tuple[str | None, str]:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
         StatusRow,
         SureRow,
     )
-    from tinyssb_node.daemon.forkdesk import ForkRow
+    from tinyssb_node.daemon.fork_handler import ForkRow
 
 
 SERVICE_SOCKET = Path("/run/tinyssb/control.sock")

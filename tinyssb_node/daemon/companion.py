@@ -11,8 +11,8 @@ from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.control.rows import CompanionRow
-from tinyssb_node.daemon.ending import TOLD_FD
 from tinyssb_node.daemon.logs import Logger
+from tinyssb_node.daemon.shutdown import TOLD_FD
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.home import Home

@@ -31,8 +31,8 @@ from tinyssb_node.groups.messages import (
     MessageFlaw,
     OpenedGroupMessage,
 )
-from tinyssb_node.groups.news import FeedAssignment, InvalidGroupEntry
-from tinyssb_node.groups.planning import AddStep, BeginEpochStep, ExcludeStep, Step
+from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step
+from tinyssb_node.groups.reader_events import FeedAssignment, InvalidGroupEntry
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 CameUs = Callable[[OpenedGroupMessage], int | None]

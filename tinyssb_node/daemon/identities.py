@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.daemon.mark import TipMark, this_machine, write_mark
 from tinyssb_node.daemon.setup import home_access_error, read_node_identity, restored_mark
+from tinyssb_node.daemon.tip_mark import TipMark, this_machine, write_mark
 from tinyssb_node.errors import IdentityExistsError, LocalError
 from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.limits import NAME_MAX
@@ -85,7 +85,10 @@ def _is_there(path: Path) -> bool:
 
 
 def find_identity(home: Home, name: str | None) -> Home:
-    """Where the files of the identity *name* are; None: the main one. Raises UnknownIdentityError, HomeInaccessibleError."""
+    """Return the folder of the identity *name*; None: the main one.
+
+    Raises UnknownIdentityError, HomeInaccessibleError.
+    """
     if name is None or name == MAIN_IDENTITY:
         return home
     names = names_of(home)
@@ -97,8 +100,8 @@ def find_identity(home: Home, name: str | None) -> Home:
 def new_identity(home: Home, name: str, dialect: Dialect) -> FeedId:
     """Make a further identity in *home* with a fresh key. Returns its feed id.
 
-    Raises IdentityNameError, IdentitiesFullError, IdentityExistsError, HomeMissingError, HomeInaccessibleError, and for the
-    node's own file the errors of ``read_identity``.
+    Raises IdentityNameError, IdentitiesFullError, IdentityExistsError, HomeMissingError, HomeInaccessibleError, and
+    for the node's own file the errors of ``read_identity``.
     """
     identity = generate_identity(dialect)
     # Nothing was ever written with this key, so it is certain of that from the beginning.

@@ -18,7 +18,7 @@ from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.contacts import read_contacts
 from tinyssb_node.control.access import ControlAccess
 from tinyssb_node.control.server import ControlServer
-from tinyssb_node.daemon.blockkeeper import BlockPolicy
+from tinyssb_node.daemon.block_policy import BlockPolicy
 from tinyssb_node.daemon.clock import SystemClock, find_boot
 from tinyssb_node.daemon.companion import (
     CompanionProcess,
@@ -29,16 +29,16 @@ from tinyssb_node.daemon.companion import (
 )
 from tinyssb_node.daemon.config import Config, read_config
 from tinyssb_node.daemon.configreader import ConfigError
-from tinyssb_node.daemon.desk import KEEPERS_ONLY, ControlHandler, DaemonInfo
 from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
-from tinyssb_node.daemon.links import FaceManager
+from tinyssb_node.daemon.face_manager import FaceManager
+from tinyssb_node.daemon.handler import KEEPERS_ONLY, ControlHandler, DaemonInfo
 from tinyssb_node.daemon.logs import Logger, start_logging
+from tinyssb_node.daemon.network_storage import NetworkStorage, WrongNetworkError, bind_store
 from tinyssb_node.daemon.notify import Notifier
-from tinyssb_node.daemon.places import NetworkStorage, WrongNetworkError, bind_store
 from tinyssb_node.daemon.rekey import effective_network
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import home_access_error, node_name, unlock_identity
-from tinyssb_node.daemon.tipkeeper import TipMonitor
+from tinyssb_node.daemon.tip_monitor import TipMonitor
 from tinyssb_node.errors import LocalError
 from tinyssb_node.events import DaemonStarted, DaemonStopped
 from tinyssb_node.faces.errors import FaceSpecError
@@ -56,10 +56,10 @@ from tinyssb_node.store.durable import lacks_room
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.secrets import folder_reach
 from tinyssb_node.store.sqlite import SqliteStore
-from tinyssb_node.store.unlocking import Ask
+from tinyssb_node.store.unlock import Ask
 
 if TYPE_CHECKING:
-    from tinyssb_node.daemon.authorship import IdentityManager, OpenedIdentities
+    from tinyssb_node.daemon.identity_manager import IdentityManager, OpenedIdentities
 
 
 def run_daemon(home: Home, ask: Ask | None = None, *, sure: bool = False) -> int:
@@ -97,7 +97,7 @@ def _open_further(home: Home, key: SigningKey, ask: Ask | None, logger: Logger) 
     """The further identities of *home*, None if there never was any."""
     if not home.identities.exists():
         return None
-    from tinyssb_node.daemon.authorship import open_identities  # noqa: PLC0415 - most nodes do without
+    from tinyssb_node.daemon.identity_manager import open_identities  # noqa: PLC0415 - most nodes do without
 
     return open_identities(home, key.feed_id, os.environ, ask, logger)
 
@@ -325,7 +325,7 @@ class Daemon:
         """What is known of further identities, None if there are none."""
         if self._opened is None:
             return None
-        from tinyssb_node.daemon.authorship import IdentityManager  # noqa: PLC0415 - most nodes do without
+        from tinyssb_node.daemon.identity_manager import IdentityManager  # noqa: PLC0415 - most nodes do without
 
         return IdentityManager(self._home, self._opened, places, clock=self._clock, logger=self._logger)
 

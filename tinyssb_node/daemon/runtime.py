@@ -13,11 +13,11 @@ from typing import TypeVar
 
 from tinyssb_node import limits
 from tinyssb_node.daemon.clock import Clock, ClockWatch
-from tinyssb_node.daemon.forkdesk import date_forks
-from tinyssb_node.daemon.library import FaceStoreReader
+from tinyssb_node.daemon.face_sender import FaceSender
+from tinyssb_node.daemon.face_store_reader import FaceStoreReader
+from tinyssb_node.daemon.fork_handler import date_forks
 from tinyssb_node.daemon.logs import EventLogger, Logger
-from tinyssb_node.daemon.places import NetworkStorage
-from tinyssb_node.daemon.ports import FaceSender
+from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.effects import Send
 from tinyssb_node.errors import (
     EventLogFullError,

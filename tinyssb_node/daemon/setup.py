@@ -12,7 +12,7 @@ from typing import Final
 from tinyssb_node import limits
 from tinyssb_node.daemon.config import DEFAULT_FACES, check_name, initial_config
 from tinyssb_node.daemon.configreader import ConfigError
-from tinyssb_node.daemon.mark import TipMark, read_mark, this_machine, write_mark
+from tinyssb_node.daemon.tip_mark import TipMark, read_mark, this_machine, write_mark
 from tinyssb_node.errors import IdentityExistsError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import Dialect, FeedId
@@ -20,7 +20,7 @@ from tinyssb_node.problems import HomeDiskError, HomeExistsError, HomeInaccessib
 from tinyssb_node.replication.certainty import TipUncertainty
 from tinyssb_node.store.durable import FULL
 from tinyssb_node.store.home import Home
-from tinyssb_node.store.sealing import Passphrase
+from tinyssb_node.store.sealed_seed import Passphrase
 from tinyssb_node.store.secrets import (
     Identity,
     IdentityFileContent,
@@ -30,7 +30,7 @@ from tinyssb_node.store.secrets import (
     replace_identity,
 )
 from tinyssb_node.store.sqlite import SqliteStore
-from tinyssb_node.store.unlocking import Ask, handed_passphrase, open_identity
+from tinyssb_node.store.unlock import Ask, handed_passphrase, open_identity
 
 _FAILED: Final = {errno.EROFS, errno.EIO}
 """The disk, and nobody's rights."""

@@ -21,7 +21,7 @@ from tinyssb_node.faces.ble_roster import BleRoster
 from tinyssb_node.faces.ble_spec import BleCentralSpec, BlePeripheralSpec, BleSpec
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import Endpoint, FaceSink
-from tinyssb_node.faces.framing import FrameFault, parse_bare
+from tinyssb_node.faces.frames import FrameFault, parse_bare
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
 

@@ -9,7 +9,7 @@ import asyncio
 from collections.abc import Sequence
 from typing import Protocol, runtime_checkable
 
-from tinyssb_node.faces.library import FaceStorePort
+from tinyssb_node.faces.store_port import FaceStorePort
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import LinkProfile, Reception
 

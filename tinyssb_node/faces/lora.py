@@ -19,7 +19,7 @@ from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import FaceSink
-from tinyssb_node.faces.framing import FrameFault, parse_crc_frame, serialize_crc_frame
+from tinyssb_node.faces.frames import FrameFault, parse_crc_frame, serialize_crc_frame
 from tinyssb_node.faces.lora_spec import LoraSpec
 from tinyssb_node.faces.radio import allowance_of
 from tinyssb_node.ids import FaceName

@@ -18,12 +18,12 @@ from tinyssb_node.faces import limits
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import BrokerError, FaceOpenError
 from tinyssb_node.faces.face import FaceSink
-from tinyssb_node.faces.framing import FrameFault, parse_bare
-from tinyssb_node.faces.library import FaceStorePort
+from tinyssb_node.faces.frames import FrameFault, parse_bare
 from tinyssb_node.faces.mqtt_backlog import MqttBacklog
 from tinyssb_node.faces.mqtt_secrets import make_tls, read_password
 from tinyssb_node.faces.mqtt_spec import MqttSpec
 from tinyssb_node.faces.mqtt_topics import ParsedTopic, TopicKind, TopicNames, feed_prefix
+from tinyssb_node.faces.store_port import FaceStorePort
 from tinyssb_node.ids import FaceName, FeedId
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, broker_profile
 from tinyssb_node.scheduling.suppression import RecentSet

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tinyssb_node.faces import limits
-from tinyssb_node.faces.library import FaceStorePort
+from tinyssb_node.faces.store_port import FaceStorePort
 from tinyssb_node.ids import FaceName, FeedId, Origin
 
 

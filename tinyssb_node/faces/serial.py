@@ -21,7 +21,7 @@ from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import FaceSink
-from tinyssb_node.faces.framing import FrameFault
+from tinyssb_node.faces.frames import FrameFault
 from tinyssb_node.faces.serial_kinds import SerialRadioKind, kind_of, profile_of
 from tinyssb_node.faces.serial_port import PortFinder, PortProblem, UsbPort, list_usb_ports, open_port
 from tinyssb_node.faces.serial_spec import SerialSpec

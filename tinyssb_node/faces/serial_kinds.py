@@ -11,7 +11,7 @@ from firmware_bridge.serial.meshtastic_host import MeshtasticSession
 from firmware_bridge.serial.rnode_host import RnodeSession
 from firmware_bridge.serial.session import Conversation, Ready
 from tinyssb_node import limits
-from tinyssb_node.faces.framing import FrameFault, parse_bare, parse_crc_frame, serialize_crc_frame
+from tinyssb_node.faces.frames import FrameFault, parse_bare, parse_crc_frame, serialize_crc_frame
 from tinyssb_node.faces.radio import RadioChoice, allowance_of
 from tinyssb_node.faces.serial_spec import (
     KissSpec,

@@ -17,7 +17,7 @@ from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import FaceSink
-from tinyssb_node.faces.framing import FrameFault, parse_crc_frame, serialize_crc_frame
+from tinyssb_node.faces.frames import FrameFault, parse_crc_frame, serialize_crc_frame
 from tinyssb_node.faces.spec import UdpSpec
 from tinyssb_node.faces.spec_reader import is_ipv4_shaped
 from tinyssb_node.faces.udp_tables import MulticastEchoes, UdpPeers

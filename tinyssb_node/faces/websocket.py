@@ -21,9 +21,14 @@ from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import FaceSink
-from tinyssb_node.faces.framing import FrameFault, parse_bare
+from tinyssb_node.faces.frames import FrameFault, parse_bare
+from tinyssb_node.faces.ws_access import (
+    NoRedirectConnect,
+    WsListenerAccess,
+    call_failure_reason,
+    client_options,
+)
 from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec
-from tinyssb_node.faces.wsdoor import NoRedirectConnect, WsListenerAccess, call_failure_reason, client_options
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
 

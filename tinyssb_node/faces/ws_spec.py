@@ -7,7 +7,14 @@ from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.faces import limits as face_limits
-from tinyssb_node.faces.access import EVERYBODY, PIN_RULE, PLAIN, Credentials, ListenerPolicy, read_pin
+from tinyssb_node.faces.access import (
+    EVERYBODY,
+    PIN_RULE,
+    PLAIN,
+    Credentials,
+    ListenerPolicy,
+    read_pin,
+)
 from tinyssb_node.faces.spec_reader import SpecReader, bracketed, matching
 from tinyssb_node.ids import FaceName
 

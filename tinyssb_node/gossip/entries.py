@@ -11,12 +11,12 @@ from tinyssb_node.codec.dmx import Network, chnk_dmx, want_dmx
 from tinyssb_node.codec.packets import Chnk, Want, serialize_chnk, serialize_want
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.events import ChnkSeen, ChunkAppended, EntryAppended, Event, WantSeen
-from tinyssb_node.gossip.forks import ForkGossip
+from tinyssb_node.gossip.fork_gossip import ForkGossip
 from tinyssb_node.gossip.receipts import ReceiptTracker
-from tinyssb_node.gossip.turns import TurnTaking
+from tinyssb_node.gossip.turn_taking import TurnTaking
 from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind, Verdict
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
-from tinyssb_node.replication.finding import PacketOutcome
+from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import build_want, read_want
 from tinyssb_node.scheduling.line import Line

@@ -9,14 +9,14 @@ from dataclasses import dataclass, field
 from tinyssb_node.errors import PeerError
 from tinyssb_node.feeds.children import EntryType, parse_child_made, parse_child_of
 from tinyssb_node.feeds.layout import VARIABLE_TYPE
-from tinyssb_node.groups.announcing import ADDITIONS_NOTE
-from tinyssb_node.groups.encoding import context_of
+from tinyssb_node.groups.announcements import ADDITIONS_NOTE
+from tinyssb_node.groups.bfe import context_of
+from tinyssb_node.groups.entry_source import SealedEntry, SealedEntrySource
 from tinyssb_node.groups.envelope import unbox
 from tinyssb_node.groups.keys import epoch_slot
 from tinyssb_node.groups.messages import GroupMessageError
-from tinyssb_node.groups.news import FeedAssignment, GroupEntryFault
-from tinyssb_node.groups.reading import SealedEntry, SealedEntrySource
-from tinyssb_node.groups.tiny import split_owner
+from tinyssb_node.groups.reader_events import FeedAssignment, GroupEntryFault
+from tinyssb_node.groups.short_form import split_owner
 from tinyssb_node.ids import FeedId
 
 

@@ -4,7 +4,7 @@ from hashlib import sha256
 from typing import Final
 
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.encoding import EnvelopeContext, slp
+from tinyssb_node.groups.bfe import EnvelopeContext, slp
 
 _INNER: Final = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))

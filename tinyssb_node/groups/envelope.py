@@ -22,8 +22,8 @@ from tinyssb_node.errors import (
     SlotCountError,
 )
 from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.groups.bfe import EnvelopeContext
 from tinyssb_node.groups.derive import derive, expand, labels
-from tinyssb_node.groups.encoding import EnvelopeContext
 
 _NONCE: Final = bytes(SEAL_NONCE_SIZE)
 """A box's key is used once, so its nonce is always the same."""

@@ -4,7 +4,7 @@ from collections import Counter
 
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.claims import FeedClaim
-from tinyssb_node.groups.news import FeedAssignment, GroupEntryFault
+from tinyssb_node.groups.reader_events import FeedAssignment, GroupEntryFault
 from tinyssb_node.ids import EpochKey, FeedId
 
 

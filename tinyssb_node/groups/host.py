@@ -14,7 +14,7 @@ from tinyssb_node.replication.replica import Replica
 from tinyssb_node.store.port import Store
 
 if TYPE_CHECKING:
-    from tinyssb_node.groups.upkeep import GroupManager
+    from tinyssb_node.groups.manager import GroupManager
     from tinyssb_node.groups.writer import GroupWriterPort
 
 MakeGroups = Callable[[Replica, Store], "GroupManager"]
@@ -26,7 +26,7 @@ def groups_of(seed: bytes, draw: Callable[[int], bytes]) -> MakeGroups:
 
     def make(replica: Replica, store: Store) -> "GroupManager":
         from tinyssb_node.groups.identity import GroupKeys  # noqa: PLC0415 - most nodes do without
-        from tinyssb_node.groups.upkeep import GroupManager  # noqa: PLC0415 - most nodes do without
+        from tinyssb_node.groups.manager import GroupManager  # noqa: PLC0415 - most nodes do without
 
         return GroupManager(GroupKeys(seed, draw), replica, store)
 

@@ -11,7 +11,7 @@ from typing import Final
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.envelope import SlotKey
 from tinyssb_node.groups.keys import epoch_slot
-from tinyssb_node.groups.news import GroupEntryFault
+from tinyssb_node.groups.reader_events import GroupEntryFault
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 _NOBODY: Final[AbstractSet[FeedId]] = frozenset()

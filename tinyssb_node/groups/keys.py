@@ -12,8 +12,8 @@ from nacl.exceptions import RuntimeError as SodiumError
 
 from tinyssb_node import limits
 from tinyssb_node.content.private import SealKey
+from tinyssb_node.groups.bfe import bfe_feed, bfe_message, slp
 from tinyssb_node.groups.derive import expand, hkdf
-from tinyssb_node.groups.encoding import bfe_feed, bfe_message, slp
 from tinyssb_node.groups.envelope import SlotKey, SlotScheme
 from tinyssb_node.groups.messages import ADD, AddMember, GroupMessageError
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tinyssb_node.content.tangle import AddOutcome, Candidates, Tangle, TangleData
+from tinyssb_node.groups.change_resolution import CausalHistories, ChangeResolver, ResolvedChanges
 from tinyssb_node.groups.epochs import NOBODY, EpochGraph, Exclusion, People
-from tinyssb_node.groups.judging import CausalHistories, ChangeResolver, ResolvedChanges
 from tinyssb_node.groups.messages import (
     AddMember,
     ExcludeMember,

@@ -3,8 +3,8 @@
 from hashlib import sha256
 from typing import Final
 
+from tinyssb_node.groups.bfe import bfe_text
 from tinyssb_node.groups.derive import hkdf
-from tinyssb_node.groups.encoding import bfe_text
 
 _SALT: Final = b"ssb"
 _LABEL: Final = b"ssb-meta-feed-seed-v1:"

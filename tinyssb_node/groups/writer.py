@@ -23,14 +23,14 @@ from tinyssb_node.feeds.children import (
 )
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.announcing import ADDITIONS_NOTE, seal_announcement
-from tinyssb_node.groups.book import GroupReader
-from tinyssb_node.groups.drafting import draft_add, draft_exclude, draft_init
+from tinyssb_node.groups.announcements import ADDITIONS_NOTE, seal_announcement
+from tinyssb_node.groups.drafts import draft_add, draft_exclude, draft_init
 from tinyssb_node.groups.identity import GroupKeys
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import AddMember, GroupMessage
-from tinyssb_node.groups.planning import AddStep, BeginEpochStep, ExcludeStep, Step
-from tinyssb_node.groups.sealing import Sealer
+from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step
+from tinyssb_node.groups.reader import GroupReader
+from tinyssb_node.groups.sealer import Sealer
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
 
@@ -99,8 +99,8 @@ class GroupWriter:
     ) -> list[EntryAppended]:
         """Write *message*, sealed for the epoch of that key, and what announces its feed if that is new.
 
-        Returns the entries; the message's is the last. Raises what publishing does, InvalidRecipientError and PhoneDialectError;
-        the caller takes back what was written before then.
+        Returns the entries; the message's is the last. Raises what publishing does, InvalidRecipientError and
+        PhoneDialectError; the caller takes back what was written before then.
         """
         if self._replica.record(pen.main.feed_id).dialect is not CHILD_DIALECT:
             raise PhoneDialectError(pen.main.feed_id)

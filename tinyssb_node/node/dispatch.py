@@ -16,12 +16,12 @@ from tinyssb_node.codec.packets import (
 from tinyssb_node.effects import Effect
 from tinyssb_node.errors import PacketKindError
 from tinyssb_node.gossip.entries import EntryGossip
-from tinyssb_node.gossip.feedset import SetGossip
 from tinyssb_node.gossip.retirement import FeedRetirement
+from tinyssb_node.gossip.set_gossip import SetGossip
 from tinyssb_node.ids import PacketKind, Verdict
 from tinyssb_node.node.propagation import Propagation
 from tinyssb_node.replication.claim import named_feeds
-from tinyssb_node.replication.finding import PacketOutcome
+from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import Reception

@@ -21,18 +21,18 @@ from tinyssb_node.events import EntryAppended, FaceDown, PacketSent
 from tinyssb_node.gossip.acknowledgements import Acknowledger
 from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.gossip.entries import EntryGossip
-from tinyssb_node.gossip.feedset import SetGossip
 from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.gossip.retirement import FeedRetirement
+from tinyssb_node.gossip.set_gossip import SetGossip
 from tinyssb_node.groups.host import GroupHost, MakeGroups
-from tinyssb_node.groups.nodepen import NodeGroupWriter
+from tinyssb_node.groups.node_group_writer import NodeGroupWriter
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
 from tinyssb_node.node.dispatch import GossipDispatch
 from tinyssb_node.node.propagation import Propagation
-from tinyssb_node.node.reception import ReceptionLog
+from tinyssb_node.node.reception_log import ReceptionLog
 from tinyssb_node.node.shelfhost import OpenShelf, ShelfHost
 from tinyssb_node.replication.certainty import TipCertainty, TipUncertainError, TipWait
-from tinyssb_node.replication.finding import PacketOutcome
+from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.scheduling.budget import UNKNOWN_BOOT, AirBudgets, AirStatus, BootReference
 from tinyssb_node.scheduling.line import FaceStatus, Line
@@ -42,10 +42,10 @@ from tinyssb_node.scheduling.trickle import RandomSource
 from tinyssb_node.store.port import FeedRecord, Store
 
 if TYPE_CHECKING:
-    from tinyssb_node.groups.upkeep import GroupManager
+    from tinyssb_node.groups.manager import GroupManager
     from tinyssb_node.groups.writer import GroupWriterPort
     from tinyssb_node.islands.shelf import BringResult
-    from tinyssb_node.node.identities import FurtherIdentity
+    from tinyssb_node.node.further_identities import FurtherIdentity
 
 Result = TypeVar("Result")
 

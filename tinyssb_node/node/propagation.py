@@ -12,14 +12,14 @@ from tinyssb_node.events import ChunkAppended, EntryAppended, Event, ForkFound, 
 from tinyssb_node.gossip.acknowledgements import Acknowledger
 from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.gossip.entries import EntryGossip
-from tinyssb_node.gossip.feedset import SetGossip
 from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.gossip.retirement import FeedRetirement
+from tinyssb_node.gossip.set_gossip import SetGossip
 from tinyssb_node.groups.host import GroupHost
 from tinyssb_node.ids import FaceName, FeedId, Origin, PacketKind, Verdict
 from tinyssb_node.node.shelfhost import ShelfHost
 from tinyssb_node.replication import limits as set_limits
-from tinyssb_node.replication.finding import PacketOutcome
+from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
 from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.refusals import RefusalLog

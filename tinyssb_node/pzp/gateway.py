@@ -11,22 +11,22 @@ from typing import Final
 from websockets.asyncio.server import Server
 
 from tinyssb_node.daemon.config import Config
-from tinyssb_node.daemon.ending import watch_for_shutdown
 from tinyssb_node.daemon.logs import Logger
+from tinyssb_node.daemon.shutdown import watch_for_shutdown
 from tinyssb_node.errors import StoreFullError
 from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.pzp.database import limits
-from tinyssb_node.pzp.database.carried import EntryImporter
 from tinyssb_node.pzp.database.database import PzpDatabase
+from tinyssb_node.pzp.database.entry_import import EntryImporter
 from tinyssb_node.pzp.database.errors import PzpBusyError
 from tinyssb_node.pzp.database.port import PzpRecord
 from tinyssb_node.pzp.database.replica import DatabaseReplica
 from tinyssb_node.pzp.database.schema import PZP_FILE
 from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
-from tinyssb_node.pzp.link import PzpSyncConnector, PzpSyncListener
 from tinyssb_node.pzp.messages.goals import NONE, Goal, parse_goal
 from tinyssb_node.pzp.messages.message import metadata_of
 from tinyssb_node.pzp.sync.sync import Event, SyncCompleted
+from tinyssb_node.pzp.sync_ws import PzpSyncConnector, PzpSyncListener
 from tinyssb_node.store.home import Home
 
 

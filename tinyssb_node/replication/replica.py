@@ -29,8 +29,14 @@ from tinyssb_node.feeds.fork import ForkProof, fork_ids
 from tinyssb_node.feeds.sidechain import ChunkAccepted, SideChain, advance, begin
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin, PacketKind, Verdict
 from tinyssb_node.replication.expectations import Expectations, Orphans
-from tinyssb_node.replication.finding import FORKED, ORPHANS_FULL, READ_ONLY, STRAYS, PacketOutcome
 from tinyssb_node.replication.goset import Goset
+from tinyssb_node.replication.packet_outcome import (
+    FORKED,
+    ORPHANS_FULL,
+    READ_ONLY,
+    STRAYS,
+    PacketOutcome,
+)
 from tinyssb_node.replication.want import NOT_WANTED
 from tinyssb_node.store.port import FeedRecord, Store
 

@@ -7,10 +7,10 @@ from tinyssb_node import limits
 from tinyssb_node.events import Event
 from tinyssb_node.ids import FaceName, FeedId, PacketKind
 from tinyssb_node.scheduling.budget import AirBudget
-from tinyssb_node.scheduling.carrying import EntryRelay
 from tinyssb_node.scheduling.link import LinkMedium, LinkProfile
-from tinyssb_node.scheduling.pacing import TurnState, Urgency, make_pacer
+from tinyssb_node.scheduling.pacer import TurnState, Urgency, make_pacer
 from tinyssb_node.scheduling.queue import Outbox
+from tinyssb_node.scheduling.relay import EntryRelay
 from tinyssb_node.scheduling.requester import ReplyCredit, RequestPacer
 from tinyssb_node.scheduling.suppression import LatestByKey, RecentReplies, RecentSet
 from tinyssb_node.scheduling.trickle import RandomSource, Trickle

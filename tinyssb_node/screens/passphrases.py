@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable
 
 from tinyssb_node.store.errors import PassphraseUnusableError
-from tinyssb_node.store.sealing import Passphrase
+from tinyssb_node.store.sealed_seed import Passphrase
 
 
 def asker() -> Callable[[], str] | None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from tinyssb_node.catalog.rows import BoardRow, ConversationRow, MessageRow, PersonRow
 from tinyssb_node.ids import FeedId
-from tinyssb_node.screens.grouptalk import GroupConversation
+from tinyssb_node.screens.group_conversations import GroupConversation
 from tinyssb_node.screens.people import DisplayNames
 
 if TYPE_CHECKING:

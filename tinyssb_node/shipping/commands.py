@@ -156,7 +156,7 @@ def _why_not(config: Config) -> str:
 def _row(home: Home, name: NetworkName, *, running: bool, why_not: str) -> _Row:
     from tinyssb_node.daemon.setup import node_name, read_node_identity
     from tinyssb_node.shipping.files import LogFolder, read_saved, state_path
-    from tinyssb_node.shipping.shipping import LogShipment
+    from tinyssb_node.shipping.shipment import LogShipment
 
     node = node_name(read_node_identity(home).feed)
     saved, told = read_saved(state_path(home, name), node)
@@ -176,7 +176,7 @@ def _row(home: Home, name: NetworkName, *, running: bool, why_not: str) -> _Row:
 
 
 def _table(rows: list[_Row]) -> str:
-    from tinyssb_node.screens.holding import moment
+    from tinyssb_node.screens.holders_text import moment
     from tinyssb_node.screens.render import printable, table
 
     now_us = time.time_ns() // 1_000

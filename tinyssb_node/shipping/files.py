@@ -12,7 +12,7 @@ from tinyssb_node.errors import StoreLockedError
 from tinyssb_node.ids import NetworkName
 from tinyssb_node.problems import ExitCode, HomeInaccessibleError, ProblemError
 from tinyssb_node.shipping import limits
-from tinyssb_node.shipping.shipping import LogPosition, ShippingState
+from tinyssb_node.shipping.shipment import LogPosition, ShippingState
 from tinyssb_node.shipping.wire import SegmentId, SegmentSlice, fingerprint
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.lock import FolderLock

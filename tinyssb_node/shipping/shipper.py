@@ -13,9 +13,9 @@ from typing import Final
 
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.config import Config
-from tinyssb_node.daemon.ending import watch_for_shutdown
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.setup import node_name, read_node_identity
+from tinyssb_node.daemon.shutdown import watch_for_shutdown
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import BrokerError
@@ -32,7 +32,7 @@ from tinyssb_node.shipping.files import (
     state_path,
     write_saved,
 )
-from tinyssb_node.shipping.shipping import BandwidthLimit, LogShipment
+from tinyssb_node.shipping.shipment import BandwidthLimit, LogShipment
 from tinyssb_node.shipping.wire import (
     OPEN,
     TOPIC_COLLECTOR,

@@ -18,9 +18,9 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event
 from tinyssb_node.ids import FeedId
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.board import DeployedBoard
+from tinyssb_node.sim.deployed_board import DeployedBoard
 from tinyssb_node.sim.disk import DiskLoss
-from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
+from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 
 _CONTENT_END = limits.PACKET_SIZE - limits.SIGNATURE_SIZE
 _POINTER_AT = _CONTENT_END - limits.MESSAGE_ID_SIZE

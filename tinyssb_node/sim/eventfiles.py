@@ -14,8 +14,8 @@ from tinyssb_node.eventrecords import Serializer, record_serializers, segment_na
 from tinyssb_node.events import ChunkAppended, DaemonStarted, DaemonStopped, EntryAppended, Event
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.disk import DiskLoss
-from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.links import Position
+from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 
 
 @dataclass(slots=True)

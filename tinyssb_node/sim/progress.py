@@ -6,7 +6,7 @@ from tinyssb_node.events import ChunkAppended, EntryAppended, Event, SetChanged
 from tinyssb_node.ids import FeedId, Origin
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.disk import DiskLoss
-from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
+from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 
 
 class ConvergenceWatcher(SimulationWatcher):

@@ -9,7 +9,7 @@ from hashlib import sha256
 from tinyssb_node.effects import Send
 from tinyssb_node.events import EntryAppended, Event
 from tinyssb_node.ids import PacketKind
-from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
+from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

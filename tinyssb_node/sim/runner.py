@@ -8,13 +8,19 @@ from tinyssb_node import limits
 from tinyssb_node.errors import SimulationFailedError, SimulationOptionError
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.bound import sends_at_least, sends_by_relays
-from tinyssb_node.sim.checkers import AirtimeLaw, BoundsChecker, DutyCycleChecker, FeedChecker, InvariantError
+from tinyssb_node.sim.checkers import (
+    AirtimeLaw,
+    BoundsChecker,
+    DutyCycleChecker,
+    FeedChecker,
+    InvariantError,
+)
 from tinyssb_node.sim.eventfiles import EventFiles
 from tinyssb_node.sim.ground import place_nodes
-from tinyssb_node.sim.inhabitants import SimulationWatcher
 from tinyssb_node.sim.options import RadioOptions, SimulationOptions
 from tinyssb_node.sim.progress import ConvergenceWatcher
 from tinyssb_node.sim.report import SimulationReport, TrafficMeter, TrafficTotals, spread
+from tinyssb_node.sim.simulated_node import SimulationWatcher
 from tinyssb_node.sim.values import members, us
 from tinyssb_node.sim.world import World, stream
 

@@ -29,14 +29,14 @@ from tinyssb_node.scheduling.link import (
     air_profile,
     stream_profile,
 )
-from tinyssb_node.sim.board import DeployedBoard
 from tinyssb_node.sim.cables import Cable
+from tinyssb_node.sim.deployed_board import DeployedBoard
 from tinyssb_node.sim.disk import SimulatedDisk
-from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.links import Position
 from tinyssb_node.sim.medium import SimulatedMedium
 from tinyssb_node.sim.modems import ModemOptions
-from tinyssb_node.sim.remembering import cached_verifier
+from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
+from tinyssb_node.sim.verification_cache import cached_verifier
 from tinyssb_node.store.port import FeedRecord
 
 AIR = FaceName("air")

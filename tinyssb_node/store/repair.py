@@ -12,7 +12,7 @@ from pathlib import Path
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import FeedId
 from tinyssb_node.store.durable import sync_folder
-from tinyssb_node.store.settling import recover_log, take_lock
+from tinyssb_node.store.recovery import recover_log, take_lock
 from tinyssb_node.store.sqlite_file import open_for_writing, store_faults
 
 

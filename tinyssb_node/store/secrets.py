@@ -29,7 +29,7 @@ from tinyssb_node.errors import (
 from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.store.durable import sync_folder
 from tinyssb_node.store.errors import IdentityMismatchError, IdentityUnsyncedError
-from tinyssb_node.store.sealing import Passphrase, SealedSeed, seal
+from tinyssb_node.store.sealed_seed import Passphrase, SealedSeed, seal
 
 IDENTITY_VERSION: Final = 2
 """The newest format read."""

@@ -18,10 +18,10 @@ from tinyssb_node.errors import LocalError, StoreDamagedError, StoreFailedError,
 from tinyssb_node.feeds.fork import ForkProof, serialize_proof
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import FaceName, FeedId, MessageId, Origin
-from tinyssb_node.store.hints import PresenceFilter
 from tinyssb_node.store.lock import FolderLock
 from tinyssb_node.store.port import AirtimeCharge, FeedRecord, Receipt, StoredChunk, StoredEntry
-from tinyssb_node.store.settling import recover_log, sync_names, take_lock
+from tinyssb_node.store.presence_filter import PresenceFilter
+from tinyssb_node.store.recovery import recover_log, sync_names, take_lock
 from tinyssb_node.store.sqlite_file import (
     end_exclusive_mode,
     open_for_reading,

@@ -15,12 +15,12 @@ from tinyssb_node.control.explain import explain
 from tinyssb_node.errors import LocalError
 from tinyssb_node.screens.safetext import one_line, safe
 from tinyssb_node.tui import limits
+from tinyssb_node.tui.actions import NodeAction, ShowPage
+from tinyssb_node.tui.conversations_view import ConversationsView
 from tinyssb_node.tui.headline import head_line
-from tinyssb_node.tui.sight import ScreenRequest, ScreenSource, ScreenState
-from tinyssb_node.tui.talkview import ConversationsView
+from tinyssb_node.tui.screen_state import ScreenRequest, ScreenSource, ScreenState
 from tinyssb_node.tui.views import FacesView, FeedsView, LogView, PeopleView, ScreenView
 from tinyssb_node.tui.widgets import MessageInput, TextLine, TextPage
-from tinyssb_node.tui.wish import NodeAction, ShowPage
 
 TITLES = ("Talk", "People", "Links", "Feeds", "Log")
 """Names of the views, in the order of their keys."""

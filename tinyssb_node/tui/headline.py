@@ -1,7 +1,7 @@
 """The first line: who this is and how the node is, or why that is not known."""
 
 from tinyssb_node.tui.lines import ago, clock
-from tinyssb_node.tui.sight import ScreenState
+from tinyssb_node.tui.screen_state import ScreenState
 
 MINUTE_US = 60_000_000
 

@@ -13,7 +13,7 @@ from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, Perso
 from tinyssb_node.control.rows import FeedRow
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens.chatlines import displayed_text
-from tinyssb_node.screens.grouptalk import GroupConversation, called, is_group
+from tinyssb_node.screens.group_conversations import GroupConversation, called, is_group
 from tinyssb_node.screens.limits import TITLE_CELLS
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import apart, cells, one_line, padded, wrapped

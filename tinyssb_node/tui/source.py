@@ -14,15 +14,15 @@ from tinyssb_node.control.explain import explain
 from tinyssb_node.daemon.config import read_config
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.screens.grouptalk import is_group, rooms
-from tinyssb_node.screens.grouptalk import messages as group_messages
-from tinyssb_node.screens.holding import holders_text
-from tinyssb_node.screens.talk import NodeSession
+from tinyssb_node.screens.group_conversations import is_group, rooms
+from tinyssb_node.screens.group_conversations import messages as group_messages
+from tinyssb_node.screens.holders_text import holders_text
+from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.store.home import Home
 from tinyssb_node.tui import limits
 from tinyssb_node.tui.lines import name_of
 from tinyssb_node.tui.logtail import LogTail
-from tinyssb_node.tui.sight import ScreenRequest, ScreenState
+from tinyssb_node.tui.screen_state import ScreenRequest, ScreenState
 
 Given = TypeVar("Given")
 

@@ -10,9 +10,9 @@ from textual.message import Message
 from tinyssb_node.catalog.rows import PersonRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.tui import airlines, lines
-from tinyssb_node.tui.sight import ScreenState
+from tinyssb_node.tui.actions import NodeAction, ShowPage
+from tinyssb_node.tui.screen_state import ScreenState
 from tinyssb_node.tui.widgets import Row, RowList, TextLine
-from tinyssb_node.tui.wish import NodeAction, ShowPage
 
 
 class ScreenView(Vertical):

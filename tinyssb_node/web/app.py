@@ -24,9 +24,9 @@ from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.web import access, limits, views
 from tinyssb_node.web.access import TokenAuthenticator, refusal
-from tinyssb_node.web.desk import PageService
 from tinyssb_node.web.errors import BadPageRequestError, RequestTooLargeError, TooManyListenersError
-from tinyssb_node.web.voice import OutgoingMessage
+from tinyssb_node.web.page_service import PageService
+from tinyssb_node.web.ports import OutgoingMessage
 
 STATIC: Final = Path(__file__).parent / "static"
 PAGES: Final = ("/", "/c/{conversation}", "/with/{feed}", "/people", "/node")

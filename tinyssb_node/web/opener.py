@@ -4,10 +4,10 @@ from contextlib import AbstractContextManager
 
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.daemon.config import read_config
-from tinyssb_node.screens.talk import NodeSession
+from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.store.home import Home
 from tinyssb_node.web import limits
-from tinyssb_node.web.voice import DaemonPort, NodePort
+from tinyssb_node.web.ports import DaemonPort, NodePort
 
 
 class NodeOpener:

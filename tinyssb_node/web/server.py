@@ -12,10 +12,10 @@ from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.web import limits
 from tinyssb_node.web.access import TokenAuthenticator
 from tinyssb_node.web.app import make_app
-from tinyssb_node.web.desk import PageService
+from tinyssb_node.web.connections import make_visits
 from tinyssb_node.web.errors import PageListenError
-from tinyssb_node.web.visits import make_visits
-from tinyssb_node.web.voice import NodePortOpener
+from tinyssb_node.web.page_service import PageService
+from tinyssb_node.web.ports import NodePortOpener
 
 
 class Server(uvicorn.Server):

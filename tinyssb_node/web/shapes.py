@@ -7,12 +7,12 @@ from tinyssb_node.catalog.rows import ConversationRow, MessageRow, PersonRow
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, StatusRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.estimate import AirtimeCost
-from tinyssb_node.screens.grouptalk import GroupConversation, called
+from tinyssb_node.screens.group_conversations import GroupConversation, called
 from tinyssb_node.screens.limits import TITLE_CELLS
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import apart
 from tinyssb_node.web import limits
-from tinyssb_node.web.voice import ReceiptItem
+from tinyssb_node.web.ports import ReceiptItem
 
 Shape = dict[str, object]
 

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 
 from tinyssb_node.catalog.rows import MessageRow
 from tinyssb_node.ids import FeedId
-from tinyssb_node.screens.grouptalk import is_group
+from tinyssb_node.screens.group_conversations import is_group
 from tinyssb_node.web import limits
 from tinyssb_node.web.errors import PageNotFoundError
+from tinyssb_node.web.ports import NodePort, OutgoingMessage, ReceiptItem
 from tinyssb_node.web.shapes import (
     PeopleIndex,
     Shape,
@@ -17,7 +18,6 @@ from tinyssb_node.web.shapes import (
     quote_shape,
     receipt_shape,
 )
-from tinyssb_node.web.voice import NodePort, OutgoingMessage, ReceiptItem
 
 
 def conversations(voice: NodePort) -> Shape:

@@ -9,7 +9,7 @@ from tests.islands.feedsync.gateways import Gateway
 from tests.nodes import key_of, packets_of, written
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.islands.feedsync import limits
-from tinyssb_node.islands.feedsync.greeting import Handshake
+from tinyssb_node.islands.feedsync.handshake import Handshake
 from tinyssb_node.islands.feedsync.packets import (
     FeedSyncDiffers,
     FeedSyncGive,

@@ -7,7 +7,7 @@ from firmware_bridge.serial import identify, kiss, limits, meshcore, meshtastic,
 from firmware_bridge.serial.framing import FrameReader, serialize_frame
 from firmware_bridge.serial.guess import guess
 from tinyssb_node.faces.ether_protocol import parse_from_client, parse_from_ether
-from tinyssb_node.faces.framing import parse_bare, parse_crc_frame, serialize_crc_frame
+from tinyssb_node.faces.frames import parse_bare, parse_crc_frame, serialize_crc_frame
 
 
 def run(data: bytes) -> None:

@@ -9,7 +9,7 @@ from tests.groups.spoken import VECTORS, ids_of_vectors, of_vectors
 from tinyssb_node.groups.classic import from_classic
 from tinyssb_node.groups.keys import check_people
 from tinyssb_node.groups.messages import AddMember, GroupMessageError
-from tinyssb_node.groups.tiny import decode, split_owner
+from tinyssb_node.groups.short_form import decode, split_owner
 
 READINGS = (of_vectors(VECTORS["epoch_key"]), of_vectors(None))
 IDS = ids_of_vectors()

@@ -9,7 +9,7 @@ from spark_sink.collect.messages import SegmentId as LandedId
 from tests.fuzz.script import BYTES_MAX, Script
 from tests.shipping.memory_landing import MemoryLanding
 from tests.spark_sink.shipped import FIRST, UP, ask, batch
-from tinyssb_node.shipping.shipping import LogShipment, ShippingState
+from tinyssb_node.shipping.shipment import LogShipment, ShippingState
 from tinyssb_node.shipping.wire import SegmentId
 
 _VECTORS = Path(__file__).parents[2] / "vectors/log-shipping/messages_v1.json"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.certificates import Authority
 from tests.daemon.processes import PATIENCE_S
-from tests.islands.gateway.test_feedlink import Bench
+from tests.islands.gateway.test_feed_sync_ws import Bench
 from tests.islands.gateway.wires import S, Shelf, holding, settings
 from tests.nodes import key_of
 from tinyssb_node.codec.dmx import Network
@@ -19,8 +19,8 @@ from tinyssb_node.control.rows import BroughtRow
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId
 from tinyssb_node.islands.gateway import limits
-from tinyssb_node.islands.gateway.island import GatewayNetwork, HoldingChanges
 from tinyssb_node.islands.gateway.links import GatewayLinks, TrustedGateways, load_trusted_gateways
+from tinyssb_node.islands.gateway.network import GatewayNetwork, HoldingChanges
 from tinyssb_node.islands.gateway.peersfile import KnownPeers
 from tinyssb_node.islands.locator.addresses import ContactAddress, node_of, port_of
 from tinyssb_node.islands.locator.values import Location, ResourceParameters

@@ -2,8 +2,8 @@ from dataclasses import replace
 
 import pytest
 
+from tests.islands.locator.test_maintenance import LABEL, MINE, beside
 from tests.islands.locator.test_peers import BY_POSITION
-from tests.islands.locator.test_upkeep import LABEL, MINE, beside
 from tests.islands.locator.villages import (
     GROUP,
     PORT,

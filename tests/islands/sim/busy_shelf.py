@@ -16,8 +16,8 @@ from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.islands.sim.meshes import SimulatedGateway
 from tinyssb_node.scheduling.link import Allowance
 from tinyssb_node.sim.checkers import AirtimeLaw, DutyCycleChecker
-from tinyssb_node.sim.inhabitants import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
+from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.traffic import content
 from tinyssb_node.sim.world import World
 

@@ -143,7 +143,7 @@ def test_what_is_erased_or_collected_is_gone(home: Path) -> None:
 def test_without_its_libraries_it_says_what_to_install(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     found = importlib.util.find_spec
     monkeypatch.setattr(
-        "tinyssb_node.pzp.commands.talk.find_spec", lambda name: None if name == "blake3" else found(name)
+        "tinyssb_node.pzp.commands.session.find_spec", lambda name: None if name == "blake3" else found(name)
     )
     for words in ([], ["verify", "-"], ["gateway"]):
         told = types(home, *words, code=ExitCode.UNAVAILABLE)

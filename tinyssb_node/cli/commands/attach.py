@@ -235,7 +235,7 @@ def _named(arguments: argparse.Namespace) -> tuple[str, int]:
     feed, dot, seq = str(arguments.what).rpartition(".")
     if dot and seq.isascii() and seq.isdigit():
         return feed, int(seq[:12])
-    from tinyssb_node.screens.talk import NodeSession
+    from tinyssb_node.screens.session import NodeSession
 
     with NodeSession.at_home(arguments.home, arguments.network) as talk:
         talk.catch_up()
@@ -248,7 +248,7 @@ def _look(home: Home, arguments: argparse.Namespace, feed: str, seq: int) -> tup
     AmbiguousFeedError, UnknownEntryError, NotAFileError."""
     from tinyssb_node.cli.heldfile import inspect_file
     from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.daemon.naming import OWN_FEED, find_feed
+    from tinyssb_node.daemon.feed_names import OWN_FEED, find_feed
     from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.ids import DEFAULT_NETWORK
     from tinyssb_node.problems import UnknownEntryError

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tinyssb_node.content.blocklist import BlockStep
     from tinyssb_node.ids import FeedId
     from tinyssb_node.screens.people import DisplayNames
-    from tinyssb_node.screens.talk import NodeSession
+    from tinyssb_node.screens.session import NodeSession
 
 
 class NotBlockedError(ProblemError):
@@ -80,8 +80,8 @@ def _add_person(action: argparse.ArgumentParser) -> None:
 
 def blocklist(arguments: argparse.Namespace) -> int:
     """List who is blocked, and the lists that are followed."""
+    from tinyssb_node.screens.message_commands import open_node
     from tinyssb_node.screens.render import table
-    from tinyssb_node.screens.talking import open_node
 
     with open_node(arguments) as talk:
         people, names = talk.catalog.people(), talk.names()
@@ -130,7 +130,7 @@ def _list_json(feed: FeedId, listed: _Listed) -> dict[str, object]:
 
 def show(arguments: argparse.Namespace) -> int:
     """Show somebody's list."""
-    from tinyssb_node.screens.talking import open_node
+    from tinyssb_node.screens.message_commands import open_node
 
     with open_node(arguments) as talk:
         author, names = talk.find_person(arguments.person), talk.names()
@@ -150,7 +150,7 @@ def publish_blocklist(arguments: argparse.Namespace) -> int:
     from tinyssb_node.content.blocklist import block_step, serialize_block_step
     from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.feeds.layout import packet_count
-    from tinyssb_node.screens.talking import describe_published, open_node
+    from tinyssb_node.screens.message_commands import describe_published, open_node
 
     with open_node(arguments) as talk:
         listed = talk.catalog.blocklist(talk.own)
@@ -215,7 +215,7 @@ def unfollow(arguments: argparse.Namespace) -> int:
 
 def _followed(arguments: argparse.Namespace, *, followed: bool) -> int:
     from tinyssb_node.content.contacts import follow_list
-    from tinyssb_node.screens.talking import open_node
+    from tinyssb_node.screens.message_commands import open_node
 
     with open_node(arguments) as talk:
         author = talk.find_person(arguments.person)

@@ -78,9 +78,9 @@ def _add_arguments(action: argparse.ArgumentParser, words: Sequence[str]) -> Non
 def list_boards(arguments: argparse.Namespace) -> int:
     """List all boards."""
     from tinyssb_node.screens.chatlines import short
+    from tinyssb_node.screens.message_commands import open_node
     from tinyssb_node.screens.render import local_time, table
     from tinyssb_node.screens.safetext import one_line
-    from tinyssb_node.screens.talking import open_node
     from tinyssb_node.screens.talkjson import board_row_json
 
     with open_node(arguments) as talk:
@@ -106,8 +106,8 @@ def list_boards(arguments: argparse.Namespace) -> int:
 def show(arguments: argparse.Namespace) -> int:
     """Show a board, or one card with all that is on it."""
     from tinyssb_node.cli.boardlines import board_lines, card_lines, find_card
+    from tinyssb_node.screens.message_commands import open_node
     from tinyssb_node.screens.screen import width
-    from tinyssb_node.screens.talking import open_node
     from tinyssb_node.screens.talkjson import board_json, item_json
 
     with open_node(arguments) as talk:
@@ -124,8 +124,8 @@ def show(arguments: argparse.Namespace) -> int:
 def history(arguments: argparse.Namespace) -> int:
     """List what was done on a board."""
     from tinyssb_node.screens.chatlines import local_minute, short
+    from tinyssb_node.screens.message_commands import open_node
     from tinyssb_node.screens.safetext import one_line
-    from tinyssb_node.screens.talking import open_node
     from tinyssb_node.screens.talkjson import change_json
 
     with open_node(arguments) as talk:
@@ -145,7 +145,7 @@ def history(arguments: argparse.Namespace) -> int:
 
 def new(arguments: argparse.Namespace) -> int:
     """Begin a board."""
-    from tinyssb_node.screens.talking import describe_published, open_node
+    from tinyssb_node.screens.message_commands import describe_published, open_node
 
     with open_node(arguments) as talk:
         return describe_published(arguments, "Began the board", talk.new_board(arguments.name))
@@ -155,7 +155,7 @@ def change(arguments: argparse.Namespace) -> int:
     """Do one operation on a board."""
     from tinyssb_node.cli.boardlines import find_card, find_list
     from tinyssb_node.content.board import Operation
-    from tinyssb_node.screens.talking import describe_published, open_node, text_given
+    from tinyssb_node.screens.message_commands import describe_published, open_node, text_given
 
     with open_node(arguments) as talk:
         board = talk.find_board(arguments.board)
@@ -175,7 +175,7 @@ def remove(arguments: argparse.Namespace) -> int:
     """Take a card or a list off a board."""
     from tinyssb_node.cli.boardlines import find_thing
     from tinyssb_node.content.board import Card, Operation
-    from tinyssb_node.screens.talking import describe_published, open_node
+    from tinyssb_node.screens.message_commands import describe_published, open_node
 
     with open_node(arguments) as talk:
         board = talk.find_board(arguments.board)
@@ -187,7 +187,7 @@ def remove(arguments: argparse.Namespace) -> int:
 
 def answer(arguments: argparse.Namespace) -> int:
     """Accept or decline an invitation."""
-    from tinyssb_node.screens.talking import describe_published, open_node
+    from tinyssb_node.screens.message_commands import describe_published, open_node
 
     with open_node(arguments) as talk:
         board = talk.find_board(arguments.board)

@@ -16,8 +16,8 @@ from tinyssb_node.screens import limits
 from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
 
 if TYPE_CHECKING:
-    from tinyssb_node.cli.carrying import FolderContents, FolderWriteResult
-    from tinyssb_node.cli.offering import ImportResult
+    from tinyssb_node.cli.carry_folder import FolderContents, FolderWriteResult
+    from tinyssb_node.cli.packet_import import ImportResult
     from tinyssb_node.store.port import Store
 
 
@@ -41,14 +41,14 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 def carry(arguments: argparse.Namespace) -> int:
     """Take, then leave. What was taken stays taken, whatever happens to the folder then."""
-    from tinyssb_node.cli.carrying import (
+    from tinyssb_node.cli.carry_folder import (
         export_to_folder,
         folder_of,
         import_folder,
         read_folder,
         require_folder,
     )
-    from tinyssb_node.cli.offering import ImportResult
+    from tinyssb_node.cli.packet_import import ImportResult
     from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.setup import read_node_identity

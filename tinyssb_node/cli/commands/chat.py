@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tinyssb_node.ids import FeedId, MessageId
     from tinyssb_node.screens.chatlines import ChatFormatter
     from tinyssb_node.screens.people import DisplayNames
-    from tinyssb_node.screens.talk import NodeSession
+    from tinyssb_node.screens.session import NodeSession
     from tinyssb_node.screens.talkjson import JsonLines
 
 
@@ -86,7 +86,7 @@ def _add_with(parser: argparse.ArgumentParser, default: object) -> None:
 def read(arguments: argparse.Namespace) -> int:
     """Show the latest messages, and what comes."""
     from tinyssb_node.catalog.rows import PUBLIC
-    from tinyssb_node.screens.talking import open_node
+    from tinyssb_node.screens.message_commands import open_node
 
     if arguments.group is not None:
         return _read_group(arguments)
@@ -123,8 +123,8 @@ def _read_group(arguments: argparse.Namespace) -> int:
     """Show the latest messages of a group, and what comes."""
     import time
 
-    from tinyssb_node.screens.grouptalk import messages
-    from tinyssb_node.screens.talking import open_node
+    from tinyssb_node.screens.group_conversations import messages
+    from tinyssb_node.screens.message_commands import open_node
 
     _refuse_beside_group(arguments)
     with open_node(arguments) as talk:
@@ -149,7 +149,7 @@ def _read_group(arguments: argparse.Namespace) -> int:
 def _refuse_beside_group(arguments: argparse.Namespace) -> None:
     """Raises UsageError where a group is named and something else that says who reads it."""
     if arguments.people or getattr(arguments, "reply", None):
-        from tinyssb_node.screens.talk import NotInConversationError
+        from tinyssb_node.screens.session import NotInConversationError
 
         raise NotInConversationError(
             "A group's messages are for all its members, and answer all that was said before.",
@@ -160,7 +160,7 @@ def _refuse_beside_group(arguments: argparse.Namespace) -> None:
 def say(arguments: argparse.Namespace) -> int:
     """Say something, and name what was said."""
     from tinyssb_node.catalog.rows import PUBLIC
-    from tinyssb_node.screens.talking import describe_published, open_node, text_given
+    from tinyssb_node.screens.message_commands import describe_published, open_node, text_given
 
     text = text_given(" ".join(arguments.text))
     if arguments.group is not None:
@@ -183,8 +183,8 @@ def say(arguments: argparse.Namespace) -> int:
 
 def list_conversations(arguments: argparse.Namespace) -> int:
     """List conversations, the one with the latest message first."""
+    from tinyssb_node.screens.message_commands import open_node
     from tinyssb_node.screens.render import local_time, table
-    from tinyssb_node.screens.talking import open_node
     from tinyssb_node.screens.talkjson import conversation_json
 
     with open_node(arguments) as talk:
@@ -210,7 +210,7 @@ def list_conversations(arguments: argparse.Namespace) -> int:
 
 def _title(row: ConversationRow, names: DisplayNames) -> str:
     """Who reads a conversation, or what the group is called."""
-    from tinyssb_node.screens.grouptalk import GroupConversation, called
+    from tinyssb_node.screens.group_conversations import GroupConversation, called
 
     if isinstance(row, GroupConversation):
         return f"group {called(row.title, row.name)}" + (f" ({row.note})" if row.note else "")
@@ -244,7 +244,7 @@ def held_by(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]) 
     import time
 
     from tinyssb_node.ids import FeedId
-    from tinyssb_node.screens.holding import holders_text
+    from tinyssb_node.screens.holders_text import holders_text
 
     def name_of(digits: str) -> str:
         return names.shown(FeedId.from_hex(digits))

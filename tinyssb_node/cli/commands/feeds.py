@@ -174,7 +174,7 @@ def feed_named(arguments: argparse.Namespace) -> str:
     feed: str = arguments.feed
     if feed == "me" or not set(feed.lower()) - _DIGITS:
         return feed
-    from tinyssb_node.screens.talking import open_node
+    from tinyssb_node.screens.message_commands import open_node
 
     with open_node(arguments) as talk:
         return talk.find_person(feed).feed.hex()
@@ -186,8 +186,8 @@ def _feed_to_follow(arguments: argparse.Namespace) -> str:
     Raises FeedIdLengthError, UnknownPersonError, AmbiguousPersonError.
     """
     from tinyssb_node.limits import FEED_ID_SIZE
+    from tinyssb_node.screens.message_commands import open_node
     from tinyssb_node.screens.people import UnknownPersonError
-    from tinyssb_node.screens.talking import open_node
 
     feed: str = arguments.feed
     is_digits = bool(feed) and not set(feed.lower()) - _DIGITS

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tinyssb_node.codec.dmx import Network
-    from tinyssb_node.daemon.forkdesk import ForkRow
+    from tinyssb_node.daemon.fork_handler import ForkRow
     from tinyssb_node.feeds.fork import ForkProof
     from tinyssb_node.feeds.forkfile import ForkFile
 
@@ -75,7 +75,7 @@ def forks(arguments: argparse.Namespace) -> int:
         for row in rows:
             print(json.dumps(row))
     elif rows:
-        from tinyssb_node.screens.talking import names_shown
+        from tinyssb_node.screens.message_commands import names_shown
 
         print(_listing(rows, names_shown(arguments)))
     else:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from tinyssb_node.control.group_rows import GroupCostRow, GroupShownRow, GroupWrittenRow
     from tinyssb_node.ids import FeedId
     from tinyssb_node.screens.people import DisplayNames
-    from tinyssb_node.screens.talk import NodeSession
+    from tinyssb_node.screens.session import NodeSession
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -102,8 +102,8 @@ def _add_dry_run(action: argparse.ArgumentParser) -> None:
 def create(arguments: argparse.Namespace) -> int:
     """Make a group."""
     from tinyssb_node.cli.grouplines import short
-    from tinyssb_node.screens.grouptalk import called
-    from tinyssb_node.screens.talking import open_node
+    from tinyssb_node.screens.group_conversations import called
+    from tinyssb_node.screens.message_commands import open_node
 
     with open_node(arguments) as talk:
         people, names = _people(talk, arguments.people), talk.names()
@@ -120,7 +120,7 @@ def create(arguments: argparse.Namespace) -> int:
 
 def add_people(arguments: argparse.Namespace) -> int:
     """Add people to a group."""
-    from tinyssb_node.screens.talking import open_node, text_given
+    from tinyssb_node.screens.message_commands import open_node, text_given
 
     text = None if arguments.text is None else text_given(arguments.text)
     with open_node(arguments) as talk:
@@ -141,7 +141,7 @@ def add_people(arguments: argparse.Namespace) -> int:
 
 def exclude(arguments: argparse.Namespace) -> int:
     """Exclude people from a group, after saying what that costs and what it does not do."""
-    from tinyssb_node.screens.talking import open_node
+    from tinyssb_node.screens.message_commands import open_node
 
     with open_node(arguments) as talk:
         people, names = _people(talk, arguments.people), talk.names()
@@ -221,7 +221,7 @@ def _cost_lines(talk: NodeSession, cost: GroupCostRow) -> list[str]:
 def leave(arguments: argparse.Namespace) -> int:
     """Leave a group."""
     from tinyssb_node.cli.grouplines import short
-    from tinyssb_node.screens.talking import open_node
+    from tinyssb_node.screens.message_commands import open_node
 
     with open_node(arguments) as talk:
         row = talk.client.group_leave(arguments.group)
@@ -236,7 +236,7 @@ def leave(arguments: argparse.Namespace) -> int:
 def come_back(arguments: argparse.Namespace) -> int:
     """Take part in a group again."""
     from tinyssb_node.cli.grouplines import short
-    from tinyssb_node.screens.talking import open_node
+    from tinyssb_node.screens.message_commands import open_node
 
     with open_node(arguments) as talk:
         row = talk.client.group_return(arguments.group)
@@ -249,7 +249,7 @@ def come_back(arguments: argparse.Namespace) -> int:
 
 def post(arguments: argparse.Namespace) -> int:
     """Say something to a group."""
-    from tinyssb_node.screens.talking import open_node, text_given
+    from tinyssb_node.screens.message_commands import open_node, text_given
 
     text = text_given(" ".join(arguments.text))
     with open_node(arguments) as talk:
@@ -287,7 +287,7 @@ def _people(talk: NodeSession, texts: Sequence[str]) -> list[FeedId]:
 
 
 def _shown(people: Sequence[FeedId], names: DisplayNames) -> str:
-    from tinyssb_node.screens.grouptalk import people_in_words
+    from tinyssb_node.screens.group_conversations import people_in_words
 
     return people_in_words(people, names)
 
@@ -318,8 +318,8 @@ def show(arguments: argparse.Namespace) -> int:
 
     from tinyssb_node.cli.graph import ASCII, UNICODE
     from tinyssb_node.cli.grouplines import shown
+    from tinyssb_node.screens.message_commands import open_node
     from tinyssb_node.screens.screen import can_draw, width
-    from tinyssb_node.screens.talking import open_node
 
     with open_node(arguments) as talk:
         listing = talk.client.group_show(arguments.group)
@@ -337,7 +337,7 @@ def show(arguments: argparse.Namespace) -> int:
 
 def read(arguments: argparse.Namespace) -> int:
     """Show what was said in a group."""
-    from tinyssb_node.screens.talking import open_node
+    from tinyssb_node.screens.message_commands import open_node
 
     with open_node(arguments) as talk:
         last = min(arguments.last, limits.CHAT_LAST_MAX)
@@ -352,7 +352,7 @@ def read(arguments: argparse.Namespace) -> int:
 def show_messages(talk: NodeSession, group: str, last: int) -> None:
     """Print the latest messages of a group."""
     from tinyssb_node.screens.chatlines import ChatFormatter
-    from tinyssb_node.screens.grouptalk import messages
+    from tinyssb_node.screens.group_conversations import messages
     from tinyssb_node.screens.screen import width
 
     names = talk.names()
@@ -369,8 +369,8 @@ def show_messages(talk: NodeSession, group: str, last: int) -> None:
 def audit(arguments: argparse.Namespace) -> int:
     """List all messages of a group."""
     from tinyssb_node.cli.grouplines import audit as lines
+    from tinyssb_node.screens.message_commands import open_node
     from tinyssb_node.screens.screen import width
-    from tinyssb_node.screens.talking import open_node
 
     with open_node(arguments) as talk:
         rows = list(talk.client.group_audit(arguments.group))

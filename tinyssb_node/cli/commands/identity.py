@@ -186,8 +186,8 @@ def new(arguments: argparse.Namespace) -> int:
 
 def _how(kept: IdentityFileContent, name: str | None) -> tuple[str, str]:
     """How the key is kept, for programs and for people; *name* is that of a further identity."""
-    from tinyssb_node.store.sealing import SealedSeed
-    from tinyssb_node.store.unlocking import IDENTITY_CREDENTIAL, credential_name
+    from tinyssb_node.store.sealed_seed import SealedSeed
+    from tinyssb_node.store.unlock import IDENTITY_CREDENTIAL, credential_name
 
     if kept.secret is None:
         return (

@@ -15,7 +15,7 @@ from tinyssb_node.problems import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
 
 if TYPE_CHECKING:
-    from tinyssb_node.cli.offering import ImportResult
+    from tinyssb_node.cli.packet_import import ImportResult
     from tinyssb_node.codec.dmx import Network
     from tinyssb_node.daemon.verify import Damage
     from tinyssb_node.store.home import Home
@@ -28,7 +28,7 @@ class ImportRefusedError(ProblemError):
     exit_code = ExitCode.DATA
 
     def __init__(self, taken: ImportResult) -> None:
-        from tinyssb_node.cli.offering import NO_PLACE
+        from tinyssb_node.cli.packet_import import NO_PLACE
 
         (_, feed), reason = next(iter(taken.refused.items()))
         more = len(taken.refused) - 1
@@ -144,8 +144,8 @@ def _since(store: Store, text: str) -> Callable[[FeedRecord], int]:
     """
     from datetime import datetime
 
-    from tinyssb_node.cli.whens import moment_of
-    from tinyssb_node.daemon.exportcover import ExportCoverage, firsts_since
+    from tinyssb_node.cli.time_arguments import moment_of
+    from tinyssb_node.daemon.export_coverage import ExportCoverage, firsts_since
     from tinyssb_node.daemon.exports import read_export
 
     since_us = moment_of(text, datetime.now().astimezone())
@@ -165,7 +165,7 @@ def _since(store: Store, text: str) -> Callable[[FeedRecord], int]:
 
 def import_(arguments: argparse.Namespace) -> int:
     """Read a file to its end, then offer its packets to the daemon."""
-    from tinyssb_node.cli.offering import ImportResult, offer
+    from tinyssb_node.cli.packet_import import ImportResult, offer
     from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.daemon.exports import ExportDamagedError, read_export
 
@@ -308,7 +308,7 @@ def _open_network(home: Home, arguments: argparse.Namespace) -> tuple[Store, Net
 
 def _chosen(home: Home, store: Store, names: list[str]) -> list[FeedRecord]:
     """The feeds *names* name, all without any. Raises UnknownFeedError, AmbiguousFeedError."""
-    from tinyssb_node.daemon.naming import OWN_FEED, find_feed
+    from tinyssb_node.daemon.feed_names import OWN_FEED, find_feed
     from tinyssb_node.daemon.setup import read_node_identity
 
     records = list(store.feeds())

@@ -98,7 +98,7 @@ def network(arguments: argparse.Namespace) -> int:
 
 
 def rekey(arguments: argparse.Namespace) -> int:
-    """Leave a set for a fresh one. Raises SetKeyRejectedError, BadRequestError, and what the store or the daemon raises."""
+    """Leave a set for a fresh one. Raises SetKeyRejectedError, BadRequestError, errors of the store or the daemon."""
     from tinyssb_node.store.sqlite import SqliteStore
 
     home = _home(arguments)
@@ -189,7 +189,7 @@ def _key(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, bytes]
 def _plan(home: Home, arguments: argparse.Namespace, records: Sequence[FeedRecord]) -> RekeyPlan:
     """What is kept and left. Raises UnknownFeedError, AmbiguousFeedError, ContactsError."""
     from tinyssb_node.content.contacts import read_contacts
-    from tinyssb_node.daemon.naming import find_feed
+    from tinyssb_node.daemon.feed_names import find_feed
     from tinyssb_node.daemon.rekey import plan_rekey
     from tinyssb_node.daemon.setup import read_node_identity
 

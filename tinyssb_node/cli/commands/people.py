@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tinyssb_node.catalog.rows import PersonRow
     from tinyssb_node.ids import FeedId
     from tinyssb_node.screens.people import DisplayNames
-    from tinyssb_node.screens.talk import NodeSession
+    from tinyssb_node.screens.session import NodeSession
 
 
 class SelfBlockError(ProblemError):
@@ -64,8 +64,8 @@ def _add_person(parser: argparse.ArgumentParser) -> None:
 
 def alias(arguments: argparse.Namespace) -> int:
     """Say what we call ourselves."""
+    from tinyssb_node.screens.message_commands import describe_published, open_node
     from tinyssb_node.screens.safetext import one_line
-    from tinyssb_node.screens.talking import describe_published, open_node
 
     with open_node(arguments) as talk:
         if arguments.name is not None:
@@ -82,10 +82,10 @@ def alias(arguments: argparse.Namespace) -> int:
 
 def contacts(arguments: argparse.Namespace) -> int:
     """List everybody of whom the node knows."""
+    from tinyssb_node.screens.message_commands import open_node
     from tinyssb_node.screens.people import SHORT_FEED
     from tinyssb_node.screens.render import local_time, table
     from tinyssb_node.screens.safetext import one_line
-    from tinyssb_node.screens.talking import open_node
     from tinyssb_node.screens.talkjson import person_json
 
     with open_node(arguments) as talk:
@@ -119,7 +119,7 @@ def _state(person: PersonRow, names: DisplayNames) -> str:
 
 def petname(arguments: argparse.Namespace) -> int:
     """Give somebody a name, or take it away."""
-    from tinyssb_node.screens.talking import open_node
+    from tinyssb_node.screens.message_commands import open_node
 
     with open_node(arguments) as talk:
         feed = talk.find_person(arguments.person).feed
@@ -143,7 +143,7 @@ def unblock(arguments: argparse.Namespace) -> int:
 
 
 def _blocked(arguments: argparse.Namespace, *, blocked: bool) -> int:
-    from tinyssb_node.screens.talking import open_node
+    from tinyssb_node.screens.message_commands import open_node
 
     with open_node(arguments) as talk:
         feed = _feed(talk, arguments.person)
@@ -160,7 +160,10 @@ def _blocked(arguments: argparse.Namespace, *, blocked: bool) -> int:
 
 
 def _feed(talk: NodeSession, text: str) -> FeedId:
-    """Whom *text* means: a known person, or a whole feed id. Raises SelfBlockError, and as ``NodeSession.find_person`` does."""
+    """Return whom *text* means: a known person, or a whole feed id.
+
+    Raises SelfBlockError, and as ``NodeSession.find_person`` does.
+    """
     from tinyssb_node.ids import FeedId
     from tinyssb_node.screens.people import UnknownPersonError
 

@@ -49,7 +49,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 def receipts(arguments: argparse.Namespace) -> int:
     """List receipts, or show those of one entry."""
     from tinyssb_node.control.client import DaemonClient
-    from tinyssb_node.screens.talking import names_shown
+    from tinyssb_node.screens.message_commands import names_shown
 
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         if arguments.message is not None:
@@ -86,7 +86,7 @@ def _find(node: DaemonClient, name: str) -> ReceiptRow:
 
 
 def _table(rows: list[ReceiptRow], name_of: Callable[[str], str]) -> str:
-    from tinyssb_node.screens.holding import holders_text, moment
+    from tinyssb_node.screens.holders_text import holders_text, moment
     from tinyssb_node.screens.render import SHORT_ID, table
 
     now_us = time.time_ns() // 1_000
@@ -103,7 +103,7 @@ def _table(rows: list[ReceiptRow], name_of: Callable[[str], str]) -> str:
 
 
 def _page(row: ReceiptRow, name_of: Callable[[str], str]) -> str:
-    from tinyssb_node.screens.holding import holders_text
+    from tinyssb_node.screens.holders_text import holders_text
     from tinyssb_node.screens.render import fields, local_time
 
     pairs: list[tuple[str, object]] = [

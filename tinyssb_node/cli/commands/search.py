@@ -32,8 +32,8 @@ def search(arguments: argparse.Namespace) -> int:
     """Show what has all the words, the best first."""
     from tinyssb_node.screens import limits
     from tinyssb_node.screens.chatlines import ChatFormatter
+    from tinyssb_node.screens.message_commands import open_node
     from tinyssb_node.screens.screen import width
-    from tinyssb_node.screens.talking import open_node
     from tinyssb_node.screens.talkjson import JsonLines
 
     with open_node(arguments) as talk:

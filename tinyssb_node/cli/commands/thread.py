@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from tinyssb_node.catalog.rows import MessageRow
     from tinyssb_node.screens.people import DisplayNames
-    from tinyssb_node.screens.talk import NodeSession
+    from tinyssb_node.screens.session import NodeSession
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -77,7 +77,7 @@ def show_usage(arguments: argparse.Namespace) -> int:
 
 def show(arguments: argparse.Namespace) -> int:
     """Draw a part of a tangle."""
-    from tinyssb_node.screens.talking import open_node
+    from tinyssb_node.screens.message_commands import open_node
 
     with open_node(arguments) as talk:
         rows, centre = _thread(talk, arguments.id)
@@ -106,7 +106,7 @@ def _thread(talk: NodeSession, text: str) -> tuple[Sequence[MessageRow], int]:
     """
     from tinyssb_node.catalog.rows import PUBLIC
     from tinyssb_node.content.chat import PUBLIC_ROOT
-    from tinyssb_node.screens.talk import NoThreadError
+    from tinyssb_node.screens.session import NoThreadError
 
     if text == PUBLIC:
         rows = talk.catalog.thread(PUBLIC_ROOT)
@@ -156,7 +156,7 @@ def continued(drawing: str, glyphs: str) -> str:
 def export(arguments: argparse.Namespace) -> int:
     """Write a whole tangle."""
     from tinyssb_node.cli.threadfile import as_json, as_markdown
-    from tinyssb_node.screens.talking import open_node
+    from tinyssb_node.screens.message_commands import open_node
 
     write = {"json": as_json, "markdown": as_markdown}[arguments.format]
     with open_node(arguments) as talk:

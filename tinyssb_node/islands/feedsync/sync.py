@@ -20,9 +20,7 @@ from typing import TypeAlias
 
 from tinyssb_node.ids import FeedId
 from tinyssb_node.islands.feedsync import limits
-from tinyssb_node.islands.feedsync.asking import FeedRequester
-from tinyssb_node.islands.feedsync.giving import FeedResponder
-from tinyssb_node.islands.feedsync.greeting import CONTEXT
+from tinyssb_node.islands.feedsync.handshake import CONTEXT
 from tinyssb_node.islands.feedsync.packets import (
     FeedSyncDiffers,
     FeedSyncGive,
@@ -37,6 +35,8 @@ from tinyssb_node.islands.feedsync.packets import (
     serialize_packet,
 )
 from tinyssb_node.islands.feedsync.port import FeedSource
+from tinyssb_node.islands.feedsync.requester import FeedRequester
+from tinyssb_node.islands.feedsync.responder import FeedResponder
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.config import GatewayConfig
 from tinyssb_node.islands.gateway.datagrams import EXHAUSTED
-from tinyssb_node.islands.gateway.feedlink import (
+from tinyssb_node.islands.gateway.feed_search import ConnectionCandidate
+from tinyssb_node.islands.gateway.feed_sync_ws import (
     KINDLY,
     PATH,
     CallFailedError,
@@ -24,9 +25,8 @@ from tinyssb_node.islands.gateway.feedlink import (
     FeedSyncParty,
     call,
 )
-from tinyssb_node.islands.gateway.island import GatewayNetwork, HoldingChanges
+from tinyssb_node.islands.gateway.network import GatewayNetwork, HoldingChanges
 from tinyssb_node.islands.gateway.rows import LinkRow
-from tinyssb_node.islands.gateway.seeking import ConnectionCandidate
 from tinyssb_node.islands.locator.addresses import ContactAddress, node_of, text_of
 
 

@@ -13,23 +13,23 @@ from tinyssb_node.control.access import ControlAccess
 from tinyssb_node.control.server import ControlServer
 from tinyssb_node.daemon.clock import boottime_ns
 from tinyssb_node.daemon.config import Config
-from tinyssb_node.daemon.ending import watch_for_shutdown
 from tinyssb_node.daemon.logs import Logger
+from tinyssb_node.daemon.shutdown import watch_for_shutdown
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits, policy
-from tinyssb_node.islands.gateway.bringer import BringClient
+from tinyssb_node.islands.gateway.bring_client import BringClient
 from tinyssb_node.islands.gateway.config import GATEWAY_SOCKET, GatewayConfig
 from tinyssb_node.islands.gateway.datagrams import DatagramSocket
-from tinyssb_node.islands.gateway.desk import GatewayHandler
+from tinyssb_node.islands.gateway.feed_sync_ws import FeedSyncParty
 from tinyssb_node.islands.gateway.feedfile import StoreAndShelfSource
-from tinyssb_node.islands.gateway.feedlink import FeedSyncParty
+from tinyssb_node.islands.gateway.handler import GatewayHandler
 from tinyssb_node.islands.gateway.holdings import CombinedHoldings
-from tinyssb_node.islands.gateway.island import GatewayNetwork
 from tinyssb_node.islands.gateway.links import GatewayLinks, load_trusted_gateways
+from tinyssb_node.islands.gateway.network import GatewayNetwork
 from tinyssb_node.islands.gateway.peersfile import PEERS_FILE, KnownPeers, read_peers, write_peers
+from tinyssb_node.islands.gateway.reachability import Reachability
 from tinyssb_node.islands.gateway.rows import GatewayRow, LocatorRow, ProblemRow
-from tinyssb_node.islands.gateway.way import Reachability
 from tinyssb_node.islands.locator.addresses import Peer, text_of
 from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.store.home import Home

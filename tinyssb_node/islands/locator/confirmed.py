@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
-from tinyssb_node.islands.locator.chance import LocatorRandomSource, flip_coin, pick, pick_weighed
 from tinyssb_node.islands.locator.labels import Label, label_of_address, position
 from tinyssb_node.islands.locator.packets import RoutingHint
+from tinyssb_node.islands.locator.randomness import LocatorRandomSource, flip_coin, pick, pick_weighed
 from tinyssb_node.islands.locator.values import NodeParameters
 
 

@@ -5,12 +5,12 @@ from typing import Final
 
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import Peer
-from tinyssb_node.islands.locator.chance import quasi_period_us
 from tinyssb_node.islands.locator.confirmed import ConfirmedPeer
+from tinyssb_node.islands.locator.context import LocatorContext
 from tinyssb_node.islands.locator.cookies import CookiePurpose
-from tinyssb_node.islands.locator.desk import LocatorContext
 from tinyssb_node.islands.locator.labels import label_of_address
 from tinyssb_node.islands.locator.packets import LocatorPing, LocatorPong
+from tinyssb_node.islands.locator.randomness import quasi_period_us
 from tinyssb_node.islands.locator.values import NodeParameters
 
 PING: Final = "ping"

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import Peer
-from tinyssb_node.islands.locator.chance import LocatorRandomSource, pick
+from tinyssb_node.islands.locator.randomness import LocatorRandomSource, pick
 
 
 class HistoricPeers:

@@ -6,8 +6,8 @@ from typing import TypeAlias
 
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
-from tinyssb_node.islands.locator.chance import LocatorRandomSource, pick
 from tinyssb_node.islands.locator.labels import Label
+from tinyssb_node.islands.locator.randomness import LocatorRandomSource, pick
 from tinyssb_node.islands.locator.values import Location, ResourceParameters
 
 _Key: TypeAlias = tuple[Label, Peer]

@@ -5,14 +5,15 @@ from collections.abc import Sequence
 
 from tinyssb_node.errors import PeerError
 from tinyssb_node.islands.locator import limits
+from tinyssb_node.islands.locator.active_lookups import ActiveLookups
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
-from tinyssb_node.islands.locator.chance import LocatorRandomSource
+from tinyssb_node.islands.locator.context import LocatorContext
 from tinyssb_node.islands.locator.counts import LocatorCounters
-from tinyssb_node.islands.locator.desk import LocatorContext
 from tinyssb_node.islands.locator.discovery import HISTORIC, PING, PeerDiscovery
 from tinyssb_node.islands.locator.effects import Effect
 from tinyssb_node.islands.locator.labels import Label
 from tinyssb_node.islands.locator.lookups import QueryRelay
+from tinyssb_node.islands.locator.maintenance import TableMaintenance
 from tinyssb_node.islands.locator.packets import (
     LocatorPing,
     LocatorPong,
@@ -23,10 +24,9 @@ from tinyssb_node.islands.locator.packets import (
     parse,
     type_of,
 )
+from tinyssb_node.islands.locator.randomness import LocatorRandomSource
 from tinyssb_node.islands.locator.resources import LocalResources
-from tinyssb_node.islands.locator.seeks import ActiveLookups
 from tinyssb_node.islands.locator.settings import LocatorSettings
-from tinyssb_node.islands.locator.upkeep import TableMaintenance
 from tinyssb_node.islands.locator.values import ResourceParameters
 
 

@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tinyssb_node.islands.locator import limits
+from tinyssb_node.islands.locator.active_lookups import ActiveLookups
 from tinyssb_node.islands.locator.addresses import Peer
 from tinyssb_node.islands.locator.confirmed import ConfirmedPeer, weighed
+from tinyssb_node.islands.locator.context import LocatorContext
 from tinyssb_node.islands.locator.cookies import CookiePurpose
-from tinyssb_node.islands.locator.desk import LocatorContext
 from tinyssb_node.islands.locator.discovery import PeerDiscovery
 from tinyssb_node.islands.locator.effects import NewerVersionReported
+from tinyssb_node.islands.locator.expiring_map import ExpiringMap
 from tinyssb_node.islands.locator.labels import Label, position
 from tinyssb_node.islands.locator.packets import (
     LocatorQuery,
@@ -19,8 +21,6 @@ from tinyssb_node.islands.locator.packets import (
     without_indirection,
 )
 from tinyssb_node.islands.locator.resources import LocalResources
-from tinyssb_node.islands.locator.seeks import ActiveLookups
-from tinyssb_node.islands.locator.tables import ExpiringMap
 from tinyssb_node.islands.locator.values import Location, ResourceParameters
 
 

@@ -1,8 +1,8 @@
 """Unconfirmed peers: heard of, not from (text, "Unconfirmed peers")."""
 
 from tinyssb_node.islands.locator.addresses import Peer
-from tinyssb_node.islands.locator.chance import LocatorRandomSource, flip_coin, pick
 from tinyssb_node.islands.locator.labels import Label, label_of_address, position
+from tinyssb_node.islands.locator.randomness import LocatorRandomSource, flip_coin, pick
 
 
 class UnconfirmedPeers:

@@ -20,9 +20,9 @@ from tinyssb_node.islands.locator.locator import Locator
 from tinyssb_node.islands.locator.packets import LocatorQuery, LocatorReport, parse
 from tinyssb_node.islands.locator.settings import LocatorSettings
 from tinyssb_node.islands.locator.values import ResourceParameters
-from tinyssb_node.islands.sim.dht_liar import LyingLocator
 from tinyssb_node.islands.sim.dht_options import DhtOptions
 from tinyssb_node.islands.sim.dht_report import DhtReport, SimulatedLookup
+from tinyssb_node.islands.sim.lying_locator import LyingLocator
 from tinyssb_node.sim import limits
 from tinyssb_node.sim.world import stream
 

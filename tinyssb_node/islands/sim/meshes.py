@@ -13,7 +13,7 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.effects import Effect
 from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.ids import FeedId
-from tinyssb_node.islands.feedsync.holding import CombinedFeedSource, StoreFeedSource
+from tinyssb_node.islands.feedsync.feed_sources import CombinedFeedSource, StoreFeedSource
 from tinyssb_node.islands.feedsync.port import FeedSource, FeedState, KeptEntry
 from tinyssb_node.islands.feedsync.sync import FeedDataReceived, FeedSync, FeedSyncViolation
 from tinyssb_node.islands.memory_shelf import MemoryShelf
@@ -21,9 +21,9 @@ from tinyssb_node.islands.shelf import BringResult, Shelf
 from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.budget import BootReference
 from tinyssb_node.sim import limits
-from tinyssb_node.sim.board import DeployedBoard
-from tinyssb_node.sim.inhabitants import SimulatedNode
-from tinyssb_node.sim.remembering import cached_verifier
+from tinyssb_node.sim.deployed_board import DeployedBoard
+from tinyssb_node.sim.simulated_node import SimulatedNode
+from tinyssb_node.sim.verification_cache import cached_verifier
 from tinyssb_node.sim.world import World
 
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 from typing import cast
 
-from tinyssb_node.pzp.commands.talk import PzpSession
-from tinyssb_node.pzp.database.certifying import certificate
+from tinyssb_node.pzp.commands.session import PzpSession
+from tinyssb_node.pzp.database.certificates import certificate
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
 from tinyssb_node.screens.newfile import write_new_file
 

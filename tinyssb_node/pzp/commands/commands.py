@@ -21,7 +21,7 @@ from tinyssb_node.screens.options import (
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from tinyssb_node.pzp.commands.talk import PzpSession
+    from tinyssb_node.pzp.commands.session import PzpSession
     from tinyssb_node.pzp.messages.jsontext import Json
 
 
@@ -150,7 +150,7 @@ def _add_file(action: argparse.ArgumentParser) -> None:
 
 def identity(arguments: argparse.Namespace) -> int:
     """Make an identity, add a key to one, or show them."""
-    from tinyssb_node.pzp.commands.talk import open_pzp
+    from tinyssb_node.pzp.commands.session import open_pzp
 
     with open_pzp(arguments) as pzp:
         if arguments.what == "create":
@@ -159,7 +159,7 @@ def identity(arguments: argparse.Namespace) -> int:
 
 
 def _create(arguments: argparse.Namespace, pzp: PzpSession) -> int:
-    from tinyssb_node.pzp.commands.talk import wall_us
+    from tinyssb_node.pzp.commands.session import wall_us
 
     nonce = arguments.group or secrets.token_hex(limits.PZP_NONCE_SIZE)
     known = {group.id for group in pzp.groups()}
@@ -175,7 +175,7 @@ def _create(arguments: argparse.Namespace, pzp: PzpSession) -> int:
 
 
 def _add_key(arguments: argparse.Namespace, pzp: PzpSession) -> int:
-    from tinyssb_node.pzp.commands.talk import wall_us
+    from tinyssb_node.pzp.commands.session import wall_us
 
     group, key = pzp.group(arguments.group), _key(arguments.key)
     if key in pzp.database.tangle(group).keys:
@@ -188,7 +188,7 @@ def _add_key(arguments: argparse.Namespace, pzp: PzpSession) -> int:
 
 def _key(text: str | None) -> str:
     """A key in base58, of one or of a feed id. Raises InvalidPzpInputError."""
-    from tinyssb_node.pzp.commands.talk import InvalidPzpInputError
+    from tinyssb_node.pzp.commands.session import InvalidPzpInputError
     from tinyssb_node.pzp.messages import base58
     from tinyssb_node.pzp.messages.message import is_key
 
@@ -230,8 +230,8 @@ def _show_identities(arguments: argparse.Namespace, pzp: PzpSession) -> int:
 
 def write_message(arguments: argparse.Namespace) -> int:
     """Write a message."""
-    from tinyssb_node.pzp.commands.talk import open_pzp, wall_us
-    from tinyssb_node.screens.talking import text_given
+    from tinyssb_node.pzp.commands.session import open_pzp, wall_us
+    from tinyssb_node.screens.message_commands import text_given
 
     said = _json(text_given(arguments.data))
     with open_pzp(arguments) as pzp:
@@ -252,7 +252,7 @@ def write_message(arguments: argparse.Namespace) -> int:
 
 
 def _json(text: str) -> Json:
-    from tinyssb_node.pzp.commands.talk import InvalidPzpInputError
+    from tinyssb_node.pzp.commands.session import InvalidPzpInputError
     from tinyssb_node.pzp.messages.errors import MessageError
     from tinyssb_node.pzp.messages.jsontext import read
 
@@ -266,7 +266,7 @@ def _json(text: str) -> Json:
 
 def send(arguments: argparse.Namespace) -> int:
     """Publish messages over the air."""
-    from tinyssb_node.pzp.commands.talk import open_pzp
+    from tinyssb_node.pzp.commands.session import open_pzp
 
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.send import send_records
@@ -279,7 +279,7 @@ def send(arguments: argparse.Namespace) -> int:
 
 def feeds(arguments: argparse.Namespace) -> int:
     """List feeds."""
-    from tinyssb_node.pzp.commands.talk import open_pzp
+    from tinyssb_node.pzp.commands.session import open_pzp
 
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.lines import feed_row, feeds_table
@@ -300,7 +300,7 @@ def feeds(arguments: argparse.Namespace) -> int:
 
 def feed(arguments: argparse.Namespace) -> int:
     """Show the messages of a feed."""
-    from tinyssb_node.pzp.commands.talk import open_pzp
+    from tinyssb_node.pzp.commands.session import open_pzp
 
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.lines import message_lines, message_row
@@ -319,7 +319,7 @@ def feed(arguments: argparse.Namespace) -> int:
 
 def show(arguments: argparse.Namespace) -> int:
     """Show all of a message."""
-    from tinyssb_node.pzp.commands.talk import open_pzp
+    from tinyssb_node.pzp.commands.session import open_pzp
 
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.lines import message_row, shown
@@ -337,7 +337,7 @@ def show(arguments: argparse.Namespace) -> int:
 
 def erase(arguments: argparse.Namespace) -> int:
     """Erase what a message says."""
-    from tinyssb_node.pzp.commands.talk import open_pzp
+    from tinyssb_node.pzp.commands.session import open_pzp
 
     with open_pzp(arguments) as pzp:
         id_ = pzp.record(arguments.message).id
@@ -354,7 +354,7 @@ def erase(arguments: argparse.Namespace) -> int:
 
 def goal(arguments: argparse.Namespace) -> int:
     """Say what is to be kept of a feed."""
-    from tinyssb_node.pzp.commands.talk import InvalidPzpInputError, NoSuchMessageError, open_pzp
+    from tinyssb_node.pzp.commands.session import InvalidPzpInputError, NoSuchMessageError, open_pzp
 
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.messages.goals import parse_goal
@@ -382,7 +382,7 @@ def goal(arguments: argparse.Namespace) -> int:
 
 def collect(arguments: argparse.Namespace) -> int:
     """Make room."""
-    from tinyssb_node.pzp.commands.talk import open_pzp
+    from tinyssb_node.pzp.commands.session import open_pzp
 
     with open_pzp(arguments) as pzp:
         budget = pzp.config.pzp_budget_bytes if arguments.budget is None else arguments.budget * 2**20
@@ -418,7 +418,7 @@ def collect(arguments: argparse.Namespace) -> int:
 def import_(arguments: argparse.Namespace) -> int:
     """Take messages from a file."""
     from tinyssb_node.pzp.commands.exchange import import_file
-    from tinyssb_node.pzp.commands.talk import open_pzp
+    from tinyssb_node.pzp.commands.session import open_pzp
 
     with open_pzp(arguments) as pzp:
         return import_file(arguments, pzp)
@@ -426,7 +426,7 @@ def import_(arguments: argparse.Namespace) -> int:
 
 def verify(arguments: argparse.Namespace) -> int:
     """Check the messages of a file."""
-    from tinyssb_node.pzp.commands.talk import require_libraries
+    from tinyssb_node.pzp.commands.session import require_libraries
 
     require_libraries()
     from tinyssb_node.pzp.commands.exchange import verify_file
@@ -436,7 +436,7 @@ def verify(arguments: argparse.Namespace) -> int:
 
 def export(arguments: argparse.Namespace) -> int:
     """Write messages to a file."""
-    from tinyssb_node.pzp.commands.talk import open_pzp
+    from tinyssb_node.pzp.commands.session import open_pzp
 
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.exchange import export_file
@@ -446,7 +446,7 @@ def export(arguments: argparse.Namespace) -> int:
 
 def certificate(arguments: argparse.Namespace) -> int:
     """Write what proves a message."""
-    from tinyssb_node.pzp.commands.talk import open_pzp
+    from tinyssb_node.pzp.commands.session import open_pzp
 
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.certify import write_certificate
@@ -456,7 +456,7 @@ def certificate(arguments: argparse.Namespace) -> int:
 
 def gateway(arguments: argparse.Namespace) -> int:
     """Run the gateway until SIGTERM, Ctrl-C, or the end of the daemon that started it."""
-    from tinyssb_node.pzp.commands.talk import require_libraries
+    from tinyssb_node.pzp.commands.session import require_libraries
 
     require_libraries()
     import asyncio

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 from tinyssb_node.problems import ExitCode, FileUnreadableError
 from tinyssb_node.pzp.commands.file import LineImporter, PzpImportCounts, RejectedLine
 from tinyssb_node.pzp.commands.lines import bad_line, bad_row
-from tinyssb_node.pzp.commands.talk import wall_us
+from tinyssb_node.pzp.commands.session import wall_us
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.schema import PZP_FILE
 from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
@@ -25,7 +25,7 @@ from tinyssb_node.screens.newfile import write_new_file
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from tinyssb_node.pzp.commands.talk import PzpSession
+    from tinyssb_node.pzp.commands.session import PzpSession
 
 
 def import_file(arguments: argparse.Namespace, pzp: PzpSession) -> int:

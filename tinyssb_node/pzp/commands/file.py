@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import BinaryIO, Final, cast
 
 from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpAddResult, PzpDatabase
-from tinyssb_node.pzp.database.lacking import MissingDependency, missing_dependencies
+from tinyssb_node.pzp.database.dependencies import MissingDependency, missing_dependencies
 from tinyssb_node.pzp.messages import limits as pzp_limits
 from tinyssb_node.pzp.messages.errors import MessageError
 from tinyssb_node.pzp.messages.jsontext import Json, read

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from tinyssb_node.ids import FeedId
     from tinyssb_node.pzp.commands.file import RejectedLine
-    from tinyssb_node.pzp.commands.talk import PzpIdentity
+    from tinyssb_node.pzp.commands.session import PzpIdentity
     from tinyssb_node.pzp.database.port import PzpRecord, TangleSummary
     from tinyssb_node.pzp.messages.jsontext import Json
 

@@ -9,7 +9,7 @@ from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
 from tinyssb_node.problems import ExitCode, ProblemError
-from tinyssb_node.pzp.commands.talk import InvalidPzpInputError, PzpSession
+from tinyssb_node.pzp.commands.session import InvalidPzpInputError, PzpSession
 from tinyssb_node.pzp.database.port import PzpRecord
 from tinyssb_node.pzp.messages.airform import AirFormTooLarge, serialize_air
 from tinyssb_node.screens.estimate import costs_in_words, estimate, packets_in_words

@@ -25,9 +25,9 @@ from tinyssb_node.pzp.database.errors import (
     PzpUnpublishableError,
     TangleUnknownError,
 )
-from tinyssb_node.pzp.database.placing import NOWHERE, has_shape, placed_by, places_of
+from tinyssb_node.pzp.database.placement import NOWHERE, has_shape, placed_by, places_of
 from tinyssb_node.pzp.database.port import PayloadState, PzpPlacement, PzpRecord
-from tinyssb_node.pzp.database.taking_away import MessageRemoval
+from tinyssb_node.pzp.database.removal import MessageRemoval
 from tinyssb_node.pzp.messages import base58, message, rules, versions
 from tinyssb_node.pzp.messages import limits as pzp_limits
 from tinyssb_node.pzp.messages.errors import MessageError, TextSizeError
@@ -277,8 +277,8 @@ class PzpDatabase(MessageRemoval):
         """Write a message that says *said* into the feed of *group* and *kind*, and into *tangles*; returns its id.
 
         Without a group it is one of Feed V1, and the feed is that of *key*. A feed that is not there is begun, and kept
-        whole unless it has another goal. Raises PzpMissingError (the group or a tangle is not here), PzpUnpublishableError,
-        StoreFullError, StoreFailedError, PzpBusyError.
+        whole unless it has another goal. Raises PzpMissingError (the group or a tangle is not here),
+        PzpUnpublishableError, StoreFullError, StoreFailedError, PzpBusyError.
         """
         version = versions.V1 if group is None else V2
         owner = base58.encode(key.feed_id) if group is None else group

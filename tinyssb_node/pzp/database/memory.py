@@ -5,7 +5,13 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
-from tinyssb_node.pzp.database.port import PayloadState, PzpPlacement, PzpRecord, PzpTotals, TangleSummary
+from tinyssb_node.pzp.database.port import (
+    PayloadState,
+    PzpPlacement,
+    PzpRecord,
+    PzpTotals,
+    TangleSummary,
+)
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")

@@ -15,7 +15,13 @@ import msgspec
 from tinyssb_node.errors import LocalError, StoreDamagedError, StoreFailedError, StoreFullError
 from tinyssb_node.pzp.database import schema
 from tinyssb_node.pzp.database.errors import PzpBusyError
-from tinyssb_node.pzp.database.port import PayloadState, PzpPlacement, PzpRecord, PzpTotals, TangleSummary
+from tinyssb_node.pzp.database.port import (
+    PayloadState,
+    PzpPlacement,
+    PzpRecord,
+    PzpTotals,
+    TangleSummary,
+)
 from tinyssb_node.store.sqlite_file import store_faults
 
 _RECORD: Final = "number, id, version, owner, kind, said, strict, added_us, text"
@@ -267,8 +273,8 @@ class SqlitePzpRows:
     def _record(self, row: tuple[int, str, int, str | None, str | None, int, int, int, bytes]) -> PzpRecord:
         number, id_, version, owner, kind, said, strict, added_us, text = row
         return PzpRecord(
-            number=number, id=id_, version=version, owner=owner, kind=kind, said=PayloadState(said), strict=bool(strict),
-            added_us=added_us, text=text,
+            number=number, id=id_, version=version, owner=owner, kind=kind, said=PayloadState(said),
+            strict=bool(strict), added_us=added_us, text=text,
         )  # fmt: skip
 
 

@@ -5,10 +5,16 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from tinyssb_node.codec.crypto import SigningKey
-from tinyssb_node.pzp.messages import base58, message, rules, strictly
+from tinyssb_node.pzp.messages import base58, message, rules, strict_rules
 from tinyssb_node.pzp.messages.errors import NotAnObjectError, VersionError
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
-from tinyssb_node.pzp.messages.message import IDENTITY_TYPE, V1_FIELDS, V2_FIELDS, FieldLayout, Message
+from tinyssb_node.pzp.messages.message import (
+    IDENTITY_TYPE,
+    V1_FIELDS,
+    V2_FIELDS,
+    FieldLayout,
+    Message,
+)
 from tinyssb_node.pzp.messages.rules import Rule, ValidationCase
 from tinyssb_node.pzp.messages.tangle import PzpTangle
 
@@ -45,13 +51,13 @@ V2: Final = PzpVersion(
     _V2_RULES,
     _before_signature(
         _V2_RULES,
-        strictly.known_fields,
-        strictly.payload_object,
-        strictly.identity,
-        strictly.payload_hash,
-        strictly.owner,
-        strictly.every_place,
-        strictly.tips_and_lipmaa,
+        strict_rules.known_fields,
+        strict_rules.payload_object,
+        strict_rules.identity,
+        strict_rules.payload_hash,
+        strict_rules.owner,
+        strict_rules.every_place,
+        strict_rules.tips_and_lipmaa,
     ),
 )
 V1: Final = PzpVersion(
@@ -61,17 +67,19 @@ V1: Final = PzpVersion(
     _before_signature(
         _V1_RULES,
         rules.kind,
-        strictly.known_fields,
-        strictly.payload_object,
-        strictly.payload_hash,
-        strictly.every_place,
-        strictly.tips_and_lipmaa,
+        strict_rules.known_fields,
+        strict_rules.payload_object,
+        strict_rules.payload_hash,
+        strict_rules.every_place,
+        strict_rules.tips_and_lipmaa,
     ),
 )
-_OF_A_PLACE: Final = frozenset({rules.place, strictly.identity, strictly.owner, strictly.tips_and_lipmaa})
+_OF_A_PLACE: Final = frozenset(
+    {rules.place, strict_rules.identity, strict_rules.owner, strict_rules.tips_and_lipmaa}
+)
 """What there is to ask for each tangle; all other rules ask of the message alone."""
 _OF_WHAT_IS_SAID: Final = frozenset(
-    {rules.shape, rules.payload_size, rules.payload, strictly.payload_object, strictly.identity}
+    {rules.shape, rules.payload_size, rules.payload, strict_rules.payload_object, strict_rules.identity}
 )
 VERSIONS: Final[Mapping[int, PzpVersion]] = {version.fields.v: version for version in (V1, V2)}
 """By the number in ``metadata.v``."""

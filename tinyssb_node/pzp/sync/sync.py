@@ -18,8 +18,7 @@ from typing import Final, TypeAlias
 
 from tinyssb_node.pzp.sync import limits
 from tinyssb_node.pzp.sync.bloom import Bloom
-from tinyssb_node.pzp.sync.giving import RoundReceiver, RoundSender
-from tinyssb_node.pzp.sync.holding import TangleHoldings, differs_from, digests, filter_of, plan
+from tinyssb_node.pzp.sync.holdings import TangleHoldings, differs_from, digests, filter_of, plan
 from tinyssb_node.pzp.sync.packets import (
     EndReason,
     ExchangeId,
@@ -36,6 +35,7 @@ from tinyssb_node.pzp.sync.packets import (
 )
 from tinyssb_node.pzp.sync.port import MessageOutcome, PzpReplica
 from tinyssb_node.pzp.sync.ranges import EMPTY, DepthRange, wanted
+from tinyssb_node.pzp.sync.rounds import RoundReceiver, RoundSender
 
 
 @dataclass(frozen=True, slots=True)

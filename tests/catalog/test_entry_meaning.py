@@ -1,0 +1,89 @@
+"""Anything has a meaning, in bounds."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.catalog.mesh import Author
+from tinyssb_node.catalog import limits
+from tinyssb_node.catalog.entry_meaning import Meaning, meaning_of
+from tinyssb_node.catalog.rows import MessageKind
+from tinyssb_node.codec import bipf
+from tinyssb_node.content import chat
+from tinyssb_node.content.acks import ACK_TYPE, ack_of, serialize_acks
+from tinyssb_node.content.note import Note, serialize_map
+from tinyssb_node.content.private import SealKey
+from tinyssb_node.content.tangle import FIRST, TangleData
+from tinyssb_node.ids import MessageId
+from tinyssb_node.limits import TANGLE_PREVIOUS_MAX
+
+ANA = Author("ana")
+KEY = SealKey(b"k" * 32)
+ID = MessageId(b"m" * 20)
+OTHER = MessageId(b"o" * 20)
+
+
+def of(content: bytes, type_: int = 1) -> Meaning:
+    return meaning_of(type_, content, ID, ANA.feed, KEY)
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats() | st.text() | st.binary(),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+)
+words = st.sampled_from(["TAV", "IAM", "KAN", "TTT", "ACK", "DLV", "TRT", "DEL", "FIL"])
+contents = st.binary(max_size=200) | st.builds(
+    lambda word, rest: bipf.encode([word, *rest]), words, st.lists(values, max_size=5)
+)
+
+
+@given(contents, st.integers(0, 255))
+def test_any_bytes_of_any_type_mean_something(content, type_):
+    meaning = of(content, type_)
+    assert len(meaning.text) <= limits.CATALOG_TEXT_MAX
+    assert len(meaning.previous) <= TANGLE_PREVIOUS_MAX
+    assert len(set(meaning.previous)) == len(meaning.previous)
+    assert meaning.space is not None or (meaning.root, meaning.previous) == (None, ())
+
+
+def test_a_thousand_predecessors_are_nobody_s_message():
+    ids = [MessageId(number.to_bytes(20, "big")) for number in range(1_000)]
+    meaning = of(bipf.encode(["TAV", list(ids), "hello", None, 1]))
+    assert (meaning.kind, meaning.space) == (MessageKind.OPAQUE, None)
+
+
+def test_long_text_is_cut():
+    meaning = of(chat.serialize(chat.Text(text="x" * 20_000)))
+    assert (meaning.cut, meaning.text) == (True, "x" * limits.CATALOG_TEXT_MAX)
+
+
+def test_of_a_note_in_several_tangles_the_first_counts():
+    note = Note({"chess": TangleData(OTHER, (OTHER,)), "go": FIRST}, {"move": "e4"})
+    meaning = of(serialize_map(note))
+    assert (meaning.kind, meaning.space, meaning.root, meaning.previous) == (
+        MessageKind.NOTE,
+        "note:chess",
+        OTHER,
+        (OTHER,),
+    )
+    assert meaning.text == '{"move": "e4"}'
+
+
+@pytest.mark.parametrize("body", ["words", "x" * 20_000])
+def test_a_note_that_is_a_text_says_that_text(body):
+    meaning = of(serialize_map(Note({"chess": FIRST}, {"text": body})))
+    assert (meaning.space, meaning.root, meaning.previous) == ("note:chess", ID, ())
+    assert len(meaning.text) <= limits.CATALOG_TEXT_MAX
+
+
+def test_a_conversation_s_root_that_only_stands_for_one_is_not_told():
+    first = of(chat.serialize(chat.ChatPost(text="hi", said_s=7)))
+    assert (first.root, first.previous, first.said_us) == (chat.PUBLIC_ROOT, (), 7_000_000)
+    named = of(chat.serialize(chat.ChatPost(tips=(chat.PUBLIC_ROOT, OTHER), text="hi", said_s=7)))
+    assert named.previous == (OTHER,)
+
+
+def test_acknowledgements_are_told_or_opaque():
+    content, _ = serialize_acks([ack_of(7, OTHER)])
+    assert of(content, ACK_TYPE).text == '[[7, {"hex": "6f6f6f6f"}]]'
+    assert of(bytes(48), ACK_TYPE).kind is MessageKind.OPAQUE

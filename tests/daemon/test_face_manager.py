@@ -1,0 +1,74 @@
+"""Faces are kept open; those that cannot be opened say why."""
+
+import asyncio
+import socket
+
+import pytest
+import structlog
+
+from tests.faces.recording_sink import RecordingSink
+from tinyssb_node.daemon.face_manager import FaceManager
+
+
+async def test_one_that_fails_stops_no_other_and_is_told_once() -> None:
+    said, told = list[str](), asyncio.Event()
+
+    def keep(_logger: object, _method: str, line: structlog.typing.EventDict) -> str:
+        said.append(str(line["spec"]))
+        told.set()
+        raise structlog.DropEvent
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        bad, good = f"ws:listen:127.0.0.1:{taken.getsockname()[1]}", "ws:listen:127.0.0.1:0?name=good"
+        links = FaceManager([bad, good], RecordingSink(), structlog.wrap_logger(None, processors=[keep]))
+        running = asyncio.create_task(links.run())
+        async with asyncio.timeout(10):
+            await told.wait()
+        await asyncio.sleep(0)
+        running.cancel()
+        await asyncio.wait([running])
+    assert links.rows()[0]["problem"] is not None
+    assert links.rows()[1] == {"spec": good, "problem": None, "turned_away": 0}
+    assert said == [bad]
+
+
+@pytest.mark.parametrize(
+    ("spec", "warned"),
+    [
+        ("ws:listen:0.0.0.0:0", True),
+        ("ws:listen:0.0.0.0:0?open=on", False),
+        ("ws:listen:127.0.0.1:0", False),
+    ],
+)
+async def test_a_listener_that_asks_for_nothing_is_warned_of_unless_that_is_meant(
+    spec: str, *, warned: bool
+) -> None:
+    said: list[str] = []
+
+    def keep(_logger: object, _method: str, line: structlog.typing.EventDict) -> str:
+        said.append(str(line["event"]))
+        raise structlog.DropEvent
+
+    links = FaceManager([spec], RecordingSink(), structlog.wrap_logger(None, processors=[keep]))
+    running = asyncio.create_task(links.run())
+    async with asyncio.timeout(10):
+        while links.rows()[0].get("turned_away") != 0:  # noqa: ASYNC110 - nothing announces it
+            await asyncio.sleep(0.001)
+    running.cancel()
+    await asyncio.wait([running])
+    assert said == (["everybody who reaches this machine may connect"] if warned else [])
+
+
+async def test_an_open_face_that_reaches_nobody_says_so() -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))
+        spec = f"ws:connect:127.0.0.1:{nobody.getsockname()[1]}"
+        links = FaceManager([spec], RecordingSink(), structlog.wrap_logger(None, processors=[]))
+        running = asyncio.create_task(links.run())
+        async with asyncio.timeout(10):
+            while links.rows()[0]["problem"] is None:  # noqa: ASYNC110 - an endpoint has no event for this
+                await asyncio.sleep(0.01)
+        running.cancel()
+        await asyncio.wait([running])

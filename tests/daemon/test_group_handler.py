@@ -1,0 +1,299 @@
+"""What the control protocol answers about groups: rows, refusals, and how a group is named."""
+
+import asyncio
+import contextlib
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.daemon.fakes import Bench, make_bench
+from tests.daemon.groupfakes import FakeGroups, say
+from tests.groups.world import person, start
+from tinyssb_node.control.arguments import Arguments
+from tinyssb_node.control.server import ControlConnection
+from tinyssb_node.daemon.group_handler import GroupHandler
+from tinyssb_node.errors import LocalError
+from tinyssb_node.groups.content import post
+from tinyssb_node.groups.drafts import draft_content
+from tinyssb_node.groups.messages import GroupMessageError
+from tinyssb_node.groups.plan import exclude
+from tinyssb_node.groups.reader_events import GroupEntryFault, InvalidGroupEntry
+from tinyssb_node.ids import DEFAULT_NETWORK, MessageId
+from tinyssb_node.node.node import Node
+from tinyssb_node.problems import BadRequestError, ProblemError
+
+
+class PlayedNode(Node):
+    """A node whose groups a world plays."""
+
+    played: FakeGroups | None = None
+
+    @property
+    def groups(self) -> Any:
+        return self.played
+
+    def in_groups(self, deed: Any, now_us: int) -> Any:  # noqa: ARG002 - as of a node
+        return deed(self.played, None), []
+
+
+class Asked:
+    """A desk, asked as the socket asks it."""
+
+    def __init__(self, bench: Bench, groups: FakeGroups | None) -> None:
+        node: Any = bench.runtime.networks.node(DEFAULT_NETWORK)
+        node.__class__ = PlayedNode
+        node.played = groups
+        self.desk = GroupHandler(
+            own=person("a"), runtime=bench.runtime, place=lambda _: bench.places[0], clock=bench.clock
+        )
+
+    async def __call__(self, command: str, **arguments: object) -> tuple[list[Any], Any]:
+        items: list[Any] = []
+
+        async def send(item: object) -> None:
+            items.append(json.loads(json.dumps(item)))
+
+        request = Arguments(command, arguments)
+        result = await self.desk.commands[command](request, ControlConnection(send, asyncio.Event()))
+        return items, json.loads(json.dumps(result))
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with contextlib.closing(make_bench(tmp_path)) as bench:
+        yield bench
+
+
+def hexes(names: str) -> list[str]:
+    return sorted(person(name).hex() for name in names)
+
+
+async def test_a_group_is_listed_with_who_is_in_it_and_what_was_said_last(bench: Bench) -> None:
+    world = start("abc")
+    say(world["b"], "one")
+    world["a"].receive(world.all.values())
+    ask = Asked(bench, FakeGroups(Hut=world["a"]))
+    (row,), result = await ask("group_list")
+    assert result == {"count": 1}
+    assert (row["name"], row["state"], row["epochs"], row["posts"]) == ("Hut", "member", 1, 1)
+    assert row["group"] == world["a"].here.root.hex()
+    assert row["members"] == hexes("abc")
+    last = row["last"]
+    assert (last["kind"], last["text"], last["feed"], last["own"]) == (
+        "post",
+        "one",
+        person("b").hex(),
+        False,
+    )
+
+
+async def test_a_group_is_read_page_by_page_and_what_changes_nothing_is_left_out(bench: Bench) -> None:
+    world = start("abc")
+    for name, text in (("a", "one"), ("b", "two"), ("c", "three")):
+        say(world[name], text)
+        world.meet(*"abc")
+    groups = FakeGroups(Hut=world["a"])
+    ask = Asked(bench, groups)
+    root = groups.book.groups.keys()
+    (name,) = (each.hex()[:8] for each in root)
+    rows, _ = await ask("group_read", group=name)
+    assert [row["kind"] for row in rows] == ["group/init", "group/add-member", "post", "post", "post"]
+    assert rows[1]["people"] == [person("b").hex(), person("c").hex()]
+    assert [row["place"] for row in rows] == [1, 3, 4, 5, 6]
+    assert [row["text"] for row in (await ask("group_read", group=name, limit=2))[0]] == ["two", "three"]
+    assert [row["text"] for row in (await ask("group_read", group=name, limit=1, before=6))[0]] == ["two"]
+    assert [row["text"] for row in (await ask("group_read", group=name, after=4, limit=1))[0]] == ["two"]
+    assert (await ask("group_read", group=name, after=6))[0] == []
+    await ask("group_exclude", group=name, people=[person("c").hex()])
+    await ask("group_post", group=name, text="without c")
+    rows, _ = await ask("group_read", group=name, after=6)
+    assert [row["kind"] for row in rows] == ["group/exclude-member", "post"]
+    assert rows[0]["people"] == [person("c").hex()]
+    await ask("group_add", group=name, people=[person("c").hex()])
+    rows, _ = await ask("group_read", group=name, after=rows[-1]["place"])
+    assert [(row["kind"], row["people"]) for row in rows] == [("group/add-member", [person("c").hex()])]
+
+
+async def test_only_what_counts_is_read_and_all_is_in_the_audit(bench: Bench) -> None:
+    world = start("abc")
+    world["a"].act(0)
+    stranger = world.member("x")
+    stranger.receive(world.all.values())
+    stranger.keys |= world["a"].keys
+    stranger.receive(world.all.values())
+    stranger.group = world["b"].here
+    message = draft_content(world["b"].here, *post("I am not here"))
+    stranger.publish(message, next(iter(world["a"].keys)))
+    world.meet(*"ab")
+    ask = Asked(bench, FakeGroups(Hut=world["b"]))
+    rows, _ = await ask("group_read", group="hut")
+    assert "I am not here" not in [row["text"] for row in rows]
+    lines, result = await ask("group_audit", group="hut")
+    assert result == {"count": len(world["b"].here)}
+    assert [(line["text"], line["rule"]) for line in lines if line["rule"]] == [("I am not here", "R23")]
+    (flawed,) = [line["flaw"] for line in lines if line["flaw"]]
+    assert "not in the epoch" in flawed
+
+
+async def test_epochs_are_shown_with_forks_and_what_the_node_will_do(bench: Bench) -> None:
+    world = start("abcd")
+    world["a"].do(exclude(world["a"].here, person("a"), [person("c")]))
+    world["b"].do(exclude(world["b"].here, person("b"), [person("d")]))
+    world.meet(*"abcd")
+    ask = Asked(bench, FakeGroups(Hut=world["a"]))
+    epochs, shown = await ask("group_show", group="Hut")
+    assert len(epochs) == 3
+    assert epochs[0]["previous"] == []
+    assert [one["previous"] for one in epochs[1:]] == [[epochs[0]["epoch"]]] * 2
+    members = {one["feed"]: one for one in epochs[0]["members"]}
+    assert members[person("c").hex()]["excluded_by"] == [person("a").hex()]
+    assert members[person("d").hex()]["excluded_by"] == [person("b").hex()]
+    assert members[person("b").hex()]["added_by"] == [person("a").hex()]
+    assert (shown["interim"], shown["rules"], shown["state"]) == (True, ["4.6"], "member")
+    (fork,) = shown["forks"]
+    assert fork["relation"] == "overlap"
+    (task,) = shown["tasks"]
+    assert (task["purpose"], task["due_in_us"]) == ("resolve", 754_000_000)
+    assert [step["step"] for step in task["steps"]][-2:] == ["begin", "add"]
+
+
+async def test_costs_are_told_and_nothing_is_written(bench: Bench) -> None:
+    world = start("abc")
+    ask = Asked(bench, FakeGroups(Hut=world["a"]))
+    before = len(world["a"].here)
+    _, cost = await ask("group_exclude", group="Hut", people=[person("c").hex()], dry_run=True)
+    assert (cost["messages"], cost["packets"], cost["steps"]) == (3, 12, ["exclude", "begin", "add"])
+    _, cost = await ask("group_add", group="Hut", people=[person("x").hex()], dry_run=True)
+    assert cost["steps"] == ["add"]
+    assert len(world["a"].here) == before
+
+
+async def test_groups_are_made_and_left(bench: Bench) -> None:
+    ask = Asked(bench, FakeGroups())
+    _, made = await ask("group_create", name="Hut")
+    assert made["packets"] == 3 * len(made["entries"])
+    (row,), _ = await ask("group_list")
+    assert row["group"] == made["group"]
+    _, left = await ask("group_leave", group=made["group"])
+    assert left["group"] == made["group"]
+    (row,), _ = await ask("group_list")
+    assert row["state"] == "left"
+    for command, arguments in (
+        ("group_leave", {}),
+        ("group_post", {"text": "x"}),
+        ("group_add", {"people": [person("b").hex()]}),
+    ):
+        with pytest.raises(ProblemError, match=r"You left this group\. Nothing was written") as refused:
+            await ask(command, group="hut", **arguments)
+        assert refused.value.code == "group_refused"
+    _, back = await ask("group_return", group="hut")
+    assert back == {"group": made["group"], "entries": [], "packets": 0}
+    assert (await ask("group_list"))[0][0]["state"] == "member"
+
+
+@pytest.mark.parametrize(
+    ("command", "people", "words"),
+    [
+        ("group_exclude", "a", "You cannot exclude yourself"),
+        ("group_exclude", "x", f"Not in the epoch that you write in: {person('x').hex()[:8]}."),
+        ("group_exclude", "uvwxyz", "and 1 more"),
+        ("group_add", "b", f"already: {person('b').hex()[:8]}"),
+    ],
+)
+async def test_what_is_against_the_rules_is_told_in_words(
+    bench: Bench, command: str, people: str, words: str
+) -> None:
+    ask = Asked(bench, FakeGroups(Hut=start("abc")["a"]))
+    for dry_run in (True, False):
+        with pytest.raises(ProblemError, match="Nothing was written") as refused:
+            await ask(command, group="Hut", people=hexes(people), dry_run=dry_run)
+        assert words in refused.value.message
+        assert (refused.value.code, bool(refused.value.hint)) == ("group_refused", True)
+
+
+async def test_who_was_excluded_is_told_so(bench: Bench) -> None:
+    world = start("abc")
+    world["b"].do(exclude(world["b"].here, person("b"), [person("a")]))
+    world.meet(*"abc")
+    ask = Asked(bench, FakeGroups(Hut=world["a"]))
+    (row,), _ = await ask("group_list")
+    assert (row["state"], row["members"]) == ("excluded", hexes("bc"))
+    with pytest.raises(ProblemError, match="You were excluded"):
+        await ask("group_add", group="Hut", people=hexes("x"))
+
+
+async def test_a_group_is_named_by_its_name_or_the_beginning_of_its_id(bench: Bench) -> None:
+    one, other = start("ab")["a"], start("ac")["a"]
+    other.here.root = MessageId(bytes(20))
+    groups = FakeGroups(Hut=one)
+    groups.hold(other, "hut ")
+    ask = Asked(bench, groups)
+    with pytest.raises(ProblemError) as refused:
+        await ask("group_read", group="HUT")
+    assert refused.value.code == "ambiguous_group"
+    with pytest.raises(ProblemError) as refused:
+        await ask("group_read", group="nothing")
+    assert refused.value.code == "unknown_group"
+    with pytest.raises(ProblemError):
+        await ask("group_read", group="")
+    assert (await ask("group_read", group=one.here.root.hex()[:6]))[0]
+
+
+async def test_a_node_without_groups_says_so_and_wrong_arguments_are_refused(bench: Bench) -> None:
+    with pytest.raises(ProblemError, match="keeps no groups"):
+        await Asked(bench, None)("group_list")
+    ask = Asked(bench, FakeGroups(Hut=start("ab")["a"]))
+    for command, arguments in (
+        ("group_create", {"name": ""}),
+        ("group_create", {"name": "x" * 2_000}),
+        ("group_add", {"group": "Hut", "people": []}),
+        ("group_add", {"group": "Hut", "people": ["00" * 32]}),
+        ("group_add", {"group": "Hut", "people": ["12"]}),
+        ("group_post", {"group": "Hut"}),
+        ("group_post", {"group": "Hut", "text": "\ud800"}),
+        ("group_read", {"group": "Hut", "limit": 0}),
+        ("group_list", {"group": "Hut"}),
+    ):
+        with pytest.raises(BadRequestError):
+            await ask(command, **arguments)
+
+
+async def test_messages_that_there_cannot_be_are_refused(bench: Bench) -> None:
+    class Strict(FakeGroups):
+        def add(self, *_: Any) -> Any:
+            raise GroupMessageError("group/add-member", "text", "has more than 1024 bytes")
+
+    ask = Asked(bench, Strict(Hut=start("ab")["a"]))
+    with pytest.raises(ProblemError, match=r"no such message.*1024 bytes\. Nothing was written\.") as refused:
+        await ask("group_add", group="Hut", people=hexes("x"), text="long")
+    assert refused.value.code == "group_refused"
+
+
+async def test_the_desk_waits_until_the_groups_have_been_read(bench: Bench) -> None:
+    groups = FakeGroups(Hut=start("ab")["a"])
+    held = dict(groups.held)
+    groups.held.clear()
+    groups.read_all = False
+    listing = asyncio.ensure_future(Asked(bench, groups)("group_list"))
+    await asyncio.sleep(0)
+    groups.held.update(held)
+    groups.read_all = True
+    (row,), _ = await listing
+    assert row["name"] == "Hut"
+
+
+async def test_what_keeps_the_node_from_its_duty_is_told(bench: Bench) -> None:
+    groups = FakeGroups(Hut=start("ab")["a"])
+    (root,) = groups.held
+    groups.problems[root] = LocalError("the set is full")
+    groups.held[root].broken[MessageId(bytes(20))] = InvalidGroupEntry(
+        MessageId(bytes(20)), person("b"), 3, person("b"), GroupEntryFault.FORM, "is no list"
+    )
+    ask = Asked(bench, groups)
+    assert (await ask("group_show", group="Hut"))[1]["problem"] == "The set is full."
+    lines, result = await ask("group_audit", group="Hut")
+    assert result["count"] == len(lines)
+    assert (lines[-1]["kind"], lines[-1]["rule"], lines[-1]["flaw"]) == ("broken", "form", "is no list")

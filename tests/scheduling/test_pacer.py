@@ -1,0 +1,260 @@
+"""When a face is fed: wires at a steady pace, the air after a contention."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from tests.nodes import AIR_PACKET_US, radio_profile
+from tests.scheduling.chances import Chance
+from tinyssb_node import limits
+from tinyssb_node.scheduling.link import LinkProfile, lan_profile, stream_profile
+from tinyssb_node.scheduling.pacer import Pacer, Urgency, make_pacer
+
+BETWEEN_US = AIR_PACKET_US // 4
+NOW_US = 1_000_000_000
+LATEST = 0.999
+
+
+def pacer(profile: LinkProfile) -> Pacer:
+    return make_pacer(profile, Chance(), 0)
+
+
+@pytest.fixture
+def chance() -> Chance:
+    return Chance(0.0)
+
+
+@pytest.fixture
+def air(chance: Chance) -> Pacer:
+    return make_pacer(radio_profile(), chance, 0)
+
+
+def waits_us(pacer: Pacer, now_us: int = NOW_US) -> list[int | None]:
+    """How long answers, news carried on, and requests have to wait."""
+    due_us = [pacer.due_us(urgency) for urgency in Urgency]
+    return [None if each_us is None else each_us - now_us for each_us in due_us]
+
+
+def packets_us(*packets: float) -> list[int | None]:
+    """So many packets' time after the least silence."""
+    return [BETWEEN_US + int(count * AIR_PACKET_US) for count in packets]
+
+
+def contended(after: Sequence[float], luck: float) -> list[float]:
+    """Packets' time by urgency for who draws the same *luck* for each."""
+    return [least + luck * most for least, most in zip(after, limits.CONTENTION_PACKETS, strict=True)]
+
+
+# --- wires
+
+
+def test_a_face_holds_as_many_as_its_window() -> None:
+    two = pacer(replace(stream_profile(), window=2))
+    two.handed()
+    assert waits_us(two, 0) == [0, 0, 0]
+    two.handed()
+    assert waits_us(two, 0) == [None, None, None]
+    two.sent(1, 5)
+    assert waits_us(two, 5) == [0, 0, 0]
+    assert two.outstanding == 1
+
+
+@pytest.mark.parametrize("profile", [stream_profile(), radio_profile()])
+def test_more_sent_than_handed_is_the_faces_mistake(profile: LinkProfile) -> None:
+    with pytest.raises(AssertionError):
+        pacer(profile).sent(1, 0)
+
+
+def test_a_stream_needs_no_silence() -> None:
+    stream = pacer(stream_profile())
+    stream.handed()
+    stream.sent(1, 7)
+    stream.heard(7, data=True)
+    stream.wanted(7)
+    stream.leave_floor(7)
+    stream.take_floor(7)
+    stream.asked(7)
+    stream.crowd(30)
+    assert stream.due_us(Urgency.ASK, limits.ASK_PATIENCE_MAX) == 7
+    assert waits_us(stream, 7) == [0, 0, 0]
+
+
+def test_a_local_network_gets_its_gap_and_no_more() -> None:
+    lan = pacer(lan_profile())
+    lan.handed()
+    lan.sent(1, 10)
+    lan.heard(10, data=True)
+    assert waits_us(lan, 10) == [lan_profile().gap_us] * 3
+
+
+def test_a_packet_that_a_wire_gave_back_is_with_it_no_more() -> None:
+    lan = pacer(lan_profile())
+    lan.handed()
+    lan.busy(10)
+    assert lan.outstanding == 0
+    assert waits_us(lan, 10) == [lan_profile().gap_us] * 3
+
+
+# --- the air
+
+
+def test_a_radio_that_just_came_up_may_speak(air: Pacer) -> None:
+    assert waits_us(air, 0) == [0, 0, 0]
+
+
+def test_one_packet_at_a_time(air: Pacer) -> None:
+    air.handed()
+    assert waits_us(air) == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("data", "after"), [(True, limits.AFTER_DATA_PACKETS), (False, limits.AFTER_VECTOR_PACKETS)]
+)
+def test_who_hears_waits_by_chance_and_by_urgency(
+    air: Pacer, chance: Chance, data: bool, after: tuple[float, ...]
+) -> None:
+    air.heard(NOW_US, data=data)
+    assert waits_us(air) == packets_us(*after)
+    chance.value = LATEST
+    air.heard(NOW_US, data=data)
+    assert waits_us(air) == packets_us(*contended(after, LATEST))
+
+
+def test_each_packet_heard_draws_anew(air: Pacer, chance: Chance) -> None:
+    chance.value = LATEST
+    air.heard(NOW_US, data=True)
+    chance.value = 0.0
+    air.heard(NOW_US + 1, data=True)
+    assert waits_us(air, NOW_US + 1) == packets_us(*limits.AFTER_DATA_PACKETS)
+
+
+def test_who_finds_the_channel_busy_draws_anew_and_holds_nothing(air: Pacer, chance: Chance) -> None:
+    air.handed()
+    chance.value = 0.25
+    air.busy(NOW_US)
+    assert air.outstanding == 0
+    assert waits_us(air) == packets_us(*contended(limits.AFTER_DATA_PACKETS, 0.25))
+
+
+def batch(air: Pacer, count: int) -> list[int | None]:
+    """The wait for the next answer behind each of *count* packets sent at ``NOW_US``."""
+    waits = []
+    for _ in range(count):
+        air.handed()
+        air.sent(1, NOW_US)
+        waits.append(waits_us(air)[Urgency.ANSWER])
+    return waits
+
+
+def test_the_winner_sends_a_few_in_a_row_then_contends_again(air: Pacer) -> None:
+    once = [limits.BATCH_GAP_US] * (limits.BATCH_PACKETS - 1) + packets_us(0)
+    assert batch(air, 2 * limits.BATCH_PACKETS) == once + once
+
+
+def test_only_answers_go_in_a_row(air: Pacer) -> None:
+    batch(air, 1)
+    assert waits_us(air)[1:] == packets_us(*limits.AFTER_DATA_PACKETS)[1:]
+
+
+def test_the_gap_in_a_batch_is_too_short_for_others(air: Pacer) -> None:
+    air.heard(NOW_US, data=True)
+    least_us = waits_us(air)[Urgency.ANSWER]
+    assert least_us is not None
+    assert least_us > limits.BATCH_GAP_US
+
+
+@pytest.mark.parametrize("interruption", ["heard", "busy"])
+def test_an_interrupted_batch_is_over(air: Pacer, interruption: str) -> None:
+    batch(air, limits.BATCH_PACKETS - 1)
+    if interruption == "heard":
+        air.heard(NOW_US, data=True)
+    else:
+        air.handed()
+        air.busy(NOW_US)
+    assert waits_us(air)[Urgency.ANSWER] == packets_us(0)[0]
+    assert batch(air, 1) == [limits.BATCH_GAP_US]
+
+
+def test_a_thought_out_of_silence_contends(air: Pacer, chance: Chance) -> None:
+    chance.value = 0.5
+    air.wanted(NOW_US)
+    assert waits_us(air) == packets_us(*contended(limits.AFTER_VECTOR_PACKETS, 0.5))
+
+
+def test_a_thought_while_others_may_speak_waits_for_the_draw_it_has(air: Pacer, chance: Chance) -> None:
+    air.heard(NOW_US, data=True)
+    drawn_us = waits_us(air)
+    chance.value = 0.5
+    air.wanted(NOW_US + BETWEEN_US + 1)
+    assert waits_us(air) == drawn_us
+
+
+# --- taking turns
+
+
+def test_who_is_asked_by_name_goes_at_once_and_so_often_in_a_row(air: Pacer, chance: Chance) -> None:
+    chance.value = LATEST
+    air.heard(NOW_US, data=False)
+    air.take_floor(NOW_US)
+    assert waits_us(air)[Urgency.ANSWER] == limits.BATCH_GAP_US
+    assert waits_us(air)[1:] == packets_us(*contended(limits.AFTER_DATA_PACKETS, LATEST))[1:]
+    waits = batch(air, limits.FLOOR_PACKETS)
+    assert waits[:-1] == [limits.BATCH_GAP_US] * (limits.FLOOR_PACKETS - 1)
+    assert waits[-1] == packets_us(*contended(limits.AFTER_DATA_PACKETS, LATEST))[Urgency.ANSWER]
+
+
+def test_the_floor_is_lost_to_who_is_heard(air: Pacer) -> None:
+    air.take_floor(NOW_US)
+    air.heard(NOW_US, data=True)
+    assert waits_us(air)[Urgency.ANSWER] == packets_us(0)[0]
+
+
+def test_while_somebody_else_has_the_floor_all_wait_longer(air: Pacer, chance: Chance) -> None:
+    chance.value = 0.5
+    air.take_floor(NOW_US)
+    air.leave_floor(NOW_US)
+    floor_us = limits.FLOOR_PACKETS * AIR_PACKET_US
+    assert waits_us(air, NOW_US + floor_us) == packets_us(*contended(limits.AFTER_DATA_PACKETS, 0.5))
+    # Until it is heard: then they wait for the end of what it says.
+    air.heard(NOW_US + 1, data=True)
+    assert waits_us(air, NOW_US + 1) == packets_us(*contended(limits.AFTER_DATA_PACKETS, 0.5))
+
+
+def test_who_asked_everybody_waits_as_behind_any_request(air: Pacer, chance: Chance) -> None:
+    air.handed()
+    air.sent(1, NOW_US)
+    chance.value = 0.25
+    air.asked(NOW_US)
+    assert waits_us(air) == packets_us(*contended(limits.AFTER_VECTOR_PACKETS, 0.25))
+
+
+def test_patience_widens_the_chance_and_puts_requests_behind(air: Pacer, chance: Chance) -> None:
+    chance.value = 0.25
+    air.heard(NOW_US, data=True)
+    waits = [air.due_us(urgency, 3.0) for urgency in Urgency]
+    packets = [
+        after + 3 * 0.25 * most
+        for after, most in zip(limits.AFTER_DATA_PACKETS, limits.CONTENTION_PACKETS, strict=True)
+    ]
+    packets[Urgency.ASK] += 2 * limits.ASK_PATIENCE_PACKETS
+    assert [each_us - NOW_US for each_us in waits if each_us is not None] == packets_us(*packets)
+
+
+def test_patience_is_none_within_a_batch(air: Pacer) -> None:
+    batch(air, 1)
+    assert air.due_us(Urgency.ANSWER, limits.GIVE_PATIENCE_MAX) == NOW_US + limits.BATCH_GAP_US
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "share"), [(0, 1.0), (1, 0.5), (2, 1.0), (limits.NEIGHBOURS_MAX, 1.0)]
+)
+def test_few_stations_spread_less_wide_but_for_news(
+    air: Pacer, chance: Chance, neighbours: int, share: float
+) -> None:
+    chance.value = 0.5
+    air.heard(NOW_US, data=True)
+    alone = contended(limits.AFTER_DATA_PACKETS, 0.5)
+    air.crowd(neighbours)
+    answer, carry, ask = alone
+    assert waits_us(air) == packets_us(answer * share, carry, ask * share)

@@ -1,0 +1,265 @@
+"""What the screens have in common: whom a text goes to, what it follows, what is found by digits."""
+
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from tests.catalog.mesh import Author, Home, id_of, seed_of
+from tests.catalog.mesh import post as words
+from tests.cli.talkers import ANA, BOB, CYD, EVE, Talkers, make_talkers
+from tests.daemon.processes import make_home
+from tinyssb_node.catalog import limits as catalog_limits
+from tinyssb_node.catalog.rows import PUBLIC
+from tinyssb_node.content import chat, private
+from tinyssb_node.content.board import Operation, create_step
+from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
+from tinyssb_node.errors import RecipientCountError
+from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.screens.session import (
+    AmbiguousBoardError,
+    AmbiguousMessageError,
+    EmptyMessageError,
+    NodeSession,
+    NotInConversationError,
+    NotInvitedError,
+    UnknownBoardError,
+    UnknownConversationError,
+    UnknownMessageError,
+)
+
+
+class FakeClient:
+    """A daemon that keeps what is published."""
+
+    def __init__(self) -> None:
+        self.published: list[chat.Message] = []
+        self.asked: list[tuple[str, str]] = []
+
+    def publish(self, content: bytes) -> dict[str, object]:
+        self.published.append(chat.parse(content))
+        return {"seq": len(self.published)}
+
+    def follow(self, feed: str) -> None:
+        self.asked.append(("follow", feed))
+
+    def unfollow(self, feed: str) -> None:
+        self.asked.append(("unfollow", feed))
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture
+def talkers(tmp_path: Path) -> Talkers:
+    return make_talkers(tmp_path / "home")
+
+
+@pytest.fixture
+def talk(talkers: Talkers) -> Iterator[NodeSession]:
+    with NodeSession.at_home(str(talkers.folder)) as talk:
+        talk.catch_up()
+        talk._client = cast("DaemonClient", FakeClient())
+        yield talk
+
+
+def sent(talk: NodeSession) -> list[chat.Message]:
+    return cast("FakeClient", talk._client).published
+
+
+def post(talk: NodeSession) -> chat.ChatPost:
+    message = sent(talk)[-1]
+    assert isinstance(message, chat.ChatPost)
+    return message
+
+
+def opened(content: chat.Message, name: str) -> chat.ChatPost | None:
+    assert isinstance(content, chat.SealedMessage)
+    message = private.unsealed_message(content, private.SealKey(seed_of(name)))
+    return message if isinstance(message, chat.ChatPost) else None
+
+
+def test_a_text_follows_the_latest_and_an_answer_what_it_answers(talk: NodeSession, talkers: Talkers) -> None:
+    talk.say("hello")
+    assert (post(talk).text, post(talk).tips) == ("hello", (talkers.ids["evil"],))
+    talk.say("yes", reply_to=talkers.ids["first"])
+    assert post(talk).tips == (talkers.ids["first"],)
+    assert abs(post(talk).said_s - 1_760_000_000) > 1_000_000  # by our clock and not by the test's
+
+
+def test_nothing_is_not_said(talk: NodeSession) -> None:
+    for text in ("", " \n"):
+        with pytest.raises(EmptyMessageError):
+            talk.say(text)
+    with pytest.raises(UnknownConversationError) as caught:
+        talk.say("x", "0123456789abcdef")
+    assert "tinyssb chat list" in caught.value.hint
+    assert sent(talk) == []
+
+
+def test_an_answer_stays_in_its_conversation(talk: NodeSession, talkers: Talkers) -> None:
+    bob = talkers.people[BOB].feed
+    for where in ("secret", "board", "alias-bob"):
+        with pytest.raises(NotInConversationError):
+            talk.say("x", reply_to=talkers.ids[where])
+    with pytest.raises(NotInConversationError):
+        talk.say_private("x", [bob], talkers.ids["first"])
+    with pytest.raises(NotInConversationError):
+        talk.say_private("x", [talkers.people[CYD].feed], talkers.ids["secret"])
+    assert sent(talk) == []
+    talk.say_private("x", [bob], talkers.ids["secret"])
+    talk.say("x", reply_to=talkers.ids["late"])
+    assert post(talk).tips == (talkers.ids["late"],)
+
+
+def test_a_private_text_is_read_by_its_circle_only(talk: NodeSession, talkers: Talkers) -> None:
+    bob, cyd = talkers.people[BOB].feed, talkers.people[CYD].feed
+    talk.say_private("for two", [bob])
+    said = opened(sent(talk)[-1], BOB)
+    assert said is not None
+    assert (said.text, said.tips) == ("for two", (talkers.ids["secret"],))
+    assert opened(sent(talk)[-1], ANA) == said
+    assert opened(sent(talk)[-1], EVE) is None
+    where = talk.conversation_with([bob])
+    assert where is not None
+    assert talk.members(where) == tuple(sorted((bob, talk.own)))
+    talk.say("in it", where)
+    assert opened(sent(talk)[-1], BOB) is not None
+    talk.say_private("for three", [bob, cyd, talk.own, bob])
+    said = opened(sent(talk)[-1], CYD)
+    assert said is not None
+    assert (said.tips, set(said.recipients or ())) == ((), {bob, cyd, talk.own})
+    with pytest.raises(RecipientCountError):
+        talk.say_private("for all", [Author(str(number)).feed for number in range(7)])
+
+
+def test_a_draft_is_what_would_be_said(talk: NodeSession, talkers: Talkers) -> None:
+    assert chat.parse(talk.draft("hello", PUBLIC)) == chat.parse(talk.draft("hello"))
+    assert len(talk.draft_private("x", [talkers.people[BOB].feed])) > 2 * 49
+    assert sent(talk) == []
+
+
+def test_messages_are_found_by_digits_and_by_place(talk: NodeSession, talkers: Talkers) -> None:
+    first = talkers.ids["first"]
+    assert talk.find_message(first.hex()[:9].upper()).id == first
+    assert talk.find_message(f"{talkers.feed(ANA)[:8]}.1").id == first
+    for nothing in ("", "zz", "\x1b[2J", "ff" * 20, f"{talkers.feed(ANA)[:8]}.99"):
+        with pytest.raises(UnknownMessageError) as caught:
+            talk.find_message(nothing)
+        assert "\x1b" not in caught.value.message
+    with pytest.raises(AmbiguousMessageError):
+        talk.find_message(next(c for c in "0123456789abcdef" if len(talk.catalog.find(c)) > 1))
+
+
+def test_boards_are_found_changed_and_begun(talk: NodeSession, talkers: Talkers) -> None:
+    board = talk.find_board("hut [1mWORK")
+    assert talk.find_board(talkers.digits("board")) == board
+    assert [column.name for column in board.columns] == ["To do", "Done"]
+    talk.change_board(board.id, Operation.ITEM_CREATE, board.columns[0].id, "Fire")
+    step = sent(talk)[-1]
+    assert isinstance(step, chat.BoardStep)
+    assert (step.board, step.previous, step.args[1]) == (board.id, board.tips, "Fire")
+    talk.new_board("Second")
+    step = sent(talk)[-1]
+    assert isinstance(step, chat.BoardStep)
+    assert (step.board, step.args) == (None, ("Second",))
+    (row,) = talk.catalog.boards()
+    with pytest.raises(UnknownBoardError):
+        talk.find_board("no such")
+    with pytest.raises(UnknownBoardError):
+        talk.board(MessageId(bytes(20)))
+    with pytest.raises(NotInvitedError):
+        talk.answer_invitation(board.id, accept=True)
+    assert row.ours
+
+
+def test_nobody_takes_the_name_or_the_id_of_a_board_of_ours(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home", Author(ANA))
+    mine, eve, bob = home.owner.say(create_step("Hut")), Author(EVE), Author(BOB)
+    whole = id_of(mine).hex()
+    theirs = [eve.say(create_step(name)) for name in ("Hut", "hut", whole, whole[:8], "Well")]
+    home.keep([mine, *theirs, bob.say(create_step("well"))])
+    home.close()
+    with NodeSession.at_home(str(home.folder)) as talk:
+        talk.catch_up()
+        assert talk.find_board("hut").id == talk.find_board(f"{whole.upper()} ").id == id_of(mine)
+        assert talk.find_board(whole[:9]).id == id_of(mine)
+        for either in (whole[:8], "well"):
+            with pytest.raises(AmbiguousBoardError):
+                talk.find_board(either)
+        talk.block(eve.feed)
+        assert talk.find_board(whole[:8]).id == id_of(mine)
+        assert talk.find_board("well").name == "well"
+
+
+def test_one_stranger_makes_nothing_of_ours_unreachable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(catalog_limits, "CATALOG_BOARDS_MAX", 2)
+    monkeypatch.setattr(catalog_limits, "CATALOG_CONVERSATIONS_MAX", 2)
+    home, bob, eve = Home(tmp_path / "home", Author(ANA)), Author(BOB), Author(EVE)
+    ana = home.owner.feed
+    home.keep(
+        [home.owner.say(create_step("Hut")), bob.whisper(words("hi", recipients=[ana, bob.feed]), [ana])]
+    )
+    home.keep(eve.say(create_step(f"{number}")) for number in range(3))
+    circles = [[ana, eve.feed, FeedId(bytes([number]) * 32)] for number in range(1, 4)]
+    home.keep(eve.whisper(words("spam", recipients=feeds), [ana]) for feeds in circles)
+    home.close()
+    with NodeSession.at_home(str(home.folder)) as talk:
+        talk.catch_up()
+        assert talk.find_board("hut").name == "Hut"
+        for feeds in ([ana, bob.feed], *circles):
+            where = talk.conversation_with(feeds)
+            assert where is not None
+            assert talk.members(where) == tuple(sorted(feeds))
+
+
+def test_people_are_blocked_here_and_followed_again(talk: NodeSession, talkers: Talkers) -> None:
+    eve = talkers.people[EVE].feed
+    talk.block(eve)
+    assert cast("FakeClient", talk._client).asked == [], "the daemon sees it by itself"
+    assert talk.find_person(eve.hex()).blocked
+    talk.unblock(eve)
+    assert cast("FakeClient", talk._client).asked[-1] == ("follow", eve.hex())
+    talk.petname(eve, "Eve")
+    assert talk.names().of(eve) == f"Eve {eve.hex()[:8]}"
+    talk.petname(eve, None)
+    assert talk.find_person(eve.hex()).alias == "bob"
+
+
+def test_without_a_daemon_everything_can_be_read(talkers: Talkers) -> None:
+    with NodeSession.at_home(str(talkers.folder)) as talk:
+        talk.catch_up()
+        rows = talk.catalog.messages(PUBLIC)
+        assert talk.receipts(rows) == {}
+        assert talk.own == talkers.people[ANA].feed
+        talk.block(talkers.people[EVE].feed)
+        talk.unblock(talkers.people[EVE].feed)
+        with pytest.raises(DaemonUnreachableError):
+            talk.say("x")
+        with pytest.raises(DaemonUnreachableError):
+            talk.client  # noqa: B018 - reading it connects
+
+
+def test_news_are_noticed_whoever_reads_them(talkers: Talkers) -> None:
+    with NodeSession.at_home(str(talkers.folder)) as talk, NodeSession.at_home(str(talkers.folder)) as other:
+        assert talk.changed()
+        assert not talk.changed()
+        with sqlite3.connect(talkers.folder / "content.sqlite") as raw:
+            raw.execute("UPDATE people SET said = said || 'x'")
+        assert talk.changed()
+        assert other.changed()
+        assert not talk.changed()
+
+
+def test_a_node_that_has_never_run_has_nothing_to_read(tmp_path: Path) -> None:
+    feed = make_home(tmp_path / "new")
+    with NodeSession.at_home(str(tmp_path / "new")) as talk:
+        talk.catch_up()
+        assert talk.own == feed
+        assert [row.name for row in talk.catalog.conversations()] == [PUBLIC]
+        assert talk.conversation_with([FeedId(b"\x07" * 32)]) is None
+        assert talk.home.root == tmp_path / "new"

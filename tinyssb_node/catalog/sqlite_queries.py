@@ -1,0 +1,412 @@
+"""The questions, asked in SQL. They know nothing of how the tables came to be."""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
+
+from tinyssb_node.catalog import limits, schema
+from tinyssb_node.catalog.errors import CatalogDamagedError
+from tinyssb_node.catalog.pages import MessagePages
+from tinyssb_node.catalog.people import ContactBook
+from tinyssb_node.catalog.rows import (
+    PUBLIC,
+    BoardRow,
+    ConversationRow,
+    MessageKind,
+    MessageRow,
+    PersonRow,
+)
+from tinyssb_node.ids import FeedId, MessageId, Origin
+
+if TYPE_CHECKING:
+    from tinyssb_node.content.board import PlacedOperation
+
+_SELECT: Final = """
+SELECT messages.number, messages.id, people.feed, seq, committed_us, said_us, origin, own, kind, space, messages.root,
+    messages.previous, lacking, messages.placed, text, cut, voice_size, size, chunks, held, private, circles.name
+FROM messages JOIN people ON people.number = messages.feed
+LEFT JOIN circles ON space = 'chat' AND circles.root = messages.root
+"""
+_TIES: Final = "SELECT number, id, previous FROM messages"
+_CONVERSATIONS: Final = """
+SELECT circles.root AS root, name, members, coalesce(sum(messages), 0) AS count, max(placed) AS placed,
+    name = 'public' OR coalesce(max(own), 0) AS ours,
+    row_number() OVER (PARTITION BY min(speakers.feed) ORDER BY max(placed) DESC) AS turn
+FROM circles LEFT JOIN speakers ON speakers.root = circles.root {shown}
+LEFT JOIN people ON people.number = speakers.feed
+"""
+_BOARDS: Final = """
+SELECT board, last_us, ours FROM (
+    SELECT board, last_us, ours, row_number() OVER (PARTITION BY begun.feed ORDER BY last_us DESC) AS turn FROM (
+        SELECT messages.root AS board, max(committed_us) AS last_us, max(own) AS ours
+        FROM messages JOIN people ON people.number = messages.feed
+        WHERE content IS NOT NULL AND placed IS NOT NULL GROUP BY board
+    ) JOIN messages AS begun ON begun.id = board WHERE ours OR (1 {shown})
+) ORDER BY ours DESC, turn, last_us DESC, board LIMIT ?
+"""
+_ID: Final = MessageId.SIZE
+_DIGITS: Final = frozenset("0123456789abcdef")
+_NOTHING_SAID: Final = ConversationRow(name=PUBLIC, members=(), messages=0, last=None)
+"""The public conversation before anybody said something."""
+
+_Value = int | str | bytes | None
+_Given = ParamSpec("_Given")
+_Answer = TypeVar("_Answer")
+
+
+def _question(
+    ask: Callable[Concatenate["SqliteCatalogQueries", _Given], _Answer],
+) -> Callable[Concatenate["SqliteCatalogQueries", _Given], _Answer]:
+    """Ask again if the catalog turned out to be damaged, and could be made anew."""
+
+    @wraps(ask)
+    def asked(self: "SqliteCatalogQueries", /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Answer:
+        try:
+            return ask(self, *args, **kwargs)
+        except CatalogDamagedError as error:
+            self._repair(error)
+            return ask(self, *args, **kwargs)
+
+    return asked
+
+
+class SqliteCatalogQueries:
+    """Answers the ``Questions`` from the tables."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection, people: ContactBook) -> None:
+        self._path = path
+        self._connection = connection
+        self._people = people
+
+    def data_version(self) -> int:
+        """Another number whenever somebody else has changed the catalog. Raises CatalogFailedError."""
+        with schema.catalog_faults(self._path):
+            (version,) = self._connection.execute("PRAGMA data_version").fetchone()
+        return int(version)
+
+    @_question
+    def conversations(self) -> Sequence[ConversationRow]:
+        """Conversations in which our user said something, and `PUBLIC`; behind them those of others alone. Of both the
+        one with the latest message first.
+
+        Of more than `limits.CATALOG_CONVERSATIONS_MAX` those of our user's, then of each other person the latest before
+        anybody's second.
+        """
+        with self._reading():
+            sql = (
+                f"{_CONVERSATIONS.format(shown=self._shown('speakers.feed'))} GROUP BY circles.root "
+                "ORDER BY name = 'public' DESC, ours DESC, turn, max(placed) DESC, circles.root LIMIT ?"
+            )
+            rows = self._connection.execute(sql, (limits.CATALOG_CONVERSATIONS_MAX,)).fetchall()
+            found = [(bool(ours), self._conversation(*values)) for *values, ours, _ in rows]
+        if all(row.name != PUBLIC for _, row in found):
+            found.append((True, _NOTHING_SAID))
+        found.sort(
+            key=lambda one: (not one[0], -(one[1].last.placed or 0) if one[1].last else 0, one[1].name)
+        )
+        return [row for _, row in found]
+
+    @_question
+    def conversation(self, name: str) -> ConversationRow | None:
+        """The conversation of that name, listed or not; None: there is none."""
+        with self._reading():
+            shown = self._shown("speakers.feed")
+            sql = f"{_CONVERSATIONS.format(shown=shown)} WHERE circles.root = ? GROUP BY circles.root"
+            row = self._connection.execute(sql, (self._root(name),)).fetchone()
+            if row is None:
+                return _NOTHING_SAID if name == PUBLIC else None
+            return self._conversation(*row[:5])
+
+    @_question
+    def messages(
+        self, conversation: str, *, before: int | None = None, after: int | None = None, limit: int = 50
+    ) -> Sequence[MessageRow]:
+        """Placed messages in the order of `placed`: the last *limit*, or those before or the first after a place."""
+        with self._reading():
+            root = self._root(conversation)
+            where = f"messages.root = ? AND messages.placed IS NOT NULL {self._shown('messages.feed')}"
+            if after is not None:
+                where += " AND messages.placed > ? ORDER BY messages.placed LIMIT ?"
+                return self._rows(where, root, after, limit)
+            if before is not None:
+                where += " AND messages.placed < ? ORDER BY messages.placed DESC LIMIT ?"
+                return self._rows(where, root, before, limit)[::-1]
+            return self._rows(f"{where} ORDER BY messages.placed DESC LIMIT ?", root, limit)[::-1]
+
+    @_question
+    def waiting(self, conversation: str, limit: int = 50) -> Sequence[MessageRow]:
+        """Messages that wait for what they follow, the latest arrivals first."""
+        where = (
+            "messages.root = ? AND messages.placed IS NULL AND space IS NOT NULL "
+            f"{self._shown('messages.feed')} ORDER BY messages.number DESC LIMIT ?"
+        )
+        with self._reading():
+            return self._rows(where, self._root(conversation), limit)
+
+    @_question
+    def message(self, id_: MessageId) -> MessageRow | None:
+        """One message."""
+        with self._reading():
+            return self._one("messages.id = ?", bytes(id_))
+
+    @_question
+    def find(self, prefix: str, limit: int = 2) -> Sequence[MessageRow]:
+        """Messages whose id begins with these hexadecimal digits, or `FEED.SEQ` with a beginning of the feed."""
+        digits, dot, seq = prefix.strip().lower().partition(".")
+        if not set(digits) <= _DIGITS or (dot and not (seq.isascii() and seq.isdigit() and len(seq) <= 10)):
+            return []
+        size = FeedId.SIZE if dot else _ID
+        if len(digits) > 2 * size or not (digits or dot):
+            return []
+        low = bytes.fromhex(digits.ljust(2 * size, "0"))
+        high = bytes.fromhex(digits.ljust(2 * size, "f"))
+        with self._reading():
+            if dot:
+                where = "people.feed BETWEEN ? AND ? AND seq = ? ORDER BY people.feed LIMIT ?"
+                return self._rows(where, low, high, int(seq), limit)
+            return self._rows("messages.id BETWEEN ? AND ? ORDER BY messages.id LIMIT ?", low, high, limit)
+
+    @_question
+    def thread(self, root: MessageId) -> Sequence[MessageRow]:
+        """All placed messages of the tangle of that root, in canonical order (Kahn, smallest id first)."""
+        return self._thread("root = ? AND placed IS NOT NULL", bytes(root))
+
+    @_question
+    def tips(self, conversation: str) -> Sequence[MessageId]:
+        """What a new message of a conversation follows, the latest first."""
+        sql = (
+            "SELECT id FROM messages WHERE root = ? AND followed = 0 AND placed IS NOT NULL "
+            "ORDER BY placed DESC LIMIT ?"
+        )
+        with self._reading():
+            values = (self._root(conversation), limits.CATALOG_TIPS_MAX)
+            return [MessageId(id_) for (id_,) in self._connection.execute(sql, values)]
+
+    @_question
+    def search(self, words: str, limit: int = 50) -> Sequence[MessageRow]:
+        """Messages with all these words, or longer ones that begin so, the best first. Any text is a valid question."""
+        wanted = words[: limits.SEARCH_MAX].encode(errors="replace").decode().replace("\0", " ").split()
+        wanted = wanted[: limits.SEARCH_WORDS_MAX]
+        indexed = [word for word in wanted if any(char.isalnum() for char in word)]
+        if not wanted:
+            return []
+        # What the index takes for no word, such as a smiley, is looked for letter by letter.
+        signs = [word for word in wanted if word not in indexed]
+        where = "".join(" AND instr(text, ?) > 0" for _ in signs) + self._shown("messages.feed")
+        if indexed:
+            match = " ".join('"' + word.replace('"', '""') + '"*' for word in indexed)
+            found = "(SELECT rowid, rank AS badness FROM words WHERE words MATCH ?)"
+            sql = f"{_SELECT} JOIN {found} AS found ON found.rowid = messages.number WHERE 1 {where} ORDER BY badness, "
+            values: list[_Value] = [match, *signs, limit]
+        else:
+            silent = (
+                f"kind NOT IN ('{MessageKind.OPAQUE}', '{MessageKind.ACKNOWLEDGEMENT}', '{MessageKind.BLK}')"
+            )
+            sql, values = f"{_SELECT} WHERE {silent} {where} ORDER BY ", [*signs, limit]
+        with self._reading():
+            return self._select(f"{sql} messages.number DESC LIMIT ?", values)
+
+    @_question
+    def people(self) -> Sequence[PersonRow]:
+        """Everybody of whom the node knows, sorted by feed."""
+        with self._reading():
+            return self._people.all(self._connection)
+
+    @_question
+    def person(self, feed: FeedId) -> PersonRow | None:
+        """One of them."""
+        with self._reading():
+            return self._people.one(self._connection, feed)
+
+    @_question
+    def blocklist(self, feed: FeedId) -> frozenset[bytes]:
+        """Whom the author of *feed* blocks, as he published it: the first 12 bytes of each feed id."""
+        from tinyssb_node.catalog.people import blocklist  # noqa: PLC0415 - most questions do without
+
+        with self._reading():
+            return blocklist(self._connection, feed)
+
+    @_question
+    def boards(self) -> Sequence[BoardRow]:
+        """Boards that our user works on, by name, then those of others, by name.
+
+        Of more than `limits.CATALOG_BOARDS_MAX` our user's that were last worked on, then of each other person the last
+        one before anybody's second.
+        """
+        from tinyssb_node.catalog.boards import board_row  # noqa: PLC0415 - most questions do without
+
+        with self._reading():
+            sql = _BOARDS.format(shown=self._shown("begun.feed"))
+            found = self._connection.execute(sql, (limits.CATALOG_BOARDS_MAX,)).fetchall()
+        boards = ((MessageId(root), last_us, bool(ours)) for root, last_us, ours in found)
+        rows = [board_row(root, self.steps(root), last_us, ours=ours) for root, last_us, ours in boards]
+        return sorted(rows, key=lambda row: (not row.ours, row.name, row.id))
+
+    @_question
+    def find_boards(self, prefix: str, limit: int = 2) -> Sequence[MessageId]:
+        """Boards whose id begins with these hexadecimal digits, listed or not."""
+        digits = prefix.strip().lower()
+        if not digits or len(digits) > 2 * _ID or not set(digits) <= _DIGITS:
+            return []
+        low = bytes.fromhex(digits.ljust(2 * _ID, "0"))
+        high = bytes.fromhex(digits.ljust(2 * _ID, "f"))
+        sql = (
+            "SELECT id FROM messages WHERE id BETWEEN ? AND ? AND root = id AND content IS NOT NULL "
+            "ORDER BY id LIMIT ?"
+        )
+        with self._reading():
+            return [MessageId(id_) for (id_,) in self._connection.execute(sql, (low, high, limit))]
+
+    @_question
+    def operations(self, board: MessageId) -> Sequence[MessageRow]:
+        """The operations on a board, in canonical order; their `text` is the operation as JSON."""
+        return self._thread("root = ? AND placed IS NOT NULL AND kind = 'KAN'", bytes(board))
+
+    @_question
+    def steps(self, board: MessageId) -> "Sequence[PlacedOperation]":
+        """The operations on a board for `content.board.fold`, in no order."""
+        from tinyssb_node.catalog.boards import read_step  # noqa: PLC0415 - most questions do without
+
+        sql = (
+            "SELECT messages.id, people.feed, content FROM messages JOIN people ON people.number = messages.feed "
+            "WHERE root = ? AND placed IS NOT NULL AND content IS NOT NULL"
+        )
+        with self._reading():
+            rows = self._connection.execute(sql, (bytes(board),)).fetchall()
+        steps = (read_step(MessageId(id_), FeedId(feed), content) for id_, feed, content in rows)
+        return [step for step in steps if step is not None]
+
+    # --- helpers; all but the first two within `_reading`
+
+    def _repair(self, error: CatalogDamagedError) -> None:
+        """Make a damaged catalog anew. Raises CatalogFailedError if that cannot be."""
+        raise error
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Questions that see one state of the catalog."""
+        with schema.reading(self._connection, self._path):
+            yield
+
+    def _conversation(
+        self, root: bytes, name: str, members: bytes, count: int, placed: int | None
+    ) -> ConversationRow:
+        """A row of `_CONVERSATIONS`, with its last message."""
+        last = (
+            None if placed is None else self._one("messages.root = ? AND messages.placed = ?", root, placed)
+        )
+        return ConversationRow(name=name, members=_feeds(members), messages=count, last=last)
+
+    def _root(self, conversation: str) -> bytes:
+        """What stands for the first message of a conversation; no bytes for one that there is not."""
+        sql = "SELECT root FROM circles WHERE name = ? ORDER BY root LIMIT 1"
+        row = self._connection.execute(sql, (conversation.encode(errors="replace").decode(),)).fetchone()
+        return b"" if row is None else bytes(row[0])
+
+    def _shown(self, column: str) -> str:
+        """A condition that leaves out blocked people."""
+        blocked = self._people.blocked(self._connection)
+        if not blocked:
+            return ""
+        literals = ", ".join(f"x'{feed.hex()}'" for feed in blocked)
+        return f" AND {column} NOT IN (SELECT number FROM people WHERE feed IN ({literals}))"  # noqa: S608 - digits
+
+    def _thread(self, where: str, root: bytes) -> "MessagePages":
+        """Messages of one tangle in canonical order; of messages that are not in memory only their ids are."""
+        from tinyssb_node.content.tangle import canonical_order  # noqa: PLC0415 - most questions do without
+
+        with self._reading():
+            rows = self._connection.execute(f"{_TIES} WHERE {where}", (root,)).fetchall()
+        numbers = {MessageId(id_): number for number, id_, _ in rows}
+        order = canonical_order({MessageId(id_): _ids(previous) for _, id_, previous in rows})
+        return MessagePages(self._numbered, [numbers[id_] for id_ in order])
+
+    @_question
+    def _numbered(self, numbers: Sequence[int]) -> Sequence[MessageRow]:
+        """Messages by their numbers, in that order; those that are not there any more left out."""
+        marks = ", ".join("?" * len(numbers))
+        with self._reading():
+            found = {row.arrival: row for row in self._rows(f"messages.number IN ({marks})", *numbers)}
+        return [found[number] for number in numbers if number in found]
+
+    def _one(self, where: str, *values: _Value) -> MessageRow | None:
+        return next(iter(self._rows(where, *values)), None)
+
+    def _rows(self, where: str, *values: _Value) -> list[MessageRow]:
+        return self._select(f"{_SELECT} WHERE {where}", values)
+
+    def _select(self, sql: str, values: Iterable[_Value]) -> list[MessageRow]:
+        return [self._message(*row) for row in self._connection.execute(sql, tuple(values)).fetchall()]
+
+    def _message(
+        self,
+        number: int,
+        id_: bytes,
+        feed: bytes,
+        seq: int,
+        committed_us: int,
+        said_us: int | None,
+        origin: str,
+        own: int,
+        kind: str,
+        space: str | None,
+        root: bytes | None,
+        previous: bytes,
+        lacking: int,
+        placed: int | None,
+        text: str,
+        cut: int,
+        voice_size: int,
+        size: int,
+        chunks: int,
+        held: int,
+        private: int,
+        name: str | None,
+    ) -> MessageRow:
+        follows = _ids(previous)
+        return MessageRow(
+            id=MessageId(id_),
+            feed=FeedId(feed),
+            seq=seq,
+            arrival=number,
+            committed_us=committed_us,
+            said_us=said_us,
+            origin=Origin(origin),
+            own=bool(own),
+            kind=MessageKind(kind),
+            conversation=name,
+            tangle=MessageId(root) if root is not None and placed is not None else None,
+            previous=follows,
+            placed=placed,
+            missing=self._missing(follows, space, root) if lacking else (),
+            text=text,
+            cut=bool(cut),
+            voice_size=voice_size,
+            size=size,
+            chunks=chunks,
+            chunks_held=held,
+            private=bool(private),
+        )
+
+    def _missing(
+        self, previous: Sequence[MessageId], space: str | None, root: bytes | None
+    ) -> tuple[MessageId, ...]:
+        """Those of *previous* that have no place in the same tangle."""
+        sql = (
+            "SELECT 1 FROM messages WHERE id = ? AND placed IS NOT NULL AND space = ? "
+            "AND (?3 IS NULL OR root = ?3)"
+        )
+        execute = self._connection.execute
+        return tuple(one for one in previous if execute(sql, (bytes(one), space, root)).fetchone() is None)
+
+
+def _ids(packed: bytes) -> tuple[MessageId, ...]:
+    return tuple(MessageId(packed[start : start + _ID]) for start in range(0, len(packed), _ID))
+
+
+def _feeds(packed: bytes) -> tuple[FeedId, ...]:
+    size = FeedId.SIZE
+    return tuple(FeedId(packed[start : start + size]) for start in range(0, len(packed), size))

@@ -1,0 +1,136 @@
+"""Finding the place of messages in their tangles, in SQL: in as many steps as they have predecessors, in any order.
+
+A message has its place when all that it follows has one in the same tangle. Until then it waits, on the disk. Nothing
+here is recursive: a chain that waited for its beginning may be as long as people write.
+"""
+
+import sqlite3
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+
+from tinyssb_node import limits
+from tinyssb_node.catalog.entry_meaning import CHAT
+
+_ID: Final = limits.MESSAGE_ID_SIZE
+_STANDS: Final = "SELECT number, space, root, followed FROM messages WHERE id = ? AND placed IS NOT NULL"
+_WAITING: Final = (
+    "SELECT messages.number, id, feed, space, root, messages.previous, lacking FROM waits "
+    "JOIN messages USING (number) WHERE waits.previous = ? ORDER BY waits.number"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TangleMembership:
+    """How a message is tied to its tangle."""
+
+    number: int
+    id: bytes
+    feed: int
+    """Number of its author."""
+    space: str
+    root: bytes | None
+    """None: that of what it follows."""
+    previous: bytes
+    """Ids, one behind the other, each once."""
+
+
+@dataclass(frozen=True, slots=True)
+class TanglePosition:
+    """Where a message stands."""
+
+    lacking: int
+    """How many that it follows have no place in its tangle yet."""
+    placed: int | None
+    """Its place; None: it has none."""
+    root: bytes | None
+
+
+@dataclass(slots=True)
+class TanglePlacer:
+    """Gives places to messages, within a transaction of the caller's; call ``finish`` before it ends."""
+
+    connection: sqlite3.Connection
+    placed: int
+    """How many messages have a place."""
+    _speakers: dict[tuple[bytes, int], tuple[int, int]] = field(default_factory=dict)
+    """By conversation and author: new messages, and the place of the last one."""
+
+    def place(self, tie: TangleMembership) -> TanglePosition:
+        """Give a place to a message if it may have one, else let it wait. The row is the caller's to write.
+
+        Raises sqlite3.Error.
+        """
+        lacking, tips, roots = [], [], set()
+        for one in split_ids(tie.previous):
+            row = self.connection.execute(_STANDS, (one,)).fetchone()
+            if row is None or not _same(row[1], row[2], tie):
+                lacking.append((one, tie.number))
+                continue
+            roots.add(row[2])
+            if not row[3]:
+                tips.append(row[:1])
+        if lacking:
+            self.connection.executemany("INSERT OR IGNORE INTO waits VALUES (?, ?)", lacking)
+            return TanglePosition(len(lacking), None, tie.root)
+        root = tie.root
+        if root is None:
+            if len(roots) != 1:
+                return TanglePosition(0, None, None)  # what it follows is in several tangles: it is in none
+            root = roots.pop()
+        if tips:
+            self.connection.executemany("UPDATE messages SET followed = 1 WHERE number = ?", tips)
+        self.placed += 1
+        if tie.space == CHAT:
+            count, _ = self._speakers.get((root, tie.feed), (0, 0))
+            self._speakers[root, tie.feed] = (count + 1, self.placed)
+        return TanglePosition(0, self.placed, root)
+
+    def release(self, tie: TangleMembership, root: bytes) -> None:
+        """Give a place to whatever waited for *tie*, which has its place in the tangle *root*, and now may have one.
+
+        Raises sqlite3.Error.
+        """
+        ready = deque([(tie.id, tie.space, root)])
+        while ready:
+            for follower in list(self._released(*ready.popleft())):
+                found = self.place(follower)
+                if found.placed is not None and found.root is not None:
+                    row = (found.placed, found.root, follower.number)
+                    self.connection.execute("UPDATE messages SET placed = ?, root = ? WHERE number = ?", row)
+                    ready.append((follower.id, follower.space, found.root))
+
+    def finish(self) -> None:
+        """Write what was added up. Raises sqlite3.Error."""
+        self.connection.execute("UPDATE state SET placed = ?", (self.placed,))
+        self.connection.executemany(
+            "INSERT INTO speakers VALUES (?1, ?2, ?3, ?4) ON CONFLICT (root, feed) "
+            "DO UPDATE SET messages = messages + ?3, placed = ?4",
+            [(*who, *what) for who, what in self._speakers.items()],
+        )
+        self._speakers.clear()
+
+    def _released(self, id_: bytes, space: str, root: bytes) -> Iterator[TangleMembership]:
+        """Messages that waited for nothing but *id_*, which has its place in the tangle *root* of *space*."""
+        for *values, lacking in self.connection.execute(_WAITING, (id_,)).fetchall():
+            follower = TangleMembership(*values)
+            if not _same(space, root, follower):
+                continue
+            wait = (id_, follower.number)
+            self.connection.execute("DELETE FROM waits WHERE previous = ? AND number = ?", wait)
+            row = (lacking - 1, follower.number)
+            self.connection.execute("UPDATE messages SET lacking = ? WHERE number = ?", row)
+            if lacking == 1:
+                yield follower
+
+
+def split_ids(packed: bytes) -> Iterator[bytes]:
+    """The ids in *packed*, one behind the other."""
+    for start in range(0, len(packed), _ID):
+        yield packed[start : start + _ID]
+
+
+def _same(space: str, root: bytes, tie: TangleMembership) -> bool:
+    """Whether *tie* is in the tangle *root* of *space*, or may be."""
+    return space == tie.space and tie.root in (None, root)

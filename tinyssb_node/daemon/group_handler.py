@@ -1,0 +1,449 @@
+"""Answers what the control protocol asks about private groups (docs/formats/control.md): the desk's other half."""
+
+import asyncio
+import unicodedata
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Final, Protocol
+
+from tinyssb_node import limits
+from tinyssb_node.control.arguments import Arguments
+from tinyssb_node.control.explain import explain
+from tinyssb_node.control.group_rows import (
+    GroupCostRow,
+    GroupRow,
+    GroupShownRow,
+    GroupTaskRow,
+    GroupWrittenRow,
+)
+from tinyssb_node.control.rows import CountRow
+from tinyssb_node.daemon.clock import Clock
+from tinyssb_node.daemon.groupviews import (
+    Timeline,
+    audit_row,
+    broken_row,
+    epoch_rows,
+    fork_rows,
+    said_row,
+    step_row,
+)
+from tinyssb_node.daemon.network_storage import NetworkStorage
+from tinyssb_node.daemon.runtime import Runtime
+from tinyssb_node.effects import Effect
+from tinyssb_node.groups.content import post
+from tinyssb_node.groups.epochs import NOBODY
+from tinyssb_node.groups.manager import GroupLeftError, GroupManager, GroupWriteResult
+from tinyssb_node.groups.messages import FeedRole, GroupMessageError, OpenedGroupMessage
+from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason
+from tinyssb_node.groups.sealer import InvalidRecipientError
+from tinyssb_node.groups.writer import GroupWriteCost, GroupWriterPort, PhoneDialectError
+from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.node.node import Node
+from tinyssb_node.problems import (
+    AmbiguousGroupError,
+    BadRequestError,
+    GroupRefusedError,
+    NoGroupsError,
+    UnknownGroupError,
+)
+
+_ID_TOLD: Final = 8
+"""Digits of an id that is told."""
+_NAMED_MAX: Final = 5
+"""Most people or groups named in a sentence."""
+_REFUSALS: Final = {
+    RefusalReason.SELF: (
+        "You cannot exclude yourself.",
+        "`tinyssb group leave` leaves a group; others may exclude you then.",
+    ),
+    RefusalReason.STRANGER: (
+        "Not in the epoch that you write in: {people}.",
+        "`tinyssb group show` shows who is in it.",
+    ),
+    RefusalReason.NOBODY: ("Nobody is named.", "Name somebody."),
+    RefusalReason.EXCLUDED: (
+        "You were excluded from this group; what you write there would count for nobody.",
+        "A member can add you again.",
+    ),
+    RefusalReason.OUTSIDE: ("You are in no epoch of this group.", "A member can add you."),
+    RefusalReason.OTHER_EPOCH: (
+        "Another epoch of the group is preferred by now.",
+        "See `tinyssb group show`, and try it again.",
+    ),
+    RefusalReason.MEMBER: (
+        "In the group already: {people}.",
+        "Name only those who are not; `tinyssb group show` shows who is.",
+    ),
+}
+"""What is told of a refusal, and what to do next."""
+
+
+_COME_BACK: Final = "`tinyssb group return` takes part in it again, unless you were excluded since."
+
+
+class ReplySender(Protocol):
+    """The other end of a control connection."""
+
+    @property
+    def send(self) -> Callable[[object], Awaitable[None]]:
+        """Send an item; returns when there is room for the next."""
+        ...
+
+
+class GroupHandler:
+    """Reads a node's groups, and lets the runtime change them."""
+
+    def __init__(
+        self,
+        *,
+        own: FeedId,
+        runtime: Runtime,
+        place: Callable[[Arguments], NetworkStorage],
+        clock: Clock,
+    ) -> None:
+        """*place*: the network that arguments name."""
+        self._own = own
+        self._runtime = runtime
+        self._place = place
+        self._clock = clock
+        self._timelines: dict[tuple[str, MessageId], Timeline] = {}
+        self.commands: Mapping[str, Callable[[Arguments, ReplySender], Awaitable[object]]] = {
+            "group_create": self._create,
+            "group_add": self._add,
+            "group_exclude": self._exclude,
+            "group_leave": self._leave,
+            "group_return": self._return,
+            "group_post": self._post,
+            "group_list": self._list,
+            "group_show": self._show,
+            "group_audit": self._audit,
+            "group_read": self._read,
+        }
+        """Commands by their names."""
+
+    # --- Writing
+
+    async def _create(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow:
+        place = self._place(arguments)
+        name = arguments.text("name") if arguments.has("name") else None
+        people = arguments.feed_ids("people") if arguments.has("people") else ()
+        arguments.end()
+        if name is not None and not 1 <= len(name.encode()) <= limits.GROUP_TEXT_MAX:
+            raise BadRequestError(
+                f"A group's name has 1 to {limits.GROUP_TEXT_MAX} bytes. Nothing was written.",
+                "Choose a shorter one.",
+            )
+
+        others = [person for person in people if person != self._own]
+
+        def create(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> list[GroupWriteResult]:
+            created = groups.create(pen, name, now_us)
+            return [created, *([groups.add(pen, created.root, others, None, now_us)] if others else [])]
+
+        return self._write(place, create)
+
+    async def _add(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow | GroupCostRow:
+        place, root = await self._find(arguments)
+        people = arguments.feed_ids("people")
+        text = arguments.text("text") if arguments.has("text") else None
+        dry_run = arguments.flag("dry_run")
+        arguments.end()
+        groups = self._writable(place, root)
+        if dry_run:
+            with refusals():
+                return _cost_row(root, groups.cost_of_adding(root, people, text))
+        return self._write(place, lambda groups, pen, now_us: [groups.add(pen, root, people, text, now_us)])
+
+    async def _exclude(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow | GroupCostRow:
+        place, root = await self._find(arguments)
+        people, dry_run = arguments.feed_ids("people"), arguments.flag("dry_run")
+        arguments.end()
+        groups = self._writable(place, root)
+        if dry_run:
+            with refusals():
+                return _cost_row(root, groups.cost_of_excluding(root, people))
+        return self._write(place, lambda groups, pen, now_us: [groups.exclude(pen, root, people, now_us)])
+
+    async def _leave(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow:
+        place, root = await self._find(arguments)
+        arguments.end()
+        self._writable(place, root)
+        return self._write(place, lambda groups, pen, now_us: [groups.leave(pen, root, now_us)])
+
+    async def _return(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow:
+        place, root = await self._find(arguments)
+        arguments.end()
+
+        def come_back(groups: GroupManager, _pen: GroupWriterPort, now_us: int) -> list[GroupWriteResult]:
+            groups.come_back(root, now_us)
+            return [GroupWriteResult(root, ())]
+
+        return self._write(place, come_back)
+
+    async def _post(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow:
+        place, root = await self._find(arguments)
+        text = arguments.text("text")
+        arguments.end()
+        self._writable(place, root)
+        with refusals():
+            kind, body = post(text)
+        return self._write(place, lambda groups, pen, now_us: [groups.post(pen, root, kind, body, now_us)])
+
+    def _write(
+        self,
+        place: NetworkStorage,
+        write: Callable[[GroupManager, GroupWriterPort, int], list[GroupWriteResult]],
+    ) -> GroupWrittenRow:
+        def perform(node: Node, now_us: int) -> tuple[list[GroupWriteResult], list[Effect]]:
+            return node.in_groups(lambda groups, pen: write(groups, pen, now_us), now_us)
+
+        with refusals():
+            return _written(self._runtime.do(perform, place.name))
+
+    # --- Reading
+
+    async def _list(self, arguments: Arguments, client: ReplySender) -> CountRow:
+        place = self._place(arguments)
+        arguments.end()
+        groups = await self._read_groups(place)
+        count = 0
+        for root in list(groups.book.groups):
+            if root in groups.book.groups:  # what is found out meanwhile may make the book begin anew
+                await client.send(self._row(place, groups, root))
+                await asyncio.sleep(0)  # a group of many messages takes its time when it is first looked at
+                count += 1
+        return {"count": count}
+
+    async def _show(self, arguments: Arguments, client: ReplySender) -> GroupShownRow:
+        place, root = await self._find(arguments)
+        arguments.end()
+        groups = self._groups(self._node(place))
+        timeline, held = self._timeline(place, groups, root), groups.book.groups[root]
+        for epoch in epoch_rows(timeline, self._own, self._came_us(place, groups)):
+            await client.send(epoch)
+        group, problem = held.group, groups.problems.get(root)
+        preference = group.view.preference(self._own)
+        return {
+            "group": root.hex(),
+            "group_id": group.group.hex(),
+            "name": held.name,
+            "state": self._state(groups, root),
+            "creator": group.said(root).author.hex() if root in group else None,
+            "epoch": None if preference.epoch is None else preference.epoch.hex(),
+            "rules": [rule.value for rule in preference.rules],
+            "interim": preference.interim,
+            "posts": timeline.posts,
+            "messages": len(group),
+            "waiting": len(group.tangle.waiting),
+            "forks": fork_rows(group.view),
+            "tasks": self._tasks(groups, root),
+            "problem": None if problem is None else explain(problem).message,
+        }
+
+    def _tasks(self, groups: GroupManager, root: MessageId) -> list[GroupTaskRow]:
+        """What the node is going to do by itself: nothing in a group that its user left."""
+        now_us = self._clock.now_us()
+        return [
+            {
+                "purpose": due.task.purpose.value,
+                "epoch": due.task.epoch.hex(),
+                "due_in_us": max(0, due.due_us - now_us),
+                "steps": [step_row(step) for step in due.task.steps],
+            }
+            for due in ([] if groups.left(root) else groups.due(root, now_us))
+        ]
+
+    async def _audit(self, arguments: Arguments, client: ReplySender) -> CountRow:
+        place, root = await self._find(arguments)
+        arguments.end()
+        groups = self._groups(self._node(place))
+        timeline, came_us = self._timeline(place, groups, root), self._came_us(place, groups)
+        lines = timeline.group.audit()
+        broken = sorted(groups.book.groups[root].broken.values(), key=lambda one: one.id)
+        for number, line in enumerate(lines, 1):
+            await client.send(audit_row(timeline, line, self._own, came_us))
+            if number % limits.CONTROL_PAGE == 0:
+                await asyncio.sleep(0)  # the node gets its turn between pages
+        for one in broken:
+            entry = place.store.entry(one.feed, one.seq)
+            came = None if entry is None else entry.committed_us
+            await client.send(broken_row(one, self._own, groups.book.role_of(one.feed), came))
+        return {"count": len(lines) + len(broken)}
+
+    async def _read(self, arguments: Arguments, client: ReplySender) -> CountRow:
+        place, root = await self._find(arguments)
+        after = arguments.number("after") if arguments.has("after") else 0
+        before = arguments.number("before", limits.SEQ_MAX)
+        limit = arguments.number("limit") if arguments.has("limit") else None
+        arguments.end()
+        groups = self._groups(self._node(place))
+        timeline, came_us = self._timeline(place, groups, root), self._came_us(place, groups)
+        page = timeline.page(first=after + 1, behind=before, limit=limit, forward=after > 0)
+        for number, (at, said) in enumerate(page, 1):
+            await client.send(said_row(timeline, at, said, self._own, came_us))
+            if number % limits.CONTROL_PAGE == 0:
+                await asyncio.sleep(0)  # the node gets its turn between pages
+        return {"count": len(page)}
+
+    def _row(self, place: NetworkStorage, groups: GroupManager, root: MessageId) -> GroupRow:
+        timeline, held = self._timeline(place, groups, root), groups.book.groups[root]
+        view = held.group.view
+        preferred = view.preference(self._own).epoch
+        members = NOBODY if preferred is None else view[preferred].members - view[preferred].excluded
+        last = timeline.page(first=1, behind=limits.SEQ_MAX, limit=1, forward=False)
+        came_us = self._came_us(place, groups)
+        return {
+            "group": root.hex(),
+            "group_id": held.group.group.hex(),
+            "name": held.name,
+            "state": self._state(groups, root),
+            "members": [person.hex() for person in sorted(members)],
+            "epochs": len(view.epochs),
+            "posts": timeline.posts,
+            "last": said_row(timeline, *last[0], self._own, came_us) if last else None,
+        }
+
+    # --- What all of them need
+
+    def _timeline(self, place: NetworkStorage, groups: GroupManager, root: MessageId) -> Timeline:
+        group = groups.book.groups[root].group
+        timeline = self._timelines.get((place.name, root))
+        if timeline is None or timeline.group is not group:
+            timeline = self._timelines[place.name, root] = Timeline(group)
+        timeline.refresh()
+        return timeline
+
+    def _came_us(
+        self, place: NetworkStorage, groups: GroupManager
+    ) -> Callable[[OpenedGroupMessage], int | None]:
+        def came_us(said: OpenedGroupMessage) -> int | None:
+            feed = groups.book.feed_of(said.author, None if said.role is FeedRole.ADDITIONS else said.key)
+            entry = None if feed is None else place.store.entry(feed, said.seq)
+            return None if entry is None else entry.committed_us
+
+        return came_us
+
+    def _state(self, groups: GroupManager, root: MessageId) -> str:
+        if groups.left(root):
+            return "left"
+        preference = groups.book.groups[root].group.view.preference(self._own)
+        if preference.epoch is None:
+            return "outside"
+        return "excluded" if preference.excluded else "member"
+
+    def _node(self, place: NetworkStorage) -> Node:
+        return self._runtime.networks.node(place.name)
+
+    def _groups(self, node: Node) -> GroupManager:
+        """Raises NoGroupsError."""
+        groups = node.groups
+        if groups is None:
+            raise NoGroupsError("This node keeps no groups: it has no key to read them with.")
+        return groups
+
+    async def _read_groups(self, place: NetworkStorage) -> GroupManager:
+        """The groups of a network, once all that is here of them was read, after a start. Raises NoGroupsError."""
+        groups = self._groups(self._node(place))
+        for _ in range(limits.CONTROL_GROUPS_LOOKS):
+            if groups.read_all:
+                break
+            await asyncio.sleep(limits.CONTROL_GROUPS_LOOK_S)
+        return groups
+
+    async def _find(self, arguments: Arguments) -> tuple[NetworkStorage, MessageId]:
+        """The group that arguments name. Raises UnknownGroupError, AmbiguousGroupError."""
+        place, text = self._place(arguments), arguments.text("group")
+        held = (await self._read_groups(place)).book.groups
+        word, digits = alike(text), text.lower()
+        found = [
+            root
+            for root, one in held.items()
+            if (word and alike(one.name or "") == word) or (digits and root.hex().startswith(digits))
+        ]
+        told = text[: limits.CONTROL_ID_MAX]
+        if not found:
+            raise UnknownGroupError(
+                f"This node knows of no group '{told}'.",
+                "`tinyssb group list` lists them. Whoever was added to one sees it once the addition has come.",
+            )
+        if len(found) > 1:
+            ids = ", ".join(root.hex()[:_ID_TOLD] for root in found[:_NAMED_MAX])
+            raise AmbiguousGroupError(
+                f"'{told}' may be {len(found)} groups: {ids}.", "Type digits of one's id instead."
+            )
+        return place, found[0]
+
+    def _writable(self, place: NetworkStorage, root: MessageId) -> GroupManager:
+        """Raises GroupRefusedError where nothing may be written."""
+        groups = self._groups(self._node(place))
+        if groups.left(root):
+            raise _left()
+        return groups
+
+
+def alike(name: str) -> str:
+    """What two names have in common that people take for the same."""
+    return " ".join(unicodedata.normalize("NFKC", name[: limits.GROUP_TEXT_MAX]).casefold().split())
+
+
+@contextmanager
+def refusals() -> Iterator[None]:
+    """Tell in words what the rules of groups refuse. Raises GroupRefusedError."""
+    try:
+        yield
+    except GroupLeftError as error:
+        raise _left() from error
+    except PhoneDialectError as error:
+        raise GroupRefusedError(
+            "This node's feed is written for phones, and phones stop at the entries that groups need in it. "
+            "Nothing was written.",
+            "Make another node for groups, with `tinyssb init --dialect spec`.",
+        ) from error
+    except InvalidRecipientError as error:
+        raise GroupRefusedError(
+            f"Nobody can have the key of the feed {error.person.hex()}. Nothing was written.",
+            "Check who is meant.",
+        ) from error
+    except GroupMessageError as error:
+        raise GroupRefusedError(
+            f"There can be no such message: {error}. Nothing was written.", "Say less at a time."
+        ) from error
+    except GroupRefusalError as error:
+        what, hint = _REFUSALS[error.refusal]
+        people = ", ".join(person.hex()[:_ID_TOLD] for person in error.people[:_NAMED_MAX])
+        if len(error.people) > _NAMED_MAX:
+            people += f" and {len(error.people) - _NAMED_MAX} more"
+        raise GroupRefusedError(f"{what.format(people=people)} Nothing was written.", hint) from error
+
+
+def _left() -> GroupRefusedError:
+    return GroupRefusedError("You left this group. Nothing was written.", _COME_BACK)
+
+
+def _written(written: list[GroupWriteResult]) -> GroupWrittenRow:
+    entries = [event for one in written for event in one.entries]
+    return {
+        "group": written[0].root.hex(),
+        "entries": [
+            {
+                "feed": event.feed.hex(),
+                "seq": event.seq,
+                "id": event.id.hex(),
+                "type": event.type,
+                "size": event.size,
+                "chunks": event.chunks,
+            }
+            for event in entries
+        ],
+        "packets": sum(1 + event.chunks for event in entries),
+    }
+
+
+def _cost_row(root: MessageId, cost: GroupWriteCost) -> GroupCostRow:
+    return {
+        "group": root.hex(),
+        "messages": cost.messages,
+        "packets": cost.packets,
+        "content_bytes": cost.content_bytes,
+        "steps": list(cost.steps),
+    }

@@ -1,0 +1,477 @@
+"""Answers the control protocol's commands (docs/formats/control.md), each by a method."""
+
+import asyncio
+import bisect
+import functools
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tinyssb_node import __version__, limits
+from tinyssb_node.codec.packets import parse_entry
+from tinyssb_node.control.arguments import Arguments
+from tinyssb_node.control.group_rows import GROUP_COMMANDS
+from tinyssb_node.control.protocol import Request
+from tinyssb_node.control.rows import (
+    AirtimeRow,
+    BroughtRow,
+    CountRow,
+    EndpointRow,
+    EntryRow,
+    FaceRow,
+    FollowedRow,
+    GosetRow,
+    ImportedRow,
+    NetworkRow,
+    PublishedRow,
+    RekeyedRow,
+    ShownRow,
+    StatusRow,
+    SureRow,
+)
+from tinyssb_node.control.server import ControlConnection
+from tinyssb_node.daemon.block_policy import BlockPolicy
+from tinyssb_node.daemon.clock import Clock
+from tinyssb_node.daemon.companion import CompanionProcess
+from tinyssb_node.daemon.config import find_network
+from tinyssb_node.daemon.feed_names import find_feed
+from tinyssb_node.daemon.feedrows import feed_rows
+from tinyssb_node.daemon.fork_handler import send_forks
+from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
+from tinyssb_node.daemon.network_storage import NetworkStorage
+from tinyssb_node.daemon.packet_import import import_packets
+from tinyssb_node.daemon.rekey import rekey
+from tinyssb_node.daemon.runtime import Runtime
+from tinyssb_node.daemon.tip_monitor import waiting_row
+from tinyssb_node.daemon.verify import check_entry
+from tinyssb_node.effects import Effect
+from tinyssb_node.events import EntryAppended
+from tinyssb_node.feeds.layout import layout_of
+from tinyssb_node.feeds.sidechain import reassemble
+from tinyssb_node.groups.waits import META as GROUPS_META
+from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FeedId
+from tinyssb_node.node.node import Node
+from tinyssb_node.problems import (
+    BadRequestError,
+    UnknownCommandError,
+    UnknownEntryError,
+    UnknownIdentityError,
+)
+from tinyssb_node.store.home import MAIN_IDENTITY
+from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
+
+if TYPE_CHECKING:
+    from tinyssb_node.daemon.group_handler import GroupHandler
+    from tinyssb_node.daemon.identity_manager import IdentityManager, IdentityWriter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DaemonInfo:
+    """What does not change while the daemon runs."""
+
+    name: str
+    feed: FeedId
+    dialect: Dialect
+    home: str
+    pid: int
+    boot: int
+
+
+Answer = Callable[[Arguments, ControlConnection], Awaitable[object]]
+KEEPERS_ONLY = ("sure", "rekey")
+"""What members of the node's group may not do: only who keeps its backups knows whether its feed goes on elsewhere, and
+only its operator may leave the others."""
+
+
+class ControlHandler:
+    """Reads the node and the store, and lets the runtime change them."""
+
+    def __init__(
+        self,
+        *,
+        about: DaemonInfo,
+        runtime: Runtime,
+        places: Sequence[NetworkStorage],
+        clock: Clock,
+        endpoints: Callable[[], list[EndpointRow]],
+        turned_away: Callable[[], int],
+        blocks: BlockPolicy,
+        authorship: "IdentityManager | None" = None,
+        companions: Sequence[CompanionProcess] = (),
+    ) -> None:
+        """*places*: that of the default network first. *authorship* None: there are no further identities."""
+        self._about = about
+        self._runtime = runtime
+        self._places = {place.name: place for place in places}
+        self._clock = clock
+        self._endpoints = endpoints
+        self._turned_away = turned_away
+        self._authorship = authorship
+        self._companions = companions
+        self._blocks = blocks
+        self._groups: GroupHandler | None = None
+        self.commands: Mapping[str, Answer] = {
+            "status": self._status,
+            "publish": self._publish,
+            "sure": self._sure,
+            "rekey": self._rekey,
+            "feeds": self._feeds,
+            "forks": self._forks,
+            "log": self._log,
+            "show": self._show,
+            "follow": self._follow,
+            "unfollow": self._unfollow,
+            "goset": self._goset,
+            "faces": self._faces,
+            "airtime": self._airtime,
+            "receipts": self._receipts,
+            "import": self._import,
+            "bring": self._bring,
+            **{command: functools.partial(self._ask_groups, command) for command in GROUP_COMMANDS},
+        }
+        """Every command of the protocol."""
+
+    async def answer(self, request: Request, client: ControlConnection) -> object:
+        """The result of *request*; items go to *client* before. Raises LocalError."""
+        command = self.commands.get(request.command)
+        if command is None:
+            raise UnknownCommandError(
+                f"There is no command `{request.command[: limits.CONTROL_ID_MAX]}`.",
+                "There are " + ", ".join(self.commands) + ".",
+            )
+        return await command(Arguments(request.command, request.arguments), client)
+
+    async def _status(self, arguments: Arguments, _client: ControlConnection) -> StatusRow:
+        arguments.end()
+        about = self._about
+        networks = [self._network_row(place) for place in self._places.values()]
+        first = networks[0]
+        return {
+            "name": about.name,
+            "feed": about.feed.hex(),
+            "dialect": about.dialect.value,
+            "version": __version__,
+            "home": about.home,
+            "pid": about.pid,
+            "boot": about.boot,
+            "uptime_us": self._clock.now_us(),
+            "read_only": self._runtime.read_only,
+            "feeds": first["feeds"],
+            "entries": first["entries"],
+            "arrivals": first["arrivals"],
+            "forked": first["forked"],
+            "waiting": first["waiting"],
+            "frozen_at": first["frozen_at"],
+            "identities": first["identities"],
+            "faces": len(self._runtime.networks.faces()),
+            "endpoints": self._endpoints(),
+            "companions": [companion.row() for companion in self._companions],
+            "turned_away": self._turned_away(),
+            "networks": networks,
+        }
+
+    def _network_row(self, place: NetworkStorage) -> NetworkRow:
+        node, now_us = self._node(place), self._clock.now_us()
+        feeds, own = node.feeds(), node.own()
+        return {
+            "name": place.name,
+            "network": place.network.goset_dmx.hex() if place.network.key else None,
+            "feeds": len(feeds),
+            "entries": sum(record.seq for record in feeds),
+            "arrivals": place.store.last_arrival(),
+            "forked": sum(record.forked_at is not None for record in feeds),
+            "waiting": waiting_row(node.waiting(now_us)),
+            "frozen_at": None if own is None else own.forked_at,
+            "identities": [] if self._authorship is None else [*self._authorship.rows(node, now_us)],
+        }
+
+    async def _sure(self, arguments: Arguments, _client: ControlConnection) -> SureRow:
+        place, writer = self._place(arguments), self._writer(arguments)
+        arguments.end()
+        feed = None if writer is None else writer.feed
+        changed = self._node(place).waiting(self._clock.now_us(), feed) is not None
+        self._node(place).be_sure(feed)
+        return {"changed": changed}
+
+    async def _rekey(self, arguments: Arguments, _client: ControlConnection) -> RekeyedRow:
+        place, set_key = self._place(arguments), arguments.octets("set_key")
+        left = arguments.feed_ids("left", least=0, most=limits.SET_MAX)
+        arguments.end()
+        may = {record.feed for record in self._node(place).feeds() if not (record.ours or record.retired)}
+        if len(set_key) > limits.NETWORK_KEY_MAX or not may.issuperset(left):
+            raise BadRequestError(
+                "`rekey` cannot be done: the key is too long, or what is to be left is not in the set, or ours.",
+                "docs/formats/control.md lists its arguments.",
+            )
+        self._runtime.reload(place.name, lambda store: rekey(store, set_key, left))
+        kept = sum(not record.retired for record in self._node(place).feeds())
+        return {"kept": kept, "left": len(left)}
+
+    async def _publish(self, arguments: Arguments, _client: ControlConnection) -> PublishedRow:
+        place, writer = self._place(arguments), self._writer(arguments)
+        content = arguments.octets("content")
+        arguments.end()
+
+        def publish(node: Node, now_us: int) -> tuple[EntryAppended, list[Effect]]:
+            return node.publish(content, now_us) if writer is None else writer.publish(node, content, now_us)
+
+        event = self._runtime.do(publish, place.name)
+        return {
+            "feed": event.feed.hex(),
+            "seq": event.seq,
+            "id": event.id.hex(),
+            "type": event.type,
+            "size": event.size,
+            "chunks": event.chunks,
+        }
+
+    async def _feeds(self, arguments: Arguments, client: ControlConnection) -> CountRow:
+        place = self._place(arguments)
+        arguments.end()
+        names = {self._about.feed: MAIN_IDENTITY}
+        if self._authorship is not None:
+            names |= self._authorship.names()
+        rows = [*feed_rows(self._node(place), names, self._clock.now_us())]
+        for row in rows:
+            await client.send(row)
+        return {"count": len(rows)}
+
+    async def _forks(self, arguments: Arguments, client: ControlConnection) -> CountRow:
+        place = self._place(arguments)
+        arguments.end()
+        return {"count": await send_forks(place, self._node(place).feeds(), client.send)}
+
+    async def _log(self, arguments: Arguments, client: ControlConnection) -> CountRow:
+        place = self._place(arguments)
+        feed = self._find(place, arguments.text("feed")).feed
+        if arguments.has("last"):
+            seq = max(1, self._find(place, feed.hex()).seq + 1 - arguments.number("last"))
+        else:
+            seq = arguments.number("first", 1)
+        follow = arguments.flag("follow")
+        arguments.end()
+        count = 0
+        while True:
+            appended = self._runtime.appended()
+            while page := place.store.entries(feed, seq, limits.CONTROL_PAGE):
+                dialect = self._find(place, feed.hex()).dialect
+                for entry in page:
+                    await client.send(entry_row(place.store, entry, dialect, limits.CONTROL_LOG_CONTENT_MAX))
+                count += len(page)
+                await asyncio.sleep(0)  # the node gets its turn between pages
+                seq = page[-1].seq + 1
+            if not follow or client.gone.is_set():
+                return {"count": count}
+            await _first_of(appended, client.gone)
+
+    async def _show(self, arguments: Arguments, _client: ControlConnection) -> ShownRow:
+        place = self._place(arguments)
+        record, seq = self._find(place, arguments.text("feed")), arguments.number("seq")
+        arguments.end()
+        entry = place.store.entry(record.feed, seq)
+        if entry is None:
+            held = f"1 to {record.seq}" if record.seq else "none"
+            raise UnknownEntryError(
+                f"This node does not hold entry {seq} of {record.feed.hex()}; it holds {held}.",
+                "Wait until it is replicated, or ask for one that is there.",
+            )
+        good = check_entry(place.network, place.store, record, entry)
+        return {
+            **entry_row(place.store, entry, record.dialect, limits.CONTENT_FETCH_MAX),
+            "packet": entry.packet.hex(),
+            "signature": "good" if good else "wrong",
+            "forked": record.forked_at is not None,
+        }
+
+    async def _follow(self, arguments: Arguments, _client: ControlConnection) -> FollowedRow:
+        place, feed = self._place(arguments), arguments.feed_id("feed")
+        arguments.end()
+        changed = not any(
+            record.feed == feed and record.wanted and not record.retired
+            for record in self._node(place).feeds()
+        )
+        self._runtime.do(lambda node, now_us: (None, node.follow(feed, now_us)), place.name)
+        return {"feed": feed.hex(), "changed": changed}
+
+    async def _unfollow(self, arguments: Arguments, _client: ControlConnection) -> FollowedRow:
+        place = self._place(arguments)
+        record = self._find(place, arguments.text("feed"))
+        arguments.end()
+        self._runtime.do(lambda node, now_us: (None, node.unfollow(record.feed, now_us)), place.name)
+        return {"feed": record.feed.hex(), "changed": record.wanted}
+
+    async def _goset(self, arguments: Arguments, _client: ControlConnection) -> GosetRow:
+        node = self._node(self._place(arguments))
+        arguments.end()
+        feeds = [record.feed.hex() for record in node.feeds() if not record.retired]
+        return {"state": node.set_state.hex(), "count": len(feeds), "feeds": feeds}
+
+    async def _faces(self, arguments: Arguments, client: ControlConnection) -> CountRow:
+        arguments.end()
+        statuses, now_us = self._runtime.networks.faces(), self._clock.now_us()
+        for status in statuses:
+            heard_us = status.counters.last_heard_us
+            row: FaceRow = {
+                "face": status.name,
+                "spec": status.spec,
+                "medium": status.profile.medium.value,
+                "queued": status.queued,
+                "outstanding": status.outstanding,
+                "sent": status.counters.sent,
+                "received": status.counters.received,
+                "new": status.counters.new,
+                "invalid": status.counters.invalid,
+                "heard_us": None if heard_us is None else now_us - heard_us,
+                "full_us": status.profile.airtime_us[limits.PACKET_SIZE],
+            }
+            await client.send(row)
+        return {"count": len(statuses)}
+
+    async def _airtime(self, arguments: Arguments, client: ControlConnection) -> CountRow:
+        arguments.end()
+        networks = self._runtime.networks
+        accounts = networks.air(self._clock.now_us())
+        for account in accounts:
+            row: AirtimeRow = {
+                "band": account.band,
+                "faces": [
+                    status.name
+                    for status in networks.faces()
+                    if status.profile.allowance is not None and status.profile.allowance.band == account.band
+                ],
+                "limit_us": account.limit_us,
+                "window_us": account.window_us,
+                "used_us": account.used_us,
+                "left_us": account.left_us,
+                "advert_left_us": account.advert_left_us,
+                "content_left_us": account.content_left_us,
+                "full_us": account.full_us,
+                "wait_us": account.wait_us,
+            }
+            await client.send(row)
+        return {"count": len(accounts)}
+
+    async def _receipts(self, arguments: Arguments, client: ControlConnection) -> CountRow:
+        place, own = self._place(arguments), self._about.feed
+        if arguments.has("last"):
+            last_seq = self._find(place, own.hex()).seq
+            first = first_of_newest(place.store, own, last_seq, arguments.number("last"))
+        else:
+            first = arguments.number("first", 1)
+        arguments.end()
+        faces = {status.name for status in self._runtime.networks.faces()}
+        holders = Holders(place.store, self._node(place).feeds(), own, faces)
+        count = 0
+        for entry in messages(place.store, own, first):
+            await client.send(holders.row(entry))
+            count += 1
+            if count % limits.CONTROL_PAGE == 0:
+                await asyncio.sleep(0)  # the node gets its turn between pages
+        return {"count": count}
+
+    async def _import(self, arguments: Arguments, _client: ControlConnection) -> ImportedRow:
+        place = self._place(arguments)
+        feed, packets = arguments.feed_id("feed"), arguments.packets("packets")
+        arguments.end()
+        # As of now: nodes are told a moment later, and of feeds that they know.
+        blocked = self._blocks.blocked(place.name)
+        return self._runtime.do(
+            lambda node, now_us: import_packets(node, place, feed, packets, blocked, now_us), place.name
+        )
+
+    async def _bring(self, arguments: Arguments, _client: ControlConnection) -> BroughtRow:
+        place = self._place(arguments)
+        feed, packets = arguments.feed_id("feed"), arguments.packets("packets")
+        arguments.end()
+        brought = self._runtime.do(lambda node, now_us: node.bring(feed, packets, now_us), place.name)
+        refused = brought.refused
+        return {
+            "shelved": brought.shelved,
+            "entries": brought.entries,
+            "chunks": brought.chunks,
+            "held": brought.held,
+            "refused": None if refused is None else {"packet": refused[0], "reason": refused[1]},
+            "dropped": [gone.hex() for gone in brought.dropped],
+        }
+
+    async def _ask_groups(self, command: str, arguments: Arguments, client: ControlConnection) -> object:
+        """What is asked about private groups: a node without any does without the program for them."""
+        if self._groups is None:
+            if command == "group_list" and all(
+                place.store.get_meta(GROUPS_META) is None for place in self._places.values()
+            ):
+                self._place(arguments)
+                arguments.end()
+                return {"count": 0}
+            from tinyssb_node.daemon.group_handler import GroupHandler  # noqa: PLC0415 - most nodes do without
+
+            self._groups = GroupHandler(
+                own=self._about.feed, runtime=self._runtime, place=self._place, clock=self._clock
+            )
+        return await self._groups.commands[command](arguments, client)
+
+    def _place(self, arguments: Arguments) -> NetworkStorage:
+        """The network that *arguments* name, the default one without. Raises BadRequestError, UnknownNetworkError."""
+        if not arguments.has("network"):
+            return self._places[DEFAULT_NETWORK]
+        networks = {name: place.network for name, place in self._places.items()}
+        return self._places[find_network(networks, arguments.text("network"))[0]]
+
+    def _writer(self, arguments: Arguments) -> "IdentityWriter | None":
+        """The further identity that *arguments* name, None: the main one. Raises BadRequestError, UnknownIdentityError,
+        IdentityUnusableError."""
+        name = arguments.text("as") if arguments.has("as") else MAIN_IDENTITY
+        if name == MAIN_IDENTITY:
+            return None
+        if self._authorship is None:
+            raise UnknownIdentityError(name)
+        return self._authorship.find(name)
+
+    def _node(self, place: NetworkStorage) -> Node:
+        return self._runtime.networks.node(place.name)
+
+    def _find(self, place: NetworkStorage, name: str) -> FeedRecord:
+        """The feed of a network's set that *name* names. Raises UnknownFeedError, AmbiguousFeedError."""
+        return find_feed(self._node(place).feeds(), name, self._about.feed)
+
+
+def entry_row(store: Store, entry: StoredEntry, dialect: Dialect | None, content_max: int) -> EntryRow:
+    """What is told of an *entry* of *store*, with its content if that has at most *content_max* bytes."""
+    assert dialect is not None, "a feed with entries has a dialect"
+    parsed = parse_entry(entry.packet)
+    layout = layout_of(parsed.type, parsed.content, dialect)
+    chunks_held = _chunks_held(store, entry, layout.chunks)
+    content: bytes | None = None
+    if chunks_held == layout.chunks and layout.size <= content_max:
+        content = reassemble(layout, store.chunks(entry.feed, entry.seq, 0, layout.chunks))
+    return {
+        "feed": entry.feed.hex(),
+        "seq": entry.seq,
+        "id": entry.id.hex(),
+        "type": parsed.type,
+        "size": layout.size,
+        "chunks": layout.chunks,
+        "chunks_held": chunks_held,
+        "origin": entry.origin.value,
+        "face": entry.face,
+        "arrival": entry.arrival,
+        "committed_us": entry.committed_us,
+        "content": None if content is None else content.hex(),
+    }
+
+
+def _chunks_held(store: Store, entry: StoredEntry, chunks: int) -> int:
+    """How many of an entry's *chunks* are in the store: all up to some number, which few looks find."""
+    return bisect.bisect_left(
+        range(chunks), True, key=lambda chunk: store.chunk(entry.feed, entry.seq, chunk) is None
+    )
+
+
+async def _first_of(*events: asyncio.Event) -> None:
+    """Return when one of *events* is set."""
+    waiting = [asyncio.ensure_future(event.wait()) for event in events]
+    try:
+        await asyncio.wait(waiting, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for waiter in waiting:
+            waiter.cancel()

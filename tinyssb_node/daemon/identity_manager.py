@@ -1,0 +1,176 @@
+"""The further identities of a home while a daemon runs: their keys, their marks, and what is told of them."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.control.explain import explain
+from tinyssb_node.control.rows import IdentityRow
+from tinyssb_node.daemon.clock import Clock
+from tinyssb_node.daemon.identities import DuplicateIdentityError, names_of
+from tinyssb_node.daemon.logs import Logger
+from tinyssb_node.daemon.network_storage import NetworkStorage
+from tinyssb_node.daemon.setup import unlock_identity
+from tinyssb_node.daemon.tip_monitor import TipMonitor, waiting_row
+from tinyssb_node.effects import Effect
+from tinyssb_node.errors import LocalError, SetFullError
+from tinyssb_node.events import EntryAppended
+from tinyssb_node.ids import Dialect, FeedId, NetworkName
+from tinyssb_node.node.further_identities import FurtherIdentity
+from tinyssb_node.node.networks import Networks
+from tinyssb_node.node.node import Node
+from tinyssb_node.problems import HomeInaccessibleError, ProblemError, UnknownIdentityError
+from tinyssb_node.replication.certainty import TipUncertainError
+from tinyssb_node.store.home import MAIN_IDENTITY, Home
+from tinyssb_node.store.secrets import folder_reach
+from tinyssb_node.store.unlock import Ask
+
+
+class IdentityUnusableError(ProblemError):
+    """The key of an identity could not be had when the daemon started."""
+
+    def __init__(self, name: str, problem: str) -> None:
+        super().__init__(
+            f"The identity '{name}' could not be used when the daemon started: {problem}",
+            "Nothing was written. All else goes on; start the daemon anew when that is mended.",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdentityWriter:
+    """A further identity whose key is at hand."""
+
+    name: str
+    """What its user calls it."""
+    key: SigningKey = field(repr=False)
+    """What signs its feed."""
+    dialect: Dialect
+    """What its feed is written in."""
+
+    @property
+    def feed(self) -> FeedId:
+        """Its feed."""
+        return self.key.feed_id
+
+    def publish(self, node: Node, content: bytes, now_us: int) -> tuple[EntryAppended, list[Effect]]:
+        """Append *content* to its feed. Raises as ``Node.publish_as`` does."""
+        if (waiting := node.waiting(now_us, self.feed)) is not None:
+            raise TipUncertainError(waiting, self.name)
+        if not node.read_only and node.own(self.feed) is None:
+            raise SetFullError(len(node.feeds()))
+        effects: list[Effect] = []
+        return node.publish_as(self.key, content, now_us, effects), effects
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedIdentities:
+    """What was found in the home when the daemon started."""
+
+    writers: Sequence[IdentityWriter]
+    """Those whose keys are at hand."""
+    problems: Mapping[str, str]
+    """By name what is wrong with the others."""
+
+
+def open_identities(
+    home: Home, main: FeedId, environ: Mapping[str, str], ask: Ask | None, logger: Logger
+) -> OpenedIdentities:
+    """Open the further identities of *home*, whose main one is *main*. What cannot be opened is told and left out."""
+    names, writers, problems = {main: MAIN_IDENTITY}, [], {}
+    try:
+        found = names_of(home)
+    except HomeInaccessibleError as error:
+        found = []
+        logger.warning("no further identity is used", problem=error.message)
+    for name in found:
+        place = home.of_identity(name)
+        logger.info("opening a further identity", identity=name)
+        try:
+            if (mode := folder_reach(place.identity)) is not None:
+                advice = f"chmod 700 {place.root}"
+                logger.warning(
+                    "others have rights to the folder of a secret key", mode=f"{mode:04o}", advice=advice
+                )
+            identity = unlock_identity(place, environ, ask, name)
+            key = SigningKey(identity.seed)
+            if (other := names.setdefault(key.feed_id, name)) != name:
+                raise DuplicateIdentityError(other)
+        except (LocalError, OSError) as error:
+            problems[name] = explain(error).message if isinstance(error, LocalError) else f"{error.strerror}."
+        else:
+            writers.append(IdentityWriter(name=name, key=key, dialect=identity.dialect))
+    for name, problem in problems.items():
+        logger.error("a further identity is not used", identity=name, problem=problem)
+    return OpenedIdentities(writers, problems)
+
+
+class IdentityManager:
+    """What a daemon knows of further identities."""
+
+    def __init__(
+        self,
+        home: Home,
+        opened: OpenedIdentities,
+        places: Sequence[NetworkStorage],
+        *,
+        clock: Clock,
+        logger: Logger,
+    ) -> None:
+        """Read the marks of those *opened* in *home*, and compare them with the stores of *places*."""
+        self._problems = opened.problems
+        self._writers = {writer.name: writer for writer in opened.writers}
+        self._keepers = {
+            name: TipMonitor(
+                home.of_identity(name).mark,
+                writer.feed,
+                places,
+                clock=clock,
+                logger=logger.bind(identity=name),
+            )
+            for name, writer in self._writers.items()
+        }
+
+    def authors(self, network: NetworkName) -> list[FurtherIdentity]:
+        """What the node of *network* has to know."""
+        return [
+            FurtherIdentity(
+                key=writer.key, dialect=writer.dialect, certainty=self._keepers[name].certainty(network)
+            )
+            for name, writer in self._writers.items()
+        ]
+
+    def tick(self, networks: Networks, now_us: int) -> None:
+        """Say what has changed, and keep it, now and then."""
+        for keeper in self._keepers.values():
+            keeper.tick(networks, now_us)
+
+    def close(self, networks: Networks, now_us: int) -> None:
+        """Keep how far the feeds were written in the end."""
+        for keeper in self._keepers.values():
+            keeper.close(networks, now_us)
+
+    def find(self, name: str) -> IdentityWriter:
+        """The identity called *name*. Raises UnknownIdentityError, IdentityUnusableError."""
+        if name in self._problems:
+            raise IdentityUnusableError(name, self._problems[name])
+        if name not in self._writers:
+            raise UnknownIdentityError(name, self._writers)
+        return self._writers[name]
+
+    def names(self) -> dict[FeedId, str]:
+        """What the identities are called, by feed."""
+        return {writer.feed: name for name, writer in self._writers.items()}
+
+    def rows(self, node: Node, now_us: int) -> Iterator[IdentityRow]:
+        """What is told of each in the network of *node*, sorted by name."""
+        for name in sorted({*self._writers, *self._problems}):
+            writer = self._writers.get(name)
+            record = None if writer is None else node.own(writer.feed)
+            yield {
+                "name": name,
+                "feed": None if writer is None else writer.feed.hex(),
+                "dialect": None if writer is None else writer.dialect.value,
+                "problem": self._problems.get(name),
+                "frozen_at": None if record is None else record.forked_at,
+                "waiting": None if writer is None else waiting_row(node.waiting(now_us, writer.feed)),
+            }

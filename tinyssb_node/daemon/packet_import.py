@@ -1,0 +1,82 @@
+"""Packets that our user imports: checked before their feed is followed.
+
+The set has few places, they are never given back, and neighbours take over who is in it. So an id alone, which anybody
+can make up, gets none: the feed's key has to have signed something.
+"""
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+from tinyssb_node import limits
+from tinyssb_node.codec.dmx import Network, chunk_hash
+from tinyssb_node.content.blocklist import blocked_short
+from tinyssb_node.control.rows import ImportedRow
+from tinyssb_node.daemon.network_storage import NetworkStorage
+from tinyssb_node.effects import Effect
+from tinyssb_node.errors import NodeReadOnlyError
+from tinyssb_node.events import ChunkAppended, EntryAppended
+from tinyssb_node.feeds.chain import Extended, Tip, accept, expectations
+from tinyssb_node.ids import FeedId, Verdict
+from tinyssb_node.node.node import Node
+from tinyssb_node.store.port import FeedRecord, Store
+
+BLOCKED: Final = "blocked"
+"""Why nothing is taken of a feed that our user blocks."""
+UNPROVEN: Final = "it is not the next entry that the feed signed, and the feed was not followed"
+"""Why nothing is taken of a feed that is not followed yet."""
+
+
+def import_packets(
+    node: Node,
+    place: NetworkStorage,
+    feed: FeedId,
+    packets: Sequence[bytes],
+    blocked: Collection[bytes],
+    now_us: int,
+) -> tuple[ImportedRow, list[Effect]]:
+    """Offer packets of *feed* from a file to *node*, which then follows it, up to the first it does not take. Nothing
+    is taken of feeds whose ids begin with one of *blocked* (``content.blocklist``).
+
+    Raises SetFullError, NodeReadOnlyError; then nothing was changed.
+    """
+    row: ImportedRow = {"entries": 0, "chunks": 0, "held": 0, "refused": None}
+    if node.read_only:
+        raise NodeReadOnlyError
+    record = next((record for record in node.feeds() if record.feed == feed), None)
+    if not packets:
+        return row, []
+    if not (record is not None and record.ours) and blocked_short(feed) in blocked:
+        row["refused"] = {"packet": 0, "reason": BLOCKED}
+        return row, []
+    followed = record is not None and record.wanted and not record.retired
+    if not (followed or _is_of(feed, record, packets[0], place.network, place.store)):
+        row["refused"] = {"packet": 0, "reason": UNPROVEN}
+        return row, []
+    effects = node.follow(feed, now_us)
+    for index, packet in enumerate(packets):
+        finding, more = node.import_packet(packet, now_us)
+        effects += more
+        if finding.verdict is Verdict.DUPLICATE:
+            row["held"] += 1
+        elif finding.verdict is not Verdict.NEW:
+            reason = finding.reason or "nothing the node holds leads to it"
+            row["refused"] = {"packet": index, "reason": reason}
+            break
+        row["entries"] += sum(isinstance(event, EntryAppended) for event in finding.events)
+        row["chunks"] += sum(isinstance(event, ChunkAppended) for event in finding.events)
+    return row, effects
+
+
+def _is_of(feed: FeedId, record: FeedRecord | None, packet: bytes, network: Network, store: Store) -> bool:
+    """Whether *packet* is held of *feed*, or follows what is held: the first entry, if that is nothing."""
+    dmx, hash_ = packet[: limits.DMX_SIZE], chunk_hash(packet)
+    tip = Tip(feed, None, 0, None) if record is None else Tip(feed, record.dialect, record.seq, record.tip)
+    places = [place for place in expectations(network, tip) if place.dmx == dmx]
+    if any(isinstance(accept(place, packet), Extended) for place in places):
+        return True
+    held = [store.entry(owner, seq) for owner, seq in store.find_entries(dmx) if owner == feed]
+    return (
+        any(entry is not None and entry.packet == packet for entry in held)
+        or any(owner == feed for owner, _, _ in store.find_chunks(hash_))
+        or any(chain.feed == feed and chain.next_hash == hash_ for chain in store.side_chains())
+    )

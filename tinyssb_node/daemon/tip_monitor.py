@@ -1,0 +1,138 @@
+"""Keeps the mark, and says what the node doubts (docs/formats/tip.md)."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from pathlib import Path
+
+from tinyssb_node.control.rows import WaitingRow
+from tinyssb_node.daemon.clock import Clock
+from tinyssb_node.daemon.logs import Logger
+from tinyssb_node.daemon.network_storage import NetworkStorage
+from tinyssb_node.daemon.tip_mark import (
+    MarkedTip,
+    TipMark,
+    judge_tip,
+    read_mark,
+    this_machine,
+    write_mark,
+)
+from tinyssb_node.ids import FeedId, NetworkName
+from tinyssb_node.node.networks import Networks
+from tinyssb_node.replication.certainty import TipCertainty, TipUncertainty, TipWait
+from tinyssb_node.store import limits
+
+_LASTING = frozenset(TipUncertainty) - {TipUncertainty.CLAIMED}
+"""Doubts that outlast a start: who said to have more will say it again."""
+
+
+class TipMonitor:
+    """What a daemon knows of the tips of one feed of its own."""
+
+    def __init__(
+        self,
+        path: Path,
+        feed: FeedId,
+        places: Iterable[NetworkStorage],
+        *,
+        clock: Clock,
+        logger: Logger,
+        sure: bool = False,
+    ) -> None:
+        """Read the mark of *feed* at *path* and compare it with the stores; *sure*: our user says that nothing is
+        missing."""
+        self._path = path
+        self._feed = feed
+        self._clock = clock
+        self._logger = logger
+        self._written_us: int | None = None
+        machine = this_machine()
+        try:
+            mark = read_mark(path)
+        except OSError as error:
+            logger.warning(
+                "the mark of what was written cannot be read", path=str(path), error=error.strerror
+            )
+            mark = None
+        if mark is None or mark.feed != feed:
+            mark, known = TipMark(feed=feed, machine=machine, tips={}, doubt=TipUncertainty.UNMARKED), None
+        else:
+            known = mark
+        self._certainties: dict[NetworkName, TipCertainty] = {}
+        for place in places:
+            doubt = None if sure else judge_tip(known, feed, machine, place.name, place.store)
+            self._certainties[place.name] = TipCertainty(doubt, mark.tip(place.name).seq)
+        others = None if sure else mark.doubt
+        self._mark = replace(mark, machine=machine, doubt=others, in_place=True)
+        self._told: dict[NetworkName, TipUncertainty | None] = dict.fromkeys(self._certainties)
+
+    def certainty(self, network: NetworkName) -> TipCertainty:
+        """What the node of *network* has to ask before it writes."""
+        return self._certainties[network]
+
+    def tick(self, networks: Networks, now_us: int) -> None:
+        """Say what has changed, and keep it, now and then."""
+        mark = self._marked(networks, now_us)
+        changed = any(mark.tip(name).doubt != self._mark.tip(name).doubt for name in self._certainties)
+        due = self._written_us is None or (
+            mark.tips != self._mark.tips and now_us - self._written_us >= limits.MARK_EVERY_US
+        )
+        if changed or due:
+            self._write(mark, now_us)
+
+    def close(self, networks: Networks, now_us: int) -> None:
+        """Keep how far the feed was written in the end."""
+        mark = self._marked(networks, now_us)
+        if mark != self._mark:
+            self._write(mark, now_us)
+
+    def _marked(self, networks: Networks, now_us: int) -> TipMark:
+        tips = dict(self._mark.tips)
+        for name in self._certainties:
+            node = networks.node(name)
+            waiting = node.waiting(now_us, self._feed)
+            doubt = None if waiting is None else waiting.doubt
+            if doubt != self._told[name]:
+                self._told[name] = doubt
+                if waiting is None:
+                    self._logger.info("certain of the end of the node's own feed: writing it", network=name)
+                else:
+                    self._logger.warning(
+                        "the node's own feed is not written for now",
+                        network=name,
+                        reason=waiting.reason,
+                        state=waiting.awaited,
+                    )
+            record = node.own(self._feed)
+            if doubt is not None:
+                # What was written once is not forgotten before it is back.
+                tips[name] = replace(self._mark.tip(name), doubt=doubt if doubt in _LASTING else None)
+            elif record is not None and record.tip is not None:
+                tips[name] = MarkedTip(record.seq, record.tip)
+            else:
+                tips[name] = MarkedTip()
+        return replace(self._mark, tips=tips)
+
+    def _write(self, mark: TipMark, now_us: int) -> None:
+        self._written_us = now_us
+        try:
+            write_mark(self._path, mark, self._clock.wall_us())
+        except OSError as error:
+            # One that is behind does no harm; it is tried again with the next entry.
+            self._logger.debug("the mark of what was written cannot be kept", error=error.strerror)
+            return
+        self._mark = mark
+
+
+def waiting_row(waiting: TipWait | None) -> WaitingRow | None:
+    """What is told of *waiting* over the control socket."""
+    if waiting is None:
+        return None
+    return {
+        "doubt": waiting.doubt.value,
+        "reason": waiting.reason,
+        "awaited": waiting.awaited,
+        "held": waiting.held,
+        "expected": waiting.expected,
+        "heard": waiting.heard,
+        "left_us": waiting.left_us,
+    }

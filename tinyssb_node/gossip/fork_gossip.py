@@ -1,0 +1,201 @@
+"""Forks among peers: who is told of one, and how one is found that nobody has seen (decision 0042).
+
+Told: whoever asks for more of a forked feed gets the two entries that prove it, in the place of what he asked for. Who
+knows forks freezes the feed then and asks no more; who does not is told more and more rarely.
+
+Looked for: two nodes on different branches give each other entries that neither can place. Where somebody has more of
+a feed, and nothing of it fits for a while, earlier and earlier entries are asked for, as if we lacked them, until one
+comes that we know: the fork is behind it, and what is asked for next shows it. One feed at a time, of one face, for a
+bounded number of requests: a liar gains a few repeats.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from tinyssb_node.codec.packets import Want
+from tinyssb_node.ids import FaceName, FeedId, PacketKind, Verdict
+from tinyssb_node.replication import limits
+from tinyssb_node.replication.packet_outcome import PacketOutcome
+from tinyssb_node.replication.replica import Replica
+from tinyssb_node.replication.want import NOT_WANTED, WantReading
+from tinyssb_node.scheduling.line import Line
+
+
+@dataclass(slots=True)
+class _Doubt:
+    """A feed of which somebody has more, and of which nothing fits."""
+
+    wanted: int
+    """The sequence number that would."""
+    since_us: int
+    strays: int
+    """Packets that nothing expected, up to then."""
+    heard: int = 0
+    """How often somebody said since that he has more."""
+
+
+@dataclass(slots=True)
+class _Search:
+    """Where the branches part is looked for."""
+
+    feed: FeedId
+    face: FaceName
+    wanted: int
+    """The sequence number that is lacking."""
+    asked: int
+    """The one that is asked for."""
+    common: int = 0
+    """The last entry that came and is ours, too."""
+    step: int = 1
+    """How far back is gone next."""
+    in_vain: int = 0
+    """Requests for this number that brought nothing we know."""
+    requests: int = 0
+    """All requests."""
+
+
+@dataclass(slots=True)
+class _Pause:
+    """How long something is left alone, longer each time."""
+
+    until_us: int
+    next_us: int
+    """Length of the next pause."""
+
+
+class ForkGossip:
+    """What one node does about forks, on all its faces."""
+
+    def __init__(self, replica: Replica) -> None:
+        self._replica = replica
+        self._told: dict[FaceName, dict[FeedId, _Pause]] = {}
+        self._doubts: dict[FeedId, _Doubt] = {}
+        self._rests: dict[FeedId, _Pause] = {}
+        self._search: _Search | None = None
+
+    def face_down(self, face: FaceName) -> None:
+        """A face is gone."""
+        self._told.pop(face, None)
+        if self._search is not None and self._search.face == face:
+            self._search = None
+
+    # --- telling
+
+    def found(self, lines: Iterable[Line], feed: FeedId, now_us: int) -> None:
+        """*feed* turned out to be forked, or to be forked further back: say so on all *lines*."""
+        for told in self._told.values():
+            told.pop(feed, None)
+        self._doubts.pop(feed, None)
+        self._rests.pop(feed, None)
+        if self._search is not None and self._search.feed == feed:
+            self._search = None
+        for line in lines:
+            self._tell(line, feed, now_us)
+
+    def _tell(self, line: Line, feed: FeedId, now_us: int) -> None:
+        """Say both entries, unless that was said a while ago."""
+        told = self._told.setdefault(line.name, {})
+        pause = told.get(feed)
+        if pause is None or now_us - pause.until_us >= limits.FORK_TELL_MAX_US:
+            pause = _Pause(now_us, limits.FORK_TELL_US)
+        elif now_us < pause.until_us:
+            return
+        told[feed] = _longer(pause, now_us, limits.FORK_TELL_MAX_US)
+        proof = self._replica.forks[feed]
+        for packet in (proof.held, proof.other):
+            line.put(packet, PacketKind.ENTRY, line.answer_due_us(now_us))
+
+    # --- what others ask for
+
+    def heard_want(self, line: Line, reading: WantReading, now_us: int) -> None:
+        """Somebody with our very set said what he wants next."""
+        replica = self._replica
+        if forks := replica.forks:
+            for feed, seq in reading.wanted:
+                if feed in forks and seq > replica.last_to_give(feed):
+                    self._tell(line, feed, now_us)
+        if reading.behind:
+            for feed, seq in reading.wanted:
+                if seq > (ours := replica.next_wanted(feed)) != NOT_WANTED:
+                    self._doubt(line, feed, ours, now_us)
+
+    def _doubt(self, line: Line, feed: FeedId, ours: int, now_us: int) -> None:
+        """Somebody on *line* has entries of *feed* that we lack, from *ours* on."""
+        doubt = self._doubts.get(feed)
+        if doubt is None or doubt.wanted != ours:
+            self._doubts[feed] = _Doubt(ours, now_us, self._replica.strays)
+            return
+        doubt.heard += 1
+        rest = self._rests.get(feed)
+        if (
+            self._search is None
+            and ours > 1
+            and doubt.heard >= limits.DOUBT_WANTS
+            and now_us - doubt.since_us >= limits.DOUBT_US
+            and self._replica.strays > doubt.strays
+            and (rest is None or now_us >= rest.until_us)
+        ):
+            self._search = _Search(feed, line.name, ours, ours)
+            self._ask_earlier(self._search, now_us)
+
+    # --- looking for where branches part
+
+    def next_wanted(self, line: Line) -> Callable[[FeedId], int]:
+        """What tells the sequence number to ask for on *line*: of what we would take next, but of a feed that we
+        search in, of what we hold already."""
+        ours, search = self._replica.next_wanted, self._search
+        if search is None or search.face != line.name:
+            return ours
+        return lambda feed: min(ours(feed), search.asked) if feed == search.feed else ours(feed)
+
+    def asked(self, line: Line, want: Want, now_us: int) -> None:
+        """*want* was said on *line*."""
+        search = self._search
+        if search is None or search.face != line.name:
+            return
+        goset = self._replica.goset
+        if search.feed not in goset or self._replica.next_wanted(search.feed) != search.wanted:
+            self._search = None  # What was lacking came, or is not wanted any more.
+            return
+        if (goset.index(search.feed) - want.offset) % len(goset) >= len(want.seqs):
+            return
+        search.in_vain += 1
+        search.requests += 1
+        if search.requests > limits.SEARCH_WANTS_MAX:
+            self._give_up(search, now_us)
+        elif search.in_vain > limits.SEARCH_PATIENCE:
+            self._ask_earlier(search, now_us)
+        line.want_timer.disagree(now_us)
+
+    def heard_entry(self, line: Line, finding: PacketOutcome, now_us: int) -> None:
+        """An entry was heard. If we hold it, the branches part behind it."""
+        search = self._search
+        if search is None or finding.feed != search.feed or line.name != search.face:
+            return
+        seq = finding.seq
+        if finding.verdict is not Verdict.DUPLICATE or seq is None or seq < search.asked:
+            return
+        search.common, search.asked, search.step, search.in_vain = seq, seq + 1, 1, 0
+        if search.asked >= search.wanted:
+            self._give_up(search, now_us)
+        else:
+            line.want_timer.disagree(now_us)
+
+    def _ask_earlier(self, search: _Search, now_us: int) -> None:
+        earlier = max(search.common + 1, search.asked - search.step)
+        if earlier == search.asked:
+            self._give_up(search, now_us)
+            return
+        search.asked, search.step, search.in_vain = earlier, 2 * search.step, 0
+
+    def _give_up(self, search: _Search, now_us: int) -> None:
+        """It is no fork, or those who could show it are out of reach."""
+        self._search = None
+        self._doubts.pop(search.feed, None)
+        rest = self._rests.get(search.feed, _Pause(now_us, limits.DOUBT_US))
+        self._rests[search.feed] = _longer(rest, now_us, limits.DOUBT_MAX_US)
+
+
+def _longer(pause: _Pause, now_us: int, longest_us: int) -> _Pause:
+    """*pause* begins now; the next one is twice as long."""
+    return _Pause(now_us + pause.next_us, min(2 * pause.next_us, longest_us))

@@ -1,0 +1,511 @@
+"""What one identity knows of its groups: it reads entries as they come and opens what its keys open.
+
+Entries, keys and names may come in any order: what cannot be opened or read yet is looked at again when what it lacks
+is there. What the book holds depends on the set of entries taken, and on nothing else. Nothing that a stranger or a
+member writes makes it raise: what is no good is counted.
+"""
+
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from tinyssb_node.errors import PeerError
+from tinyssb_node.feeds.children import EntryType, parse_child_made, parse_child_of
+from tinyssb_node.feeds.layout import FIXED_TYPE, VARIABLE_TYPE
+from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.groups.announcements import ADDITIONS_NOTE, open_announcement
+from tinyssb_node.groups.bfe import EnvelopeContext, context_of
+from tinyssb_node.groups.claims import FeedClaim, claim_of, fault_of
+from tinyssb_node.groups.entry_source import SealedEntry, SealedEntrySource
+from tinyssb_node.groups.envelope import OpenedEnvelope, SlotKey, SlotScheme, opens_first, unbox
+from tinyssb_node.groups.feeds import GroupFeeds
+from tinyssb_node.groups.identity import GroupKeys
+from tinyssb_node.groups.keyring import Keyring
+from tinyssb_node.groups.keys import check_people, epoch_slot, group_id
+from tinyssb_node.groups.membership import Group
+from tinyssb_node.groups.messages import (
+    AddMember,
+    FeedRole,
+    GroupInit,
+    GroupMessage,
+    OpenedGroupMessage,
+)
+from tinyssb_node.groups.readable_group import ReadableGroup
+from tinyssb_node.groups.reader_events import (
+    FeedAssignment,
+    FeedClaimed,
+    GroupEntryFault,
+    GroupJoined,
+    GroupMessageRead,
+    InvalidGroupEntry,
+    News,
+)
+from tinyssb_node.groups.short_form import PendingMessage, ReadingContext, decode, split_owner
+from tinyssb_node.groups.unopened import UnopenedAdditions
+from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
+
+_Ref = tuple[FeedId, int]
+
+
+@dataclass(frozen=True, slots=True)
+class _Hidden:
+    """An entry of a main feed that may announce an epoch feed to people whose key we have not yet."""
+
+    context: EnvelopeContext
+    content: bytes
+
+
+class GroupReader:
+    """The groups of one identity."""
+
+    def __init__(self, identity: GroupKeys, source: SealedEntrySource) -> None:
+        self._keys: Final = identity
+        self._source = source
+        self.counts: Counter[GroupEntryFault] = Counter()
+        """What was no good. An entry that is taken twice may be counted twice."""
+        self._won: dict[FeedId, FeedClaim] = {}
+        """The best claim on each feed, of all times."""
+        self._news: list[News] = []
+        self._clear()
+
+    def _clear(self) -> None:
+        self.groups: dict[MessageId, ReadableGroup] = {}
+        """Groups that can be read, by their first message."""
+        self._ring = Keyring(self.counts)
+        self._feeds = GroupFeeds(self.counts)
+        self._hidden: dict[FeedId, dict[int, _Hidden]] = {}
+        """By main feed of somebody who is named in a group, and number."""
+        self._unread = UnopenedAdditions()
+        self._waiting: dict[bytes, dict[_Ref, None]] = {}
+        """By what they lack: a group's first message, or how a main feed begins."""
+        self._waits = 0
+        self._fresh: deque[tuple[EpochKey, MessageId] | FeedId] = deque()
+        """Keys and people that were not tried yet on what came before."""
+        self._trying: Iterator[None] | None = None
+        """The one that is tried now, a step for each entry."""
+
+    # --- what is known
+
+    def feed_of(self, member: FeedId, key: EpochKey | None) -> FeedId | None:
+        """Somebody's feed in the epoch with that key, or of additions (None), as far as he says and the feed does not
+        contradict: its entries may not be here. Of several in one epoch the last."""
+        return self._feeds.feed_of(member, key)
+
+    def role_of(self, feed: FeedId) -> FeedAssignment | None:
+        """Whose a feed is, if both say so."""
+        return self._feeds.role_of(feed)
+
+    def keys_of(self, root: MessageId) -> Sequence[EpochKey]:
+        """Keys that we have of a group, of which nothing else may be here yet."""
+        return self._ring.keys_of(root)
+
+    def people_of(self, root: MessageId) -> frozenset[FeedId]:
+        """Whoever is named in a group, rightly or not."""
+        return frozenset(self._ring.people_of(root))
+
+    # --- taking entries
+
+    def learn(self, key: EpochKey, root: MessageId) -> list[News]:
+        """Take a key that we drew ourselves, for the group that begins with *root*."""
+        self._learn(key, root, self._keys.main)
+        return self._tried(group_limits.TRIES_OF_ENTRY)
+
+    def take(self, entry: SealedEntry) -> list[News]:
+        """An entry is whole. Returns what is new. Taken again, it changes nothing.
+
+        If it brings keys, there may be more to try than is done at once: see `unfinished`.
+        """
+        if entry.type == FIXED_TYPE:
+            self._look_for_announcement(entry)
+        elif entry.type == EntryType.CHILD_MADE:
+            self._take_child_made(entry)
+        elif entry.seq == 1 and self._feeds.role_of(entry.feed) is None:
+            self._take_first(entry)
+        elif entry.type == VARIABLE_TYPE:
+            place = self._feeds.role_of(entry.feed)
+            if place is not None:
+                self._read(entry, place)
+        return self._tried(group_limits.TRIES_OF_ENTRY)
+
+    @property
+    def unfinished(self) -> bool:
+        """True while keys or people are new that were not tried yet on all that came before."""
+        return self._trying is not None or bool(self._fresh)
+
+    def go_on(self) -> list[News]:
+        """Try some more of what is new on what came before. Returns what came of it."""
+        return self._tried(group_limits.TRIES_AT_ONCE)
+
+    def restart(self) -> None:
+        """Forget everything, and have it handed out once more: what was taken may have been taken back since."""
+        self._won.clear()
+        self._begin_anew()
+
+    def _begin_anew(self) -> None:
+        self._clear()
+        self._source.restart()
+
+    def _read(self, entry: SealedEntry, place: FeedAssignment) -> None:
+        if place.key is None:
+            self._read_addition(entry, place)
+        else:
+            self._read_epoch(entry, place, place.key)
+
+    def _tried(self, most: int) -> list[News]:
+        """Try what is new on what came before: at most so many times."""
+        for _ in range(most):
+            if self._trying is None:
+                if not self._fresh:
+                    break
+                fresh = self._fresh.popleft()
+                self._trying = (
+                    self._try_on_person(fresh) if isinstance(fresh, FeedId) else self._try_key(*fresh)
+                )
+            if next(self._trying, self) is self:
+                self._trying = None
+        news, self._news = self._news, []
+        return news
+
+    # --- whose feeds are whose
+
+    def _take_child_made(self, entry: SealedEntry) -> None:
+        try:
+            made = parse_child_made(entry.content)
+        except PeerError:
+            return
+        if made.note == ADDITIONS_NOTE:
+            self._claim(made.feed, claim_of(entry.seq, FeedAssignment(entry.feed, FeedRole.ADDITIONS)))
+
+    def _look_for_announcement(self, entry: SealedEntry) -> None:
+        """Only people who are named in one of our groups announce feeds to us; others' entries cost nothing."""
+        if not self._ring.groups_of(entry.feed):
+            return
+        context = context_of(entry.feed, entry.prev)
+        hidden = _Hidden(context, entry.content)
+        if self._announces(entry.feed, entry.seq, hidden, self._ring.keys_with(entry.feed)):
+            return
+        theirs = self._hidden.setdefault(entry.feed, {})
+        theirs[entry.seq] = hidden
+        if len(theirs) > group_limits.HIDDEN_MAX:
+            del theirs[min(theirs)]
+            self.counts[GroupEntryFault.FULL] += 1
+
+    def _announces(self, main: FeedId, seq: int, hidden: _Hidden, keys: Iterable[EpochKey]) -> bool:
+        for key in keys:
+            feed = open_announcement(hidden.content, key, hidden.context)
+            if feed is not None:
+                self._claim(feed, claim_of(seq, FeedAssignment(main, FeedRole.EPOCH, key)))
+                return True
+        return False
+
+    def _claim(self, feed: FeedId, claim: FeedClaim) -> None:
+        new = self._feeds.claim(feed, claim)
+        if new:
+            key = claim.place.key
+            roots = self._ring.groups_of(claim.place.member) if key is None else self._ring.roots_of(key)
+            self._news += [FeedClaimed(feed, claim.place, root) for root in (*roots,) or (None,)]
+        if new or self._feeds.role_of(feed) is None:
+            first = self._source.entry(feed, 1)
+            if first is not None:
+                self._decide(first)
+
+    def _take_first(self, entry: SealedEntry) -> None:
+        """The first entry of a feed says whose it is."""
+        if entry.type == EntryType.CHILD_OF:
+            self._name_parent(entry)
+        elif entry.type == VARIABLE_TYPE:
+            self._find_own_group(entry)
+        self._decide(entry)
+
+    def _name_parent(self, entry: SealedEntry) -> None:
+        """The parent may have come by before anybody cared."""
+        try:
+            child = parse_child_of(entry.content)
+        except PeerError:
+            return
+        parent = self._source.entry(child.feed, child.seq)
+        if parent is not None and parent.type == EntryType.CHILD_MADE:
+            self._take_child_made(parent)
+
+    def _find_own_group(self, entry: SealedEntry) -> None:
+        """Whoever has nothing but his identity finds the groups again that he made."""
+        try:
+            opened = unbox(entry.content, context_of(entry.feed, entry.prev), [self._keys.own])
+            owner, plain = (b"", b"") if opened is None else split_owner(opened.plain)
+            message = None if opened is None else decode(plain, self._reading(self._keys.main, None, None))
+        except PeerError:
+            return
+        if (
+            not isinstance(message, GroupInit)
+            or message.group is not None
+            or not self._keys.main.startswith(owner)
+        ):
+            return
+        if self._keys.epoch(message.secret).feed_id == entry.feed:
+            self._learn(message.secret, entry.id, self._keys.main)
+            self._claim(
+                entry.feed, claim_of(0, FeedAssignment(self._keys.main, FeedRole.EPOCH, message.secret))
+            )
+
+    def _decide(self, first: SealedEntry) -> None:
+        """Whose a feed is, now that its first entry is here."""
+        placed = self._feeds.role_of(first.feed)
+        holding = []
+        for claim in self._feeds.claims(first.feed):
+            fault = None if claim.place == placed else fault_of(claim, first, self._source)
+            if fault is None:
+                holding.append(claim)
+            else:
+                self._feeds.refuse(first.feed, claim, fault)
+        if not holding:
+            return
+        best, won = min(holding), self._won.get(first.feed)
+        if won is not None and best.place != won.place and won <= best:
+            return  # after a restart: the better claim is going to be found again
+        self._won[first.feed] = best
+        if placed is None:
+            self._feeds.place(first.feed, best.place)
+            self._source.again(first.feed)
+        elif placed != best.place:
+            self._begin_anew()
+
+    # --- keys and people
+
+    def _learn(self, key: EpochKey, root: MessageId, by: FeedId) -> None:
+        self._name([self._keys.main, by], root)
+        if self._ring.learn(key, root, None if by == self._keys.main else by):
+            self._fresh.append((key, root))
+
+    def _name(self, people: Iterable[FeedId], root: MessageId) -> None:
+        for person in people:
+            if self._ring.name(person, root):
+                self._fresh.append(person)
+
+    def _try_key(self, key: EpochKey, root: MessageId) -> Iterator[None]:
+        """A key is there: see what it opens of what came before. What comes meanwhile is tried when it comes."""
+        for person in list(self._ring.people_of(root)):
+            theirs = self._hidden.get(person, {})
+            for seq, hidden in list(theirs.items()):
+                if self._announces(person, seq, hidden, [key]):
+                    theirs.pop(seq, None)
+                yield
+        slot = epoch_slot(key)
+        for ref in self._unread.opened_by(slot):
+            if ref is not None:
+                self._read_again(ref)
+            yield
+        if (
+            len(self._ring.roots_of(key)) > 1
+        ):  # somebody lies: its feeds and additions were read for another group
+            for feed in (*self._feeds.with_key(key), *self._feeds.with_key(None)):
+                self._source.again(feed)
+
+    def _try_on_person(self, person: FeedId) -> Iterator[None]:
+        """Somebody is named in a group: see whether he announced feeds to us, and who waits for his name."""
+        if person not in self._hidden:
+            self._hidden[person] = {}
+            self._source.again(person, FIXED_TYPE)
+        theirs = self._hidden[person]
+        for seq, hidden in list(theirs.items()):
+            if self._announces(person, seq, hidden, self._ring.keys_with(person)):
+                theirs.pop(seq, None)
+            yield
+        self._wake(person[: group_limits.SHORT_NAME_SIZE])
+
+    def _wait(self, ref: _Ref, ids: Iterable[bytes]) -> None:
+        """Read an entry again when one of *ids* is known: a first message, or how a main feed begins."""
+        for id_ in ids:
+            refs = self._waiting.setdefault(id_, {})
+            if ref not in refs:
+                if self._waits >= group_limits.WAITING_MAX:
+                    self.counts[GroupEntryFault.FULL] += 1
+                    return
+                self._waits += 1
+                refs[ref] = None
+
+    def _wake(self, id_: bytes) -> None:
+        refs = self._waiting.pop(id_, {})
+        self._waits -= len(refs)
+        for ref in refs:
+            self._read_again(ref)
+
+    def _read_again(self, ref: _Ref) -> None:
+        entry, place = self._source.entry(*ref), self._feeds.role_of(ref[0])
+        if entry is not None and place is not None:
+            self._read(entry, place)
+
+    # --- reading
+
+    def _reading(self, author: FeedId, key: EpochKey | None, root: MessageId | None) -> ReadingContext:
+        """What is known of a message by *author* that *key*, said to be of the group with that root, opened."""
+        return ReadingContext(
+            author=author,
+            key=key,
+            root_of=lambda one: root if one == key else None,
+            group_of=self._group_of,
+            creator_of=self._creator_of,
+            people=self._ring.called,
+        )
+
+    def _group_of(self, root: MessageId) -> GroupId | None:
+        held = self.groups.get(root)
+        return None if held is None else held.id
+
+    def _creator_of(self, root: MessageId) -> FeedId | None:
+        held = self.groups.get(root)
+        return None if held is None else held.creator
+
+    def _read_epoch(self, entry: SealedEntry, place: FeedAssignment, key: EpochKey) -> None:
+        """Read an entry of an epoch feed, for each group that its key is said to be of."""
+        if entry.seq == 1 and place.member == self._keys.main and entry.id not in self._ring.roots_of(key):
+            self._find_own_group(entry)  # somebody may have said first that its key is of another group
+        roots = [root for root in self._ring.roots_of(key) if self._lacks(root, entry.id)]
+        if not roots:
+            return
+        try:
+            opened = unbox(entry.content, context_of(entry.feed, entry.prev), [epoch_slot(key)])
+            if opened is None:
+                self.counts[GroupEntryFault.SEAL] += 1
+                return
+            plain = split_owner(opened.plain)[1] if entry.seq == 1 else opened.plain
+        except PeerError as error:
+            self._spoil(entry, roots, GroupEntryFault.BODY, error)
+            return
+        for root in roots:
+            if root in self.groups:
+                self._hear(entry, place, root, plain)
+            else:
+                self._begin(entry, place, opened.read_key, plain)
+
+    def _lacks(self, root: MessageId, id_: MessageId) -> bool:
+        """Whether a group lacks a message and could take it. Nothing is read before its first message is."""
+        held = self.groups.get(root)
+        return root == id_ if held is None else id_ not in held.group
+
+    def _begin(self, entry: SealedEntry, place: FeedAssignment, read_key: bytes, plain: bytes) -> None:
+        """Read what should be a group's first message."""
+        try:
+            message = decode(plain, self._reading(place.member, place.key, None))
+        except PeerError:
+            message = None
+        if not isinstance(message, GroupInit) or message.group is not None or message.secret != place.key:
+            self.counts[GroupEntryFault.FORM] += 1
+            return
+        self.groups[entry.id] = ReadableGroup(Group(group_id(read_key, entry.id), entry.id), place.member)
+        self._news.append(GroupJoined(entry.id))
+        self._name([place.member], entry.id)
+        self._add(entry.id, entry, place, message)
+        for key in self._ring.keys_of(entry.id):
+            for feed in self._feeds.with_key(key):
+                self._source.again(feed)
+        self._wake(entry.id)
+
+    def _hear(self, entry: SealedEntry, place: FeedAssignment, root: MessageId, plain: bytes) -> None:
+        """Take a message on an epoch feed."""
+        try:
+            message = decode(plain, self._reading(place.member, place.key, root))
+        except PeerError as error:
+            self._spoil(entry, [root], GroupEntryFault.FORM, error)
+            return
+        if isinstance(message, PendingMessage):
+            self._wait((entry.feed, entry.seq), message.ids)
+        else:
+            self._add(root, entry, place, message)
+
+    def _read_addition(self, entry: SealedEntry, place: FeedAssignment) -> None:
+        """Read an entry of an additions feed, which may be sealed for any of our groups, or for us."""
+        if any(_added(held.group, entry.id) for held in self.groups.values()):
+            return
+        if len(entry.content) < group_limits.ENVELOPE_MIN_SIZE:
+            self.counts[GroupEntryFault.SEAL] += 1
+            return
+        context = context_of(entry.feed, entry.prev)
+        me = self._keys.main
+        personal = self._keys.own if place.member == me else self._keys.member(place.member)
+        slots = self._ring.slots if personal is None else [*self._ring.slots, personal]
+        try:
+            opened, slot = _unbox(entry.content, context, slots)
+        except PeerError as error:
+            head = entry.content[: group_limits.ENVELOPE_HEAD_SIZE]
+            opening = [EpochKey(one.key) for one in self._ring.slots if opens_first(head, context, one)]
+            roots = dict.fromkeys(root for key in opening for root in self._ring.roots_of(key))
+            self._spoil(entry, roots, GroupEntryFault.BODY, error)
+            return
+        if opened is None or slot is None:
+            if not self._unread.put(entry.feed, entry.seq, context, entry.content):
+                self.counts[GroupEntryFault.FULL] += 1
+            return
+        key = EpochKey(slot.key) if slot.scheme is SlotScheme.GROUP else None
+        for root in (None,) if key is None else self._ring.roots_of(key):
+            self._hear_addition(entry, place, key, root, opened.plain)
+
+    def _hear_addition(
+        self,
+        entry: SealedEntry,
+        place: FeedAssignment,
+        key: EpochKey | None,
+        root: MessageId | None,
+        plain: bytes,
+    ) -> None:
+        """Take a message on an additions feed. An addition hands on its keys even if the rest cannot be read yet."""
+        try:
+            message = decode(plain, self._reading(place.member, key, root))
+            if isinstance(message, AddMember):
+                check_people(message)
+        except PeerError as error:
+            self._spoil(entry, () if root is None else (root,), GroupEntryFault.FORM, error)
+            return
+        if isinstance(message, PendingMessage):
+            for secret in message.secrets:
+                self._learn(secret.key, secret.root, place.member)
+            self._wait((entry.feed, entry.seq), message.ids)
+        elif isinstance(message, AddMember):
+            for one in (message.secret, *message.old_secrets):
+                self._learn(one, message.root, place.member)
+            self._name(message.people, message.root)
+            self._add(message.root, entry, place, message)
+        elif root is not None:
+            self._add(root, entry, place, message)
+
+    def _add(self, root: MessageId, entry: SealedEntry, place: FeedAssignment, message: GroupMessage) -> None:
+        held = self.groups.get(root)
+        if held is None:
+            # Somebody begins a group on an additions feed, with a key of which the first message is not here yet.
+            self._wait((entry.feed, entry.seq), [root])
+        elif entry.id not in held.group:
+            said = OpenedGroupMessage(entry.id, place.member, place.role, place.key, message, entry.seq)
+            held.add(said)
+            self._news.append(GroupMessageRead(root, said))
+
+    def _spoil(
+        self, entry: SealedEntry, roots: Iterable[MessageId], fault: GroupEntryFault, what: PeerError
+    ) -> None:
+        """An entry opened, and is no good."""
+        self.counts[fault] += 1
+        place = self._feeds.role_of(entry.feed)
+        assert place is not None, "only feeds of groups are read"
+        broken = InvalidGroupEntry(entry.id, entry.feed, entry.seq, place.member, fault, str(what))
+        for root in roots:
+            held = self.groups.get(root)
+            if held is None:
+                self._wait((entry.feed, entry.seq), [root])
+            elif not held.spoil(broken):
+                self.counts[GroupEntryFault.FULL] += 1
+
+
+def _added(group: Group, id_: MessageId) -> bool:
+    """Whether a group has an addition. What else stands on an additions feed may be of several groups."""
+    return id_ in group and isinstance(group.said(id_).message, AddMember)
+
+
+def _unbox(
+    envelope: bytes, context: EnvelopeContext, slots: Sequence[SlotKey]
+) -> tuple[OpenedEnvelope, SlotKey] | tuple[None, None]:
+    """What an envelope holds, and which of any number of keys opened it. Raises PeerError."""
+    for at in range(0, len(slots), group_limits.ENVELOPE_KEYS_MAX):
+        some = slots[at : at + group_limits.ENVELOPE_KEYS_MAX]
+        opened = unbox(envelope, context, some)
+        if opened is not None:
+            return opened, some[opened.key]
+    return None, None

@@ -1,0 +1,280 @@
+"""Feed sync over WebSocket between gateways (docs/formats/feed-sync.md): the shell around ``FeedSync``.
+
+Both sides are given ``FeedSyncParty``s: what is held of a network, what is wanted and offered,
+and who takes what comes.
+"""
+
+import asyncio
+import logging
+import socket
+import ssl
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from secrets import token_bytes
+from typing import Final
+
+from websockets.asyncio.connection import Connection
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.http11 import Request, Response
+from websockets.typing import Subprotocol
+
+from tinyssb_node import limits
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.control.rows import BroughtRow
+from tinyssb_node.errors import LocalError
+from tinyssb_node.faces.access import ListenerPolicy
+from tinyssb_node.faces.ws_access import NoRedirectConnect, WsListenerAccess
+from tinyssb_node.ids import FeedId, NetworkName
+from tinyssb_node.islands.feedsync import limits as sync_limits
+from tinyssb_node.islands.feedsync.handshake import Handshake
+from tinyssb_node.islands.feedsync.packets import FeedSyncPacketError
+from tinyssb_node.islands.feedsync.port import FeedSource
+from tinyssb_node.islands.feedsync.sync import (
+    FeedDataReceived,
+    FeedSync,
+    FeedSyncCounters,
+    FeedSyncViolation,
+)
+
+SUBPROTOCOL: Final = Subprotocol("tinyssb-feeds-1")
+"""What both sides have to speak."""
+PATH: Final = "/feeds"
+"""Where it is spoken."""
+KINDLY: Final = frozenset({"Forked", "full", "no shelf", "not wanted", "not in the set", "not on the shelf"})
+"""Reasons why the daemon refuses what may well be true; all others mean that the peer lies."""
+
+_QUIET = logging.getLogger(f"{__name__}.library")
+"""The library would log a traceback for every port scan."""
+_QUIET.addHandler(logging.NullHandler())
+_QUIET.propagate = False
+_QUIET.setLevel(logging.CRITICAL)
+
+
+@dataclass(frozen=True, slots=True)
+class FeedSyncParty:
+    """What one side of a link is, for one network."""
+
+    name: NetworkName
+    """What our user calls it."""
+    network: Network
+    holding: FeedSource
+    """What is held, as it is at each moment."""
+    wanted: Callable[[], Collection[FeedId]]
+    """Feeds that are to be had, at the moment."""
+    offered: Callable[[], Collection[FeedId]]
+    """Feeds that others may have, at the moment."""
+    bring: Callable[[FeedId, Sequence[bytes]], Awaitable[BroughtRow]]
+    """Takes what came (``Bringer.bring``). Raises LocalErrors."""
+
+
+class FeedSyncConnection:
+    """One connection that is open, with the sync over it."""
+
+    def __init__(self, connection: Connection, sides: Sequence[FeedSyncParty], *, caller: bool) -> None:
+        """*sides*: of the networks that it may be of; the *caller* has one."""
+        self._connection = connection
+        self._sides = sides
+        self._caller = caller
+        self.address: tuple[str, int] = connection.remote_address[:2]
+        """Host and port of the other side."""
+        self._sync: FeedSync | None = None
+        self._work = asyncio.Event()
+        self._left: set[FeedId] = set()
+        """Feeds that there is no room for, or no use: they are wanted no more over this connection."""
+        self.side: FeedSyncParty | None = None
+        """Which network it is of, once that is known."""
+        self.got: Counter[FeedId] = Counter()
+        """Entries and chunks taken that were new, by feed."""
+        self.lied: bool = False
+        """The peer gave what nobody gives who checks what he takes, or broke the protocol."""
+        self.excused: bool = False
+        """It ended by a fault of ours: our daemon or our disk does not work."""
+
+    @property
+    def counts(self) -> FeedSyncCounters:
+        """What went over it."""
+        return FeedSyncCounters() if self._sync is None else self._sync.counts
+
+    def refresh(self) -> None:
+        """What is wanted and offered may be other feeds now."""
+        if self._sync is not None and self.side is not None:
+            self._sync.want(feed for feed in self.side.wanted() if feed not in self._left)
+            self._sync.offer(self.side.offered())
+            self._work.set()
+
+    def leave(self, feeds: Iterable[FeedId]) -> None:
+        """These feeds are wanted no more, until ``refresh`` finds them wanted again."""
+        if self._sync is not None:
+            self._sync.leave(feeds)
+            self._work.set()
+
+    def changed(self, feeds: Iterable[FeedId]) -> None:
+        """These feeds have grown here, or turned out to be forked."""
+        if self._sync is not None:
+            self._sync.changed(feeds)
+            self._work.set()
+
+    async def run(self) -> str:
+        """Carry packets until the connection ends. Returns why it ended, in words."""
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                async with asyncio.timeout(limits.WS_OPEN_S):
+                    sync = await self._meet()
+                writing = tasks.create_task(self._write(sync))
+                reason = await self._read(sync)
+                writing.cancel()
+        except* ConnectionClosed as closed:
+            reason = f"the connection broke: {closed.exceptions[0]}"
+        except* FeedSyncPacketError as wrong:
+            self.lied, reason = True, str(wrong.exceptions[0])
+        except* TimeoutError:
+            reason = "the other side does not greet"
+        except* LocalError as ours:
+            self.excused, reason = True, str(ours.exceptions[0])
+        finally:
+            with suppress(AttributeError):  # as in faces.websocket: a transport may have forgotten its loop
+                self._connection.transport.abort()
+        return reason
+
+    async def _meet(self) -> FeedSync:
+        networks = [side.network for side in self._sides]
+        greeting = Handshake(networks, caller=self._caller, nonce=token_bytes(sync_limits.NONCE_SIZE))
+        while True:
+            for packet in greeting.packets():
+                await self._connection.send(packet)
+            if greeting.met is not None:
+                break
+            greeting.receive(await self._packet())
+        self.side = self._sides[greeting.met.network]
+        self._sync = FeedSync(self.side.holding, greeting.met.salt)
+        self.refresh()
+        return self._sync
+
+    async def _packet(self) -> bytes:
+        data = await self._connection.recv()
+        if isinstance(data, str):
+            raise FeedSyncPacketError("it is text")
+        return data
+
+    async def _read(self, sync: FeedSync) -> str:
+        while True:
+            sync.receive(await self._packet())
+            self._work.set()
+            events = sync.events()
+            for given in [event for event in events if isinstance(event, FeedDataReceived)]:
+                await self._take(sync, given)
+            for broken in [
+                event for event in (*events, *sync.events()) if isinstance(event, FeedSyncViolation)
+            ]:
+                self.lied = True
+                return broken.why
+
+    async def _take(self, sync: FeedSync, given: FeedDataReceived) -> None:
+        """Let the daemon take what was given, before more is read."""
+        assert self.side is not None
+        brought = await self.side.bring(given.feed, given.packets)
+        self.got[given.feed] += brought["entries"] + brought["chunks"]
+        if (refused := brought["refused"]) is not None:
+            if refused["reason"] in KINDLY:
+                self._left.add(given.feed)
+            else:
+                sync.refused(given.feed, refused["reason"])
+        # What had to make room is not to come again at once: each would drive out the other.
+        self._left.update(FeedId.from_hex(feed) for feed in brought["dropped"])
+        self.leave(self._left)
+        sync.changed([given.feed])
+        self._work.set()
+
+    async def _write(self, sync: FeedSync) -> None:
+        while True:
+            while (packet := sync.next_packet()) is not None:
+                await self._connection.send(packet)
+            self._work.clear()
+            await self._work.wait()
+
+
+class FeedSyncListener:
+    """Listens, and syncs with whoever connects."""
+
+    def __init__(
+        self,
+        sides: Callable[[], Sequence[FeedSyncParty]],
+        *,
+        peers: int,
+        each: int | None = None,
+        ended: Callable[[FeedSyncConnection, str], None] = lambda _link, _why: None,
+    ) -> None:
+        """Sync what *sides* there are, with at most some *peers* at a time, of *each* address so many. *ended* is told
+        why a link ended."""
+        self._sides = sides
+        self._door = WsListenerAccess(ListenerPolicy(each=each), peers)
+        self._ended = ended
+        self.links: set[FeedSyncConnection] = set()
+        """Connections that are open."""
+
+    async def open(self, host: str, port: int, context: ssl.SSLContext | None = None) -> list[Server]:
+        """Accept connections, until the servers are closed, one for each address of *host*; over TLS with a *context*.
+        Raises OSError if it cannot be listened on."""
+        return [await self._serve_at(sock, context) for sock in await self._door.listen(host, port)]
+
+    async def _serve_at(self, sock: socket.socket, context: ssl.SSLContext | None) -> Server:
+        return await serve(
+            self._serve,
+            sock=sock,
+            ssl=context, ssl_handshake_timeout=None if context is None else limits.WS_OPEN_S,
+            process_request=self._refuse,
+            subprotocols=[SUBPROTOCOL],
+            server_header=None, compression=None,
+            open_timeout=limits.WS_OPEN_S, ping_interval=limits.WS_PING_S, ping_timeout=limits.WS_PING_S,
+            max_size=sync_limits.PACKET_SIZE_MAX, max_queue=sync_limits.LINK_QUEUE,
+            write_limit=limits.WS_WRITE_BUFFER, logger=_QUIET,
+        )  # fmt: skip
+
+    def _refuse(self, connection: ServerConnection, request: Request) -> Response | None:
+        if request.path != PATH:
+            return connection.respond(HTTPStatus.NOT_FOUND, "There is nothing here but /feeds.\n")
+        return self._door.refuse(connection, request)
+
+    async def _serve(self, connection: ServerConnection) -> None:
+        self._door.welcome(connection)
+        link = FeedSyncConnection(connection, self._sides(), caller=False)
+        self.links.add(link)
+        reason = "this side went away"
+        try:
+            reason = await link.run()
+        finally:
+            self.links.discard(link)
+            self._ended(link, reason)
+
+
+class CallFailedError(LocalError):
+    """Nobody who speaks feed sync was reached."""
+
+
+async def call(
+    url: str, side: FeedSyncParty, context: ssl.SSLContext | None = None, *, local: str | None = None
+) -> FeedSyncConnection:
+    """Call the gateway at *url*, ``ws://host:port/feeds`` or ``wss:``, for which *context* says whom to trust; the link
+    is then to be ``run``. *local* is the address of ours to call from; None: what the system thinks. Raises
+    CallFailedError."""
+    try:
+        connection = await NoRedirectConnect(
+            url,
+            ssl=context,
+            local_addr=None if local is None else (local, 0),
+            subprotocols=[SUBPROTOCOL],
+            proxy=None, user_agent_header=None, compression=None,
+            open_timeout=limits.WS_OPEN_S, ping_interval=limits.WS_PING_S, ping_timeout=limits.WS_PING_S,
+            max_size=sync_limits.PACKET_SIZE_MAX, max_queue=sync_limits.LINK_QUEUE,
+            write_limit=limits.WS_WRITE_BUFFER, logger=_QUIET,
+        )  # fmt: skip
+    except (OSError, WebSocketException) as error:
+        raise CallFailedError(f"no connection to {url}: {str(error) or 'no answer in time'}") from error
+    if connection.subprotocol != SUBPROTOCOL:
+        connection.transport.abort()
+        raise CallFailedError(f"{url} does not speak {SUBPROTOCOL}")
+    return FeedSyncConnection(connection, [side], caller=True)

@@ -1,0 +1,181 @@
+"""Answers what the gateway is asked at its socket (docs/formats/gateway.md)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from tinyssb_node import limits as node_limits
+from tinyssb_node.control.arguments import Arguments
+from tinyssb_node.control.protocol import Request
+from tinyssb_node.control.server import ControlConnection
+from tinyssb_node.daemon.feed_names import OWN_FEED
+from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
+from tinyssb_node.islands.gateway import limits
+from tinyssb_node.islands.gateway.network import GatewayNetwork
+from tinyssb_node.islands.gateway.rows import GatewayRow, LocatedRow, LocationRow
+from tinyssb_node.islands.locator.addresses import ContactAddress, text_of
+from tinyssb_node.islands.locator.values import Location, ResourceParameters
+from tinyssb_node.problems import (
+    AmbiguousFeedError,
+    UnknownCommandError,
+    UnknownFeedError,
+    UnknownNetworkError,
+)
+
+
+class GatewayView(Protocol):
+    """What the desk needs of the gateway."""
+
+    @property
+    def islands(self) -> Mapping[NetworkName, GatewayNetwork]:
+        """Its networks."""
+        ...
+
+    @property
+    def own(self) -> FeedId:
+        """The node's main feed."""
+        ...
+
+    def now_us(self) -> int:
+        """The clock."""
+        ...
+
+    def row(self) -> GatewayRow:
+        """How it is."""
+        ...
+
+
+class GatewayHandler:
+    """Reads the gateway, and looks for feeds."""
+
+    def __init__(self, gateway: GatewayView) -> None:
+        self._gateway = gateway
+        self._commands: Mapping[str, Callable[[Arguments, ControlConnection], Awaitable[object]]] = {
+            "status": self._status,
+            "locate": self._locate,
+        }
+
+    async def answer(self, request: Request, client: ControlConnection) -> object:
+        """The result of *request*; items go to *client* before. Raises LocalError."""
+        command = self._commands.get(request.command)
+        if command is None:
+            raise UnknownCommandError(
+                f"The gateway knows no command `{request.command[: node_limits.CONTROL_ID_MAX]}`.",
+                "There are " + ", ".join(self._commands) + ".",
+            )
+        return await command(Arguments(request.command, request.arguments), client)
+
+    async def _status(self, arguments: Arguments, _client: ControlConnection) -> GatewayRow:
+        arguments.end()
+        return self._gateway.row()
+
+    async def _locate(self, arguments: Arguments, client: ControlConnection) -> LocatedRow:
+        name = arguments.text("feed")
+        network = arguments.text("network") if arguments.has("network") else DEFAULT_NETWORK
+        seconds = min(arguments.number("seconds", limits.LOCATE_S), limits.LOCATE_MAX_S)
+        arguments.end()
+        island = self._gateway.islands.get(NetworkName(network))
+        if island is None:
+            raise UnknownNetworkError(
+                f"The gateway does not serve the network '{network[: node_limits.NAME_MAX]}'.",
+                "`gateway.networks` in config.toml lists those it serves.",
+            )
+        feed = self._find(island, name)
+        return await self._watch(island, feed, seconds, client)
+
+    def _find(self, island: GatewayNetwork, name: str) -> FeedId:
+        """The feed that *name* names; by all its digits also one of which nothing is known here."""
+        if name == OWN_FEED:
+            return self._gateway.own
+        prefix = name.lower()
+        found = [one.feed for one in island.holdings.feeds if prefix and one.feed.hex().startswith(prefix)]
+        if len(found) > 1:
+            raise AmbiguousFeedError(
+                f"{len(found)} feeds begin with '{name}'.",
+                "Add digits until only one is left; `tinyssb feeds` lists them.",
+            )
+        if found:
+            return found[0]
+        try:
+            return FeedId(bytes.fromhex(name))
+        except ValueError:
+            raise UnknownFeedError(
+                f"No feed known here begins with '{name[: 2 * node_limits.FEED_ID_SIZE]}'.",
+                f"One that is not known here is located by all {2 * node_limits.FEED_ID_SIZE} digits of its id.",
+            ) from None
+
+    async def _watch(
+        self, island: GatewayNetwork, feed: FeedId, seconds: int, client: ControlConnection
+    ) -> LocatedRow:
+        """Tell *client* of locations as they come in, each when it is new or has changed."""
+        reports: asyncio.Queue[_Told] = asyncio.Queue(limits.LOCATE_REPORTS_MAX)
+        begun_us = self._gateway.now_us()
+        told: dict[ContactAddress, ResourceParameters] = {}
+        total = denials = 0
+        heard = _heard(island)
+
+        def watch(locations: tuple[Location, ...], over: bool) -> None:
+            nonlocal heard
+            before, heard = heard, _heard(island)
+            # Who reads slowly learns of fewer, and of the end by the clock.
+            if not reports.full():
+                reports.put_nowait(_Told(locations, answer=heard != before, over=over))
+
+        async def end_when_gone() -> None:
+            await client.gone.wait()
+            watch((), True)
+
+        going = asyncio.create_task(end_when_gone())
+        island.watch(feed, watch, begun_us)
+        try:
+            async with asyncio.timeout(seconds):
+                while not (report := await reports.get()).over:
+                    total += report.answer
+                    denials += report.answer and not report.locations
+                    for location in report.locations:
+                        if told.get(location.place) != location.parameters:
+                            told[location.place] = location.parameters
+                            await client.send(_row(feed, location, self._gateway.now_us() - begun_us))
+        except TimeoutError:
+            pass  # It was told how long to go on.
+        finally:
+            going.cancel()
+            island.unwatch(feed, watch)
+        counts = island.counts()
+        return {
+            "feed": feed.hex(),
+            "count": len(told),
+            "reports": total,
+            "denials": denials,
+            "peers": 0 if counts is None else counts.confirmed,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What a watch is told."""
+
+    locations: tuple[Location, ...]
+    answer: bool
+    """False: the gateway reported it to itself, from what it remembers."""
+    over: bool
+
+
+def _heard(island: GatewayNetwork) -> int:
+    """Answers to queries that came in so far."""
+    counts = island.counts()
+    return 0 if counts is None else counts.received.get("report_cookie", 0)
+
+
+def _row(feed: FeedId, location: Location, elapsed_us: int) -> LocationRow:
+    place, parameters = location.place, location.parameters
+    return {
+        "feed": feed.hex(),
+        "address": text_of(place.node, place.message),
+        "connection": text_of(place.node, place.connection),
+        "entries": parameters.timestamp,
+        "whole": parameters.completeness,
+        "old": parameters.old,
+        "elapsed_us": elapsed_us,
+    }

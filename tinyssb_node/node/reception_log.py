@@ -1,0 +1,66 @@
+"""The record of what came in on the faces, and how much of it a stranger's junk may take."""
+
+from tinyssb_node import limits
+from tinyssb_node.events import PacketReceived
+from tinyssb_node.ids import FaceName, Verdict
+from tinyssb_node.replication.packet_outcome import ORPHANS_FULL, PacketOutcome
+from tinyssb_node.scheduling.line import Line
+from tinyssb_node.scheduling.link import Reception
+from tinyssb_node.scheduling.refusals import JunkRateLimit, RefusalLog
+
+_NEW = Verdict.NEW
+_INVALID = Verdict.INVALID
+_NOT_OURS = Verdict.NOT_OURS
+"""A name of a module is found ten times as quickly as one of an enumeration: every packet comes by here."""
+
+
+class ReceptionLog:
+    """Counts and records received packets."""
+
+    def __init__(self, refusals: RefusalLog) -> None:
+        self._refusals = refusals
+        self._junk_meters: dict[FaceName, JunkRateLimit] = {}
+
+    def face_up(self, face: FaceName, now_us: int) -> None:
+        """A face can be used."""
+        self._junk_meters[face] = JunkRateLimit(now_us)
+
+    def face_down(self, face: FaceName) -> None:
+        """A face is gone."""
+        del self._junk_meters[face]
+
+    def record(
+        self,
+        line: Line,
+        length: int,
+        digest: bytes,
+        finding: PacketOutcome,
+        reception: Reception,
+        now_us: int,
+    ) -> PacketReceived | None:
+        """The record of a received packet; None where junk has had its share of records."""
+        verdict = finding.verdict
+        if verdict is _NEW:
+            line.counters.new += 1
+        elif verdict is _INVALID:
+            line.counters.invalid += 1
+        if verdict is _INVALID or verdict is _NOT_OURS:
+            if finding.reason == ORPHANS_FULL:
+                self._refusals.refuse("orphans", line.name)
+            if not self._junk_meters[line.name].allow(now_us):
+                self._refusals.refuse("rate", line.name)
+                return None
+        return PacketReceived(
+            face=line.name,
+            packet=finding.kind,
+            length=length,
+            hash=digest[: limits.PACKET_HASH_SIZE],
+            verdict=verdict,
+            reason=finding.reason if verdict is _INVALID else None,
+            rssi_dbm=reception.rssi_dbm,
+            snr_db=reception.snr_db,
+            airtime_us=reception.airtime_us,
+            feed=finding.feed,
+            seq=finding.seq,
+            chunk=finding.chunk,
+        )

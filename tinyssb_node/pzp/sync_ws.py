@@ -1,0 +1,234 @@
+"""PZP sync over WebSocket between daemons (docs/formats/pzp-sync.md): the shell around ``PzpSync``."""
+
+import asyncio
+import logging
+import random
+import secrets
+import socket
+import ssl
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from typing import Final, TypeAlias
+
+from websockets.asyncio.connection import Connection
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.typing import Subprotocol
+
+from tinyssb_node import limits
+from tinyssb_node.errors import LocalError
+from tinyssb_node.faces.access import EVERYBODY, PLAIN, Credentials, ListenerPolicy
+from tinyssb_node.faces.backoff import Backoff
+from tinyssb_node.faces.ws_access import (
+    NoRedirectConnect,
+    WsListenerAccess,
+    call_failure_reason,
+    client_options,
+)
+from tinyssb_node.pzp.database import limits as pzp_limits
+from tinyssb_node.pzp.sync import limits as sync_limits
+from tinyssb_node.pzp.sync.port import PzpReplica
+from tinyssb_node.pzp.sync.sync import Event, PzpSync, PzpSyncViolation
+
+Roots: TypeAlias = Callable[[], Iterable[str]]
+"""Which tangles are to be synced, at the moment."""
+SUBPROTOCOL: Final = Subprotocol("pzp-sync-1")
+"""What both sides have to speak."""
+
+_QUIET = logging.getLogger(f"{__name__}.library")
+"""The library would log a traceback for every port scan."""
+_QUIET.addHandler(logging.NullHandler())
+_QUIET.propagate = False
+_QUIET.setLevel(logging.CRITICAL)
+
+
+class PzpSyncConnection:
+    """One connection that is open, with the sync over it."""
+
+    def __init__(self, connection: Connection, msgs: PzpReplica, told: Callable[[Event], None]) -> None:
+        self._connection = connection
+        self._sync = PzpSync(msgs, secrets.token_bytes)
+        self._told = told
+        self._work = asyncio.Event()
+
+    def sync(self, roots: Iterable[str]) -> None:
+        """Sync these tangles, now or when it is their turn. What does not fit is left for the next time."""
+        for root in roots:
+            self._sync.start(root)
+        self._work.set()
+
+    async def run(self, roots: Roots, wait_s: float) -> str:
+        """Carry packets until the connection ends, and sync *roots* after *wait_s* and then now and again.
+
+        Returns why it ended, in words, be it that this machine cannot keep what came.
+        """
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                others = [tasks.create_task(self._write()), tasks.create_task(self._begin(roots, wait_s))]
+                reason = await self._read()
+                for task in others:
+                    task.cancel()
+        except* ConnectionClosed as closed:
+            reason = f"the connection broke: {closed.exceptions[0]}"
+        except* LocalError as ours:
+            reason = str(ours.exceptions[0])
+        finally:
+            with suppress(AttributeError):  # as in faces.websocket: a transport may have forgotten its loop
+                self._connection.transport.abort()
+        return reason
+
+    async def _begin(self, roots: Roots, wait_s: float) -> None:
+        await asyncio.sleep(wait_s)
+        while True:
+            self.sync(roots())
+            await asyncio.sleep(pzp_limits.GATEWAY_SYNC_EVERY_S)
+
+    async def _read(self) -> str:
+        while True:
+            try:
+                data = await self._connection.recv()
+            except ConnectionClosed as closed:
+                return f"the other side closed it: {closed}"
+            if isinstance(data, str):
+                return "the other side sends text"
+            self._sync.receive(data, _now_us())
+            self._work.set()
+            if (why := self._tell()) is not None:
+                return why
+
+    async def _write(self) -> None:
+        while True:
+            packet = self._sync.next_packet(_now_us())
+            self._tell()
+            if packet is not None:
+                await self._connection.send(packet)
+                continue
+            self._work.clear()
+            wake_us = self._sync.next_wake_us()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(None if wake_us is None else max(0, wake_us - _now_us()) / 1e6):
+                    await self._work.wait()
+            self._sync.wake(_now_us())
+            self._tell()
+
+    def _tell(self) -> str | None:
+        """Tell what happened. Returns why to hang up, if there is a reason."""
+        why = None
+        for event in self._sync.events():
+            self._told(event)
+            if isinstance(event, PzpSyncViolation):
+                why = event.why
+        return why
+
+
+def _now_us() -> int:
+    return int(asyncio.get_running_loop().time() * 1e6)
+
+
+class PzpSyncListener:
+    """Listens, and syncs with whoever connects."""
+
+    def __init__(
+        self,
+        msgs: PzpReplica,
+        roots: Roots,
+        told: Callable[[Event], None],
+        *,
+        peers: int,
+        guard: ListenerPolicy = EVERYBODY,
+    ) -> None:
+        """Sync *msgs*, and of them *roots* unasked, with at most some *peers* at a time whom *guard* lets in."""
+        self._msgs = msgs
+        self._roots = roots
+        self._told = told
+        self._door = WsListenerAccess(guard, peers)
+        self.links: set[PzpSyncConnection] = set()
+        """Connections that are open."""
+        self.problem: str | None = None
+        """Why the last one ended that did."""
+
+    async def open(self, host: str, port: int) -> list[Server]:
+        """Accept connections, until the servers are closed, one for each address of *host*.
+
+        Raises OSError if it cannot be listened on; CertificateError, SecretExposedError, SecretUnusableError.
+        """
+        tls = self._door.unlock()
+        return [await self._serve_at(sock, tls) for sock in await self._door.listen(host, port)]
+
+    async def _serve_at(self, sock: socket.socket, tls: ssl.SSLContext | None) -> Server:
+        return await serve(
+            self._serve,
+            sock=sock,
+            ssl=tls, ssl_handshake_timeout=None if tls is None else limits.WS_OPEN_S,
+            process_request=self._door.refuse,
+            subprotocols=[SUBPROTOCOL],
+            server_header=None, compression=None,
+            open_timeout=limits.WS_OPEN_S, ping_interval=limits.WS_PING_S, ping_timeout=limits.WS_PING_S,
+            max_size=sync_limits.PACKET_SIZE_MAX, max_queue=pzp_limits.GATEWAY_QUEUE,
+            write_limit=limits.WS_WRITE_BUFFER, logger=_QUIET,
+        )  # fmt: skip
+
+    async def _serve(self, connection: ServerConnection) -> None:
+        self._door.welcome(connection)
+        link = PzpSyncConnection(connection, self._msgs, self._told)
+        self.links.add(link)
+        try:
+            self.problem = await link.run(self._roots, pzp_limits.GATEWAY_LISTENER_WAIT_S)
+        finally:
+            self.links.discard(link)
+
+
+class PzpSyncConnector:
+    """Keeps one connection to a listener up."""
+
+    def __init__(
+        self,
+        url: str,
+        msgs: PzpReplica,
+        roots: Roots,
+        told: Callable[[Event], None],
+        credentials: Credentials = PLAIN,
+    ) -> None:
+        """Call *url* with *credentials*. Raises CertificateError, SecretExposedError, SecretUnusableError."""
+        self._url = url
+        self._tls, self._headers = client_options(credentials)
+        self._msgs = msgs
+        self._roots = roots
+        self._told = told
+        self._backoff = Backoff(random.random)
+        self.link: PzpSyncConnection | None = None
+        """The connection, while it is open."""
+        self.problem: str | None = None
+        """Why there is none, or the last one ended."""
+
+    async def run(self) -> None:
+        """Connect, and connect again whenever the connection is lost, until cancelled."""
+        clock = asyncio.get_running_loop().time
+        while True:
+            begun_s = clock()
+            self.problem = await self._once()
+            self._backoff.held(clock() - begun_s)
+            await asyncio.sleep(self._backoff.next_s())
+
+    async def _once(self) -> str:
+        try:
+            connection = await NoRedirectConnect(
+                self._url,
+                ssl=self._tls,
+                additional_headers=self._headers,
+                subprotocols=[SUBPROTOCOL],
+                proxy=None, user_agent_header=None, compression=None,
+                open_timeout=limits.WS_OPEN_S, ping_interval=limits.WS_PING_S, ping_timeout=limits.WS_PING_S,
+                max_size=sync_limits.PACKET_SIZE_MAX, max_queue=pzp_limits.GATEWAY_QUEUE,
+                write_limit=limits.WS_WRITE_BUFFER, logger=_QUIET,
+            )  # fmt: skip
+        except (OSError, WebSocketException) as error:
+            return f"no connection to {self._url}: {call_failure_reason(error)}"
+        self.link = PzpSyncConnection(connection, self._msgs, self._told)
+        try:
+            if connection.subprotocol != SUBPROTOCOL:
+                connection.transport.abort()
+                return f"{self._url} does not speak {SUBPROTOCOL}"
+            return await self.link.run(self._roots, 0.0)
+        finally:
+            self.link = None

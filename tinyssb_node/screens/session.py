@@ -1,0 +1,482 @@
+"""What people do with a feed: read, say, answer, keep boards. All screens have it in common: shell, terminal, web page.
+
+    with Talk.at_home() as talk:
+        talk.catch_up()
+        for row in talk.catalog.messages(PUBLIC):
+            print(talk.names().of(row.feed), row.text)
+        talk.say("Soup is ready.")
+
+Reading needs the node's files only; writing asks its daemon. Blocking, and for one thread. What only writing needs is
+imported when something is written: `tinyssb chat` has a tenth of a second.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Self
+
+from tinyssb_node.catalog.catalog import Catalog, CatalogUpdate
+from tinyssb_node.catalog.rows import PUBLIC, MessageRow, PersonRow
+from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, MessageId
+from tinyssb_node.problems import ExitCode, ProblemError
+from tinyssb_node.screens import limits
+from tinyssb_node.screens.people import DisplayNames, alike
+from tinyssb_node.screens.safetext import one_line
+from tinyssb_node.store.home import Home
+
+if TYPE_CHECKING:
+    from tinyssb_node.content.board import KanbanBoard, Operation
+    from tinyssb_node.content.chat import ChatPost, Message
+    from tinyssb_node.control.client import DaemonClient
+    from tinyssb_node.control.group_rows import GroupWrittenRow
+    from tinyssb_node.control.rows import FollowedRow, PublishedRow, ReceiptRow
+    from tinyssb_node.screens.group_conversations import GroupConversation
+
+
+class UnknownMessageError(ProblemError):
+    """No message has such an id."""
+
+    exit_code = ExitCode.MISSING
+
+
+class AmbiguousMessageError(ProblemError):
+    """Several messages' ids begin so."""
+
+    exit_code = ExitCode.USAGE
+
+
+class UnknownConversationError(ProblemError):
+    """There is no conversation of this name."""
+
+    exit_code = ExitCode.MISSING
+
+
+class UnknownBoardError(ProblemError):
+    """There is no board of this id or name."""
+
+    exit_code = ExitCode.MISSING
+
+
+class AmbiguousBoardError(ProblemError):
+    """Several boards may be meant."""
+
+    exit_code = ExitCode.USAGE
+
+
+class NotInvitedError(ProblemError):
+    """There is no invitation to answer."""
+
+    exit_code = ExitCode.MISSING
+
+
+class NoThreadError(ProblemError):
+    """A message is in no tangle, or has no place in it yet."""
+
+    exit_code = ExitCode.MISSING
+
+    def __init__(self, row: MessageRow) -> None:
+        waits = row.conversation is not None and row.placed is None
+        super().__init__(
+            f"The message {row.id.hex()} "
+            + ("waits for what it follows; it has no place yet." if waits else "is in no thread."),
+            "What it waits for may still come: see `tinyssb chat`." if waits else "`tinyssb show` shows it.",
+        )
+
+
+class NotInConversationError(ProblemError):
+    """What should be answered is in another conversation, or in none."""
+
+    exit_code = ExitCode.USAGE
+
+
+class EmptyMessageError(ProblemError):
+    """An empty text."""
+
+    exit_code = ExitCode.DATA
+
+
+class NodeSession:
+    """The catalog of one network of a node, and its daemon, which is called when something is to be published."""
+
+    def __init__(self, home: Home, network: str | None, catalog: Catalog) -> None:
+        """Use ``at_home``."""
+        self._home = home
+        self._network = network
+        self._client: DaemonClient | None = None
+        self._seen: object = None
+        self.catalog = catalog
+        """Everything that can be asked (``catalog.questions``)."""
+
+    @classmethod
+    def at_home(cls, home: str | None = None, network: str | None = None) -> Self:
+        """Open the catalog of *network* (None: the default one) of the node in *home* (None: TINYSSB_HOME, else
+        ~/.tinyssb). It is as it was left: ``catch_up`` brings it up to date.
+
+        Raises HomeMissingError, ConfigError, UnknownNetworkError, CatalogFailedError, the store's errors.
+        """
+        found = Home.find(home, os.environ)
+        found.require()
+        folder = found
+        if network is not None and network != DEFAULT_NETWORK:
+            from tinyssb_node.daemon.config import read_config
+
+            folder = found.of(read_config(found).find_network(network)[0])
+        return cls(found, network, Catalog.open(found.root, folder.root))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the catalog, hang up."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+        self.catalog.close()
+
+    @property
+    def home(self) -> Home:
+        """The node's folder."""
+        return self._home
+
+    # --- Reading ---
+
+    def catch_up(self, progress: Callable[[int, int], None] = lambda *_: None) -> CatalogUpdate:
+        """Bring the catalog up to date; nothing new takes 2 ms. *progress* is told how many appends of how many are in.
+
+        Raises CatalogFailedError, the store's errors.
+        """
+        return self.catalog.catch_up(progress)
+
+    def changed(self) -> bool:
+        """Catch up, and say whether anything is new since this was last asked, whoever found it. True at first."""
+        caught = self.catch_up()
+        seen = self.catalog.data_version()
+        changed = bool(caught.done) or seen != self._seen
+        self._seen = seen
+        return changed
+
+    @property
+    def own(self) -> FeedId:
+        """The node's own feed. Raises what reading the identity does."""
+        for person in self.catalog.people():
+            if person.own:
+                return person.feed
+        from tinyssb_node.daemon.setup import read_node_identity
+
+        return read_node_identity(self._home).feed
+
+    def names(self) -> DisplayNames:
+        """What everybody is called, as of now."""
+        from tinyssb_node.content.contacts import read_contacts
+
+        contacts = read_contacts(self._home.root)
+        petnamed = {feed for feed, contact in contacts.items() if contact.name is not None}
+        return DisplayNames(self.catalog.people(), petnamed)
+
+    def find_person(self, text: str) -> PersonRow:
+        """Whom *text* means: see ``DisplayNames.find``. Raises UnknownPersonError, AmbiguousPersonError."""
+        return self.names().find(text)
+
+    def find_message(self, text: str) -> MessageRow:
+        """The message whose id begins with these digits, or that ``FEED.SEQ`` names.
+
+        Raises UnknownMessageError, AmbiguousMessageError.
+        """
+        found = self.catalog.find(text)
+        told = one_line(text, limits.NAME_CELLS)
+        if not found:
+            raise UnknownMessageError(
+                f"This node holds no message '{told}'.",
+                "Ids stand before the messages in `tinyssb chat`; some digits are enough, or FEED.SEQ.",
+            )
+        if len(found) > 1:
+            raise AmbiguousMessageError(
+                f"The ids of several messages begin with '{told}'.", "Add digits until only one is left."
+            )
+        return found[0]
+
+    def conversation_with(self, people: Iterable[FeedId]) -> str | None:
+        """The private conversation of us with just these *people*; None: nothing was said in it yet."""
+        name = self._circle_name(people)
+        begun = self.catalog.messages(name, limit=1) or self.catalog.waiting(name, limit=1)
+        return name if begun else None
+
+    def _circle_name(self, people: Iterable[FeedId]) -> str:
+        """What the catalog calls the conversation of us with *people*, begun or not."""
+        from tinyssb_node.catalog.limits import CIRCLE_NAME_DIGITS
+        from tinyssb_node.content.chat import conversation_root
+
+        return conversation_root({*people, self.own}).hex()[:CIRCLE_NAME_DIGITS]
+
+    def members(self, conversation: str) -> tuple[FeedId, ...]:
+        """Who reads *conversation*; empty: everybody. Raises UnknownConversationError."""
+        if conversation == PUBLIC:
+            return ()
+        row = self.catalog.conversation(conversation)
+        if row is not None:
+            return row.members
+        raise UnknownConversationError(
+            f"There is no conversation '{one_line(conversation, limits.NAME_CELLS)}'.",
+            "`tinyssb chat list` lists them; `tinyssb chat say --with PERSON` begins one.",
+        )
+
+    def receipts(self, rows: Sequence[MessageRow]) -> dict[MessageId, ReceiptRow]:
+        """Who has those of *rows* that are our own, as far as the daemon knows; nothing if it does not run."""
+        own = {row.id.hex(): row.id for row in rows if row.own}
+        if not own:
+            return {}
+        from tinyssb_node.control.client import DaemonError, DaemonUnreachableError
+
+        try:
+            listed = list(self.client.receipts(last=limits.RECEIPTS_LAST))
+        except (DaemonError, DaemonUnreachableError):
+            # Not running, or an older one: the messages can be read all the same.
+            self.hang_up()
+            return {}
+        return {own[row["id"]]: row for row in listed if row["id"] in own}
+
+    # --- Saying ---
+
+    def say(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> PublishedRow:
+        """Say *text* in *conversation*, behind all that was said in it, or in answer to *reply_to* alone. The id of a
+        private group is a conversation, too; nothing in it is answered by itself.
+
+        Raises UnknownConversationError, NotInConversationError, EmptyMessageError, UnencodableMessageError,
+        and as ``DaemonClient.publish`` does.
+        """
+        from tinyssb_node.screens.group_conversations import is_group
+
+        if is_group(conversation):
+            return self.say_to_group(conversation, text)["entries"][-1]
+        return self._publish(self.draft(text, conversation, reply_to))
+
+    def say_private(
+        self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
+    ) -> PublishedRow:
+        """Say *text* so that only *recipients* and we can read it; at most ``limits.CIRCLE_MAX`` with us.
+
+        Raises NotInConversationError, EmptyMessageError, RecipientCountError, ReaderKeyError, UnencodableMessageError, and as
+        ``DaemonClient.publish`` does.
+        """
+        return self._publish(self.draft_private(text, recipients, reply_to))
+
+    def draft(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> bytes:
+        """The content that ``say`` would publish now: for an estimate of what it costs. Raises as ``say`` does."""
+        members = self.members(conversation)
+        if members:
+            return self.draft_private(text, members, reply_to)
+        from tinyssb_node.content.chat import serialize
+
+        return serialize(self._post(text, PUBLIC, reply_to))
+
+    def draft_private(
+        self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
+    ) -> bytes:
+        """The same for ``say_private``."""
+        import secrets
+        from dataclasses import replace
+
+        from tinyssb_node.content.chat import serialize
+        from tinyssb_node.content.limits import SEAL_ENTROPY_SIZE
+        from tinyssb_node.content.private import circle, seal
+
+        own = self.own
+        others = [feed for feed in recipients if feed != own]
+        readers = circle(own, others)
+        post = self._post(text, self._circle_name(others), reply_to)
+        clear = serialize(replace(post, recipients=readers))
+        return seal(clear, readers, secrets.token_bytes(SEAL_ENTROPY_SIZE))
+
+    def call_me(self, alias: str) -> PublishedRow:
+        """Publish our name; empty: withdraw it. Raises UnencodableMessageError, as ``say``."""
+        from tinyssb_node.content.chat import Alias
+
+        return self._say(Alias(name=alias))
+
+    def _post(self, text: str, conversation: str, reply_to: MessageId | None) -> ChatPost:
+        import time
+
+        from tinyssb_node.content.chat import ChatPost, tips_form
+
+        _require_text(text)
+        if reply_to is not None:
+            answered = self.catalog.message(reply_to)
+            if answered is None or answered.conversation is None or answered.conversation != conversation:
+                # It would follow what is never in its tangle, and wait for ever with everybody.
+                raise NotInConversationError(
+                    f"The message {reply_to.hex()} is not in this conversation, so that nothing in it can answer it.",
+                    "Answer it where it was said, or say this without answering anything.",
+                )
+            behind: Sequence[MessageId] = (reply_to,)
+        else:
+            behind = self.catalog.tips(conversation)
+        return ChatPost(tips=tips_form(tuple(behind)), text=text, said_s=int(time.time()))
+
+    # --- Groups ---
+
+    def groups(self) -> list[GroupConversation] | None:
+        """Private groups as conversations, the latest first; None: no daemon that reads them runs."""
+        from tinyssb_node.control.client import DaemonError, DaemonUnreachableError
+        from tinyssb_node.screens.group_conversations import rooms
+
+        try:
+            return rooms(self.client, self.names())
+        except (DaemonError, DaemonUnreachableError):
+            self.hang_up()
+            return None
+
+    def group_messages(
+        self, group: str, *, after: int | None = None, before: int | None = None, limit: int | None = None
+    ) -> list[MessageRow]:
+        """What was said in a private group; see ``grouptalk.messages``. Raises as the client does."""
+        from tinyssb_node.screens.group_conversations import messages
+
+        return messages(self.client, group, self.names(), after=after, before=before, limit=limit)
+
+    def say_to_group(self, group: str, text: str) -> GroupWrittenRow:
+        """Say *text* to the group that *group* names: its name, or digits of its id.
+
+        Raises EmptyMessageError, and as ``DaemonClient.group_post`` does.
+        """
+        _require_text(text)
+        return self.client.group_post(group, text)
+
+    # --- Boards ---
+
+    def board(self, board: MessageId) -> KanbanBoard:
+        """*board* as all operations that are held leave it. Raises UnknownBoardError."""
+        from tinyssb_node.content.board import fold
+
+        steps = self.catalog.steps(board)
+        if not steps:
+            raise UnknownBoardError(
+                f"No board has the id {board.hex()}.",
+                "`tinyssb board` lists the boards that this node knows of.",
+            )
+        return fold(board, steps)
+
+    def find_board(self, text: str) -> KanbanBoard:
+        """The board of the id *text*; else, of the boards that our user works on, the one whose name it is; else the
+        one of any other name or beginning of an id. Nobody else can take the name or the id of a board of ours.
+
+        Raises UnknownBoardError, AmbiguousBoardError.
+        """
+        begins = self.catalog.find_boards(text)
+        if len(text.strip()) == 2 * MessageId.SIZE and begins:
+            return self.board(begins[0])
+        word = alike(text)
+        named = [row for row in self.catalog.boards() if word and alike(row.name) == word]
+        found = {row.id for row in named if row.ours} or {*(row.id for row in named), *begins}
+        told = one_line(text, limits.NAME_CELLS)
+        if not found:
+            raise UnknownBoardError(f"There is no board '{told}'.", "`tinyssb board` lists them.")
+        if len(found) > 1:
+            raise AmbiguousBoardError(
+                f"'{told}' may be one of several boards.",
+                "Type more digits of its id; `tinyssb board` lists them, with `--json` whole.",
+            )
+        return self.board(found.pop())
+
+    def new_board(self, name: str) -> PublishedRow:
+        """Begin a board; the id of what is published is the board's."""
+        from tinyssb_node.content.board import create_step
+
+        return self._say(create_step(name))
+
+    def change_board(
+        self, board: MessageId, operation: Operation, *arguments: str | MessageId | FeedId
+    ) -> PublishedRow:
+        """Apply *operation* to *board* as held now. Raises UnknownBoardError, UnencodableMessageError, as ``say``."""
+        from tinyssb_node.content.board import make_operation
+
+        return self._say(make_operation(self.board(board), operation, *arguments))
+
+    def answer_invitation(self, board: MessageId, *, accept: bool) -> PublishedRow:
+        """Accept or decline to be a member of *board*. Raises UnknownBoardError, NotInvitedError, as ``say``."""
+        from tinyssb_node.content.board import answer_step
+
+        step = answer_step(self.board(board), self.own, accept=accept)
+        if step is None:
+            raise NotInvitedError(
+                "Nobody has asked you to this board.", "Anybody may read it and work on it all the same."
+            )
+        return self._say(step)
+
+    # --- People ---
+
+    def follow(self, feed: FeedId) -> FollowedRow:
+        """Ask peers for *feed*. Raises as ``DaemonClient.follow`` does."""
+        return self.client.follow(feed.hex())
+
+    def unfollow(self, feed: FeedId) -> FollowedRow:
+        """Ask for it no longer; what is held stays. Raises as ``DaemonClient.unfollow`` does."""
+        return self.client.unfollow(feed.hex())
+
+    def petname(self, feed: FeedId, name: str | None) -> None:
+        """Call *feed* by *name*, for our own eyes; None: as it calls itself. Raises ContactsError."""
+        from tinyssb_node.content.contacts import set_petname
+
+        set_petname(self._home.root, feed, name)
+
+    def block(self, feed: FeedId) -> None:
+        """Show nothing of *feed*, and ask for it no longer, in this node alone. Its daemon sees that within a second,
+        or when it starts. Raises ContactsError."""
+        from tinyssb_node.content.contacts import set_blocked
+
+        set_blocked(self._home.root, feed, blocked=True)
+
+    def unblock(self, feed: FeedId) -> None:
+        """Undo ``block``, and let no list of others block *feed*. It is followed, if the daemon runs.
+
+        Raises ContactsError.
+        """
+        from tinyssb_node.content.contacts import set_blocked
+        from tinyssb_node.control.client import DaemonUnreachableError
+
+        set_blocked(self._home.root, feed, blocked=False)
+        try:
+            self.follow(feed)
+        except DaemonUnreachableError:
+            self.hang_up()
+
+    # --- The daemon ---
+
+    @property
+    def client(self) -> DaemonClient:
+        """The connection to the daemon, made when first needed. Raises ConfigError, DaemonUnreachableError."""
+        if self._client is None:
+            from tinyssb_node.control.client import DaemonClient
+
+            self._client = DaemonClient.at_home(str(self._home.root), self._network)
+        return self._client
+
+    def hang_up(self) -> None:
+        """Close that connection; the next question makes a new one."""
+        if self._client is not None:
+            self._client.close()
+            self._client = None
+
+    def _say(self, message: Message) -> PublishedRow:
+        from tinyssb_node.content.chat import serialize
+
+        return self._publish(serialize(message))
+
+    def _publish(self, content: bytes) -> PublishedRow:
+        from tinyssb_node.control.client import DaemonUnreachableError
+
+        try:
+            return self.client.publish(content)
+        except DaemonUnreachableError:
+            # A connection that broke is of no more use: the daemon may have been started anew since.
+            self.hang_up()
+            raise
+
+
+def _require_text(text: str) -> None:
+    """Raises EmptyMessageError."""
+    if not text.strip():
+        raise EmptyMessageError("There is nothing to say.", "Give a text; `-` reads it from standard input.")

@@ -1,0 +1,133 @@
+"""Where the secret of a node comes from: its identity file, a passphrase that opens it, or systemd's credentials.
+
+Never from the arguments of a process, which everybody may read, nor from a variable that holds it itself.
+"""
+
+import os
+import stat
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+from tinyssb_node.errors import IdentityDamagedError
+from tinyssb_node.store import limits
+from tinyssb_node.store.errors import (
+    IdentityMismatchError,
+    IdentityNotProvidedError,
+    IdentitySealedError,
+    PassphraseExposedError,
+    PassphraseUnreadableError,
+    PassphraseUnusableError,
+)
+from tinyssb_node.store.sealed_seed import Passphrase, SealedSeed, unseal
+from tinyssb_node.store.secrets import Identity, IdentityFileContent, parse_identity, read_identity
+
+IDENTITY_CREDENTIAL: Final = "tinyssb.identity"
+"""Name of the credential that is an identity file."""
+PASSPHRASE_CREDENTIAL: Final = "tinyssb.passphrase"  # noqa: S105 - a name
+"""Name of the credential that is a passphrase."""
+PASSPHRASE_FILE: Final = "TINYSSB_PASSPHRASE_FILE"  # noqa: S105 - a name
+"""The variable that names a file with the passphrase: /dev/fd/3 is what the parent process left open as 3."""
+_CREDENTIALS: Final = "CREDENTIALS_DIRECTORY"
+_SHARED: Final = stat.S_IRWXO | stat.S_IWGRP
+
+Ask = Callable[[], str]
+"""Asks a person for the passphrase."""
+
+
+def open_identity(
+    path: Path, environ: Mapping[str, str], ask: Ask | None = None, name: str | None = None
+) -> Identity:
+    """The identity that the file at *path* holds or speaks of. *ask* is the last resort; None: there is nobody to ask.
+    *name* is what a further identity of the node is called; its credentials are named after it.
+
+    Raises the errors of ``read_identity``; IdentitySealedError, PassphraseWrongError, SealMemoryError,
+    PassphraseUnusableError, PassphraseExposedError, PassphraseUnreadableError; IdentityNotProvidedError,
+    IdentityMismatchError; OSError.
+    """
+    kept = read_identity(path)
+    handed = kept if kept.secret is not None else _handed_in(path, environ, name)
+    if isinstance(handed.secret, SealedSeed):
+        seed = unseal(handed.secret, _find_passphrase(path, environ, ask, name), path)
+    elif handed.secret is not None:
+        seed = handed.secret
+    else:
+        credential = credential_name(IDENTITY_CREDENTIAL, name)
+        raise IdentityDamagedError(path, f"nor is the secret in the credential {credential}")
+    identity = Identity(seed=seed, dialect=kept.dialect, note=kept.note)
+    if identity.feed != kept.feed:
+        raise IdentityMismatchError(path)
+    return identity
+
+
+def _find_passphrase(
+    path: Path, environ: Mapping[str, str], ask: Ask | None, name: str | None = None
+) -> Passphrase:
+    """The passphrase of the identity file at *path*: what is handed in, else what somebody types.
+
+    Raises IdentitySealedError, and as ``handed_passphrase`` does.
+    """
+    handed = handed_passphrase(environ, name)
+    if handed is not None:
+        return handed
+    if ask is None:
+        raise IdentitySealedError(path)
+    return Passphrase.of(ask())
+
+
+def handed_passphrase(environ: Mapping[str, str], name: str | None = None) -> Passphrase | None:
+    """The passphrase that comes from systemd's credential, else from a file; None: neither is there. For a further
+    identity, called *name*, its own credential comes first; without it the node's opens it, too.
+
+    Raises PassphraseUnusableError, PassphraseExposedError, PassphraseUnreadableError, OSError.
+    """
+    raw = None if name is None else _credential(environ, credential_name(PASSPHRASE_CREDENTIAL, name))
+    if raw is None:
+        raw = _credential(environ, PASSPHRASE_CREDENTIAL)
+    if raw is None and (name := environ.get(PASSPHRASE_FILE)):
+        raw = _read_private(Path(name))
+    if raw is None:
+        return None
+    try:
+        return Passphrase.of(raw.decode().removesuffix("\n").removesuffix("\r"))
+    except UnicodeDecodeError:
+        # Without its cause, which quotes the passphrase.
+        raise PassphraseUnusableError("it is not UTF-8") from None
+
+
+def credential_name(credential: str, name: str | None) -> str:
+    """What *credential* is called for the further identity *name*; None: the node's own."""
+    return credential if name is None else f"{credential}.{name}"
+
+
+def _handed_in(path: Path, environ: Mapping[str, str], name: str | None) -> IdentityFileContent:
+    credential = credential_name(IDENTITY_CREDENTIAL, name)
+    raw = _credential(environ, credential)
+    if raw is None:
+        raise IdentityNotProvidedError(path, credential)
+    return parse_identity(raw, Path(environ[_CREDENTIALS]) / credential)
+
+
+def _credential(environ: Mapping[str, str], name: str) -> bytes | None:
+    """What systemd hands in under *name*, None for nothing. Who may read it is systemd's care."""
+    folder = environ.get(_CREDENTIALS)
+    if not folder:
+        return None
+    try:
+        with (Path(folder) / name).open("rb") as file:
+            return file.read(limits.CREDENTIAL_MAX)
+    except FileNotFoundError:
+        return None
+
+
+def _read_private(path: Path) -> bytes:
+    """What the file holds. Raises PassphraseExposedError if everybody may read it, PassphraseUnreadableError."""
+    try:
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode) and status.st_mode & _SHARED:
+                raise PassphraseExposedError(path, stat.S_IMODE(status.st_mode))
+            # One byte more than there may be, so that what is too long is told as such.
+            return file.read(limits.PASSPHRASE_MAX + 3)
+    except OSError as error:
+        raise PassphraseUnreadableError(path, PASSPHRASE_FILE, error.strerror) from error

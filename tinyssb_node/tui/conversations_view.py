@@ -1,0 +1,294 @@
+"""The view of conversations: which there are, what was said in one of them, and a box to write in."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.widgets import OptionList
+
+from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow
+from tinyssb_node.ids import FeedId
+from tinyssb_node.screens.chatlines import displayed_text
+from tinyssb_node.screens.group_conversations import is_group
+from tinyssb_node.screens.people import DisplayNames
+from tinyssb_node.screens.safetext import one_line
+from tinyssb_node.tui import limits, lines
+from tinyssb_node.tui.actions import NodeAction, ShowPage
+from tinyssb_node.tui.screen_state import ScreenRequest, ScreenSource, ScreenState
+from tinyssb_node.tui.views import ScreenView
+from tinyssb_node.tui.widgets import MessageInput, Row, RowList, TextLine
+
+
+@dataclass(frozen=True, slots=True)
+class MessageTarget:
+    """Where what is written goes."""
+
+    conversation: str | None
+    """A conversation; None: a private one in which nothing was said yet."""
+    people: tuple[FeedId, ...] = ()
+    """Who reads it, if there is no conversation yet."""
+    answered: MessageRow | None = None
+    """The message that is answered."""
+
+
+class ConversationsView(ScreenView):
+    """Conversations, messages, and a box to write in."""
+
+    KEYS = "w write  r reply  Enter more  Tab list"
+    WRITING_KEYS = "Enter send  ^J new line  Esc back, text is kept"
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("w", "write", show=False),
+        Binding("r", "reply", show=False),
+        Binding("escape", "drop", show=False),
+    ]
+
+    class Opened(Message):
+        """Another part of the conversations is to be shown."""
+
+        def __init__(self, asked: ScreenRequest) -> None:
+            super().__init__()
+            self.asked = asked
+
+    def __init__(self, id: str) -> None:  # noqa: A002 - Textual's own name for it
+        super().__init__(id)
+        self._conversation = PUBLIC
+        """The one that was opened; what is shown may still be another for the time of a look."""
+        self._target = MessageTarget(PUBLIC)
+        self._seen: dict[str, int] | None = None
+        """Highest place that was on this screen, by conversation."""
+
+    def compose(self) -> ComposeResult:
+        """Two lists side by side, the box below the right one."""
+        with Horizontal():
+            yield RowList("conversations")
+            with Vertical(id="said"):
+                yield TextLine("above")
+                yield RowList("messages", to_end=True)
+                yield TextLine("to")
+                yield MessageInput("compose")
+
+    @property
+    def keys(self) -> str:
+        """Keys that do something now."""
+        return self.WRITING_KEYS if self.query_one(MessageInput).has_focus else self.KEYS
+
+    def begin(self) -> None:
+        """Take the keyboard."""
+        self.query_one("#messages", RowList).focus()
+
+    # --- Drawing ------------------------------------------------------------------------------------------------------
+
+    def draw(self, sight: ScreenState) -> None:
+        """Draw both lists and where the text will go."""
+        names = sight.names
+        self._note_seen(sight)
+        rows = self.query_one("#conversations", RowList)
+        rows.show([(one.name, self._drawn(one, sight, names, rows.room)) for one in sight.rooms])
+        self._draw_messages(sight, names)
+        self._draw_target(names)
+
+    def _drawn(self, row: ConversationRow, sight: ScreenState, names: DisplayNames, width: int) -> Content:
+        place = None if row.last is None else row.last.placed
+        new = place is not None and place > (self._seen or {}).get(row.name, -1)
+        return lines.conversation(
+            row, names, new=new, chosen=row.name == sight.asked.conversation, now_us=sight.now_us, width=width
+        )
+
+    def _note_seen(self, sight: ScreenState) -> None:
+        """What is on the screen counts as seen, as does everything that was there when the screen came up."""
+        latest = {
+            row.name: row.last.placed
+            for row in sight.rooms
+            if row.last is not None and row.last.placed is not None
+        }
+        if self._seen is None and sight.conversations:
+            self._seen = latest
+        elif self._seen is not None and sight.asked.conversation in latest and self.display:
+            self._seen[sight.asked.conversation] = latest[sight.asked.conversation]
+
+    def _draw_messages(self, sight: ScreenState, names: DisplayNames) -> None:
+        rows = self.query_one("#messages", RowList)
+        known = {**sight.referred, **{row.id: row for row in sight.messages}}
+        shown: list[Row] = []
+        above: MessageRow | None = None
+        for row in sight.messages:
+            content = lines.message(
+                row,
+                names,
+                above=above,
+                known=known,
+                holders=sight.holders.get(row.id),
+                now_us=sight.now_us,
+                width=rows.room,
+            )
+            shown.append((row.id.hex(), content))
+            above = row
+        rows.show(shown)
+        self.query_one("#above", TextLine).put(self._above(sight, names))
+
+    def _above(self, sight: ScreenState, names: DisplayNames) -> Content:
+        title = next(
+            (
+                lines.conversation_title(row, names, limits.ID_DIGITS)
+                for row in sight.rooms
+                if row.name == sight.asked.conversation
+            ),
+            "everybody" if sight.asked.conversation == PUBLIC else "",
+        )
+        notes = [room.note for room in sight.groups if room.note and room.name == sight.asked.conversation]
+        if sight.asked.before is not None or sight.asked.after is not None:
+            notes.append("not the latest: End")
+        if not sight.messages:
+            notes.append("nothing said yet: press w to write")
+        if sight.waiting:
+            waits = (
+                "1 waits for what it follows"
+                if sight.waiting == 1
+                else f"{sight.waiting} wait for what they follow"
+            )
+            notes.append(waits)
+        return Content.styled(one_line(" " + "; ".join([title, *notes]), self.size.width), "bold")
+
+    def _draw_target(self, names: DisplayNames) -> None:
+        target = self._target
+        if target.answered is not None:
+            to = f"reply to {lines.name_of(target.answered.feed, names)}: {displayed_text(target.answered)}"
+        elif target.conversation == PUBLIC:
+            to = "to everybody"
+        elif target.conversation is not None and is_group(target.conversation):
+            to = f"to the group {self._group(target.conversation)}"
+        else:
+            to = f"private, to {self._readers(target, names)}"
+        self.query_one("#to", TextLine).put(one_line(f"> {to}", max(self.query_one("#to").size.width, 2)))
+
+    def _group(self, conversation: str) -> str:
+        rooms = () if self.sight is None else self.sight.groups
+        title = next((room.title for room in rooms if room.name == conversation), None)
+        return lines.group_title(title, conversation)
+
+    def _readers(self, target: MessageTarget, names: DisplayNames) -> str:
+        rows = () if self.sight is None else self.sight.conversations
+        people: Sequence[FeedId] = next(
+            (row.members for row in rows if row.name == target.conversation), target.people
+        )
+        return lines.names_of(people, names, limits.ID_DIGITS) or "myself"
+
+    # --- Reading ------------------------------------------------------------------------------------------------------
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Open the conversation that was chosen."""
+        event.stop()
+        chosen = event.option_id if event.option_list.id == "conversations" else None
+        if chosen is not None and chosen != self._conversation:
+            self._open(chosen)
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Enter: from a conversation to its messages, from a message to everything about it."""
+        event.stop()
+        if event.option_list.id == "conversations":
+            self.begin()
+        elif (row := self._chosen()) is not None and self.sight is not None:
+            names = self.sight.names
+            person = next((one for one in self.sight.people if one.feed == row.feed), None)
+            page = lines.message_page(row, names, person, self.sight.holders.get(row.id))
+            self.post_message(ShowPage(" One message", page))
+
+    def on_row_list_beyond(self, event: RowList.Beyond) -> None:
+        """Show what was said before or after what is at hand; half of that stays."""
+        event.stop()
+        sight = self.sight
+        if event.rows.id != "messages" or sight is None or len(sight.messages) < 2:
+            return
+        asked, latest = sight.asked, sight.asked.before is None and sight.asked.after is None
+        middle = sight.messages[len(sight.messages) // 2].placed
+        whole = len(sight.messages) == limits.MESSAGES_MAX
+        if event.up and (whole or asked.after is not None):
+            self.post_message(self.Opened(ScreenRequest(conversation=asked.conversation, before=middle)))
+        elif not event.up and not latest:
+            after = middle if whole and not event.far else None
+            self.post_message(self.Opened(ScreenRequest(conversation=asked.conversation, after=after)))
+
+    def _open(self, conversation: str) -> None:
+        self._conversation, self._target = conversation, MessageTarget(conversation)
+        self.post_message(self.Opened(ScreenRequest(conversation=conversation)))
+
+    def _chosen(self) -> MessageRow | None:
+        chosen = self.query_one("#messages", RowList).chosen
+        messages = () if self.sight is None else self.sight.messages
+        return next((row for row in messages if row.id.hex() == chosen), None)
+
+    # --- Writing ------------------------------------------------------------------------------------------------------
+
+    def write_to(self, person: PersonRow) -> None:
+        """Write to one person, in the conversation with just them if there is one."""
+        if self.sight is None:
+            return
+        for row in self.sight.conversations:
+            if row.name != PUBLIC and {*row.members} - self._own() == {person.feed}:
+                self._open(row.name)
+                break
+        else:
+            self._target = MessageTarget(None, (person.feed,))
+        self._edit()
+
+    def action_write(self) -> None:
+        """Write to the open conversation."""
+        self._target = MessageTarget(self._conversation)
+        self._edit()
+
+    def action_reply(self) -> None:
+        """Answer the chosen message."""
+        if (row := self._chosen()) is not None:
+            # What is said in a group follows all that was said there.
+            answered = None if row.conversation is not None and is_group(row.conversation) else row
+            self._target = MessageTarget(row.conversation, answered=answered)
+            self._edit()
+
+    def action_drop(self) -> None:
+        """Answer nobody, and close what is open over the view."""
+        self._target = MessageTarget(self._conversation)
+        if self.sight is not None:
+            self.draw(self.sight)
+
+    def on_message_input_left(self) -> None:
+        """Back to the messages."""
+        self.begin()
+
+    def on_message_input_sent(self, event: MessageInput.Sent) -> None:
+        """Have it published; the text stays in the box until it is."""
+        event.stop()
+        target, text, box = self._target, event.text, self.query_one(MessageInput)
+        box.read_only = True
+
+        def publish(node: ScreenSource) -> str:
+            if target.conversation is None:
+                return node.tell(target.people, text)
+            node.say(target.conversation, text, None if target.answered is None else target.answered.id)
+            return target.conversation
+
+        self.post_message(NodeAction(publish, "Written: it is on the disk.", self._published, self._released))
+
+    def _published(self, conversation: object) -> None:
+        self.query_one(MessageInput).clear()
+        assert isinstance(conversation, str)
+        self._open(conversation)
+
+    def _released(self) -> None:
+        self.query_one(MessageInput).read_only = False
+
+    def _edit(self) -> None:
+        box = self.query_one(MessageInput)
+        # At once, as what is typed next is meant for the box; and again later, if this view only just comes up.
+        self.screen.set_focus(box)
+        box.focus()
+        if self.sight is not None:
+            self._draw_target(self.sight.names)
+
+    def _own(self) -> set[FeedId]:
+        people = () if self.sight is None else self.sight.people
+        return {one.feed for one in people if one.own}
