@@ -259,8 +259,8 @@ class NodeSession:
     ) -> PublishedRow:
         """Say *text* so that only *recipients* and we can read it; at most ``limits.CIRCLE_MAX`` with us.
 
-        Raises NotInConversationError, EmptyMessageError, RecipientCountError, ReaderKeyError, UnencodableMessageError, and as
-        ``DaemonClient.publish`` does.
+        Raises NotInConversationError, EmptyMessageError, RecipientCountError, ReaderKeyError,
+        UnencodableMessageError, and as ``DaemonClient.publish`` does.
         """
         return self._publish(self.draft_private(text, recipients, reply_to))
 

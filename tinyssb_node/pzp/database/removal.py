@@ -43,8 +43,8 @@ class MessageRemoval(PzpQueries):
     def erase(self, id_: str) -> bool:
         """Erase what a message says, for good; id and signature stay, and it is not taken again.
 
-        False: there is nothing to erase. Raises PzpMissingError, PzpDependencyError (other messages were checked by this
-        key, so it has to stay), StoreFullError, StoreFailedError, PzpBusyError.
+        False: there is nothing to erase. Raises PzpMissingError, PzpDependencyError (other messages were
+        checked by this key, so it has to stay), StoreFullError, StoreFailedError, PzpBusyError.
         """
         with self.batch():
             record = self._held_record(id_)
