@@ -88,9 +88,9 @@ class Node:
         self._entropy = entropy
         self._network = network
         self._replica = Replica(store, network, read_only=read_only, verify=verify)
-        if key is not None and not read_only:
-            self._replica.own_feed(key.feed_id, dialect)
         own = None if key is None else key.feed_id
+        if own is not None and not read_only:
+            self._replica.own_feed(own, dialect)
         self._certainty = certainty or TipCertainty(watch=False)
         self._certainties = {} if own is None else {own: self._certainty}
         self._receipts = ReceiptTracker(self._replica, store, own, self._certainties)
@@ -121,9 +121,8 @@ class Node:
             admission,
             self._shelf,
         )
-        self._vectors = GossipDispatch(
-            network, self._replica, self._gossip, self._sets, self._leaving, self._news
-        )
+        parts = (self._gossip, self._sets, self._leaving, self._news)
+        self._vectors = GossipDispatch(network, self._replica, *parts)
         self._budgets = budgets or AirBudgets(store, boot, read_only=read_only)
 
     def adopt(self, author: "FurtherIdentity") -> None:
