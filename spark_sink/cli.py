@@ -201,7 +201,7 @@ def _serve(options: argparse.Namespace) -> int:
         port=options.port,
         token=access.find_token(options.token, os.environ),
         open_to_all=options.no_token,
-        tls=None if options.tls_cert is None else server.Tls(options.tls_cert, options.tls_key),
+        tls=None if options.tls_cert is None else server.TlsFiles(options.tls_cert, options.tls_key),
         tiles=None if options.tiles is None else tiles.parse_tiles(options.tiles, options.tiles_by),
         announce=lambda page: _tell(f"The page is at {page}"),
     )
@@ -209,15 +209,15 @@ def _serve(options: argparse.Namespace) -> int:
 
 
 def _collect(options: argparse.Namespace) -> int:
-    from spark_sink.collect.service import CollectSettings, Service
+    from spark_sink.collect.service import CollectorService, CollectorSettings
 
     if (options.cert is None) != (options.key is None):
         raise OptionError("--cert", str(options.cert), "given together with --key")
     for name in ("quota_mb", "keep_free_mb"):
         if getattr(options, name) < 0:
             raise OptionError(f"--{name.replace('_', '-')}", str(getattr(options, name)), "0 or more")
-    service = Service(
-        CollectSettings(
+    service = CollectorService(
+        CollectorSettings(
             root=options.logs,
             broker=options.broker,
             name=options.name,
@@ -239,7 +239,7 @@ def _collect(options: argparse.Namespace) -> int:
 
 def _compact(options: argparse.Namespace) -> int:
     try:
-        from spark_sink.archive.compact import Order, compact
+        from spark_sink.archive.compact import CompactOptions, compact
     except ImportError as error:
         raise NoSparkError from error
 
@@ -248,7 +248,7 @@ def _compact(options: argparse.Namespace) -> int:
     if options.forget_days is not None and options.forget_days < 1:
         raise OptionError("--forget-days", str(options.forget_days), "a number of days, 1 or more")
     done = compact(
-        Order(
+        CompactOptions(
             logs=options.logs,
             archive=options.archive,
             now_s=time.time(),

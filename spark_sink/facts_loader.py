@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
-from spark_sink.derive.clock_table import Records, records
+from spark_sink.derive.clock_table import ClockRecords, unpack_records
 from spark_sink.derive.facts import ENTRY, HOUR_US, Copies, Facts, Ints, Sights, Uptimes
-from spark_sink.derive.mesh_time import Corrections, boots_of, lives
+from spark_sink.derive.mesh_time import Corrections, boot_times, boots_of
 from spark_sink.derive.sights import unpack_all
 from spark_sink.serving import facts as stored
 from spark_sink.serving.database import Reader
@@ -22,7 +22,7 @@ Key: TypeAlias = tuple[int, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class AffectedHours:
     """Stretches of mesh time in which figures depend on hours of logs; a value each.
 
     An hour has several that several clocks showed. They may lie years apart, with nothing between.
@@ -44,13 +44,13 @@ def keys_of(reader: Reader) -> set[Key]:
     return {(int(node_no), int(boot), int(hour_us)) for node_no, boot, hour_us in found}  # type: ignore[arg-type] # columns of whole numbers and texts
 
 
-def reach(clocks: Corrections, node_no: Ints, boot: Ints, hour_us: Ints) -> Reach:
+def affected_hours(clocks: Corrections, node_no: Ints, boot: Ints, hour_us: Ints) -> AffectedHours:
     """Where figures depend on these hours of logs."""
     spans = clocks.spans(node_no, boot, hour_us, hour_us + HOUR_US - 1)
     asked = spans.asked
     low_us = _full_hour(spans.low_us - limits.HOURS_BEFORE_US)
     high_us = _full_hour(spans.high_us + limits.HOURS_AFTER_US)
-    return Reach(asked, node_no[asked], boot[asked], hour_us[asked], low_us, high_us)
+    return AffectedHours(asked, node_no[asked], boot[asked], hour_us[asked], low_us, high_us)
 
 
 def hours_between(low_us: Ints, high_us: Ints) -> Ints:
@@ -64,10 +64,10 @@ def _full_hour(t_us: Ints) -> Ints:
     return t_us - t_us % HOUR_US
 
 
-class Loader:
+class FactsLoader:
     """Loads hours; remembers what many of them need. Made anew for each pass."""
 
-    def __init__(self, reader: Reader, clocks: Corrections, known: Reach) -> None:
+    def __init__(self, reader: Reader, clocks: Corrections, known: AffectedHours) -> None:
         """*known* are all hours of logs of which there are sights. Raises DatabaseFailedError."""
         self._reader = reader
         self._clocks = clocks
@@ -153,7 +153,7 @@ class _Feeds:
 
 def _uptimes(reader: Reader, clocks: Corrections) -> Uptimes:
     boots = boots_of(stored.boots(reader))
-    found = lives(clocks, boots)
+    found = boot_times(clocks, boots)
     return Uptimes(boots.node_no, boots.boot, found.since_us, found.until_us)
 
 
@@ -162,7 +162,7 @@ def mesh_times(clocks: Corrections, copies: pa.Table) -> tuple[Ints, Ints]:
     return clocks.mesh_us(*(copies[name].to_numpy() for name in _TIMES))
 
 
-def records_by_node(reader: Reader, keys: set[Key]) -> Iterator[Records]:
+def records_by_node(reader: Reader, keys: set[Key]) -> Iterator[ClockRecords]:
     """All sights, some nodes at a time, for the estimate of their clocks. Raises DatabaseFailedError."""
     by_node: dict[int, list[Key]] = {}
     for key in sorted(keys):
@@ -171,4 +171,6 @@ def records_by_node(reader: Reader, keys: set[Key]) -> Iterator[Records]:
     for begin in range(0, len(nodes), limits.NODES_AT_A_TIME):
         wanted = [key for node in nodes[begin : begin + limits.NODES_AT_A_TIME] for key in by_node[node]]
         table = stored.sights_of(reader, wanted)
-        yield records(table["node_no"].to_pylist(), table["boot"].to_pylist(), table["rows"].to_pylist())
+        yield unpack_records(
+            table["node_no"].to_pylist(), table["boot"].to_pylist(), table["rows"].to_pylist()
+        )

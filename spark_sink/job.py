@@ -18,11 +18,11 @@ from spark_sink.planner import Planner
 from spark_sink.refresh import Refresh
 from spark_sink.serving.address import shown
 from spark_sink.serving.database import Database
-from spark_sink.serving.merge import Batch, merge
-from spark_sink.serving.names import Names
+from spark_sink.serving.merge import MicroBatch, merge
+from spark_sink.serving.names import NameNumbers
 from spark_sink.settings import Settings
 from spark_sink.source import READ
-from spark_sink.stream_offset import Offset, gaps, parse_offset
+from spark_sink.stream_offset import StreamOffset, gaps, parse_offset
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -46,8 +46,8 @@ class Job:
         self.lock = threading.Lock()
         """Held while the database is used."""
         self.refresh = Refresh(database, self.lock, keep_days=settings.keep_days)
-        self._names = Names(database)
-        self._sides = _Sides(Planner(open_files(settings.logs, settings.endpoint)))
+        self._names = NameNumbers(database)
+        self._sides = _Diagnostics(Planner(open_files(settings.logs, settings.endpoint)))
 
     def _check_checkpoint(self) -> None:
         """A database is filled from one checkpoint: by another, records would be counted again, or never."""
@@ -111,7 +111,7 @@ class Job:
         read_us = (time.perf_counter_ns() - begin_ns) // 1_000
         read_bytes = sum(_total(table) for part, table in parts if part == READ)
         self._sides.look(parse_offset(json.loads(place)), read_bytes)
-        batch = Batch(
+        batch = MicroBatch(
             query=query,
             batch_id=batch_id,
             parts={name: table for name, table in tables.items() if name != "bad_lines"},
@@ -128,7 +128,7 @@ class Job:
             merge(self._database, self._names, batch)
 
 
-class _Sides:
+class _Diagnostics:
     """What is not counted, and how much is still to be read; looked at every few seconds."""
 
     def __init__(self, planner: Planner) -> None:
@@ -138,7 +138,7 @@ class _Sides:
         self.oddities: pa.Table | None = None
         self.behind_bytes = 0
 
-    def look(self, place: Offset, read_bytes: int) -> None:
+    def look(self, place: StreamOffset, read_bytes: int) -> None:
         """Look at what there is after *place*, up to which *read_bytes* more were read. Raises OSError."""
         self.gaps = _table(
             _GAPS, [(gap.node, gap.boot, gap.first_offset, gap.next_offset) for gap in gaps(place)]
@@ -171,7 +171,7 @@ def _total(table: pa.Table) -> int:
     return int(pc.sum(table["bytes"]).as_py())
 
 
-class Refresher(threading.Thread):
+class RefreshThread(threading.Thread):
     """Keeps derived tables fresh while logs are written."""
 
     def __init__(self, refresh: Refresh, failed: Callable[[], object]) -> None:

@@ -21,7 +21,7 @@ from spark_sink import limits
 from spark_sink.bad_lines import more
 from spark_sink.schema import BAD_FIELDS, FIELDS, HEADER, IDENTITY, REQUIRED, Field, FieldType
 
-_Places: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
+_Positions: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 _INTS: Final = pa.list_(pa.field("element", pa.int64()))
 _ARROW_TYPES: Final = {
     FieldType.INT: pa.int64(),
@@ -38,7 +38,7 @@ _CLOSE: Final = ord("}")
 _DIGITS: Final = "0123456789abcdef"
 
 
-class Shape:
+class Projection:
     """Which columns are wanted, in which order, and what has to be read and checked for them.
 
     A field that nobody wants is not looked at, unless it tells whether a line is a record that belongs here.
@@ -58,7 +58,7 @@ class Shape:
 
 
 @dataclass(slots=True)
-class Place:
+class ReadPosition:
     """Whose lines are read, and which of them are to be counted."""
 
     node: str
@@ -89,7 +89,7 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class BlockPart:
     """A part of a block, read off one file."""
 
     start: int
@@ -97,7 +97,7 @@ class Piece:
     path: str
     byte: int
     """Where in the file it begins."""
-    place: Place
+    place: ReadPosition
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Block:
     """Whole lines, read off one or several files. The pieces have places of their own, each."""
 
     data: bytes
-    pieces: tuple[Piece, ...]
+    pieces: tuple[BlockPart, ...]
     """At least one; the first begins where the block does, or before."""
     skipped: int = 0
     """Bytes left out before ``data``; what the pieces' starts count from."""
@@ -120,7 +120,7 @@ class Block:
             Block(self.data[at:], self.pieces[split:], start),
         )
 
-    def lines(self) -> Iterator[tuple[Piece, int, bytes]]:
+    def lines(self) -> Iterator[tuple[BlockPart, int, bytes]]:
         """Each line with the piece and the place in its file where it lies."""
         at = self.skipped
         for line in io.BytesIO(self.data):
@@ -133,7 +133,7 @@ class _NoRecordError(Exception):
     """A line is no record; the message is what `bad_reason` says."""
 
 
-def parse_block(block: Block, shape: Shape) -> Iterator[pa.RecordBatch]:
+def parse_block(block: Block, shape: Projection) -> Iterator[pa.RecordBatch]:
     """Yield the lines of *block* in order, then how many were only counted. Moves its places on."""
     yield from _parse(block, shape)
     counted = []
@@ -146,7 +146,7 @@ def parse_block(block: Block, shape: Shape) -> Iterator[pa.RecordBatch]:
         yield bad_rows(counted, shape)
 
 
-def _parse(block: Block, shape: Shape) -> Iterator[pa.RecordBatch]:
+def _parse(block: Block, shape: Projection) -> Iterator[pa.RecordBatch]:
     feeds = np.flatnonzero(np.frombuffer(block.data, np.uint8) == _LINE_FEED)
     if _are_short(block, feeds):
         return
@@ -162,7 +162,7 @@ def _parse(block: Block, shape: Shape) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pylist(rows, schema=shape.schema)
 
 
-def _are_short(block: Block, feeds: _Places) -> bool:
+def _are_short(block: Block, feeds: _Positions) -> bool:
     """All lines are too short for records, and need only be counted; then they are, whole runs of them at once."""
     piece, place = block.pieces[0], block.pieces[0].place
     if len(block.pieces) > 1 or not place.is_full or len(feeds) == 0 or feeds[-1] != len(block.data) - 1:
@@ -173,7 +173,7 @@ def _are_short(block: Block, feeds: _Places) -> bool:
     return True
 
 
-def _parse_fast(block: Block, feeds: _Places, shape: Shape) -> pa.RecordBatch | None:
+def _parse_fast(block: Block, feeds: _Positions, shape: Projection) -> pa.RecordBatch | None:
     """All lines at once, None if any of them needs a closer look."""
     if not _looks_like_objects(block.data, feeds):
         return None
@@ -202,7 +202,7 @@ def _parse_fast(block: Block, feeds: _Places, shape: Shape) -> pa.RecordBatch | 
     return pa.RecordBatch.from_arrays(columns, schema=shape.schema)
 
 
-def _looks_like_objects(block: bytes, feeds: _Places) -> bool:
+def _looks_like_objects(block: bytes, feeds: _Positions) -> bool:
     """Every line is short enough, begins with { and ends with }.
 
     Then a value cannot go on in the next line, so that as many values as lines mean one in each. (Arrow's reader
@@ -220,7 +220,7 @@ def _looks_like_objects(block: bytes, feeds: _Places) -> bool:
     )
 
 
-def _is_true(table: pa.Table, shape: Shape) -> bool:
+def _is_true(table: pa.Table, shape: Projection) -> bool:
     """The rules of `_check`, for whole columns."""
     if any(table.column(name).null_count for name in shape.header):
         return False
@@ -232,7 +232,7 @@ def _is_true(table: pa.Table, shape: Shape) -> bool:
     )
 
 
-def _belong(table: pa.Table, block: Block, feeds: _Places) -> bool:
+def _belong(table: pa.Table, block: Block, feeds: _Positions) -> bool:
     """All lines are records of their pieces' places; then the places move on."""
     places = [piece.place for piece in block.pieces]
     starts = np.array([piece.start - block.skipped for piece in block.pieces])
@@ -255,7 +255,7 @@ def _belong(table: pa.Table, block: Block, feeds: _Places) -> bool:
     return True
 
 
-def _are(column: pa.ChunkedArray, values: Sequence[str], counts: _Places) -> bool:
+def _are(column: pa.ChunkedArray, values: Sequence[str], counts: _Positions) -> bool:
     """True if *column* has each of *values* so many times, in order."""
     expected: Any = values[0]
     if len(set(values)) > 1:
@@ -287,7 +287,7 @@ def _has_fields(table: pa.Table, kind: str, names: tuple[str, ...]) -> bool:
     return not any(column.null_count for column in of_kind.columns)
 
 
-def _parse_lines(block: Block, shape: Shape) -> Iterator[dict[str, Any]]:
+def _parse_lines(block: Block, shape: Projection) -> Iterator[dict[str, Any]]:
     """The lines one by one, without those that are only counted."""
     for piece, byte, line in block.lines():
         row = _parse_slow(piece, byte, line, shape)
@@ -300,7 +300,7 @@ def _parse_lines(block: Block, shape: Shape) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def _parse_slow(piece: Piece, byte: int, line: bytes, shape: Shape) -> dict[str, Any]:
+def _parse_slow(piece: BlockPart, byte: int, line: bytes, shape: Projection) -> dict[str, Any]:
     """One line as a row of the source: a record, or where and why there is none."""
     try:
         record = _parse_object(line, shape)
@@ -312,7 +312,7 @@ def _parse_slow(piece: Piece, byte: int, line: bytes, shape: Shape) -> dict[str,
     return record
 
 
-def _parse_object(line: bytes, shape: Shape) -> dict[str, Any]:
+def _parse_object(line: bytes, shape: Projection) -> dict[str, Any]:
     if len(line) > limits.LINE_SIZE_MAX:
         raise _NoRecordError(f"longer than {limits.LINE_SIZE_MAX} bytes")
     if not line.endswith(b"\n"):
@@ -326,7 +326,7 @@ def _parse_object(line: bytes, shape: Shape) -> dict[str, Any]:
     return {field.name: record[field.name] for field in shape.fields if record.get(field.name) is not None}
 
 
-def bad_rows(rows: Sequence[tuple[str, int, str]], shape: Shape) -> pa.RecordBatch:
+def bad_rows(rows: Sequence[tuple[str, int, str]], shape: Projection) -> pa.RecordBatch:
     """Rows of (path, byte, reason) for what cannot be read at all."""
     return pa.RecordBatch.from_pylist(
         [
@@ -348,7 +348,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return record
 
 
-def _check(record: dict[str, Any], place: Place, shape: Shape) -> None:
+def _check(record: dict[str, Any], place: ReadPosition, shape: Projection) -> None:
     """Raises _NoRecordError, unless *record* is one that belongs here and was not counted before."""
     version = record.get("v")
     if type(version) is int and version > limits.EVENTS_VERSION:

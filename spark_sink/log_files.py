@@ -53,7 +53,7 @@ class _Seen:
     archived: tuple[ArchiveFile, ...] = ()
 
 
-class Folders:
+class LocalLogFiles:
     """All nodes' logs below one folder (`log_files.LogFiles`).
 
     A folder whose time of change is as it was has the same files: then only its newest segment is asked for its size.
@@ -203,7 +203,7 @@ SCHEME: Final = "s3://"
 """How addresses of such places begin: ``s3://bucket/prefix``."""
 
 
-def connect(root: str, endpoint: str = "") -> "ObjectFiles":
+def connect(root: str, endpoint: str = "") -> "ObjectStoreLogFiles":
     """Logs below ``s3://bucket/prefix``; *endpoint* names a store that is not Amazon's, as ``http://host:port``.
 
     Keys, region and, if not given, the endpoint come from the environment as with all programs of this kind:
@@ -216,10 +216,10 @@ def connect(root: str, endpoint: str = "") -> "ObjectFiles":
         **({"endpoint_override": host, "scheme": scheme or "https"} if host else {}),
         **({"region": region} if region else {}),
     )
-    return ObjectFiles(store, root.removeprefix(SCHEME), SCHEME)
+    return ObjectStoreLogFiles(store, root.removeprefix(SCHEME), SCHEME)
 
 
-class ObjectFiles:
+class ObjectStoreLogFiles:
     """All nodes' logs below one prefix (`log_files.LogFiles`).
 
     A store tells of all its objects or of none, and takes its time: a listing is used for some seconds.
@@ -298,4 +298,4 @@ def open_files(path: str, endpoint: str = "") -> LogFiles:
     """The logs below a folder, or below ``s3://bucket/prefix`` of the store at *endpoint*. Looks at nothing yet."""
     if path.startswith(SCHEME):
         return connect(path, endpoint)
-    return Folders(path)
+    return LocalLogFiles(path)

@@ -12,15 +12,26 @@ from typing import Final
 
 from spark_sink import limits, segment_probe
 from spark_sink.log_files import LogFiles
-from spark_sink.segment_choice import Choice, Memo, Oddity, choose
-from spark_sink.segments import Listing, Lost, Part, Segment, deal
-from spark_sink.stream_offset import Boot, Boots, Offset, Run, Step, bound, covers, holes, join_runs, step_on
+from spark_sink.segment_choice import Oddity, ProbeCache, SegmentChoice, choose
+from spark_sink.segments import Listing, LostRecords, Segment, SegmentPart, share_bytes
+from spark_sink.stream_offset import (
+    Advance,
+    BootProgress,
+    Interval,
+    LogOffset,
+    StreamOffset,
+    bound,
+    covers,
+    holes,
+    join_runs,
+    step_on,
+)
 
-_NOTHING: Final = Boot()
+_NOTHING: Final = BootProgress()
 
 
 @dataclass(frozen=True, slots=True)
-class _Want:
+class _Unread:
     """A segment of which something is to be read."""
 
     segment: Segment
@@ -32,42 +43,42 @@ class _Want:
         return self.segment.size - self.low
 
 
-class _Log:
+class _LogPlan:
     """One node's log: what is to be read of it, worked out again only when it, or what was read of it, changes."""
 
     def __init__(self, files: LogFiles, node: str) -> None:
         self._files = files
         self._node = node
-        self._memo = Memo()
+        self._memo = ProbeCache()
         self._segments: tuple[Segment, ...] | None = None
-        self._boots: Boots | None = None
-        self._choice = Choice({}, ())
-        self._wants: list[_Want] = []
-        self._waiting: set[_Want] = set()
+        self._boots: LogOffset | None = None
+        self._choice = SegmentChoice({}, ())
+        self._unread: list[_Unread] = []
+        self._waiting: set[_Unread] = set()
         self.backlog = 0
         """Bytes to be read, as far as that is known without looking into files."""
 
-    def update(self, segments: tuple[Segment, ...], boots: Boots) -> None:
+    def update(self, segments: tuple[Segment, ...], boots: LogOffset) -> None:
         """See what there is now, and what was read of it. Raises OSError."""
         if segments is self._segments and boots == self._boots:
             return
         self._memo.turn()
         self._segments, self._boots = segments, boots
         self._choice = choose(self._files, self._memo, self._node, segments, boots)
-        self._wants = [
+        self._unread = [
             want
             for number, chosen in self._choice.segments.items()
-            for want in _wants(chosen, boots.get(number, _NOTHING))
+            for want in _unread(chosen, boots.get(number, _NOTHING))
         ]
-        self._waiting.intersection_update(self._wants)
-        self.backlog = sum(want.size for want in self._wants) - sum(want.size for want in self._waiting)
+        self._waiting.intersection_update(self._unread)
+        self.backlog = sum(want.size for want in self._unread) - sum(want.size for want in self._waiting)
 
-    def take(self, share: int) -> Boots:
+    def take(self, share: int) -> LogOffset:
         """What will have been read after *share* more bytes, or one line where that is more. Raises OSError."""
         assert self._boots is not None
         boots = dict(self._boots)
         room = share
-        for want in self._wants:
+        for want in self._unread:
             number = want.segment.boot
             boot = boots.get(number, _NOTHING)
             if want in self._waiting or (want.low == 0 and covers(boot, want.segment.first)):
@@ -88,7 +99,7 @@ class _Log:
                 break
         return {number: self._finished(number, boot) for number, boot in sorted(boots.items())}
 
-    def _finished(self, number: int, boot: Boot) -> Boot:
+    def _finished(self, number: int, boot: BootProgress) -> BootProgress:
         """A boot with its runs joined, and fingerprints of those segments that may grow."""
         assert self._boots is not None
         if boot is self._boots.get(number):
@@ -97,7 +108,7 @@ class _Log:
         joined = join_runs(boot, {first: segment.size for first, segment in chosen.items()})
         return replace(joined, runs=tuple(self._printed(run, chosen) for run in joined.runs))
 
-    def _printed(self, run: Run, chosen: Mapping[int, Segment]) -> Run:
+    def _printed(self, run: Interval, chosen: Mapping[int, Segment]) -> Interval:
         if run.tail is None or run.tail.print:
             return run
         segment = chosen[run.tail.segment]
@@ -106,7 +117,7 @@ class _Log:
             return replace(run, tail=replace(run.tail, print=print_))
         return run
 
-    def _step(self, want: _Want, boot: Boot, high: int) -> Step | None:
+    def _step(self, want: _Unread, boot: BootProgress, high: int) -> Advance | None:
         """The whole lines up to *high*; one line where none is. None if there is not one."""
         segment, low = want.segment, want.low
         try:
@@ -116,7 +127,7 @@ class _Log:
                 end = None if further is None else self._end(segment, low, further)
             if end is None:
                 return None
-            return Step(
+            return Advance(
                 segment.first,
                 low,
                 end.byte,
@@ -137,11 +148,11 @@ class _Log:
             lambda: segment_probe.find_end(self._files, self._node, segment, low, high),
         )
 
-    def parts(self, end: Boots) -> tuple[list[Part], list[Lost]]:
+    def parts(self, end: LogOffset) -> tuple[list[SegmentPart], list[LostRecords]]:
         """What lies between what was read and *end*, and what of it is not there any more. Raises OSError."""
         assert self._boots is not None
-        parts: list[Part] = []
-        lost: list[Lost] = []
+        parts: list[SegmentPart] = []
+        lost: list[LostRecords] = []
         for number, boot in end.items():
             before = self._boots.get(number, _NOTHING)
             if boot == before:
@@ -152,12 +163,12 @@ class _Log:
                 parts += [part for part, _, _ in found]
                 known = [(first, high) for _, first, high in found]
                 known += [(was.first, was.next) for was in before.runs]
-                lost += [Lost(self._node, number, *hole) for hole in holes(run.first, run.next, known)]
+                lost += [LostRecords(self._node, number, *hole) for hole in holes(run.first, run.next, known)]
         return parts, lost
 
     def _parts_of(
-        self, run: Run, chosen: tuple[Segment, ...], before: Boot
-    ) -> Iterator[tuple[Part, int, int]]:
+        self, run: Interval, chosen: tuple[Segment, ...], before: BootProgress
+    ) -> Iterator[tuple[SegmentPart, int, int]]:
         """The parts that make *run* of what was read *before*, each with its first record and the one after it."""
         tails = {was.tail.segment: (was, was.tail) for was in before.runs if was.tail is not None}
         reached = run.first
@@ -183,7 +194,7 @@ class _Log:
                 high, end = found.byte, min(run.next, _next(before, segment.first, found.next))
             reached = max(reached, end)
             if low < high:
-                yield Part(self._node, segment, low, high, first - 1, end), first, end
+                yield SegmentPart(self._node, segment, low, high, first - 1, end), first, end
 
     def _end_or_none(self, segment: Segment, low: int) -> segment_probe.End | None:
         try:
@@ -194,7 +205,7 @@ class _Log:
     def behind(self) -> int:
         """Bytes to be read, without last lines that are not whole. Raises OSError."""
         total = 0
-        for want in self._wants:
+        for want in self._unread:
             rest = want.size
             if rest <= limits.LINE_SIZE_MAX:
                 end = self._end_or_none(want.segment, want.low)
@@ -211,7 +222,7 @@ class _Log:
             boot = self._boots.get(number, _NOTHING)
             found += [self._oddity(segment, why) for segment, why in _overlaps(chosen, boot)]
             torn = chosen[-1:] if number < newest else ()
-            for want in _wants(torn, boot):
+            for want in _unread(torn, boot):
                 if self._end_or_none(want.segment, want.low) is None:
                     why = f"its last line is torn, from byte {want.low} on, as after a crash: read if its rest comes"
                     found.append(self._oddity(want.segment, why))
@@ -221,7 +232,7 @@ class _Log:
         return Oddity(self._node, segment.path, reason)
 
 
-def _overlaps(chosen: tuple[Segment, ...], boot: Boot) -> Iterator[tuple[Segment, str]]:
+def _overlaps(chosen: tuple[Segment, ...], boot: BootProgress) -> Iterator[tuple[Segment, str]]:
     """Segments that begin with a record which the last segment of a run has brought."""
     for run in boot.runs:
         if run.tail is None:
@@ -234,24 +245,24 @@ def _overlaps(chosen: tuple[Segment, ...], boot: Boot) -> Iterator[tuple[Segment
                 yield segment, why
 
 
-def _archived_place(part: Part) -> tuple[str, int]:
+def _archived_place(part: SegmentPart) -> tuple[str, int]:
     pieces = part.segment.pieces
     return (pieces[0].path, pieces[0].row) if pieces else ("", 0)
 
 
-def _wants(chosen: tuple[Segment, ...], boot: Boot) -> Iterator[_Want]:
+def _unread(chosen: tuple[Segment, ...], boot: BootProgress) -> Iterator[_Unread]:
     """What is to be read of a boot."""
     tails = {run.tail.segment: run.tail for run in boot.runs if run.tail is not None}
     for segment in chosen:
         tail = tails.get(segment.first)
         if tail is not None:
             if segment.size > tail.byte:
-                yield _Want(segment, tail.byte)
+                yield _Unread(segment, tail.byte)
         elif segment.size and not covers(boot, segment.first):
-            yield _Want(segment, 0)
+            yield _Unread(segment, 0)
 
 
-def _next(boot: Boot, first: int, found: int | None) -> int:
+def _next(boot: BootProgress, first: int, found: int | None) -> int:
     """The offset after the last record of a piece of the segment that begins with *first*."""
     reached = max(
         (run.next for run in boot.runs if run.tail is not None and run.tail.segment == first), default=first
@@ -265,42 +276,42 @@ class Planner:
     def __init__(self, files: LogFiles) -> None:
         self._files = files
         self._listing: Listing = {}
-        self._logs: dict[str, _Log] = {}
+        self._logs: dict[str, _LogPlan] = {}
 
     def refresh(self) -> None:
         """List what is there now. Raises NoLogsFolderError; OSError if something may not be read."""
         self._listing = self._files.listing()
-        self._logs = {node: self._logs.get(node) or _Log(self._files, node) for node in self._listing}
+        self._logs = {node: self._logs.get(node) or _LogPlan(self._files, node) for node in self._listing}
 
-    def advance(self, start: Offset, bytes_max: int | None) -> Offset:
+    def advance(self, start: StreamOffset, bytes_max: int | None) -> StreamOffset:
         """How far everything will have been read after the batch that comes after *start*.
 
         It has *bytes_max* bytes at most, but of each log that it reads at least one line. Raises OSError.
         """
         logs = {node: log for node, log in self._updated(start) if log.backlog}
         wants = {node: log.backlog for node, log in logs.items()}
-        shares = wants if bytes_max is None else deal(wants, bytes_max, limits.SHARE_MIN)
+        shares = wants if bytes_max is None else share_bytes(wants, bytes_max, limits.SHARE_MIN)
         taken = {node: logs[node].take(share) for node, share in shares.items() if share}
         return {**start, **{node: boots for node, boots in taken.items() if boots}}
 
-    def parts(self, start: Offset, end: Offset) -> tuple[list[Part], list[Lost]]:
+    def parts(self, start: StreamOffset, end: StreamOffset) -> tuple[list[SegmentPart], list[LostRecords]]:
         """What a batch reads, and what of it is not there any more. Raises OSError.
 
         Segments are by node and in order, then what is archived, as it lies there: rows side by side are read together.
         """
-        parts: list[Part] = []
-        lost: list[Lost] = []
+        parts: list[SegmentPart] = []
+        lost: list[LostRecords] = []
         for node, boots in sorted(end.items()):
             if boots == start.get(node):
                 continue
-            log = self._logs.get(node) or _Log(self._files, node)
+            log = self._logs.get(node) or _LogPlan(self._files, node)
             log.update(self._listing.get(node, ()), start.get(node, {}))
             found, missing = log.parts(boots)
             parts += found
             lost += missing
         return sorted(parts, key=_archived_place), lost
 
-    def bytes_behind(self, offset: Offset) -> int:
+    def bytes_behind(self, offset: StreamOffset) -> int:
         """Bytes that are there and not read yet. Raises OSError."""
         return sum(log.behind() for _, log in self._updated(offset))
 
@@ -308,12 +319,12 @@ class Planner:
         """Bytes that are there, each file counted."""
         return sum(segment.size for segments in self._listing.values() for segment in segments)
 
-    def oddities(self, offset: Offset) -> list[Oddity]:
+    def oddities(self, offset: StreamOffset) -> list[Oddity]:
         """Files that are passed over, by node, and why; archives' files are of no node. Raises OSError."""
         found = [oddity for _, log in self._updated(offset) for oddity in log.oddities()]
         return found + [Oddity("", path, reason) for path, reason in self._files.passed_over()]
 
-    def _updated(self, offset: Offset) -> Iterator[tuple[str, _Log]]:
+    def _updated(self, offset: StreamOffset) -> Iterator[tuple[str, _LogPlan]]:
         for node, log in self._logs.items():
             log.update(self._listing[node], offset.get(node, {}))
             yield node, log

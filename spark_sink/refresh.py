@@ -15,12 +15,12 @@ import pyarrow as pa
 from spark_sink import facts_loader, limits
 from spark_sink.derive import changes, delays, groups, links, progress, uses
 from spark_sink.derive.alerts import QUERIES, SCHEMAS, AlertInputs, alerts
-from spark_sink.derive.clock_table import Records, clock_rows
+from spark_sink.derive.clock_table import ClockRecords, clock_rows
 from spark_sink.derive.facts import HOUR_US, Facts
-from spark_sink.derive.mesh_time import Corrections, boots_of, corrections, lives, moved
-from spark_sink.derive.packet_ages import Ages, Hours, ages
+from spark_sink.derive.mesh_time import Corrections, boot_times, boots_of, corrections, moved
+from spark_sink.derive.packet_ages import LogHours, PacketAges, packet_ages
 from spark_sink.derive.transmissions import transmissions
-from spark_sink.facts_loader import Key, Loader
+from spark_sink.facts_loader import FactsLoader, Key
 from spark_sink.refresh_schedule import KEY, Chunk, RefreshSchedule
 from spark_sink.serving import derived, dirty_hours, retention
 from spark_sink.serving import facts as stored
@@ -122,14 +122,14 @@ class Refresh:
             dirty_hours.mark(self._database, again, self._wall_us())
         self._clocks = clocks
 
-    def _all_records(self) -> Callable[[], Iterable[Records]]:
+    def _all_records(self) -> Callable[[], Iterable[ClockRecords]]:
         """Return a function that gives all records each time it is called: from memory where there are few."""
         if self._schedule.count_sights() > limits.SIGHTS_IN_MEMORY:
             return self._records
         kept = list(self._records())
         return lambda: kept
 
-    def _records(self) -> Iterator[Records]:
+    def _records(self) -> Iterator[ClockRecords]:
         keys: set[Key] = {(node_no, boot, hour_us) for node_no, boot, hour_us in self._schedule.keys.tolist()}
         parts = facts_loader.records_by_node(self._database, keys)
         while True:
@@ -150,7 +150,7 @@ class Refresh:
         """Derive all hours anew that depend on marked ones, and delete the marks."""
         known = self._schedule.reach(self._clocks)
         with self._lock:
-            loader = Loader(self._database, self._clocks, known)
+            loader = FactsLoader(self._database, self._clocks, known)
         done = 0
         for chunk in self._schedule.chunks(dirty, self._clocks, known):
             begin_us = self._wall_us()
@@ -215,8 +215,11 @@ class Refresh:
         with self._lock:
             boots = boots_of(stored.boots(self._database))
         keys = self._schedule.keys.T
-        found = ages(self._clocks, Hours(*keys), boots, self._keep_us, self._latest_us())
-        told = [*zip(KEY, keys, strict=True), *((name, getattr(found, name)) for name in Ages.__slots__)]
+        found = packet_ages(self._clocks, LogHours(*keys), boots, self._keep_us, self._latest_us())
+        told = [
+            *zip(KEY, keys, strict=True),
+            *((name, getattr(found, name)) for name in PacketAges.__slots__),
+        ]
         with self._lock:
             if retention.forget(self._database, pa.table(dict(told)), self._wall_us(), self._keep_us):
                 self._schedule.reload_keys()
@@ -227,7 +230,7 @@ class Refresh:
 
     def _newest_us(self) -> int:
         """Newest mesh time of any record; as on the page, what is ahead of the job does not count, unless all is."""
-        ended_us = lives(self._clocks, boots_of(stored.boots(self._database))).until_us
+        ended_us = boot_times(self._clocks, boots_of(stored.boots(self._database))).until_us
         if not len(ended_us):
             return 0
         past_us = ended_us[ended_us <= self._latest_us()]

@@ -11,7 +11,7 @@ import pyarrow as pa
 from spark_sink import facts_loader, limits
 from spark_sink.derive.facts import HOUR_US, Ints
 from spark_sink.derive.mesh_time import Corrections
-from spark_sink.facts_loader import Reach
+from spark_sink.facts_loader import AffectedHours
 from spark_sink.serving import dirty_hours, meta
 from spark_sink.serving import facts as stored
 from spark_sink.serving.database import Database
@@ -102,13 +102,13 @@ class RefreshSchedule:
         self._keys.update(zip(*(dirty[name].to_pylist() for name in KEY), strict=True))
         return dirty
 
-    def reach(self, clocks: Corrections) -> Reach:
+    def reach(self, clocks: Corrections) -> AffectedHours:
         """Return the mesh time that depends on each hour of logs."""
-        return facts_loader.reach(clocks, *self.keys.T)
+        return facts_loader.affected_hours(clocks, *self.keys.T)
 
-    def chunks(self, dirty: pa.Table, clocks: Corrections, known: Reach) -> Iterator[Chunk]:
+    def chunks(self, dirty: pa.Table, clocks: Corrections, known: AffectedHours) -> Iterator[Chunk]:
         """Yield the hours that depend on marked ones, few enough at a time to be joined in memory."""
-        marked = facts_loader.reach(clocks, *(dirty[name].to_numpy() for name in KEY))
+        marked = facts_loader.affected_hours(clocks, *(dirty[name].to_numpy() for name in KEY))
         last_us = np.full(dirty.num_rows, -(2**62))
         np.maximum.at(last_us, marked.asked, marked.high_us)
         todo = facts_loader.hours_between(marked.low_us, marked.high_us)
@@ -138,9 +138,9 @@ class RefreshSchedule:
         """
         keys = self.keys
         own = np.array([(node_no, boot) in shifted for node_no, boot in keys[:, :2].tolist()], bool)
-        before = facts_loader.reach(old, *keys[own].T)
+        before = facts_loader.affected_hours(old, *keys[own].T)
         left = facts_loader.hours_between(before.low_us, before.high_us)
-        after = facts_loader.reach(new, *keys.T)
+        after = facts_loader.affected_hours(new, *keys.T)
         meets = np.searchsorted(left, after.low_us) < np.searchsorted(left, after.high_us, "right")
         covered = facts_loader.hours_between(after.low_us[meets], after.high_us[meets])
         again = own.copy()

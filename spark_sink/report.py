@@ -16,7 +16,7 @@ Rows: TypeAlias = list[tuple[Any, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
+class ReportTable:
     """A table of the report."""
 
     title: str
@@ -62,7 +62,7 @@ class _Book:
         return " ".join([kind, *words])
 
 
-def make(reader: Reader) -> dict[str, Table]:
+def make(reader: Reader) -> dict[str, ReportTable]:
     """All tables of the report, as they were at one moment. Raises DatabaseFailedError."""
     with reader.snapshot():
         book = _Book(
@@ -70,7 +70,7 @@ def make(reader: Reader) -> dict[str, Table]:
             dict(cast("Rows", reader.rows("SELECT node_no, node FROM nodes"))),
             dict(cast("Rows", reader.rows("SELECT feed_no, feed FROM feeds"))),
         )
-        return {name: Table(title, columns, rows(book)) for name, title, columns, rows in _TABLES}
+        return {name: ReportTable(title, columns, rows(book)) for name, title, columns, rows in _TABLES}
 
 
 def _nodes(book: _Book) -> Rows:
@@ -238,7 +238,7 @@ _NUMBER: Final = re.compile(r"-|-?[0-9]{1,15}(\.[0-9]+)?")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-def render(report: Mapping[str, Table]) -> str:
+def render(report: Mapping[str, ReportTable]) -> str:
     """The report for people: names for nodes and feeds where they are known, seconds for microseconds."""
     names = _names(report["nodes"])
     parts = [_table(report["nodes"], {}), _behind_text(report["behind"], names)]
@@ -250,14 +250,14 @@ def render(report: Mapping[str, Table]) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _names(nodes: Table) -> dict[str, str]:
+def _names(nodes: ReportTable) -> dict[str, str]:
     """Nodes by their ids; long names are cut, and two of one name have some digits, too."""
     known = [(row["node"], row["name"][: limits.REPORT_NAME_MAX]) for row in nodes.records() if row["name"]]
     namesakes = Counter(name for _node, name in known)
     return {node: f"{name} {node[:4]}" if namesakes[name] > 1 else name for node, name in known}
 
 
-def _behind_text(table: Table, names: Mapping[str, str]) -> str:
+def _behind_text(table: ReportTable, names: Mapping[str, str]) -> str:
     """Entries behind: a line for each feed, a column for each node; a line a node where that would be too wide."""
     records = table.records()
     nodes = sorted({record["node"] for record in records}, key=lambda node: names.get(node, node))
@@ -286,7 +286,7 @@ def _sums(records: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Row
     ]
 
 
-def _table(table: Table, names: Mapping[str, str]) -> str:
+def _table(table: ReportTable, names: Mapping[str, str]) -> str:
     headings = tuple(
         _MOMENTS.get(column, column.replace("_us", " s").replace("_", " ")) for column in table.columns
     )

@@ -49,7 +49,7 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
 
         with open_for_writing(settings.database) as database:
             work = job.Job(spark, settings, database)
-            reading = _Reading(work, settings, tell, lambda: session.has_workers(spark), once=once)
+            reading = _SupervisedQuery(work, settings, tell, lambda: session.has_workers(spark), once=once)
             if not once:
                 return _follow(work, reading, settings)
             if reading.watch():
@@ -64,11 +64,11 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
             spark.stop()
 
 
-def _follow(work: "Job", reading: "_Reading", settings: Settings) -> int:
+def _follow(work: "Job", reading: "_SupervisedQuery", settings: Settings) -> int:
     """Read on and on, and keep derived tables fresh beside it. Raises SinkError."""
     from spark_sink import job  # noqa: PLC0415 - as above
 
-    refresher = job.Refresher(work.refresh, reading.stop)
+    refresher = job.RefreshThread(work.refresh, reading.stop)
     refresher.start()
     try:
         reading.watch()
@@ -94,7 +94,7 @@ def _refreshing(settings: Settings) -> Iterator[None]:
         raise errors.RefreshFailedError(reason, details) from error
 
 
-class _Reading:
+class _SupervisedQuery:
     """The stream; begun again if Spark gives it up for something that may be over."""
 
     def __init__(

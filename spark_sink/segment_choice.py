@@ -8,10 +8,10 @@ from typing import Any, Final, TypeVar
 from spark_sink import segment_probe
 from spark_sink.log_files import LogFiles
 from spark_sink.segments import Segment
-from spark_sink.stream_offset import Boot, Boots, Tail
+from spark_sink.stream_offset import BootProgress, LogOffset, Tail
 
 Found = TypeVar("Found")
-_NOTHING: Final = Boot()
+_NOTHING: Final = BootProgress()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Oddity:
 
 
 @dataclass(slots=True)
-class Memo:
+class ProbeCache:
     """What was found in files: asked again only for files that changed, forgotten once they are not asked for."""
 
     _new: dict[Hashable, Any] = field(default_factory=dict)
@@ -42,7 +42,7 @@ class Memo:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SegmentChoice:
     """A node's files to read from."""
 
     segments: Mapping[int, tuple[Segment, ...]]
@@ -50,7 +50,9 @@ class Choice:
     oddities: tuple[Oddity, ...]
 
 
-def choose(files: LogFiles, memo: Memo, node: str, segments: Iterable[Segment], boots: Boots) -> Choice:
+def choose(
+    files: LogFiles, memo: ProbeCache, node: str, segments: Iterable[Segment], boots: LogOffset
+) -> SegmentChoice:
     """Take each segment once. Raises OSError.
 
     A folder that has another first line for a boot than the one that was counted, or than another folder has, tells of
@@ -62,17 +64,17 @@ def choose(files: LogFiles, memo: Memo, node: str, segments: Iterable[Segment], 
     chooser = _Chooser(files, memo, node)
     for number, of_boot in groupby(segments, key=lambda segment: segment.boot):
         chosen[number] = chooser.boot(list(of_boot), boots.get(number, _NOTHING))
-    return Choice(chosen, tuple(chooser.oddities))
+    return SegmentChoice(chosen, tuple(chooser.oddities))
 
 
 class _Chooser:
-    def __init__(self, files: LogFiles, memo: Memo, node: str) -> None:
+    def __init__(self, files: LogFiles, memo: ProbeCache, node: str) -> None:
         self._files = files
         self._memo = memo
         self._node = node
         self.oddities: list[Oddity] = []
 
-    def boot(self, segments: list[Segment], boot: Boot) -> tuple[Segment, ...]:
+    def boot(self, segments: list[Segment], boot: BootProgress) -> tuple[Segment, ...]:
         strange = self._strange_folders([segment for segment in segments if segment.first == 0], boot)
         tails = {run.tail.segment: run.tail for run in boot.runs if run.tail is not None}
         taken = []
@@ -83,7 +85,7 @@ class _Chooser:
             taken += [segment] if segment else []
         return tuple(taken)
 
-    def _strange_folders(self, starts: list[Segment], boot: Boot) -> set[str]:
+    def _strange_folders(self, starts: list[Segment], boot: BootProgress) -> set[str]:
         """Folders in which this boot is another one than that which is counted."""
         if not boot.print and len(starts) < 2:
             return set()

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from spark_sink import limits
 from spark_sink.archive.rows import read_archived
-from spark_sink.line_parser import Block, Piece, Place, Shape, bad_rows, parse_block
+from spark_sink.line_parser import Block, BlockPart, Projection, ReadPosition, bad_rows, parse_block
 from spark_sink.log_files import LogFiles
-from spark_sink.segments import Part, Segment
+from spark_sink.segments import Segment, SegmentPart
 
 
 class _ShortError(Exception):
@@ -25,16 +25,16 @@ class _ShortError(Exception):
 class _Gatherer:
     """Joins what many small segments hold, of whatever nodes: a block costs as much as a thousand of its lines."""
 
-    def __init__(self, shape: Shape) -> None:
+    def __init__(self, shape: Projection) -> None:
         self._shape = shape
         self._data = bytearray()
-        self._pieces: list[Piece] = []
+        self._pieces: list[BlockPart] = []
 
-    def add(self, place: Place, path: str, byte: int, data: bytes) -> Iterator[pa.RecordBatch]:
+    def add(self, place: ReadPosition, path: str, byte: int, data: bytes) -> Iterator[pa.RecordBatch]:
         """Add lines; yields what has become a full block. A torn line ends its block, so that nothing joins it."""
         if self._pieces and self._pieces[-1].place is place:
             yield from self.flush()
-        self._pieces.append(Piece(len(self._data), path, byte, place))
+        self._pieces.append(BlockPart(len(self._data), path, byte, place))
         self._data += data
         if len(self._data) >= limits.BLOCK_SIZE // 2 or not data.endswith(b"\n"):
             yield from self.flush()
@@ -49,14 +49,14 @@ class _Gatherer:
 
 
 def read_parts(
-    files: LogFiles, parts: Iterable[Part], shape: Shape, *, listed_max: int | None = None
+    files: LogFiles, parts: Iterable[SegmentPart], shape: Projection, *, listed_max: int | None = None
 ) -> Iterator[pa.RecordBatch]:
     """Yield the records of parts of segments. What is not there any more is a row that says so. Raises OSError.
 
     Of lines that are no records the first *listed_max* of each part are rows, and then how many follow; None: all are.
     """
     gatherer = _Gatherer(shape)
-    archived: list[Part] = []
+    archived: list[SegmentPart] = []
     for part in parts:
         if part.segment.pieces:
             archived.append(part)
@@ -66,7 +66,7 @@ def read_parts(
         try:
             first = _first_line(files, path, part.low)
             last = _offset_before(files, first, part)
-            place = Place(part.node, part.segment.boot, last, part.before, listed_max)
+            place = ReadPosition(part.node, part.segment.boot, last, part.before, listed_max)
             for byte, data in _blocks(files, first, part):
                 yield from gatherer.add(place, path, byte, data)
         except _ShortError as error:
@@ -85,7 +85,7 @@ def read_parts(
     yield from read_archived(files, archived, shape)
 
 
-def _archived_since(files: LogFiles, part: Part) -> Segment | None:
+def _archived_since(files: LogFiles, part: SegmentPart) -> Segment | None:
     """What an archive has of a segment whose file is not there any more. Raises OSError."""
     for segment in files.listing().get(part.node, ()):
         if segment.pieces and (segment.boot, segment.first) == (part.segment.boot, part.segment.first):
@@ -93,7 +93,7 @@ def _archived_since(files: LogFiles, part: Part) -> Segment | None:
     return None
 
 
-def _offset_before(files: LogFiles, first: int, part: Part) -> int:
+def _offset_before(files: LogFiles, first: int, part: SegmentPart) -> int:
     """The offset of the record before those that are to be counted; less than any of them if that is not known."""
     if part.after is not None:
         return part.after
@@ -126,7 +126,7 @@ def _record_before(files: LogFiles, path: str, end: int) -> dict[str, Any] | Non
     return None
 
 
-def _blocks(files: LogFiles, first: int, part: Part) -> Iterator[tuple[int, bytes]]:
+def _blocks(files: LogFiles, first: int, part: SegmentPart) -> Iterator[tuple[int, bytes]]:
     """Yield (place in the file, whole lines) for all lines from *first* on that begin before the part's end.
 
     Raises _ShortError, FileNotFoundError; OSError.

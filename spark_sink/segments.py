@@ -21,7 +21,7 @@ ARCHIVED: Final = re.compile(r"[^.].*\.parquet\Z")
 """Name of an archive's file in such a folder."""
 
 
-class Piece(NamedTuple):
+class ArchivedPiece(NamedTuple):
     """Lines of a segment in an archive: rows of a Parquet file (docs/formats/archive.md)."""
 
     segment: int
@@ -56,7 +56,7 @@ class Segment(NamedTuple):
     """The offset of its first record."""
     size: int
     folder: str
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[ArchivedPiece, ...] = ()
 
     @property
     def path(self) -> str:
@@ -75,7 +75,7 @@ Listing: TypeAlias = Mapping[str, tuple[Segment, ...]]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SegmentPart:
     """Lines of one segment that begin at byte ``low`` or later and before ``high``."""
 
     node: str
@@ -94,7 +94,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class LostRecords:
     """Records that were there when a batch was planned, and are not there any more."""
 
     node: str
@@ -103,7 +103,7 @@ class Lost:
     next: int
 
 
-def deal(wants: Mapping[str, int], total: int, least: int) -> dict[str, int]:
+def share_bytes(wants: Mapping[str, int], total: int, least: int) -> dict[str, int]:
     """Deal *total* bytes out, so that nobody gets more than wanted.
 
     Who wants less than an equal share gets it all. The others get an equal share, or, where that is less than *least*,
@@ -124,10 +124,10 @@ def deal(wants: Mapping[str, int], total: int, least: int) -> dict[str, int]:
     return shares
 
 
-def pack(parts: Iterable[Part], size_max: int) -> list[tuple[Part, ...]]:
+def pack_tasks(parts: Iterable[SegmentPart], size_max: int) -> list[tuple[SegmentPart, ...]]:
     """Cut *parts* into tasks of *size_max* bytes, the last one smaller; order is kept."""
-    tasks: list[tuple[Part, ...]] = []
-    task: list[Part] = []
+    tasks: list[tuple[SegmentPart, ...]] = []
+    task: list[SegmentPart] = []
     room = size_max
     for part in parts:
         low = part.low

@@ -36,8 +36,8 @@ from spark_sink import limits, line_parser, schema, segment_reader
 from spark_sink.errors import OptionError
 from spark_sink.log_files import LogFiles, open_files
 from spark_sink.planner import Planner
-from spark_sink.segments import Lost, Part, pack, segment_name
-from spark_sink.stream_offset import Offset, parse_offset, serialize_offset
+from spark_sink.segments import LostRecords, SegmentPart, pack_tasks, segment_name
+from spark_sink.stream_offset import StreamOffset, parse_offset, serialize_offset
 
 _PARTIALS: Final = "part STRING, rows BINARY"
 READ: Final = "read"
@@ -52,7 +52,7 @@ class Options:
     endpoint: str
     bytes_per_batch: int
     bytes_per_task: int
-    starting_offset: Offset
+    starting_offset: StreamOffset
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "Options":
@@ -73,7 +73,7 @@ class Options:
         return open_files(self.path, self.endpoint)
 
 
-def _starting_offset(text: str) -> Offset:
+def _starting_offset(text: str) -> StreamOffset:
     if not text:
         return {}
     try:
@@ -105,24 +105,24 @@ def _names(wanted: StructType) -> list[str]:
 class Task(InputPartition):
     """What one Spark task reads: parts of segments, and losses to be written down."""
 
-    def __init__(self, parts: Sequence[Part], lost: Sequence[Lost] = ()) -> None:
+    def __init__(self, parts: Sequence[SegmentPart], lost: Sequence[LostRecords] = ()) -> None:
         super().__init__(None)
         self.parts = parts
         self.lost = lost
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
+class _ReadPlan:
     """How tasks read: it travels to where they run."""
 
     options: Options
     names: tuple[str, ...]
     partials: bool
 
-    def tasks(self, planner: Planner, start: Offset, end: Offset) -> list[Task]:
+    def tasks(self, planner: Planner, start: StreamOffset, end: StreamOffset) -> list[Task]:
         """Cut what lies between two offsets into tasks. Raises OSError."""
         parts, lost = planner.parts(start, end)
-        tasks = [Task(task) for task in pack(parts, self.options.bytes_per_task)]
+        tasks = [Task(task) for task in pack_tasks(parts, self.options.bytes_per_task)]
         if lost:
             tasks.append(Task((), lost))
         return tasks
@@ -137,13 +137,13 @@ class _Reading:
         yield _packed(READ, pa.table({"bytes": pa.array([size], pa.int64())}))
 
     def _rows(self, task: Task, listed_max: int | None) -> Iterator[pa.RecordBatch]:
-        shape = line_parser.Shape(self.names)
+        shape = line_parser.Projection(self.names)
         yield from segment_reader.read_parts(self.options.files(), task.parts, shape, listed_max=listed_max)
         if task.lost:
             yield line_parser.bad_rows([_lost_row(lost) for lost in task.lost], shape)
 
 
-def _lost_row(lost: Lost) -> tuple[str, int, str]:
+def _lost_row(lost: LostRecords) -> tuple[str, int, str]:
     path = f"{lost.node}/{segment_name(lost.boot, lost.first)}"
     return path, 0, f"records {lost.first} to {lost.next - 1} vanished between planning and reading"
 
@@ -195,9 +195,9 @@ class TinyssbDataSource(DataSource):
         """Read on and on."""
         return TinyssbStreamReader(self._reading(schema))
 
-    def _reading(self, wanted: StructType) -> _Reading:
+    def _reading(self, wanted: StructType) -> _ReadPlan:
         names = _needed() if self.partials else tuple(_names(wanted))
-        return _Reading(Options.parse(self.options), names, self.partials)
+        return _ReadPlan(Options.parse(self.options), names, self.partials)
 
 
 class TinyssbPartialsDataSource(TinyssbDataSource):
@@ -218,7 +218,7 @@ class TinyssbPartialsDataSource(TinyssbDataSource):
 class TinyssbReader(DataSourceReader):
     """All records there are when the query is planned."""
 
-    def __init__(self, reading: _Reading) -> None:
+    def __init__(self, reading: _ReadPlan) -> None:
         self._reading = reading
 
     def partitions(self) -> Sequence[Task]:
@@ -237,7 +237,7 @@ class TinyssbReader(DataSourceReader):
 class TinyssbStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Records as they come; the offset says which records of every boot have been read."""
 
-    def __init__(self, reading: _Reading) -> None:
+    def __init__(self, reading: _ReadPlan) -> None:
         self._reading = reading
         self._planner = Planner(reading.options.files())
         self._fixed = False

@@ -30,7 +30,7 @@ class Tail:
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class Interval:
     """Records ``first`` to ``next - 1`` have been read."""
 
     first: int
@@ -40,7 +40,7 @@ class Run:
 
 
 @dataclass(frozen=True, slots=True)
-class Boot:
+class BootProgress:
     """What has been read of one boot's log."""
 
     print: str = ""
@@ -49,12 +49,12 @@ class Boot:
     """What its first record says of the boot before: it ended in order; None until that is read."""
     stopped: bool = False
     """Its last record says that it ended in order."""
-    runs: tuple[Run, ...] = ()
+    runs: tuple[Interval, ...] = ()
     """In order; they have no record in common."""
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class Advance:
     """A piece of a segment that is read next."""
 
     segment: int
@@ -80,22 +80,22 @@ class Gap:
     """The first record known after it; None: to the end of the boot, wherever that is."""
 
 
-Boots: TypeAlias = Mapping[int, Boot]
-Offset: TypeAlias = Mapping[str, Boots]
+LogOffset: TypeAlias = Mapping[int, BootProgress]
+StreamOffset: TypeAlias = Mapping[str, LogOffset]
 """By node and boot, what has been read."""
 
 
-def covers(boot: Boot, offset: int) -> bool:
+def covers(boot: BootProgress, offset: int) -> bool:
     """True if record *offset* lies in a run."""
     return any(run.first <= offset < run.next for run in boot.runs)
 
 
-def bound(boot: Boot, offset: int) -> int:
+def bound(boot: BootProgress, offset: int) -> int:
     """The first record after *offset* that was read already: what is read now has to end before it."""
     return min((run.first for run in boot.runs if run.first > offset), default=limits.OFFSET_MAX)
 
 
-def step_on(boot: Boot, step: Step) -> Boot:
+def step_on(boot: BootProgress, step: Advance) -> BootProgress:
     """*boot* after *step*: a run that began in its segment grows, or there is a new one."""
     tail = Tail(step.segment, step.high)
     runs = []
@@ -105,18 +105,18 @@ def step_on(boot: Boot, step: Step) -> Boot:
             first = run.first
         else:
             runs.append(run)
-    runs.append(Run(first, step.next, tail))
+    runs.append(Interval(first, step.next, tail))
     print_, clean = (boot.print, boot.clean) if step.start is None else step.start
     ordered = tuple(sorted(runs, key=lambda run: (run.first, run.next)))
-    return Boot(print_, clean, boot.stopped or step.stopped, ordered)
+    return BootProgress(print_, clean, boot.stopped or step.stopped, ordered)
 
 
-def join_runs(boot: Boot, sizes: Mapping[int, int]) -> Boot:
+def join_runs(boot: BootProgress, sizes: Mapping[int, int]) -> BootProgress:
     """Make one run of those without a hole between, where the earlier one's segment is read to its end.
 
     *sizes*: bytes of the segments that are there, by their first offset.
     """
-    runs: list[Run] = []
+    runs: list[Interval] = []
     for run in boot.runs:
         before = runs[-1] if runs else None
         if before is not None and before.next == run.first and _is_read(before.tail, sizes):
@@ -145,7 +145,7 @@ def holes(first: int, end: int, known: Iterable[tuple[int, int]]) -> list[tuple[
     return found
 
 
-def gaps(offset: Offset) -> list[Gap]:
+def gaps(offset: StreamOffset) -> list[Gap]:
     """What is missing, node by node and in order; of each node the latest ``limits.GAPS_PER_NODE_MAX``.
 
     A boot's end is missing if the next boot says that it ended in order, and its last record was not seen. A boot that
@@ -157,7 +157,7 @@ def gaps(offset: Offset) -> list[Gap]:
     return found
 
 
-def _gaps(node: str, boots: Boots) -> list[Gap]:
+def _gaps(node: str, boots: LogOffset) -> list[Gap]:
     newest = max(boots, default=0)
     found: list[Gap] = []
     number = newest
@@ -176,7 +176,7 @@ def _gaps(node: str, boots: Boots) -> list[Gap]:
     return found[: limits.GAPS_PER_NODE_MAX][::-1]
 
 
-def serialize_offset(offset: Offset) -> dict[str, Any]:
+def serialize_offset(offset: StreamOffset) -> dict[str, Any]:
     """Write *offset* as what JSON knows. Round trip: `parse_offset`."""
     nodes = {
         node: {str(number): _serialize_boot(boot) for number, boot in boots.items()}
@@ -185,7 +185,7 @@ def serialize_offset(offset: Offset) -> dict[str, Any]:
     return {"version": limits.OFFSET_VERSION, "nodes": nodes}
 
 
-def _serialize_boot(boot: Boot) -> list[Any]:
+def _serialize_boot(boot: BootProgress) -> list[Any]:
     flags = _STOPPED * boot.stopped
     if boot.clean is not None:
         flags |= _CLEAN if boot.clean else _UNCLEAN
@@ -198,7 +198,7 @@ def _serialize_boot(boot: Boot) -> list[Any]:
     return [flags, boot.print, *runs]
 
 
-def parse_offset(stored: Mapping[str, Any]) -> Offset:
+def parse_offset(stored: Mapping[str, Any]) -> StreamOffset:
     """Read what `serialize_offset` wrote: Spark keeps it as JSON in its checkpoint.
 
     Raises CheckpointVersionError for that of another version; KeyError, TypeError or ValueError for what is no offset.
@@ -212,11 +212,11 @@ def parse_offset(stored: Mapping[str, Any]) -> Offset:
     }
 
 
-def _parse_boot(stored: list[Any]) -> Boot:
+def _parse_boot(stored: list[Any]) -> BootProgress:
     flags, print_, *runs = stored
-    return Boot(
+    return BootProgress(
         print=print_,
         clean=True if flags & _CLEAN else False if flags & _UNCLEAN else None,
         stopped=bool(flags & _STOPPED),
-        runs=tuple(Run(first, end, Tail(*tail) if tail else None) for first, end, *tail in runs),
+        runs=tuple(Interval(first, end, Tail(*tail) if tail else None) for first, end, *tail in runs),
     )

@@ -20,11 +20,11 @@ from spark_sink import limits, segment_probe
 from spark_sink.archive.disk import Disk
 from spark_sink.archive.errors import ArchiveBusyError, ArchiveFailedError
 from spark_sink.archive.footer import Chains, serialize_footer
-from spark_sink.archive.pieces import ChangedError, Cut, Rest, cut_segment, cut_together, day_name
-from spark_sink.log_files import Folders
-from spark_sink.segment_choice import Memo, choose
+from spark_sink.archive.pieces import ChangedError, NewPiece, Unarchived, cut_segment, cut_together, day_name
+from spark_sink.log_files import LocalLogFiles
+from spark_sink.segment_choice import ProbeCache, choose
 from spark_sink.segments import ARCHIVED, DAY, Listing, Segment
-from spark_sink.stream_offset import Boot
+from spark_sink.stream_offset import BootProgress
 
 _LOCK: Final = "compact.lock"
 _HOUR_S: Final = 3_600
@@ -34,7 +34,7 @@ _Key: TypeAlias = tuple[str, int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
+class CompactOptions:
     """What is to be done."""
 
     logs: Path
@@ -50,7 +50,7 @@ class Order:
 
 
 @dataclass(slots=True)
-class Done:
+class CompactSummary:
     """What was done."""
 
     segments: int = 0
@@ -70,7 +70,7 @@ class Done:
     """Days deleted."""
 
 
-def compact(order: Order, disk: Disk | None = None) -> Done:
+def compact(order: CompactOptions, disk: Disk | None = None) -> CompactSummary:
     """Archive closed segments, then delete what was asked for.
 
     Raises NoLogsFolderError; ArchiveBusyError, ArchiveFailedError: then what was archived is kept.
@@ -81,7 +81,7 @@ def compact(order: Order, disk: Disk | None = None) -> Done:
         with _locked(order.archive):
             for torn in order.archive.glob(f"day=*/{_NOT_WHOLE}"):
                 disk.delete(torn)
-            done = Done()
+            done = CompactSummary()
             _Compaction(order, disk, done).run()
             if order.delete:
                 _delete_archived(order, disk, done)
@@ -106,12 +106,12 @@ def _locked(archive: Path) -> Iterator[None]:
 class _Compaction:
     """The writing of files: cuts gather by day until there are many, then the fullest day is written."""
 
-    def __init__(self, order: Order, disk: Disk, done: Done) -> None:
+    def __init__(self, order: CompactOptions, disk: Disk, done: CompactSummary) -> None:
         self._order = order
         self._disk = disk
         self._done = done
-        self._files = Folders(str(order.logs))
-        self._cuts: dict[str, list[Cut]] = {}
+        self._files = LocalLogFiles(str(order.logs))
+        self._cuts: dict[str, list[NewPiece]] = {}
         self._rows: dict[str, int] = {}
         self._known: set[tuple[_Key, int, int, str]] = set()
 
@@ -132,16 +132,16 @@ class _Compaction:
         for day in sorted(self._cuts):
             self._write(day)
 
-    def _rests(self, node: str, closed: list[Segment], archived: Chains) -> Iterator[Rest]:
+    def _rests(self, node: str, closed: list[Segment], archived: Chains) -> Iterator[Unarchived]:
         """What of a node's closed segments is not archived. Raises OSError."""
         there = archived.get(node, ())
         chains = {(node, segment.boot, segment.first): segment for segment in there}
         boots = {
-            segment.boot: Boot(print=segment_probe.fingerprint(line))
+            segment.boot: BootProgress(print=segment_probe.fingerprint(line))
             for segment in there
             if segment.first == 0 and (line := segment_probe.first_line(self._files, segment))
         }
-        choice = choose(self._files, Memo(), node, sorted([*closed, *there]), boots)
+        choice = choose(self._files, ProbeCache(), node, sorted([*closed, *there]), boots)
         self._done.kept += len(choice.oddities)
         for segments in choice.segments.values():
             for segment in segments:
@@ -161,9 +161,9 @@ class _Compaction:
                         continue
                 except FileNotFoundError:
                     continue  # deleted since it was listed
-                yield Rest(node, segment, low, first, end)
+                yield Unarchived(node, segment, low, first, end)
 
-    def _add_group(self, rests: Sequence[Rest]) -> None:
+    def _add_group(self, rests: Sequence[Unarchived]) -> None:
         """Cut segments, and write what has become enough. Raises ArchiveFailedError; OSError."""
         if len(rests) > 1:
             try:
@@ -180,7 +180,7 @@ class _Compaction:
             except (ChangedError, FileNotFoundError):
                 self._done.kept += 1
 
-    def _add(self, rest: Rest, cuts: Iterable[Cut]) -> None:
+    def _add(self, rest: Unarchived, cuts: Iterable[NewPiece]) -> None:
         """Keep the pieces of a segment until there are many. Raises ChangedError, FileNotFoundError; OSError."""
         key = (rest.node, rest.segment.boot, rest.segment.first)
         for cut in cuts:
@@ -223,13 +223,13 @@ class _Compaction:
 
 def _archived(archive: Path) -> Chains:
     """What is in the archive's files that can be read. Raises OSError."""
-    listing = Folders(str(archive)).listing()
+    listing = LocalLogFiles(str(archive)).listing()
     return {
         node: tuple(segment for segment in segments if segment.pieces) for node, segments in listing.items()
     }
 
 
-def _closed(listing: Listing, order: Order) -> Iterator[tuple[str, list[Segment]]]:
+def _closed(listing: Listing, order: CompactOptions) -> Iterator[tuple[str, list[Segment]]]:
     """By node, the segments that have a successor in their folder and have not changed for long enough."""
     changed_s = order.now_s - order.older_than_h * _HOUR_S
     for node, segments in listing.items():
@@ -256,7 +256,7 @@ def _changed_before(segment: Segment, time_s: float) -> bool:
         return False
 
 
-def _day(files: Folders, rest: Rest) -> str:
+def _day(files: LocalLogFiles, rest: Unarchived) -> str:
     """About when a segment begins: its records are written together with those of the same day."""
     try:
         return day_name(json.loads(segment_probe.first_line(files, rest.segment) or b"")["t_us"])
@@ -264,9 +264,9 @@ def _day(files: Folders, rest: Rest) -> str:
         return ""
 
 
-def _groups(rests: Iterable[Rest]) -> Iterator[list[Rest]]:
+def _groups(rests: Iterable[Unarchived]) -> Iterator[list[Unarchived]]:
     """Small segments by the block, large ones alone."""
-    group: list[Rest] = []
+    group: list[Unarchived] = []
     size = 0
     for rest in rests:
         more = rest.end.byte - rest.low
@@ -279,14 +279,14 @@ def _groups(rests: Iterable[Rest]) -> Iterator[list[Rest]]:
         yield group
 
 
-def _place(found: tuple[str, Rest]) -> tuple[str, str, int, int]:
+def _place(found: tuple[str, Unarchived]) -> tuple[str, str, int, int]:
     day, rest = found
     return day, rest.node, rest.segment.boot, rest.segment.first
 
 
-def _delete_archived(order: Order, disk: Disk, done: Done) -> None:
+def _delete_archived(order: CompactOptions, disk: Disk, done: CompactSummary) -> None:
     """Delete closed segments of which every line is in the archive, as that is on the disk now. Raises OSError."""
-    files = Folders(str(order.logs))
+    files = LocalLogFiles(str(order.logs))
     chains = {
         (node, segment.boot, segment.first): segment
         for node, segments in _archived(order.archive).items()
@@ -301,7 +301,7 @@ def _delete_archived(order: Order, disk: Disk, done: Done) -> None:
                 done.deleted += 1
 
 
-def _is_in(files: Folders, segment: Segment, chain: Segment) -> bool:
+def _is_in(files: LocalLogFiles, segment: Segment, chain: Segment) -> bool:
     """True if a segment ends where a piece of the archive does, and has the same records. Raises OSError."""
     archived = segment_probe.tail_print(files, chain, segment.size)
     try:
@@ -310,7 +310,7 @@ def _is_in(files: Folders, segment: Segment, chain: Segment) -> bool:
         return False
 
 
-def _forget(order: Order, days: int, disk: Disk, done: Done) -> None:
+def _forget(order: CompactOptions, days: int, disk: Disk, done: CompactSummary) -> None:
     """Delete days that are long ago, by the nodes' clocks and by when they were archived. Raises OSError."""
     since_s = order.now_s - days * 24 * _HOUR_S
     since = datetime.fromtimestamp(since_s, UTC).date()

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import Any, Final, NamedTuple, TypeAlias
 
 from spark_sink import limits
-from spark_sink.segments import NODE, Piece, Segment
+from spark_sink.segments import NODE, ArchivedPiece, Segment
 
 KEY: Final = b"tinyssb.archive"
 """Under which the Parquet footer keeps it."""
@@ -28,7 +28,7 @@ class Archived(NamedTuple):
 
     node: str
     boot: int
-    piece: Piece
+    piece: ArchivedPiece
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def _archived(lists: dict[str, Any], line: str, path: str, row: int) -> Archived
     node, boot = lists.pop("node"), lists.pop("boot")
     if any(type(lists[name]) is not int for name in _NUMBERS) or type(boot) is not int:
         raise ValueError("a number is none")
-    piece = Piece(**{**lists, "stopped": bool(lists["stopped"])}, line=line, path=path, row=row)
+    piece = ArchivedPiece(**{**lists, "stopped": bool(lists["stopped"])}, line=line, path=path, row=row)
     line.encode("latin-1")
     if not (
         NODE.match(node)

@@ -12,17 +12,17 @@ import pyarrow.compute as pc
 from spark_sink import limits, segment_probe, segment_reader
 from spark_sink.archive.footer import Archived
 from spark_sink.archive.rows import BYTE
-from spark_sink.line_parser import Shape
+from spark_sink.line_parser import Projection
 from spark_sink.log_files import LogFiles
 from spark_sink.schema import COLUMNS
-from spark_sink.segments import Part, Piece, Segment
+from spark_sink.segments import ArchivedPiece, Segment, SegmentPart
 
 _DAY_US: Final = 24 * 3_600_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LINE_FEED: Final = 10
 Ints: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
-SHAPE: Final = Shape([field.name for field in COLUMNS])
+SHAPE: Final = Projection([field.name for field in COLUMNS])
 """All there is in a record."""
 SCHEMA: Final = SHAPE.schema.append(pa.field(BYTE, pa.int64()))
 """The columns of an archive's files."""
@@ -33,7 +33,7 @@ class ChangedError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Rest:
+class Unarchived:
     """What of a segment is not archived yet."""
 
     node: str
@@ -52,7 +52,7 @@ class Rest:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class NewPiece:
     """A piece that is not in any file yet: its path and its place there are empty."""
 
     day: str
@@ -65,13 +65,13 @@ def day_name(t_us: int) -> str:
     return (_EPOCH + timedelta(microseconds=t_us)).strftime("%Y-%m-%d")
 
 
-def cut_segment(files: LogFiles, rest: Rest) -> Iterator[Cut]:
+def cut_segment(files: LogFiles, rest: Unarchived) -> Iterator[NewPiece]:
     """The pieces of what of a segment is not archived, in order. Raises ChangedError, FileNotFoundError; OSError.
 
     The same bytes make the same pieces.
     """
     starts = _line_starts(files, rest)
-    cutter = _Cutter(files, rest)
+    cutter = _PieceCutter(files, rest)
     count = 0
     for batch in segment_reader.read_parts(files, [_part(rest)], SHAPE):
         begin, count = count, count + len(batch)
@@ -83,7 +83,7 @@ def cut_segment(files: LogFiles, rest: Rest) -> Iterator[Cut]:
     yield cutter.last()
 
 
-def cut_together(files: LogFiles, rests: Sequence[Rest]) -> list[list[Cut]]:
+def cut_together(files: LogFiles, rests: Sequence[Unarchived]) -> list[list[NewPiece]]:
     """The pieces of several small segments, each's in order: reading them together takes a fifth of the time.
 
     Raises ChangedError, FileNotFoundError; OSError.
@@ -96,22 +96,22 @@ def cut_together(files: LogFiles, rests: Sequence[Rest]) -> list[list[Cut]]:
     found = []
     begin = 0
     for rest, of_one in zip(rests, starts, strict=True):
-        cutter = _Cutter(files, rest)
+        cutter = _PieceCutter(files, rest)
         cuts = list(cutter.add(_with_bytes(rows.slice(begin, len(of_one)), of_one)))
         found.append([*cuts, cutter.last()])
         begin += len(of_one)
     return found
 
 
-def _part(rest: Rest) -> Part:
-    return Part(rest.node, rest.segment, rest.low, rest.end.byte, rest.first - 1, rest.next)
+def _part(rest: Unarchived) -> SegmentPart:
+    return SegmentPart(rest.node, rest.segment, rest.low, rest.end.byte, rest.first - 1, rest.next)
 
 
 def _with_bytes(rows: pa.Table, starts: Ints) -> pa.Table:
     return rows.append_column(SCHEMA.field(BYTE), pa.array(starts))
 
 
-def _line_starts(files: LogFiles, rest: Rest) -> Ints:
+def _line_starts(files: LogFiles, rest: Unarchived) -> Ints:
     """Where lines begin. Raises ChangedError, FileNotFoundError; OSError."""
     found = []
     byte = rest.low
@@ -127,10 +127,10 @@ def _line_starts(files: LogFiles, rest: Rest) -> Ints:
     return np.concatenate(([rest.low], feeds[:-1]))
 
 
-class _Cutter:
+class _PieceCutter:
     """Cuts rows of a segment as they come."""
 
-    def __init__(self, files: LogFiles, rest: Rest) -> None:
+    def __init__(self, files: LogFiles, rest: Unarchived) -> None:
         self._files = files
         self._rest = rest
         self._low = rest.low
@@ -139,7 +139,7 @@ class _Cutter:
         self._day: int | None = None
         self._cuts = 0
 
-    def add(self, rows: pa.Table) -> Iterator[Cut]:
+    def add(self, rows: pa.Table) -> Iterator[NewPiece]:
         """Yield the pieces that end in these rows, or before them."""
         begin = 0
         if sum(len(table) for table in self._gathered) >= limits.PIECE_ROWS:
@@ -164,7 +164,7 @@ class _Cutter:
         for place in changed.tolist():
             yield int(known[place]), int(days[place])
 
-    def _cut(self, rows: pa.Table, at: int) -> Cut:
+    def _cut(self, rows: pa.Table, at: int) -> NewPiece:
         """The piece before row *at*, which begins the next one."""
         end = self._first
         for table in reversed(self._gathered):
@@ -174,20 +174,20 @@ class _Cutter:
                 break
         return self._piece(rows.column(BYTE)[at].as_py(), end, stopped=False)
 
-    def last(self) -> Cut:
+    def last(self) -> NewPiece:
         """The piece that is left. Raises ChangedError, FileNotFoundError; OSError."""
         rest, high = self._rest, self._rest.end.byte
         if self._files.read(rest.segment.path, high - 1, high) != b"\n":
             raise ChangedError(rest.segment.path)
         return self._piece(high, rest.next, stopped=rest.end.stopped)
 
-    def _piece(self, high: int, end: int, *, stopped: bool) -> Cut:
+    def _piece(self, high: int, end: int, *, stopped: bool) -> NewPiece:
         """The piece that ends before byte *high* and record *end*; the next one begins there."""
         rest, low = self._rest, self._low
         rows = pa.concat_tables(self._gathered)
         is_start = (rest.segment.first, low) == (0, 0)
         line = (segment_probe.first_line(self._files, rest.segment) or b"") if is_start else b""
-        found = Piece(
+        found = ArchivedPiece(
             segment=rest.segment.first,
             low=low,
             high=high,
@@ -202,4 +202,4 @@ class _Cutter:
         )
         self._low, self._first, self._gathered = high, end, []
         day = day_name((self._day or 0) * _DAY_US)
-        return Cut(day, Archived(rest.node, rest.segment.boot, found), rows)
+        return NewPiece(day, Archived(rest.node, rest.segment.boot, found), rows)

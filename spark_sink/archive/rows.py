@@ -7,9 +7,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from spark_sink.line_parser import Shape, bad_rows
+from spark_sink.line_parser import Projection, bad_rows
 from spark_sink.log_files import LogFiles
-from spark_sink.segments import Part, Piece
+from spark_sink.segments import ArchivedPiece, SegmentPart
 
 BYTE = "byte"
 """Column that says where in its segment a line begins."""
@@ -17,11 +17,11 @@ _NEEDED = ("offset", BYTE)
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _WantedRows:
     """Rows of a piece, of which those are wanted that *part* has."""
 
-    piece: Piece
-    part: Part
+    piece: ArchivedPiece
+    part: SegmentPart
 
     def is_whole(self) -> bool:
         """All of its rows are wanted."""
@@ -35,17 +35,19 @@ class _Rows:
         )
 
 
-def read_archived(files: LogFiles, parts: Iterable[Part], shape: Shape) -> Iterator[pa.RecordBatch]:
+def read_archived(
+    files: LogFiles, parts: Iterable[SegmentPart], shape: Projection
+) -> Iterator[pa.RecordBatch]:
     """Yield the records of parts that lie in archives, those side by side together.
 
     What cannot be read any more is a row that says so. Raises OSError.
     """
-    by_path: dict[str, list[_Rows]] = {}
+    by_path: dict[str, list[_WantedRows]] = {}
     for part in parts:
         base = part.segment.pieces[0].low
         for piece in part.segment.pieces:
             if piece.low < part.high + base and part.low + base < piece.high:
-                by_path.setdefault(piece.path, []).append(_Rows(piece, part))
+                by_path.setdefault(piece.path, []).append(_WantedRows(piece, part))
     for path, wanted in by_path.items():
         wanted.sort(key=lambda rows: rows.piece.row)
         try:
@@ -58,13 +60,15 @@ def read_archived(files: LogFiles, parts: Iterable[Part], shape: Shape) -> Itera
             yield bad_rows([_lost(rows, reason) for rows in wanted], shape)
 
 
-def _lost(rows: _Rows, reason: str) -> tuple[str, int, str]:
+def _lost(rows: _WantedRows, reason: str) -> tuple[str, int, str]:
     part, piece = rows.part, rows.piece
     what = f"records {piece.first} to {piece.next - 1} of boot {part.segment.boot} of node {part.node}"
     return piece.path, piece.row, f"the archive's file {reason}: {what} are lost unless they were read before"
 
 
-def _read_file(file: "pa.NativeFile", wanted: list[_Rows], shape: Shape) -> Iterator[pa.RecordBatch]:
+def _read_file(
+    file: "pa.NativeFile", wanted: list[_WantedRows], shape: Projection
+) -> Iterator[pa.RecordBatch]:
     reader = pq.ParquetFile(file, page_checksum_verification=True)
     columns = [*shape.names, *(name for name in _NEEDED if name not in shape.names)]
     there = set(reader.schema_arrow.names)
@@ -87,7 +91,9 @@ def _read_file(file: "pa.NativeFile", wanted: list[_Rows], shape: Shape) -> Iter
         begin = end
 
 
-def _chosen(table: pa.Table, begin: int, wanted: list[_Rows], shape: Shape) -> Iterator[pa.RecordBatch]:
+def _chosen(
+    table: pa.Table, begin: int, wanted: list[_WantedRows], shape: Projection
+) -> Iterator[pa.RecordBatch]:
     """The wanted rows of a row group, the first of which is row *begin* of the file."""
     whole: list[tuple[int, int]] = []
     for rows in wanted:
@@ -103,7 +109,7 @@ def _chosen(table: pa.Table, begin: int, wanted: list[_Rows], shape: Shape) -> I
         yield from _shaped(table.slice(low, high - low), shape)
 
 
-def _filtered(table: pa.Table, part: Part) -> pa.Table:
+def _filtered(table: pa.Table, part: SegmentPart) -> pa.Table:
     """The rows that *part* has."""
     base = part.segment.pieces[0].low
     byte, offset = table.column(BYTE), table.column("offset")
@@ -114,7 +120,7 @@ def _filtered(table: pa.Table, part: Part) -> pa.Table:
     return table.filter(pc.and_(chosen, pc.fill_null(new, fill_value=True)))
 
 
-def _shaped(table: pa.Table, shape: Shape) -> Iterator[pa.RecordBatch]:
+def _shaped(table: pa.Table, shape: Projection) -> Iterator[pa.RecordBatch]:
     """Rows with the columns of *shape*; what an older archive does not have is null."""
     columns = [
         table.column(field.name).cast(field.type)

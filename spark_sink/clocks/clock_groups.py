@@ -9,15 +9,15 @@ import numpy as np
 
 from spark_sink import limits
 from spark_sink.clocks.matches import Matches, match
-from spark_sink.clocks.shared_packets import Pairs, Shared, best_partners
+from spark_sink.clocks.shared_packets import ClockPairs, SharedPackets, best_partners
 from spark_sink.clocks.sightings import Ints
 
-Near: TypeAlias = Mapping[int, Mapping[int, Matches]]
+LinksByClock: TypeAlias = Mapping[int, Mapping[int, Matches]]
 """By clock, its links by the clock at the other end."""
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class ClockGroup:
     """Clocks that are related, the reference first, each other one next to one that comes before it."""
 
     clocks: Sequence[int]
@@ -27,7 +27,7 @@ class Group:
     """Of the reference, roughly."""
 
 
-def links(packets: Shared, pairs: Pairs, clocks: int) -> list[Matches]:
+def links(packets: SharedPackets, pairs: ClockPairs, clocks: int) -> list[Matches]:
     """What clocks share with their best partners; groups that are still apart then try their next best ones."""
     found: list[Matches] = []
     labels, most = np.arange(clocks), limits.PARTNERS_MAX
@@ -71,7 +71,7 @@ def neighbours(found: Sequence[Matches]) -> dict[int, dict[int, Matches]]:
     return near
 
 
-def groups(near: Near) -> list[Group]:
+def groups(near: LinksByClock) -> list[ClockGroup]:
     """All clocks that have links, in groups.
 
     The reference is, of the clocks known by `limits.REFERENCE_SHARE` of the best known one's matches or more, the one
@@ -86,7 +86,7 @@ def groups(near: Near) -> list[Group]:
     return found
 
 
-def _outwards(reference: int, near: Near) -> Group:
+def _outwards(reference: int, near: LinksByClock) -> ClockGroup:
     """From the *reference* on, each next one that which shares the most with one that is there already."""
     ahead = {reference: 0}
     order, parents = [reference], [reference]
@@ -108,10 +108,10 @@ def _outwards(reference: int, near: Near) -> Group:
         order.append(clock)
         parents.append(parent)
         reach(clock)
-    return Group(order, parents, [ahead[clock] for clock in order])
+    return ClockGroup(order, parents, [ahead[clock] for clock in order])
 
 
-def _reference(group: Group, near: Near) -> int:
+def _reference(group: ClockGroup, near: LinksByClock) -> int:
     known_by = [sum(map(len, near[clock].values())) for clock in group.clocks]
     enough = limits.REFERENCE_SHARE * max(known_by)
     ahead = np.array(group.ahead_us)

@@ -9,9 +9,9 @@ from typing import Final
 import numpy as np
 
 from spark_sink import limits
-from spark_sink.clocks.clock_groups import Group, Near, groups, links, neighbours
+from spark_sink.clocks.clock_groups import ClockGroup, LinksByClock, groups, links, neighbours
 from spark_sink.clocks.matches import Matches
-from spark_sink.clocks.shared_packets import likely_pairs, shared
+from spark_sink.clocks.shared_packets import likely_pairs, shared_packets
 from spark_sink.clocks.sightings import Clocks, Floats, Ints, Sightings
 
 _PPM: Final = 1e-6
@@ -48,7 +48,7 @@ class _State:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _Equations:
     """Equations: by the first guess a transmission's two times differ by `rest_us`, and either clock was there."""
 
     begin: Ints
@@ -69,7 +69,7 @@ class _Rows:
         return np.asarray(self.rest_us + left - up_us[:, 1] - up_ppm[:, 1] * self.right_s)
 
 
-def solve(group: Group, near: Near) -> Iterator[Solution]:
+def solve(group: ClockGroup, near: LinksByClock) -> Iterator[Solution]:
     """How wrong each clock of a group is, by `limits.SOLVE_CLOCKS` at a time, from the reference outwards."""
     place = {clock: index for index, clock in enumerate(group.clocks)}
     size = len(group.clocks)
@@ -95,19 +95,19 @@ def solve(group: Group, near: Near) -> Iterator[Solution]:
         yield _solution(clock, group.clocks[0], index, state, sum(map(len, near[clock].values())))
 
 
-def _middle_us(clock: int, near: Near) -> int:
+def _middle_us(clock: int, near: LinksByClock) -> int:
     times = [link.left_us if link.left == clock else link.right_us for link in near[clock].values()]
     return (min(int(some.min()) for some in times) + max(int(some.max()) for some in times)) // 2
 
 
-def _rows(links: Sequence[Matches], place: dict[int, int], state: _State) -> _Rows:
+def _rows(links: Sequence[Matches], place: dict[int, int], state: _State) -> _Equations:
     ends = np.array([(place[link.left], place[link.right]) for link in links], np.int64)
     count = np.array([len(link) for link in links], np.int64)
     left, right = np.repeat(ends[:, 0], count), np.repeat(ends[:, 1], count)
     left_us = np.concatenate([link.left_us for link in links])
     right_us = np.concatenate([link.right_us for link in links])
     rest_us = (left_us - state.ahead_us[left]) - (right_us - state.ahead_us[right])
-    return _Rows(
+    return _Equations(
         begin=np.cumsum(count) - count,
         ends=ends,
         count=count,
@@ -118,7 +118,7 @@ def _rows(links: Sequence[Matches], place: dict[int, int], state: _State) -> _Ro
     )
 
 
-def _solve_some(clocks: range, rows: _Rows, state: _State) -> None:
+def _solve_some(clocks: range, rows: _Equations, state: _State) -> None:
     """Solve for *clocks*, those before them being known, each round with less trust in what lies far off."""
     size = len(clocks)
     some = slice(clocks.start, clocks.stop)
@@ -141,7 +141,7 @@ def _solve_some(clocks: range, rows: _Rows, state: _State) -> None:
         state.covariance[clock] = covariance[2 * index : 2 * index + 2, 2 * index : 2 * index + 2]
 
 
-def _normal(rows: _Rows, left_over: Floats, weights: Floats, clocks: range) -> tuple[Floats, Floats]:
+def _normal(rows: _Equations, left_over: Floats, weights: Floats, clocks: range) -> tuple[Floats, Floats]:
     """Normal equations of *clocks*: offset and drift of each, one after the other."""
     design = np.stack([np.ones_like(rows.left_s), rows.left_s, -np.ones_like(rows.right_s), -rows.right_s])
     weighted = design * weights
@@ -242,7 +242,7 @@ def estimate(clocks: Clocks, seen: Sightings) -> Estimates:
     Clocks that share enough transmissions, directly or through others, are a group and have the same reference. A
     clock that shares nothing is its own.
     """
-    packets = shared(seen, len(clocks))
+    packets = shared_packets(seen, len(clocks))
     near = neighbours(links(packets, likely_pairs(packets, clocks), len(clocks)))
     return _table(clocks, [solution for group in groups(near) for solution in solve(group, near)])
 

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from spark_sink import limits
-from spark_sink.clocks.shared_packets import Shared
+from spark_sink.clocks.shared_packets import SharedPackets
 from spark_sink.clocks.sightings import Floats, Ints
 
 _STEEPEST: Final = 2 * limits.DRIFT_MAX_PPM / 1_000_000
@@ -44,7 +44,7 @@ class Line:
     """Points within the tolerance of it."""
 
 
-def match(packets: Shared, left: int, right: int) -> Matches | None:
+def match(packets: SharedPackets, left: int, right: int) -> Matches | None:
     """What two clocks saw of the same transmissions; None if too little lies on any one line."""
     ours, theirs = _common(packets, left, right)
     ours, theirs = _first_candidates(packets, ours, theirs)
@@ -67,7 +67,7 @@ def match(packets: Shared, left: int, right: int) -> Matches | None:
     return Matches(left, right, left_us[near], right_us[near], weights)
 
 
-def _common(packets: Shared, left: int, right: int) -> tuple[Ints, Ints]:
+def _common(packets: SharedPackets, left: int, right: int) -> tuple[Ints, Ints]:
     """Runs of packets that both clocks saw."""
     ours = np.arange(packets.first[left], packets.first[left + 1])
     theirs = np.arange(packets.first[right], packets.first[right + 1])
@@ -77,7 +77,7 @@ def _common(packets: Shared, left: int, right: int) -> tuple[Ints, Ints]:
     return ours[both], theirs[place[both]]
 
 
-def _first_candidates(packets: Shared, ours: Ints, theirs: Ints) -> tuple[Ints, Ints]:
+def _first_candidates(packets: SharedPackets, ours: Ints, theirs: Ints) -> tuple[Ints, Ints]:
     """As many runs as make `limits.CANDIDATES_MAX` candidates, of what fewest clocks saw."""
     number = packets.length[ours] * packets.length[theirs]
     order = np.argsort(packets.holders[ours], kind="stable")
@@ -86,7 +86,7 @@ def _first_candidates(packets: Shared, ours: Ints, theirs: Ints) -> tuple[Ints, 
     return ours[chosen], theirs[chosen]
 
 
-def _candidates(packets: Shared, ours: Ints, theirs: Ints) -> tuple[Ints, Ints, Ints]:
+def _candidates(packets: SharedPackets, ours: Ints, theirs: Ints) -> tuple[Ints, Ints, Ints]:
     """Each sighting of a run with each of the other clock's: rows of either, and the place of the run in *ours*."""
     wide = packets.length[theirs]
     number = packets.length[ours] * wide

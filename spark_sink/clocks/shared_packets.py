@@ -14,7 +14,7 @@ _WHOLE: Final = 1 << 32
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedPackets:
     """Packets that at least two clocks saw, as runs: what one clock saw of one packet. Ordered by clock and packet."""
 
     seen: Sightings
@@ -32,7 +32,7 @@ class Shared:
 
 
 @dataclass(frozen=True, slots=True)
-class Pairs:
+class ClockPairs:
     """Clocks of different nodes that saw the same packets, the left one the smaller number. Best first."""
 
     left: Ints
@@ -41,12 +41,12 @@ class Pairs:
     def __len__(self) -> int:
         return len(self.left)
 
-    def take(self, rows: "Ints | Bools") -> "Pairs":
+    def take(self, rows: "Ints | Bools") -> "ClockPairs":
         """Some of them."""
-        return Pairs(self.left[rows], self.right[rows])
+        return ClockPairs(self.left[rows], self.right[rows])
 
 
-def shared(seen: Sightings, clocks: int) -> Shared:
+def shared_packets(seen: Sightings, clocks: int) -> SharedPackets:
     """The packets that tell most, in whatever order they come; the same sighting twice counts once.
 
     Left out is what a clock saw more than `limits.REPEATS_MAX` times. A packet is kept if its hash is among the
@@ -66,7 +66,7 @@ def shared(seen: Sightings, clocks: int) -> Shared:
     rank = np.arange(len(rows)) - np.repeat(first, count)
     wanted[packet[rows[rank < limits.PACKETS_MAX]]] = True
     rows = rows[wanted[packet[rows]]]
-    return Shared(
+    return SharedPackets(
         seen,
         packet[rows],
         clock[rows],
@@ -109,7 +109,7 @@ def _runs(begins: Bools) -> tuple[Ints, Ints]:
     return begin, np.diff(begin, append=len(begins))
 
 
-def likely_pairs(packets: Shared, clocks: Clocks) -> Pairs:
+def likely_pairs(packets: SharedPackets, clocks: Clocks) -> ClockPairs:
     """Clocks that share `limits.MATCHES_MIN` packets or more, most in common first, rare packets counting more.
 
     Of a packet that more than `limits.HOLDERS_MAX` clocks saw, only some pairs are counted, of each packet others.
@@ -118,7 +118,7 @@ def likely_pairs(packets: Shared, clocks: Clocks) -> Pairs:
     packet, clock, holders = packets.packet[order], packets.clock[order], packets.holders[order]
     begin, size = _runs(_changes(packet))
     cut = np.minimum(size, limits.HOLDERS_MAX)
-    sums = _Sums()
+    sums = _PairSums()
     for number in np.unique(cut):
         for groups, width in _groups(begin[cut == number], size[cut == number], packet):
             low, high = np.triu_indices(width, 1)
@@ -131,10 +131,10 @@ def likely_pairs(packets: Shared, clocks: Clocks) -> Pairs:
     enough = count >= limits.MATCHES_MIN
     pairs, total = pairs[enough], total[enough]
     best = pairs[np.lexsort((pairs, -total))]
-    return Pairs(best // len(clocks), best % len(clocks))
+    return ClockPairs(best // len(clocks), best % len(clocks))
 
 
-class _Sums:
+class _PairSums:
     """How often each pair of clocks came, and its worth; exact, so that pieces may be added in any order."""
 
     def __init__(self) -> None:
@@ -193,7 +193,7 @@ def _pieces(lines: Ints) -> Iterator[tuple[Ints, int]]:
         yield lines[first : first + step], width
 
 
-def best_partners(pairs: Pairs, labels: Ints, most: int) -> Bools:
+def best_partners(pairs: ClockPairs, labels: Ints, most: int) -> Bools:
     """For each of *labels* (a number for every clock) its *most* best pairs; those within one label are passed over."""
     between = np.flatnonzero(labels[pairs.left] != labels[pairs.right])
     label = np.concatenate([labels[pairs.left[between]], labels[pairs.right[between]]])

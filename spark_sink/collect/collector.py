@@ -19,12 +19,12 @@ from spark_sink.collect.messages import (
     OTHER,
     VERSION,
     Ask,
-    Bad,
-    Batch,
+    HaveRow,
     Log,
-    Newer,
-    Row,
+    LogBatch,
+    Malformed,
     SegmentId,
+    UnknownVersion,
     fingerprint,
     parse_message,
     parse_topic,
@@ -39,7 +39,7 @@ class Landing(Protocol):
         """The first so many bytes of a segment are here."""
         ...
 
-    def rows(self, log: Log, since: SegmentId, most: int) -> Sequence[Row]:
+    def rows(self, log: Log, since: SegmentId, most: int) -> Sequence[HaveRow]:
         """Up to *most* segments from *since* on, in order, of which something is here."""
         ...
 
@@ -58,7 +58,7 @@ class Landing(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class Reply:
     """What to tell a node, once all was synced."""
 
     topic: str
@@ -86,30 +86,30 @@ class Collector:
         self.counts: Final[Counter[str]] = Counter()
         """Batches by what became of them: ``new``, ``known``, ``gap``, ``other``, ``full``, ``bad: …``; ``bytes``."""
 
-    def receive(self, topic: str, message: bytes) -> Answer | None:
+    def receive(self, topic: str, message: bytes) -> Reply | None:
         """Any bytes on any topic. Raises OSError."""
         log = parse_topic(topic)
         if log is None:
             self.counts["bad: no topic of a node"] += 1
             return None
         said = parse_message(message)
-        if isinstance(said, Bad):
+        if isinstance(said, Malformed):
             self.counts[f"bad: {said.rule}"] += 1
             return None
-        if isinstance(said, Newer):
+        if isinstance(said, UnknownVersion):
             self.counts["bad: newer version"] += 1
-            return Answer(log.topic_down, serialize_have(said.run, self._life, VERSION, ()))
+            return Reply(log.topic_down, serialize_have(said.run, self._life, VERSION, ()))
         if isinstance(said, Ask):
-            return Answer(log.topic_down, self._listing(log, said))
+            return Reply(log.topic_down, self._listing(log, said))
         row = self._land(log, said)
-        return Answer(log.topic_down, serialize_have(said.run, self._life, 0, (row,)))
+        return Reply(log.topic_down, serialize_have(said.run, self._life, 0, (row,)))
 
     def _listing(self, log: Log, ask: Ask) -> bytes:
         rows = self._landing.rows(log, ask.since, limits.ROWS_MAX + 1)
         flags = LISTING | (MORE if len(rows) > limits.ROWS_MAX else 0)
         return serialize_have(ask.run, self._life, flags, rows[: limits.ROWS_MAX])
 
-    def _land(self, log: Log, batch: Batch) -> Row:
+    def _land(self, log: Log, batch: LogBatch) -> HaveRow:
         segment, end = batch.segment, batch.at + len(batch.content)
         have = self._landing.have(log, segment)
         if batch.at > have:
@@ -130,7 +130,7 @@ class Collector:
         self.counts["bytes"] += end - have
         return self._row("new", segment, end, FINE)
 
-    def _match(self, log: Log, batch: Batch, have: int) -> _Match:
+    def _match(self, log: Log, batch: LogBatch, have: int) -> _Match:
         near = min(batch.at, limits.PRINT_BYTES)
         overlap = min(len(batch.content), have - batch.at)
         places = ((0, near), (batch.at - near, near), (batch.at, overlap))
@@ -143,6 +143,6 @@ class Collector:
         same = fingerprint(head, tail) == batch.before and here == batch.content[:overlap]
         return _Match.SAME if same else _Match.OTHER
 
-    def _row(self, what: str, segment: SegmentId, have: int, state: int) -> Row:
+    def _row(self, what: str, segment: SegmentId, have: int, state: int) -> HaveRow:
         self.counts[what] += 1
-        return Row(segment, have, state)
+        return HaveRow(segment, have, state)

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, Self
 
 from spark_sink import limits
-from spark_sink.collect.messages import Log, Row, SegmentId
+from spark_sink.collect.messages import HaveRow, Log, SegmentId
 from spark_sink.errors import CollectBusyError, CollectFailedError
 from spark_sink.segments import NETWORKS, SEGMENT, segment_name
 
@@ -33,7 +33,7 @@ CREATE TABLE IF NOT EXISTS landed (log INTEGER NOT NULL, boot INTEGER NOT NULL, 
 """
 
 
-class Files:
+class LandingFolder:
     """A folder of segments (`collect_core.Landing`). Everything raises CollectFailedError."""
 
     def __init__(
@@ -97,7 +97,7 @@ class Files:
         found = self._found(log, segment)
         return 0 if found is None else found
 
-    def rows(self, log: Log, since: SegmentId, most: int) -> Sequence[Row]:
+    def rows(self, log: Log, since: SegmentId, most: int) -> Sequence[HaveRow]:
         """Up to *most* segments from *since* on, in order, of which something is here."""
         number = self._number(log)
         if number is None:
@@ -108,7 +108,7 @@ class Files:
                 "ORDER BY boot, first LIMIT ?",
                 (number, *since, most),
             ).fetchall()
-        return tuple(Row(SegmentId(boot, first), have) for boot, first, have in found)
+        return tuple(HaveRow(SegmentId(boot, first), have) for boot, first, have in found)
 
     def read(self, log: Log, segment: SegmentId, at: int, size: int) -> bytes | None:
         """Bytes of a segment, fewer at its end; None if its file is not here any more."""

@@ -50,7 +50,7 @@ class SegmentId(NamedTuple):
     """The offset of its first record."""
 
 
-class Row(NamedTuple):
+class HaveRow(NamedTuple):
     """What is here of a segment."""
 
     segment: SegmentId
@@ -60,7 +60,7 @@ class Row(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class LogBatch:
     """Bytes of a segment."""
 
     run: int
@@ -80,14 +80,14 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Newer:
+class UnknownVersion:
     """A message of a version that is not known."""
 
     run: int
 
 
 @dataclass(frozen=True, slots=True)
-class Bad:
+class Malformed:
     """What is no message, and why."""
 
     rule: str
@@ -104,49 +104,49 @@ def fingerprint(head: bytes, tail: bytes) -> bytes:
     return blake2b(head + tail, digest_size=8).digest()
 
 
-def parse_message(message: bytes) -> Batch | Ask | Newer | Bad:
+def parse_message(message: bytes) -> LogBatch | Ask | UnknownVersion | Malformed:
     """What a node says; any bytes."""
     if len(message) > limits.BATCH_WIRE_MAX:
-        return Bad("too long")
+        return Malformed("too long")
     if len(message) < 6:
-        return Bad("too short")
+        return Malformed("too short")
     if message[0] != limits.SHIPPING_VERSION:
-        return Newer(int.from_bytes(message[2:6], "big"))
+        return UnknownVersion(int.from_bytes(message[2:6], "big"))
     if message[1] == _KIND_ASK:
         if len(message) != _ASK.size:
-            return Bad("a question of another size")
+            return Malformed("a question of another size")
         _, _, run, boot, first = _ASK.unpack(message)
         segment = SegmentId(boot, first)
-        return Ask(run, segment) if _can_be(segment) else Bad("no such segment")
-    return _parse_batch(message) if message[1] == _KIND_BATCH else Bad("unknown kind")
+        return Ask(run, segment) if _can_be(segment) else Malformed("no such segment")
+    return _parse_batch(message) if message[1] == _KIND_BATCH else Malformed("unknown kind")
 
 
-def _parse_batch(message: bytes) -> Batch | Bad:
+def _parse_batch(message: bytes) -> LogBatch | Malformed:
     if len(message) < _BATCH.size:
-        return Bad("too short")
+        return Malformed("too short")
     _, _, run, boot, first, at, size, before, digest = _BATCH.unpack_from(message)
     segment = SegmentId(boot, first)
     if not _can_be(segment):
-        return Bad("no such segment")
+        return Malformed("no such segment")
     if not 0 < size <= limits.BATCH_BYTES or at + size > limits.SEGMENT_BYTES_MAX:
-        return Bad("no such place")
+        return Malformed("no such place")
     unpacker = zlib.decompressobj()
     try:
         content = unpacker.decompress(message[_BATCH.size :], size + 1)
     except zlib.error:
-        return Bad("not deflated")
+        return Malformed("not deflated")
     if len(content) != size or not unpacker.eof or unpacker.unused_data:
-        return Bad("another size than it says")
+        return Malformed("another size than it says")
     if blake2b(content, digest_size=16).digest() != digest:
-        return Bad("another content than it says")
-    return Batch(run, segment, at, before, content)
+        return Malformed("another content than it says")
+    return LogBatch(run, segment, at, before, content)
 
 
 def _can_be(segment: SegmentId) -> bool:
     return segment.boot < limits.BOOT_MAX and segment.first < limits.OFFSET_MAX
 
 
-def serialize_have(run: int, life: int, flags: int, rows: Sequence[Row]) -> bytes:
+def serialize_have(run: int, life: int, flags: int, rows: Sequence[HaveRow]) -> bytes:
     """An answer to the message with this *run*, of a collector that drew *life* when it was started."""
     assert len(rows) <= limits.ROWS_MAX
     header = _HAVE.pack(limits.SHIPPING_VERSION, _KIND_HAVE, run, life, flags, len(rows))

@@ -29,8 +29,8 @@ except ImportError as missing:
     raise NoMqttError from missing
 
 from spark_sink import limits
-from spark_sink.collect.collector import Answer, Collector
-from spark_sink.collect.landing import Files
+from spark_sink.collect.collector import Collector, Reply
+from spark_sink.collect.landing import LandingFolder
 from spark_sink.collect.messages import STATUS, TOPICS
 from spark_sink.errors import BrokerRefusedError, ConnectionEndedError, OptionError
 
@@ -43,7 +43,7 @@ _FOR_GOOD: Final = {0x84, 0x85, 0x86, 0x87, 0x8A, 0x8C}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class CollectSettings:
+class CollectorSettings:
     """What a collector is told."""
 
     root: Path
@@ -99,10 +99,10 @@ class _Client(mqtt.Client):
         return code
 
 
-class Service:
+class CollectorService:
     """One run of the collector."""
 
-    def __init__(self, settings: CollectSettings, tell: Callable[[str], None]) -> None:
+    def __init__(self, settings: CollectorSettings, tell: Callable[[str], None]) -> None:
         """*tell* is called by whoever calls ``run``; an OSError from it stops nothing. Raises OptionError."""
         self._settings = settings
         self._tell = tell
@@ -130,7 +130,7 @@ class Service:
         Raises BrokerRefusedError, ConnectionEndedError, CollectBusyError, CollectFailedError.
         """
         settings = self._settings
-        files = Files.open(
+        files = LandingFolder.open(
             settings.root,
             quota_bytes=settings.quota_mb * 10**6,
             keep_free_bytes=settings.keep_free_mb * 10**6,
@@ -147,7 +147,7 @@ class Service:
             self._client.loop_stop()
             files.close()
 
-    def _collect(self, files: Files, collector: Collector) -> None:
+    def _collect(self, files: LandingFolder, collector: Collector) -> None:
         told, told_s = Counter[str](), time.monotonic()
         while not self._stop.is_set():
             if self._refusal:
@@ -177,7 +177,7 @@ class Service:
             pass
         return messages
 
-    def _answer(self, messages: list[_Message], answers: list[Answer | None]) -> None:
+    def _answer(self, messages: list[_Message], answers: list[Reply | None]) -> None:
         for answer in answers:
             if answer is not None:
                 self._client.publish(answer.topic, answer.message, qos=1)
@@ -327,7 +327,7 @@ def _password(file: Path | None) -> str | None:
         raise OptionError("--password-file", str(file), f"a file that can be read ({error})") from error
 
 
-def _context(settings: CollectSettings) -> ssl.SSLContext:
+def _context(settings: CollectorSettings) -> ssl.SSLContext:
     try:
         context = ssl.create_default_context(cafile=settings.ca_file)
         if settings.cert_file is not None:

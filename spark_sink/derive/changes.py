@@ -23,7 +23,7 @@ Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(slots=True)
-class Standing:
+class GroupState:
     """What is known at the end of a slot, to go on from. Nodes are places in `nodes`; an array has a value for each.
 
     A group is told by the place of its first node; a node that is not up is a group by itself.
@@ -61,13 +61,13 @@ def changes(groups: pa.Table) -> pa.Table:
     return fold(groups, start())[0]
 
 
-def start() -> Standing:
+def start() -> GroupState:
     """Nothing is known."""
     none, no = np.empty(0, np.int64), np.empty(0, np.bool_)
-    return Standing(none, _NONE, no, none, none, none, no, none, none, none)
+    return GroupState(none, _NONE, no, none, none, none, no, none, none, none)
 
 
-def fold(groups: pa.Table, standing: Standing) -> tuple[pa.Table, Standing]:
+def fold(groups: pa.Table, standing: GroupState) -> tuple[pa.Table, GroupState]:
     """The same for rows of later slots than *standing* knows, and what is known then. *standing* stays as it is."""
     slot_us, node_no, group_no = (groups[name].to_numpy() for name in ("slot_us", "node_no", "group_no"))
     last_us = groups["last_us"].fill_null(_NONE).to_numpy()
@@ -87,7 +87,7 @@ def fold(groups: pa.Table, standing: Standing) -> tuple[pa.Table, Standing]:
     return pa.table(dict(zip(names, arrays, strict=True))), now
 
 
-def _widened(standing: Standing, nodes: Ints) -> Standing:
+def _widened(standing: GroupState, nodes: Ints) -> GroupState:
     """The same with places for all *nodes*."""
     place, count = np.searchsorted(nodes, standing.nodes), len(nodes)
 
@@ -95,7 +95,7 @@ def _widened(standing: Standing, nodes: Ints) -> Standing:
         new[place] = old
         return new
 
-    return Standing(
+    return GroupState(
         nodes=nodes,
         slot_us=standing.slot_us,
         up=moved(standing.up, np.zeros(count, np.bool_)),
@@ -109,7 +109,7 @@ def _widened(standing: Standing, nodes: Ints) -> Standing:
     )
 
 
-def _step(now: Standing, slot_us: int, node: Ints, group: Ints, last_us: Ints, rows: list[Told]) -> None:
+def _step(now: GroupState, slot_us: int, node: Ints, group: Ints, last_us: Ints, rows: list[Told]) -> None:
     """Go on by one slot, of which there are some *node*s, in what *group*, with what last contact."""
     if slot_us != now.slot_us + limits.SLOT_US:
         now.up = np.zeros(len(now.nodes), np.bool_)
@@ -126,7 +126,7 @@ def _step(now: Standing, slot_us: int, node: Ints, group: Ints, last_us: Ints, r
     _contacts(now, before_up, node, last_us, rows)
 
 
-def _regroup(now: Standing, seen: Ints, t_us: int, rows: list[Told]) -> None:
+def _regroup(now: GroupState, seen: Ints, t_us: int, rows: list[Told]) -> None:
     """Hold what is told between what both slots keep together and what either does.
 
     Whoever was together and is apart in both slots is split; whoever is together in both is joined.
@@ -159,7 +159,7 @@ def _parts(nodes: Ints, members: Ints, parts: Ints) -> list[list[int]]:
     return [some for some in found if len(some) > 1]
 
 
-def _contacts(now: Standing, before_up: Flags, node: Ints, last_us: Ints, rows: list[Told]) -> None:
+def _contacts(now: GroupState, before_up: Flags, node: Ints, last_us: Ints, rows: list[Told]) -> None:
     """Tell who is isolated, and who no longer is."""
     came = now.up & ~before_up
     now.fresh |= came

@@ -22,7 +22,7 @@ _BOOT_BITS: Final = 27
 
 
 @dataclass(frozen=True, slots=True)
-class Records:
+class ClockRecords:
     """What nodes wrote, in any order, the same ones twice if need be: columns as in `Sights`."""
 
     node_no: Ints
@@ -33,9 +33,9 @@ class Records:
     t_us: Ints
     mono_us: Ints
 
-    def take(self, rows: Ints) -> "Records":
+    def take(self, rows: Ints) -> "ClockRecords":
         """Some of them."""
-        return Records(
+        return ClockRecords(
             self.node_no[rows],
             self.boot[rows],
             self.kind[rows],
@@ -46,14 +46,14 @@ class Records:
         )
 
 
-def records(node_no: Sequence[int], boot: Sequence[int], rows: Sequence[bytes]) -> Records:
+def unpack_records(node_no: Sequence[int], boot: Sequence[int], rows: Sequence[bytes]) -> ClockRecords:
     """Of rows of the table `sights`. Raises DamagedSightsError."""
     found = unpack_all(rows, _COLUMNS)
     numbers = np.repeat(np.array(node_no, np.int64), found.lengths)
-    return Records(numbers, np.repeat(np.array(boot, np.int64), found.lengths), **found.columns)
+    return ClockRecords(numbers, np.repeat(np.array(boot, np.int64), found.lengths), **found.columns)
 
 
-def clock_rows(parts: Callable[[], Iterable[Records]], names: Mapping[int, str]) -> pa.Table:
+def clock_rows(parts: Callable[[], Iterable[ClockRecords]], names: Mapping[int, str]) -> pa.Table:
     """Rows of the table `clocks`: all clocks of all nodes.
 
     *parts* gives all records, those of a boot in one part, and is asked twice: so no more than a part and some packets
@@ -81,7 +81,7 @@ def clock_rows(parts: Callable[[], Iterable[Records]], names: Mapping[int, str])
     return _table(known, node_no, estimate(known, sightings))
 
 
-def _wanted(parts: Iterable[Records]) -> Callable[[Ints], Bools]:
+def _wanted(parts: Iterable[ClockRecords]) -> Callable[[Ints], Bools]:
     """Whether hashes are among the smallest of any clock: what all who saw such a packet keep of it."""
     found = np.empty(0, np.int64)
     for all_ in parts:
@@ -104,13 +104,13 @@ def _wanted(parts: Iterable[Records]) -> Callable[[Ints], Bools]:
     return wanted
 
 
-def _by_own_clock(part: Records) -> Records:
+def _by_own_clock(part: ClockRecords) -> ClockRecords:
     """But for what was written again after a crash: by an earlier clock, and with a `mono_us` of 0."""
     again = (part.mono_us == 0) & (part.kind > TX)
     return part.take(np.flatnonzero(~again)) if again.any() else part
 
 
-def _on_air(part: Records) -> Ints:
+def _on_air(part: ClockRecords) -> Ints:
     return np.flatnonzero((part.kind <= TX) & (part.airtime_us > 0))
 
 

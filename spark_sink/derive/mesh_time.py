@@ -23,7 +23,7 @@ def comparable(
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class MeshStretches:
     """Stretches of mesh time in which records may lie that a boot wrote in a stretch of its own time."""
 
     asked: Ints
@@ -105,7 +105,7 @@ class Corrections:
         low[~known] = -1
         return low
 
-    def spans(self, node_no: Ints, boot: Ints, low_us: Ints, high_us: Ints) -> Span:
+    def spans(self, node_no: Ints, boot: Ints, low_us: Ints, high_us: Ints) -> MeshStretches:
         """Where records may lie in mesh time that boots wrote while their clocks showed *low_us* to *high_us*."""
         key = _key(node_no, boot)
         begin = self.first[np.searchsorted(self.boots, key)]
@@ -127,7 +127,7 @@ class Corrections:
         high = np.concatenate([self.put_right(clock, high_us[asked]), high_us[lost]])
         mesh = np.concatenate([self.mesh[clock], node_no[lost]])
         again = np.concatenate([again[met], np.zeros(len(lost), np.int64)])
-        return Span(np.concatenate([asked, lost]), low, high, mesh, again)
+        return MeshStretches(np.concatenate([asked, lost]), low, high, mesh, again)
 
     def hours(self, node_no: int, boot: int, hour_us: int) -> tuple[int, ...]:
         """The hours of mesh time, in order, that a boot's records of one hour of its own may lie in."""
@@ -242,7 +242,7 @@ def boots_of(table: pa.Table) -> Boots:
 
 
 @dataclass(frozen=True, slots=True)
-class Lives:
+class BootTimes:
     """When boots were up; a value each."""
 
     since_us: Ints
@@ -252,7 +252,7 @@ class Lives:
     """That of the clock that tells the end; the node's number if none is known."""
 
 
-def lives(clocks: Corrections, boots: Boots) -> Lives:
+def boot_times(clocks: Corrections, boots: Boots) -> BootTimes:
     """When boots were up, by those of their clocks that are related to others, if any is, and else by the last.
 
     Only packets and arrivals show when a clock jumped. What came before the first of them or after the last, above all
@@ -270,7 +270,7 @@ def lives(clocks: Corrections, boots: Boots) -> Lives:
     until_us[known] = _right(clocks, ended, boots.last_us[known], boots.last_mono_us[known])
     mesh = boots.node_no.copy()
     mesh[known] = clocks.mesh[ended]
-    return Lives(since_us, np.maximum(since_us, until_us), mesh)
+    return BootTimes(since_us, np.maximum(since_us, until_us), mesh)
 
 
 def _by_related(clocks: Corrections, clock: Ints, *, from_begin: bool) -> Ints:

@@ -7,14 +7,14 @@ import numpy as np
 
 from spark_sink import limits
 from spark_sink.derive.facts import HOUR_US, Ints
-from spark_sink.derive.mesh_time import Boots, Corrections, lives
+from spark_sink.derive.mesh_time import Boots, Corrections, boot_times
 
 NONE_US: Final = -(2**62)
 """Before all times."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hours:
+class LogHours:
     """Hours of boots' logs, by those nodes' clocks; a value each."""
 
     node_no: Ints
@@ -23,7 +23,7 @@ class Hours:
 
 
 @dataclass(frozen=True, slots=True)
-class Ages:
+class PacketAges:
     """Hours of logs, a value each."""
 
     old: Ints
@@ -35,7 +35,9 @@ class Ages:
     """First and last moment of mesh time of its records that is not ahead; if there is none, low is above high."""
 
 
-def ages(clocks: Corrections, hours: Hours, boots: Boots, keep_us: int, latest_us: int) -> Ages:
+def packet_ages(
+    clocks: Corrections, hours: LogHours, boots: Boots, keep_us: int, latest_us: int
+) -> PacketAges:
     """How old these hours of logs are. What is later than *latest_us* in mesh time is of clocks that are ahead.
 
     A group of related clocks is its own measure: one that was never set shows 1970, and so may all of a mesh. What a
@@ -43,7 +45,7 @@ def ages(clocks: Corrections, hours: Hours, boots: Boots, keep_us: int, latest_u
     may relate a smaller group to the largest one, so all but the largest are measured by when they were read, too.
     """
     count = len(hours.hour_us)
-    found = lives(clocks, boots)
+    found = boot_times(clocks, boots)
     counts = (found.until_us <= latest_us) & (found.mesh != boots.node_no)
     groups, place = np.unique(found.mesh[counts], return_inverse=True)
     since_us = np.full(len(groups) + 1, NONE_US)
@@ -60,4 +62,4 @@ def ages(clocks: Corrections, hours: Hours, boots: Boots, keep_us: int, latest_u
     old, by_reading = np.ones(count, np.int64), np.zeros(count, np.int64)
     old[spans.asked[tells & young]] = 0
     by_reading[spans.asked[tells & (~past | (spans.mesh != largest))]] = 1
-    return Ages(old, by_reading, low_us, high_us)
+    return PacketAges(old, by_reading, low_us, high_us)

@@ -117,7 +117,7 @@ class FixedHeaders:
         await self._app(scope, receive, send_with_headers)
 
 
-class Bounds:
+class RequestLimits:
     """Refuses what is no question of a page: other methods than GET and HEAD, and addresses that are too long."""
 
     def __init__(self, app: ASGIApp) -> None:

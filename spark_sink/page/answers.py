@@ -12,14 +12,14 @@ from typing import TypeVar
 from spark_sink.page import limits
 from spark_sink.page.csv_export import sheet
 from spark_sink.page.errors import TooBusyError, TooManyPagesError
-from spark_sink.page.reader import Moment, Source, serialize
+from spark_sink.page.reader import DatabaseState, ReconnectingReader, serialize
 from spark_sink.page.scope import Answer, Question, Scope
 
 Found = TypeVar("Found")
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class ViewRequest:
     """What is asked for, and how it is to be answered."""
 
     view: str
@@ -46,19 +46,19 @@ def make_payload(body: bytes, *, csv: bool = False) -> Payload:
     return Payload(body, packed, f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"', csv)
 
 
-class Desk:
+class AnswerService:
     """Answers questions about one database, and tells listeners of each change."""
 
     def __init__(
         self, name: str, *, tick_s: float = limits.TICK_S, heartbeat_s: float = limits.HEARTBEAT_S
     ) -> None:
-        self._source = Source(name)
+        self._source = ReconnectingReader(name)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="serving-database")
         self._tick_s = tick_s
         self._heartbeat_s = heartbeat_s
         self._waiting = 0
-        self._moment: Moment | None = None
-        self._kept: OrderedDict[Request, Payload] = OrderedDict()
+        self._moment: DatabaseState | None = None
+        self._kept: OrderedDict[ViewRequest, Payload] = OrderedDict()
         self._kept_size = 0
         self._news_payload = b""
         self._number = 0
@@ -71,11 +71,11 @@ class Desk:
         """Pages that listen now."""
         return self._listeners
 
-    async def answer(self, request: Request) -> Payload:
+    async def answer(self, request: ViewRequest) -> Payload:
         """The answer, from what is kept if nothing changed. Raises TooBusyError, BadQuestionError, NotKnownError."""
         return await self._in_thread(lambda: self._answer(request))
 
-    async def look(self) -> Moment:
+    async def look(self) -> DatabaseState:
         """The state of the database now. Raises TooBusyError."""
         return await self._in_thread(self._source.look)
 
@@ -92,7 +92,7 @@ class Desk:
         finally:
             self._waiting -= 1
 
-    def _answer(self, request: Request) -> Payload:
+    def _answer(self, request: ViewRequest) -> Payload:
         moment = self._source.look()
         if moment != self._moment:
             self._moment = moment
@@ -112,7 +112,7 @@ class Desk:
             self._kept.move_to_end(request)
         return payload
 
-    def _keep(self, request: Request, payload: Payload) -> None:
+    def _keep(self, request: ViewRequest, payload: Payload) -> None:
         self._kept[request] = payload
         self._kept_size += _size(payload)
         while self._kept_size > limits.CACHE_SIZE:
@@ -168,7 +168,7 @@ class Desk:
         self._thread.shutdown()
 
 
-_NEWS = Request("summary", Question())
+_NEWS = ViewRequest("summary", Question())
 
 
 def _size(payload: Payload) -> int:

@@ -16,10 +16,10 @@ from starlette.routing import Route
 
 from spark_sink.page import access, answers, limits, metrics
 from spark_sink.page.access import refusal
-from spark_sink.page.answers import Desk, Payload
+from spark_sink.page.answers import AnswerService, Payload
 from spark_sink.page.errors import TooBusyError, TooManyPagesError
 from spark_sink.page.scope import BadQuestionError, NotKnownError, Question
-from spark_sink.page.static_files import Files
+from spark_sink.page.static_files import StaticFiles
 from spark_sink.page.tiles import Tiles
 from spark_sink.page.vendor import FOLDER, UPLOT
 
@@ -62,7 +62,7 @@ _WHOLE_VIEWS: Final = (
 
 
 def make_app(
-    answers: Desk,
+    answers: AnswerService,
     *,
     host: str = "127.0.0.1",
     token: str | None = None,
@@ -79,7 +79,7 @@ def make_app(
         await answers.close()
         await looking
 
-    files = Files()
+    files = StaticFiles()
 
     async def page(request: Request) -> Response:
         return file_response(request, files, "index.html", {"link": ahead(request.url.path)})
@@ -130,7 +130,7 @@ def _guards(host: str, token: str | None, tiles: Tiles | None, *, tls: bool) -> 
     """What every request has to pass."""
     guards = [
         Middleware(access.FixedHeaders, fixed=access.headers(tiles.origin if tiles else None)),
-        Middleware(access.Bounds),
+        Middleware(access.RequestLimits),
         Middleware(TrustedHostMiddleware, allowed_hosts=access.allowed_hosts(host), www_redirect=False),
     ]
     if token is not None:
@@ -148,7 +148,7 @@ async def too_busy(_request: Request, error: Exception) -> Response:
     return refusal(503, str(error), **{"retry-after": _BUSY_AFTER_S})
 
 
-def answering(answers: Desk, view: str) -> Handler:
+def answering(answers: AnswerService, view: str) -> Handler:
     """What answers the questions about one view."""
 
     async def handle(request: Request) -> Response:
@@ -167,7 +167,7 @@ def answering(answers: Desk, view: str) -> Handler:
     return handle
 
 
-def parse_request(view: str, query: Mapping[str, str], path: Mapping[str, str]) -> answers.Request:
+def parse_request(view: str, query: Mapping[str, str], path: Mapping[str, str]) -> answers.ViewRequest:
     """What an address asks for. Raises BadQuestionError, NotKnownError."""
     named = next((kind for kind in NAMED if kind in path), None)
     if named and not NAMED[named].fullmatch(path[named]):
@@ -190,7 +190,9 @@ def parse_request(view: str, query: Mapping[str, str], path: Mapping[str, str]) 
         name=path[named] if named else "",
         seq=int(path.get("seq", "0")),
     )
-    return answers.Request(view, question, csv=query.get("format") == "csv", table=query.get("table") or None)
+    return answers.ViewRequest(
+        view, question, csv=query.get("format") == "csv", table=query.get("table") or None
+    )
 
 
 def number(query: Mapping[str, str], name: str) -> int | None:
@@ -204,7 +206,7 @@ def number(query: Mapping[str, str], name: str) -> int | None:
 
 
 def file_response(
-    request: Request, files: Files, name: str, headers: Mapping[str, str] | None = None
+    request: Request, files: StaticFiles, name: str, headers: Mapping[str, str] | None = None
 ) -> Response:
     """A file of the page, with these headers."""
     file = files.get(name)

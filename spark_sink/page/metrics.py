@@ -34,7 +34,7 @@ TOTALS: Final = {
 
 def figures(scope: Scope) -> Answer:
     """What the metrics are made of. Raises DatabaseFailedError."""
-    standing = common.standing(scope)
+    standing = common.load_holdings(scope)
     shown = common.shown_nodes(scope, standing.behind)
     alerts: dict[str, int] = {"warning": 0, "alarm": 0}
     alerts.update(fetch(scope.db, "SELECT level, count(*) FROM alerts WHERE until_us IS NULL GROUP BY level"))

@@ -49,7 +49,7 @@ EMPTY_MESSAGE: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class DatabaseState:
     """The state that a database is in; an equal one means that nothing was written in between."""
 
     state: State
@@ -58,7 +58,7 @@ class Moment:
     """Which file it is, and how often it was written to."""
 
 
-class Source:
+class ReconnectingReader:
     """A database that is read. Belongs to one thread."""
 
     def __init__(self, name: str) -> None:
@@ -66,11 +66,11 @@ class Source:
         self._reader: Reader | None = None
         self._place: tuple[int, ...] = ()
 
-    def look(self) -> Moment:
+    def look(self) -> DatabaseState:
         """The state that the database is in now. Nothing is raised: what is wrong is in the message."""
         try:
             reader = self._open()
-            moment = Moment("ready", "", (*self._place, reader.changes()))
+            moment = DatabaseState("ready", "", (*self._place, reader.changes()))
         except errors.NoDatabaseError as error:
             moment = self._failed("missing", str(error))
         except errors.DatabaseFailedError as error:
@@ -129,9 +129,9 @@ class Source:
             self._reader, self._place = open_for_reading(self._name), place
         return self._reader
 
-    def _failed(self, state: State, message: str) -> Moment:
+    def _failed(self, state: State, message: str) -> DatabaseState:
         self.close()
-        return Moment(state, message, ())
+        return DatabaseState(state, message, ())
 
     def _explain(self, error: errors.SinkError) -> str:
         text = str(error)
@@ -166,9 +166,9 @@ def serialize(answer: Answer) -> bytes:
 
 
 @contextlib.contextmanager
-def opened(name: str) -> Iterator[Source]:
+def opened(name: str) -> Iterator[ReconnectingReader]:
     """A source that is closed at the end."""
-    source = Source(name)
+    source = ReconnectingReader(name)
     try:
         yield source
     finally:

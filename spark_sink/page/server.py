@@ -11,24 +11,24 @@ import uvicorn
 
 from spark_sink.page import limits
 from spark_sink.page.access import is_local
-from spark_sink.page.answers import Desk
+from spark_sink.page.answers import AnswerService
 from spark_sink.page.app import make_app
 from spark_sink.page.errors import BadCertificateError, CannotListenError, TokenNeededError
 from spark_sink.page.tiles import Tiles
 
 
 @dataclass(frozen=True, slots=True)
-class Tls:
+class TlsFiles:
     """A certificate and its key, both PEM files."""
 
     certificate: Path
     key: Path
 
 
-class Server(uvicorn.Server):
+class PageServer(uvicorn.Server):
     """Ends the endless answers first when it is told to stop; uvicorn would wait for them."""
 
-    def __init__(self, config: uvicorn.Config, answers: Desk) -> None:
+    def __init__(self, config: uvicorn.Config, answers: AnswerService) -> None:
         super().__init__(config)
         self._answers = answers
 
@@ -39,8 +39,8 @@ class Server(uvicorn.Server):
 
 
 def make_server(
-    name: str, *, host: str, token: str | None = None, tls: Tls | None = None, tiles: Tiles | None = None
-) -> Server:
+    name: str, *, host: str, token: str | None = None, tls: TlsFiles | None = None, tiles: Tiles | None = None
+) -> PageServer:
     """The server of the page over the database *name*; it is given its socket when it runs.
 
     Raises BadCertificateError.
@@ -52,7 +52,7 @@ def make_server(
             )
         except OSError as error:  # an SSLError is one
             raise BadCertificateError(tls.certificate, tls.key, error.strerror or str(error)) from error
-    answers = Desk(name)
+    answers = AnswerService(name)
     config = uvicorn.Config(
         make_app(answers, host=host, token=token, tls=tls is not None, tiles=tiles),
         log_level="warning",
@@ -64,7 +64,7 @@ def make_server(
         ssl_certfile=tls.certificate if tls else None,
         ssl_keyfile=tls.key if tls else None,
     )
-    return Server(config, answers)
+    return PageServer(config, answers)
 
 
 def bind(host: str, port: int) -> socket.socket:
@@ -92,7 +92,7 @@ def serve(
     announce: Callable[[str], None],
     token: str | None = None,
     open_to_all: bool = False,
-    tls: Tls | None = None,
+    tls: TlsFiles | None = None,
     tiles: Tiles | None = None,
 ) -> None:
     """Serve the page over the database *name* until SIGINT or SIGTERM; ``announce`` is given its address.

@@ -16,7 +16,7 @@ _TYPES: Final = {".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
 @dataclass(frozen=True, slots=True)
-class File:
+class StaticFile:
     """A file to be sent."""
 
     payload: Payload
@@ -24,14 +24,14 @@ class File:
     cache_control: str
 
 
-class Files:
+class StaticFiles:
     """Reads files once, and again when they change."""
 
     def __init__(self, folder: Path = STATIC) -> None:
         self._folder = folder.resolve()
-        self._kept: dict[Path, tuple[tuple[int, int], File]] = {}
+        self._kept: dict[Path, tuple[tuple[int, int], StaticFile]] = {}
 
-    def get(self, name: str) -> File | None:
+    def get(self, name: str) -> StaticFile | None:
         """The file of this name below the folder; None if there is none."""
         path = (self._folder / name).resolve()
         if not path.is_relative_to(self._folder) or not path.is_file():
@@ -45,7 +45,7 @@ class Files:
         return before[1]
 
 
-def _file(path: Path, name: str) -> File:
+def _file(path: Path, name: str) -> StaticFile:
     suffix = path.suffix
     kind = _TYPES.get(suffix) or mimetypes.types_map.get(suffix, "application/octet-stream")
     if suffix in _TEXT or not suffix:
@@ -53,4 +53,4 @@ def _file(path: Path, name: str) -> File:
     # Folders of libraries have versions in their names.
     keep = name.startswith(_VENDOR) and "/" in name.removeprefix(_VENDOR)
     cache = f"public, max-age={limits.STATIC_AGE_S}, immutable" if keep else "no-cache"
-    return File(make_payload(path.read_bytes()), kind, cache)
+    return StaticFile(make_payload(path.read_bytes()), kind, cache)

@@ -16,7 +16,7 @@ from spark_sink.partials.groupby import (
     LAST,
     Column,
     Criterion,
-    Groups,
+    RowGroups,
     first_text,
     greatest,
     group,
@@ -26,7 +26,7 @@ from spark_sink.partials.groupby import (
 from spark_sink.serving.tables import FACTS, SIDE, Table
 from spark_sink.serving.values import rows_of, table_of
 
-Merge: TypeAlias = Callable[[pa.Table, Groups], pa.Table]
+Merge: TypeAlias = Callable[[pa.Table, RowGroups], pa.Table]
 
 _NAMED: Final = {"node_no": "node", "feed_no": "feed"}
 _LEFT_OUT: Final = {"sights": ("batch", "part"), "packets": ("place",)}
@@ -95,7 +95,7 @@ def spelled(name: str, rows: pa.Table, *, encoded: bool = False) -> pa.Table:
 def _add(*sums: str) -> Merge:
     """Rows of one key are added up."""
 
-    def add(rows: pa.Table, groups: Groups) -> pa.Table:
+    def add(rows: pa.Table, groups: RowGroups) -> pa.Table:
         found = rows.drop_columns(list(sums)).take(pa.array(groups.some()))
         for column in sums:
             found = found.append_column(column, pa.array(groups.sums(numbers_of(rows.column(column)))))
@@ -107,7 +107,7 @@ def _add(*sums: str) -> Merge:
 def _pick(*criteria: tuple[Callable[[Column], Criterion], str]) -> Merge:
     """One row of each key is the one: the best by the first criterion for which they differ."""
 
-    def pick(rows: pa.Table, groups: Groups) -> pa.Table:
+    def pick(rows: pa.Table, groups: RowGroups) -> pa.Table:
         best = groups.best([criterion(rows.column(name)) for criterion, name in criteria])
         return rows.take(pa.array(best))
 
@@ -119,7 +119,7 @@ def _unknown_last(column: Column) -> Criterion:
     return least(pc.is_null(column))
 
 
-def _side_chains(rows: pa.Table, groups: Groups) -> pa.Table:
+def _side_chains(rows: pa.Table, groups: RowGroups) -> pa.Table:
     complete_us = groups.least(numbers_of(rows.column("complete_us"), LAST))
     found = rows.select(KEYS["side_chains"]).take(pa.array(groups.some()))
     found = found.append_column("held", pa.array(groups.most(numbers_of(rows.column("held")))))
@@ -134,7 +134,7 @@ FIRST: Final = ("first_offset", "first_us", "first_mono_us")
 LATEST: Final = ("last_offset", "last_us", "last_mono_us")
 
 
-def _boots(rows: pa.Table, groups: Groups) -> pa.Table:
+def _boots(rows: pa.Table, groups: RowGroups) -> pa.Table:
     """Records are added up; what the first, the last and the starting record say is kept whole.
 
     There should be one stopping record; where there are more, the smallest values are taken.

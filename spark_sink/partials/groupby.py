@@ -31,7 +31,7 @@ _TABLE_RATIO: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Groups:
+class RowGroups:
     """Which group each row belongs to; groups are counted from 0."""
 
     of: Ints
@@ -84,7 +84,7 @@ def _least(values: Ints, of: Ints, count: int) -> Ints:
     return found
 
 
-def group(columns: Sequence[Column], rows: int) -> Groups:
+def group(columns: Sequence[Column], rows: int) -> RowGroups:
     """Put *rows* rows that are equal in all *columns* into one group.
 
     Where rows are in order of the first column, groups are so, too.
@@ -95,7 +95,7 @@ def group(columns: Sequence[Column], rows: int) -> Groups:
         if size * count >= _KEYS_MAX:
             key, size = _dense(key, size)
         key, size = key * count + values, size * count
-    return Groups(*_dense(key, size))
+    return RowGroups(*_dense(key, size))
 
 
 def _numbered(column: Column) -> tuple[Ints, int]:

@@ -36,14 +36,14 @@ _TYPES: Final = {
 }
 
 
-class Records:
+class RecordColumns:
     """Columns of records, or of some of the rows of others. What the source does not have is null."""
 
     def __init__(self, columns: dict[str, pa.Array], length: int, chosen: "_Chosen | None" = None) -> None:
         self._columns = columns
         self._length = length
         self._chosen = chosen
-        self._of_kinds: dict[tuple[str, ...], Records] = {}
+        self._of_kinds: dict[tuple[str, ...], RecordColumns] = {}
 
     def __len__(self) -> int:
         return self._length
@@ -76,20 +76,20 @@ class Records:
         """Whether the column *name* has a value."""
         return np.asarray(self.column(name).is_valid())
 
-    def known(self, *names: str) -> "Records":
+    def known(self, *names: str) -> "RecordColumns":
         """The records in which all of these columns have a value."""
         if not any(self.column(name).null_count for name in names):
             return self
         return self.where(np.logical_and.reduce([self.has(name) for name in names]))
 
-    def where(self, chosen: Truths) -> "Records":
+    def where(self, chosen: Truths) -> "RecordColumns":
         """The records at which *chosen* is true."""
         rows = pa.array(np.flatnonzero(chosen))
         if self._chosen is None:
-            return Records({}, len(rows), _Chosen(self, rows))
-        return Records({}, len(rows), _Chosen(self._chosen.of, self._chosen.rows.take(rows)))
+            return RecordColumns({}, len(rows), _Chosen(self, rows))
+        return RecordColumns({}, len(rows), _Chosen(self._chosen.of, self._chosen.rows.take(rows)))
 
-    def of(self, *kinds: str) -> "Records":
+    def of(self, *kinds: str) -> "RecordColumns":
         """The records of these kinds."""
         if kinds not in self._of_kinds:
             self._of_kinds[kinds] = self.where(self.says("kind", *kinds))
@@ -98,11 +98,11 @@ class Records:
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    of: Records
+    of: RecordColumns
     rows: pa.Array
 
 
-def gather(batches: Sequence[pa.RecordBatch]) -> tuple[Records, pa.Table]:
+def gather(batches: Sequence[pa.RecordBatch]) -> tuple[RecordColumns, pa.Table]:
     """The records of *batches* together, and the rows that are none (docs/formats/events.md tells which)."""
     table = pa.Table.from_batches(batches)
     table = table.select([name for name in COLUMNS if name in table.column_names])
@@ -118,4 +118,4 @@ def gather(batches: Sequence[pa.RecordBatch]) -> tuple[Records, pa.Table]:
             columns[name] = texts(*codes(column))
         elif name not in BAD:
             columns[name] = column.combine_chunks()
-    return Records(columns, len(table)), bad.select(BAD)
+    return RecordColumns(columns, len(table)), bad.select(BAD)

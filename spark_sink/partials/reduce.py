@@ -7,10 +7,10 @@ import pyarrow as pa
 
 from spark_sink import limits
 from spark_sink.partials import sights, transforms
-from spark_sink.partials.records import COLUMNS, Records, gather
+from spark_sink.partials.records import COLUMNS, RecordColumns, gather
 from spark_sink.partials.transforms import bad_lines
 
-TRANSFORMS: Final[dict[str, Callable[[Records], pa.Table]]] = {
+TRANSFORMS: Final[dict[str, Callable[[RecordColumns], pa.Table]]] = {
     "boots": transforms.boots,
     "faces": transforms.faces,
     "entries": transforms.entries,

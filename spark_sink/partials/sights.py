@@ -13,7 +13,7 @@ from spark_sink.derive.facts import ENTRY, HOUR_US, RX, TX, WHOLE
 from spark_sink.derive.sights import DTYPES, NO_CHUNK, NO_FACE, NO_RSSI, PACKETS, Packed, pack
 from spark_sink.partials.combine import merge
 from spark_sink.partials.groupby import Ints, Truths, group
-from spark_sink.partials.records import Records
+from spark_sink.partials.records import RecordColumns
 
 _Columns: TypeAlias = dict[str, np.ndarray[Any, np.dtype[Any]]]
 
@@ -27,7 +27,7 @@ _NAMES_MAX: Final = 255
 _DIGITS: Final = 16
 
 
-def sights(records: Records) -> pa.Table:
+def sights(records: RecordColumns) -> pa.Table:
     """Partial rows of `sights`."""
     found = records.of("rx", "tx", "entry", "chunk")
     found = found.where(~found.says("kind", "chunk") | (found.numbers("complete") == 1))
@@ -62,7 +62,7 @@ def _order(of: Ints, offsets: Ints) -> Ints:
     return np.lexsort((offsets, of))
 
 
-def _columns(found: Records) -> _Columns:
+def _columns(found: RecordColumns) -> _Columns:
     """The packed columns but for `face`, each of its type; a number that is too great becomes the greatest there is."""
     received, sent = found.says("kind", "rx"), found.says("kind", "tx")
     packets = received | sent
@@ -94,7 +94,7 @@ def _columns(found: Records) -> _Columns:
     return exact
 
 
-def _coded(found: Records, name: str, known: dict[str, int]) -> Ints:
+def _coded(found: RecordColumns, name: str, known: dict[str, int]) -> Ints:
     """Texts as the codes that they are *known* by."""
     numbers, names = found.codes(name)
     return np.array([known.get(text, _OTHER) for text in names.to_pylist()] + [_OTHER])[numbers]
@@ -122,7 +122,7 @@ def _bytes_of(texts: pa.Array) -> bytes:
     return memoryview(data)[bounds[0] : bounds[-1]].tobytes()
 
 
-def _faces(found: Records, order: Ints, of: Ints) -> tuple[Ints, list[list[str]]]:
+def _faces(found: RecordColumns, order: Ints, of: Ints) -> tuple[Ints, list[list[str]]]:
     """For each row the place of its face among those of its group, and these for each group.
 
     *of* has the groups of the rows in *order*, and never falls.

@@ -10,7 +10,7 @@ from spark_sink import limits
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.partials.combine import FIRST, KEYS, LATEST, STARTED, merge, spelled
 from spark_sink.partials.groupby import Ints, chosen, greatest, group, least
-from spark_sink.partials.records import Records
+from spark_sink.partials.records import RecordColumns
 
 SLOT_US: Final = 600_000_000
 
@@ -20,7 +20,7 @@ def since(t_us: Ints, unit_us: int) -> pa.Array:
     return pa.array(t_us - t_us % unit_us)
 
 
-def traffic(records: Records) -> pa.Table:
+def traffic(records: RecordColumns) -> pa.Table:
     """Partial rows of `traffic`."""
     found = records.of("rx", "tx", "tx_more")
     received, many = found.says("kind", "rx"), found.says("kind", "tx_more")
@@ -38,7 +38,7 @@ def traffic(records: Records) -> pa.Table:
     return merge("traffic", pa.table(columns))
 
 
-def airtime(records: Records) -> pa.Table:
+def airtime(records: RecordColumns) -> pa.Table:
     """Partial rows of `airtime`."""
     sent = records.of("tx")
     sent = sent.where(sent.numbers("airtime_us") > 0)
@@ -48,7 +48,7 @@ def airtime(records: Records) -> pa.Table:
     return merge("airtime", pa.table(columns))
 
 
-def packets(records: Records) -> pa.Table:
+def packets(records: RecordColumns) -> pa.Table:
     """Partial rows of `packets`: the last ones read."""
     found = records.of("rx", "tx")
     found = found.where(np.arange(len(found)) >= len(found) - limits.PACKETS_KEPT)
@@ -84,7 +84,7 @@ _DETAILS: Final = {
 _INCIDENTS: Final = ("start", "stop", "clock", "face_up", "face_down", "fork", "refused")
 
 
-def counts(records: Records) -> pa.Table:
+def counts(records: RecordColumns) -> pa.Table:
     """Partial rows of `counts`."""
     details = [
         (records.says("kind", *kinds) & records.has(name), records.column(name))
@@ -101,7 +101,7 @@ def counts(records: Records) -> pa.Table:
     return merge("counts", pa.table(columns))
 
 
-def _totals(records: Records) -> Ints:
+def _totals(records: RecordColumns) -> Ints:
     found = np.where(records.says("kind", *_COUNTED), records.numbers("count"), 0)
     clock = records.says("kind", "clock")
     found[clock] = np.abs(records.numbers("step_us")[clock])
@@ -120,7 +120,7 @@ def _places_asked_for(seqs: pa.ListArray) -> Ints:
     return np.diff(bounds)
 
 
-def incidents(records: Records) -> pa.Table:
+def incidents(records: RecordColumns) -> pa.Table:
     """Partial rows of `incidents`."""
     found = records.of(*_INCIDENTS)
     names = (
@@ -142,14 +142,14 @@ def incidents(records: Records) -> pa.Table:
     return merge("incidents", pa.table(columns))
 
 
-def sets(records: Records) -> pa.Table:
+def sets(records: RecordColumns) -> pa.Table:
     """Partial rows of `sets`."""
     found = records.of("set")
     columns = {name: found.column(name) for name in ("node", "boot", "offset", "state", "t_us")}
     return merge("sets", pa.table({**columns, "feeds": found.column("count")}))
 
 
-def entries(records: Records) -> pa.Table:
+def entries(records: RecordColumns) -> pa.Table:
     """Partial rows of `entries`."""
     found = records.of("entry")
     own = found.says("origin", "own")
@@ -161,21 +161,21 @@ def entries(records: Records) -> pa.Table:
     return merge("entries", pa.table(columns))
 
 
-def copies(records: Records) -> pa.Table:
+def copies(records: RecordColumns) -> pa.Table:
     """Partial rows of `copies`."""
     found = records.of("entry")
     names = ("feed", "seq", "node", "boot", "offset", "t_us", "mono_us", "origin", "face")
     return merge("copies", pa.table({name: found.column(name) for name in names}))
 
 
-def frontiers(records: Records) -> pa.Table:
+def frontiers(records: RecordColumns) -> pa.Table:
     """Partial rows of `frontiers`."""
     found = records.of("entry")
     names = ("node", "feed", "seq", "boot", "t_us")
     return merge("frontiers", pa.table({name: found.column(name) for name in names}))
 
 
-def side_chains(records: Records) -> pa.Table:
+def side_chains(records: RecordColumns) -> pa.Table:
     """Partial rows of `side_chains`."""
     found = records.of("chunk").known("feed", "seq", "chunk")
     columns = {name: found.column(name) for name in ("feed", "seq", "node")}
@@ -187,7 +187,7 @@ def side_chains(records: Records) -> pa.Table:
 _PLACE = ("offset", "t_us", "mono_us")
 
 
-def boots(records: Records) -> pa.Table:
+def boots(records: RecordColumns) -> pa.Table:
     """Partial rows of `boots`."""
     started = records.of("start")
     started = started.where(started.numbers("offset") == 0)
@@ -207,7 +207,7 @@ def boots(records: Records) -> pa.Table:
     return merge("boots", pa.concat_tables(spelled("boots", table) for table in tables))
 
 
-def _spans(records: Records) -> pa.Table:
+def _spans(records: RecordColumns) -> pa.Table:
     """From where to where records go."""
     groups = group([records.column(key) for key in KEYS["boots"]], len(records))
     offsets = records.column("offset")
@@ -222,7 +222,7 @@ def _spans(records: Records) -> pa.Table:
     return pa.table(found)
 
 
-def _ends(records: Records, columns: dict[str, Any]) -> pa.Table:
+def _ends(records: RecordColumns, columns: dict[str, Any]) -> pa.Table:
     """Records that say more, and are counted already."""
     places = {
         new: records.column(old) for names in (FIRST, LATEST) for new, old in zip(names, _PLACE, strict=True)
@@ -231,7 +231,7 @@ def _ends(records: Records, columns: dict[str, Any]) -> pa.Table:
     return pa.table({**keys, **columns, **places, "records": pa.array(np.zeros(len(records), np.int64))})
 
 
-def faces(records: Records) -> pa.Table:
+def faces(records: RecordColumns) -> pa.Table:
     """Partial rows of `faces`."""
     changes = records.of("face_up", "face_down").known("face")
     names = ("node", "face", "boot", "offset", "t_us", "spec", "region", "sub_band", "limit_ppm", "window_us")

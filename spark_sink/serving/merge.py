@@ -18,7 +18,7 @@ from spark_sink.serving import dirty_hours, retention
 from spark_sink.serving.database import Database, Value
 from spark_sink.serving.ddl import quoted
 from spark_sink.serving.meta import write_program
-from spark_sink.serving.names import Names
+from spark_sink.serving.names import NameNumbers
 from spark_sink.serving.tables import TABLES
 from spark_sink.serving.values import rows_of, table_of
 
@@ -143,7 +143,7 @@ _SORTED: Final = frozenset({"copies", "entries", "frontiers", "side_chains"})
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class MicroBatch:
     """One micro-batch, and which stream it belongs to.
 
     Tables have the columns of serving/tables.py, but names (texts) in ``node``, ``feed`` and ``publisher`` where
@@ -185,7 +185,7 @@ def last_batch(database: Database, query: str) -> int | None:
     return batch_id
 
 
-def merge(database: Database, names: Names, batch: Batch) -> bool:
+def merge(database: Database, names: NameNumbers, batch: MicroBatch) -> bool:
     """Merge *batch* unless it was merged before, which is what is returned. Durable when this returns.
 
     A query that is new to the database takes the place of the one before it; it must have begun where that one
@@ -210,7 +210,7 @@ def merge(database: Database, names: Names, batch: Batch) -> bool:
     return True
 
 
-def _merge_facts(database: Database, names: Names, batch: Batch) -> None:
+def _merge_facts(database: Database, names: NameNumbers, batch: MicroBatch) -> None:
     for table, part in batch.parts.items():
         if part.num_rows == 0:
             continue
@@ -255,7 +255,7 @@ def _add_packets(database: Database, rows: pa.Table) -> None:
     database.execute("DELETE FROM packets WHERE place < ?", (oldest,))
 
 
-def _merge_sides(database: Database, names: Names, batch: Batch) -> None:
+def _merge_sides(database: Database, names: NameNumbers, batch: MicroBatch) -> None:
     if batch.bad_lines is not None and batch.bad_lines.num_rows:
         _merge_bad_lines(database, batch.bad_lines)
     for table, rows in (("gaps", batch.gaps), ("oddities", batch.oddities)):
@@ -282,7 +282,7 @@ def _merge_bad_lines(database: Database, found: pa.Table) -> None:
         database.insert("bad_lines", table_of("bad_lines", names, added))
 
 
-def _note(database: Database, batch: Batch, begin_ns: int) -> None:
+def _note(database: Database, batch: MicroBatch, begin_ns: int) -> None:
     """Say how far the stream is, and how it went."""
     boots = batch.parts.get("boots")
     records, newest_us = 0, None

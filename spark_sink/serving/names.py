@@ -21,7 +21,7 @@ _GIVEN: Final = frozenset({"place", "batch", "part"})
 """Columns that the merge gives."""
 
 
-class Names:
+class NameNumbers:
     """Numbers of names, as the database has them; new names get new numbers. For the one job that writes."""
 
     def __init__(self, database: Database) -> None:

@@ -116,7 +116,7 @@ def delays_ms(spark: Any, folder: Path, rate: int, seconds: int) -> dict[str, An
     with open_for_writing(database) as written:
         work = job.Job(spark, settings, written)
         query = work.start(once=False)
-        refresher = job.Refresher(work.refresh, query.stop)
+        refresher = job.RefreshThread(work.refresh, query.stop)
         refresher.start()
         writer.start()
         reader = open_for_reading(database)

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from spark_sink.collect.messages import Log, Row, SegmentId
+from spark_sink.collect.messages import HaveRow, Log, SegmentId
 
 
 class MemoryLanding:
@@ -27,9 +27,9 @@ class MemoryLanding:
     def have(self, log: Log, segment: SegmentId) -> int:
         return self._have.get((log, segment), 0)
 
-    def rows(self, log: Log, since: SegmentId, most: int) -> Sequence[Row]:
+    def rows(self, log: Log, since: SegmentId, most: int) -> Sequence[HaveRow]:
         here = sorted((name, have) for (one, name), have in self._have.items() if one == log and have)
-        return [Row(name, have) for name, have in here if name >= since][:most]
+        return [HaveRow(name, have) for name, have in here if name >= since][:most]
 
     def read(self, log: Log, segment: SegmentId, at: int, size: int) -> bytes | None:
         file = self.files.get((log, segment))

@@ -4,9 +4,9 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from spark_sink.collect.landing import Files
+from spark_sink.collect.landing import LandingFolder
 from spark_sink.collect.messages import Log, SegmentId
-from spark_sink.log_files import Folders
+from spark_sink.log_files import LocalLogFiles
 from tests.shipping.rig import Node, landed
 
 
@@ -31,9 +31,9 @@ def test_copies_are_equal_go_on_where_they_were_and_count_for_a_collector(tmp_pa
         node.grow(3, 0, 2_000)
         copy(node.root / "events", logs)
         assert landed(logs, node) == node.log()
-        sizes = [segment.size for segment in Folders(str(logs)).listing()[node.name]]
+        sizes = [segment.size for segment in LocalLogFiles(str(logs)).listing()[node.name]]
         assert sizes == [len(content) for content in node.log().values()]
-    files = Files.open(logs, quota_bytes=10**9, keep_free_bytes=0)
+    files = LandingFolder.open(logs, quota_bytes=10**9, keep_free_bytes=0)
     rows = files.rows(Log("open", node.name), SegmentId(0, 0), 9)
     files.close()
     assert [row.have for row in rows] == sizes

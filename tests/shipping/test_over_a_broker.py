@@ -14,7 +14,7 @@ import pytest
 import structlog
 
 from spark_sink.collect.messages import SegmentId
-from spark_sink.log_files import Folders
+from spark_sink.log_files import LocalLogFiles
 from tests.daemon.processes import daemon, tinyssb
 from tests.docs import pages
 from tests.mosquitto import running_mosquitto
@@ -111,7 +111,7 @@ def test_whoever_is_killed_the_files_are_equal_in_the_end(tmp_path: Path) -> Non
         assert asyncio.run(_said(broker.port, node)) == b"offline"
         code, said = end(collecting)
         assert (code, "bad" in said) == (0, False), said
-    assert [segment.size for segment in Folders(str(logs)).listing()[node.name]] == [
+    assert [segment.size for segment in LocalLogFiles(str(logs)).listing()[node.name]] == [
         len(content) for content in node.log().values()
     ]
 

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from spark_sink import segment_reader
-from spark_sink.line_parser import Shape
-from spark_sink.log_files import Folders
+from spark_sink.line_parser import Projection
+from spark_sink.log_files import LocalLogFiles
 from spark_sink.planner import Planner
 from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.sim import limits
@@ -78,12 +78,12 @@ def test_the_same_options_give_the_same_bytes(written: tuple[Path, BulkWriter], 
 
 def test_the_sink_reads_every_line(written: tuple[Path, BulkWriter]) -> None:
     folder, bulk = written
-    files = Folders(str(folder))
+    files = LocalLogFiles(str(folder))
     planner = Planner(files)
     planner.refresh()
     end = planner.advance({}, None)
     parts, lost = planner.parts({}, end)
-    shape = Shape(["node", "kind", "bad_reason"])
+    shape = Projection(["node", "kind", "bad_reason"])
     rows = [row for batch in segment_reader.read_parts(files, parts, shape) for row in batch.to_pylist()]
     assert lost == []
     assert [row for row in rows if row["bad_reason"] is not None] == []

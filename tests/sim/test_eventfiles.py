@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from spark_sink import schema
-from spark_sink.line_parser import Block, Piece, Place, Shape, parse_block
+from spark_sink.line_parser import Block, BlockPart, Projection, ReadPosition, parse_block
 from tests.architecture.sources import ROOT
 from tinyssb_node.daemon.eventlog_segments import read_resume_point, segments
 from tinyssb_node.errors import SimulationOptionError
@@ -35,7 +35,7 @@ OPTIONS = SimulationOptions(
         ClockJump(nodes=("n3",), at_s=30),
     ),
 )
-ALL = Shape([field.name for field in schema.COLUMNS])
+ALL = Projection([field.name for field in schema.COLUMNS])
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Simulation, Path]:
 
 def rows(path: Path, node: str, boot: int) -> list[dict[str, object]]:
     """What the Spark sink makes of a segment."""
-    block = Block(path.read_bytes(), (Piece(0, path.name, 0, Place(node, boot, -1)),))
+    block = Block(path.read_bytes(), (BlockPart(0, path.name, 0, ReadPosition(node, boot, -1)),))
     return [row for batch in parse_block(block, ALL) for row in batch.to_pylist()]
 
 

@@ -12,16 +12,16 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from spark_sink import segment_reader
-from spark_sink.line_parser import Shape
+from spark_sink.line_parser import Projection
 from spark_sink.partials.combine import combine
 from spark_sink.partials.reduce import NEEDED, reduce
 from spark_sink.planner import Planner
 from spark_sink.refresh import Refresh
-from spark_sink.segments import pack
+from spark_sink.segments import pack_tasks
 from spark_sink.serving.connect import open_for_writing
 from spark_sink.serving.database import Database
 from spark_sink.serving.merge import merge
-from spark_sink.serving.names import Names
+from spark_sink.serving.names import NameNumbers
 from spark_sink.stream_offset import gaps, parse_offset, serialize_offset
 from tests.spark_sink import contents
 from tests.spark_sink.memory_files import MemoryFiles
@@ -29,7 +29,7 @@ from tests.spark_sink.partials import oracle
 from tests.spark_sink.partials.test_serving import batch
 from tinyssb_node.sim.bulk import BulkOptions, BulkWriter
 
-SHAPE = Shape(NEEDED)
+SHAPE = Projection(NEEDED)
 OPTIONS = BulkOptions(
     nodes=4, hours=4, seed=3, entries_per_hour=6, wrong_clocks=0.5, restarts_per_day=6, neighbours=3
 )
@@ -52,7 +52,7 @@ class Stream:
         self.files = MemoryFiles()
         self.offset: Any = {}
         self.number = 0
-        self.names = Names(database)
+        self.names = NameNumbers(database)
         self.planner = Planner(self.files)
         self.refresh = Refresh(database, threading.Lock(), lambda: self.number)
 
@@ -62,7 +62,7 @@ class Stream:
         if end == self.offset:
             return False
         parts, _ = self.planner.parts(self.offset, end)
-        tasks = (segment_reader.read_parts(self.files, task, SHAPE) for task in pack(parts, task_size))
+        tasks = (segment_reader.read_parts(self.files, task, SHAPE) for task in pack_tasks(parts, task_size))
         made = combine(part for task in tasks for part in reduce(task))
         assert merge(self.database, self.names, batch(self.number, made))
         self.offset = parse_offset(json.loads(json.dumps(serialize_offset(end))))

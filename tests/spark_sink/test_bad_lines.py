@@ -16,11 +16,11 @@ from spark_sink.bad_lines import Row, bounded, lines_of, more
 from spark_sink.partials.combine import combine
 from spark_sink.partials.reduce import NEEDED, reduce
 from spark_sink.planner import Planner
-from spark_sink.segments import Part, pack
+from spark_sink.segments import SegmentPart, pack_tasks
 from spark_sink.serving.connect import open_for_writing
 from spark_sink.serving.merge import merge
-from spark_sink.serving.names import Names
-from spark_sink.source import READ, Options, _needed, _Reading
+from spark_sink.serving.names import NameNumbers
+from spark_sink.source import READ, Options, _needed, _ReadPlan
 from spark_sink.stream_offset import parse_offset, serialize_offset
 from tests.spark_sink.logs import T0_US, NodeLog, line, node_name
 from tests.spark_sink.memory_files import MemoryFiles
@@ -111,7 +111,7 @@ def test_however_logs_are_cut_the_same_is_told(
     planner = Planner(files)
     records = number = 0
     with TemporaryDirectory() as folder, open_for_writing(f"{folder}/db.sqlite") as database:
-        names = Names(database)
+        names = NameNumbers(database)
         while True:
             planner.refresh()
             end = planner.advance(offset, data.draw(st.sampled_from([None, 300, 5_000])))
@@ -126,12 +126,12 @@ def test_however_logs_are_cut_the_same_is_told(
     assert records == kinds.count(record) + 2
 
 
-def reduced(files: MemoryFiles, parts: Iterable[Part], task_size: int) -> dict[str, pa.Table]:
+def reduced(files: MemoryFiles, parts: Iterable[SegmentPart], task_size: int) -> dict[str, pa.Table]:
     """What the tasks of a batch make of it."""
-    shape = line_parser.Shape(NEEDED)
+    shape = line_parser.Projection(NEEDED)
     return combine(
         part
-        for task in pack(parts, task_size)
+        for task in pack_tasks(parts, task_size)
         for part in reduce(segment_reader.read_parts(files, task, shape, listed_max=limits.BAD_LINES_LISTED))
     )
 
@@ -147,7 +147,7 @@ def test_a_million_empty_lines_cost_little_and_make_few_rows(
     log.add("stop", reason="told")
     slow = Mock(wraps=line_parser._parse_slow)
     monkeypatch.setattr(line_parser, "_parse_slow", slow)
-    reading = _Reading(Options.parse({"path": str(tmp_path)}), _needed(), partials=True)
+    reading = _ReadPlan(Options.parse({"path": str(tmp_path)}), _needed(), partials=True)
     (task,) = reading.tasks(planned(reading), {}, planned(reading).advance({}, None))
     parts = [
         (name, pa.ipc.open_stream(packed).read_all())
@@ -162,7 +162,7 @@ def test_a_million_empty_lines_cost_little_and_make_few_rows(
     assert (last["byte"], lines_of(last["reason"])) == (size + LISTED, 2**20 - LISTED)
 
 
-def planned(reading: _Reading) -> Planner:
+def planned(reading: _ReadPlan) -> Planner:
     planner = Planner(reading.options.files())
     planner.refresh()
     return planner

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.derive.mesh_time import corrections
-from spark_sink.facts_loader import hours_between, reach
+from spark_sink.facts_loader import affected_hours, hours_between
 from tests.spark_sink.derive.test_mesh_time import BOOTS, MESH, START_US, clock, table
 
 YEARS = 80 * 365 * 24
@@ -17,7 +17,7 @@ def test_hours_that_clocks_years_apart_may_have_shown_reach_over_nothing_between
     ahead = clock(1, 1, base_us=START_US + YEARS * HOUR_US, offset_us=YEARS * HOUR_US)
     clocks = corrections(table(ahead, clock(1, 1, 1, from_mono_us=9 * HOUR_US)))
     hours = START_US + (YEARS + np.arange(9)) * HOUR_US
-    found = reach(clocks, np.full(9, 1), np.full(9, 1), hours)
+    found = affected_hours(clocks, np.full(9, 1), np.full(9, 1), hours)
     assert hours_between(found.low_us, found.high_us).tolist() == [
         START_US + hour * HOUR_US for first in (-1, YEARS - 1) for hour in range(first, first + 12)
     ]
@@ -37,7 +37,7 @@ def test_stretches_are_those_of_the_hours_that_a_record_may_lie_in(
     clocks = corrections(table(*(one for eras in boots for one in eras)))
     node_no, boot, hour = np.array(keys, np.int64).T
     hour_us = START_US + hour * HOUR_US
-    found = reach(clocks, node_no, boot, hour_us)
+    found = affected_hours(clocks, node_no, boot, hour_us)
     assert set(found.asked.tolist()) == set(range(len(keys)))
     for place, key in enumerate(zip(node_no.tolist(), boot.tolist(), hour_us.tolist(), strict=True)):
         own = found.asked == place
@@ -52,7 +52,7 @@ def test_stretches_are_those_of_the_hours_that_a_record_may_lie_in(
 
 
 def test_an_hour_of_no_known_clock_is_its_own() -> None:
-    found = reach(corrections(table()), np.array([MESH]), np.array([1]), np.array([START_US]))
+    found = affected_hours(corrections(table()), np.array([MESH]), np.array([1]), np.array([START_US]))
     assert hours_between(found.low_us, found.high_us).tolist() == [
         START_US + hour * HOUR_US for hour in (-1, 0, 1, 2)
     ]

@@ -12,7 +12,7 @@ import pytest
 from spark_sink import limits
 from spark_sink.cli import main
 from spark_sink.errors import NoLogsFolderError
-from spark_sink.log_files import Folders
+from spark_sink.log_files import LocalLogFiles
 from spark_sink.planner import Planner
 from spark_sink.segments import Segment
 from tests.spark_sink.logs import NodeLog, node_name
@@ -32,20 +32,20 @@ def test_nodes_are_found_by_the_names_of_their_folders(logs: Path, below: str) -
     log.add("stop", reason="signal")
     (logs / "notes").mkdir()
     log.path.with_suffix(".tmp").write_text("no segment")
-    (segment,) = Folders(str(logs)).listing()[NODE]
+    (segment,) = LocalLogFiles(str(logs)).listing()[NODE]
     assert segment == Segment(1, 0, log.path.stat().st_size, str(log.path.parent))
     assert segment.path == str(log.path)
 
 
 def test_a_nodes_own_folder_will_do(logs: Path) -> None:
     log = NodeLog(logs, NODE)
-    assert set(Folders(str(log.path.parent)).listing()) == {NODE}
+    assert set(LocalLogFiles(str(log.path.parent)).listing()) == {NODE}
 
 
 def test_what_grows_comes_and_goes_is_seen_and_the_rest_is_the_same_object(logs: Path) -> None:
     one, two = NodeLog(logs, NODE), NodeLog(logs, node_name(1))
     settle(logs)
-    folders = Folders(str(logs))
+    folders = LocalLogFiles(str(logs))
     before = folders.listing()
     one.raw(b"x" * 10)
     after = folders.listing()
@@ -66,7 +66,7 @@ def test_a_segment_that_grows_where_it_lies_before_others_is_seen_in_a_minute(
     log.offset = 7
     log.rotate()
     settle(logs)
-    folders = Folders(str(logs))
+    folders = LocalLogFiles(str(logs))
     folders.listing()
     early.write_bytes(b"x" * 10)
     assert [segment.size for segment in folders.listing()[NODE]] == [0, 0]
@@ -78,7 +78,7 @@ def test_a_folder_that_changed_just_now_is_looked_at_again(logs: Path) -> None:
     log = NodeLog(logs, NODE)
     log.offset = 7
     log.rotate()
-    folders = Folders(str(logs))
+    folders = LocalLogFiles(str(logs))
     folders.listing()
     (log.path.parent / "00000001-000000000000.jsonl").write_bytes(b"x")
     assert [segment.size for segment in folders.listing()[NODE]] == [1, 0]
@@ -88,7 +88,7 @@ def test_further_networks_of_a_home_are_read_apart(logs: Path) -> None:
     default = NodeLog(logs / "home" / "events", NODE)
     village = NodeLog(logs / "home" / "networks" / "village" / "events", NODE)
     for place, log in (("home", default), ("home/networks/village", village)):
-        listing = Folders(str(logs / place)).listing()
+        listing = LocalLogFiles(str(logs / place)).listing()
         assert [segment.path for segment in listing[NODE]] == [str(log.path)]
 
 
@@ -96,7 +96,7 @@ def test_one_node_in_two_folders_has_the_segments_of_both(logs: Path) -> None:
     for folder in ("one", "two"):
         NodeLog(logs / folder, NODE)
     NodeLog(logs / "two", NODE, boot=2)
-    found = Folders(str(logs)).listing()[NODE]
+    found = LocalLogFiles(str(logs)).listing()[NODE]
     assert [(segment.boot, Path(segment.folder).parent.name) for segment in found] == [
         (1, "one"),
         (1, "two"),
@@ -107,7 +107,7 @@ def test_one_node_in_two_folders_has_the_segments_of_both(logs: Path) -> None:
 def test_bytes_are_read_as_far_as_there_are_any(logs: Path) -> None:
     log = NodeLog(logs, NODE)
     log.raw(b"0123456789")
-    folders = Folders(str(logs))
+    folders = LocalLogFiles(str(logs))
     assert folders.read(str(log.path), 2, 5) == b"234"
     assert folders.read(str(log.path), 8, 50) == b"89"
     with pytest.raises(FileNotFoundError):
@@ -115,9 +115,9 @@ def test_bytes_are_read_as_far_as_there_are_any(logs: Path) -> None:
 
 
 def test_no_folder_is_an_error_but_an_empty_one_is_not(logs: Path) -> None:
-    assert Folders(str(logs)).listing() == {}
+    assert LocalLogFiles(str(logs)).listing() == {}
     with pytest.raises(NoLogsFolderError, match="no folder"):
-        Folders(str(logs / "nowhere")).listing()
+        LocalLogFiles(str(logs / "nowhere")).listing()
 
 
 def forbid(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
@@ -137,7 +137,7 @@ def test_a_folder_that_nobody_may_read_is_told_of(logs: Path, monkeypatch: pytes
     log.add("stop", reason="signal")
     (logs / "lost+found").mkdir()
     forbid(monkeypatch, logs / "lost+found")
-    planner = Planner(Folders(str(logs)))
+    planner = Planner(LocalLogFiles(str(logs)))
     for _ in range(2):
         planner.refresh()
         (odd,) = planner.oddities({})
@@ -154,7 +154,7 @@ def test_a_link_to_where_nobody_may_look_is_told_of(logs: Path, monkeypatch: pyt
     def refuse(*_: object) -> Any:
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    path, folders = str(logs / "elsewhere"), Folders(str(logs))
+    path, folders = str(logs / "elsewhere"), LocalLogFiles(str(logs))
     stat = os.stat
     with monkeypatch.context() as patch:
         patch.setattr(os, "scandir", lambda _: nullcontext([Mock(path=path, is_dir=refuse)]))

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_sink import limits, schema
-from spark_sink.line_parser import Block, Piece, Place, Shape, parse_block
+from spark_sink.line_parser import Block, BlockPart, Projection, ReadPosition, parse_block
 from tests.spark_sink.logs import T0_US, line, node_name
 
 NODE = node_name(0)
-ALL = Shape([field.name for field in schema.COLUMNS])
+ALL = Projection([field.name for field in schema.COLUMNS])
 
 
-def place() -> Place:
-    return Place(NODE, 1, -1)
+def place() -> ReadPosition:
+    return ReadPosition(NODE, 1, -1)
 
 
 def record(offset: int = 0, kind: str = "stop", **fields: Any) -> dict[str, Any]:
@@ -29,10 +29,10 @@ def heard(offset: int = 0, **fields: Any) -> dict[str, Any]:
     return record(offset, "rx", **{**packet, **fields})
 
 
-def parse(block: bytes, shape: Shape = ALL) -> list[dict[str, Any]]:
+def parse(block: bytes, shape: Projection = ALL) -> list[dict[str, Any]]:
     rows = [
         row
-        for batch in parse_block(Block(block, (Piece(0, "log.jsonl", 100, place()),)), shape)
+        for batch in parse_block(Block(block, (BlockPart(0, "log.jsonl", 100, place()),)), shape)
         for row in batch.to_pylist()
     ]
     return [{name: value for name, value in row.items() if value is not None} for row in rows]
@@ -136,7 +136,7 @@ def test_a_record_that_comes_again_is_not_counted_again(count: int) -> None:
 @pytest.mark.parametrize("count", [3, 300])
 def test_a_record_of_a_later_part_is_not_counted(count: int) -> None:
     text = b"".join(line(heard(offset)) for offset in range(count + 1))
-    pieces = (Piece(0, "log.jsonl", 0, Place(NODE, 1, -1, next_offset=count)),)
+    pieces = (BlockPart(0, "log.jsonl", 0, ReadPosition(NODE, 1, -1, next_offset=count)),)
     rows = [row for batch in parse_block(Block(text, pieces), ALL) for row in batch.to_pylist()]
     assert [row["offset"] for row in rows] == [*range(count), None]
     assert "another segment" in rows[count]["bad_reason"]
@@ -146,7 +146,7 @@ def pieces_of(places: list[tuple[str, int, list[int]]]) -> Block:
     """A block of several files' lines, each file of a node and a boot."""
     data, pieces = b"", []
     for number, (node, boot, offsets) in enumerate(places):
-        pieces.append(Piece(len(data), f"{number}.jsonl", 7 * number, Place(node, boot, -1)))
+        pieces.append(BlockPart(len(data), f"{number}.jsonl", 7 * number, ReadPosition(node, boot, -1)))
         data += b"".join(line({**heard(offset), "node": node, "boot": boot}) for offset in offsets)
     return Block(data, tuple(pieces))
 
@@ -178,7 +178,7 @@ def test_a_line_of_another_piece_is_refused(wrong: str, size: int) -> None:
 
 
 def test_a_field_nobody_wants_is_not_looked_at() -> None:
-    shape = Shape(["kind", "bad_reason"])
+    shape = Projection(["kind", "bad_reason"])
     assert parse(line(heard(snr_db="loud")), shape) == [{"kind": "rx"}]
     assert parse(line(heard(offset=-1)), shape) == [{"bad_reason": "offset is out of bounds"}]
 
@@ -219,7 +219,7 @@ def lines(draw: st.DrawFn) -> bytes:
 def test_the_fast_way_and_the_slow_way_agree(texts: list[bytes]) -> None:
     block = b"".join(texts)
     # A leading space is JSON, but nothing that the fast way takes.
-    spaced = Block(b"".join(b" " + text for text in texts), (Piece(0, "log.jsonl", 0, place()),))
+    spaced = Block(b"".join(b" " + text for text in texts), (BlockPart(0, "log.jsonl", 0, place()),))
     by_hand = [row for batch in parse_block(spaced, ALL) for row in batch.to_pylist()]
     assert [_content(row) for row in parse(block)] == [_content(row) for row in by_hand]
 

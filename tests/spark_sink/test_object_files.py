@@ -10,15 +10,15 @@ import pytest
 
 from spark_sink import limits, log_files
 from spark_sink.errors import NoLogsFolderError
-from spark_sink.log_files import Folders, ObjectFiles
+from spark_sink.log_files import LocalLogFiles, ObjectStoreLogFiles
 from spark_sink.source import Options
 from tests.spark_sink.logs import NodeLog, mesh, node_name
 from tests.spark_sink.memory_files import MemoryFiles
 from tests.spark_sink.test_planner import Reader
 
 
-def local(logs: Path) -> ObjectFiles:
-    return ObjectFiles(pa.fs.LocalFileSystem(), str(logs), "")
+def local(logs: Path) -> ObjectStoreLogFiles:
+    return ObjectStoreLogFiles(pa.fs.LocalFileSystem(), str(logs), "")
 
 
 @pytest.mark.parametrize("below", ["", "events", "home/ana/.tinyssb/events", "networks/village/events"])
@@ -27,8 +27,8 @@ def test_the_listing_is_that_of_folders(logs: Path, below: str) -> None:
     log.raw(b"0123456789")
     (log.path.parent / "notes.txt").write_text("no segment")
     (logs / log.path.name).write_text("in no node's folder")
-    assert local(logs).listing() == Folders(str(logs)).listing()
-    assert local(log.path.parent).listing() == Folders(str(log.path.parent)).listing()
+    assert local(logs).listing() == LocalLogFiles(str(logs)).listing()
+    assert local(log.path.parent).listing() == LocalLogFiles(str(log.path.parent)).listing()
     assert local(logs).read(str(log.path), 2, 5) == b"234"
     assert local(logs).read(str(log.path), 8, 50) == b"89"
     assert local(logs).read(str(log.path), 20, 50) == b""

@@ -10,14 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_sink import limits, segment_reader
-from spark_sink.line_parser import Shape
+from spark_sink.line_parser import Projection
 from spark_sink.planner import Planner
-from spark_sink.segments import pack, segment_name
-from spark_sink.stream_offset import Gap, Offset, gaps, parse_offset, serialize_offset
+from spark_sink.segments import pack_tasks, segment_name
+from spark_sink.stream_offset import Gap, StreamOffset, gaps, parse_offset, serialize_offset
 from tests.spark_sink.logs import T0_US, line, node_name
 from tests.spark_sink.memory_files import MemoryFiles
 
-SHAPE = Shape(["node", "boot", "offset", "bad_path", "bad_byte", "bad_reason"])
+SHAPE = Projection(["node", "boot", "offset", "bad_path", "bad_byte", "bad_reason"])
 A, B = node_name(1), node_name(2)
 
 
@@ -44,7 +44,7 @@ class Reader:
 
     def __init__(self, files: MemoryFiles) -> None:
         self.files = files
-        self.offset: Offset = {}
+        self.offset: StreamOffset = {}
         self.rows: list[dict[str, Any]] = []
         self.planner = Planner(files)
 
@@ -62,7 +62,7 @@ class Reader:
             self.planner.refresh()
         parts, lost = self.planner.parts(self.offset, end)
         assert not lost
-        for task in pack(parts, task_size):
+        for task in pack_tasks(parts, task_size):
             for found in segment_reader.read_parts(self.files, task, SHAPE):
                 self.rows += found.to_pylist()
         changed = end != self.offset

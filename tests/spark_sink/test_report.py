@@ -19,7 +19,7 @@ __all__ = ["name", "server"]
 HOUR_US = 3_600_000_000
 
 
-def made(name: str) -> dict[str, report.Table]:
+def made(name: str) -> dict[str, report.ReportTable]:
     reader = open_for_reading(name)
     try:
         return report.make(reader)
@@ -33,14 +33,14 @@ def story() -> Story:
 
 
 @pytest.fixture(scope="module")
-def told(story: Story, tmp_path_factory: pytest.TempPathFactory) -> dict[str, report.Table]:
+def told(story: Story, tmp_path_factory: pytest.TempPathFactory) -> dict[str, report.ReportTable]:
     """The report of the story."""
     path = tmp_path_factory.mktemp("report") / "story.sqlite"
     story.write(path)
     return made(str(path))
 
 
-def test_behind_is_what_the_frontiers_lack(story: Story, told: dict[str, report.Table]) -> None:
+def test_behind_is_what_the_frontiers_lack(story: Story, told: dict[str, report.ReportTable]) -> None:
     newest: Counter[int] = Counter()
     for (_node_no, feed_no), seq in story.frontiers.items():
         newest[feed_no] = max(newest[feed_no], seq)
@@ -53,7 +53,7 @@ def test_behind_is_what_the_frontiers_lack(story: Story, told: dict[str, report.
     assert {(row["node"], row["feed"], row["behind"]) for row in told["behind"].records()} == expected
 
 
-def test_sums_are_those_of_the_tables(story: Story, told: dict[str, report.Table]) -> None:
+def test_sums_are_those_of_the_tables(story: Story, told: dict[str, report.ReportTable]) -> None:
     rows = story.book.rows
     assert sum(row["packets"] for row in told["packets"].records()) == sum(
         row["packets"] for row in rows["traffic"].values()
@@ -72,7 +72,7 @@ def test_sums_are_those_of_the_tables(story: Story, told: dict[str, report.Table
 
 
 def test_delays_are_within_a_bucket_of_those_of_all_copies(
-    story: Story, told: dict[str, report.Table]
+    story: Story, told: dict[str, report.ReportTable]
 ) -> None:
     published = {(entry.feed_no, entry.seq): entry for entry in story.entries if entry.owner >= 0}
     delays_us: dict[str, list[int]] = {}
@@ -105,7 +105,7 @@ def test_a_boot_before_with_a_clock_far_ahead_makes_no_clock_drift_for_years(tmp
     assert clock["error_us"] == 360
 
 
-def test_clocks_are_put_right_at_the_newest_record(told: dict[str, report.Table]) -> None:
+def test_clocks_are_put_right_at_the_newest_record(told: dict[str, report.ReportTable]) -> None:
     clocks = {row["node"]: row for row in told["clocks"].records()}
     assert len(clocks) == len(NODES)
     wrong = clocks[node_of(KEYS[WRONG])]
@@ -115,7 +115,7 @@ def test_clocks_are_put_right_at_the_newest_record(told: dict[str, report.Table]
     assert clocks[node_of(KEYS[0])]["offset_us"] == 0
 
 
-def test_what_went_wrong_is_told_by_long_names(told: dict[str, report.Table]) -> None:
+def test_what_went_wrong_is_told_by_long_names(told: dict[str, report.ReportTable]) -> None:
     subjects = {row["rule"]: row["subject"] for row in told["alerts"].records()}
     assert subjects == {
         "isolated": f"node {node_of(KEYS[11])}",
@@ -131,7 +131,7 @@ def test_what_went_wrong_is_told_by_long_names(told: dict[str, report.Table]) ->
     assert told["bad_lines"].rows == [("ana/00000001-000000000000.jsonl", 4_711, "not JSON")]
 
 
-def test_for_machines_it_is_json(told: dict[str, report.Table]) -> None:
+def test_for_machines_it_is_json(told: dict[str, report.ReportTable]) -> None:
     plain = {name: table.records() for name, table in told.items()}
     assert json.loads(json.dumps(plain)) == plain
 

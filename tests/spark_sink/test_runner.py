@@ -11,7 +11,7 @@ from pyspark.errors import StreamingQueryException
 
 from spark_sink import limits
 from spark_sink.errors import DatabaseFailedError, JobFailedError, RefreshFailedError
-from spark_sink.runner import _follow, _Progress, _Reading
+from spark_sink.runner import _follow, _Progress, _SupervisedQuery
 from spark_sink.settings import Settings
 
 
@@ -60,7 +60,7 @@ def read(tmp_path: Path, said: list[str], *queries: Query) -> bool:
     left = iter(queries)
     work: Any = SimpleNamespace(start=lambda *, once: next(left))  # noqa: ARG005 - as Job.start
     settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db.sqlite"), checkpoint=str(tmp_path))
-    return _Reading(work, settings, said.append, lambda: True, once=True).watch()
+    return _SupervisedQuery(work, settings, said.append, lambda: True, once=True).watch()
 
 
 def test_a_query_that_spark_gives_up_is_begun_again(tmp_path: Path) -> None:
@@ -111,7 +111,7 @@ def follow(tmp_path: Path, error: Exception) -> int:
     query = Endless()
     work: Any = SimpleNamespace(start=lambda *, once: query, refresh=Broken(error))  # noqa: ARG005 - as Job.start
     settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db.sqlite"), checkpoint=str(tmp_path))
-    reading = _Reading(work, settings, lambda _text: None, lambda: True, once=False)
+    reading = _SupervisedQuery(work, settings, lambda _text: None, lambda: True, once=False)
     return _follow(work, reading, settings)
 
 
@@ -134,7 +134,7 @@ def test_a_query_begun_after_the_job_was_told_to_end_ends(tmp_path: Path) -> Non
     left = iter([first, second])
     work: Any = SimpleNamespace(start=lambda *, once: next(left))  # noqa: ARG005 - as Job.start
     settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db.sqlite"), checkpoint=str(tmp_path))
-    reading = _Reading(work, settings, lambda _text: None, lambda: True, once=False)
+    reading = _SupervisedQuery(work, settings, lambda _text: None, lambda: True, once=False)
 
     def give_up(seconds: float) -> bool:
         reading.stop()

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_sink import limits, segment_reader
-from spark_sink.line_parser import Shape
-from spark_sink.log_files import Folders
-from spark_sink.segments import Part, Segment
+from spark_sink.line_parser import Projection
+from spark_sink.log_files import LocalLogFiles
+from spark_sink.segments import Segment, SegmentPart
 from tests.spark_sink.logs import T0_US, line, node_name
 
 NODE = node_name(0)
 SEGMENT = "00000001-000000000000.jsonl"
-SHAPE = Shape(["offset", "bad_path", "bad_byte", "bad_reason", "bad_text"])
+SHAPE = Projection(["offset", "bad_path", "bad_byte", "bad_reason", "bad_text"])
 
 
 def record(offset: int, boot: int = 1) -> bytes:
@@ -44,8 +44,8 @@ class Files:
             (self.folder / name).write_bytes(data)
             segment = Segment(int(name[:8]), int(name[9:21]), len(data), str(self.folder))
             after = segment.first - 1 if low == 0 else None
-            ranges.append(Part(NODE, segment, low, high, after, limits.OFFSET_MAX))
-        files = Folders(str(self.folder))
+            ranges.append(SegmentPart(NODE, segment, low, high, after, limits.OFFSET_MAX))
+        files = LocalLogFiles(str(self.folder))
         return [row for batch in segment_reader.read_parts(files, ranges, SHAPE) for row in batch.to_pylist()]
 
 

@@ -3,14 +3,14 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from spark_sink.segments import Part, Segment, deal, pack, segment_name
+from spark_sink.segments import Segment, SegmentPart, pack_tasks, segment_name, share_bytes
 
 WANTS = st.dictionaries(st.text("abcdef", min_size=1, max_size=3), st.integers(1, 1000), min_size=1)
 
 
 @given(WANTS, st.integers(1, 2000))
 def test_shares_are_fair_where_they_are_not_small(wants: dict[str, int], total: int) -> None:
-    shares = deal(wants, total, 0)
+    shares = share_bytes(wants, total, 0)
     assert sum(shares.values()) == min(total, sum(wants.values()))
     assert all(shares[node] <= wants[node] for node in wants)
     hungry = [shares[node] for node in wants if shares[node] < wants[node]]
@@ -22,7 +22,7 @@ def test_shares_are_fair_where_they_are_not_small(wants: dict[str, int], total: 
 def test_all_is_dealt_out_and_those_furthest_behind_come_first(
     wants: dict[str, int], total: int, least: int
 ) -> None:
-    shares = deal(wants, total, least)
+    shares = share_bytes(wants, total, least)
     assert sum(shares.values()) == min(total, sum(wants.values()))
     assert all(shares.get(node, 0) <= wants[node] for node in wants)
     small = [share for node, share in shares.items() if share and share < min(wants[node], least)]
@@ -36,7 +36,7 @@ def test_many_that_are_far_behind_take_turns() -> None:
     wants = dict.fromkeys("abcdefgh", 1000)
     served = []
     for _ in range(8):
-        shares = deal(wants, 200, 100)
+        shares = share_bytes(wants, 200, 100)
         served += [node for node, share in shares.items() if share]
         wants = {node: want - shares.get(node, 0) for node, want in wants.items()}
     assert sorted(served) == sorted("abcdefgh" * 2)
@@ -45,10 +45,10 @@ def test_many_that_are_far_behind_take_turns() -> None:
 @given(st.lists(st.integers(1, 300), max_size=20), st.integers(1, 100))
 def test_tasks_hold_all_parts_in_order(sizes: list[int], size_max: int) -> None:
     parts = [
-        Part("n", Segment(1, number, 5 + size, "f"), 5, 5 + size, number - 1, number + 9)
+        SegmentPart("n", Segment(1, number, 5 + size, "f"), 5, 5 + size, number - 1, number + 9)
         for number, size in enumerate(sizes)
     ]
-    tasks = pack(parts, size_max)
+    tasks = pack_tasks(parts, size_max)
     assert all(sum(part.size for part in task) == size_max for task in tasks[:-1])
     assert not tasks or 0 < sum(part.size for part in tasks[-1]) <= size_max
     bytes_in = [(part.segment, byte) for part in parts for byte in range(part.low, part.high)]

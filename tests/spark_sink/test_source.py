@@ -9,8 +9,8 @@ import pytest
 
 from spark_sink import schema, segment_reader
 from spark_sink.errors import OptionError
-from spark_sink.line_parser import Shape
-from spark_sink.log_files import Folders
+from spark_sink.line_parser import Projection
+from spark_sink.log_files import LocalLogFiles
 from spark_sink.partials.reduce import reduce
 from spark_sink.planner import Planner
 from spark_sink.source import READ, Options, TinyssbDataSource
@@ -122,7 +122,7 @@ def test_a_query_without_a_checkpoint_begins_where_it_is_told(
 ) -> None:
     log = NodeLog(logs, node_name(1))
     log.start(1)
-    planner = Planner(Folders(str(logs)))
+    planner = Planner(LocalLogFiles(str(logs)))
     planner.refresh()
     offset = json.dumps(serialize_offset(planner.advance({}, None)))
     log.add("face_up", face="f", spec="s")
@@ -172,11 +172,11 @@ def test_partials_are_reduced_in_the_tasks_and_come_as_tables(spark: Any, logs: 
     frame = spark.read.format("tinyssb-partials").load(str(logs))
     assert frame.schema.simpleString() == "struct<part:string,rows:binary>"
     found = [(row.part, pa.ipc.open_stream(bytes(row.rows)).read_all()) for row in frame.collect()]
-    shape = Shape([field.name for field in schema.COLUMNS])
-    planner = Planner(Folders(str(logs)))
+    shape = Projection([field.name for field in schema.COLUMNS])
+    planner = Planner(LocalLogFiles(str(logs)))
     planner.refresh()
     parts, _ = planner.parts({}, planner.advance({}, None))
-    expected = list(reduce(segment_reader.read_parts(Folders(str(logs)), parts, shape)))
+    expected = list(reduce(segment_reader.read_parts(LocalLogFiles(str(logs)), parts, shape)))
     sizes = [table["bytes"].to_pylist() for part, table in found if part == READ]
     assert sizes == [[sum(part.size for part in parts)]]
     found = [(part, table) for part, table in found if part != READ]

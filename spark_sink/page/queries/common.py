@@ -15,7 +15,7 @@ from spark_sink.page.scope import Answer, Rows, Scope, fetch, marks, pieces
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class Holdings:
     """Who has how much, as frontiers tell."""
 
     newest: dict[int, int]
@@ -26,7 +26,7 @@ class Standing:
     """Entries that each node lacks, all feeds together."""
 
 
-def standing(scope: Scope) -> Standing:
+def load_holdings(scope: Scope) -> Holdings:
     """How far everybody is.
 
     What a node lacks is what is known of all feeds minus what it holds: two passes over the frontiers, and no pair of a
@@ -36,7 +36,7 @@ def standing(scope: Scope) -> Standing:
     held = {number: int(total) for number, total in fetch(scope.db, _HELD)}
     newest = {feed_no: seq for feed_no, seq, _total in feeds}
     known = sum(newest.values())
-    return Standing(
+    return Holdings(
         newest=newest,
         lacked={feed_no: seq * len(scope.nodes) - int(total) for feed_no, seq, total in feeds},
         behind={number: known - held.get(number, 0) for number in scope.nodes},

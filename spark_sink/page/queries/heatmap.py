@@ -14,7 +14,7 @@ Cells = dict[tuple[int, int], int]
 def heatmap(scope: Scope) -> Answer:
     """The answer of ``/api/heatmap``. Which nodes and feeds are shown does not depend on ``at``, so that a slider moves
     nothing but the figures. Raises DatabaseFailedError."""
-    standing = common.standing(scope)
+    standing = common.load_holdings(scope)
     nodes, feeds = common.shown_nodes(scope, standing.behind), common.shown_feeds(scope, standing.lacked)
     at_us = scope.asked.at_us
     chunks = None

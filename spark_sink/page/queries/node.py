@@ -10,7 +10,7 @@ from spark_sink.page.scope import Answer, Scope, fetch
 def node(scope: Scope) -> Answer:
     """The answer of ``/api/node/{node}``. Raises NotKnownError, DatabaseFailedError."""
     number = scope.node().number
-    (row,) = common.node_rows(scope, [number], common.standing(scope).behind)
+    (row,) = common.node_rows(scope, [number], common.load_holdings(scope).behind)
     return {
         **row,
         "boots": boots(scope, number),

@@ -13,7 +13,7 @@ from spark_sink.page.scope import Answer, Scope, fetch, pieces
 
 def overview(scope: Scope) -> Answer:
     """The answer of ``/api/overview``. Raises DatabaseFailedError."""
-    standing = common.standing(scope)
+    standing = common.load_holdings(scope)
     totals = headline(scope, standing)
     nodes, feeds = common.shown_nodes(scope, standing.behind), common.shown_feeds(scope, standing.lacked)
     how = condition(scope, standing)
@@ -35,12 +35,12 @@ def overview(scope: Scope) -> Answer:
 
 def summary(scope: Scope) -> Answer:
     """What every page is told of a change: totals, sentence, level. Raises DatabaseFailedError."""
-    standing = common.standing(scope)
+    standing = common.load_holdings(scope)
     how = condition(scope, standing)
     return {"totals": headline(scope, standing), "sentence": how.sentence, "level": how.level}
 
 
-def headline(scope: Scope, standing: common.Standing) -> Answer:
+def headline(scope: Scope, standing: common.Holdings) -> Answer:
     """The counts of the headline."""
     ((forks,),) = fetch(scope.db, "SELECT count(DISTINCT feed_no) FROM incidents WHERE kind = 'fork'")
     sides = {table: counted(scope, f"SELECT 1 AS one FROM {table}") for table in ("gaps", "oddities")}
@@ -64,7 +64,7 @@ def counted(scope: Scope, rows: str) -> int:
     return int(count)
 
 
-def condition(scope: Scope, standing: common.Standing) -> Health:
+def condition(scope: Scope, standing: common.Holdings) -> Health:
     """The mesh in one sentence, from who lacks what and the alerts that are open."""
     rows = fetch(
         scope.db,

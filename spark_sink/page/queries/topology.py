@@ -10,7 +10,7 @@ from spark_sink.page.scope import Answer, Scope, fetch
 
 def topology(scope: Scope) -> Answer:
     """The answer of ``/api/topology``. Raises DatabaseFailedError."""
-    behind = common.standing(scope).behind
+    behind = common.load_holdings(scope).behind
     where = common.places(scope)
     group = groups(scope)
     nodes = []

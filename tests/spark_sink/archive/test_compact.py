@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from spark_sink import limits
-from spark_sink.archive.compact import Done, Order, compact
+from spark_sink.archive.compact import CompactOptions, CompactSummary, compact
 from spark_sink.archive.disk import Disk
 from spark_sink.archive.errors import ArchiveBusyError, ArchiveFailedError
 from spark_sink.archive.pieces import SCHEMA
@@ -69,7 +69,7 @@ def test_a_node_keeps_its_last_segment_and_what_is_torn_or_has_just_changed(tmp_
     two_nodes(tmp_path)
     write(tmp_path / "logs", B, 1, 14, text(B, 1, 14, 16) + b'{"torn')
     write(tmp_path / "logs", B, 2, 0, text(B, 2, 0, 2))
-    order = Order(tmp_path / "logs", tmp_path / "archive", NOW_S, older_than_h=1, delete=True)
+    order = CompactOptions(tmp_path / "logs", tmp_path / "archive", NOW_S, older_than_h=1, delete=True)
     for path in (tmp_path / "logs" / A).iterdir():
         os.utime(path, (NOW_S - 3600, NOW_S - 3600))
     for path in (tmp_path / "logs" / B).iterdir():
@@ -78,7 +78,7 @@ def test_a_node_keeps_its_last_segment_and_what_is_torn_or_has_just_changed(tmp_
     assert len(names(tmp_path)) == 5
     assert compacted(tmp_path).deleted == 2
     assert names(tmp_path) == ["00000001-000000000014.jsonl"] * 2 + ["00000002-000000000000.jsonl"]
-    assert compacted(tmp_path) == Done()
+    assert compacted(tmp_path) == CompactSummary()
     stream = reader(tmp_path).all()
     assert sorted(row["offset"] for row in stream.rows if row["node"] == B) == sorted([*range(16), 0, 1])
 
@@ -89,7 +89,7 @@ def test_what_is_archived_is_not_archived_again(tmp_path: Path) -> None:
     assert (first.segments, first.records, first.deleted, first.kept) == (4, 28, 0, 0)
     files = sorted((tmp_path / "archive").rglob("*.parquet"))
     assert first.files == len(files)
-    assert compacted(tmp_path, delete=False) == Done()
+    assert compacted(tmp_path, delete=False) == CompactSummary()
     assert sorted((tmp_path / "archive").rglob("*.parquet")) == files
 
 
@@ -149,7 +149,7 @@ def test_a_crash_at_any_step_loses_nothing_and_doubles_nothing(
     while True:
         root = tmp_path / str(step)
         expected = two_nodes(root)
-        order = Order(root / "logs", root / "archive", NOW_S, older_than_h=0, delete=True)
+        order = CompactOptions(root / "logs", root / "archive", NOW_S, older_than_h=0, delete=True)
         try:
             compact(order, Mortal(step))
             break
@@ -176,7 +176,7 @@ def test_a_later_day_that_was_written_before_a_crash_is_not_written_again(
         root = tmp_path / str(step)
         write(root / "logs", A, 1, 0, text(A, 1, 0, 10, step_us=4 * HOUR_US))
         write(root / "logs", A, 1, 10, text(A, 1, 10, 11, step_us=4 * HOUR_US))
-        order = Order(root / "logs", root / "archive", NOW_S, older_than_h=0, delete=True)
+        order = CompactOptions(root / "logs", root / "archive", NOW_S, older_than_h=0, delete=True)
         with monkeypatch.context() as patch:
             patch.setattr(limits, "FILE_ROWS", 8)  # the second day, the fuller one, is written first
             try:
@@ -204,7 +204,7 @@ class Forgetful(Disk):
 
 def test_nothing_is_named_or_deleted_that_does_not_read_as_it_was_written(tmp_path: Path) -> None:
     two_nodes(tmp_path)
-    order = Order(tmp_path / "logs", tmp_path / "archive", NOW_S, older_than_h=0, delete=True)
+    order = CompactOptions(tmp_path / "logs", tmp_path / "archive", NOW_S, older_than_h=0, delete=True)
     with pytest.raises(ArchiveFailedError, match="not what was written"):
         compact(order, Forgetful())
     assert len(names(tmp_path)) == 6
@@ -252,7 +252,7 @@ def test_days_long_ago_are_forgotten_but_not_what_has_just_come_with_a_wrong_clo
     assert sorted((tmp_path / "archive").glob("day=*")) == [folders[0], folders[2]]
     (folders[2] / "note.txt").unlink()
     assert compacted(tmp_path, forget_days=28).forgotten == 2
-    assert compacted(tmp_path, forget_days=28) == Done()
+    assert compacted(tmp_path, forget_days=28) == CompactSummary()
 
 
 def test_two_do_not_write_one_archive(tmp_path: Path) -> None:

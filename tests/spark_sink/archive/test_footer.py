@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_sink.archive.footer import Archived, FooterError, chain, parse_footer, serialize_footer
-from spark_sink.segments import Piece
+from spark_sink.segments import ArchivedPiece
 from tests.spark_sink.logs import node_name
 
 VECTOR = Path(__file__).parents[2] / "vectors" / "archive" / "footer-1.json"
@@ -17,14 +17,18 @@ PATH = "archive/day=2026-11-01/5b0c44a1f2d90e73.parquet"
 A = node_name(1)
 PIECES = [
     Archived(
-        A, 7, Piece(0, 0, 1000, 0, 9, False, "00112233", '{"kind":"start","name":"\xc3\xa9"}\n', PATH, 0, 9)
+        A,
+        7,
+        ArchivedPiece(
+            0, 0, 1000, 0, 9, False, "00112233", '{"kind":"start","name":"\xc3\xa9"}\n', PATH, 0, 9
+        ),
     ),
-    Archived(A, 7, Piece(9, 400, 900, 12, 15, True, "44556677", "", PATH, 9, 4)),
+    Archived(A, 7, ArchivedPiece(9, 400, 900, 12, 15, True, "44556677", "", PATH, 9, 4)),
 ]
 
 
 def piece(segment: int, low: int, high: int, path: str = PATH, **fields: Any) -> Archived:
-    made = Piece(
+    made = ArchivedPiece(
         segment, low, high, segment + low, segment + high, False, f"{high:08x}", "", path, 0, high - low
     )
     return Archived(A, 1, made._replace(**fields))
@@ -51,7 +55,9 @@ def footers(draw: st.DrawFn) -> list[Archived]:
             Archived(
                 node_name(draw(st.integers(0, 3))),
                 draw(st.integers(0, 10**8 - 1)),
-                Piece(segment, low, low + size, first, end, stopped, "0123abcd", line, PATH, row, rows),
+                ArchivedPiece(
+                    segment, low, low + size, first, end, stopped, "0123abcd", line, PATH, row, rows
+                ),
             )
         )
         row += rows

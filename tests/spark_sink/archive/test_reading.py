@@ -14,13 +14,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_sink import limits, segment_reader
-from spark_sink.archive.compact import Done, Order, compact
+from spark_sink.archive.compact import CompactOptions, CompactSummary, compact
 from spark_sink.archive.rows import read_archived
-from spark_sink.line_parser import Shape
-from spark_sink.log_files import Folders, ObjectFiles
+from spark_sink.line_parser import Projection
+from spark_sink.log_files import LocalLogFiles, ObjectStoreLogFiles
 from spark_sink.planner import Planner
-from spark_sink.segment_choice import Memo, choose
-from spark_sink.segments import Part, segment_name
+from spark_sink.segment_choice import ProbeCache, choose
+from spark_sink.segments import SegmentPart, segment_name
 from spark_sink.stream_offset import Gap, gaps
 from tests.spark_sink.logs import T0_US, line
 from tests.spark_sink.memory_files import MemoryFiles
@@ -54,14 +54,16 @@ def write(root: Path, node: str, boot: int, first: int, data: bytes) -> Path:
 
 def compacted(
     root: Path, *, delete: bool = True, forget_days: int | None = None, archive: str = "archive"
-) -> Done:
+) -> CompactSummary:
     return compact(
-        Order(root / "logs", root / archive, NOW_S, older_than_h=0, delete=delete, forget_days=forget_days)
+        CompactOptions(
+            root / "logs", root / archive, NOW_S, older_than_h=0, delete=delete, forget_days=forget_days
+        )
     )
 
 
 def reader(root: Path) -> Reader:
-    return Reader(Folders(str(root)))  # type: ignore[arg-type] # files by their shape
+    return Reader(LocalLogFiles(str(root)))  # type: ignore[arg-type] # files by their shape
 
 
 @st.composite
@@ -222,17 +224,17 @@ def test_a_day_that_is_gone_is_a_gap(tmp_path: Path) -> None:
 def test_a_segment_that_was_deleted_after_planning_is_read_from_the_archive(tmp_path: Path) -> None:
     write(tmp_path / "logs", A, 1, 0, text(A, 1, 0, 9))
     write(tmp_path / "logs", A, 1, 9, text(A, 1, 9, 10))
-    files = Folders(str(tmp_path))
+    files = LocalLogFiles(str(tmp_path))
     planner = Planner(files)
     planner.refresh()
     end = planner.advance({}, None)
     parts, lost = planner.parts({}, end)
     assert not lost
     assert compacted(tmp_path).deleted == 1
-    shape = Shape(["offset", "bad_reason"])
+    shape = Projection(["offset", "bad_reason"])
     rows = [
         row
-        for batch in segment_reader.read_parts(Folders(str(tmp_path)), parts, shape)
+        for batch in segment_reader.read_parts(LocalLogFiles(str(tmp_path)), parts, shape)
         for row in batch.to_pylist()
     ]
     assert sorted(row["offset"] for row in rows) == list(range(10))
@@ -244,10 +246,10 @@ def test_a_segment_that_vanishes_half_read_goes_on_in_the_archive_behind_the_las
     monkeypatch.setattr("spark_sink.limits.BLOCK_SIZE", 700)
     write(tmp_path / "logs", A, 1, 0, text(A, 1, 0, 30))
     write(tmp_path / "logs", A, 1, 30, text(A, 1, 30, 31))
-    files = Folders(str(tmp_path))
+    files = LocalLogFiles(str(tmp_path))
     (segment, _) = files.listing()[A]
-    part = Part(A, segment, 0, segment.size, -1, 30)
-    batches = segment_reader.read_parts(files, [part], Shape(["offset", "bad_reason"]))
+    part = SegmentPart(A, segment, 0, segment.size, -1, 30)
+    batches = segment_reader.read_parts(files, [part], Projection(["offset", "bad_reason"]))
     found = next(batches).to_pylist()
     assert 0 < len(found) < 30
     assert compacted(tmp_path).deleted == 1
@@ -259,12 +261,12 @@ def test_records_of_an_archive_that_another_segment_brings_are_left_out(tmp_path
     write(tmp_path / "logs", A, 1, 0, text(A, 1, 0, 9, step_us=1))
     write(tmp_path / "logs", A, 1, 9, text(A, 1, 9, 10))
     assert compacted(tmp_path).deleted == 1
-    files = Folders(str(tmp_path))
+    files = LocalLogFiles(str(tmp_path))
     (archived,) = [segment for segment in files.listing()[A] if segment.pieces]
-    part = Part(A, archived, 0, archived.size, after=1, before=6)
+    part = SegmentPart(A, archived, 0, archived.size, after=1, before=6)
     found = [
         row["offset"]
-        for batch in read_archived(files, [part], Shape(["offset"]))
+        for batch in read_archived(files, [part], Projection(["offset"]))
         for row in batch.to_pylist()
     ]
     assert found == [2, 3, 4, 5]
@@ -275,11 +277,11 @@ def test_of_a_segment_and_its_archived_copy_the_archive_is_read(tmp_path: Path, 
     path = write(tmp_path / "logs", A, 1, 0, text(A, 1, 0, 9))
     write(tmp_path / "logs", A, 1, 9, text(A, 1, 9, 10))
     compacted(tmp_path, delete=False, archive=archive)
-    files = Folders(str(tmp_path))
+    files = LocalLogFiles(str(tmp_path))
     listed = files.listing()[A]
     sizes = [segment.size for segment in listed if segment.first == 0]
     assert sizes == [path.stat().st_size] * 2
-    choice = choose(files, Memo(), A, listed, {})
+    choice = choose(files, ProbeCache(), A, listed, {})
     assert [bool(segment.pieces) for segment in choice.segments[1]] == [True, False]
     assert choice.oddities == ()
 
@@ -337,7 +339,7 @@ def test_an_archive_in_an_object_store_is_read_as_from_a_folder(tmp_path: Path) 
     write(tmp_path / "logs", A, 1, 9, text(A, 1, 9, 10))
     compacted(tmp_path)
     (tmp_path / "archive" / "day=2025-10-09" / "strange.parquet").touch()
-    objects = ObjectFiles(pa.fs.LocalFileSystem(), str(tmp_path), "")
+    objects = ObjectStoreLogFiles(pa.fs.LocalFileSystem(), str(tmp_path), "")
     stream = Reader(objects).all()  # type: ignore[arg-type] # files by their shape
     assert sorted(stream.read()) == [(1, offset) for offset in range(10)]
     assert [path for path, _ in stream.reasons()] == [

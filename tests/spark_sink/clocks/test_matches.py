@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from spark_sink import limits
 from spark_sink.clocks.clock_groups import links
 from spark_sink.clocks.matches import densest_line
-from spark_sink.clocks.shared_packets import likely_pairs, shared
+from spark_sink.clocks.shared_packets import likely_pairs, shared_packets
 from tests.spark_sink.clocks.skewed import Sighting, columns, estimated
 
 MINUTE_US = 60_000_000
@@ -88,7 +88,7 @@ class Air:
 def linked(log: Sequence[Sighting]) -> set[str]:
     """Names of the nodes whose clocks are compared, two by two."""
     clocks, seen, names = columns(log)
-    packets = shared(seen, len(clocks))
+    packets = shared_packets(seen, len(clocks))
     found = links(packets, likely_pairs(packets, clocks), len(clocks))
     return {names[clocks.node[link.left]] + names[clocks.node[link.right]] for link in found}
 

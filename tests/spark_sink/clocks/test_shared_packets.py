@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_sink import limits
-from spark_sink.clocks.shared_packets import likely_pairs, shared, telling
+from spark_sink.clocks.shared_packets import likely_pairs, shared_packets, telling
 from spark_sink.clocks.sightings import Clocks, Sightings
 
 
@@ -65,7 +65,7 @@ def test_pairs_are_counted_however_many_at_a_time(
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(limits, "PAIRS_AT_A_TIME", at_a_time)
-        found = likely_pairs(shared(sightings(rows), len(NODES)), clocks())
+        found = likely_pairs(shared_packets(sightings(rows), len(NODES)), clocks())
     expected = counted(rows)
     assert set(zip(found.left.tolist(), found.right.tolist(), strict=True)) == set(expected)
     worths = [expected[pair] for pair in zip(found.left.tolist(), found.right.tolist(), strict=True)]

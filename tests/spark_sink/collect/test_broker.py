@@ -16,9 +16,9 @@ from paho.mqtt import client as mqtt
 from paho.mqtt import publish
 
 from spark_sink import limits
-from spark_sink.collect.landing import Files
+from spark_sink.collect.landing import LandingFolder
 from spark_sink.collect.messages import SegmentId
-from spark_sink.collect.service import CollectSettings, Service
+from spark_sink.collect.service import CollectorService, CollectorSettings
 from spark_sink.errors import ConnectionEndedError
 from tests import certificates
 from tests.mosquitto import Mosquitto, running_mosquitto
@@ -28,17 +28,17 @@ from tests.spark_sink.shipped import NODE, UP, batch
 CONTENT = bytes(range(256)) * 8
 
 
-def settings(root: Path, broker: str, ca: Path | None = None) -> CollectSettings:
-    return CollectSettings(
+def settings(root: Path, broker: str, ca: Path | None = None) -> CollectorSettings:
+    return CollectorSettings(
         root=root, broker=broker, name="collector", user=None, password_file=None, ca_file=ca, cert_file=None,
         key_file=None, quota_mb=10, keep_free_mb=0,
     )  # fmt: skip
 
 
 @contextmanager
-def collecting(told: CollectSettings, tell: Callable[[str], None]) -> Iterator[None]:
+def collecting(told: CollectorSettings, tell: Callable[[str], None]) -> Iterator[None]:
     """A collector in a thread, which ends in good order."""
-    service = Service(told, tell)
+    service = CollectorService(told, tell)
     faults: list[BaseException] = []
 
     def run() -> None:
@@ -104,13 +104,13 @@ def test_however_often_it_reconnects_while_the_disk_is_busy_all_comes(
 ) -> None:
     """The broker sends what was not acknowledged again by each connection, and nothing beyond that."""
     busy = threading.Event()
-    sync = Files.sync
+    sync = LandingFolder.sync
 
-    def stalled(files: Files) -> None:
+    def stalled(files: LandingFolder) -> None:
         assert busy.wait(PATIENCE_S)
         sync(files)
 
-    monkeypatch.setattr(Files, "sync", stalled)
+    monkeypatch.setattr(LandingFolder, "sync", stalled)
     told: list[str] = []
     with (
         running_mosquitto(tmp_path) as broker,
@@ -137,7 +137,7 @@ def test_it_ends_when_what_speaks_with_the_broker_does(
 
     monkeypatch.setattr(mqtt.Client, "reconnect", reconnect)
     monkeypatch.setattr(threading, "excepthook", lambda _: None)
-    service = Service(settings(tmp_path / "logs", "mqtt://127.0.0.1:1"), print)
+    service = CollectorService(settings(tmp_path / "logs", "mqtt://127.0.0.1:1"), print)
     patience = threading.Timer(PATIENCE_S, service.stop)
     patience.start()
     with pytest.raises(ConnectionEndedError, match="a fault of paho's"):

@@ -15,10 +15,10 @@ import pytest
 
 from spark_sink import limits
 from spark_sink.collect.collector import Collector
-from spark_sink.collect.landing import INDEX, Files
-from spark_sink.collect.messages import FINE, FULL, GAP, Log, Row, SegmentId
+from spark_sink.collect.landing import INDEX, LandingFolder
+from spark_sink.collect.messages import FINE, FULL, GAP, HaveRow, Log, SegmentId
 from spark_sink.errors import CollectBusyError, CollectFailedError
-from spark_sink.log_files import Folders
+from spark_sink.log_files import LocalLogFiles
 from tests.spark_sink.shipped import FIRST, NODE, UP, ask, batch, have
 
 LOG = Log("open", NODE)
@@ -28,12 +28,12 @@ CONTENT = random.Random(1).randbytes(50_000)
 
 
 @contextmanager
-def opened(root: Path, quota: int = 10**9, keep_free: int = 0) -> Iterator[Files]:
-    with closing(Files.open(root, quota_bytes=quota, keep_free_bytes=keep_free)) as files:
+def opened(root: Path, quota: int = 10**9, keep_free: int = 0) -> Iterator[LandingFolder]:
+    with closing(LandingFolder.open(root, quota_bytes=quota, keep_free_bytes=keep_free)) as files:
         yield files
 
 
-def row(files: Files, message: bytes, topic: str = UP) -> tuple[int, int]:
+def row(files: LandingFolder, message: bytes, topic: str = UP) -> tuple[int, int]:
     answer = Collector(files, life=1).receive(topic, message)
     assert answer is not None
     ((_, _, size, state),) = have(answer.message)
@@ -48,8 +48,8 @@ def test_segments_lie_where_the_sink_looks_for_them(tmp_path: Path) -> None:
     assert (tmp_path / NODE / NAME).read_bytes() == CONTENT[:900]
     assert (tmp_path / "networks" / "0123456789abcd" / NODE / NAME).read_bytes() == CONTENT[:500]
     # Networks are not mixed: one below `networks` is read when it is named.
-    assert [segment.size for segment in Folders(str(tmp_path)).listing()[NODE]] == [900]
-    (named,) = Folders(str(tmp_path / "networks/0123456789abcd")).listing().values()
+    assert [segment.size for segment in LocalLogFiles(str(tmp_path)).listing()[NODE]] == [900]
+    (named,) = LocalLogFiles(str(tmp_path / "networks/0123456789abcd")).listing().values()
     assert [segment.size for segment in named] == [500]
 
 
@@ -86,12 +86,12 @@ def test_segments_that_somebody_copied_here_count(tmp_path: Path) -> None:
     (folder / "notes.txt").write_text("of no matter")
     (folder / "00000008-000000000000.jsonl").symlink_to(folder / "notes.txt")
     with opened(tmp_path) as files:
-        assert files.rows(LOG, SegmentId(0, 0), 9) == (Row(FIRST, 700),)
+        assert files.rows(LOG, SegmentId(0, 0), 9) == (HaveRow(FIRST, 700),)
         assert row(files, batch(CONTENT, 700, 300)) == (1_000, FINE)
         files.sync()
     (folder / "00000009-000000000000.jsonl").write_bytes(b"copied later")
     with opened(tmp_path) as files:
-        assert files.rows(LOG, FIRST, 9) == (Row(FIRST, 1_000), Row(SegmentId(9, 0), 12))
+        assert files.rows(LOG, FIRST, 9) == (HaveRow(FIRST, 1_000), HaveRow(SegmentId(9, 0), 12))
 
 
 def test_segments_that_were_archived_are_remembered(tmp_path: Path) -> None:
@@ -100,7 +100,7 @@ def test_segments_that_were_archived_are_remembered(tmp_path: Path) -> None:
         files.sync()
     (tmp_path / NODE / NAME).unlink()
     with opened(tmp_path) as files:
-        assert files.rows(LOG, FIRST, 9) == (Row(FIRST, 900),)
+        assert files.rows(LOG, FIRST, 9) == (HaveRow(FIRST, 900),)
         assert row(files, batch(CONTENT, 0, 900)) == (900, FINE)
 
 

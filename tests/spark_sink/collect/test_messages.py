@@ -11,12 +11,12 @@ from spark_sink import limits
 from spark_sink.collect.messages import (
     STATUS,
     Ask,
-    Bad,
-    Batch,
+    HaveRow,
     Log,
-    Newer,
-    Row,
+    LogBatch,
+    Malformed,
     SegmentId,
+    UnknownVersion,
     fingerprint,
     parse_message,
     parse_topic,
@@ -32,7 +32,7 @@ def test_frozen_batches_are_understood() -> None:
     for record in FROZEN["batches"]:
         at = record["at"]
         near = min(at, limits.PRINT_BYTES)
-        assert parse_message(bytes.fromhex(record["message"])) == Batch(
+        assert parse_message(bytes.fromhex(record["message"])) == LogBatch(
             record["run"],
             SegmentId(record["boot"], record["first"]),
             at,
@@ -49,23 +49,23 @@ def test_frozen_questions_are_understood() -> None:
 
 def test_frozen_answers_are_made_as_they_were() -> None:
     for record in FROZEN["haves"]:
-        rows = [Row(SegmentId(boot, first), have, state) for boot, first, have, state in record["rows"]]
+        rows = [HaveRow(SegmentId(boot, first), have, state) for boot, first, have, state in record["rows"]]
         made = serialize_have(record["run"], record["life"], record["flags"], rows)
         assert made.hex() == record["message"]
 
 
 @pytest.mark.parametrize(("rule", "message"), FROZEN["bad_up"])
 def test_what_is_no_message_is_told_by_its_rule(rule: str, message: str) -> None:
-    assert parse_message(bytes.fromhex(message)) == Bad(rule)
+    assert parse_message(bytes.fromhex(message)) == Malformed(rule)
 
 
 def test_what_is_too_long_is_not_looked_at() -> None:
-    assert parse_message(bytes(limits.BATCH_WIRE_MAX + 1)) == Bad("too long")
+    assert parse_message(bytes(limits.BATCH_WIRE_MAX + 1)) == Malformed("too long")
 
 
 @pytest.mark.parametrize(("message", "run"), FROZEN["newer"])
 def test_other_versions_are_known_as_such(message: str, run: int) -> None:
-    assert parse_message(bytes.fromhex(message)) == Newer(run)
+    assert parse_message(bytes.fromhex(message)) == UnknownVersion(run)
 
 
 def test_topics_say_whose_log_it_is() -> None:
@@ -104,4 +104,4 @@ def test_a_bomb_is_not_unpacked() -> None:
     digest = blake2b(bytes(limits.BATCH_BYTES), digest_size=16).digest()
     header = bytes.fromhex(FROZEN["batches"][0]["message"])[:26]
     message = header + limits.BATCH_BYTES.to_bytes(4, "big") + bytes(8) + digest + packed
-    assert parse_message(message) == Bad("another size than it says")
+    assert parse_message(message) == Malformed("another size than it says")

@@ -7,7 +7,7 @@ from hashlib import sha256
 import numpy as np
 import pytest
 
-from spark_sink.derive.clock_table import Records, clock_rows, records
+from spark_sink.derive.clock_table import ClockRecords, clock_rows, unpack_records
 from spark_sink.derive.mesh_time import corrections
 from spark_sink.derive.sights import DTYPES, Packed, pack
 from tests.spark_sink.clocks.skewed import Sighting, Skew, play
@@ -27,7 +27,7 @@ def line(tmp_path_factory: pytest.TempPathFactory) -> list[Sighting]:
     return play(options, tmp_path_factory.mktemp("line") / "logs")
 
 
-def as_records(log: Sequence[Sighting], numbers: dict[str, int]) -> Records:
+def as_records(log: Sequence[Sighting], numbers: dict[str, int]) -> ClockRecords:
     rows = [
         (
             numbers[one.node],
@@ -40,7 +40,7 @@ def as_records(log: Sequence[Sighting], numbers: dict[str, int]) -> Records:
         )
         for one in log
     ]
-    return Records(*np.array(rows, np.int64).reshape(-1, 7).T)
+    return ClockRecords(*np.array(rows, np.int64).reshape(-1, 7).T)
 
 
 def test_offsets_are_within_20_ms_of_the_truth(line: list[Sighting]) -> None:
@@ -103,7 +103,7 @@ def test_packed_rows_are_read_and_what_is_written_again_tells_no_clock() -> None
     columns["kind"][:] = [0, 2, 2]
     columns["t_us"][:] = [2_000_000_000, 5, 2_000_000_007]
     columns["mono_us"][:] = [1, 0, 8]
-    found = records([1, 2], [3, 4], [pack(Packed(**columns, faces=()))] * 2)
+    found = unpack_records([1, 2], [3, 4], [pack(Packed(**columns, faces=()))] * 2)
     assert found.node_no.tolist() == [1] * 3 + [2] * 3
     assert found.boot.tolist() == [3] * 3 + [4] * 3
     rows = clock_rows(lambda: [found], {1: "a", 2: "b"})

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from spark_sink import limits
 from spark_sink.derive.facts import HOUR_US
-from spark_sink.derive.mesh_time import Boots, corrections, lives
+from spark_sink.derive.mesh_time import Boots, boot_times, corrections
 from tests.spark_sink.derive.test_mesh_time import MESH, START_US, clock, table
 
 NODE = 1
@@ -22,7 +22,7 @@ def life(
 ) -> tuple[float, float, int]:
     """Hours after `START_US` of a boot's begin and end, and the mesh; given what it had on its clocks then."""
     row = (NODE, 1, START_US + began_h * HOUR_US, first_mono_us, START_US + ended_h * HOUR_US, last_mono_us)
-    found = lives(corrections(table(*clocks)), Boots(*(np.array([round(value)]) for value in row)))
+    found = boot_times(corrections(table(*clocks)), Boots(*(np.array([round(value)]) for value in row)))
     since_us, until_us = int(found.since_us[0]), int(found.until_us[0])
     return (since_us - START_US) / HOUR_US, (until_us - START_US) / HOUR_US, int(found.mesh[0])
 
@@ -94,6 +94,6 @@ def test_all_at_once_is_as_one_by_one(
             wanted.append((START_US - ended_h * HOUR_US, START_US, node_no))
     rows = np.array([row[:2] for row in sorted(boots)], np.int64).reshape(-1, 2)
     times = [np.full(len(rows), value) for value in (7, 0, START_US, ended_h * HOUR_US)]
-    found = lives(corrections(table(*clocks)), Boots(rows[:, 0], rows[:, 1], *times))
+    found = boot_times(corrections(table(*clocks)), Boots(rows[:, 0], rows[:, 1], *times))
     columns = (found.since_us, found.until_us, found.mesh)
     assert list(zip(*(column.tolist() for column in columns), strict=True)) == wanted

@@ -4,7 +4,7 @@ import numpy as np
 
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.derive.mesh_time import Boots, corrections
-from spark_sink.derive.packet_ages import Ages, Hours, ages
+from spark_sink.derive.packet_ages import LogHours, PacketAges, packet_ages
 from tests.spark_sink.derive.test_mesh_time import MESH, START_US, clock, table
 
 KEEP_US = 10 * HOUR_US
@@ -26,10 +26,10 @@ def old(
 
 def found(
     clocks: list[dict[str, float]], newest: Boots, *hours: tuple[int, int, int], latest: int = 10**6
-) -> Ages:
+) -> PacketAges:
     node_no, boot, hour = np.array(hours, np.int64).T
-    some = Hours(node_no, boot, START_US + hour * HOUR_US)
-    return ages(corrections(table(*clocks)), some, newest, KEEP_US, START_US + latest * HOUR_US)
+    some = LogHours(node_no, boot, START_US + hour * HOUR_US)
+    return packet_ages(corrections(table(*clocks)), some, newest, KEEP_US, START_US + latest * HOUR_US)
 
 
 def test_what_is_behind_the_newest_of_its_group_is_old() -> None:
@@ -83,12 +83,14 @@ def test_a_boot_before_tells_the_age_of_nothing_but_its_own_records() -> None:
 
 def test_hours_of_the_mesh_that_are_not_ahead_are_named() -> None:
     clocks = [clock(1, 1, offset_us=HOUR_US // 2), clock(1, 1, 1, from_mono_us=1, offset_us=-99 * HOUR_US)]
-    some = Hours(np.array([1]), np.array([1]), np.array([START_US]))
+    some = LogHours(np.array([1]), np.array([1]), np.array([START_US]))
     for latest_us, wanted in (
         (START_US, (-(HOUR_US // 2), HOUR_US // 2 - 1)),
         (START_US + 100 * HOUR_US, (-(HOUR_US // 2), 100 * HOUR_US - 1)),
     ):
-        reached = ages(corrections(table(*clocks)), some, ends((1, 1, 0)), KEEP_US, latest_us + HOUR_US // 2)
+        reached = packet_ages(
+            corrections(table(*clocks)), some, ends((1, 1, 0)), KEEP_US, latest_us + HOUR_US // 2
+        )
         assert (reached.low_us[0] - START_US, reached.high_us[0] - START_US) == wanted
-    reached = ages(corrections(table(*clocks)), some, ends((1, 1, 0)), KEEP_US, START_US - HOUR_US)
+    reached = packet_ages(corrections(table(*clocks)), some, ends((1, 1, 0)), KEEP_US, START_US - HOUR_US)
     assert reached.low_us[0] > reached.high_us[0]

@@ -19,7 +19,7 @@ def serving(
     *,
     port: int = 0,
     token: str | None = None,
-    tls: server.Tls | None = None,
+    tls: server.TlsFiles | None = None,
     tiles: Tiles | None = None,
 ) -> Iterator[str]:
     """The real server in a thread of its own; gives its address, ends it on leaving."""

@@ -10,7 +10,7 @@ import pytest
 
 from spark_sink.page import access, app, limits
 from spark_sink.page.answers import make_payload
-from spark_sink.page.static_files import STATIC, Files
+from spark_sink.page.static_files import STATIC, StaticFiles
 from tests.spark_sink.page.asking import get
 from tests.spark_sink.page.book import feed_of, node_of
 from tests.spark_sink.page.serve_story import serving
@@ -125,7 +125,7 @@ def test_nothing_beside_the_pages_files_is_served(address: str) -> None:
 
 
 def test_a_file_is_read_again_when_it_changed(tmp_path: Path) -> None:
-    files = Files(tmp_path)
+    files = StaticFiles(tmp_path)
     (tmp_path / "a.js").write_text("1")
     first = files.get("a.js")
     assert files.get("a.js") is first

@@ -91,11 +91,11 @@ def test_a_large_file_is_not_read_to_its_end(tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def tls(tmp_path_factory: pytest.TempPathFactory) -> server.Tls:
+def tls(tmp_path_factory: pytest.TempPathFactory) -> server.TlsFiles:
     if shutil.which("openssl") is None:
         pytest.skip(needs.reason("openssl", "openssl"))
     folder = tmp_path_factory.mktemp("tls")
-    made = server.Tls(folder / "cert.pem", folder / "key.pem")
+    made = server.TlsFiles(folder / "cert.pem", folder / "key.pem")
     subprocess.run(
         ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2",
          "-subj", "/CN=localhost", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", made.key,
@@ -105,7 +105,7 @@ def tls(tmp_path_factory: pytest.TempPathFactory) -> server.Tls:
     return made
 
 
-def test_the_page_over_tls(database: Path, tls: server.Tls) -> None:
+def test_the_page_over_tls(database: Path, tls: server.TlsFiles) -> None:
     trusted = ssl.create_default_context(cafile=str(tls.certificate))
     token = "0123456789abcdef"
     with serving(str(database), tls=tls, token=token) as address:
@@ -124,12 +124,12 @@ class _Stay(urllib.request.HTTPRedirectHandler):
         """Follow none."""
 
 
-def test_a_certificate_that_cannot_be_used(database: Path, tls: server.Tls, tmp_path: Path) -> None:
+def test_a_certificate_that_cannot_be_used(database: Path, tls: server.TlsFiles, tmp_path: Path) -> None:
     (tmp_path / "bad.pem").write_text("no certificate")
     for certificate, key in ((tmp_path / "bad.pem", tls.key), (tls.certificate, tmp_path / "none.pem")):
         with pytest.raises(BadCertificateError, match="PEM"):
             server.serve(
-                str(database), host="127.0.0.1", port=0, announce=never, tls=server.Tls(certificate, key)
+                str(database), host="127.0.0.1", port=0, announce=never, tls=server.TlsFiles(certificate, key)
             )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from spark_sink.partials.combine import KEYS, combine
-from spark_sink.partials.records import COLUMNS, Records, gather
+from spark_sink.partials.records import COLUMNS, RecordColumns, gather
 from spark_sink.partials.reduce import reduce
 from spark_sink.schema import COLUMNS as SOURCE
 from spark_sink.schema import FieldType
@@ -40,7 +40,7 @@ def block(records: Iterable[Record]) -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist(list(records), schema=_SCHEMA)
 
 
-def gathered(*records: Record) -> Records:
+def gathered(*records: Record) -> RecordColumns:
     return gather([block(records)])[0]
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from spark_sink import limits
 from spark_sink.partials.groupby import (
     LAST,
-    Groups,
+    RowGroups,
     chosen,
     codes,
     first_text,
@@ -88,7 +88,7 @@ def test_sums_stop_where_the_database_ends(rows: list[tuple[int, int]]) -> None:
 
 
 def test_least_and_most() -> None:
-    groups = Groups(np.array([1, 0, 1]), 2)
+    groups = RowGroups(np.array([1, 0, 1]), 2)
     values = np.array([5, LAST, 2])
     assert groups.least(values).tolist() == [LAST, 2]
     assert groups.most(np.array([5, 0, 2])).tolist() == [0, 5]

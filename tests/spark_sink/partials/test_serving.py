@@ -8,16 +8,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_sink.serving.connect import open_for_writing
-from spark_sink.serving.merge import Batch, merge
-from spark_sink.serving.names import Names
+from spark_sink.serving.merge import MicroBatch, merge
+from spark_sink.serving.names import NameNumbers
 from tests.spark_sink import contents
 from tests.spark_sink.partials import odd, oracle
 from tests.spark_sink.partials.blocks import block, reduced
 
 
-def batch(number: int, parts: dict[str, pa.Table]) -> Batch:
+def batch(number: int, parts: dict[str, pa.Table]) -> MicroBatch:
     parts = dict(parts)
-    return Batch(
+    return MicroBatch(
         query="q",
         batch_id=number,
         bad_lines=parts.pop("bad_lines", None),
@@ -38,7 +38,7 @@ def test_facts_are_what_the_oracle_counts(data: st.DataObject) -> None:
     some = data.draw(odd.records())
     batches = data.draw(odd.divided(some))
     with TemporaryDirectory() as folder, open_for_writing(str(Path(folder) / "db.sqlite")) as database:
-        names = Names(database)
+        names = NameNumbers(database)
         for number, blocks in enumerate(batches):
             assert merge(database, names, batch(number, reduced([[block(rows)] for rows in blocks])))
         assert contents.facts(database) == oracle.facts(some)

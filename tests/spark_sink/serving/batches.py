@@ -8,7 +8,7 @@ import pyarrow as pa
 from hypothesis import strategies as st
 
 from spark_sink.serving.ddl import ARROW_TYPES
-from spark_sink.serving.merge import Batch
+from spark_sink.serving.merge import MicroBatch
 from spark_sink.serving.tables import TABLES, Column, ColumnType
 from tests.spark_sink.serving.merge_oracle import KEYS, SUMS, Fact, combined
 
@@ -37,7 +37,7 @@ def part(table: str, facts: Sequence[Fact]) -> pa.Table:
     )
 
 
-def batch(batch_id: int, facts: Mapping[str, Sequence[Fact]], **changes: Any) -> Batch:
+def batch(batch_id: int, facts: Mapping[str, Sequence[Fact]], **changes: Any) -> MicroBatch:
     """A batch with these facts."""
     values: dict[str, Any] = {
         "query": "q",
@@ -52,7 +52,7 @@ def batch(batch_id: int, facts: Mapping[str, Sequence[Fact]], **changes: Any) ->
         "bytes": 0,
         "behind_bytes": 0,
     }
-    return Batch(**(values | changes))
+    return MicroBatch(**(values | changes))
 
 
 def _value(column: Column, chance: random.Random) -> Any:

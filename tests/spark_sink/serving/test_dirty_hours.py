@@ -10,7 +10,7 @@ from spark_sink import limits
 from spark_sink.serving import dirty_hours, facts
 from spark_sink.serving.database import Database
 from spark_sink.serving.merge import merge
-from spark_sink.serving.names import Names
+from spark_sink.serving.names import NameNumbers
 from tests.spark_sink.serving.batches import FEEDS, NODES, batch
 from tests.spark_sink.serving.content import empty, rows_of
 from tests.spark_sink.serving.merge_oracle import Fact
@@ -54,14 +54,14 @@ def clean(database: Database) -> None:
 
 def test_hours_of_new_sights_are_marked(database: Database) -> None:
     hours = [sights(NODES[0], 3), sights(NODES[0], 3), sights(NODES[1], -2)]
-    merge(database, Names(database), batch(0, {"sights": hours}))
+    merge(database, NameNumbers(database), batch(0, {"sights": hours}))
     assert marked(database) == {(NODES[0], 3), (NODES[1], -2)}
     assert facts.dirty(database, 1)["hour_us"].to_pylist() == [-2 * HOUR_US]
     assert facts.dirty(database, 9)["marked_us"].to_pylist() == [1, 1]
 
 
 def test_a_mark_that_was_made_again_stays(database: Database) -> None:
-    names = Names(database)
+    names = NameNumbers(database)
     merge(database, names, batch(0, {"sights": [sights(NODES[0], 1), sights(NODES[0], 2)]}))
     taken = facts.dirty(database, 10)
     merge(database, names, batch(1, {"sights": [sights(NODES[0], 2)]}))
@@ -73,7 +73,7 @@ def test_a_mark_that_was_made_again_stays(database: Database) -> None:
 
 
 def test_a_new_copy_matters_to_all_others_while_times_are_unknown(database: Database) -> None:
-    names = Names(database)
+    names = NameNumbers(database)
     merge(
         database,
         names,
@@ -91,7 +91,7 @@ def test_a_new_copy_matters_to_all_others_while_times_are_unknown(database: Data
 
 
 def test_a_node_that_comes_back_late_leaves_the_past_alone(database: Database) -> None:
-    names = Names(database)
+    names = NameNumbers(database)
     merge(database, names, batch(0, {"copies": [copy(NODES[0], 1), copy(NODES[1], 8)]}))
     spread(database, timed=True)
     clean(database)
@@ -115,7 +115,7 @@ def test_marks_are_those_of_looking_at_every_copy(
     at_a_time: int,
 ) -> None:
     empty(database)
-    names = Names(database)
+    names = NameNumbers(database)
     merge(
         database,
         names,
@@ -146,6 +146,6 @@ def test_marks_are_those_of_looking_at_every_copy(
 def test_hours_before_1970_are_hours_too(database: Database) -> None:
     with database.transaction():
         dirty_hours.mark(database, pa.table({"node_no": [1], "boot": [1], "hour_us": [-HOUR_US]}), 1)
-    merge(database, Names(database), batch(0, {"copies": [copy(NODES[0], -1) | {"t_us": -1}]}))
+    merge(database, NameNumbers(database), batch(0, {"copies": [copy(NODES[0], -1) | {"t_us": -1}]}))
     spread(database)
     assert np.unique(facts.dirty(database, 9)["hour_us"]).tolist() == [-HOUR_US]

@@ -7,7 +7,7 @@ from spark_sink.serving import facts
 from spark_sink.serving.connect import open_for_reading
 from spark_sink.serving.database import Database
 from spark_sink.serving.merge import merge
-from spark_sink.serving.names import Names
+from spark_sink.serving.names import NameNumbers
 from tests.spark_sink.serving.batches import FEEDS, NODES, batch
 
 HOUR_US = 3_600_000_000
@@ -33,7 +33,7 @@ def test_sights_of_some_hours(name: str, database: Database) -> None:
         for node in NODES
         for hour in range(3)
     ]
-    names = Names(database)
+    names = NameNumbers(database)
     merge(database, names, batch(0, {"sights": rows}))
     merge(database, names, batch(1, {"sights": rows[:1]}))
     reader = open_for_reading(name)
@@ -60,7 +60,7 @@ def test_all_copies_of_some_entries(database: Database) -> None:
         for seq in (1, 2)
         for node in NODES
     ]  # fmt: skip
-    merge(database, Names(database), batch(0, {"copies": copies}))
+    merge(database, NameNumbers(database), batch(0, {"copies": copies}))
     found = facts.copies_of(database, [(2, 1), (1, 2), (1, 1), (1, 3)])
     keys = list(zip(*(found[column].to_pylist() for column in ("feed_no", "seq", "node_no")), strict=True))
     assert keys == [
@@ -88,7 +88,7 @@ def test_boots(database: Database) -> None:
         "last_mono_us": 5,
     }
     rows = [{"node": NODES[0], "boot": boot, "records": 1, **ends} for boot in (2, 1)]
-    merge(database, Names(database), batch(0, {"boots": rows}))
+    merge(database, NameNumbers(database), batch(0, {"boots": rows}))
     found = facts.boots(database)
     assert found["boot"].to_pylist() == [1, 2]
     assert found["last_us"].to_pylist() == [4, 4]

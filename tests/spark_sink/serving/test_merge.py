@@ -12,7 +12,7 @@ from spark_sink import limits
 from spark_sink.errors import BatchGapError, DatabaseFailedError
 from spark_sink.serving.database import Database
 from spark_sink.serving.merge import last_batch, merge
-from spark_sink.serving.names import Names
+from spark_sink.serving.names import NameNumbers
 from tests.spark_sink.serving.batches import FEEDS, NODES, batch, deliveries, name_columns, part
 from tests.spark_sink.serving.content import empty, rows_of
 from tests.spark_sink.serving.merge_oracle import KEYS, Fact, combined
@@ -55,7 +55,7 @@ def test_a_table_is_what_the_rules_make_of_all_facts_in_any_order(
 ) -> None:
     brought = data.draw(deliveries(table))
     empty(database)
-    names = Names(database)
+    names = NameNumbers(database)
     for batch_id, facts in enumerate(data.draw(st.permutations(brought))):
         assert merge(database, names, batch(batch_id, {table: facts}))
     columns = name_columns(table)
@@ -65,7 +65,7 @@ def test_a_table_is_what_the_rules_make_of_all_facts_in_any_order(
 
 
 def test_a_batch_that_comes_again_changes_nothing(database: Database) -> None:
-    names = Names(database)
+    names = NameNumbers(database)
     parts = {"boots": [boot(NODES[0])], "sights": [sights(NODES[0], 1)]}
     assert merge(database, names, batch(0, parts))
     before = {
@@ -76,7 +76,7 @@ def test_a_batch_that_comes_again_changes_nothing(database: Database) -> None:
 
 
 def test_a_missing_batch_is_an_error_and_nothing_is_merged(database: Database) -> None:
-    names = Names(database)
+    names = NameNumbers(database)
     merge(database, names, batch(0, {"boots": [boot(NODES[0])]}))
     with pytest.raises(BatchGapError, match="waits for batch 1"):
         merge(database, names, batch(2, {"boots": [boot(NODES[1])]}))
@@ -86,7 +86,7 @@ def test_a_missing_batch_is_an_error_and_nothing_is_merged(database: Database) -
 
 
 def test_a_new_query_goes_on_where_the_one_before_it_ended(database: Database) -> None:
-    names = Names(database)
+    names = NameNumbers(database)
     hour = {"sights": [sights(NODES[0], 1)], "boots": [boot(NODES[0])]}
     merge(database, names, batch(0, hour, query="old", offsets=json.dumps({"a": 1})))
     merge(database, names, batch(0, hour, query="new", offsets=json.dumps({"a": 2})))
@@ -98,7 +98,7 @@ def test_a_new_query_goes_on_where_the_one_before_it_ended(database: Database) -
 
 
 def test_a_batch_that_fails_leaves_nothing_and_names_are_numbered_anew(database: Database) -> None:
-    names = Names(database)
+    names = NameNumbers(database)
     bad = {"boots": [boot(NODES[0])], "copies": [copy(NODES[0], t_us=None)]}
     with pytest.raises(DatabaseFailedError):
         merge(database, names, batch(0, bad))
@@ -111,7 +111,7 @@ def test_a_batch_that_fails_leaves_nothing_and_names_are_numbered_anew(database:
 
 
 def test_sums_are_never_negative_and_stop_before_they_overflow(database: Database) -> None:
-    names = Names(database)
+    names = NameNumbers(database)
     row = {"node": NODES[0], "slot_us": 0, "face": "lora", "packets": -5, "airtime_us": 2**63 - 1}
     for batch_id in range(3):
         merge(database, names, batch(batch_id, {"airtime": [row]}))
@@ -126,7 +126,7 @@ def test_dictionaries_and_columns_left_out_are_understood(database: Database) ->
     table = table.set_column(table.column_names.index("node"), "node", table["node"].dictionary_encode())
     table = table.set_column(table.column_names.index("clean"), "clean", table["clean"].cast(pa.bool_()))
     table = table.set_column(table.column_names.index("boot"), "boot", table["boot"].cast(pa.int32()))
-    merge(database, Names(database), batch(0, {}, parts={"boots": table}))
+    merge(database, NameNumbers(database), batch(0, {}, parts={"boots": table}))
     assert rows_of(database, "boots", ("node_no", "name", "clean", "feed_no", "latitude")) == sorted(
         [(NODES[0], "hut", 1, None, None), (NODES[1], "pass", 0, None, None)]
     )
@@ -136,7 +136,7 @@ def test_packets_are_counted_up_and_only_the_latest_kept(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "PACKETS_KEPT", 3)
-    names = Names(database)
+    names = NameNumbers(database)
     packet = {
         "node": NODES[0], "direction": "rx", "face": "lora", "packet": "entry", "verdict": "new", "length": 120,
         "airtime_us": 5, "snr_db": float("nan"),
@@ -155,7 +155,7 @@ def test_packets_are_counted_up_and_only_the_latest_kept(
 
 def test_side_tables(database: Database) -> None:
     """Gaps and oddities are all there are now; bad lines stay."""
-    names = Names(database)
+    names = NameNumbers(database)
     line = {"path": "n/0-0.jsonl", "byte": 7, "reason": "no JSON", "text": "\0<b>␀'\""}
     gap = {"node": NODES[0], "boot": 1, "first_offset": 3, "next_offset": None}
     odd = {"node": "n", "path": "n/0-0.jsonl", "reason": "newer"}
@@ -176,7 +176,7 @@ def test_of_a_file_with_many_bad_lines_the_first_are_listed(
     database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "BAD_LINES_LISTED", 2)
-    names = Names(database)
+    names = NameNumbers(database)
     line = {"reason": "no JSON", "text": "x"}
     for number, places in enumerate([[("a", 8), ("b", 5)], [("a", 4)], [("a", 6), ("a", 9)], [("b", 3)]]):
         found = [line | {"path": path, "byte": byte} for path, byte in places]
@@ -192,7 +192,7 @@ def test_of_a_file_with_many_bad_lines_the_first_are_listed(
 
 def test_the_log_of_batches(database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "LOG_KEPT", 2)
-    names = Names(database)
+    names = NameNumbers(database)
     for batch_id in range(4):
         part_of_boot = {"boots": [boot(NODES[0])]}
         merge(
@@ -208,7 +208,7 @@ def test_the_log_of_batches(database: Database, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_every_transaction_is_a_change_and_every_delivery_another(database: Database) -> None:
-    names = Names(database)
+    names = NameNumbers(database)
     changes = [database.changes()]
     for batch_id in range(2):
         merge(

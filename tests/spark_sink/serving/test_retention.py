@@ -10,7 +10,7 @@ from spark_sink.serving import derived
 from spark_sink.serving.database import Database
 from spark_sink.serving.merge import merge
 from spark_sink.serving.meta import read_sights_since, read_sights_until
-from spark_sink.serving.names import Names
+from spark_sink.serving.names import NameNumbers
 from spark_sink.serving.retention import PATH, forget, kept
 from tests.spark_sink.serving.batches import NODES, batch
 from tests.spark_sink.serving.content import empty, rows_of
@@ -20,7 +20,9 @@ from tests.spark_sink.serving.test_dirty_hours import HOUR_US, marked, sights
 
 def deliver(database: Database, batch_id: int, *hours: tuple[str, int]) -> None:
     merge(
-        database, Names(database), batch(batch_id, {"sights": [sights(node, hour) for node, hour in hours]})
+        database,
+        NameNumbers(database),
+        batch(batch_id, {"sights": [sights(node, hour) for node, hour in hours]}),
     )
 
 
@@ -158,7 +160,7 @@ def test_what_comes_too_late_is_told_and_forgotten_again(database: Database) -> 
     assert "1970-01-01 04:00 UTC" in str(reason)
     assert held(database) == {(NODES[0], 8), (NODES[0], 9)}
     nothing = pa.table({name: pa.array([], pa.string()) for name in ("node", "path", "reason")})
-    merge(database, Names(database), batch(2, {}, oddities=nothing))
+    merge(database, NameNumbers(database), batch(2, {}, oddities=nothing))
     assert len(rows_of(database, "oddities")) == 1
 
 

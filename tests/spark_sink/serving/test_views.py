@@ -2,7 +2,7 @@
 
 from spark_sink.serving.database import Database
 from spark_sink.serving.merge import merge
-from spark_sink.serving.names import Names
+from spark_sink.serving.names import NameNumbers
 from tests.spark_sink.serving.batches import FEEDS, NODES, batch
 from tests.spark_sink.serving.merge_oracle import Fact
 
@@ -16,7 +16,7 @@ def test_entries_behind_the_longest_copy_of_each_feed(database: Database) -> Non
     held = [(NODES[0], FEEDS[0], 5), (NODES[1], FEEDS[0], 2), (NODES[1], FEEDS[1], 1)]
     frontiers = [{"node": node, "feed": feed, "seq": seq, "boot": 1, "t_us": 0} for node, feed, seq in held]
     boots = [boot(NODES[0], 1, 1), boot(NODES[0], 2, 1), boot(NODES[1], 1, 1)]
-    merge(database, Names(database), batch(0, {"boots": boots, "frontiers": frontiers}))
+    merge(database, NameNumbers(database), batch(0, {"boots": boots, "frontiers": frontiers}))
     rows = database.rows("SELECT node_no, feed_no, seq, newest, behind FROM behind ORDER BY node_no, feed_no")
     assert rows == [(1, 1, 5, 5, 0), (1, 2, 0, 1, 1), (2, 1, 2, 5, 3), (2, 2, 1, 1, 0)]
 
@@ -29,7 +29,7 @@ def test_nodes_are_called_what_their_newest_start_says(database: Database) -> No
         boot(NODES[1], 2, 20),
         boot(NODES[2], 1, 30, name="top", version="1", started_us=1, stopped_us=30),
     ]
-    merge(database, Names(database), batch(0, {"boots": boots}))
+    merge(database, NameNumbers(database), batch(0, {"boots": boots}))
     rows = database.rows(
         "SELECT node_no, node, name, feed_no, version, boot, running, last_us FROM node_names ORDER BY node_no"
     )
