@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from spark_sink import limits
-from spark_sink.errors import FileFailedError, NoSparkError, OptionError, SinkError
+from spark_sink.errors import OptionError, SinkError, StorageError, UnavailableError
 from spark_sink.page.limits import PORT
-from spark_sink.settings import LOCAL
+from spark_sink.settings import LOCAL, NO_SPARK
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,9 +29,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        failed = FileFailedError(error)
-        print(f"tinyssb-sink: {failed}", file=sys.stderr)
-        return failed.exit_code
+        where = "a file or a folder" if error.filename is None else str(error.filename)
+        print(
+            f"tinyssb-sink: Using {where} failed: {error.strerror or error}. All records that were counted before are "
+            "kept. Remove the cause and start again.",
+            file=sys.stderr,
+        )
+        return StorageError.exit_code
     except KeyboardInterrupt:
         return 130
     return code
@@ -241,7 +245,7 @@ def _compact(options: argparse.Namespace) -> int:
     try:
         from spark_sink.archive.compact import CompactOptions, compact
     except ImportError as error:
-        raise NoSparkError from error
+        raise UnavailableError(NO_SPARK) from error
 
     if not options.older_than >= 0:
         raise OptionError("--older-than", str(options.older_than), "a number of hours, 0 or more")

@@ -76,7 +76,7 @@ class FactsLoader:
         self._uptimes = _uptimes(reader, clocks)
 
     def load(self, since_us: int, until_us: int) -> Facts:
-        """All there is of full hours, and a margin around. Raises DatabaseFailedError, DamagedSightsError."""
+        """All there is of full hours, and a margin around. Raises DatabaseFailedError, DamagedDataError."""
         sights = self._sights(since_us, until_us)
         arrived = (sights.kind == ENTRY) & (sights.feed_no >= 0)
         copies = self._copies(sights.feed_no[arrived], sights.seq[arrived])

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_sink import limits
-from spark_sink.errors import ForeignCheckpointError
+from spark_sink.errors import SinkError
 from spark_sink.log_files import open_files
 from spark_sink.partials.combine import combine
 from spark_sink.planner import Planner
@@ -38,7 +38,7 @@ class Job:
     """One stream into one database."""
 
     def __init__(self, session: "SparkSession", settings: Settings, database: Database) -> None:
-        """Raises DatabaseFailedError, ForeignCheckpointError, NoLogsFolderError."""
+        """Raises DatabaseFailedError, SinkError, NoLogsFolderError."""
         self._session = session
         self._settings = settings
         self._database = database
@@ -54,7 +54,11 @@ class Job:
         rows = self._database.rows("SELECT query FROM batches")
         known = self.query_id()
         if rows and known is not None and rows[0][0] != known:
-            raise ForeignCheckpointError(shown(self._settings.database), self._settings.checkpoint)
+            raise SinkError(
+                f"{shown(self._settings.database)} was not filled from the checkpoint {self._settings.checkpoint}; "
+                "both were left as they are. Name the checkpoint that belongs to it, or a folder that does not exist "
+                "yet, with --checkpoint, or a new database with --db."
+            )
 
     def query_id(self) -> str | None:
         """Spark's id of the query that the checkpoint belongs to, None if there is none yet."""

@@ -38,8 +38,7 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
     settings.check()
     # What is wrong with the folders is better said before Java starts.
     open_files(settings.logs, settings.endpoint).listing()
-    if session.java() is None:
-        raise errors.NoJavaError
+    session.require_java()
     tell(f"Starting Spark to read {settings.logs} into {shown(settings.database)} …")
     spark = session.make_session(
         master=settings.master, threads=settings.threads, memory_mb=settings.memory_mb
@@ -91,7 +90,11 @@ def _refreshing(settings: Settings) -> Iterator[None]:
         details = _details(settings)
         details.write_text("".join(traceback.format_exception(error)))
         reason = "".join(traceback.format_exception_only(error)).strip()
-        raise errors.RefreshFailedError(reason, details) from error
+        raise errors.InternalError(
+            f"Deriving the tables that take all logs together failed by a fault of this program: {reason}. The whole "
+            f"report is in {details}. All records that were counted are kept, but the derived tables stand still. "
+            "Please report this fault."
+        ) from error
 
 
 class _SupervisedQuery:

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from spark_sink import limits
-from spark_sink.errors import JavaFailedError, NoClusterError, NoJavaError, NoSparkError
-from spark_sink.settings import LOCAL
+from spark_sink.errors import UnavailableError
+from spark_sink.settings import LOCAL, NO_SPARK
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,17 +27,30 @@ def java() -> str | None:
     return shutil.which("java")
 
 
+def require_java() -> None:
+    """Check that Java is installed. Raises UnavailableError."""
+    if java() is None:
+        raise UnavailableError(
+            "Spark needs Java 17 or newer. Install it with: apt-get install default-jre-headless"
+        )
+
+
+def _java_failed(words: str) -> UnavailableError:
+    return UnavailableError(
+        f"Java could not start Spark, which needs Java 17 or newer and some free memory. Its last words: {words}"
+    )
+
+
 def make_session(*, threads: int, memory_mb: int, master: str = LOCAL) -> "SparkSession":
     """Start Java and Spark in this process, or give what already runs; *master* may name a cluster.
 
-    Raises NoJavaError, JavaFailedError, NoSparkError, NoClusterError.
+    Raises UnavailableError.
     """
-    if java() is None:
-        raise NoJavaError
+    require_java()
     try:
         from pyspark.sql import SparkSession  # noqa: PLC0415 - takes half a second, and is an extra
     except ImportError as error:
-        raise NoSparkError from error
+        raise UnavailableError(NO_SPARK) from error
     # The tasks' Python must have the packages this one has. Machines of a cluster may say where theirs is.
     submitted = _SUBMITTED in os.environ
     local = master == LOCAL and not submitted
@@ -69,7 +82,7 @@ def _start(builder: "SparkSession.Builder", master: str) -> "SparkSession":
     """Start Java with its standard error in a file: it greets with warnings that are nobody's business.
 
     What fails later comes as an exception; what keeps Java from starting is in the file.
-    Raises JavaFailedError, NoClusterError.
+    Raises UnavailableError.
     """
     from py4j.protocol import Py4JError  # noqa: PLC0415 - as above
     from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415 - as above
@@ -81,11 +94,14 @@ def _start(builder: "SparkSession.Builder", master: str) -> "SparkSession":
             return builder.getOrCreate()
         except PySparkRuntimeError as error:
             greetings.seek(0)
-            raise JavaFailedError(greetings.read().strip()[-limits.JAVA_WORDS_MAX :]) from error
+            raise _java_failed(greetings.read().strip()[-limits.JAVA_WORDS_MAX :]) from error
         except Py4JError as error:
             if master == LOCAL:
-                raise JavaFailedError(str(error)[: limits.JAVA_WORDS_MAX]) from error
-            raise NoClusterError(master) from error
+                raise _java_failed(str(error)[: limits.JAVA_WORDS_MAX]) from error
+            raise UnavailableError(
+                f"The cluster at {master} took no job; nothing was done. See whether its master runs there and can be "
+                "reached, and whether Spark's version and secret (spark.authenticate) are the same on all machines."
+            ) from error
         finally:
             os.dup2(kept, 2)
             os.close(kept)

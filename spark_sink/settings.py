@@ -9,6 +9,8 @@ from spark_sink.serving.address import is_address
 
 LOCAL = "local"
 """Spark in this process."""
+NO_SPARK = "Spark is not installed. Install it with: pip install 'tinyssb-node[spark]'"
+"""What to tell users without the extra ``spark``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -56,7 +56,7 @@ class Options:
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "Options":
-        """Read the options as Spark hands them over. Raises OptionError, CheckpointVersionError."""
+        """Read the options as Spark hands them over. Raises OptionError, ConfigurationError."""
         path = options.get("path", "")
         if not path:
             raise OptionError("path", path, "the folder that holds the nodes' event logs")
@@ -259,7 +259,7 @@ class TinyssbStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._fixed = True
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Plan the next batch. Raises CheckpointVersionError, NoLogsFolderError; OSError."""
+        """Plan the next batch. Raises ConfigurationError, NoLogsFolderError; OSError."""
         before = parse_offset(start)
         if not self._fixed:
             self._planner.refresh()
@@ -270,7 +270,7 @@ class TinyssbStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[Task]:
         """Plan the tasks of a batch; after a restart also of one that was planned before it.
 
-        Raises CheckpointVersionError, NoLogsFolderError; OSError.
+        Raises ConfigurationError, NoLogsFolderError; OSError.
         """
         before, after = parse_offset(start), parse_offset(end)
         if end != self._planned and not self._fixed:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from spark_sink import limits
-from spark_sink.errors import CheckpointVersionError
+from spark_sink.errors import ConfigurationError
 
 _STOPPED: Final = 1
 _CLEAN: Final = 2
@@ -201,11 +201,20 @@ def _serialize_boot(boot: BootProgress) -> list[Any]:
 def parse_offset(stored: Mapping[str, Any]) -> StreamOffset:
     """Read what `serialize_offset` wrote: Spark keeps it as JSON in its checkpoint.
 
-    Raises CheckpointVersionError for that of another version; KeyError, TypeError or ValueError for what is no offset.
+    Raises ConfigurationError for that of another version; KeyError, TypeError or ValueError for what is no offset.
     """
     version = stored["version"]
     if version != limits.OFFSET_VERSION:
-        raise CheckpointVersionError(version)
+        cause = (
+            "The stream now accepts segments that come late and in any order; version 1 knew one place in each log."
+            if version == 1
+            else "This program does not know that version: a newer program or something else wrote it."
+        )
+        raise ConfigurationError(
+            f"The checkpoint keeps its place by version {version}, this program by version {limits.OFFSET_VERSION}. "
+            f"{cause} Nothing was read. Delete the checkpoint and start again: the database knows how far it was read, "
+            "so nothing is counted twice or skipped."
+        )
     return {
         node: {int(number): _parse_boot(boot) for number, boot in boots.items()}
         for node, boots in stored["nodes"].items()

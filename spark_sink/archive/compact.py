@@ -18,9 +18,9 @@ import pyarrow as pa
 
 from spark_sink import limits, segment_probe
 from spark_sink.archive.disk import Disk
-from spark_sink.archive.errors import ArchiveBusyError, ArchiveFailedError
 from spark_sink.archive.footer import Chains, serialize_footer
 from spark_sink.archive.pieces import ChangedError, NewPiece, Unarchived, cut_segment, cut_together, day_name
+from spark_sink.errors import BusyError, StorageError
 from spark_sink.log_files import LocalLogFiles
 from spark_sink.segment_choice import ProbeCache, choose
 from spark_sink.segments import ARCHIVED, DAY, Listing, Segment
@@ -73,7 +73,7 @@ class CompactSummary:
 def compact(order: CompactOptions, disk: Disk | None = None) -> CompactSummary:
     """Archive closed segments, then delete what was asked for.
 
-    Raises NoLogsFolderError; ArchiveBusyError, ArchiveFailedError: then what was archived is kept.
+    Raises NoLogsFolderError; BusyError, StorageError: then what was archived is kept.
     """
     disk = Disk() if disk is None else disk
     try:
@@ -90,7 +90,14 @@ def compact(order: CompactOptions, disk: Disk | None = None) -> CompactSummary:
             return done
     except (OSError, pa.ArrowException) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise ArchiveFailedError(order.archive, reason) from error
+        raise _failed(order.archive, reason) from error
+
+
+def _failed(archive: Path, reason: str) -> StorageError:
+    return StorageError(
+        f"Writing the archive {archive} failed: {reason}. What was archived before is kept, and no segment was deleted "
+        "that is not archived. Remove the cause and start again."
+    )
 
 
 @contextmanager
@@ -99,7 +106,9 @@ def _locked(archive: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise ArchiveBusyError(archive) from error
+            raise BusyError(
+                f"Another tinyssb-sink writes the archive {archive}; nothing was done. Wait for it, then repeat."
+            ) from error
         yield
 
 
@@ -164,7 +173,7 @@ class _Compaction:
                 yield Unarchived(node, segment, low, first, end)
 
     def _add_group(self, rests: Sequence[Unarchived]) -> None:
-        """Cut segments, and write what has become enough. Raises ArchiveFailedError; OSError."""
+        """Cut segments, and write what has become enough. Raises StorageError; OSError."""
         if len(rests) > 1:
             try:
                 found = cut_together(self._files, rests)
@@ -195,7 +204,7 @@ class _Compaction:
         self._done.log_bytes += rest.end.byte - rest.low
 
     def _write(self, day: str) -> None:
-        """Write the cuts of a day. Raises ArchiveFailedError; OSError."""
+        """Write the cuts of a day. Raises StorageError; OSError."""
         cuts = sorted(
             self._cuts.pop(day),
             key=lambda cut: (*cut.archived[:2], cut.archived.piece.segment, cut.archived.piece.low),
@@ -211,11 +220,11 @@ class _Compaction:
             self._disk.sync(self._order.archive)
             self._disk.write(torn, rows, footer)
             if not self._disk.holds(torn, rows):
-                raise ArchiveFailedError(torn, "what was read back is not what was written")
+                raise _failed(torn, "what was read back is not what was written")
             self._disk.rename(torn, whole)
             self._disk.sync(folder)
         except FileNotFoundError as error:
-            raise ArchiveFailedError(folder, "the folder is gone") from error
+            raise _failed(folder, "the folder is gone") from error
         self._done.files += 1
         self._done.records += len(rows)
         self._done.file_bytes += whole.stat().st_size

@@ -16,7 +16,7 @@ from typing import Final, Self
 
 from spark_sink import limits
 from spark_sink.collect.messages import HaveRow, Log, SegmentId
-from spark_sink.errors import CollectBusyError, CollectFailedError
+from spark_sink.errors import BusyError, StorageError
 from spark_sink.segments import NETWORKS, SEGMENT, segment_name
 
 INDEX: Final = "collect.sqlite"
@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS landed (log INTEGER NOT NULL, boot INTEGER NOT NULL, 
 
 
 class LandingFolder:
-    """A folder of segments (`collect_core.Landing`). Everything raises CollectFailedError."""
+    """A folder of segments (`collect_core.Landing`). Everything raises StorageError."""
 
     def __init__(
         self, root: Path, index: sqlite3.Connection, *, quota_bytes: int, keep_free_bytes: int
@@ -54,7 +54,7 @@ class LandingFolder:
     @classmethod
     def open(cls, root: Path, *, quota_bytes: int, keep_free_bytes: int) -> Self:
         """Segments in *root*, which is made if it is not there. A node may have *quota_bytes* of them, and
-        *keep_free_bytes* of the disk stay free. Raises CollectBusyError, CollectFailedError."""
+        *keep_free_bytes* of the disk stay free. Raises BusyError, StorageError."""
         with _faults(root):
             root.mkdir(parents=True, exist_ok=True)
         try:
@@ -67,10 +67,12 @@ class LandingFolder:
             index.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
             if "locked" in str(error):
-                raise CollectBusyError(root) from error
-            raise CollectFailedError(root, str(error)) from error
+                raise BusyError(
+                    f"Another tinyssb-sink collects into {root}; nothing was done. Stop it first."
+                ) from error
+            raise _failed(root, str(error)) from error
         except sqlite3.DatabaseError as error:
-            raise CollectFailedError(root / INDEX, str(error)) from error
+            raise _failed(root / INDEX, str(error)) from error
         return cls(root, index, quota_bytes=quota_bytes, keep_free_bytes=keep_free_bytes)
 
     def close(self) -> None:
@@ -313,10 +315,17 @@ def _sync_folder(folder: Path) -> None:
         os.close(file)
 
 
+def _failed(path: Path, reason: str) -> StorageError:
+    return StorageError(
+        f"Collecting into {path} failed: {reason}. Everything that nodes were told is stored is kept, and they send "
+        "the rest again. Remove the cause and start again."
+    )
+
+
 @contextmanager
 def _faults(path: Path) -> Iterator[None]:
-    """Say in our words what the system refused. Raises CollectFailedError."""
+    """Say in our words what the system refused. Raises StorageError."""
     try:
         yield
     except (OSError, sqlite3.Error) as error:
-        raise CollectFailedError(path, getattr(error, "strerror", None) or str(error)) from error
+        raise _failed(path, getattr(error, "strerror", None) or str(error)) from error

@@ -24,15 +24,17 @@ try:
     from paho.mqtt.properties import Properties
     from paho.mqtt.reasoncodes import ReasonCode
 except ImportError as missing:
-    from spark_sink.errors import NoMqttError
+    from spark_sink.errors import UnavailableError
 
-    raise NoMqttError from missing
+    raise UnavailableError(
+        "Collecting over MQTT needs paho-mqtt. Install it with: pip install 'tinyssb-node[mqtt]'"
+    ) from missing
 
 from spark_sink import limits
 from spark_sink.collect.collector import Collector, Reply
 from spark_sink.collect.landing import LandingFolder
 from spark_sink.collect.messages import STATUS, TOPICS
-from spark_sink.errors import BrokerRefusedError, ConnectionEndedError, OptionError
+from spark_sink.errors import InternalError, OptionError, RefusedError
 
 _BROKER: Final = re.compile(
     r"(mqtts?)://(\[[0-9A-Fa-f:.%]{2,64}\]|[A-Za-z0-9._-]{1,253})(?::([0-9]{1,5}))?/?"
@@ -127,7 +129,7 @@ class CollectorService:
     def run(self) -> None:
         """Collect until told to stop.
 
-        Raises BrokerRefusedError, ConnectionEndedError, CollectBusyError, CollectFailedError.
+        Raises RefusedError, InternalError, BusyError, StorageError.
         """
         settings = self._settings
         files = LandingFolder.open(
@@ -148,12 +150,20 @@ class CollectorService:
             files.close()
 
     def _collect(self, files: LandingFolder, collector: Collector) -> None:
+        settings = self._settings
         told, told_s = Counter[str](), time.monotonic()
         while not self._stop.is_set():
             if self._refusal:
-                raise BrokerRefusedError(self._settings.broker, self._refusal)
+                raise RefusedError(
+                    f"The broker {settings.broker} refused the collector: {self._refusal}. Nothing was collected "
+                    "since. Check the user, the password and the broker's access list (docs/howto/ship-logs.md)."
+                )
             if self._client.ended:
-                raise ConnectionEndedError(self._settings.broker, self._client.ended)
+                raise InternalError(
+                    f"The connection to the broker {settings.broker} ended by a fault of this program: "
+                    f"{self._client.ended}. Everything that nodes were told is stored is kept, and they send the rest "
+                    "again. Start again, and report the fault if it comes back."
+                )
             self._say_news()
             messages = self._take()
             answers = [collector.receive(message.topic, message.payload) for message in messages]

@@ -47,7 +47,7 @@ class ClockRecords:
 
 
 def unpack_records(node_no: Sequence[int], boot: Sequence[int], rows: Sequence[bytes]) -> ClockRecords:
-    """Of rows of the table `sights`. Raises DamagedSightsError."""
+    """Of rows of the table `sights`. Raises DamagedDataError."""
     found = unpack_all(rows, _COLUMNS)
     numbers = np.repeat(np.array(node_no, np.int64), found.lengths)
     return ClockRecords(numbers, np.repeat(np.array(boot, np.int64), found.lengths), **found.columns)

@@ -8,7 +8,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import pyarrow as pa
 
-from spark_sink.errors import DamagedSightsError
+from spark_sink.errors import DamagedDataError
 
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
@@ -109,7 +109,7 @@ def _exact(column: Numbers, dtype: np.dtype[Any]) -> Numbers:
 
 
 def unpack(blob: bytes) -> Packed:
-    """Give back what `pack` was given. Raises DamagedSightsError."""
+    """Give back what `pack` was given. Raises DamagedDataError."""
     plain, number, faces, place = _open(blob)
     columns = {}
     for name, dtype in DTYPES.items():
@@ -119,7 +119,7 @@ def unpack(blob: bytes) -> Packed:
 
 
 def unpack_all(blobs: Sequence[bytes], names: Sequence[str] = tuple(DTYPES)) -> Unpacked:
-    """Unpack the columns called *names* of many blobs at once. Raises DamagedSightsError."""
+    """Unpack the columns called *names* of many blobs at once. Raises DamagedDataError."""
     pieces: dict[str, list[Numbers]] = {name: [] for name in names}
     numbers: dict[str, int] = {}
     lengths = np.zeros(len(blobs), np.int64)
@@ -146,12 +146,19 @@ def _joined(pieces: Sequence[Numbers], dtype: np.dtype[Any]) -> Numbers:
     return np.concatenate(pieces, dtype=dtype) if pieces else np.empty(0, dtype)
 
 
+def _damaged(reason: str) -> DamagedDataError:
+    return DamagedDataError(
+        f"Packed rows in the table sights are damaged or from another program: {reason}. Nothing was changed. "
+        "The logs have it all: name a new database with --db, and everything is counted again."
+    )
+
+
 def _open(blob: bytes) -> tuple[bytes, int, tuple[str, ...], int]:
     """Uncompressed bytes, number of rows, names of faces, and where the columns begin."""
     try:
         version, size = _HEAD.unpack_from(blob)
         if version != VERSION:
-            raise DamagedSightsError(f"they have version {version}")
+            raise _damaged(f"they have version {version}")
         plain = bytes(pa.decompress(memoryview(blob)[_HEAD.size :], size, codec="zstd", asbytes=True))
         number, names = _COUNTS.unpack_from(plain)
         place = _COUNTS.size
@@ -161,7 +168,7 @@ def _open(blob: bytes) -> tuple[bytes, int, tuple[str, ...], int]:
             faces.append(plain[place + 1 : end].decode())
             place = end
     except (struct.error, OSError, MemoryError, IndexError, ValueError) as error:
-        raise DamagedSightsError(str(error)) from error
+        raise _damaged(str(error)) from error
     if len(plain) != place + number * _ROW_SIZE:
-        raise DamagedSightsError(f"{len(plain)} bytes cannot be {number} rows")
+        raise _damaged(f"{len(plain)} bytes cannot be {number} rows")
     return plain, number, tuple(faces), place

@@ -13,8 +13,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from spark_sink.errors import ConfigurationError
 from spark_sink.page import limits
-from spark_sink.page.errors import BadTokenError
 
 
 def refusal(status: int, message: str, **headers: str) -> Response:
@@ -63,31 +63,37 @@ def allowed_hosts(host: str) -> list[str]:
 
 
 def read_token(path: Path) -> str:
-    """The token in a file: its first line. Raises BadTokenError."""
+    """The token in a file: its first line. Raises ConfigurationError."""
     try:
         with path.open("rb") as file:
             text = file.read(limits.TOKEN_SIZE_MAX).decode("ascii").split("\n")[0].strip()
     except OSError as error:
-        raise BadTokenError(str(path), f"cannot be read ({error.strerror})") from error
+        raise _bad_token(str(path), f"cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
-        raise BadTokenError(str(path), "is no plain text") from error
+        raise _bad_token(str(path), "is no plain text") from error
     return check_token(text, str(path))
 
 
 def find_token(path: Path | None, environment: Mapping[str, str]) -> str | None:
-    """The token of a file, if one is named, else of the environment; None if there is none. Raises BadTokenError."""
+    """Find the token: in a file if one is named, else in the environment; None if none. Raises ConfigurationError."""
     if path is not None:
         return read_token(path)
     given = environment.get(TOKEN_VARIABLE)
     return check_token(given, TOKEN_VARIABLE) if given is not None else None
 
 
+def _bad_token(where: str, reason: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"The token in {where} {reason}; nothing was served. A good one comes from: openssl rand -hex 16"
+    )
+
+
 def check_token(token: str, where: str) -> str:
-    """The token, if it can be used. Raises BadTokenError."""
+    """The token, if it can be used. Raises ConfigurationError."""
     if len(token) < limits.TOKEN_SIZE_MIN:
-        raise BadTokenError(where, f"has {len(token)} characters, fewer than {limits.TOKEN_SIZE_MIN}")
+        raise _bad_token(where, f"has {len(token)} characters, fewer than {limits.TOKEN_SIZE_MIN}")
     if not token.isascii() or not token.isprintable() or " " in token:
-        raise BadTokenError(where, "has characters that do not fit into a header")
+        raise _bad_token(where, "has characters that do not fit into a header")
     return token
 
 

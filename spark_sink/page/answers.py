@@ -7,15 +7,17 @@ from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
+from spark_sink.errors import OverloadedError
 from spark_sink.page import limits
 from spark_sink.page.csv_export import sheet
-from spark_sink.page.errors import TooBusyError, TooManyPagesError
 from spark_sink.page.reader import DatabaseState, ReconnectingReader, serialize
 from spark_sink.page.scope import Answer, Question, Scope
 
 Found = TypeVar("Found")
+_BUSY_RETRY_S: Final = 2
+_FULL_RETRY_S: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,20 +74,20 @@ class AnswerService:
         return self._listeners
 
     async def answer(self, request: ViewRequest) -> Payload:
-        """The answer, from what is kept if nothing changed. Raises TooBusyError, BadQuestionError, NotKnownError."""
+        """The answer, from what is kept if nothing changed. Raises OverloadedError, BadQuestionError, NotKnownError."""
         return await self._in_thread(lambda: self._answer(request))
 
     async def look(self) -> DatabaseState:
-        """The state of the database now. Raises TooBusyError."""
+        """The state of the database now. Raises OverloadedError."""
         return await self._in_thread(self._source.look)
 
     async def read(self, work: Callable[[Scope], Answer]) -> Answer | None:
-        """Something else of one state of the database; None if there is nothing to read. Raises TooBusyError."""
+        """Something else of one state of the database; None if there is nothing to read. Raises OverloadedError."""
         return await self._in_thread(lambda: self._source.read(work))
 
     async def _in_thread(self, work: Callable[[], Found]) -> Found:
         if self._waiting >= limits.WAITING_MAX:
-            raise TooBusyError
+            raise OverloadedError("The server is overloaded; the page tries again by itself.", _BUSY_RETRY_S)
         self._waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -137,11 +139,15 @@ class AnswerService:
     async def listen(self) -> AsyncGenerator[bytes | None]:
         """The newest summary, again each time it changes, None for a sign of life; ends when closed.
 
-        A page that is slow skips what it had no time for, so nothing ever queues. Raises TooManyPagesError if there
+        A page that is slow skips what it had no time for, so nothing ever queues. Raises OverloadedError if there
         are ``limits.CLIENTS_MAX`` listeners.
         """
         if self._listeners >= limits.CLIENTS_MAX:
-            raise TooManyPagesError
+            raise OverloadedError(
+                f"{limits.CLIENTS_MAX} pages are open already, as many as this server takes. "
+                "Close one of them, then reload this one.",
+                _FULL_RETRY_S,
+            )
         self._listeners += 1
         try:
             await self._look_for_news()

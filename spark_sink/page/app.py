@@ -14,11 +14,11 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
+from spark_sink.errors import BadQuestionError, NotKnownError, OverloadedError
 from spark_sink.page import access, answers, limits, metrics
 from spark_sink.page.access import refusal
 from spark_sink.page.answers import AnswerService, Payload
-from spark_sink.page.errors import TooBusyError, TooManyPagesError
-from spark_sink.page.scope import BadQuestionError, NotKnownError, Question
+from spark_sink.page.scope import Question
 from spark_sink.page.static_files import StaticFiles
 from spark_sink.page.tiles import Tiles
 from spark_sink.page.vendor import FOLDER, UPLOT
@@ -49,8 +49,6 @@ WITH_LINES: Final = ("overview", "airtime", "job")
 NAMED: Final = {"node": re.compile("[0-9a-f]{16}"), "feed": re.compile("[0-9a-f]{64}")}
 _NUMBER: Final = re.compile(r"[0-9]{1,16}")
 _WORD: Final = re.compile(r"[a-z_]{1,32}")
-_BUSY_AFTER_S: Final = "2"
-_FULL_AFTER_S: Final = "10"
 
 Handler = Callable[[Request], Awaitable[Response]]
 
@@ -89,10 +87,7 @@ def make_app(
 
     async def events(_request: Request) -> Response:
         pages = answers.listen()
-        try:
-            first = await anext(pages)
-        except TooManyPagesError as error:
-            return refusal(503, str(error), **{"retry-after": _FULL_AFTER_S})
+        first = await anext(pages)
         return StreamingResponse(stream(first, pages), media_type="text/event-stream")
 
     async def page_settings(_request: Request) -> Response:
@@ -121,7 +116,7 @@ def make_app(
             Route("/static/{name:path}", static),
         ],
         middleware=_guards(host, token, tiles, tls=tls),
-        exception_handlers={404: not_found, TooBusyError: too_busy},
+        exception_handlers={404: not_found, OverloadedError: overloaded},
         lifespan=lifespan,
     )
 
@@ -143,9 +138,10 @@ async def not_found(request: Request, _error: Exception) -> Response:
     return refusal(404, f"There is nothing at {request.url.path}.")
 
 
-async def too_busy(_request: Request, error: Exception) -> Response:
-    """More is asked than can be answered."""
-    return refusal(503, str(error), **{"retry-after": _BUSY_AFTER_S})
+async def overloaded(_request: Request, error: Exception) -> Response:
+    """Refuse a request that is too much for now."""
+    assert isinstance(error, OverloadedError)
+    return refusal(503, str(error), **{"retry-after": str(error.retry_after_s)})
 
 
 def answering(answers: AnswerService, view: str) -> Handler:

@@ -5,8 +5,9 @@ import io
 from collections.abc import Mapping
 from typing import Any, Final
 
+from spark_sink.errors import BadQuestionError
 from spark_sink.page import limits
-from spark_sink.page.scope import Answer, BadQuestionError
+from spark_sink.page.scope import Answer
 
 MAIN: Final = {
     "overview": "nodes",

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final, Literal
 
 from spark_sink import errors
+from spark_sink.errors import BadQuestionError, NotKnownError
 from spark_sink.page import limits
 from spark_sink.page.queries.airtime import airtime
 from spark_sink.page.queries.delays import delays
@@ -21,7 +22,7 @@ from spark_sink.page.queries.node import node
 from spark_sink.page.queries.overview import overview, summary
 from spark_sink.page.queries.packets import packets
 from spark_sink.page.queries.topology import topology
-from spark_sink.page.scope import Answer, BadQuestionError, NotKnownError, Question, Scope, make_scope
+from spark_sink.page.scope import Answer, Question, Scope, make_scope
 from spark_sink.serving.address import is_address
 from spark_sink.serving.connect import open_for_reading
 from spark_sink.serving.database import Reader

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias, TypeVar, cast
 
-from spark_sink.errors import SinkError
+from spark_sink.errors import BadQuestionError, NotKnownError
 from spark_sink.page import limits
 from spark_sink.page.clocks import Clock, clock_of_record, load_clocks
 from spark_sink.serving.database import Reader, Value
@@ -14,14 +14,6 @@ Answer: TypeAlias = dict[str, Any]
 """What becomes a JSON object."""
 Rows: TypeAlias = list[tuple[Any, ...]]
 Item = TypeVar("Item")
-
-
-class BadQuestionError(SinkError):
-    """A parameter of a question makes no sense."""
-
-
-class NotKnownError(SinkError):
-    """A question names a node, a feed or an entry that no log has told of."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import uvicorn
 
+from spark_sink.errors import ConfigurationError, UnavailableError
 from spark_sink.page import limits
 from spark_sink.page.access import is_local
 from spark_sink.page.answers import AnswerService
 from spark_sink.page.app import make_app
-from spark_sink.page.errors import BadCertificateError, CannotListenError, TokenNeededError
 from spark_sink.page.tiles import Tiles
 
 
@@ -43,7 +43,7 @@ def make_server(
 ) -> PageServer:
     """The server of the page over the database *name*; it is given its socket when it runs.
 
-    Raises BadCertificateError.
+    Raises ConfigurationError.
     """
     if tls is not None:
         try:
@@ -51,7 +51,10 @@ def make_server(
                 tls.certificate, tls.key, password=""
             )
         except OSError as error:  # an SSLError is one
-            raise BadCertificateError(tls.certificate, tls.key, error.strerror or str(error)) from error
+            raise ConfigurationError(
+                f"The certificate {tls.certificate} with the key {tls.key} cannot be used: {error.strerror or error}; "
+                "nothing was served. Both must be PEM files, the key without a password, and belong together."
+            ) from error
     answers = AnswerService(name)
     config = uvicorn.Config(
         make_app(answers, host=host, token=token, tls=tls is not None, tiles=tiles),
@@ -68,12 +71,15 @@ def make_server(
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket at the address; port 0 takes a free one. Raises CannotListenError."""
+    """A listening socket at the address; port 0 takes a free one. Raises UnavailableError."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        raise CannotListenError(host, port, error) from error
+        raise UnavailableError(
+            f"Cannot listen on {host}, port {port}: {error.strerror or error}. Is another page running there? "
+            "Name a free port with --port, or an address of this machine with --host."
+        ) from error
 
 
 def page_address(listener: socket.socket, *, tls: bool = False) -> str:
@@ -98,10 +104,13 @@ def serve(
     """Serve the page over the database *name* until SIGINT or SIGTERM; ``announce`` is given its address.
 
     The database may be made later: the page says so until then. Where others can reach the address, a token is needed
-    unless the page is to be open to all. Raises TokenNeededError, BadCertificateError, CannotListenError.
+    unless the page is to be open to all. Raises ConfigurationError, UnavailableError.
     """
     if token is None and not open_to_all and not is_local(host):
-        raise TokenNeededError(host)
+        raise ConfigurationError(
+            f"At {host} others can reach the page, and no token was given; nothing was served. Give one with --token "
+            "FILE, or allow everybody to read the page with --no-token."
+        )
     server = make_server(name, host=host, token=token, tls=tls, tiles=tiles)
     with bind(host, port) as listener:
         announce(page_address(listener, tls=tls is not None))

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
-from spark_sink.page.errors import BadTilesError
+from spark_sink.errors import ConfigurationError
 
 PLACES: Final = ("{z}", "{x}", "{y}")
 """What stands in an address for zoom, column and row, as map servers have it."""
@@ -29,16 +29,23 @@ class Tiles:
         return f"{found.scheme}://{found.netloc}"
 
 
+def _bad_tiles(url: str, reason: str) -> ConfigurationError:
+    return ConfigurationError(
+        f"The address of the map's pictures, {url}, {reason}; nothing was served. It looks like "
+        "https://tiles.example.org/{z}/{x}/{y}.png. Without --tiles the map has no pictures."
+    )
+
+
 def parse_tiles(url: str, by: str | None) -> Tiles:
-    """A server of pictures by its address; without *by* they are said to be by that server. Raises BadTilesError."""
+    """Parse the address of a tile server; without *by* its host is named as the source. Raises ConfigurationError."""
     try:
         found = urlsplit(url)
     except ValueError as error:
-        raise BadTilesError(url, "is no address") from error
+        raise _bad_tiles(url, "is no address") from error
     if found.scheme not in ("http", "https") or not _HOST.fullmatch(found.netloc):
-        raise BadTilesError(url, "does not begin with http:// or https:// and a server's name")
+        raise _bad_tiles(url, "does not begin with http:// or https:// and a server's name")
     if not all(place in found.path + found.query for place in PLACES):
-        raise BadTilesError(url, f"lacks one of {', '.join(PLACES)}")
+        raise _bad_tiles(url, f"lacks one of {', '.join(PLACES)}")
     if not url.isascii() or not url.isprintable() or " " in url:
-        raise BadTilesError(url, "has characters that no address has")
+        raise _bad_tiles(url, "has characters that no address has")
     return Tiles(url, by or found.netloc)

@@ -6,18 +6,19 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from spark_sink.errors import BusyError, DatabaseFailedError, NoPostgresDriverError
+from spark_sink.errors import BusyError, DatabaseFailedError, UnavailableError
 from spark_sink.serving import sqlite
 from spark_sink.serving.address import is_address, parse_address
 from spark_sink.serving.database import Database, Reader
+from spark_sink.serving.meta import filling
 
 
 @contextmanager
 def open_for_writing(name: str) -> Iterator[Database]:
     """Open the database for the one job that may write it, make it if there is none, and close it at the end.
 
-    Raises BusyError, NotServingDatabaseError, OlderDatabaseError, NewerDatabaseError, DatabaseFailedError; for
-    PostgreSQL also OptionError, NoPostgresDriverError, UnreachableDatabaseError.
+    Raises BusyError, SinkError for another file or version, DatabaseFailedError; for
+    PostgreSQL also OptionError, UnavailableError.
     """
     if is_address(name):
         database: Database = _postgres().open_for_writing(parse_address(name))
@@ -38,8 +39,8 @@ def open_for_writing(name: str) -> Iterator[Database]:
 def open_for_reading(name: str) -> Reader:
     """Open the database beside a job that may be writing it.
 
-    Raises NoDatabaseError, NotServingDatabaseError, OlderDatabaseError, NewerDatabaseError, DatabaseFailedError; for
-    PostgreSQL also OptionError, NoPostgresDriverError, UnreachableDatabaseError.
+    Raises NoDatabaseError, SinkError for another file or version, DatabaseFailedError; for
+    PostgreSQL also OptionError, UnavailableError.
     """
     if is_address(name):
         reader: Reader = _postgres().open_for_reading(parse_address(name))
@@ -58,14 +59,16 @@ def _locked(path: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            raise BusyError(path) from error
+            raise BusyError(filling(path)) from error
         yield
 
 
 def _postgres() -> ModuleType:
-    """The driver is loaded for those who ask for it only. Raises NoPostgresDriverError."""
+    """The driver is loaded for those who ask for it only. Raises UnavailableError."""
     try:
         from spark_sink.serving import postgres  # noqa: PLC0415
     except ImportError as error:
-        raise NoPostgresDriverError from error
+        raise UnavailableError(
+            "A PostgreSQL database needs psycopg. Install it with: pip install 'tinyssb-node[postgres]'"
+        ) from error
     return postgres

@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from spark_sink import limits
 from spark_sink.bad_lines import Row as BadLine
 from spark_sink.bad_lines import bounded
-from spark_sink.errors import BatchGapError
+from spark_sink.errors import SinkError
 from spark_sink.serving import dirty_hours, retention
 from spark_sink.serving.database import Database, Value
 from spark_sink.serving.ddl import quoted
@@ -189,14 +189,18 @@ def merge(database: Database, names: NameNumbers, batch: MicroBatch) -> bool:
     """Merge *batch* unless it was merged before, which is what is returned. Durable when this returns.
 
     A query that is new to the database takes the place of the one before it; it must have begun where that one
-    ended. Raises BatchGapError if a batch before this one is missing, DatabaseFailedError; then nothing was merged.
+    ended. Raises SinkError if a batch before this one is missing, DatabaseFailedError; then nothing was merged.
     """
     last = last_batch(database, batch.query)
     expected = 0 if last is None else last + 1
     if batch.batch_id < expected:
         return False
     if batch.batch_id > expected:
-        raise BatchGapError(expected, batch.batch_id)
+        raise SinkError(
+            f"The database waits for batch {expected} of the stream, but the checkpoint is at batch {batch.batch_id} "
+            "already; nothing was added. The database is older than the checkpoint: delete the checkpoint and start "
+            "again. The database knows how far it was read, so nothing is counted twice or skipped."
+        )
     begin_ns = time.perf_counter_ns()
     try:
         with database.transaction():

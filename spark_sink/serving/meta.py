@@ -1,10 +1,11 @@
 """What the database says of itself: the table ``meta``."""
 
 from importlib.metadata import version
+from pathlib import Path
 from typing import Final
 
 from spark_sink import limits
-from spark_sink.errors import DatabaseFailedError
+from spark_sink.errors import DatabaseFailedError, SinkError
 from spark_sink.serving.database import Database, Reader
 
 FIRST_ROWS: Final = (("version", str(limits.STORE_VERSION)), ("changes", "0"))
@@ -14,6 +15,26 @@ RAISE_CHANGES: Final = (
     "UPDATE meta SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = 'changes'"
 )
 """The first statement of every transaction."""
+
+
+def check_version(database: Path | str, version: int) -> None:
+    """Refuse a database whose tables have another version. Raises SinkError."""
+    if version < limits.STORE_VERSION:
+        raise SinkError(
+            f"{database} was made by an older tinyssb-sink (version {version} of the serving database); it was left as "
+            "it is. Everything in it is made again from the nodes' logs: name a new database with --db."
+        )
+    if version > limits.STORE_VERSION:
+        raise SinkError(
+            f"{database} has version {version} of the serving database, this program knows up to "
+            f"{limits.STORE_VERSION}; it was left as it is. Update tinyssb-sink, or name another file with --db."
+        )
+
+
+def filling(database: Path | str) -> str:
+    """Return the message for a database that another job writes."""
+    return f"Another tinyssb-sink is filling {database}; nothing was done. Stop it first."
+
 
 _PROGRAM: Final = version("tinyssb-node")
 """Which version this program has."""

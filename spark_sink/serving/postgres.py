@@ -21,7 +21,7 @@ from spark_sink import errors, limits
 from spark_sink.serving import ddl, values
 from spark_sink.serving.address import Address
 from spark_sink.serving.database import Row, Value
-from spark_sink.serving.meta import FIRST_ROWS, RAISE_CHANGES, read_changes
+from spark_sink.serving.meta import FIRST_ROWS, RAISE_CHANGES, check_version, filling, read_changes
 
 _CSV: Final = pyarrow.csv.WriteOptions(include_header=False, quoting_style="needed")
 _READ_ONLY: Final = "SET default_transaction_read_only = on"
@@ -148,8 +148,7 @@ class PostgresDatabase(PostgresReader):
 def open_for_writing(address: Address) -> PostgresDatabase:
     """Open the schema, make it if there is none, and add what it lacks of tables and columns.
 
-    Raises UnreachableDatabaseError, BusyError, NotServingDatabaseError, OlderDatabaseError, NewerDatabaseError,
-    DatabaseFailedError.
+    Raises UnavailableError, BusyError, SinkError for another file or version, DatabaseFailedError.
     """
     connection = _connect(address)
     try:
@@ -168,8 +167,7 @@ def open_for_writing(address: Address) -> PostgresDatabase:
 def open_for_reading(address: Address) -> PostgresReader:
     """Open the schema read-only.
 
-    Raises UnreachableDatabaseError, NoDatabaseError, NotServingDatabaseError, OlderDatabaseError, NewerDatabaseError,
-    DatabaseFailedError.
+    Raises UnavailableError, NoDatabaseError, SinkError for another file or version, DatabaseFailedError.
     """
     connection = _connect(address)
     try:
@@ -207,7 +205,10 @@ def _connect(address: Address) -> "psycopg.Connection[Any]":
         connection.execute("SET client_min_messages = warning")
     except psycopg.Error as error:
         reason = address.without_secrets(str(error))
-        raise errors.UnreachableDatabaseError(address.shown, reason) from error
+        raise errors.UnavailableError(
+            f"There was no connection to {address.shown}: {reason}. Nothing was done. See whether PostgreSQL runs "
+            "there, and whether the name of the database, the user and the password are right."
+        ) from error
     connection.adapters.register_loader("numeric", _NumberLoader)
     connection.adapters.register_loader("bool", _TruthLoader)
     return connection
@@ -218,7 +219,7 @@ def _lock(connection: "psycopg.Connection[Any]", address: Address) -> None:
     number = zlib.crc32(address.schema.encode()) - 2**31
     (locked,) = _one(connection, "SELECT pg_try_advisory_lock(%s, %s)", limits.APPLICATION_ID, number)
     if not locked:
-        raise errors.BusyError(address.shown)
+        raise errors.BusyError(filling(address.shown))
     connection.execute(f"SET tcp_keepalives_idle = {limits.KEEPALIVE_S}")
     connection.execute(f"SET tcp_keepalives_interval = {limits.KEEPALIVE_S}")
     connection.execute("SET synchronous_commit = on")  # Spark's checkpoint must not be ahead of us
@@ -241,11 +242,7 @@ def _check(connection: "psycopg.Connection[Any]", address: Address, *, may_be_ne
     row = connection.execute("SELECT value FROM meta WHERE name = 'version'").fetchone()
     if row is None or not str(row[0]).isdigit():
         raise errors.NotServingDatabaseError(address.shown)
-    version = int(row[0])
-    if version < limits.STORE_VERSION:
-        raise errors.OlderDatabaseError(address.shown, version)
-    if version > limits.STORE_VERSION:
-        raise errors.NewerDatabaseError(address.shown, version)
+    check_version(address.shown, int(row[0]))
 
 
 def _columns(connection: "psycopg.Connection[Any]", address: Address) -> dict[str, set[str]]:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from spark_sink import errors, limits
 from spark_sink.serving import ddl, values
 from spark_sink.serving.database import Row, Value
-from spark_sink.serving.meta import FIRST_ROWS, RAISE_CHANGES, read_changes
+from spark_sink.serving.meta import FIRST_ROWS, RAISE_CHANGES, check_version, read_changes
 
 
 class SqliteReader:
@@ -98,7 +98,7 @@ class SqliteDatabase(SqliteReader):
 def open_for_writing(path: Path) -> SqliteDatabase:
     """Open the file, make it if there is none, and add what it lacks of tables and columns.
 
-    Raises NotServingDatabaseError, OlderDatabaseError, NewerDatabaseError, DatabaseFailedError.
+    Raises SinkError for another file or version, DatabaseFailedError.
     """
     connection = _connect(str(path), path, uri=False)
     try:
@@ -117,7 +117,7 @@ def open_for_writing(path: Path) -> SqliteDatabase:
 def open_for_reading(path: Path) -> SqliteReader:
     """Open the file read-only.
 
-    Raises NoDatabaseError, NotServingDatabaseError, OlderDatabaseError, NewerDatabaseError, DatabaseFailedError.
+    Raises NoDatabaseError, SinkError for another file or version, DatabaseFailedError.
     """
     if not path.exists():
         raise errors.NoDatabaseError(path)
@@ -155,10 +155,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         raise errors.NotServingDatabaseError(path) from error
     if application_id != limits.APPLICATION_ID:
         raise errors.NotServingDatabaseError(path)
-    if version < limits.STORE_VERSION:
-        raise errors.OlderDatabaseError(path, version)
-    if version > limits.STORE_VERSION:
-        raise errors.NewerDatabaseError(path, version)
+    check_version(path, version)
 
 
 def _prepare(connection: sqlite3.Connection) -> None:

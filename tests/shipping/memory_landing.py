@@ -6,7 +6,7 @@ from spark_sink.collect.messages import HaveRow, Log, SegmentId
 
 
 class MemoryLanding:
-    """As ``spark_sink.collect_files.Files`` is. After a crash files may have more than counts."""
+    """As ``spark_sink.collect.landing.LandingFolder`` is. After a crash files may have more than counts."""
 
     def __init__(self, room: int = 10**9) -> None:
         self.room = room

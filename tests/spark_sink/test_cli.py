@@ -12,7 +12,7 @@ import pytest
 from py4j.protocol import Py4JError, Py4JNetworkError
 
 from spark_sink import cli, runner, session
-from spark_sink.errors import JavaFailedError, JobFailedError, NoClusterError
+from spark_sink.errors import JobFailedError, UnavailableError
 from spark_sink.settings import LOCAL, Settings, default_checkpoint
 from tests.spark_sink import contents
 from tests.spark_sink.logs import mesh
@@ -85,7 +85,7 @@ def test_failures_inside_spark_become_one_sentence(tmp_path: Path) -> None:
     )
     ours = "Traceback …\nspark_sink.errors.NoLogsFolderError: There is no folder.\n at java…"
     assert str(runner.plain(ours, settings)) == "There is no folder."
-    refused = runner.plain("spark_sink.errors.CheckpointVersionError: Another version.\n", settings)
+    refused = runner.plain("spark_sink.errors.ConfigurationError: Another version.\n", settings)
     assert (str(refused), refused.exit_code) == ("Another version.", 78)
     other = runner.plain("java.lang.OutOfMemoryError", settings)
     assert isinstance(other, JobFailedError)
@@ -119,9 +119,9 @@ class Refused:
 
 
 def test_a_cluster_that_is_not_there_is_said() -> None:
-    with pytest.raises(NoClusterError, match="The cluster at spark://nowhere:7077 took no job"):
+    with pytest.raises(UnavailableError, match="The cluster at spark://nowhere:7077 took no job"):
         session._start(Refused(), "spark://nowhere:7077")  # type: ignore[arg-type] # a fake builder
-    with pytest.raises(JavaFailedError, match="stopped SparkContext"):
+    with pytest.raises(UnavailableError, match="stopped SparkContext"):
         session._start(Refused(), LOCAL)  # type: ignore[arg-type] # a fake builder
 
 

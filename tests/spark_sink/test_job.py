@@ -13,7 +13,7 @@ from typing import Any, cast
 import pytest
 
 from spark_sink import job
-from spark_sink.errors import BusyError, ForeignCheckpointError
+from spark_sink.errors import BusyError, SinkError
 from spark_sink.log_files import LocalLogFiles
 from spark_sink.planner import Planner
 from spark_sink.serving.connect import open_for_writing
@@ -190,7 +190,7 @@ def test_a_checkpoint_of_another_database_is_left_alone(spark: Any, logs: Path, 
     mesh(Path(other.logs), nodes=1, posts=2)
     read_all(spark, other)
     crossed = Settings(logs=settings.logs, database=settings.database, checkpoint=other.checkpoint)
-    with pytest.raises(ForeignCheckpointError, match="was not filled from the checkpoint"):
+    with pytest.raises(SinkError, match="was not filled from the checkpoint"):
         read_all(spark, crossed)
 
 
@@ -203,6 +203,6 @@ def test_a_foreign_checkpoint_is_told_of_without_the_password(logs: Path, tmp_pa
 
     database = "postgresql://ana:secret@db.example.org/mesh"
     settings = Settings(logs=str(logs), database=database, checkpoint=str(tmp_path))
-    with pytest.raises(ForeignCheckpointError, match=r"db\.example\.org/mesh") as refused:
+    with pytest.raises(SinkError, match=r"db\.example\.org/mesh") as refused:
         job.Job(cast("Any", None), settings, cast("Any", Filled()))
     assert "secret" not in str(refused.value)

@@ -10,7 +10,7 @@ from py4j.protocol import Py4JNetworkError
 from pyspark.errors import StreamingQueryException
 
 from spark_sink import limits
-from spark_sink.errors import DatabaseFailedError, JobFailedError, RefreshFailedError
+from spark_sink.errors import DatabaseFailedError, InternalError, JobFailedError
 from spark_sink.runner import _follow, _Progress, _SupervisedQuery
 from spark_sink.settings import Settings
 
@@ -116,9 +116,7 @@ def follow(tmp_path: Path, error: Exception) -> int:
 
 
 def test_a_refresh_that_fails_by_a_fault_ends_the_job_and_says_why(tmp_path: Path) -> None:
-    with pytest.raises(
-        RefreshFailedError, match=r"ValueError: no digits.*db\.sqlite\.failure\.txt"
-    ) as caught:
+    with pytest.raises(InternalError, match=r"ValueError: no digits.*db\.sqlite\.failure\.txt") as caught:
         follow(tmp_path, ValueError("no digits"))
     assert caught.value.exit_code == 70
     assert "in run_pass" in (tmp_path / "db.sqlite.failure.txt").read_text()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from spark_sink import limits
-from spark_sink.errors import CheckpointVersionError, SinkError
+from spark_sink.errors import ConfigurationError, SinkError
 from spark_sink.stream_offset import (
     Advance,
     BootProgress,
@@ -43,7 +43,7 @@ def test_an_offset_comes_back_as_it_was(offset: Any) -> None:
 
 @pytest.mark.parametrize(("version", "cause"), [(1, "come late and in any order"), (3, "does not know")])
 def test_an_offset_of_another_version_says_what_broke_it_and_how_to_go_on(version: int, cause: str) -> None:
-    with pytest.raises(CheckpointVersionError, match=cause) as raised:
+    with pytest.raises(ConfigurationError, match=cause) as raised:
         parse_offset({"version": version, "nodes": {}})
     assert "Delete the checkpoint" in str(raised.value)
     assert isinstance(raised.value, SinkError)

@@ -6,9 +6,10 @@ from typing import Final
 import numpy as np
 
 from spark_sink.derive.buckets import NEGATIVE, PER_DOUBLING, bucket_low_us
+from spark_sink.errors import BadQuestionError
 from spark_sink.page import limits
 from spark_sink.page.queries import common
-from spark_sink.page.scope import Answer, BadQuestionError, Scope, fetch
+from spark_sink.page.scope import Answer, Scope, fetch
 
 SCOPES: Final = ("node", "feed", "hop")
 

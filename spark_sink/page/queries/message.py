@@ -10,18 +10,19 @@ from spark_sink.derive.facts import Copies, Facts, Ints, Sights, Uptimes
 from spark_sink.derive.journeys import Hop, Journey, journey
 from spark_sink.derive.mesh_time import Corrections, corrections
 from spark_sink.derive.sights import unpack_all
+from spark_sink.errors import NotKnownError
 from spark_sink.limits import LOOK_BACK_US
 from spark_sink.page import limits
 from spark_sink.page.clocks import Clock
 from spark_sink.page.queries import common
-from spark_sink.page.scope import Answer, Feed, NotKnownError, Rows, Scope, fetch
+from spark_sink.page.scope import Answer, Feed, Rows, Scope, fetch
 from spark_sink.serving.facts import sights_of
 
 _CLOCK_COLUMNS = ("from_mono_us", "base_us", "mesh", "at_us", "offset_us", "drift_ppm")
 
 
 def journey_of(scope: Scope, feed: Feed, seq: int) -> Journey:
-    """The way of an entry, as far as logs have it. Raises DatabaseFailedError, DamagedSightsError."""
+    """The way of an entry, as far as logs have it. Raises DatabaseFailedError, DamagedDataError."""
     put_right = corrections(_clock_table(scope))
     rows = fetch(
         scope.db,

@@ -1,7 +1,8 @@
 """The latest single packets, for looking at."""
 
+from spark_sink.errors import BadQuestionError
 from spark_sink.page import limits
-from spark_sink.page.scope import Answer, BadQuestionError, Scope, fetch
+from spark_sink.page.scope import Answer, Scope, fetch
 
 
 def packets(scope: Scope) -> Answer:

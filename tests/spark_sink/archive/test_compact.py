@@ -14,9 +14,9 @@ import pytest
 from spark_sink import limits
 from spark_sink.archive.compact import CompactOptions, CompactSummary, compact
 from spark_sink.archive.disk import Disk
-from spark_sink.archive.errors import ArchiveBusyError, ArchiveFailedError
 from spark_sink.archive.pieces import SCHEMA
 from spark_sink.cli import main
+from spark_sink.errors import BusyError, StorageError
 from spark_sink.schema import COLUMNS
 from tests.spark_sink.archive.test_reading import HOUR_US, NOW_S, compacted, reader, text, write
 from tests.spark_sink.logs import T0_US, line
@@ -205,7 +205,7 @@ class Forgetful(Disk):
 def test_nothing_is_named_or_deleted_that_does_not_read_as_it_was_written(tmp_path: Path) -> None:
     two_nodes(tmp_path)
     order = CompactOptions(tmp_path / "logs", tmp_path / "archive", NOW_S, older_than_h=0, delete=True)
-    with pytest.raises(ArchiveFailedError, match="not what was written"):
+    with pytest.raises(StorageError, match="not what was written"):
         compact(order, Forgetful())
     assert len(names(tmp_path)) == 6
     assert rows(tmp_path) == []
@@ -260,14 +260,14 @@ def test_two_do_not_write_one_archive(tmp_path: Path) -> None:
     (tmp_path / "archive").mkdir()
     with (tmp_path / "archive" / "compact.lock").open("a") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        with pytest.raises(ArchiveBusyError):
+        with pytest.raises(BusyError, match="writes the archive"):
             compacted(tmp_path)
 
 
 def test_a_disk_that_refuses_is_told_in_plain_words(tmp_path: Path) -> None:
     two_nodes(tmp_path)
     (tmp_path / "archive").write_text("a file")
-    with pytest.raises(ArchiveFailedError, match="no segment was deleted"):
+    with pytest.raises(StorageError, match="no segment was deleted"):
         compacted(tmp_path)
 
 

@@ -17,7 +17,7 @@ from spark_sink import limits
 from spark_sink.collect.collector import Collector
 from spark_sink.collect.landing import INDEX, LandingFolder
 from spark_sink.collect.messages import FINE, FULL, GAP, HaveRow, Log, SegmentId
-from spark_sink.errors import CollectBusyError, CollectFailedError
+from spark_sink.errors import BusyError, StorageError
 from spark_sink.log_files import LocalLogFiles
 from tests.spark_sink.shipped import FIRST, NODE, UP, ask, batch, have
 
@@ -110,7 +110,7 @@ def test_nobody_writes_through_a_link(tmp_path: Path) -> None:
     with opened(tmp_path / "logs") as files:
         (tmp_path / "logs" / NODE).mkdir()
         (tmp_path / "logs" / NODE / NAME).symlink_to(target)
-        with pytest.raises(CollectFailedError):
+        with pytest.raises(StorageError, match="Collecting into"):
             row(files, batch(CONTENT, 0, 900))
     assert target.read_text() == "not yours"
 
@@ -291,19 +291,19 @@ def test_a_root_that_was_deleted_is_told_of(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(limits, "SPACE_LOOK_S", 0.0)
     with opened(tmp_path / "logs") as files:
         shutil.rmtree(tmp_path / "logs")
-        with pytest.raises(CollectFailedError):
+        with pytest.raises(StorageError, match="Collecting into"):
             row(files, batch(CONTENT, 0, 900))
     assert not (tmp_path / "logs").exists()
 
 
 def test_two_collectors_do_not_write_one_folder(tmp_path: Path) -> None:
-    with opened(tmp_path), pytest.raises(CollectBusyError), opened(tmp_path):
+    with opened(tmp_path), pytest.raises(BusyError, match="collects into"), opened(tmp_path):
         pass
 
 
 def test_an_index_that_is_none_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / INDEX).write_bytes(b"something else" * 100)
-    with pytest.raises(CollectFailedError), opened(tmp_path):
+    with pytest.raises(StorageError, match="Collecting into"), opened(tmp_path):
         pass
     assert (tmp_path / INDEX).read_bytes().startswith(b"something else")
 
@@ -312,11 +312,11 @@ LANDING = """
 import sys
 from pathlib import Path
 from spark_sink.collect.collector import Collector
-from spark_sink.collect.landing import Files
+from spark_sink.collect.landing import LandingFolder
 from spark_sink.collect.messages import Log
 from tests.spark_sink.shipped import UP, SegmentId, batch
 root, content = Path(sys.argv[1]), Path(sys.argv[2]).read_bytes()
-files = Files.open(root, quota_bytes=10**9, keep_free_bytes=0)
+files = LandingFolder.open(root, quota_bytes=10**9, keep_free_bytes=0)
 collector = Collector(files, life=1)
 for boot in range(1, 100):
     at = files.have(Log("open", sys.argv[3]), SegmentId(boot, 0))

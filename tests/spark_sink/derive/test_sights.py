@@ -20,7 +20,7 @@ from spark_sink.derive.sights import (
     unpack,
     unpack_all,
 )
-from spark_sink.errors import DamagedSightsError
+from spark_sink.errors import DamagedDataError
 
 VECTOR = Path(__file__).parents[2] / "vectors" / "serving" / "sights_v1.hex"
 
@@ -129,7 +129,7 @@ def test_some_columns_of_many() -> None:
     ],
 )
 def test_damage_is_refused(damage) -> None:
-    with pytest.raises(DamagedSightsError, match="sights are damaged"):
+    with pytest.raises(DamagedDataError, match="sights are damaged"):
         unpack(damage(pack(packed(ROWS, ("ip", "lora")))))
 
 

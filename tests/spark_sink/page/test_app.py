@@ -294,7 +294,7 @@ def test_more_questions_than_may_wait_are_turned_away(address: str, monkeypatch:
     monkeypatch.setattr(limits, "WAITING_MAX", 0)
     status, headers, body = get(f"{address}/api/overview")
     assert (status, headers["retry-after"]) == (503, "2")
-    assert "more to answer" in json.loads(body)["message"]
+    assert "is overloaded" in json.loads(body)["message"]
 
 
 def test_figures_are_for_who_has_the_token(database: Path) -> None:

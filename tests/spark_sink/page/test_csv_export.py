@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from spark_sink.errors import BadQuestionError
 from spark_sink.page import limits
 from spark_sink.page.csv_export import cell, sheet
-from spark_sink.page.scope import BadQuestionError
 from tests.spark_sink.page.asking import ask
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), max_size=40)

@@ -9,13 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from spark_sink.page import access, limits, server
-from spark_sink.page.errors import (
-    BadCertificateError,
-    BadTokenError,
-    CannotListenError,
-    TokenNeededError,
+from spark_sink.errors import (
+    ConfigurationError,
+    UnavailableError,
 )
+from spark_sink.page import access, limits, server
 from tests import needs
 from tests.spark_sink.page.asking import get
 from tests.spark_sink.page.serve_story import serving
@@ -26,12 +24,12 @@ def never(_address: str) -> None:
 
 
 def test_others_are_let_in_only_with_a_token_or_on_purpose(database: Path) -> None:
-    with pytest.raises(TokenNeededError, match="--no-token"):
+    with pytest.raises(ConfigurationError, match="--no-token"):
         server.serve(str(database), host="0.0.0.0", port=0, announce=never)
 
 
 def test_a_taken_port_is_said_with_what_to_do(database: Path) -> None:
-    with server.bind("127.0.0.1", 0) as listener, pytest.raises(CannotListenError, match="--port"):
+    with server.bind("127.0.0.1", 0) as listener, pytest.raises(UnavailableError, match="--port"):
         server.serve(str(database), host="127.0.0.1", port=listener.getsockname()[1], announce=never)
 
 
@@ -63,7 +61,7 @@ def test_a_token_that_cannot_be_used_is_told_without_showing_it(
 ) -> None:
     path = tmp_path / "token"
     path.write_bytes(content)
-    with pytest.raises(BadTokenError, match=reason) as caught:
+    with pytest.raises(ConfigurationError, match=reason) as caught:
         access.read_token(path)
     assert "0123456789" not in str(caught.value)
 
@@ -75,12 +73,12 @@ def test_a_token_out_of_the_environment(tmp_path: Path) -> None:
     assert access.find_token(None, given) == "0123456789abcdef-variable"
     assert access.find_token(path, given) == "0123456789abcdef-file"
     assert access.find_token(None, {}) is None
-    with pytest.raises(BadTokenError, match=access.TOKEN_VARIABLE):
+    with pytest.raises(ConfigurationError, match=access.TOKEN_VARIABLE):
         access.find_token(None, {access.TOKEN_VARIABLE: "short"})
 
 
 def test_a_token_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(BadTokenError, match="cannot be read"):
+    with pytest.raises(ConfigurationError, match="cannot be read"):
         access.read_token(tmp_path / "none")
 
 
@@ -127,7 +125,7 @@ class _Stay(urllib.request.HTTPRedirectHandler):
 def test_a_certificate_that_cannot_be_used(database: Path, tls: server.TlsFiles, tmp_path: Path) -> None:
     (tmp_path / "bad.pem").write_text("no certificate")
     for certificate, key in ((tmp_path / "bad.pem", tls.key), (tls.certificate, tmp_path / "none.pem")):
-        with pytest.raises(BadCertificateError, match="PEM"):
+        with pytest.raises(ConfigurationError, match="PEM"):
             server.serve(
                 str(database), host="127.0.0.1", port=0, announce=never, tls=server.TlsFiles(certificate, key)
             )

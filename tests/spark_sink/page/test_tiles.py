@@ -4,8 +4,8 @@ import json
 
 import pytest
 
+from spark_sink.errors import ConfigurationError
 from spark_sink.page.access import headers
-from spark_sink.page.errors import BadTilesError
 from spark_sink.page.tiles import Tiles, parse_tiles
 from tests.spark_sink.page.asking import get
 from tests.spark_sink.page.serve_story import serving
@@ -34,7 +34,7 @@ def test_an_address_is_taken_apart() -> None:
     ],
 )
 def test_what_is_no_address_of_pictures_is_refused(url: str) -> None:
-    with pytest.raises(BadTilesError, match="nothing was served"):
+    with pytest.raises(ConfigurationError, match="nothing was served"):
         parse_tiles(url, None)
 
 

@@ -78,8 +78,8 @@ def test_what_is_lacking_is_added_and_the_rest_is_kept(name: str) -> None:
 def test_a_database_of_another_version_is_left_alone(name: str) -> None:
     set_version(name, limits.STORE_VERSION + 1)
     for version, kind, words in (
-        (limits.STORE_VERSION + 1, errors.NewerDatabaseError, "this program knows up to 2"),
-        (1, errors.OlderDatabaseError, "made again from the nodes' logs"),
+        (limits.STORE_VERSION + 1, errors.SinkError, "this program knows up to 2"),
+        (1, errors.SinkError, "made again from the nodes' logs"),
     ):
         if version == 1:
             _lower_version(name)
@@ -151,7 +151,7 @@ def test_another_schema_is_left_alone(server: PostgresServer) -> None:
 @pytest.mark.postgres
 def test_a_server_that_does_not_answer_is_named_without_the_password(server: PostgresServer) -> None:
     for attempt in (open_for_reading, lambda name: open_for_writing(name).__enter__()):
-        with pytest.raises(errors.UnreachableDatabaseError, match="no connection to postgresql://") as caught:
+        with pytest.raises(errors.UnavailableError, match="no connection to postgresql://") as caught:
             attempt("postgresql://me:secret@/mesh?host=/nowhere")
         assert "secret" not in str(caught.value)
         assert "\n" not in str(caught.value)
@@ -160,7 +160,7 @@ def test_a_server_that_does_not_answer_is_named_without_the_password(server: Pos
 def test_without_the_driver_the_line_to_type_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "spark_sink.serving.postgres", None)
     monkeypatch.delattr("spark_sink.serving.postgres", raising=False)
-    with pytest.raises(errors.NoPostgresDriverError, match="pip install 'tinyssb-node\\[postgres\\]'"):
+    with pytest.raises(errors.UnavailableError, match="pip install 'tinyssb-node\\[postgres\\]'"):
         open_for_reading("postgresql://localhost/mesh")
 
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from spark_sink import limits
-from spark_sink.errors import BatchGapError, DatabaseFailedError
+from spark_sink.errors import DatabaseFailedError, SinkError
 from spark_sink.serving.database import Database
 from spark_sink.serving.merge import last_batch, merge
 from spark_sink.serving.names import NameNumbers
@@ -78,10 +78,10 @@ def test_a_batch_that_comes_again_changes_nothing(database: Database) -> None:
 def test_a_missing_batch_is_an_error_and_nothing_is_merged(database: Database) -> None:
     names = NameNumbers(database)
     merge(database, names, batch(0, {"boots": [boot(NODES[0])]}))
-    with pytest.raises(BatchGapError, match="waits for batch 1"):
+    with pytest.raises(SinkError, match="waits for batch 1"):
         merge(database, names, batch(2, {"boots": [boot(NODES[1])]}))
     assert [row[0] for row in rows_of(database, "boots")] == [NODES[0]]
-    with pytest.raises(BatchGapError):
+    with pytest.raises(SinkError, match="waits for batch"):
         merge(database, names, batch(1, {}, query="another"))
 
 

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from spark_sink.errors import BadQuestionError, NotKnownError
 from spark_sink.page import limits
 from spark_sink.page.queries.airtime import fullest_ppm, window_ppm
-from spark_sink.page.scope import BadQuestionError, NotKnownError
 from tests.spark_sink.page.asking import ask
 from tests.spark_sink.page.book import bucket_of, feed_of, node_of
 from tests.spark_sink.page.story import (
