@@ -478,8 +478,8 @@ def test_the_page_has_the_numbers_of_the_code() -> None:
         f"up to {limits.MQTT_READ_MAX:,}\n  are read ahead",
         f"more than {limits.MQTT_MESSAGE_MAX:,} bytes",
         f"up to {limits.MQTT_PUBLISH_PER_S} packets a second",
-        f"answer within {limits.MQTT_TIMEOUT_S:.0f} s",
-        f"heard of for {1.5 * limits.MQTT_KEEPALIVE_S:.0f} s",
+        f"reply within {limits.MQTT_TIMEOUT_S:.0f} s",
+        f"silent for {1.5 * limits.MQTT_KEEPALIVE_S:.0f} s",
         f"first {limits.MQTT_FEED_SIZE} bytes of the feed id",
         f"1 to {limits.MQTT_ROOT_MAX} letters",
     ]
