@@ -71,15 +71,13 @@ class Node:
         admission: Admission | None = None,
         shelf: OpenShelf | None = None,
     ) -> None:
-        """Load what *store* holds. *key* signs our own feed, written in *dialect*; *read_only* while the disk is full.
+        """Load what *store* holds. *key* signs our main feed, written in *dialect*; *read_only* while the disk is full.
 
-        *boot* tells how long we were down, as far as that matters to the law of the air; *budgets* are the accounts of
-        airtime where other networks have them too. *verify* says whether an entry that came is signed; the simulator's
-        remembers what it was asked before. *acknowledge_permille* is the share of airtime that all acknowledgements in
-        the mesh may take; 0: we write none. *groups* makes what takes part in private groups; None: nothing does.
-        *certainty* is what is known of the end of our own feed; None: that it is here. *admission* says which ids that
-        peers name come into the set; None: all, while there is room. *shelf* opens what is brought to us and is of no
-        feed of the set; None: that is not taken.
+        *boot* states how long the node was down, for the legal limits on airtime; *budgets* are the airtime accounts,
+        if other networks share them. *verify* checks signatures of received entries. *acknowledge_permille* is the
+        share of airtime for all acknowledgements in the mesh; 0: write none. *groups* opens private groups; None: take
+        part in none. *certainty* is what is known of our feed's tip; None: nothing is missing. *admission* decides
+        which ids that peers name enter the set; None: all. *shelf* opens the shelf; None: there is none.
 
         May write to the store (our own feed, at first): commit before anything else. Raises SetFullError, without room.
         """
@@ -121,8 +119,9 @@ class Node:
             admission,
             self._shelf,
         )
-        parts = (self._gossip, self._sets, self._leaving, self._news)
-        self._vectors = GossipDispatch(network, self._replica, *parts)
+        self._vectors = GossipDispatch(
+            network, self._replica, self._gossip, self._sets, self._leaving, self._news
+        )
         self._budgets = budgets or AirBudgets(store, boot, read_only=read_only)
 
     def adopt(self, author: "FurtherIdentity") -> None:
