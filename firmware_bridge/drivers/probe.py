@@ -11,7 +11,7 @@ from firmware_bridge.chips.port import LoraChip
 from firmware_bridge.drivers import limits
 from firmware_bridge.drivers.errors import RadioError
 from firmware_bridge.drivers.hardware import Hardware
-from firmware_bridge.drivers.wiring import Wiring, explain, make_chip, serial_board
+from firmware_bridge.drivers.wiring import HardwareChipPort, explain, make_chip, serial_board
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +50,7 @@ def probe(
         yield Finding(
             check="devices", ok=True, found=f"{profile.device} and the lines can be used: {lines or 'none'}"
         )
-        wiring = Wiring(profile, hardware, sleep_s)
+        wiring = HardwareChipPort(profile, hardware, sleep_s)
         yield from _probe_chip(profile, wiring, make_chip(profile, wiring))
     except (ChipError, RadioError) as error:
         explained = explain(profile, error) if isinstance(error, ChipError) else error
@@ -59,7 +59,7 @@ def probe(
         hardware.close()
 
 
-def _probe_chip(profile: BoardProfile, wiring: Wiring, chip: LoraChip) -> Iterator[Finding]:
+def _probe_chip(profile: BoardProfile, wiring: HardwareChipPort, chip: LoraChip) -> Iterator[Finding]:
     """Check the chip. Raises ChipError and RadioError where further steps make no sense."""
     chip.begin()
     yield Finding(check="chip", ok=True, found=f"it answers as a {chip.name} does")
@@ -101,7 +101,7 @@ def _registers(check: str, differences: list[Difference], good: str, advice: str
     )
 
 
-def _interrupt(profile: BoardProfile, wiring: Wiring, chip: LoraChip) -> Finding:
+def _interrupt(profile: BoardProfile, wiring: HardwareChipPort, chip: LoraChip) -> Finding:
     """Check that the interrupt line rises, by channel activity detection, which sends nothing."""
     line = f"GPIO {profile.pins.irq}"
     if wiring.interrupted():

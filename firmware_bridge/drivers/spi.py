@@ -28,7 +28,7 @@ from firmware_bridge.chips.port import LoraChip
 from firmware_bridge.drivers import limits
 from firmware_bridge.drivers.errors import RadioError, radio_hangs
 from firmware_bridge.drivers.hardware import Hardware
-from firmware_bridge.drivers.wiring import Wiring, explain, make_chip
+from firmware_bridge.drivers.wiring import HardwareChipPort, explain, make_chip
 
 
 class RadioSink(Protocol):
@@ -92,7 +92,7 @@ class SpiRadio:
         self._time_scale = time_scale
         self._sleep_s = sleep_s
         self._chip: LoraChip | None = None
-        self._wiring: Wiring | None = None
+        self._wiring: HardwareChipPort | None = None
         self._sending = asyncio.Lock()
         self._waiting: tuple[int, asyncio.Future[int]] | None = None
         self._trouble = asyncio.Event()
@@ -106,7 +106,7 @@ class SpiRadio:
         """Open the board and keep it working until cancelled. Raises RadioError when that is impossible."""
         hardware = self._open_hardware()
         try:
-            self._wiring = Wiring(self._profile, hardware, self._sleep_s)
+            self._wiring = HardwareChipPort(self._profile, hardware, self._sleep_s)
             await self._serve(hardware, make_chip(self._profile, self._wiring))
         finally:
             hardware.close()

@@ -25,7 +25,7 @@ def idle_levels(profile: BoardProfile) -> dict[int, bool]:
     return levels | {number: False for number in (pins.tx_enable, pins.rx_enable) if number is not None}
 
 
-class Wiring:
+class HardwareChipPort:
     """The bus and lines of a board profile. Implements ``chips.port.ChipPort``; raises RadioError where they fail."""
 
     def __init__(
@@ -116,7 +116,7 @@ def serial_board(profile: BoardProfile) -> UnfitError:
     )
 
 
-def make_chip(profile: BoardProfile, wiring: Wiring) -> LoraChip:
+def make_chip(profile: BoardProfile, wiring: HardwareChipPort) -> LoraChip:
     """Make the driver of the board's chip. Raises UnfitError for a board whose chip is not on SPI."""
     if not profile.is_spi:
         raise serial_board(profile)

@@ -1,6 +1,6 @@
-"""A microcontroller that is not there: what MicroPython gives the bridge firmware, with an emulated chip behind it.
+"""An emulated microcontroller: MicroPython's ``machine`` for the bridge firmware, with an emulated chip behind it.
 
-The pins are those of the board's own map, so a line that is wired to nothing, or driven as an input, fails.
+The pins are those of the board's own map: using a line that is not wired, or driving an input, fails.
 """
 
 import os
@@ -16,11 +16,11 @@ from firmware_bridge.emulation.ether import Ether
 from firmware_bridge.firmware.wiring import Board
 
 BANDS_HZ: Final = ((410_000_000, 525_000_000), (862_000_000, 960_000_000))
-"""What some variant or other of every board is made for."""
+"""Bands of all variants of the boards."""
 
 
 def profile_of(board: Board) -> BoardProfile:
-    """*board*'s map in the form that emulated boards are wired from."""
+    """Return *board*'s map as the profile of an emulated board."""
     sx127x = board.busy is None
     return BoardProfile(
         name=board.name,
@@ -52,7 +52,7 @@ def profile_of(board: Board) -> BoardProfile:
 
 
 class EmulatedPin:
-    """``machine.Pin``."""
+    """An object of the class ``machine.Pin``."""
 
     def __init__(self, hardware: EmulatedBoard, number: int) -> None:
         self._hardware = hardware
@@ -101,9 +101,9 @@ class EmulatedMachine:
         self._hardware = hardware
         self.Pin = EmulatedPins(hardware)
         self.bus: tuple[int, dict[str, object]] | None = None
-        """The SPI unit and the settings that were asked for."""
+        """The SPI unit and its settings, as requested."""
         self.fed = 0
-        """Times the watchdog was fed."""
+        """Number of times that the watchdog was fed."""
 
     def SPI(self, unit: int, /, **settings: object) -> EmulatedSpi:  # noqa: N802 - MicroPython's name
         """See SpiMaker."""
@@ -111,12 +111,12 @@ class EmulatedMachine:
         return EmulatedSpi(self._hardware)
 
     def feed(self) -> None:
-        """See Watchdog: the machine is its own."""
+        """See Watchdog: the machine is its own watchdog."""
         self.fed += 1
 
 
 class Cable:
-    """A console that is a pseudo-terminal: daemons open ``path`` as they would a board's port."""
+    """A console on a pseudo-terminal: daemons open ``path`` like a board's port."""
 
     def __init__(self, link: Path | None = None) -> None:
         """*link*: another name of the port, as udev makes them."""
@@ -138,7 +138,7 @@ class Cable:
             return b""
 
     def writable(self) -> bool:
-        """See Console: a pseudo-terminal holds 4 KB, more than a host ever leaves unread here."""
+        """See Console: a pseudo-terminal holds 4 KB, more than hosts leave unread here."""
         return True
 
     def write(self, data: bytes) -> None:
@@ -146,7 +146,7 @@ class Cable:
         os.write(self._master, data)
 
     def close(self) -> None:
-        """Unplug."""
+        """Unplug the cable."""
         os.close(self._slave)
         os.close(self._master)
 
@@ -156,15 +156,15 @@ class EmulatedController:
 
     def __init__(self, board: Board, ether: Ether, name: str, sleep_us: Callable[[int], None]) -> None:
         self.board = EmulatedBoard(profile_of(board), ether, name)
-        """Where its chip can be made to fail."""
+        """The emulated board, whose chip tests can make fail."""
         self.map = board
-        """How it is wired."""
+        """The board's map."""
         self.sleep_us = sleep_us
-        """Let time pass."""
+        """Lets time pass."""
         self._hardware = self.board.open()
         self.machine = EmulatedMachine(self._hardware)
-        """What MicroPython would give."""
+        """MicroPython's module ``machine``."""
 
     def close(self) -> None:
-        """Let go of it."""
+        """Release the board."""
         self._hardware.close()

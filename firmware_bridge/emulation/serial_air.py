@@ -1,6 +1,6 @@
-"""Devices on cables that hear each other: what leaves one arrives at those set alike, after its time on the air. Pure.
+"""A radio channel of emulated devices on serial cables: packets arrive at devices with equal settings. Pure.
 
-Everybody hears everybody equally well. Two packets at a time destroy each other, and nobody hears while sending.
+All devices receive each other equally well. Two packets at a time destroy each other, and a sending device is deaf.
 """
 
 from abc import ABC, abstractmethod
@@ -10,9 +10,9 @@ from dataclasses import dataclass, field
 from firmware_bridge.lora import LoraSettings, airtime_us
 
 RSSI_DBM = -91
-"""How strong every packet is heard."""
+"""Signal strength of every packet."""
 SNR_DB = 7.25
-"""How clear."""
+"""Signal-to-noise ratio of every packet."""
 
 
 @dataclass(slots=True, eq=False)
@@ -24,22 +24,22 @@ class Flight:
     lora: LoraSettings
     end_us: int
     deaf: set["Device"] = field(default_factory=set)
-    """Who was sending at some time of it."""
+    """Devices that were sending at some time of it."""
     destroyed: bool = False
     """Whether another packet was on the air at some time of it."""
 
 
 class Air:
-    """One place in which all devices are in reach of each other."""
+    """The channel, with all devices in reach of each other."""
 
     def __init__(self) -> None:
         self.devices: list[Device] = []
         self.sent: list[bytes] = []
-        """All frames that were on the air, in the order they began."""
+        """All frames that were on the air, in the order of their beginnings."""
         self._flights: list[Flight] = []
 
     def begin(self, sender: "Device", frame: bytes, now_us: int) -> int:
-        """*sender* starts to send *frame*. Returns when it is over."""
+        """Begin to send *frame* from *sender*. Returns the time of its end."""
         assert sender.lora is not None
         flight = Flight(sender, frame, sender.lora, now_us + airtime_us(sender.lora, len(frame)))
         for other in self._flights:
@@ -52,11 +52,11 @@ class Air:
         return flight.end_us
 
     def is_busy(self, listener: "Device") -> bool:
-        """Whether *listener* would hear somebody now."""
+        """Return whether *listener* would detect a packet now."""
         return any(flight.sender is not listener and listener.hears(flight.lora) for flight in self._flights)
 
     def end(self, sender: "Device") -> None:
-        """The packet of *sender* is over: deliver it."""
+        """End the packet of *sender*, and deliver it."""
         (flight,) = [flight for flight in self._flights if flight.sender is sender]
         self._flights.remove(flight)
         for device in self.devices:
@@ -66,8 +66,8 @@ class Air:
 
 
 def _hears(left: LoraSettings, right: LoraSettings) -> bool:
-    """Whether a modem set to one hears one set to the other. The length of the preamble need not agree, and an explicit
-    header says whether there is a CRC."""
+    """Return whether modems with these settings receive each other. Preambles may differ in length, and the explicit
+    header shows whether there is a CRC."""
     return (left.frequency_hz, left.bandwidth_hz, left.spreading_factor, left.sync_word) == (
         right.frequency_hz,
         right.bandwidth_hz,
@@ -77,48 +77,65 @@ def _hears(left: LoraSettings, right: LoraSettings) -> bool:
 
 
 class Device(ABC):
-    """A radio on a cable, as its host sees it: bytes and time in, bytes out."""
+    """An emulated radio on a cable: bytes and time in, bytes out. It sends its queue when the channel is free."""
+
+    BACKOFF_US = 10_000
+    """Wait before the next attempt while the channel is busy."""
 
     def __init__(self, air: Air) -> None:
         self.air = air
         air.devices.append(self)
         self.lora: LoraSettings | None = None
-        """What the modem is set to; None: not set up."""
+        """The modem's settings; None: not set up."""
         self.is_on = True
         self.write: Callable[[bytes], None] = lambda _data: None
-        """Where to write to the host; set by who plugs the device in."""
+        """Writes to the host; set by the cable."""
+        self.queue: list[bytes] = []
+        """Frames that wait to be sent."""
         self._timers: dict[str, int] = {}
 
     def hears(self, lora: LoraSettings) -> bool:
-        """Whether the modem receives what is sent so."""
+        """Return whether the modem receives a packet with these settings."""
         return self.lora is not None and _hears(self.lora, lora)
 
     @abstractmethod
     def receive(self, data: bytes, now_us: int) -> None:
-        """*data* came from the host."""
+        """Handle *data* from the host."""
 
     @abstractmethod
     def heard(self, frame: bytes) -> None:
-        """*frame* came by radio."""
+        """Handle a received *frame*."""
 
-    @abstractmethod
     def ring(self, timer: str, now_us: int) -> None:
-        """A timer set by ``set_timer`` is due."""
+        """Handle an expired timer: send the next frame, or wait while the channel is busy."""
+        if timer == "sending":
+            self.air.end(self)
+        if not self.queue:
+            return
+        if self.air.is_busy(self):
+            self.set_timer("decide", now_us + self.BACKOFF_US)
+            return
+        self.set_timer("sending", self.air.begin(self, self.queue.pop(0), now_us))
 
-    @abstractmethod
+    def enqueue(self, frame: bytes, now_us: int) -> None:
+        """Queue *frame*, and send it when its turn comes."""
+        self.queue.append(frame)
+        if not self._timers:
+            self.set_timer("decide", now_us)
+
     def boot(self) -> None:
-        """Start anew: what is not kept in flash is forgotten."""
+        """Restart: lose all state that is not in flash."""
+        if "sending" in self._timers:
+            self.air.end(self)
+        self._timers.clear()
+        self.queue.clear()
 
     def set_timer(self, timer: str, at_us: int) -> None:
-        """Have ``ring`` called at that time."""
+        """Schedule a call of ``ring``."""
         self._timers[timer] = at_us
 
-    def forget_timers(self) -> None:
-        """Have nothing called any more."""
-        self._timers.clear()
-
     def wake(self, now_us: int) -> None:
-        """Ring what is due, also what ringing makes due."""
+        """Call ``ring`` for each expired timer, also for those set meanwhile."""
         while (next_us := self.next_wake_us) is not None and next_us <= now_us:
             timer = min(self._timers, key=self._timers.__getitem__)
             del self._timers[timer]
@@ -126,5 +143,5 @@ class Device(ABC):
 
     @property
     def next_wake_us(self) -> int | None:
-        """When ``wake`` has something to do."""
+        """Time of the next timer."""
         return min(self._timers.values(), default=None)

@@ -1,40 +1,40 @@
-"""A MeshCore companion that is not there. Pure. Written after MeshCore's examples/companion_radio."""
+"""An emulated MeshCore companion. Pure. Written after MeshCore's examples/companion_radio."""
 
 from firmware_bridge.emulation.serial_air import SNR_DB, Air, Device
 from firmware_bridge.lora import LoraSettings
-from firmware_bridge.serial.kiss_host import meshcore_settings
+from firmware_bridge.serial.kiss import meshcore_settings
 from firmware_bridge.serial.meshcore import (
     FROM_COMPANION,
     TO_COMPANION,
-    Ask,
     ChannelData,
     ChannelInfo,
+    CompanionErrorCode,
+    CompanionMessage,
+    CompanionRequest,
     CoreStats,
     DeviceInfo,
-    Error,
-    ErrorCode,
-    FrameReader,
-    Message,
     MessagesWaiting,
     NoMore,
     Ok,
+    Refusal,
     Request,
     SelfInfo,
-    parse_ask,
+    frame_reader,
+    parse_request,
     serialize_frame,
     serialize_message,
 )
 
 POOL_MAX = 16
-"""Packets it can have in hand to be sent."""
+"""Places of its send queue."""
 WAITING_MAX = 16
-"""Packets that wait for the host; the oldest makes room."""
+"""Places of its receive queue; the oldest packet is dropped."""
 NARROW_EU868 = LoraSettings(frequency_hz=869_525_000, bandwidth_hz=250_000, spreading_factor=7, coding_rate=5)
-"""A companion set up for a quick mesh in Europe."""
+"""Settings for a fast mesh in Europe."""
 
 
 class MeshcoreCompanion(Device):
-    """A companion with some channels."""
+    """One emulated companion with some channels."""
 
     def __init__(
         self,
@@ -48,27 +48,24 @@ class MeshcoreCompanion(Device):
         self.lora: LoraSettings = meshcore_settings(lora)
         self.channels = channels
         self.version = version
-        self._to_send: list[bytes] = []
-        self._waiting: list[ChannelData] = []
-        self._reader = FrameReader(TO_COMPANION)
+        self.waiting: list[ChannelData] = []
+        """Received packets that wait for the host."""
+        self._reader = frame_reader(TO_COMPANION)
 
     def boot(self) -> None:
         """See Device."""
-        if "sending" in self._timers:
-            self.air.end(self)
-        self.forget_timers()
-        self._to_send.clear()
-        self._waiting.clear()
+        super().boot()
+        self.waiting.clear()
         self._reader.reset()
         self.write(b"ESP-ROM:esp32s3-20210327\r\n")
 
     def receive(self, data: bytes, now_us: int) -> None:
         """See Device."""
         for frame in self._reader.feed(data):
-            self._obey(parse_ask(frame), now_us)
+            self._handle(parse_request(frame), now_us)
 
-    def _obey(self, ask: Ask, now_us: int) -> None:
-        match ask.request:
+    def _handle(self, request: CompanionRequest, now_us: int) -> None:
+        match request.code:
             case Request.DEVICE_QUERY:
                 self._say(
                     DeviceInfo(version=self.version, channels=8, model="emulated board", firmware="v1.17.1")
@@ -84,45 +81,32 @@ class MeshcoreCompanion(Device):
                         name="ana",
                     )
                 )
-            case Request.GET_CHANNEL if ask.body and ask.body[0] < 8:
-                index = ask.body[0]
+            case Request.GET_CHANNEL if request.body and request.body[0] < 8:
+                index = request.body[0]
                 self._say(ChannelInfo(index=index, name=dict(enumerate(self.channels)).get(index, "")))
             case Request.GET_CHANNEL:
-                self._say(Error(ErrorCode.NOT_FOUND))
+                self._say(Refusal(CompanionErrorCode.NOT_FOUND))
             case Request.SYNC_NEXT:
-                self._say(self._waiting.pop(0) if self._waiting else NoMore())
+                self._say(self.waiting.pop(0) if self.waiting else NoMore())
             case Request.GET_STATS:
-                self._say(CoreStats(uptime_s=now_us // 1_000_000, queued=len(self._to_send)))
-            case Request.SEND_CHANNEL_DATA if len(ask.body) >= 4:
-                self._take_packet(ask.body, now_us)
+                self._say(CoreStats(uptime_s=now_us // 1_000_000, queued=len(self.queue)))
+            case Request.SEND_CHANNEL_DATA if len(request.body) >= 4:
+                self._take_packet(request.body, now_us)
             case _:
-                self._say(Error(ErrorCode.UNSUPPORTED))
+                self._say(Refusal(CompanionErrorCode.UNSUPPORTED))
 
     def _take_packet(self, body: bytes, now_us: int) -> None:
         if body[0] >= len(self.channels):
-            self._say(Error(ErrorCode.NOT_FOUND))
-        elif len(self._to_send) >= POOL_MAX:
-            self._say(Error(ErrorCode.TABLE_FULL))
+            self._say(Refusal(CompanionErrorCode.NOT_FOUND))
+        elif len(self.queue) >= POOL_MAX:
+            self._say(Refusal(CompanionErrorCode.TABLE_FULL))
         else:
-            # The channel's name stands for what its key makes of it.
+            # The channel's name stands for the encryption with its key.
             name = self.channels[body[0]].encode()
             length = 5 + -(-(len(body) - 1) // 16) * 16
             frame = bytes([len(name)]) + name + bytes([len(body) - 4]) + body[2:]
-            self._to_send.append(frame.ljust(length, b"\x00"))
+            self.enqueue(frame.ljust(length, b"\x00"), now_us)
             self._say(Ok())
-            if not self._timers:
-                self.set_timer("decide", now_us)
-
-    def ring(self, timer: str, now_us: int) -> None:
-        """See Device."""
-        if timer == "sending":
-            self.air.end(self)
-        if not self._to_send:
-            return
-        if self.air.is_busy(self):
-            self.set_timer("decide", now_us + 10_000)
-            return
-        self.set_timer("sending", self.air.begin(self, self._to_send.pop(0), now_us))
 
     def heard(self, frame: bytes) -> None:
         """See Device."""
@@ -137,8 +121,8 @@ class MeshcoreCompanion(Device):
             payload=frame[at + 3 : at + 3 + length],
             snr_db=SNR_DB,
         )
-        self._waiting = [*self._waiting[-WAITING_MAX + 1 :], packet]
+        self.waiting = [*self.waiting[-WAITING_MAX + 1 :], packet]
         self._say(MessagesWaiting())
 
-    def _say(self, message: Message) -> None:
+    def _say(self, message: CompanionMessage) -> None:
         self.write(serialize_frame(FROM_COMPANION, serialize_message(message)))

@@ -1,4 +1,4 @@
-"""A Meshtastic device that is not there. Pure. Written after the firmware's StreamAPI, PhoneAPI and Router."""
+"""An emulated Meshtastic device. Pure. Written after the firmware's StreamAPI, PhoneAPI and Router."""
 
 from firmware_bridge.emulation.serial_air import RSSI_DBM, SNR_DB, Air, Device
 from firmware_bridge.serial import protobuf
@@ -6,10 +6,8 @@ from firmware_bridge.serial.meshtastic import (
     ROUTING_APP,
     Channel,
     ConfigComplete,
-    FrameReader,
     FromRadio,
     Heartbeat,
-    LoraConfig,
     Metadata,
     MyInfo,
     Packet,
@@ -18,15 +16,16 @@ from firmware_bridge.serial.meshtastic import (
     Role,
     RoutingError,
     WantConfig,
+    frame_reader,
     parse_to_radio,
     serialize_frame,
     serialize_from_radio,
     serialize_routing,
 )
-from firmware_bridge.serial.meshtastic_air import on_air
+from firmware_bridge.serial.meshtastic_air import LoraConfig, on_air
 
 QUEUE_MAX = 16
-"""Packets it keeps."""
+"""Places of its queue."""
 SHORT_FAST_EU868 = LoraConfig(
     use_preset=True,
     preset=6,
@@ -39,12 +38,12 @@ SHORT_FAST_EU868 = LoraConfig(
     slot=0,
     override_mhz=0.0,
 )
-"""A device set up for a quick mesh in Europe."""
+"""Settings for a fast mesh in Europe."""
 _HEADER = 16
 
 
 class MeshtasticDevice(Device):
-    """A device with two channels."""
+    """One emulated device with two channels."""
 
     def __init__(
         self,
@@ -59,18 +58,14 @@ class MeshtasticDevice(Device):
         self.config = config
         self.channels = channels
         self.over_duty = False
-        """Whether it has used up its hour."""
-        self._queue: list[bytes] = []
-        self._reader = FrameReader()
+        """Whether the duty cycle is used up."""
+        self._reader = frame_reader()
         self.lora, _ = on_air(config, channels[0])
 
     def boot(self) -> None:
         """See Device."""
-        if "sending" in self._timers:
-            self.air.end(self)
-        self.forget_timers()
-        self._queue.clear()
-        self._reader = FrameReader()
+        super().boot()
+        self._reader.reset()
         self.write(b"INFO  | ??:??:?? 0 Booting\r\n")
         self._say(Rebooted())
 
@@ -98,7 +93,7 @@ class MeshtasticDevice(Device):
         self._say(ConfigComplete(nonce))
 
     def _tell_neighbour(self) -> None:
-        """Tell the one node it knows, which is itself. Our host has no use for it; Meshtastic's own library has."""
+        """Send the only known node, itself. Our host does not need it; Meshtastic's own library does."""
         user: list[tuple[int, protobuf.Value]] = [
             (1, f"!{self.node:08x}".encode()),
             (2, b"emulated device"),
@@ -112,19 +107,17 @@ class MeshtasticDevice(Device):
             self._tell_queue(packet.id, RoutingError.DUTY_CYCLE_LIMIT)
             self._refuse(packet, RoutingError.DUTY_CYCLE_LIMIT)
             return
-        if len(self._queue) >= QUEUE_MAX:
+        if len(self.queue) >= QUEUE_MAX:
             self._tell_queue(packet.id, 32)
             return
         if packet.channel >= len(self.channels):
             self._refuse(packet, RoutingError.NO_CHANNEL)
             return
-        self._queue.append(self._wrap(packet))
+        self.enqueue(self._wrap(packet), now_us)
         self._tell_queue(packet.id)
-        if not self._timers:
-            self.set_timer("decide", now_us)
 
     def _wrap(self, packet: Packet) -> bytes:
-        """The packet on the air: a header, and what would be encrypted. The channel's name stands for its key."""
+        """Return the frame on the air: a header, and the part to encrypt. The channel's name stands for its key."""
         header = self.node.to_bytes(4, "little") + packet.id.to_bytes(4, "little")
         inner = protobuf.serialize_fields([(1, packet.port), (2, packet.payload), (9, 0)])
         key = self.channels[packet.channel].encode()[:7]
@@ -141,17 +134,6 @@ class MeshtasticDevice(Device):
                 request_id=packet.id,
             )
         )
-
-    def ring(self, timer: str, now_us: int) -> None:
-        """See Device."""
-        if timer == "sending":
-            self.air.end(self)
-        if not self._queue:
-            return
-        if self.air.is_busy(self):
-            self.set_timer("decide", now_us + 10_000)
-            return
-        self.set_timer("sending", self.air.begin(self, self._queue.pop(0), now_us))
 
     def heard(self, frame: bytes) -> None:
         """See Device."""
@@ -173,7 +155,7 @@ class MeshtasticDevice(Device):
 
     def _tell_queue(self, packet_id: int, error: int = 0) -> None:
         self._say(
-            QueueStatus(error=error, free=QUEUE_MAX - len(self._queue), size=QUEUE_MAX, packet_id=packet_id)
+            QueueStatus(error=error, free=QUEUE_MAX - len(self.queue), size=QUEUE_MAX, packet_id=packet_id)
         )
 
     def _say(self, message: FromRadio) -> None:

@@ -1,4 +1,4 @@
-"""Plugs an emulated device into a pseudo-terminal, so that anything that opens serial ports can talk to it."""
+"""Pseudo-terminals as the serial ports of emulated devices, for any program that opens serial ports."""
 
 import asyncio
 import os
@@ -12,10 +12,10 @@ _READ_SIZE = 4_096
 
 
 class Plug:
-    """The cable of a device: plugged in from the start until ``pull``."""
+    """The cable of a device: plugged in until ``pull``."""
 
     def __init__(self, device: Device, *, link: Path | None = None, time_scale: float = 1.0) -> None:
-        """*link*: another name it has, as udev makes them. *time_scale*: seconds of the device in one of ours."""
+        """*link*: another name of the port, as udev makes them. *time_scale*: seconds of the device in one of ours."""
         self.device = device
         self._loop = asyncio.get_running_loop()
         self._scale = time_scale
@@ -24,7 +24,7 @@ class Plug:
         tty.setraw(slave)
         self.path = os.ttyname(slave)
         """The name of the port."""
-        # A pty whose other end nobody has open reports an error to readers: held open until it is pulled.
+        # A pty whose other end is not open reports an error to readers: held open until it is pulled.
         self._slave = slave
         self._link = link
         if link is not None:
@@ -48,7 +48,7 @@ class Plug:
         self._rearm()
 
     def write(self, data: bytes) -> None:
-        """Send *data* to the host, as if the device had."""
+        """Send *data* to the host as the device."""
         self._backlog += data
         self._flush()
         self._rearm()
@@ -78,12 +78,12 @@ class Plug:
         self._rearm()
 
     def reboot(self) -> None:
-        """Start the device anew with its cable left in."""
+        """Restart the device, with its cable plugged in."""
         self.device.boot()
         self._rearm()
 
     def pull(self) -> None:
-        """Unplug: the port is gone, the device without power."""
+        """Unplug the cable: the port disappears, and the device has no power."""
         self._loop.remove_reader(self._master)
         self._loop.remove_writer(self._master)
         if self._timer is not None:

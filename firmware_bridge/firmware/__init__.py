@@ -1,6 +1,6 @@
-"""What runs on a microcontroller with a LoRa chip: a KISS modem on its USB port (docs/formats/kiss.md).
+"""The bridge firmware: a KISS modem on the USB port of a microcontroller with a LoRa chip (docs/formats/kiss.md).
 
-MicroPython and CPython read the same files, those of ``firmware_bridge.chips`` with them. ``device`` alone needs the
-real thing; ``bridge``, ``radio``, ``account`` and ``kiss`` know of no machine at all, and ``wiring`` and ``program``
-work on what they are given.
+MicroPython and CPython read the same files, and those of ``firmware_bridge.chips``. Only ``device`` needs real
+hardware; ``bridge``, ``radio``, ``dutycycle`` and ``kiss`` need none, and ``wiring`` and ``program`` get it as an
+argument.
 """

@@ -1,6 +1,6 @@
-"""The modem's half of a KISS conversation: bytes and time in, bytes out. Runs in MicroPython.
+"""The KISS modem: bytes and time in, bytes out. Runs in MicroPython.
 
-Source: docs/formats/kiss.md. Whatever the host says has an answer or is passed over; nothing it says raises.
+Source: docs/formats/kiss.md. The modem answers or ignores each message of the host; none raises an error.
 """
 
 import struct
@@ -11,23 +11,25 @@ from firmware_bridge.firmware import kiss, limits
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from firmware_bridge.firmware.radio import Radio
+    from firmware_bridge.firmware.radio import Transceiver
 
 _RADIO = "<IIBB"
 _PHY = "<BBHB"
 
 
 class Bridge:
-    """One modem. ``receive`` and ``step`` it; write what ``take`` gives while the host reads."""
+    """One modem. The caller gives bytes to ``receive`` and time to ``step``, and writes the bytes from ``take``."""
 
-    def __init__(self, radio: "Radio", name: str, power_max_dbm: int, started_by_watchdog: bool) -> None:
-        """*name*: of firmware and board, for people. *power_max_dbm*: the most the board may send with."""
+    def __init__(
+        self, radio: "Transceiver", name: str, power_max_dbm: int, started_by_watchdog: bool
+    ) -> None:
+        """*name*: firmware and board, for people. *power_max_dbm*: the board's greatest power."""
         self.leaving = False
-        """The host wants the prompt of MicroPython."""
+        """Whether the host requested MicroPython's prompt."""
         self._radio = radio
         self._name = name
         self._power_max_dbm = power_max_dbm
-        self._reader = kiss.Reader()
+        self._reader = kiss.KissReader()
         self._report = True
         self._settings: tuple[int, int, int, int] | None = None
         self._phy = (limits.SYNC_WORD_START, 0, limits.PREAMBLE_START, 0)
@@ -49,27 +51,27 @@ class Bridge:
         }
         self._say(kiss.STARTED, bytes([1 if started_by_watchdog else 0]))
 
-    # --- what goes in and out
+    # --- input and output
 
     @property
     def ready(self) -> bool:
-        """Whether the host may say more: it has read the answers so far."""
+        """Whether to read more from the host: it has read most of the answers so far."""
         return len(self._out) < limits.OUT_MAX
 
     def receive(self, data: bytes, now_us: int) -> None:
-        """*data* came from the host."""
+        """Handle *data* from the host."""
         for frame in self._reader.feed(data):
             self._take_frame(frame, now_us)
 
     def step(self, now_us: int) -> None:
-        """It is *now_us*."""
+        """Do the work that is due at *now_us*."""
         self._radio.step(now_us)
         result = self._radio.take_result()
         if result is not None:
             self._say(kiss.TX_DONE, bytes([result]))
 
     def take(self, most: int) -> bytes:
-        """Up to *most* bytes for the host. Packets received stay in their ring until there is nothing else."""
+        """Return up to *most* bytes for the host. Received packets come after all answers."""
         if not self._out and self._radio.heard:
             heard = self._radio.heard.popleft()
             self._out = kiss.frame(b"\x00" + heard.payload)
@@ -158,7 +160,7 @@ class Bridge:
         power_dbm: int,
         now_us: int,
     ) -> bool:
-        """Set the radio to all that, as far as it is known; or refuse, and leave all as it was."""
+        """Configure the radio, if all settings are known; or refuse, and keep the old settings."""
         if self._radio.sending:
             self._refuse(kiss.TX_BUSY)
             return False
@@ -224,8 +226,8 @@ class Bridge:
         self._get_duty(b"", now_us)
 
     def _get_duty(self, _data: bytes, now_us: int) -> None:
-        # Rounded up: what was used is not told to be less.
-        used_ms = -(-self._radio.account.used_us(now_us) // 1_000)
+        # Rounded up: never less than the real use.
+        used_ms = -(-self._radio.duty_cycle.used_us(now_us) // 1_000)
         self._say(kiss.DUTY, struct.pack("<HI", self._radio.duty_permille, used_ms))
 
     def _set_cad(self, data: bytes, _now_us: int) -> None:

@@ -1,7 +1,7 @@
-"""The firmware on a microcontroller itself: MicroPython's modules, and the loop. Needs MicroPython 1.23 or newer.
+"""The firmware's entry on a microcontroller, with MicroPython's modules and the loop. Needs MicroPython 1.23 or newer.
 
-The host's cable is the port that MicroPython's prompt is on. So that a frame cannot interrupt the program, Ctrl-C means
-nothing while it runs; a host that sends a Return frame gets the prompt after a restart, until the next one.
+The host's cable is the port of MicroPython's prompt. Ctrl-C is off while the program runs, since a frame may contain
+it. After a Return frame the board restarts into the prompt, until the next restart.
 """
 
 import os
@@ -14,7 +14,7 @@ import micropython
 import utime
 
 from firmware_bridge.firmware import limits
-from firmware_bridge.firmware.power import feed_radio
+from firmware_bridge.firmware.power import switch_on_radio
 from firmware_bridge.firmware.program import Program
 
 TYPE_CHECKING = False
@@ -22,22 +22,20 @@ if TYPE_CHECKING:
     from firmware_bridge.firmware.wiring import Board
 
 PROMPT = "prompt"
-"""A file of this name: the next start leads to the prompt."""
-CTRL_C = 3
-"""What interrupts a program at the prompt."""
-NOTHING = -1
-"""Said instead of a character: nothing interrupts."""
+"""Name of the file that makes the next start lead to the prompt."""
+NO_INTERRUPT = -1
+"""Argument of ``kbd_intr``: no character interrupts the program."""
 
 
 class Clock:
-    """Microseconds since the start. MicroPython's own count begins anew every 18 minutes."""
+    """Microseconds since the start. MicroPython's own counter wraps every 18 minutes."""
 
     def __init__(self) -> None:
         self._ticks = utime.ticks_us()
         self._now_us = 0
 
     def now_us(self) -> int:
-        """To be asked more often than every 8 minutes."""
+        """Return the time. Call this more often than every 8 minutes."""
         ticks = utime.ticks_us()
         self._now_us += utime.ticks_diff(ticks, self._ticks)
         self._ticks = ticks
@@ -45,7 +43,7 @@ class Clock:
 
 
 class StandardConsole:
-    """Implements ``port.Console`` over the port of the prompt, byte by byte: more at once would wait for more."""
+    """The port of the prompt, byte by byte: reading more at once would block. Implements ``port.Console``."""
 
     def __init__(self) -> None:
         self._in = select.poll()
@@ -61,7 +59,7 @@ class StandardConsole:
         return bytes(data)
 
     def writable(self) -> bool:
-        """See Console. A USB port that nobody has open is not."""
+        """See Console. A USB port that no host has open is not writable."""
         return bool(self._out.poll(0))
 
     def write(self, data: bytes) -> None:
@@ -70,23 +68,23 @@ class StandardConsole:
 
 
 def wants_prompt() -> bool:
-    """Whether the last program ended with a wish for the prompt; it is granted once."""
+    """Return whether the last run ended with a request for the prompt, and clear the request."""
     try:
         os.remove(PROMPT)
     except OSError:
-        # There is no such file, which is the usual case.
+        # The file is usually missing.
         return False
     return True
 
 
 def run(board: "Board") -> None:
-    """Be a bridge on *board*, for ever."""
+    """Run the bridge on *board*, for ever."""
     if wants_prompt():
         return
-    micropython.kbd_intr(NOTHING)
+    micropython.kbd_intr(NO_INTERRUPT)
     if board.power_bus is not None:
         scl, sda = board.power_bus
-        feed_radio(machine.SoftI2C(machine.Pin(scl), machine.Pin(sda), freq=limits.I2C_HZ))
+        switch_on_radio(machine.SoftI2C(machine.Pin(scl), machine.Pin(sda), freq=limits.I2C_HZ))
     program = Program(
         board=board,
         machine=machine,

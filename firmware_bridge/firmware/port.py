@@ -1,13 +1,13 @@
-"""What the firmware is given by MicroPython, as types. Only type checkers and CPython read this."""
+"""Interfaces of MicroPython's machine and of the cable. Only type checkers and CPython read this."""
 
 from typing import Protocol
 
 
 class PinLike(Protocol):
-    """``machine.Pin``: called without an argument it tells the level, with one it sets it."""
+    """``machine.Pin``: a call without an argument reads the level, with one sets it."""
 
     def __call__(self, value: int | None = None, /) -> int | None:
-        """Read, or drive to *value*."""
+        """Read the level, or drive it to *value*."""
         ...
 
 
@@ -18,7 +18,7 @@ class PinMaker(Protocol):
     OUT: int
 
     def __call__(self, number: int, mode: int = -1, /, *, value: int | None = None) -> PinLike:
-        """The pin *number*, as an input or an output that begins with *value*."""
+        """Make the pin *number* an input, or an output with the first level *value*."""
         ...
 
 
@@ -26,7 +26,7 @@ class SpiLike(Protocol):
     """``machine.SPI``."""
 
     def write_readinto(self, data: bytes, answer: bytearray, /) -> None:
-        """Send *data*, and put into *answer* what comes meanwhile."""
+        """Send *data*, and store the bytes received meanwhile in *answer*."""
         ...
 
 
@@ -45,7 +45,7 @@ class SpiMaker(Protocol):
         mosi: PinLike,
         miso: PinLike,
     ) -> SpiLike:
-        """An SPI unit on these pins."""
+        """Open an SPI unit on these pins."""
         ...
 
 
@@ -53,25 +53,25 @@ class I2cLike(Protocol):
     """``machine.SoftI2C``."""
 
     def readfrom_mem(self, address: int, register: int, count: int, /) -> bytes:
-        """Registers of a chip. Raises OSError if nobody answers."""
+        """Read registers of a chip. Raises OSError if it does not answer."""
         ...
 
     def writeto_mem(self, address: int, register: int, data: bytes, /) -> None:
-        """Write registers of a chip. Raises OSError if nobody answers."""
+        """Write registers of a chip. Raises OSError if it does not answer."""
         ...
 
 
 class Machine(Protocol):
-    """The module ``machine``, as far as wiring needs it."""
+    """The part of the module ``machine`` that wiring needs."""
 
     @property
     def Pin(self) -> PinMaker:  # noqa: N802 - MicroPython's name
-        """Its class of pins."""
+        """The class of pins."""
         ...
 
     @property
     def SPI(self) -> SpiMaker:  # noqa: N802 - MicroPython's name
-        """Its class of buses."""
+        """The class of buses."""
         ...
 
 
@@ -79,11 +79,11 @@ class Console(Protocol):
     """The cable to the host."""
 
     def read(self, most: int) -> bytes:
-        """Up to *most* bytes that are there; empty: none."""
+        """Read up to *most* bytes, without waiting; empty: there are none."""
         ...
 
     def writable(self) -> bool:
-        """Whether the host takes something now."""
+        """Return whether the host accepts bytes now."""
         ...
 
     def write(self, data: bytes) -> None:
@@ -95,5 +95,5 @@ class Watchdog(Protocol):
     """``machine.WDT``."""
 
     def feed(self) -> None:
-        """We are alive."""
+        """Restart the watchdog's timer."""
         ...

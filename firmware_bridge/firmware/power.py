@@ -1,6 +1,6 @@
-"""Power supply chips that must be told to feed the radio, as on T-Beams. Runs in MicroPython.
+"""Power supply chips that have to switch the radio on, as on T-Beams. Runs in MicroPython.
 
-Sources: registers: lewisxhe/XPowersLib (AXP192Constants.h, AXP2101Constants.h); which output feeds the radio:
+Sources: registers: lewisxhe/XPowersLib (AXP192Constants.h, AXP2101Constants.h); which output supplies the radio:
 meshtastic/firmware, src/Power.cpp (LDO2 of an AXP192, ALDO2 of an AXP2101); read in 2026.
 """
 
@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from firmware_bridge.firmware.port import I2cLike
 
 ADDRESS = 0x34
-"""Of both chips on the bus."""
+"""Address of both chips on the bus."""
 REG_KIND = 0x03
 AXP192 = 0x03
 AXP2101 = 0x4A
-"""What register 03 holds."""
+"""Values of register 03."""
 
 AXP192_OUTPUTS = 0x12
 AXP192_LDO2 = 0x04
@@ -27,8 +27,8 @@ AXP2101_ALDO2_3V3 = 0x1C
 """0.5 V and 0.1 V for each step."""
 
 
-def feed_radio(bus: "I2cLike") -> bool:
-    """Give the radio its 3.3 V; everything else stays as it is. False: nobody answers who could."""
+def switch_on_radio(bus: "I2cLike") -> bool:
+    """Switch on the radio's 3.3 V, and nothing else. Returns False if no known chip answers."""
     try:
         kind = bus.readfrom_mem(ADDRESS, REG_KIND, 1)[0]
         if kind == AXP192:
@@ -40,7 +40,7 @@ def feed_radio(bus: "I2cLike") -> bool:
         else:
             return False
     except OSError:
-        # An older board, whose radio is always fed. If it is not, the chip's own silence will tell.
+        # An older board, whose radio is always supplied. If it is not, the LoRa chip does not answer.
         return False
     return True
 

@@ -1,10 +1,10 @@
-"""The loop of the firmware: cable, bridge, watchdog. Runs in MicroPython, on whatever it is given."""
+"""The firmware's loop: cable, bridge, watchdog. Runs in MicroPython, with the machine as an argument."""
 
 from firmware_bridge.firmware import limits
-from firmware_bridge.firmware.account import Account
 from firmware_bridge.firmware.bridge import Bridge
-from firmware_bridge.firmware.radio import Radio
-from firmware_bridge.firmware.wiring import Wiring
+from firmware_bridge.firmware.dutycycle import DutyCycle
+from firmware_bridge.firmware.radio import Transceiver
+from firmware_bridge.firmware.wiring import MachineChipPort
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Program:
-    """All that runs. Each ``turn`` is short: nothing in it waits for the host or the air."""
+    """The whole firmware. Each ``turn`` is short: it waits neither for the host nor for the air."""
 
     def __init__(
         self,
@@ -29,19 +29,21 @@ class Program:
         random_byte: "Callable[[], int]",
         started_by_watchdog: bool = False,
     ) -> None:
-        wiring = Wiring(board, machine, sleep_us)
-        self.radio = Radio(board.chip(wiring, **board.options), wiring.interrupted, random_byte, Account())
-        """The chip."""
+        wiring = MachineChipPort(board, machine, sleep_us)
+        self.radio = Transceiver(
+            board.chip(wiring, **board.options), wiring.interrupted, random_byte, DutyCycle()
+        )
+        """The transceiver."""
         self.bridge = Bridge(
             self.radio, f"tinySSB bridge on {board.name}", board.power_max_dbm, started_by_watchdog
         )
-        """The conversation with the host."""
+        """The KISS modem towards the host."""
         self._console = console
         self._watchdog = watchdog
         self._clock_us = clock_us
 
     def turn(self) -> bool:
-        """Do all there is to do. False: the host wants MicroPython's prompt instead."""
+        """Do all work that is due. Returns False when the host requested MicroPython's prompt."""
         now_us = self._clock_us()
         if self.bridge.ready:
             data = self._console.read(limits.READ_MAX)
@@ -55,6 +57,6 @@ class Program:
             if not data:
                 break
             self._console.write(data)
-        # Only here: a loop that hangs anywhere above is one that does not feed it.
+        # Only here: if the loop hangs anywhere above, the watchdog restarts the board.
         self._watchdog.feed()
         return not self.bridge.leaving

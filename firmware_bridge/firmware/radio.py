@@ -1,6 +1,6 @@
-"""One LoRa chip on a microcontroller: it listens, and sends one packet at a time. Runs in MicroPython.
+"""The transceiver: one LoRa chip that receives, and sends one packet at a time. Runs in MicroPython.
 
-Time comes in with each ``step``; nothing here waits, but for the few milliseconds that a chip takes to start.
+Time comes in with each ``step``. Nothing here waits, except for the few milliseconds of a chip's start.
 """
 
 from collections import deque
@@ -24,71 +24,53 @@ if TYPE_CHECKING:
 
     from firmware_bridge.chips.modem import Frame, Modem
     from firmware_bridge.chips.port import LoraChip
-    from firmware_bridge.firmware.account import Account
+    from firmware_bridge.firmware.dutycycle import DutyCycle
 
 IDLE = 0
-"""Nothing is to be sent."""
+"""No packet is to be sent."""
 WAITING = 1
-"""For a clear channel, or for TxDelay."""
+"""Waits for a clear channel, or for TxDelay."""
 LISTENING = 2
 """Channel activity detection is under way."""
 SENDING = 3
 """A packet is on the air."""
 
 
-class StuckError(ChipError):
-    """The chip did not finish what it was told to do."""
-
-    def __init__(self, doing: str) -> None:
-        super().__init__(f"the chip did not finish {doing}")
-        self.doing = doing
-        """What that was."""
-
-
-class ForgetfulError(ChipError):
-    """The chip lost what it was set to: it was without power for a moment."""
-
-    def __init__(self, register: str) -> None:
-        super().__init__(f"the chip has lost {register}")
-        self.register = register
-        """One of the registers, as the data sheet calls it."""
-
-
-class Radio:
-    """Keeps the chip listening. What it is to do is set by attributes; what it was, and what it heard, can be taken."""
+class Transceiver:
+    """Keeps the chip receiving. Attributes hold its parameters, received packets and counters."""
 
     def __init__(
         self,
         chip: "LoraChip",
         interrupted: "Callable[[], bool]",
         random_byte: "Callable[[], int]",
-        account: "Account",
+        duty_cycle: "DutyCycle",
     ) -> None:
-        """*interrupted*: whether the chip's interrupt line is high. *random_byte*: a number from 0 to 255."""
+        """*interrupted*: whether the chip's interrupt line is high. *random_byte*: a random number from 0 to 255."""
         self.tx_delay_us = 50 * limits.TICK_US
         """Wait before sending."""
         self.persistence = 63
-        """A clear channel is taken with probability (this + 1) / 256."""
+        """A clear channel is used with probability (this + 1) / 256."""
         self.slot_us = 10 * limits.TICK_US
-        """How soon the channel is looked at again."""
+        """Time until the channel is checked again."""
         self.full_duplex = False
-        """Whether it is not looked at."""
+        """Whether to send without checking the channel."""
         self.cad_tries = 0
         """Channel activity detections before each packet."""
         self.duty_permille = 0
-        """Most of any hour that is spent on the air; 0: no limit."""
-        self.account = account
-        """What was spent."""
+        """Limit of the duty cycle in any hour; 0: no limit."""
+        self.duty_cycle = duty_cycle
+        """The airtime of the last hour."""
         self.heard: deque[Frame] = deque([], limits.RING_SLOTS)  # noqa: RUF037 - MicroPython's takes no keywords
-        """Packets received, the oldest first; when it is full the oldest goes."""
+        """Packets received, the oldest first; when it is full the oldest is dropped."""
         self.overrun = 0
-        """How many went so."""
+        """Number of packets dropped so."""
         self.damaged = 0
-        """Packets whose CRC was wrong."""
+        """Number of packets with a wrong CRC."""
         self.resets = 0
-        """Times the chip was reset because it hung or forgot."""
+        """Number of resets because the chip hung or lost its settings."""
         self.fault = ""
-        """Why the chip cannot be used; empty: it can."""
+        """Why the chip is unusable; empty if it is usable."""
         self._chip = chip
         self._interrupted = interrupted
         self._random_byte = random_byte
@@ -107,9 +89,9 @@ class Radio:
     # --- up and down
 
     def configure(self, modem: "Modem", power_dbm: int, now_us: int) -> None:
-        """Listen with other settings from now on. Raises ModemError for what the chip cannot do, after which all is as
-        it was, and ChipError if it does not answer."""
-        assert self._phase == IDLE, "nobody changes what is being sent"
+        """Receive with other settings. Raises ModemError for impossible settings, and keeps the old ones; ChipError if
+        the chip does not answer."""
+        assert self._phase == IDLE, "settings do not change while a packet is being sent"
         if self.fault:
             self._try_start()
         if self.fault:
@@ -126,7 +108,7 @@ class Radio:
         self._check_us = now_us + limits.CHECK_US
 
     def _try_start(self) -> None:
-        """From reset to listening, if it is known to what; notes a fault."""
+        """Bring the chip from reset to reception, if settings are known; records a fault."""
         try:
             self._chip.begin()
             if self._modem is not None:
@@ -138,7 +120,7 @@ class Radio:
         self.fault = ""
 
     def _recover(self, error: ChipError, now_us: int) -> None:
-        """Reset the chip; a packet that was on the air counts as spent, since part of it was."""
+        """Reset the chip. The airtime of a packet that was on the air stays counted, since part of it was sent."""
         self.resets += 1
         self.fault = str(error)
         self._receiving_since_us = None
@@ -150,7 +132,7 @@ class Radio:
     # --- time passes
 
     def step(self, now_us: int) -> None:
-        """Do what is due. To be called a thousand times a second."""
+        """Do the work that is due; to be called a thousand times a second."""
         try:
             if not self.fault and self._modem is not None:
                 self._listen(now_us)
@@ -167,14 +149,15 @@ class Radio:
         if self._phase == WAITING:
             self._contend(now_us)
             return
-        # The interrupt line may be broken; the chip knows all the same.
+        # The interrupt line may be broken; the chip has the event all the same.
         overdue = self._phase
         self._take_events(now_us)
         if self._phase == overdue and now_us >= self._due_us:
-            raise StuckError("sending" if overdue == SENDING else "listening for others")
+            doing = "sending" if overdue == SENDING else "channel activity detection"
+            raise ChipError(f"the chip did not finish {doing}")
 
     def _check(self, now_us: int) -> None:
-        """Whether the chip is as it was left; one that was not there may be by now."""
+        """Check that the chip kept its settings, or that a missing one has come back."""
         self._check_us = now_us + limits.CHECK_US
         if self.fault:
             self._try_start()
@@ -182,7 +165,7 @@ class Radio:
             self._take_events(now_us)
             lost = self._chip.differences()
             if lost:
-                raise ForgetfulError(lost[0].name)
+                raise ChipError(f"the chip has lost {lost[0].name}")
 
     def _take_events(self, now_us: int) -> None:
         for _ in range(EVENTS_IN_A_ROW):
@@ -208,11 +191,11 @@ class Radio:
 
     @property
     def sending(self) -> bool:
-        """Whether there is a packet of which nobody knows yet what became."""
+        """Whether a packet is waiting or on the air."""
         return self._phase != IDLE
 
     def send(self, packet: bytes, now_us: int) -> None:
-        """Send *packet*, 1 to 255 bytes; ``take_result`` tells when it has left, or will not."""
+        """Send *packet*, 1 to 255 bytes; ``take_result`` reports its fate."""
         assert self._phase == IDLE, "one packet at a time"
         if self.fault or self._modem is None:
             self._result = kiss.FAILED
@@ -223,12 +206,12 @@ class Radio:
         self._due_us = now_us + (self.tx_delay_us if self.full_duplex else 0)
 
     def take_result(self) -> "int | None":
-        """What became of the packet, as docs/formats/kiss.md numbers it, once; None: nothing new."""
+        """Return the fate of the packet, as numbered in docs/formats/kiss.md, once; None: no news."""
         result, self._result = self._result, None
         return result
 
     def _contend(self, now_us: int) -> None:
-        """The time has come to look at the channel, or TxDelay is over."""
+        """Check the channel, or send after TxDelay."""
         if self._delayed:
             self._begin(now_us)
         elif self._incoming(now_us) or self._random_byte() > self.persistence:
@@ -238,9 +221,9 @@ class Radio:
             self._due_us = now_us + self.tx_delay_us
 
     def _begin(self, now_us: int) -> None:
-        """Ask the law and, if told to, the channel."""
+        """Check the duty cycle and, if required, the channel."""
         limit_us = limits.WINDOW_US // limits.PERMILLE * self.duty_permille
-        if limit_us and not self.account.allows(self._airtime_us(), now_us, limit_us):
+        if limit_us and not self.duty_cycle.allows(self._airtime_us(), now_us, limit_us):
             self._finish(kiss.DUTY_SPENT)
         elif not self.cad_tries:
             self._transmit(now_us)
@@ -259,7 +242,7 @@ class Radio:
     def _listened(self, events: int, now_us: int) -> None:
         if events & EVENT_CAD_BUSY:
             self._finish(kiss.BUSY)
-            # At once: what was detected may still be caught.
+            # At once: the detected frame may still be received.
             self._chip.start_receive()
         elif self._tries_left:
             self._detect(now_us)
@@ -268,7 +251,7 @@ class Radio:
 
     def _transmit(self, now_us: int) -> None:
         airtime_us = self._airtime_us()
-        self.account.charge(airtime_us, now_us)
+        self.duty_cycle.charge(airtime_us, now_us)
         self._phase = SENDING
         self._due_us = now_us + airtime_us + limits.SEND_MARGIN_US
         self._chip.start_send(self._packet)
@@ -283,12 +266,12 @@ class Radio:
         self._result = result
 
     def _airtime_us(self) -> int:
-        assert self._modem is not None, "who sends is set up"
+        assert self._modem is not None, "the radio is set up before it sends"
         return self._modem.airtime_us(len(self._packet))
 
     def _incoming(self, now_us: int) -> bool:
-        """Whether a frame is coming in; a receiver that says so for longer than a frame takes is started anew."""
-        assert self._modem is not None, "who sends is set up"
+        """Return whether a frame is coming in. A receiver that reports one for too long is restarted."""
+        assert self._modem is not None, "the radio is set up before it sends"
         if not self._chip.receiving():
             self._receiving_since_us = None
             return False

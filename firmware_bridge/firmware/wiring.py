@@ -1,4 +1,4 @@
-"""How a chip hangs on a microcontroller, and reaching it through MicroPython's ``machine``. Runs in MicroPython."""
+"""Pin maps of microcontroller boards, and the port to a chip by MicroPython's ``machine``. Runs in MicroPython."""
 
 from firmware_bridge.chips.modem import PATH_RECEIVE, PATH_SEND, RESET_LOW_US, RESET_WAIT_US
 from firmware_bridge.firmware import limits
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 class Board:
-    """One board: numbers are GPIO numbers, None where it has no such line. Sources: the modules in ``boards``."""
+    """The pin map of one board, in GPIO numbers; None if a line is missing. Sources: the modules in ``boards``."""
 
     def __init__(
         self,
@@ -35,25 +35,21 @@ class Board:
         options: "dict[str, object] | None" = None,
     ) -> None:
         self.name = name
-        """For people."""
+        """The board's name, for people."""
         self.chip = chip
-        """Makes the chip's driver from its wiring and *options*."""
+        """Makes the chip's driver from its port and *options*."""
         self.power_max_dbm = power_max_dbm
-        """The most the chip may be told to send with."""
+        """The chip's greatest power on this board."""
         self.spi = spi
-        """Which of the controller's SPI units."""
-        self.sck = sck
-        """The bus."""
-        self.mosi = mosi
-        """The bus."""
-        self.miso = miso
+        """The controller's SPI unit."""
+        self.sck, self.mosi, self.miso = sck, mosi, miso
         """The bus."""
         self.cs = cs
-        """Chip select, low while the chip is spoken to."""
+        """Chip select, low during transfers."""
         self.irq = irq
         """DIO0 of a SX127x, DIO1 of a SX126x."""
         self.reset = reset
-        """Reset, low for a moment."""
+        """Reset, active low."""
         self.busy = busy
         """BUSY of a SX126x."""
         self.tx_enable = tx_enable
@@ -63,16 +59,16 @@ class Board:
         self.enable = enable
         """High all the time: supplies and antenna switches."""
         self.power_bus = power_bus
-        """SCL and SDA of a power supply chip that must be told to feed the radio (``power``)."""
+        """SCL and SDA of a power supply chip that has to switch the radio on (``power``)."""
         self.options = options or {}
-        """What else the chip's driver is told."""
+        """Further arguments of the chip's driver."""
 
 
-class Wiring:
-    """Implements ``chips.port.ChipPort``."""
+class MachineChipPort:
+    """The lines of a board. Implements ``chips.port.ChipPort``."""
 
     def __init__(self, board: Board, machine: "Machine", sleep_us: "Callable[[int], None]") -> None:
-        """Takes the lines, nothing selected and no reset."""
+        """Open the lines, with nothing selected and no reset."""
         pin = machine.Pin
         self._sleep_us = sleep_us
         for number in board.enable:
@@ -106,7 +102,7 @@ class Wiring:
         return self._busy is not None and bool(self._busy())
 
     def interrupted(self) -> bool:
-        """Whether the interrupt line is high."""
+        """Return whether the interrupt line is high."""
         return bool(self._irq())
 
     def reset(self) -> bool:
@@ -120,7 +116,7 @@ class Wiring:
         return True
 
     def switch(self, path: int) -> None:
-        """See ChipPort. The line that goes low goes first: both high at once shorts the antenna's switch."""
+        """See ChipPort. Sets the low line first: both high at once short-circuit the antenna switch."""
         if path == PATH_SEND:
             self._turn(self._rx_enable, False)
         self._turn(self._tx_enable, path == PATH_SEND)

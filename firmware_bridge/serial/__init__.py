@@ -1,1 +1,1 @@
-"""What is said over a serial cable to a radio: framings, messages, and the host's half of each conversation. Pure."""
+"""Radios on serial cables: framings, messages, and the host's session with each kind. Pure."""

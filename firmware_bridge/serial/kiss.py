@@ -1,114 +1,37 @@
-"""Messages of MeshCore's KISS modem and of our extension to it, between host and modem (docs/formats/kiss.md).
+"""The host of a KISS modem: MeshCore's firmware as it is, or our bridge firmware with its extension.
 
-Both directions are here in pairs, so that whoever plays the modem, in firmware or in a test, reads what hosts write.
-Source: MeshCore, docs/kiss_modem_protocol.md and examples/kiss_modem.
+Messages are parsed and serialized in both directions, so that emulated modems use the same code. Sources:
+docs/formats/kiss.md; MeshCore, docs/kiss_modem_protocol.md and examples/kiss_modem. The numbers are in
+``firmware.kiss``.
 """
 
-from dataclasses import dataclass
-from enum import IntEnum
+from dataclasses import dataclass, replace
 from typing import Final
 
+from firmware_bridge.chips.modem import PAYLOAD_MAX
+from firmware_bridge.firmware import kiss
+from firmware_bridge.lora import LoraSettings
 from firmware_bridge.serial import limits
-from firmware_bridge.serial.session import Noise
+from firmware_bridge.serial.framing import KissFrameReader, serialize_frame
+from firmware_bridge.serial.session import (
+    RESTARTED,
+    Action,
+    Ask,
+    Dialogue,
+    Done,
+    Failed,
+    Heard,
+    Noise,
+    Outcome,
+    Ready,
+    Session,
+    Steps,
+)
 
-
-class Command(IntEnum):
-    """The type byte of a frame: port 0 and a command."""
-
-    DATA = 0x00
-    """A packet to send, or one received."""
-    TX_DELAY = 0x01
-    """Time from the decision to send until sending, in 10 ms."""
-    PERSISTENCE = 0x02
-    """Out of 256, how often a clear channel is taken; one less."""
-    SLOT_TIME = 0x03
-    """Time until the channel is looked at again, in 10 ms."""
-    FULL_DUPLEX = 0x05
-    """Not 0: send without looking at the channel."""
-    HARDWARE = 0x06
-    """A sub-command and its data."""
-    RETURN = 0xFF
-    """Leave KISS; modems ignore it."""
-
-
-class Sub(IntEnum):
-    """Sub-commands of HARDWARE. An answer has the request's number and the highest bit."""
-
-    SET_RADIO = 0x09
-    """Frequency and bandwidth in Hz, u32 each, spreading factor, coding rate: answered by OK."""
-    SET_POWER = 0x0A
-    """dBm: answered by OK."""
-    GET_RADIO = 0x0B
-    """Answered by RADIO."""
-    GET_VERSION = 0x11
-    """Answered by VERSION."""
-    PING = 0x17
-    """Answered by PONG."""
-    SET_SIGNAL_REPORT = 0x19
-    """1: follow each packet by RX_META. Answered by SIGNAL_REPORT."""
-    SET_PHY = 0x40
-    """Extension: sync word, CRC, preamble u16, LDRO. Answered by PHY."""
-    GET_PHY = 0x41
-    """Extension: answered by PHY."""
-    GET_BRIDGE = 0x42
-    """Extension: answered by BRIDGE."""
-    SET_DUTY = 0x43
-    """Extension: most time on the air in any hour, permille, u16; 0: no limit. Answered by DUTY."""
-    GET_DUTY = 0x44
-    """Extension: answered by DUTY."""
-    SET_CAD = 0x45
-    """Extension: channel activity detections before each packet, 0 to 8. Answered by CAD."""
-    RADIO = 0x8B
-    """As in SET_RADIO."""
-    VERSION = 0x91
-    """Firmware's version, reserved byte."""
-    PONG = 0x97
-    """I am here."""
-    SIGNAL_REPORT = 0x9A
-    """Whether it is on."""
-    PHY = 0xC1
-    """As in SET_PHY: what the chip is set to now."""
-    BRIDGE = 0xC2
-    """Extension's version u8, packets it can keep u8, name of firmware and board in UTF-8."""
-    DUTY = 0xC4
-    """Limit in permille u16, milliseconds used of the last hour u32."""
-    CAD = 0xC5
-    """As in SET_CAD."""
-    OK = 0xF0
-    """Done."""
-    ERROR = 0xF1
-    """An ``ErrorCode``."""
-    TX_DONE = 0xF8
-    """A ``TxResult``."""
-    RX_META = 0xF9
-    """Of the packet before: SNR in quarters of a dB, RSSI in dBm, i8 each."""
-    STARTED = 0xFB
-    """Extension, unasked: the modem has just started, and forgotten what it was set to. Cause u8: 0 power or reset,
-    1 watchdog."""
-
-
-class ErrorCode(IntEnum):
-    """Why a request was not done."""
-
-    INVALID_LENGTH = 0x01
-    INVALID_PARAM = 0x02
-    NO_CALLBACK = 0x03
-    UNKNOWN_COMMAND = 0x05
-    TX_BUSY = 0x07
-    UNSUPPORTED = 0x08
-
-
-class TxResult(IntEnum):
-    """What became of a packet."""
-
-    FAILED = 0
-    """The radio failed, maybe when part of it was on the air."""
-    SENT = 1
-    """Its airtime is over."""
-    BUSY = 2
-    """Extension: not sent, since somebody else is on the air."""
-    DUTY = 3
-    """Extension: not sent, since the hour's airtime is used up."""
+MESHCORE_SYNC_WORD: Final = 0x12
+"""The sync word of MeshCore's firmware, which cannot change it."""
+_REFUSALS: Final = (kiss.BUSY, kiss.DUTY_SPENT)
+"""Results of packets that were not on the air. A packet on which the radio failed may have been, in part."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,53 +45,53 @@ class Data:
 class Setting:
     """One of the classic KISS parameters."""
 
-    command: Command
+    command: int
     """TX_DELAY, PERSISTENCE, SLOT_TIME or FULL_DUPLEX."""
     value: int
     """0 to 255."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hardware:
-    """A sub-command with its data, either way."""
+class HardwareCommand:
+    """A sub-command with its data, in either direction."""
 
     sub: int
-    """A ``Sub``, or another modem's number."""
+    """A sub-command of ``firmware.kiss``, or another modem's number."""
     data: bytes = b""
 
 
-Message = Data | Setting | Hardware
-"""What a frame says."""
+KissMessage = Data | Setting | HardwareCommand
+"""The content of a frame."""
 
-_SETTINGS: Final = (Command.TX_DELAY, Command.PERSISTENCE, Command.SLOT_TIME, Command.FULL_DUPLEX)
+_SETTINGS: Final = (kiss.TX_DELAY, kiss.PERSISTENCE, kiss.SLOT_TIME, kiss.FULL_DUPLEX)
 
 
-def serialize_message(message: Message) -> bytes:
-    """The frame, unescaped."""
+def serialize_message(message: KissMessage) -> bytes:
+    """Return the frame, unescaped."""
     match message:
         case Data(packet):
-            return bytes([Command.DATA]) + packet
+            return bytes([kiss.DATA]) + packet
         case Setting(command, value):
             return bytes([command, value])
-        case Hardware(sub, data):
-            return bytes([Command.HARDWARE, sub]) + data
+        case HardwareCommand(sub, data):
+            return bytes([kiss.HARDWARE, sub]) + data
 
 
-def parse_message(frame: bytes) -> Message | Noise:
-    """What an unescaped *frame* of 1 byte or more says."""
+def parse_message(frame: bytes) -> KissMessage | Noise:
+    """Parse an unescaped *frame* of 1 byte or more."""
     command, rest = frame[0], frame[1:]
-    if command == Command.DATA and 1 <= len(rest) <= limits.KISS_PACKET_MAX:
+    if command == kiss.DATA and 1 <= len(rest) <= PAYLOAD_MAX:
         return Data(rest)
-    if command == Command.HARDWARE and rest:
-        return Hardware(rest[0], rest[1:])
+    if command == kiss.HARDWARE and rest:
+        return HardwareCommand(rest[0], rest[1:])
     if command in _SETTINGS and len(rest) == 1:
-        return Setting(Command(command), rest[0])
+        return Setting(command, rest[0])
     return Noise("a frame of a kind that is not known", len(frame))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Radio:
-    """The settings all modems of this kind have."""
+class RadioSettings:
+    """The settings that all modems of this kind have."""
 
     frequency_hz: int
     bandwidth_hz: int
@@ -179,12 +102,12 @@ class Radio:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Phy:
-    """The settings only our extension has."""
+    """The settings that only our extension has."""
 
     sync_word: int
     """One byte, as a SX127x has it; modems with a SX126x spread it over their two."""
     crc: bool
-    """Whether the chip adds a CRC, and drops packets whose CRC is wrong."""
+    """Whether the chip appends a CRC, and drops packets whose CRC is wrong."""
     preamble_symbols: int
     """6 to 65535."""
     low_data_rate: bool
@@ -193,16 +116,16 @@ class Phy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RxMeta:
-    """How the packet before was heard."""
+    """The signal of the packet before."""
 
     snr_db: float
-    """In steps of a quarter."""
+    """Signal-to-noise ratio, in steps of a quarter."""
     rssi_dbm: int
-    """-128 to 127; modems hear more than this says, and say -128."""
+    """-128 to 127; modems receive weaker signals, too, and report -128."""
 
 
-def serialize_radio(radio: Radio) -> bytes:
-    """Ten bytes."""
+def serialize_radio(radio: RadioSettings) -> bytes:
+    """Return the ten bytes of SET_RADIO."""
     return (
         radio.frequency_hz.to_bytes(4, "little")
         + radio.bandwidth_hz.to_bytes(4, "little")
@@ -210,11 +133,11 @@ def serialize_radio(radio: Radio) -> bytes:
     )
 
 
-def parse_radio(data: bytes) -> Radio | None:
-    """The reverse; None for another length."""
+def parse_radio(data: bytes) -> RadioSettings | None:
+    """Parse the data of SET_RADIO; None for another length."""
     if len(data) != 10:
         return None
-    return Radio(
+    return RadioSettings(
         frequency_hz=int.from_bytes(data[:4], "little"),
         bandwidth_hz=int.from_bytes(data[4:8], "little"),
         spreading_factor=data[8],
@@ -223,16 +146,13 @@ def parse_radio(data: bytes) -> Radio | None:
 
 
 def serialize_phy(phy: Phy) -> bytes:
-    """Five bytes."""
-    return (
-        bytes([phy.sync_word, phy.crc])
-        + phy.preamble_symbols.to_bytes(2, "little")
-        + bytes([phy.low_data_rate])
-    )
+    """Return the five bytes of SET_PHY."""
+    preamble = phy.preamble_symbols.to_bytes(2, "little")
+    return bytes([phy.sync_word, phy.crc]) + preamble + bytes([phy.low_data_rate])
 
 
 def parse_phy(data: bytes) -> Phy | None:
-    """The reverse; None for another length or for switches that are neither on nor off."""
+    """Parse the data of SET_PHY; None for another length, or for switches other than 0 and 1."""
     if len(data) != 5 or data[1] > 1 or data[4] > 1:
         return None
     return Phy(
@@ -244,15 +164,219 @@ def parse_phy(data: bytes) -> Phy | None:
 
 
 def serialize_rx_meta(meta: RxMeta) -> bytes:
-    """Two bytes; what is beyond their range is cut."""
-    snr, rssi = round(meta.snr_db * 4), meta.rssi_dbm
-    return b"".join(max(-128, min(value, 127)).to_bytes(1, signed=True) for value in (snr, rssi))
+    """Return the two bytes of RX_META, clipped to their range."""
+    return bytes([kiss.meta_byte(round(meta.snr_db * 4)), kiss.meta_byte(meta.rssi_dbm)])
 
 
 def parse_rx_meta(data: bytes) -> RxMeta | None:
-    """The reverse; None for another length."""
+    """Parse the data of RX_META; None for another length."""
     if len(data) != 2:
         return None
     return RxMeta(
         snr_db=int.from_bytes(data[:1], signed=True) / 4, rssi_dbm=int.from_bytes(data[1:], signed=True)
+    )
+
+
+def meshcore_settings(lora: LoraSettings) -> LoraSettings:
+    """Return *lora* with what MeshCore's own firmware fixes: sync word, preamble and CRC."""
+    short = lora.spreading_factor <= 8
+    preamble = limits.MESHCORE_PREAMBLE_SHORT if short else limits.MESHCORE_PREAMBLE_LONG
+    return replace(lora, sync_word=MESHCORE_SYNC_WORD, crc=True, preamble_symbols=preamble)
+
+
+def radio_of(lora: LoraSettings) -> RadioSettings:
+    """Return the part of *lora* that SET_RADIO sets."""
+    return RadioSettings(
+        frequency_hz=lora.frequency_hz,
+        bandwidth_hz=lora.bandwidth_hz,
+        spreading_factor=lora.spreading_factor,
+        coding_rate=lora.coding_rate,
+    )
+
+
+def phy_of(lora: LoraSettings) -> Phy:
+    """Return the part of *lora* that SET_PHY sets."""
+    return Phy(
+        sync_word=lora.sync_word,
+        crc=lora.crc,
+        preamble_symbols=lora.preamble_symbols,
+        low_data_rate=lora.low_data_rate,
+    )
+
+
+class KissSession(Session[KissMessage]):
+    """One conversation with a KISS modem."""
+
+    def __init__(
+        self, lora: LoraSettings, power_dbm: int, *, stock: bool = False, duty_permille: int = 0
+    ) -> None:
+        """*lora*, *power_dbm*: the modem's settings. *stock*: accept a firmware with a fixed sync word, so that only
+        modems with the same sync word hear us. *duty_permille*: limit of the duty cycle in any hour that a modem with
+        our extension enforces itself; 0: no limit."""
+        super().__init__()
+        self._lora = lora
+        self._power_dbm = power_dbm
+        self._stock = stock
+        self._duty_permille = duty_permille
+        self._extended = False
+        self._reader = KissFrameReader()
+        self._heard: bytes | None = None
+        self._on_air: bytes | None = None
+
+    def air_bytes(self, length: int) -> int:
+        """See Session. A packet is on the air as it is."""
+        return length
+
+    @property
+    def packet_max(self) -> int:
+        """Bytes of the longest packet: a LoRa frame."""
+        return PAYLOAD_MAX
+
+    def _decode(self, data: bytes) -> list[KissMessage | Noise]:
+        return [
+            frame if isinstance(frame, Noise) else parse_message(frame) for frame in self._reader.feed(data)
+        ]
+
+    def _greet(self) -> Dialogue[KissMessage]:
+        if (yield _ask(kiss.PING, kiss.PONG, tries=limits.HELLO_TRIES)) is None:
+            return Failed(what="nothing there answers as a KISS modem")
+        version = yield _ask(kiss.GET_VERSION, kiss.VERSION)
+        name = f"MeshCore KISS modem, version {_data(version)[:1].hex() or '?'}"
+        bridge = _data((yield _ask(kiss.GET_BRIDGE, kiss.BRIDGE)))
+        self._extended = len(bridge) >= 2
+        if self._extended:
+            name = bridge[2:].decode("utf-8", "replace") or "bridge firmware"
+        elif failed := self._judge_stock():
+            return failed
+        return (yield from self._set_up()) or Ready(device=name, lora=self._lora, power_dbm=self._power_dbm)
+
+    def _judge_stock(self) -> Failed | None:
+        """Check whether a modem without our extension is usable."""
+        if not self._stock and self._lora.sync_word != MESHCORE_SYNC_WORD:
+            return Failed(
+                what=f"the modem's firmware cannot set the sync word {self._lora.sync_word:#04x}, by which boards hear "
+                "each other",
+                remedy="Flash the bridge firmware, choose the plan E22-868, or add &stock=on to reach only nodes "
+                "that have the same modem",
+            )
+        if self._power_dbm < 0:
+            return Failed(
+                what=f"the modem's firmware cannot send with {self._power_dbm} dBm",
+                remedy="Choose 0 dBm or more, and an antenna with which that is legal",
+            )
+        self._lora = meshcore_settings(self._lora)
+        return None
+
+    def _set_up(self) -> Steps[KissMessage]:
+        """Set up the modem."""
+        if self._extended:
+            phy = yield _ask(kiss.SET_PHY, kiss.PHY, serialize_phy(phy_of(self._lora)))
+            if parse_phy(_data(phy)) != phy_of(self._lora):
+                return _refused("this sync word, CRC, preamble and LDRO", phy)
+            duty = self._duty_permille.to_bytes(2, "little")
+            yield _ask(kiss.SET_DUTY, kiss.DUTY, duty)
+            yield _ask(kiss.SET_CAD, kiss.CAD, bytes([limits.KISS_CAD_TRIES]))
+        radio = yield _ask(kiss.SET_RADIO, kiss.OK, serialize_radio(radio_of(self._lora)))
+        if not _is_ok(radio):
+            return _refused("this frequency, bandwidth, spreading factor and coding rate", radio)
+        power = yield _ask(kiss.SET_POWER, kiss.OK, self._power_dbm.to_bytes(1, signed=True))
+        if not _is_ok(power):
+            return _refused(f"a power of {self._power_dbm} dBm", power)
+        yield _ask(kiss.SET_SIGNAL_REPORT, kiss.SIGNAL_REPORT, b"\x01")
+        # Our scheduler spreads packets; the modem only has to avoid sending while it receives.
+        settings = (
+            Setting(kiss.TX_DELAY, 0),
+            Setting(kiss.PERSISTENCE, 255),
+            Setting(kiss.SLOT_TIME, 1),
+            Setting(kiss.FULL_DUPLEX, int(self._extended)),
+        )
+        yield Ask(b"".join(serialize_frame(serialize_message(setting)) for setting in settings), wait_us=0)
+        return (yield from self._check())
+
+    def _check(self) -> Steps[KissMessage]:
+        radio = yield _ask(kiss.GET_RADIO, kiss.RADIO)
+        if radio is None:
+            return Failed(what="the radio no longer answers")
+        if parse_radio(_data(radio)) != radio_of(self._lora):
+            return Failed(what=RESTARTED)
+        if self._extended and parse_phy(_data((yield _ask(kiss.GET_PHY, kiss.PHY)))) != phy_of(self._lora):
+            return Failed(what=RESTARTED)
+        return None
+
+    def _transmit(self, packet: bytes) -> Dialogue[KissMessage]:
+        self._on_air = packet
+        wait_us = self._air_us(self._lora, packet) + limits.LATE_US
+        frame = serialize_frame(serialize_message(Data(packet)))
+        answer = yield Ask(frame, _ends_sending, wait_us)
+        self._on_air = None
+        if isinstance(answer, HardwareCommand):
+            if answer.sub == kiss.ERROR or (answer.data and answer.data[0] in _REFUSALS):
+                return Done(Outcome.KEPT)
+            if answer.data[:1] == bytes([kiss.SENT]):
+                return self._sent()
+        return self._unreported()
+
+    def _take(self, message: KissMessage) -> list[Action]:
+        if isinstance(message, HardwareCommand) and message.sub == kiss.RX_META:
+            return self._deliver(parse_rx_meta(message.data))
+        actions = self._deliver(None)
+        if isinstance(message, Data):
+            if message.packet == self._on_air:
+                # A radio does not receive its own packets.
+                return [*actions, Noise("an echo of what was sent", len(message.packet))]
+            self._heard = message.packet
+            self._timer_us = self._now_us + limits.KISS_META_US
+        elif isinstance(message, HardwareCommand) and message.sub == kiss.STARTED:
+            actions += self._restarted()
+        return actions
+
+    def _ring(self) -> list[Action]:
+        return self._deliver(None)
+
+    def _deliver(self, meta: RxMeta | None) -> list[Action]:
+        """Deliver the packet that waited for its signal report."""
+        packet, self._heard = self._heard, None
+        self._timer_us = None
+        if packet is None:
+            return []
+        if meta is None:
+            return [Heard(packet=packet)]
+        return [Heard(packet=packet, rssi_dbm=meta.rssi_dbm, snr_db=meta.snr_db)]
+
+
+def _ask(sub: int, answer: int, data: bytes = b"", tries: int = limits.ASK_TRIES) -> Ask[KissMessage]:
+    """Ask with a sub-command for *answer*. The FEND before it ends a frame that the modem has half read."""
+    return Ask(
+        serialize_frame(serialize_message(HardwareCommand(sub, data))),
+        lambda message: isinstance(message, HardwareCommand) and message.sub in (answer, kiss.ERROR),
+        tries=tries,
+    )
+
+
+def _data(answer: KissMessage | None) -> bytes:
+    """Return the data of an answer; nothing if it is an error or missing."""
+    return answer.data if isinstance(answer, HardwareCommand) and answer.sub != kiss.ERROR else b""
+
+
+def _is_ok(answer: KissMessage | None) -> bool:
+    return isinstance(answer, HardwareCommand) and answer.sub == kiss.OK
+
+
+def _ends_sending(message: KissMessage) -> bool:
+    return isinstance(message, HardwareCommand) and (
+        message.sub == kiss.TX_DONE or (message.sub == kiss.ERROR and message.data == bytes([kiss.TX_BUSY]))
+    )
+
+
+def _refused(what: str, answer: KissMessage | None) -> Failed:
+    if answer is None:
+        return Failed(what="the radio stopped answering while it was set up")
+    if isinstance(answer, HardwareCommand) and answer.data == bytes([kiss.NO_RADIO]):
+        return Failed(
+            what="the board's LoRa chip does not answer",
+            remedy="Flash the firmware that is made for this very board, or check its wires",
+        )
+    return Failed(
+        what=f"the modem does not accept {what}",
+        remedy="Choose settings its radio can have",
     )

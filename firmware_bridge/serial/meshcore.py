@@ -1,7 +1,7 @@
-"""Messages between a host and a MeshCore companion: the few that carrying packets takes.
+"""The host of a MeshCore companion: our packets as datagrams on a channel of their own, which no node repeats.
 
-Source: MeshCore, examples/companion_radio/MyMesh.cpp, and its serial framing: ``<`` (host) or ``>`` (companion), length
-u16 little-endian, message. The first byte of a message is its code.
+Only the messages that carry packets are here. Source: MeshCore, examples/companion_radio/MyMesh.cpp, and its serial
+framing: ``<`` (host) or ``>`` (companion), length u16 little-endian, message. The first byte of a message is its code.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,25 +9,41 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
+from firmware_bridge.lora import LoraSettings
 from firmware_bridge.serial import limits
-from firmware_bridge.serial.session import Noise
+from firmware_bridge.serial.framing import LengthFrameReader
+from firmware_bridge.serial.kiss import meshcore_settings
+from firmware_bridge.serial.session import (
+    Action,
+    Ask,
+    Dialogue,
+    Done,
+    Failed,
+    Heard,
+    Noise,
+    Outcome,
+    Ready,
+    Session,
+    Steps,
+    Write,
+)
 
 TO_COMPANION: Final = b"\x3c"
-"""Begins what a host sends."""
+"""First byte of a host's frame."""
 FROM_COMPANION: Final = b"\x3e"
-"""Begins what a companion sends."""
+"""First byte of a companion's frame."""
 DATA_TYPE: Final = 0xFF58
-"""Kind of channel datagram: one of those set aside for experiments, ending in the sync word of tinySSB boards."""
+"""Type of our channel datagrams: one of those for experiments, ending in the sync word of tinySSB boards."""
 APP_VERSION: Final = 3
-"""Version of the protocol we ask for: from 3 on, packets come with their signal-to-noise ratio."""
+"""Protocol version that we request: from 3 on, packets come with their signal-to-noise ratio."""
 APP_NAME: Final = b"tinyssb"
-"""What we call ourselves."""
+"""Our name towards the companion."""
 ZERO_HOP: Final = 0
-"""Length of the path of a packet that nobody repeats."""
+"""Path length of a packet that no node repeats."""
 
 
 class Request(IntEnum):
-    """Codes of what a host says."""
+    """Codes of a host's messages."""
 
     APP_START = 1
     SYNC_NEXT = 10
@@ -38,7 +54,7 @@ class Request(IntEnum):
 
 
 class Reply(IntEnum):
-    """Codes of what a companion says."""
+    """Codes of a companion's messages."""
 
     OK = 0
     ERROR = 1
@@ -52,11 +68,11 @@ class Reply(IntEnum):
 
 
 MESSAGE_CODES: Final = frozenset({7, 8, 16, 17})
-"""Codes of people's messages, which come in the same queue as packets."""
+"""Codes of people's messages, which are in the same queue as packets."""
 
 
-class ErrorCode(IntEnum):
-    """Why a companion refuses."""
+class CompanionErrorCode(IntEnum):
+    """The errors of a companion."""
 
     UNSUPPORTED = 1
     NOT_FOUND = 2
@@ -67,10 +83,10 @@ class ErrorCode(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Ask:
-    """A request with its bytes."""
+class CompanionRequest:
+    """A message of a host: code and bytes."""
 
-    request: int
+    code: int
     body: bytes = b""
 
 
@@ -80,25 +96,25 @@ class Ok:
 
 
 @dataclass(frozen=True, slots=True)
-class Error:
-    """Not done."""
+class Refusal:
+    """An error reply."""
 
     code: int
 
 
 @dataclass(frozen=True, slots=True)
 class NoMore:
-    """No packets are waiting."""
+    """The queue of packets is empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class MessagesWaiting:
-    """Packets are waiting to be asked for."""
+    """Packets are waiting in the queue."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SelfInfo:
-    """How its radio is set up."""
+    """The settings of the companion's radio."""
 
     power_dbm: int
     frequency_hz: int
@@ -111,10 +127,10 @@ class SelfInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeviceInfo:
-    """What it runs."""
+    """The companion's firmware."""
 
     version: int
-    """Of the protocol."""
+    """Version of the protocol."""
     channels: int
     model: str
     firmware: str
@@ -122,7 +138,7 @@ class DeviceInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelInfo:
-    """One of its channels."""
+    """One of the companion's channels."""
 
     index: int
     name: str
@@ -130,7 +146,7 @@ class ChannelInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelData:
-    """A packet that came in by radio."""
+    """A packet received by radio."""
 
     channel: int
     data_type: int
@@ -140,24 +156,24 @@ class ChannelData:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoreStats:
-    """How it is."""
+    """Statistics of the companion."""
 
     uptime_s: int
-    """Since it started."""
+    """Time since it started."""
     queued: int
     """Packets that wait to be sent."""
 
 
 @dataclass(frozen=True, slots=True)
-class Other:
-    """Something we have no use for."""
+class OtherReply:
+    """A message that is not used here."""
 
     code: int
 
 
-Message = (
+CompanionMessage = (
     Ok
-    | Error
+    | Refusal
     | NoMore
     | MessagesWaiting
     | SelfInfo
@@ -165,74 +181,38 @@ Message = (
     | ChannelInfo
     | ChannelData
     | CoreStats
-    | Other
+    | OtherReply
 )
-"""What a companion says."""
+"""A message of a companion."""
 
 
 def serialize_frame(start: bytes, message: bytes) -> bytes:
-    """A *message* as it goes over the cable, to or from a companion."""
+    """Return the frame of a *message*, to or from a companion."""
     return start + len(message).to_bytes(2, "little") + message
 
 
-class FrameReader:
-    """Takes a stream of bytes apart into messages; text between them is passed over. Never raises."""
-
-    def __init__(self, start: bytes) -> None:
-        """*start*: what the other side's frames begin with."""
-        self._start = start
-        self._buffer = bytearray()
-
-    def feed(self, data: bytes) -> list[bytes]:
-        """The messages that end in *data*, in order."""
-        self._buffer += data
-        found = []
-        while (frame := self._take()) is not None:
-            found.append(frame)
-        return found
-
-    def reset(self) -> None:
-        """Forget a frame that was begun: its end does not come."""
-        self._buffer.clear()
-
-    def _take(self) -> bytes | None:
-        buffer = self._buffer
-        while True:
-            begin = buffer.find(self._start)
-            if begin < 0:
-                buffer.clear()
-                return None
-            del buffer[:begin]
-            if len(buffer) < 3:
-                return None
-            length = int.from_bytes(buffer[1:3], "little")
-            if 0 < length <= limits.COMPANION_FRAME_MAX:
-                break
-            del buffer[:1]
-        if len(buffer) < 3 + length:
-            return None
-        frame = bytes(buffer[3 : 3 + length])
-        del buffer[: 3 + length]
-        return frame
+def frame_reader(start: bytes) -> LengthFrameReader:
+    """Make a decoder of frames that begin with *start*."""
+    return LengthFrameReader(start, "little", 1, limits.COMPANION_FRAME_MAX)
 
 
-def serialize_ask(ask: Ask) -> bytes:
-    """The message."""
-    return bytes([ask.request]) + ask.body
+def serialize_request(request: CompanionRequest) -> bytes:
+    """Return the message."""
+    return bytes([request.code]) + request.body
 
 
-def parse_ask(message: bytes) -> Ask:
-    """The reverse, of 1 byte or more."""
-    return Ask(message[0], message[1:])
+def parse_request(message: bytes) -> CompanionRequest:
+    """Parse a host's message of 1 byte or more."""
+    return CompanionRequest(message[0], message[1:])
 
 
 def channel_data_body(channel: int, payload: bytes) -> bytes:
-    """The body of SEND_CHANNEL_DATA for a packet that nobody repeats."""
+    """Return the body of SEND_CHANNEL_DATA for a packet that no node repeats."""
     return bytes([channel, ZERO_HOP]) + DATA_TYPE.to_bytes(2, "little") + payload
 
 
-def serialize_message(message: Message) -> bytes:
-    """The message, with zeros for what we have no use for."""
+def serialize_message(message: CompanionMessage) -> bytes:
+    """Return a companion's message, with zeros in unused fields."""
     match message:
         case SelfInfo():
             return _serialize_self(message)
@@ -245,9 +225,9 @@ def serialize_message(message: Message) -> bytes:
         case CoreStats():
             uptime = message.uptime_s.to_bytes(4, "little")
             return bytes([Reply.STATS, 0, 0, 0]) + uptime + bytes([0, 0, message.queued])
-        case Error(code):
+        case Refusal(code):
             return bytes([Reply.ERROR, code])
-        case Other(code):
+        case OtherReply(code):
             return bytes([code])
     return bytes([_BARE[type(message)]])
 
@@ -288,10 +268,10 @@ def _serialize_data(data: ChannelData) -> bytes:
     )
 
 
-def parse_message(message: bytes) -> Message | Noise:
-    """What a companion says, of 1 byte or more."""
+def parse_message(message: bytes) -> CompanionMessage | Noise:
+    """Parse a companion's message of 1 byte or more."""
     code, body = message[0], message[1:]
-    parsed = _PARSERS[code](body) if code in _PARSERS else Other(code)
+    parsed = _PARSERS[code](body) if code in _PARSERS else OtherReply(code)
     return Noise("a message that is too short", len(message)) if parsed is None else parsed
 
 
@@ -334,17 +314,17 @@ def _parse_data(body: bytes) -> ChannelData | None:
     )
 
 
-def _parse_stats(body: bytes) -> CoreStats | Other | None:
+def _parse_stats(body: bytes) -> CoreStats | OtherReply | None:
     if not body or body[0] != 0:
-        return Other(Reply.STATS) if body else None
+        return OtherReply(Reply.STATS) if body else None
     if len(body) < 10:
         return None
     return CoreStats(uptime_s=int.from_bytes(body[3:7], "little"), queued=body[9])
 
 
-_PARSERS: Final[Mapping[int, Callable[[bytes], Message | None]]] = {
+_PARSERS: Final[Mapping[int, Callable[[bytes], CompanionMessage | None]]] = {
     Reply.OK: lambda _body: Ok(),
-    Reply.ERROR: lambda body: Error(body[0]) if body else None,
+    Reply.ERROR: lambda body: Refusal(body[0]) if body else None,
     Reply.SELF_INFO: _parse_self,
     Reply.NO_MORE: lambda _body: NoMore(),
     Reply.DEVICE_INFO: _parse_device,
@@ -356,10 +336,159 @@ _PARSERS: Final[Mapping[int, Callable[[bytes], Message | None]]] = {
 
 
 def _padded(text: str, size: int) -> bytes:
-    """*text* in *size* bytes, with a zero at its end."""
+    """Encode *text* in *size* bytes, with a zero at the end."""
     return text.encode()[: size - 1].ljust(size, b"\x00")
 
 
 def _text(data: bytes) -> str:
-    """What stands before the first zero."""
+    """Decode the text before the first zero."""
     return data.split(b"\x00")[0].decode("utf-8", "replace")
+
+
+_HEADER = 2
+"""Bytes on the air: type of packet, and length of its path."""
+_WRAPPING = 3
+"""Bytes of the channel's hash and a MAC, around the encrypted part."""
+_BLOCK = 16
+"""Bytes of an AES block: the encrypted part is padded to blocks."""
+_INNER = 3
+"""Encrypted bytes before the packet: type of datagram, and its length."""
+
+
+class MeshcoreSession(Session[CompanionMessage]):
+    """One conversation with a MeshCore companion."""
+
+    def __init__(self, channel: str) -> None:
+        """*channel*: the name of the channel to use."""
+        super().__init__()
+        self._name = channel
+        self._reader = frame_reader(FROM_COMPANION)
+        self._index = 0
+        self._lora = LoraSettings()
+        self._fetching = False
+
+    def air_bytes(self, length: int) -> int:
+        """See Session. A packet is wrapped, padded and encrypted."""
+        return _HEADER + _WRAPPING + -(-(_INNER + length) // _BLOCK) * _BLOCK
+
+    @property
+    def packet_max(self) -> int:
+        """Bytes of the longest packet: a channel datagram."""
+        return limits.COMPANION_DATA_MAX
+
+    def _decode(self, data: bytes) -> list[CompanionMessage | Noise]:
+        return [parse_message(frame) for frame in self._reader.feed(data)]
+
+    def _greet(self) -> Dialogue[CompanionMessage]:
+        device = None
+        for _ in range(limits.HELLO_TRIES):
+            device = yield _ask(Request.DEVICE_QUERY, bytes([APP_VERSION]), DeviceInfo, tries=1)
+            if device is not None:
+                break
+            # An incomplete frame from before would hide the answer.
+            self._reader.reset()
+        if not isinstance(device, DeviceInfo):
+            return Failed(what="nothing there answers as a MeshCore companion")
+        name = f"MeshCore {device.firmware} on {device.model}"
+        if device.version < limits.COMPANION_VERSION_MIN:
+            return Failed(
+                what=f"the firmware of the companion is too old: {name} has no channel datagrams",
+                remedy="Flash companion firmware 1.15 or later.",
+            )
+        info = yield _ask(Request.APP_START, bytes(7) + APP_NAME, SelfInfo)
+        if not isinstance(info, SelfInfo):
+            return Failed(what="the radio stopped answering while it was set up")
+        failed = yield from self._find_channel(min(device.channels, limits.COMPANION_CHANNELS_MAX))
+        return failed or self._judge(name, info)
+
+    def _find_channel(self, count: int) -> Steps[CompanionMessage]:
+        for index in range(count):
+            found = yield _ask(Request.GET_CHANNEL, bytes([index]), ChannelInfo)
+            if isinstance(found, ChannelInfo) and found.name == self._name:
+                self._index = found.index
+                return None
+        return Failed(
+            what=f"the companion has no channel named {self._name}, and other channels are not for our packets",
+            remedy="Add one in MeshCore's app, with the same key on all devices that should receive it.",
+        )
+
+    def _judge(self, name: str, info: SelfInfo) -> Ready | Failed:
+        try:
+            settings = LoraSettings(
+                frequency_hz=info.frequency_hz,
+                bandwidth_hz=info.bandwidth_hz,
+                spreading_factor=info.spreading_factor,
+                coding_rate=info.coding_rate,
+            )
+        except ValueError as error:
+            return Failed(
+                what=f"the companion's modem is set up in an unknown way: {error}",
+                remedy="Set it up with MeshCore's app.",
+            )
+        self._lora = meshcore_settings(settings)
+        self._timer_us = self._now_us
+        return Ready(device=name, lora=self._lora, power_dbm=info.power_dbm)
+
+    def _check(self) -> Steps[CompanionMessage]:
+        answer = yield _ask(Request.APP_START, bytes(7) + APP_NAME, SelfInfo)
+        if not isinstance(answer, SelfInfo):
+            return Failed(what="the radio no longer answers")
+        ours = (self._lora.frequency_hz, self._lora.bandwidth_hz, self._lora.spreading_factor)
+        if (answer.frequency_hz, answer.bandwidth_hz, answer.spreading_factor) != ours:
+            return Failed(what="the settings of the radio have changed")
+        return None
+
+    def _transmit(self, packet: bytes) -> Dialogue[CompanionMessage]:
+        body = channel_data_body(self._index, packet)
+        answer = yield _ask(Request.SEND_CHANNEL_DATA, body, Ok, tries=1)
+        if isinstance(answer, Refusal):
+            if answer.code != CompanionErrorCode.TABLE_FULL:
+                return Failed(what=f"the companion does not accept packets (error {answer.code})")
+            yield Ask(b"", wait_us=limits.GUEST_WAITS * self._air_us(self._lora, packet))
+            return Done(Outcome.KEPT)
+        # It does not report when a packet has left, but how many have not. An unreported one may be among them.
+        for _ in range(limits.GUEST_POLLS_MAX):
+            yield Ask(b"", wait_us=self._air_us(self._lora, packet))
+            stats = yield _ask(Request.GET_STATS, b"\x00", CoreStats)
+            if not isinstance(stats, CoreStats) or stats.queued == 0:
+                break
+        return self._unreported() if answer is None else self._sent()
+
+    def _take(self, message: CompanionMessage) -> list[Action]:
+        match message:
+            case MessagesWaiting():
+                return [] if self._fetching else self._fetch()
+            case NoMore():
+                self._fetching = False
+                self._timer_us = None
+                return []
+            case ChannelData():
+                return [*self._take_data(message), *self._fetch()]
+            case OtherReply(code) if code in MESSAGE_CODES:
+                return self._fetch()
+        return []
+
+    def _take_data(self, data: ChannelData) -> list[Action]:
+        if data.channel != self._index or data.data_type != DATA_TYPE:
+            return []
+        return [Heard(packet=data.payload, snr_db=data.snr_db)]
+
+    def _ring(self) -> list[Action]:
+        # Packets that waited when the session began, or a lost answer.
+        return self._fetch()
+
+    def _fetch(self) -> list[Action]:
+        """Request the next waiting packet."""
+        self._fetching = True
+        self._timer_us = self._now_us + limits.COMPANION_FETCH_US
+        return [Write(serialize_frame(TO_COMPANION, serialize_request(CompanionRequest(Request.SYNC_NEXT))))]
+
+
+def _ask(
+    request: Request, body: bytes, answer: type[CompanionMessage], tries: int = limits.ASK_TRIES
+) -> Ask[CompanionMessage]:
+    return Ask(
+        serialize_frame(TO_COMPANION, serialize_request(CompanionRequest(request, body))),
+        lambda message: isinstance(message, answer | Refusal),
+        tries=tries,
+    )

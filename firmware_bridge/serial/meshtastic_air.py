@@ -1,4 +1,4 @@
-"""What a Meshtastic device's configuration means on the air. Pure.
+"""The configuration of a Meshtastic device's radio, and the modem settings that follow from it. Pure.
 
 Source: Meshtastic firmware, RadioInterface.cpp (regions, frequency slots) and MeshRadio.h (presets).
 """
@@ -10,21 +10,38 @@ from typing import Final
 
 from firmware_bridge.lora import BANDWIDTHS_HZ, LoraSettings
 from firmware_bridge.serial import limits
-from firmware_bridge.serial.meshtastic import LoraConfig
 
 SYNC_WORD: Final = 0x2B
-"""What all Meshtastic devices are set to."""
+"""The sync word of all Meshtastic devices."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoraConfig:
+    """The radio's part of a device's configuration (config.proto)."""
+
+    use_preset: bool
+    preset: int
+    bandwidth_code: int
+    spreading_factor: int
+    coding_rate: int
+    region: int
+    transmits: bool
+    power_dbm: int
+    slot: int
+    """Frequency slot, from 1; 0: by the name of the primary channel."""
+    override_mhz: float
+    """The frequency, if not 0."""
 
 
 @dataclass(frozen=True, slots=True)
 class MeshRegion:
-    """A region as this firmware has it, which is not to say that the law has it so."""
+    """A region as this firmware defines it; the law may differ."""
 
     name: str
     low_hz: int
     high_hz: int
     power_dbm: int
-    """Most it sends with, and what it sends with unless told otherwise."""
+    """Greatest power, which is also the default."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +49,7 @@ class Preset:
     """A named set of modem settings."""
 
     name: str
-    """As it is hashed into the frequency slot."""
+    """The name, which is hashed into the frequency slot."""
     bandwidth_hz: int
     spreading_factor: int
     coding_rate: int
@@ -51,7 +68,7 @@ REGIONS: Final[Mapping[int, MeshRegion]] = {
     17: MeshRegion("MY_919", 919_000_000, 924_000_000, 27),
     18: MeshRegion("SG_923", 917_000_000, 925_000_000, 20),
 }
-"""Those that lie in a region whose law we know; others are told that theirs is not."""
+"""Those in a region whose law is in ``regions``; devices in others are refused."""
 PRESETS: Final[Mapping[int, Preset]] = {
     0: Preset("LongFast", 250_000, 11, 5),
     1: Preset("LongSlow", 125_000, 12, 8),
@@ -64,16 +81,16 @@ PRESETS: Final[Mapping[int, Preset]] = {
     8: Preset("ShortTurbo", 500_000, 7, 5),
     9: Preset("LongTurbo", 500_000, 11, 8),
 }
-"""By their number in config.proto."""
+"""Presets by their number in config.proto."""
 _BANDWIDTH_CODES: Final = {31: 31_250, 62: 62_500}
 
 
 class MeshSetupError(ValueError):
-    """A device is set up so that we cannot tell what it does on the air, or that it does nothing."""
+    """A device whose modem settings are unknown, or that does not send."""
 
 
 def slot_hash(name: str) -> int:
-    """The number a channel's name is turned into, of which the frequency slot is a remainder: djb2 in 32 bits."""
+    """Hash a channel's name by djb2 in 32 bits; the frequency slot is a remainder of it."""
     value = 5_381
     for byte in name.encode():
         value = (33 * value + byte) & 0xFFFF_FFFF
@@ -81,7 +98,7 @@ def slot_hash(name: str) -> int:
 
 
 def on_air(config: LoraConfig, primary: str) -> tuple[LoraSettings, int]:
-    """How a device's modem is set, and its power in dBm. *primary*: the name of its first channel, maybe empty.
+    """Return a device's modem settings and its power in dBm. *primary*: the name of its first channel, maybe empty.
 
     Raises MeshSetupError.
     """
@@ -89,12 +106,12 @@ def on_air(config: LoraConfig, primary: str) -> tuple[LoraSettings, int]:
     if config.region == 0:
         raise MeshSetupError("it has no region set, so it does not send")
     if region is None:
-        raise MeshSetupError(f"its region (number {config.region}) is none whose law we know")
+        raise MeshSetupError(f"its region (number {config.region}) is one whose law is not known here")
     if not config.transmits:
         raise MeshSetupError("its transmitter is switched off")
     preset = _modem(config)
     if preset.bandwidth_hz not in BANDWIDTHS_HZ or not math.isfinite(config.override_mhz):
-        raise MeshSetupError("its bandwidth or frequency is none that a LoRa chip has")
+        raise MeshSetupError("a LoRa chip cannot have its bandwidth or frequency")
     slots = max(1, round((region.high_hz - region.low_hz) / preset.bandwidth_hz))
     slot = config.slot - 1 if config.slot else slot_hash(primary or preset.name) % slots
     frequency_hz = (
@@ -114,18 +131,18 @@ def on_air(config: LoraConfig, primary: str) -> tuple[LoraSettings, int]:
             crc=True,
         )
     except ValueError as error:
-        raise MeshSetupError(f"its modem is set up in an unknown way: {error}") from error
+        raise MeshSetupError(f"its modem settings are not known: {error}") from error
     return settings, power_dbm
 
 
 def _modem(config: LoraConfig) -> Preset:
-    """The settings of a preset, or those set one by one. Raises MeshSetupError."""
+    """Return the settings of a preset, or the single settings. Raises MeshSetupError."""
     if not config.use_preset:
         bandwidth_hz = _BANDWIDTH_CODES.get(config.bandwidth_code, 1_000 * config.bandwidth_code)
         return Preset("Custom", bandwidth_hz, config.spreading_factor, config.coding_rate)
     preset = PRESETS.get(config.preset)
     if preset is None:
-        raise MeshSetupError(f"its modem preset (number {config.preset}) is none we know")
+        raise MeshSetupError(f"its modem preset (number {config.preset}) is not known")
     coding_rate = (
         max(preset.coding_rate, config.coding_rate) if 5 <= config.coding_rate <= 8 else preset.coding_rate
     )

@@ -1,4 +1,4 @@
-"""The little of protobuf that a few small messages take: fields to bytes and back. Pure.
+"""A small protobuf codec: fields to bytes and back. Pure.
 
 Source: "Encoding", protobuf.dev: records of tag and value; a tag is the field's number times eight, plus a wire type.
 """
@@ -19,42 +19,40 @@ _WORD: Final = (1 << 64) - 1
 
 
 class ProtobufError(ValueError):
-    """Bytes that are no protobuf message."""
+    """Bytes that are not a protobuf message."""
 
     def __init__(self, offset: int) -> None:
-        super().__init__(f"no protobuf message: it makes no sense from byte {offset} on")
-        self.offset = offset
-        """Where the trouble begins."""
+        super().__init__(f"not a protobuf message: malformed from byte {offset} on")
 
 
 @dataclass(frozen=True, slots=True)
 class Fixed32:
-    """A value that is always written in four bytes: an address, or a floating-point number."""
+    """A value of four bytes: an address, or a floating-point number."""
 
     bits: int
     """0 to 2^32 - 1."""
 
     @property
     def as_float(self) -> float:
-        """The same four bytes as a number with a fraction."""
+        """The four bytes as a floating-point number."""
         (value,) = struct.unpack("<f", self.bits.to_bytes(4, "little"))
         assert isinstance(value, float)
         return value
 
 
 def fixed_float(value: float) -> Fixed32:
-    """*value* as four bytes."""
+    """Encode *value* as four bytes."""
     return Fixed32(int.from_bytes(struct.pack("<f", value), "little"))
 
 
 Value = int | bytes | Fixed32
-"""A varint, something with a length, or four bytes."""
+"""A varint, bytes with a length, or four bytes."""
 Fields = dict[int, list[Value]]
-"""Values by their field's number, in the order they came."""
+"""Values by field number, in their order."""
 
 
 def serialize_fields(fields: Iterable[tuple[int, Value]]) -> bytes:
-    """The message with these numbers and values. A negative number is written as int32 and int64 are, in ten bytes."""
+    """Return the message with these field numbers and values. Negative numbers take ten bytes, as in protobuf."""
     out = bytearray()
     for number, value in fields:
         if isinstance(value, int):
@@ -67,7 +65,7 @@ def serialize_fields(fields: Iterable[tuple[int, Value]]) -> bytes:
 
 
 def parse_fields(message: bytes) -> Fields:
-    """The values in *message*; those of eight bytes are left out. Raises ProtobufError."""
+    """Parse *message*, without values of eight bytes. Raises ProtobufError."""
     fields: Fields = {}
     at = count = 0
     while at < len(message):
@@ -117,7 +115,7 @@ def _read_varint(message: bytes, at: int) -> tuple[int, int]:
 
 
 def number(fields: Fields, field: int, default: int = 0) -> int:
-    """The last varint or four bytes of a *field*, as protobuf counts it; *default* if there is none."""
+    """Return the last varint or four bytes of *field*; *default* if there is none."""
     value = fields.get(field, [default])[-1]
     if isinstance(value, Fixed32):
         return value.bits
@@ -125,18 +123,18 @@ def number(fields: Fields, field: int, default: int = 0) -> int:
 
 
 def signed(fields: Fields, field: int) -> int:
-    """The same as int32 or int64."""
+    """Return the last varint of *field* as int32 or int64."""
     value = number(fields, field)
     return value - (1 << 64) if value >> 63 else value
 
 
 def blob(fields: Fields, field: int) -> bytes:
-    """The last value with a length of a *field*; empty if there is none."""
+    """Return the last bytes of *field*; empty if there are none."""
     value = fields.get(field, [b""])[-1]
     return value if isinstance(value, bytes) else b""
 
 
 def real(fields: Fields, field: int) -> float:
-    """The last floating-point number of a *field*; 0 if there is none."""
+    """Return the last floating-point number of *field*; 0 if there is none."""
     value = fields.get(field, [Fixed32(0)])[-1]
     return value.as_float if isinstance(value, Fixed32) else 0.0

@@ -1,7 +1,7 @@
-"""The host's half of a conversation with a radio on a serial cable: bytes and time in, actions out. Pure.
+"""The host's session with a radio on a serial cable: bytes and time in, actions out. Pure.
 
-A device's module says what is asked and answered, as generators that yield an ``Ask`` and are resumed with its answer.
-This one repeats what is not answered, keeps the order, and knows when a device is no longer what it was.
+The module of each kind of radio has the dialogues, as generators that yield an ``Ask`` and are resumed with its answer.
+This module retries unanswered requests, keeps the order, and notices when a device has restarted or changed.
 """
 
 from abc import ABC, abstractmethod
@@ -9,7 +9,7 @@ from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
 from enum import Enum, StrEnum
-from typing import Final, Generic, Protocol, TypeVar
+from typing import Any, Final, Generic, TypeVar
 
 from firmware_bridge.lora import LoraSettings, airtime_us
 from firmware_bridge.serial import limits
@@ -17,16 +17,16 @@ from firmware_bridge.serial import limits
 Message = TypeVar("Message")
 
 RESTARTED: Final = "the radio has restarted"
-"""Why a session ended that began well."""
+"""Why a session ended after it was ready."""
 
 
 class Outcome(StrEnum):
-    """What became of a packet that was to be sent."""
+    """The fate of a packet that was to be sent."""
 
     SENT = "sent"
-    """It has left and its airtime is over; or nobody knows, so that its airtime counts."""
+    """Sent, and its airtime is over; or unknown, so that its airtime counts."""
     KEPT = "kept"
-    """It did not leave, as the device says itself: somebody else is on the air, or it may or can send nothing now."""
+    """Not sent, as the device itself reports: the channel is busy, or it may not or cannot send now."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,19 +38,19 @@ class Write:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """The device can be used."""
+    """The device is ready."""
 
     device: str
-    """What it said it is, for people."""
+    """The device's name for itself, for people."""
     lora: LoraSettings
-    """How its modem is set, from which airtime follows."""
+    """The modem's settings, which determine airtime."""
     power_dbm: int
-    """What it sends with."""
+    """The sending power."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Heard:
-    """A packet came in by radio."""
+    """A packet received by radio."""
 
     packet: bytes
     rssi_dbm: int | None = None
@@ -59,88 +59,53 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What became of the packet last given to ``send``."""
+    """The fate of the last packet given to ``send``."""
 
     outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Noise:
-    """Something came over the cable that was no message."""
+    """Bytes from the cable that are not a message."""
 
     reason: str
-    """In plain words."""
+    """The cause, in plain words."""
     length: int
-    """Bytes of it."""
+    """Number of bytes."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Failed:
-    """The device cannot be used, or no longer: the port is to be closed, and may be tried again."""
+    """The device cannot be used, or no longer. The caller closes the port, and may try again."""
 
     what: str
-    """What was found, in plain words."""
+    """The finding, in plain words."""
     remedy: str = ""
-    """What a person can do; empty where trying again may help by itself."""
+    """What a person can do; empty where a retry may help by itself."""
 
 
 Action = Write | Ready | Heard | Done | Noise | Failed
-"""What a session wants done, or tells."""
+"""A request of a session to its caller, or a report."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask(Generic[Message]):
-    """A request, and what is an answer to it."""
+    """A request to the device, and the test for its answer."""
 
     request: bytes
-    """What to write, each time it is tried; empty: just wait."""
+    """Bytes to write at each try; empty: only wait."""
     answers: Callable[[Message], bool] = lambda _message: False
-    """True for an answer. Everything else is handled as if nothing had been asked."""
+    """Returns True for an answer. Other messages are handled as if nothing had been asked."""
     wait_us: int = field(default_factory=lambda: limits.ANSWER_US)
-    """How long to wait for it, each time."""
+    """How long to wait for the answer at each try."""
     tries: int = 1
-    """How often to try."""
+    """Number of tries."""
 
 
 Dialogue = Generator[Ask[Message], Message | None, Action | None]
-"""Yields requests, is given the answer or None, and ends in what to tell, if anything."""
+"""Yields requests, is resumed with the answer or None, and ends in a report, if any."""
 Steps = Generator[Ask[Message], Message | None, Failed | None]
-"""A part of a dialogue: ends in what went wrong, if anything."""
-
-
-class Conversation(Protocol):
-    """A session as the shell sees it, whatever is spoken."""
-
-    def start(self, now_us: int, time_scale: float = 1.0) -> list[Action]:
-        """The port is open. *time_scale*: how many times as quick as the clock packets are on the air, which is once
-        unless the radio is an emulated one."""
-        ...
-
-    def receive(self, data: bytes, now_us: int) -> list[Action]:
-        """*data* came over the cable."""
-        ...
-
-    def wake(self, now_us: int) -> list[Action]:
-        """It is *now_us*: do what is due."""
-        ...
-
-    def send(self, packet: bytes, now_us: int) -> list[Action]:
-        """Send *packet*; a Done tells when it has left. Raises NotReadyError."""
-        ...
-
-    @property
-    def next_wake_us(self) -> int | None:
-        """When to call ``wake``; None: no need."""
-        ...
-
-    @property
-    def seen(self) -> bytes:
-        """The first that came over the cable."""
-        ...
-
-    def air_bytes(self, length: int) -> int:
-        """Bytes on the air of a packet of *length* bytes."""
-        ...
+"""A part of a dialogue: ends in a failure, if any."""
 
 
 class _State(Enum):
@@ -151,11 +116,11 @@ class _State(Enum):
 
 
 class NotReadyError(RuntimeError):
-    """A packet was given to a device that is not ready, or is still at the last one: a mistake of the caller."""
+    """A packet for a device that is not ready, or is still sending: a mistake of the caller."""
 
 
 class Session(ABC, Generic[Message]):
-    """One conversation, from the opening of a port to its end."""
+    """One session, from the opening of a port to its end: the base of those with each kind of radio."""
 
     def __init__(self) -> None:
         self._state = _State.CLOSED
@@ -173,19 +138,19 @@ class Session(ABC, Generic[Message]):
         self._late = 0
         self._restarts = 0
 
-    # --- what a device's module says
+    # --- what each kind of radio implements
 
     @abstractmethod
     def _decode(self, data: bytes) -> list[Message | Noise]:
-        """Take *data* from the cable apart, with what was left of the data before."""
+        """Parse *data* from the cable, with the rest of the data before."""
 
     @abstractmethod
     def _greet(self) -> Dialogue[Message]:
-        """Find out what is there, set it up; ends in Ready or Failed."""
+        """Identify the device and set it up; ends in Ready or Failed."""
 
     @abstractmethod
     def _check(self) -> Steps[Message]:
-        """See whether all is as it was."""
+        """Check that the device's settings are unchanged."""
 
     @abstractmethod
     def _transmit(self, packet: bytes) -> Dialogue[Message]:
@@ -193,32 +158,33 @@ class Session(ABC, Generic[Message]):
 
     @abstractmethod
     def _take(self, message: Message) -> list[Action]:
-        """Handle a message that answers nothing asked."""
+        """Handle a message that is not an answer."""
 
     def _ring(self) -> list[Action]:
-        """Do what ``_timer_us`` was set for; it is not set any more."""
+        """Handle the expiry of ``_timer_us``, which is unset then."""
         return []
 
     @abstractmethod
     def air_bytes(self, length: int) -> int:
-        """Bytes on the air of a packet of *length* bytes."""
+        """Return the bytes on the air of a packet of *length* bytes."""
 
     @property
     @abstractmethod
     def packet_max(self) -> int:
         """Bytes of the longest packet."""
 
-    # --- what the shell says
+    # --- calls of the shell
 
     def start(self, now_us: int, time_scale: float = 1.0) -> list[Action]:
-        """See Conversation."""
+        """Begin, with the port open. *time_scale*: how many times faster than the clock packets are on the air; not 1
+        for emulated radios only."""
         self._now_us = now_us
         self._time_scale = time_scale
         self._state = _State.OPENING
         return self._begin(self._greet())
 
     def receive(self, data: bytes, now_us: int) -> list[Action]:
-        """*data* came over the cable."""
+        """Handle *data* from the cable."""
         self._now_us = now_us
         if self._state is _State.OPENING:
             self._seen += data[: limits.SEEN_MAX - len(self._seen)]
@@ -232,24 +198,24 @@ class Session(ABC, Generic[Message]):
             elif self._ask is not None and self._ask.answers(message):
                 actions += self._resume(message)
             else:
-                actions += self._told(self._take(message))
+                actions += self._note(self._take(message))
         return actions
 
     def wake(self, now_us: int) -> list[Action]:
-        """It is *now_us*: do what is due."""
+        """Run what is due at *now_us*."""
         self._now_us = now_us
         if self._due_us is not None and self._due_us <= now_us:
             return self._try_again()
         if self._timer_us is not None and self._timer_us <= now_us:
             self._timer_us = None
-            return self._told(self._ring())
+            return self._note(self._ring())
         if self._state is _State.UP and self._check_us is not None and self._check_us <= now_us:
             self._check_us = now_us + limits.CHECK_US
             return self._begin(self._check())
         return []
 
     def send(self, packet: bytes, now_us: int) -> list[Action]:
-        """Send *packet*; a Done tells when it has left. Raises NotReadyError."""
+        """Send *packet*; a Done reports its fate. Raises NotReadyError."""
         self._now_us = now_us
         if self._state is not _State.UP or self._sending or len(packet) > self.packet_max:
             raise NotReadyError
@@ -258,13 +224,13 @@ class Session(ABC, Generic[Message]):
 
     @property
     def next_wake_us(self) -> int | None:
-        """When to call ``wake``; None: no need."""
+        """Time of the next call of ``wake``; None: none is needed."""
         due = (self._due_us, self._timer_us, self._check_us)
         return min((at_us for at_us in due if at_us is not None), default=None)
 
     @property
     def seen(self) -> bytes:
-        """The first that came over the cable."""
+        """The first bytes from the cable."""
         return bytes(self._seen)
 
     # --- dialogues, one at a time
@@ -280,20 +246,20 @@ class Session(ABC, Generic[Message]):
         return self._resume(None)
 
     def _resume(self, answer: Message | None) -> list[Action]:
-        """Let the dialogue go on with *answer*."""
+        """Resume the dialogue with *answer*."""
         assert self._dialogue is not None
         self._ask, self._due_us = None, None
         try:
             self._ask = self._dialogue.send(answer)
         except StopIteration as end:
             self._dialogue = None
-            actions = [] if end.value is None else self._told([end.value])
+            actions = [] if end.value is None else self._note([end.value])
             return actions if self._state is _State.FAILED else actions + self._next()
         self._tries_left = self._ask.tries
         return self._try_again()
 
     def _try_again(self) -> list[Action]:
-        """Write the request once more, or let the dialogue know that nobody answers."""
+        """Write the request once more, or resume the dialogue without an answer after the last try."""
         assert self._ask is not None
         if self._tries_left == 0:
             return self._resume(None)
@@ -301,8 +267,8 @@ class Session(ABC, Generic[Message]):
         self._due_us = self._now_us + self._ask.wait_us
         return [Write(self._ask.request)] if self._ask.request else []
 
-    def _told(self, actions: list[Action]) -> list[Action]:
-        """Note what *actions* mean to the session itself."""
+    def _note(self, actions: list[Action]) -> list[Action]:
+        """Update the session's state by *actions*."""
         for action in actions:
             if isinstance(action, Ready):
                 self._state = _State.UP
@@ -314,7 +280,7 @@ class Session(ABC, Generic[Message]):
         return actions
 
     def _restarted(self) -> list[Action]:
-        """The device has just started: what it was told before is forgotten."""
+        """Handle a restart of the device, which loses its settings: begin again, or fail."""
         self._restarts += 1
         if self._state is _State.UP or self._restarts > limits.RESTARTS_MAX:
             return [Failed(what=RESTARTED)]
@@ -331,16 +297,20 @@ class Session(ABC, Generic[Message]):
             self._check_us = min(self._check_us, self._now_us + limits.CHECK_SOON_US)
 
     def _air_us(self, lora: LoraSettings, packet: bytes) -> int:
-        """How long *packet* is on the air, by our clock."""
+        """Return the airtime of *packet*, by our clock."""
         return round(airtime_us(lora, self.air_bytes(len(packet))) / self._time_scale)
 
     def _unreported(self, outcome: Outcome = Outcome.SENT) -> Done | Failed:
-        """A packet was not reported as sent. That alone does not say that it was not."""
+        """Handle a packet that was not reported as sent, although it may have been."""
         self._late += 1
         if self._late >= limits.LATE_MAX:
-            return Failed(what="the radio takes packets but does not send them")
+            return Failed(what="the radio accepts packets but does not send them")
         return Done(outcome)
 
     def _sent(self) -> Done:
         self._late = 0
         return Done(Outcome.SENT)
+
+
+AnySession = Session[Any]
+"""A session with any kind of radio."""

@@ -86,9 +86,6 @@ class Impostor(Device):
         self.set_timer(timer, now_us + 1_000_000)
         self.write(self._says)
 
-    def boot(self) -> None:
-        self.forget_timers()
-
 
 @pytest.mark.parametrize("kind", KINDS)
 async def test_packets_go_across_in_order(kind: str) -> None:

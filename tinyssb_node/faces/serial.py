@@ -5,10 +5,10 @@ import random
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 
-from firmware_bridge.serial.guess import guess
+from firmware_bridge.serial.identify import guess
 from firmware_bridge.serial.session import (
     Action,
-    Conversation,
+    AnySession,
     Done,
     Failed,
     Heard,
@@ -53,7 +53,7 @@ class SerialFace:
         self._text = text
         self._spec = spec
         self._kind: SerialRadioKind = kind_of(spec, entropy)
-        self._conversation: Conversation = self._kind.converse()
+        self._conversation: AnySession = self._kind.converse()
         self._reader, self._writer = port
         self._sink = sink
         self._on_ready = on_ready

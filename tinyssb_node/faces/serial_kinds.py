@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from firmware_bridge.lora import airtime_us, snr_limit_db
 from firmware_bridge.plans import IllegalPlanError, IllegalPowerError, RadioPlan
-from firmware_bridge.serial.kiss_host import KissSession
-from firmware_bridge.serial.meshcore_host import MeshcoreSession
-from firmware_bridge.serial.meshtastic_host import MeshtasticSession
-from firmware_bridge.serial.rnode_host import RnodeSession
-from firmware_bridge.serial.session import Conversation, Ready
+from firmware_bridge.serial.kiss import KissSession
+from firmware_bridge.serial.meshcore import MeshcoreSession
+from firmware_bridge.serial.meshtastic import MeshtasticSession
+from firmware_bridge.serial.rnode import RnodeSession
+from firmware_bridge.serial.session import AnySession, Ready
 from tinyssb_node import limits
 from tinyssb_node.faces.frames import FrameFault, parse_bare, parse_crc_frame, serialize_crc_frame
 from tinyssb_node.faces.radio import RadioChoice, allowance_of
@@ -27,7 +27,7 @@ from tinyssb_node.scheduling.link import LinkProfile, air_profile
 class SerialRadioKind:
     """How one kind is used."""
 
-    converse: Callable[[], Conversation]
+    converse: Callable[[], AnySession]
     """Begins a new conversation."""
     frame: Callable[[bytes], bytes]
     """A packet as the radio is given it."""
@@ -63,13 +63,13 @@ def kind_of(spec: SerialSpec, entropy: Callable[[], float]) -> SerialRadioKind:
             )
 
 
-def _kiss(spec: KissSpec) -> Callable[[], Conversation]:
+def _kiss(spec: KissSpec) -> Callable[[], AnySession]:
     plan = _plan(spec.radio)
     permille = plan.sub_band.duty_permille or 0
     return lambda: KissSession(plan.lora, plan.power_dbm, stock=spec.stock, duty_permille=permille)
 
 
-def _rnode(spec: RnodeSpec) -> Callable[[], Conversation]:
+def _rnode(spec: RnodeSpec) -> Callable[[], AnySession]:
     plan = _plan(spec.radio)
     permille = plan.sub_band.duty_permille or 0
     return lambda: RnodeSession(plan.lora, plan.power_dbm, duty_permille=permille)
@@ -82,7 +82,7 @@ def _plan(radio: RadioChoice) -> RadioPlan:
 
 
 def profile_of(
-    kind: SerialRadioKind, conversation: Conversation, radio: RadioChoice, ready: Ready, time_scale: float
+    kind: SerialRadioKind, conversation: AnySession, radio: RadioChoice, ready: Ready, time_scale: float
 ) -> LinkProfile | str:
     """How a face on this radio is scheduled; or, in plain words, why it may not send.
 

@@ -7,8 +7,7 @@ from contextlib import suppress
 
 from firmware_bridge.drivers.probe import Finding
 from firmware_bridge.serial import limits as serial_limits
-from firmware_bridge.serial.guess import guess
-from firmware_bridge.serial.identify import GREETINGS, Radio, identify
+from firmware_bridge.serial.identify import GREETINGS, DetectedRadio, guess, identify
 from tinyssb_node import limits
 from tinyssb_node.faces.serial_port import PortFinder, PortProblem, UsbPort, list_usb_ports, open_port
 
@@ -51,7 +50,9 @@ async def probe_port(
         yield Finding(check="device", ok=True, found=f"it is {radio.device}", advice=_face(radio, device))
 
 
-async def _greet(reader: StreamReader, writer: StreamWriter, answer_s: float) -> tuple[Radio | None, bytes]:
+async def _greet(
+    reader: StreamReader, writer: StreamWriter, answer_s: float
+) -> tuple[DetectedRadio | None, bytes]:
     """Greet in every language a few times, since opening the port makes many boards start anew. Returns who answered,
     and what was said."""
     seen = b""
@@ -84,7 +85,7 @@ def _stranger(seen: bytes) -> Finding:
     return Finding(check="device", ok=False, found=f"it is {found}", advice=_ELSEWHERE)
 
 
-def _face(radio: Radio, device: str) -> str:
+def _face(radio: DetectedRadio, device: str) -> str:
     """What to write into config.toml."""
     settings = "&plan=EU868.a" if radio.scheme in {"kiss", "rnode"} else ""
     settings += "&stock=on" if radio.stock else ""

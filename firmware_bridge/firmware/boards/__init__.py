@@ -1,5 +1,5 @@
-"""One module for each board that is known, with a ``BOARD``. Its text says where each number is written.
+"""Pin maps: one module for each known board, with a ``BOARD``. Its text names the source of each number.
 
-Numbers are GPIO numbers as MicroPython counts them. Nobody has tried these maps on the boards themselves yet unless
+Numbers are GPIO numbers as MicroPython counts them. These maps have not been tried on the boards themselves yet, unless
 the module says so.
 """

@@ -3,7 +3,7 @@
 from firmware_bridge.boards import load_board
 from firmware_bridge.chips.modem import EVENT_RECEIVED, EVENT_SENT, Frame, Modem
 from firmware_bridge.chips.port import LoraChip
-from firmware_bridge.drivers.wiring import Wiring, make_chip
+from firmware_bridge.drivers.wiring import HardwareChipPort, make_chip
 from firmware_bridge.emulation.board import EmulatedBoard
 from firmware_bridge.emulation.ether import Ether
 from firmware_bridge.emulation.sx126x import EmulatedSx126x
@@ -25,7 +25,7 @@ class Station:
         self.timeline = ether.timeline
         self.board = EmulatedBoard(load_board(board), ether, name)
         self.hardware = self.board.open()
-        self.wiring = Wiring(
+        self.wiring = HardwareChipPort(
             self.board.profile, self.hardware, lambda s: self.timeline.advance(round(s * 1e6))
         )
         self.driver: LoraChip = make_chip(self.board.profile, self.wiring)

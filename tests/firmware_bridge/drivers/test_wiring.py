@@ -8,7 +8,7 @@ from firmware_bridge.boards import load_board
 from firmware_bridge.chips.errors import ChipBusyError, ModemError
 from firmware_bridge.chips.modem import PATH_OFF, PATH_RECEIVE, PATH_SEND, RESET_LOW_US, RESET_WAIT_US
 from firmware_bridge.drivers.errors import RadioError, UnfitError
-from firmware_bridge.drivers.wiring import Wiring, explain, idle_levels, make_chip
+from firmware_bridge.drivers.wiring import HardwareChipPort, explain, idle_levels, make_chip
 
 BOARD = load_board("meshadv-pi")
 
@@ -45,9 +45,11 @@ class Recorder:
         self.done.append("closed")
 
 
-def wired(board: str = "meshadv-pi", *, fails: bool = False) -> tuple[Wiring, Recorder]:
+def wired(board: str = "meshadv-pi", *, fails: bool = False) -> tuple[HardwareChipPort, Recorder]:
     recorder = Recorder(fails=fails)
-    return Wiring(load_board(board), recorder, lambda s: recorder.done.append(round(s * 1e6))), recorder
+    return HardwareChipPort(
+        load_board(board), recorder, lambda s: recorder.done.append(round(s * 1e6))
+    ), recorder
 
 
 def test_a_chip_select_of_ours_is_low_for_the_whole_transfer() -> None:
@@ -109,7 +111,7 @@ def test_outputs_begin_so_that_nothing_happens() -> None:
 def test_a_board_behind_a_serial_port_has_no_driver_here() -> None:
     profile = load_board("waveshare-lora-uart-hat")
     with pytest.raises(UnfitError, match="is on a serial port"):
-        make_chip(profile, Wiring(profile, Recorder()))
+        make_chip(profile, HardwareChipPort(profile, Recorder()))
 
 
 def test_other_faults_of_a_chip_are_explained() -> None:

@@ -1,25 +1,25 @@
 """The firmware on emulated boards, in time that passes when a test says so, and a host that speaks to it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import repeat
 from typing import Protocol
 
 from firmware_bridge.emulation.ether import Ether
 from firmware_bridge.emulation.microcontroller import EmulatedController
 from firmware_bridge.emulation.timeline import VirtualTimeline
+from firmware_bridge.firmware import kiss
 from firmware_bridge.firmware.boards import heltec_v3, pico_rfm95
 from firmware_bridge.firmware.port import Console
 from firmware_bridge.firmware.program import Program
 from firmware_bridge.firmware.wiring import Board
-from firmware_bridge.serial.framing import FrameReader, serialize_frame
+from firmware_bridge.serial.framing import KissFrameReader, serialize_frame
 from firmware_bridge.serial.kiss import (
-    Command,
     Data,
-    Hardware,
-    Message,
+    HardwareCommand,
+    KissMessage,
     Phy,
-    Radio,
+    RadioSettings,
     Setting,
-    Sub,
     parse_message,
     serialize_message,
     serialize_phy,
@@ -30,7 +30,7 @@ from firmware_bridge.serial.session import Noise
 SX127X, SX126X = pico_rfm95.BOARD, heltec_v3.BOARD
 TURN_US = 1_000
 """The firmware's loop turns a thousand times a second."""
-EU868A = Radio(frequency_hz=868_300_000, bandwidth_hz=125_000, spreading_factor=7, coding_rate=5)
+EU868A = RadioSettings(frequency_hz=868_300_000, bandwidth_hz=125_000, spreading_factor=7, coding_rate=5)
 TINYSSB = Phy(sync_word=0x58, crc=False, preamble_symbols=8, low_data_rate=False)
 PACKET = bytes(range(0x80, 0xFC))
 AIRTIME_US = 205_056
@@ -73,6 +73,8 @@ class Local:
     def __init__(
         self, controller: EmulatedController, host: Console, clock_us: Callable[[], int], by_watchdog: bool
     ) -> None:
+        self.draws: Iterator[int] = repeat(0)
+        """Numbers for the radio's decisions by chance."""
         self.program = Program(
             board=controller.map,
             machine=controller.machine,
@@ -80,7 +82,7 @@ class Local:
             watchdog=controller.machine,
             clock_us=clock_us,
             sleep_us=controller.sleep_us,
-            random_byte=lambda: 0,
+            random_byte=lambda: next(self.draws),
             started_by_watchdog=by_watchdog,
         )
 
@@ -104,7 +106,7 @@ class Station:
         stuck_at: int | None = None,
     ) -> None:
         self._air = air
-        self._reader = FrameReader()
+        self._reader = KissFrameReader()
         self.host = HostEnd()
         self.controller = EmulatedController(board, air.ether, name, air.timeline.advance)
         self.controller.board.stuck_at = stuck_at
@@ -113,18 +115,22 @@ class Station:
         self.running = True
 
     @property
-    def program(self) -> Program:
+    def local(self) -> Local:
         assert isinstance(self.firmware, Local)
-        return self.firmware.program
+        return self.firmware
+
+    @property
+    def program(self) -> Program:
+        return self.local.program
 
     def turn(self) -> None:
         self.running = self.running and self.firmware.turn()
 
-    def write(self, message: Message) -> None:
+    def write(self, message: KissMessage) -> None:
         """Let the host say something."""
         self.host.to_board += serialize_frame(serialize_message(message))
 
-    def heard(self) -> list[Message]:
+    def heard(self) -> list[KissMessage]:
         """What the host heard since it was last asked."""
         data = bytes(self.host.to_host)
         self.host.to_host.clear()
@@ -136,26 +142,28 @@ class Station:
             messages.append(message)
         return messages
 
-    def ask(self, sub: int, data: bytes = b"") -> list[Message]:
+    def ask(self, sub: int, data: bytes = b"") -> list[KissMessage]:
         """Say a sub-command, and tell all that came back."""
-        self.write(Hardware(sub, data))
+        self.write(HardwareCommand(sub, data))
         self._air.run(20_000)
         return self.heard()
 
     def set_up(
-        self, radio: Radio = EU868A, phy: Phy = TINYSSB, *, cad: int = 0, duty_permille: int = 0
+        self, radio: RadioSettings = EU868A, phy: Phy = TINYSSB, *, cad: int = 0, duty_permille: int = 0
     ) -> None:
         """Do what the daemon's host does."""
-        assert self.ask(Sub.SET_PHY, serialize_phy(phy))[-1] == Hardware(Sub.PHY, serialize_phy(phy))
-        assert self.ask(Sub.SET_DUTY, duty_permille.to_bytes(2, "little"))[-1].sub == Sub.DUTY  # type: ignore[union-attr]
-        assert self.ask(Sub.SET_CAD, bytes([cad])) == [Hardware(Sub.CAD, bytes([cad]))]
-        assert self.ask(Sub.SET_RADIO, serialize_radio(radio)) == [Hardware(Sub.OK)]
-        assert self.ask(Sub.SET_POWER, b"\x0e") == [Hardware(Sub.OK)]
+        assert self.ask(kiss.SET_PHY, serialize_phy(phy))[-1] == HardwareCommand(kiss.PHY, serialize_phy(phy))
+        duty = self.ask(kiss.SET_DUTY, duty_permille.to_bytes(2, "little"))[-1]
+        assert isinstance(duty, HardwareCommand)
+        assert duty.sub == kiss.DUTY
+        assert self.ask(kiss.SET_CAD, bytes([cad])) == [HardwareCommand(kiss.CAD, bytes([cad]))]
+        assert self.ask(kiss.SET_RADIO, serialize_radio(radio)) == [HardwareCommand(kiss.OK)]
+        assert self.ask(kiss.SET_POWER, b"\x0e") == [HardwareCommand(kiss.OK)]
         for command, value in (
-            (Command.TX_DELAY, 0),
-            (Command.PERSISTENCE, 255),
-            (Command.SLOT_TIME, 1),
-            (Command.FULL_DUPLEX, 1),
+            (kiss.TX_DELAY, 0),
+            (kiss.PERSISTENCE, 255),
+            (kiss.SLOT_TIME, 1),
+            (kiss.FULL_DUPLEX, 1),
         ):
             self.write(Setting(command, value))
         self._air.run(5_000)
@@ -166,7 +174,7 @@ class Station:
         for _ in range(20_000):
             self._air.run(TURN_US)
             for message in self.heard():
-                if isinstance(message, Hardware) and message.sub == Sub.TX_DONE:
+                if isinstance(message, HardwareCommand) and message.sub == kiss.TX_DONE:
                     return message.data[0]
         raise AssertionError("no TxDone within 20 s")
 

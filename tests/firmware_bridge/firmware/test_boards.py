@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from firmware_bridge.emulation.microcontroller import profile_of
-from firmware_bridge.firmware import boards
+from firmware_bridge.firmware import boards, kiss
 from firmware_bridge.firmware.boards import (
     feather_rp2040_rfm95,
     heltec_v2,
@@ -19,7 +19,7 @@ from firmware_bridge.firmware.boards import (
     waveshare_rp2040_lora,
 )
 from firmware_bridge.firmware.wiring import Board
-from firmware_bridge.serial.kiss import Data, TxResult
+from firmware_bridge.serial.kiss import Data
 from tests.firmware_bridge.firmware.bench import PACKET, SX126X, Air
 
 MODULES = [
@@ -85,10 +85,10 @@ def test_it_is_heard_and_hears(air: Air, board: Board) -> None:
     for station in (ana, ben):
         station.heard()
         station.set_up(cad=1)
-    assert ana.send(PACKET) == TxResult.SENT
+    assert ana.send(PACKET) == kiss.SENT
     air.run(5_000)
     assert Data(PACKET) in ben.heard()
-    assert ben.send(PACKET[::-1]) == TxResult.SENT
+    assert ben.send(PACKET[::-1]) == kiss.SENT
     air.run(5_000)
     assert Data(PACKET[::-1]) in ana.heard()
 

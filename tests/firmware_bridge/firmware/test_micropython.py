@@ -8,15 +8,13 @@ import pytest
 
 from firmware_bridge import flashing
 from firmware_bridge.emulation.microcontroller import EmulatedController
-from firmware_bridge.firmware import limits
+from firmware_bridge.firmware import kiss, limits
 from firmware_bridge.firmware.wiring import Board
 from firmware_bridge.serial.framing import serialize_frame
 from firmware_bridge.serial.kiss import (
     Data,
-    Hardware,
+    HardwareCommand,
     Phy,
-    Sub,
-    TxResult,
     serialize_phy,
     serialize_radio,
 )
@@ -74,36 +72,39 @@ def test_packets_go_both_ways(
     ana, ben = air.station(board, "ana", make=micropython), air.station(SX127X, "ben")
     for station in (ana, ben):
         ready(air, station)
-    assert ana.send(PACKET) == TxResult.SENT
+    assert ana.send(PACKET) == kiss.SENT
     air.run(5_000)
     assert ben.heard()[0] == Data(PACKET)
-    assert ben.send(PACKET[::-1]) == TxResult.SENT
+    assert ben.send(PACKET[::-1]) == kiss.SENT
     air.run(5_000)
-    assert ana.heard() == [Data(PACKET[::-1]), Hardware(Sub.RX_META, bytes([48, 256 - 86]))]
+    assert ana.heard() == [Data(PACKET[::-1]), HardwareCommand(kiss.RX_META, bytes([48, 256 - 86]))]
 
 
 def test_the_account_counts_beyond_small_integers(air: Air, micropython: Make) -> None:
     ana = ready(air, air.station(make=micropython))
     # MicroPython's own integers have 31 bits: an hour in microseconds has 32, and a day 37.
     air.timeline.advance(24 * limits.WINDOW_US)
-    ana.ask(Sub.SET_DUTY, b"\x01\x00")
-    assert [ana.send(PACKET) for _ in range(18)] == [TxResult.SENT] * 17 + [TxResult.DUTY]
+    ana.ask(kiss.SET_DUTY, b"\x01\x00")
+    assert [ana.send(PACKET) for _ in range(18)] == [kiss.SENT] * 17 + [kiss.DUTY_SPENT]
     air.timeline.advance(limits.WINDOW_US)
-    assert ana.send(PACKET) == TxResult.SENT
+    assert ana.send(PACKET) == kiss.SENT
 
 
 def requests(seed: int) -> list[bytes]:
     """What a host may say, sense and nonsense."""
     chance = random.Random(seed)
     sensible = [
-        *(bytes([6, sub]) for sub in (Sub.PING, Sub.GET_VERSION, Sub.GET_RADIO, Sub.GET_PHY, Sub.GET_BRIDGE)),
-        bytes([6, Sub.SET_RADIO]) + serialize_radio(EU868A),
-        bytes([6, Sub.SET_PHY]) + serialize_phy(TINYSSB),
-        bytes([6, Sub.SET_PHY])
+        *(
+            bytes([6, sub])
+            for sub in (kiss.PING, kiss.GET_VERSION, kiss.GET_RADIO, kiss.GET_PHY, kiss.GET_BRIDGE)
+        ),
+        bytes([6, kiss.SET_RADIO]) + serialize_radio(EU868A),
+        bytes([6, kiss.SET_PHY]) + serialize_phy(TINYSSB),
+        bytes([6, kiss.SET_PHY])
         + serialize_phy(Phy(sync_word=0x34, crc=True, preamble_symbols=99, low_data_rate=False)),
-        bytes([6, Sub.SET_POWER, 256 - 9]),
-        bytes([6, Sub.SET_DUTY, 1, 0]),
-        bytes([6, Sub.SET_CAD, 3]),
+        bytes([6, kiss.SET_POWER, 256 - 9]),
+        bytes([6, kiss.SET_DUTY, 1, 0]),
+        bytes([6, kiss.SET_CAD, 3]),
         bytes([5, 1]),
         bytes([1, 0]),
         b"\x00" + PACKET,

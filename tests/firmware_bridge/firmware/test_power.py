@@ -2,7 +2,7 @@
 
 import pytest
 
-from firmware_bridge.firmware.power import feed_radio
+from firmware_bridge.firmware.power import switch_on_radio
 
 
 class Bus:
@@ -34,12 +34,12 @@ class Bus:
 )
 def test_the_radio_is_fed_and_all_else_stays(before: dict[int, int], after: dict[int, int]) -> None:
     bus = Bus(dict(before))
-    assert feed_radio(bus)
+    assert switch_on_radio(bus)
     assert bus.registers == after
 
 
 @pytest.mark.parametrize("registers", [None, {0x03: 0x41}])
 def test_what_is_not_known_is_left_alone(registers: dict[int, int] | None) -> None:
     bus = Bus(registers)
-    assert not feed_radio(bus)
+    assert not switch_on_radio(bus)
     assert bus.registers == registers

@@ -8,7 +8,7 @@ from firmware_bridge.emulation.ether import Ether
 from firmware_bridge.emulation.microcontroller import EmulatedController
 from firmware_bridge.emulation.timeline import VirtualTimeline
 from firmware_bridge.firmware.boards.pico_rfm95 import BOARD
-from firmware_bridge.firmware.wiring import Board, Wiring
+from firmware_bridge.firmware.wiring import Board, MachineChipPort
 
 SWITCHED = Board(
     name="a board with an amplifier",
@@ -48,7 +48,7 @@ def test_the_antenna_s_switch_is_never_both_ways(
     levels: tuple[bool, bool],
 ) -> None:
     board = controller(SWITCHED, timeline)
-    wiring = Wiring(SWITCHED, board.machine, board.sleep_us)
+    wiring = MachineChipPort(SWITCHED, board.machine, board.sleep_us)
     wiring.switch(before)
     emulated, seen = board.board, list[tuple[bool, bool]]()
     drive = emulated.set
@@ -66,7 +66,7 @@ def test_the_antenna_s_switch_is_never_both_ways(
 
 def test_supplies_are_on_and_without_a_reset_line_there_is_no_reset(timeline: VirtualTimeline) -> None:
     board = controller(SWITCHED, timeline)
-    wiring = Wiring(SWITCHED, board.machine, board.sleep_us)
+    wiring = MachineChipPort(SWITCHED, board.machine, board.sleep_us)
     assert board.board.levels[4]
     assert board.board.levels[5]
     assert not wiring.reset()
@@ -76,7 +76,7 @@ def test_supplies_are_on_and_without_a_reset_line_there_is_no_reset(timeline: Vi
 
 def test_a_reset_takes_as_long_as_the_chip_needs(timeline: VirtualTimeline) -> None:
     board = controller(BOARD, timeline)
-    wiring = Wiring(BOARD, board.machine, board.sleep_us)
+    wiring = MachineChipPort(BOARD, board.machine, board.sleep_us)
     wiring.reset()
     assert wiring.transfer(b"\x42\x00")[1] == 0x12
     board.close()

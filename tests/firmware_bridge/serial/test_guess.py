@@ -4,7 +4,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from firmware_bridge.serial.guess import guess
+from firmware_bridge.serial.identify import guess
 
 NMEA = b"$GPGGA,123519,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,,*47\r\n"
 
@@ -20,8 +20,8 @@ NMEA = b"$GPGGA,123519,4807.038,N,01131.000,E,1,08,0.9,545.4,M,46.9,M,,*47\r\n"
         (b"\x94\xc3\x00\x02\x40\x01", "Meshtastic"),
         (b"MicroPython v1.27.0 on 2026\r\n>>> ", "MicroPython prompt"),
         (b"rst:0x10 (RTCWDT_RTC_RESET)", "ESP32"),
-        (b"Welcome to Ubuntu!\r\nlogin: ", "prints text: 'Welcome to Ubuntu! login:'"),
-        (b"\x1b[0;32mI (29) main: hello\x1b[0m\x00\r\n", "prints text: 'I (29) main: hello'"),
+        (b"Welcome to Ubuntu!\r\nlogin: ", "a device that prints text: 'Welcome to Ubuntu! login:'"),
+        (b"\x1b[0;32mI (29) main: hello\x1b[0m\x00\r\n", "a device that prints text: 'I (29) main: hello'"),
         (bytes(range(128, 200)), "another speed"),
     ],
 )

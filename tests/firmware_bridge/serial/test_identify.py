@@ -11,7 +11,7 @@ from firmware_bridge.emulation.serial_kiss import KissModem
 from firmware_bridge.emulation.serial_meshcore import MeshcoreCompanion
 from firmware_bridge.emulation.serial_meshtastic import MeshtasticDevice
 from firmware_bridge.emulation.serial_rnode import Rnode
-from firmware_bridge.serial.identify import GREETINGS, Radio, identify
+from firmware_bridge.serial.identify import GREETINGS, DetectedRadio, identify
 
 RADIOS: dict[str, tuple[Callable[[], Device], str, str]] = {
     "bridge": (lambda: KissModem(Air()), "kiss", "a KISS modem, bridge on an emulated board"),
@@ -68,4 +68,4 @@ def test_an_echo_is_no_radio() -> None:
 
 @given(st.binary(max_size=600))
 def test_any_bytes_are_a_radio_or_none(seen: bytes) -> None:
-    assert isinstance(identify(seen), Radio | None)
+    assert isinstance(identify(seen), DetectedRadio | None)

@@ -6,19 +6,17 @@ import pytest
 
 from firmware_bridge.emulation.serial_air import RSSI_DBM, SNR_DB, Air
 from firmware_bridge.emulation.serial_kiss import KissModem
+from firmware_bridge.firmware import kiss
 from firmware_bridge.lora import LoraSettings, airtime_us
 from firmware_bridge.serial import limits
 from firmware_bridge.serial.framing import serialize_frame
 from firmware_bridge.serial.kiss import (
-    Command,
     Data,
-    ErrorCode,
-    Hardware,
-    Sub,
-    TxResult,
+    HardwareCommand,
+    KissSession,
+    meshcore_settings,
     serialize_message,
 )
-from firmware_bridge.serial.kiss_host import KissSession, meshcore_settings
 from firmware_bridge.serial.session import (
     RESTARTED,
     Done,
@@ -47,8 +45,8 @@ def ready_bench(modem: KissModem, *others: KissModem) -> Bench:
     return bench
 
 
-def hardware(sub: Sub, data: bytes = b"") -> bytes:
-    return serialize_frame(serialize_message(Hardware(sub, data)))
+def hardware(sub: int, data: bytes = b"") -> bytes:
+    return serialize_frame(serialize_message(HardwareCommand(sub, data)))
 
 
 def test_our_firmware_is_set_to_all_that_the_plan_says() -> None:
@@ -57,14 +55,14 @@ def test_our_firmware_is_set_to_all_that_the_plan_says() -> None:
     assert bench.told == [Ready(device="bridge 1.0 on a Pico", lora=EU868A, power_dbm=14)]
     assert modem.lora == EU868A
     assert (modem.power_dbm, modem.duty_permille, modem.cad_tries) == (14, 10, limits.KISS_CAD_TRIES)
-    assert modem._settings[Command.TX_DELAY] == 0
+    assert modem.settings[kiss.TX_DELAY] == 0
 
 
 def test_low_data_rate_optimisation_is_told_when_the_symbols_are_long() -> None:
     slow = replace(EU868A, spreading_factor=12)
     modem = KissModem(Air())
     Bench(session(slow), modem).plug_in()
-    assert modem._low_data_rate
+    assert modem.low_data_rate
 
 
 def test_meshcore_s_firmware_is_refused_where_boards_shall_be_heard() -> None:
@@ -145,25 +143,25 @@ def test_two_packets_without_reports_stay_in_order() -> None:
 @pytest.mark.parametrize(
     "report",
     [
-        Hardware(Sub.TX_DONE, bytes([TxResult.BUSY])),
-        Hardware(Sub.TX_DONE, bytes([TxResult.DUTY])),
-        Hardware(Sub.ERROR, bytes([ErrorCode.TX_BUSY])),
+        HardwareCommand(kiss.TX_DONE, bytes([kiss.BUSY])),
+        HardwareCommand(kiss.TX_DONE, bytes([kiss.DUTY_SPENT])),
+        HardwareCommand(kiss.ERROR, bytes([kiss.TX_BUSY])),
     ],
 )
-def test_a_packet_not_sent_is_kept(report: Hardware) -> None:
+def test_a_packet_not_sent_is_kept(report: HardwareCommand) -> None:
     bench = ready_bench(KissModem(Air()))
     bench.device = None
     bench.perform(bench.session.send(PACKET, bench.now_us))
-    bench.say(hardware(Sub(report.sub), report.data))
+    bench.say(hardware(report.sub, report.data))
     assert bench.of(Done) == [Done(Outcome.KEPT)]
 
 
-@pytest.mark.parametrize("report", [bytes([TxResult.FAILED]), b"\x09", b""])
+@pytest.mark.parametrize("report", [bytes([kiss.FAILED]), b"\x09", b""])
 def test_a_packet_that_may_have_been_on_the_air_is_not_kept(report: bytes) -> None:
     bench = ready_bench(KissModem(Air()))
     bench.device = None
     bench.perform(bench.session.send(PACKET, bench.now_us))
-    bench.say(hardware(Sub.TX_DONE, report))
+    bench.say(hardware(kiss.TX_DONE, report))
     assert bench.of(Done) == [Done(Outcome.SENT)]
 
 
@@ -172,7 +170,7 @@ def test_what_was_on_the_air_counts_though_its_report_is_lost(extended: bool) ->
     air = Air()
     modem = KissModem(air, extended=extended)
     bench = ready_bench(modem)
-    report, write = hardware(Sub.TX_DONE, bytes([TxResult.SENT])), modem.write
+    report, write = hardware(kiss.TX_DONE, bytes([kiss.SENT])), modem.write
     reports: list[bytes] = []
 
     def lose_every_other(data: bytes) -> None:
@@ -264,7 +262,7 @@ def test_a_modem_that_restarts_over_and_over_is_given_up() -> None:
     bench = Bench(session(), None)
     bench.perform(bench.session.start(bench.now_us))
     for _ in range(limits.RESTARTS_MAX + 1):
-        bench.say(hardware(Sub.STARTED, b"\x01"))
+        bench.say(hardware(kiss.STARTED, b"\x01"))
     assert bench.of(Failed) == [Failed(what=RESTARTED)]
 
 
@@ -306,7 +304,7 @@ def test_an_echo_of_what_is_sent_is_no_packet() -> None:
     bench.device = None
     bench.perform(bench.session.send(PACKET, bench.now_us))
     bench.say(bench.written[-1])
-    bench.say(hardware(Sub.TX_DONE, bytes([TxResult.SENT])))
+    bench.say(hardware(kiss.TX_DONE, bytes([kiss.SENT])))
     assert bench.of(Noise) == [Noise("an echo of what was sent", len(PACKET))]
     assert bench.of(Heard) == []
     assert bench.of(Done) == [Done(Outcome.SENT)]
@@ -324,20 +322,20 @@ def test_settings_that_the_radio_refuses_are_told() -> None:
     bench = Bench(session(), KissModem(Air()))
     bench.device = None
     bench.perform(bench.session.start(bench.now_us))
-    bench.say(hardware(Sub.PONG))
-    bench.say(hardware(Sub.VERSION, b"\x02\x00"))
-    bench.say(hardware(Sub.BRIDGE, b"\x01\x10bridge"))
-    bench.say(hardware(Sub.ERROR, b"\x02"))
-    assert "does not take this sync word" in bench.of(Failed)[0].what
+    bench.say(hardware(kiss.PONG))
+    bench.say(hardware(kiss.VERSION, b"\x02\x00"))
+    bench.say(hardware(kiss.BRIDGE, b"\x01\x10bridge"))
+    bench.say(hardware(kiss.ERROR, b"\x02"))
+    assert "does not accept this sync word" in bench.of(Failed)[0].what
 
 
 def test_firmware_for_another_board_is_told_from_settings_that_are_refused() -> None:
     bench = Bench(session(), KissModem(Air()))
     bench.device = None
     bench.perform(bench.session.start(bench.now_us))
-    bench.say(hardware(Sub.PONG))
-    bench.say(hardware(Sub.VERSION, b"\x02\x00"))
-    bench.say(hardware(Sub.BRIDGE, b"\x01\x10bridge"))
-    bench.say(hardware(Sub.ERROR, b"\x08"))
+    bench.say(hardware(kiss.PONG))
+    bench.say(hardware(kiss.VERSION, b"\x02\x00"))
+    bench.say(hardware(kiss.BRIDGE, b"\x01\x10bridge"))
+    bench.say(hardware(kiss.ERROR, b"\x08"))
     assert "LoRa chip does not answer" in bench.of(Failed)[0].what
     assert "this very board" in bench.of(Failed)[0].remedy

@@ -7,36 +7,36 @@ from firmware_bridge.serial import limits
 from firmware_bridge.serial.meshcore import (
     FROM_COMPANION,
     TO_COMPANION,
-    Ask,
     ChannelData,
     ChannelInfo,
+    CompanionMessage,
+    CompanionRequest,
     CoreStats,
     DeviceInfo,
-    Error,
-    FrameReader,
-    Message,
     MessagesWaiting,
     NoMore,
     Ok,
-    Other,
+    OtherReply,
+    Refusal,
     SelfInfo,
     channel_data_body,
-    parse_ask,
+    frame_reader,
     parse_message,
-    serialize_ask,
+    parse_request,
     serialize_frame,
     serialize_message,
+    serialize_request,
 )
 from firmware_bridge.serial.session import Noise
 
 byte = st.integers(0, 255)
 names = st.text(st.characters(codec="ascii", exclude_characters="\x00"), max_size=19)
-messages: st.SearchStrategy[Message] = st.one_of(
+messages: st.SearchStrategy[CompanionMessage] = st.one_of(
     st.just(Ok()),
     st.just(NoMore()),
     st.just(MessagesWaiting()),
-    st.builds(Error, byte),
-    st.builds(Other, st.sampled_from((2, 6, 9, 12, 0x80, 0x88))),
+    st.builds(Refusal, byte),
+    st.builds(OtherReply, st.sampled_from((2, 6, 9, 12, 0x80, 0x88))),
     st.builds(
         SelfInfo,
         power_dbm=st.integers(-9, 30),
@@ -60,13 +60,13 @@ messages: st.SearchStrategy[Message] = st.one_of(
 
 
 @given(messages)
-def test_what_a_companion_says_comes_back(message: Message) -> None:
+def test_what_a_companion_says_comes_back(message: CompanionMessage) -> None:
     assert parse_message(serialize_message(message)) == message
 
 
-@given(st.builds(Ask, byte, st.binary(max_size=170)))
-def test_what_a_host_says_comes_back(ask: Ask) -> None:
-    assert parse_ask(serialize_ask(ask)) == ask
+@given(st.builds(CompanionRequest, byte, st.binary(max_size=170)))
+def test_what_a_host_says_comes_back(request: CompanionRequest) -> None:
+    assert parse_request(serialize_request(request)) == request
 
 
 @given(st.binary(min_size=1, max_size=300))
@@ -78,21 +78,21 @@ def test_any_bytes_are_a_message_or_noise(data: bytes) -> None:
 @given(st.lists(st.binary(min_size=1, max_size=300), max_size=4), st.integers(1, 40))
 def test_frames_come_back_in_pieces_behind_text(frames: list[bytes], step: int) -> None:
     stream = b"booting...\r\n" + b"".join(serialize_frame(FROM_COMPANION, frame) for frame in frames)
-    reader = FrameReader(FROM_COMPANION)
+    reader = frame_reader(FROM_COMPANION)
     found = [frame for at in range(0, len(stream), step) for frame in reader.feed(stream[at : at + step])]
     assert found == frames
 
 
 @given(st.binary(max_size=2_000))
 def test_any_stream_is_read_and_little_of_it_kept(data: bytes) -> None:
-    reader = FrameReader(FROM_COMPANION)
+    reader = frame_reader(FROM_COMPANION)
     assert all(0 < len(frame) <= limits.COMPANION_FRAME_MAX for frame in reader.feed(data))
-    assert len(reader._buffer) < limits.COMPANION_FRAME_MAX + 3
+    assert reader.pending < limits.COMPANION_FRAME_MAX + 3
 
 
 def test_each_side_begins_frames_in_its_own_way() -> None:
-    assert FrameReader(FROM_COMPANION).feed(serialize_frame(TO_COMPANION, b"\x16\x03")) == []
-    assert FrameReader(TO_COMPANION).feed(serialize_frame(TO_COMPANION, b"\x16\x03")) == [b"\x16\x03"]
+    assert frame_reader(FROM_COMPANION).feed(serialize_frame(TO_COMPANION, b"\x16\x03")) == []
+    assert frame_reader(TO_COMPANION).feed(serialize_frame(TO_COMPANION, b"\x16\x03")) == [b"\x16\x03"]
 
 
 def test_a_datagram_has_no_path() -> None:

@@ -6,20 +6,20 @@ from firmware_bridge.emulation.serial_air import SNR_DB, Air
 from firmware_bridge.emulation.serial_meshcore import NARROW_EU868, POOL_MAX, MeshcoreCompanion
 from firmware_bridge.lora import airtime_us
 from firmware_bridge.serial import limits
-from firmware_bridge.serial.kiss_host import meshcore_settings
+from firmware_bridge.serial.kiss import meshcore_settings
 from firmware_bridge.serial.meshcore import (
     DATA_TYPE,
     FROM_COMPANION,
     ChannelData,
-    Error,
-    Message,
+    CompanionMessage,
+    MeshcoreSession,
     MessagesWaiting,
     Ok,
-    Other,
+    OtherReply,
+    Refusal,
     serialize_frame,
     serialize_message,
 )
-from firmware_bridge.serial.meshcore_host import MeshcoreSession
 from firmware_bridge.serial.session import Failed, Heard, Outcome, Ready
 from tests.firmware_bridge.serial.virtual import Bench
 
@@ -36,7 +36,7 @@ def ready_bench(device: MeshcoreCompanion, *others: MeshcoreCompanion) -> Bench:
     return bench
 
 
-def said(message: Message) -> bytes:
+def said(message: CompanionMessage) -> bytes:
     return serialize_frame(FROM_COMPANION, serialize_message(message))
 
 
@@ -65,7 +65,7 @@ def test_packets_go_across() -> None:
 
 def test_what_waited_is_fetched_on_arrival_in_order() -> None:
     device = MeshcoreCompanion(Air())
-    device._waiting = [data(bytes([number]) * 9) for number in range(5)]
+    device.waiting = [data(bytes([number]) * 9) for number in range(5)]
     bench = ready_bench(device)
     assert [heard.packet[0] for heard in bench.of(Heard)] == [0, 1, 2, 3, 4]
 
@@ -73,7 +73,7 @@ def test_what_waited_is_fetched_on_arrival_in_order() -> None:
 def test_other_channels_other_datagrams_and_people_s_messages_are_passed_over() -> None:
     bench = ready_bench(MeshcoreCompanion(Air()))
     bench.device = None
-    for message in (MessagesWaiting(), data(PACKET, channel=0), data(PACKET, data_type=1), Other(17)):
+    for message in (MessagesWaiting(), data(PACKET, channel=0), data(PACKET, data_type=1), OtherReply(17)):
         before = len(bench.written)
         bench.say(said(message))
         # Each is followed by a look at the next.
@@ -88,7 +88,7 @@ def test_a_lost_answer_to_fetching_is_asked_for_again() -> None:
     bench.device = None
     bench.say(said(MessagesWaiting()))
     bench.device = device
-    device._waiting = [data(PACKET)]
+    device.waiting = [data(PACKET)]
     bench.pass_time(limits.COMPANION_FETCH_US)
     assert [heard.packet for heard in bench.of(Heard)] == [PACKET]
 
@@ -96,7 +96,7 @@ def test_a_lost_answer_to_fetching_is_asked_for_again() -> None:
 def test_a_packet_counts_as_sent_when_none_waits() -> None:
     device = MeshcoreCompanion(Air())
     bench = ready_bench(device)
-    device._to_send = [bytes(149)] * 3
+    device.queue = [bytes(149)] * 3
     begun_us = bench.now_us
     assert bench.send(PACKET) is Outcome.SENT
     assert bench.now_us - begun_us >= 3 * AIR_US
@@ -105,7 +105,7 @@ def test_a_packet_counts_as_sent_when_none_waits() -> None:
 def test_a_packet_whose_answer_is_lost_counts_as_sent_when_none_waits() -> None:
     device = MeshcoreCompanion(Air())
     bench = ready_bench(device)
-    device._to_send = [bytes(149)] * 3
+    device.queue = [bytes(149)] * 3
     write = device.write
     device.write = lambda frame: None if frame == said(Ok()) else write(frame)
     begun_us = bench.now_us
@@ -124,7 +124,7 @@ def test_one_that_says_nothing_of_packets_is_given_up() -> None:
 def test_a_full_pool_keeps_a_packet_for_a_while() -> None:
     device = MeshcoreCompanion(Air())
     bench = ready_bench(device)
-    device._to_send = [bytes(149)] * POOL_MAX
+    device.queue = [bytes(149)] * POOL_MAX
     begun_us = bench.now_us
     assert bench.send(PACKET) is Outcome.KEPT
     assert bench.now_us - begun_us == limits.GUEST_WAITS * AIR_US
@@ -134,7 +134,7 @@ def test_a_companion_that_takes_no_packets_is_given_up() -> None:
     bench = ready_bench(MeshcoreCompanion(Air()))
     bench.device = None
     bench.perform(bench.session.send(PACKET, bench.now_us))
-    bench.say(said(Error(6)))
+    bench.say(said(Refusal(6)))
     assert "error 6" in bench.of(Failed)[0].what
 
 
@@ -163,7 +163,7 @@ def test_another_setup_is_noticed() -> None:
     bench = ready_bench(device)
     device.lora = meshcore_settings(meshcore_settings(NARROW_EU868).__class__())
     bench.pass_time(limits.CHECK_US)
-    assert bench.of(Failed) == [Failed(what="the radio was set up anew")]
+    assert bench.of(Failed) == [Failed(what="the settings of the radio have changed")]
 
 
 def test_one_that_falls_silent_is_noticed() -> None:
@@ -179,7 +179,7 @@ def test_half_a_frame_from_before_does_not_keep_it_from_answering() -> None:
     bench.say(b"")
     bench.perform(bench.session.start(bench.now_us))
     fresh = Bench(MeshcoreSession("tinySSB"), device)
-    fresh._inbound.append(b"\x3e\x20\x01half")
+    fresh.device_says(b"\x3e\x20\x01half")
     fresh.plug_in()
     assert fresh.of(Ready)
 

@@ -8,10 +8,8 @@ from firmware_bridge.serial.meshtastic import (
     WAKE,
     Channel,
     ConfigComplete,
-    FrameReader,
     FromRadio,
     Heartbeat,
-    LoraConfig,
     Metadata,
     MyInfo,
     Packet,
@@ -20,6 +18,7 @@ from firmware_bridge.serial.meshtastic import (
     RoutingError,
     ToRadio,
     WantConfig,
+    frame_reader,
     parse_from_radio,
     parse_to_radio,
     routing_error,
@@ -28,6 +27,7 @@ from firmware_bridge.serial.meshtastic import (
     serialize_routing,
     serialize_to_radio,
 )
+from firmware_bridge.serial.meshtastic_air import LoraConfig
 from firmware_bridge.serial.session import Noise
 
 u32 = st.integers(0, 2**32 - 1)
@@ -94,20 +94,20 @@ def test_any_bytes_inside_a_known_field_are_a_message_or_noise(field: int, inner
 @given(st.lists(st.binary(max_size=512), max_size=4), st.integers(1, 40))
 def test_frames_come_back_in_pieces_behind_a_log(frames: list[bytes], step: int) -> None:
     stream = b"DEBUG | booting\r\n" + WAKE + b"".join(map(serialize_frame, frames))
-    reader = FrameReader()
+    reader = frame_reader()
     found = [frame for at in range(0, len(stream), step) for frame in reader.feed(stream[at : at + step])]
     assert found == frames
 
 
 @given(st.binary(max_size=2_000))
 def test_any_stream_is_read_and_little_of_it_kept(data: bytes) -> None:
-    reader = FrameReader()
+    reader = frame_reader()
     assert all(len(frame) <= limits.MESHTASTIC_FRAME_MAX for frame in reader.feed(data))
-    assert len(reader._buffer) < limits.MESHTASTIC_FRAME_MAX + 4
+    assert reader.pending < limits.MESHTASTIC_FRAME_MAX + 4
 
 
 def test_a_length_that_cannot_be_is_passed_over() -> None:
-    assert FrameReader().feed(b"\x94\xc3\xff\xff" + serialize_frame(b"\x40\x01")) == [b"\x40\x01"]
+    assert frame_reader().feed(b"\x94\xc3\xff\xff" + serialize_frame(b"\x40\x01")) == [b"\x40\x01"]
 
 
 def test_why_a_packet_was_not_sent() -> None:

@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 
 from firmware_bridge.emulation.serial_meshtastic import SHORT_FAST_EU868
 from firmware_bridge.lora import airtime_us
-from firmware_bridge.serial.meshtastic import LoraConfig
-from firmware_bridge.serial.meshtastic_air import MeshSetupError, on_air, slot_hash
+from firmware_bridge.serial.meshtastic_air import LoraConfig, MeshSetupError, on_air, slot_hash
 
 words = st.integers(0, 2**32 - 1) | st.integers(0, 40)
 configs = st.builds(
@@ -76,7 +75,7 @@ def test_power_beyond_the_region_s_is_cut() -> None:
     ("config", "what"),
     [
         (replace(SHORT_FAST_EU868, region=0), "no region set"),
-        (replace(SHORT_FAST_EU868, region=4), "none whose law we know"),
+        (replace(SHORT_FAST_EU868, region=4), "one whose law is not known here"),
         (replace(SHORT_FAST_EU868, transmits=False), "switched off"),
         (replace(SHORT_FAST_EU868, preset=99), "preset (number 99)"),
         (

@@ -10,16 +10,16 @@ from firmware_bridge.lora import airtime_us
 from firmware_bridge.serial import limits
 from firmware_bridge.serial.meshtastic import (
     ROUTING_APP,
-    FrameReader,
+    MeshtasticSession,
     Packet,
     QueueStatus,
     RoutingError,
+    frame_reader,
     parse_to_radio,
     serialize_frame,
     serialize_from_radio,
     serialize_routing,
 )
-from firmware_bridge.serial.meshtastic_host import MeshtasticSession
 from firmware_bridge.serial.session import RESTARTED, Done, Failed, Heard, Noise, Outcome, Ready
 from tests.firmware_bridge.serial.virtual import Bench
 
@@ -39,7 +39,7 @@ def ready_bench(device: MeshtasticDevice, *others: MeshtasticDevice) -> Bench:
 
 
 def sent_by(bench: Bench) -> list[Packet]:
-    messages = [parse_to_radio(frame) for frame in FrameReader().feed(b"".join(bench.written))]
+    messages = [parse_to_radio(frame) for frame in frame_reader().feed(b"".join(bench.written))]
     return [message for message in messages if isinstance(message, Packet)]
 
 
@@ -105,7 +105,7 @@ def test_a_packet_of_its_own_is_an_echo() -> None:
 def test_a_packet_counts_as_sent_when_the_queue_is_empty() -> None:
     device = MeshtasticDevice(Air(), 7)
     bench = ready_bench(device)
-    device._queue = [bytes(143)] * 3
+    device.queue = [bytes(143)] * 3
     begun_us = bench.now_us
     assert bench.send(PACKET) is Outcome.SENT
     assert bench.now_us - begun_us >= 3 * airtime(device)
@@ -114,7 +114,7 @@ def test_a_packet_counts_as_sent_when_the_queue_is_empty() -> None:
 def test_a_packet_of_which_it_tells_nothing_counts_as_sent_when_the_queue_is_empty() -> None:
     device = MeshtasticDevice(Air(), 7)
     bench = ready_bench(device)
-    device._queue = [bytes(143)] * 3
+    device.queue = [bytes(143)] * 3
     write = device.write
     answers: list[bytes] = []
 
@@ -140,7 +140,7 @@ def test_one_that_tells_nothing_of_packets_is_given_up() -> None:
 def test_a_full_queue_keeps_a_packet_for_a_while() -> None:
     device = MeshtasticDevice(Air(), 7)
     bench = ready_bench(device)
-    device._queue = [bytes(143)] * QUEUE_MAX
+    device.queue = [bytes(143)] * QUEUE_MAX
     begun_us = bench.now_us
     assert bench.send(PACKET) is Outcome.KEPT
     assert bench.now_us - begun_us == limits.GUEST_WAITS * airtime(device)
@@ -247,6 +247,13 @@ def test_nothing_there_is_told() -> None:
 def test_half_a_configuration_is_told() -> None:
     device = MeshtasticDevice(Air(), 7)
     bench = Bench(session(), device)
-    device.write = lambda data: bench._inbound.append(data) if not bench._inbound else None
+    write, said = device.write, list[bytes]()
+
+    def say_once(data: bytes) -> None:
+        if not said:
+            write(data)
+        said.append(data)
+
+    device.write = say_once
     bench.plug_in()
-    assert bench.of(Failed) == [Failed(what="the radio did not tell its whole configuration")]
+    assert bench.of(Failed) == [Failed(what="the radio did not send its whole configuration")]

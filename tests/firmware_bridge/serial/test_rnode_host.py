@@ -9,8 +9,7 @@ from firmware_bridge.emulation.serial_rnode import QUEUE_MAX, Rnode
 from firmware_bridge.lora import LoraSettings, airtime_us
 from firmware_bridge.serial import limits
 from firmware_bridge.serial.framing import serialize_frame
-from firmware_bridge.serial.rnode import Command, ErrorCode
-from firmware_bridge.serial.rnode_host import RnodeSession, rnode_settings
+from firmware_bridge.serial.rnode import RnodeCommand, RnodeErrorCode, RnodeSession, rnode_settings
 from firmware_bridge.serial.session import RESTARTED, Done, Failed, Heard, Noise, Outcome, Ready
 from tests.firmware_bridge.serial.virtual import Bench
 
@@ -31,7 +30,7 @@ def test_it_is_set_up_and_says_what_it_is() -> None:
     assert bench.told == [Ready(device="RNode, firmware 1.85", lora=rnode_settings(EU868A), power_dbm=14)]
     assert device.lora == rnode_settings(EU868A)
     # One percent, in hundredths of a percent.
-    assert device._values[Command.LONG_LIMIT] == (100).to_bytes(2)
+    assert device.values[RnodeCommand.LONG_LIMIT] == (100).to_bytes(2)
 
 
 def test_bytes_are_those_an_rnode_expects() -> None:
@@ -68,32 +67,32 @@ def test_packets_go_across_with_their_signal() -> None:
 def test_a_full_queue_is_waited_for_and_then_given_up() -> None:
     device = Rnode(Air())
     bench = ready_bench(device)
-    device._queue = [PACKET] * QUEUE_MAX
+    device.queue = [PACKET] * QUEUE_MAX
     begun_us = bench.now_us
     assert bench.send(PACKET) is Outcome.KEPT
     assert bench.now_us - begun_us == limits.RNODE_POLLS_MAX * limits.RNODE_POLL_US
 
 
-def told_of_a_packet(error: ErrorCode) -> Bench:
+def told_of_a_packet(error: RnodeErrorCode) -> Bench:
     bench = ready_bench(Rnode(Air()))
     bench.device = None
     bench.perform(bench.session.send(PACKET, bench.now_us))
-    bench.say(serialize_frame(bytes([Command.READY, 1])))
-    bench.say(serialize_frame(bytes([Command.ERROR, error])))
+    bench.say(serialize_frame(bytes([RnodeCommand.READY, 1])))
+    bench.say(serialize_frame(bytes([RnodeCommand.ERROR, error])))
     return bench
 
 
-@pytest.mark.parametrize("error", [ErrorCode.QUEUE_FULL, ErrorCode.TRANSMIT])
-def test_a_packet_it_says_it_did_not_send_is_kept(error: ErrorCode) -> None:
+@pytest.mark.parametrize("error", [RnodeErrorCode.QUEUE_FULL, RnodeErrorCode.TRANSMIT])
+def test_a_packet_it_says_it_did_not_send_is_kept(error: RnodeErrorCode) -> None:
     assert told_of_a_packet(error).of(Done) == [Done(Outcome.KEPT)]
 
 
 def test_a_packet_that_may_have_been_on_the_air_is_not_kept() -> None:
-    assert told_of_a_packet(ErrorCode.MODEM_TIMEOUT).of(Done) == [Done(Outcome.SENT)]
+    assert told_of_a_packet(RnodeErrorCode.MODEM_TIMEOUT).of(Done) == [Done(Outcome.SENT)]
 
 
 def test_an_error_about_something_else_says_nothing_of_a_packet() -> None:
-    bench = told_of_a_packet(ErrorCode.MEMORY)
+    bench = told_of_a_packet(RnodeErrorCode.MEMORY)
     assert bench.of(Done) == []
     bench.run_until(lambda: bool(bench.of(Done)))
     assert bench.of(Done) == [Done(Outcome.SENT)]
@@ -103,7 +102,7 @@ def test_an_echo_is_no_packet() -> None:
     bench = ready_bench(Rnode(Air()))
     bench.device = None
     bench.perform(bench.session.send(PACKET, bench.now_us))
-    bench.say(serialize_frame(bytes([Command.READY, 1])))
+    bench.say(serialize_frame(bytes([RnodeCommand.READY, 1])))
     bench.say(bench.written[-1])
     assert bench.of(Noise) == [Noise("an echo of what was sent", len(PACKET))]
     assert bench.of(Heard) == []
@@ -117,10 +116,10 @@ def test_old_firmware_is_refused() -> None:
 
 def test_settings_it_does_not_take_are_told() -> None:
     device = Rnode(Air())
-    device._values[Command.SPREADING_FACTOR] = b"\x05\x05"
+    device.values[RnodeCommand.SPREADING_FACTOR] = b"\x05\x05"
     bench = Bench(RnodeSession(EU868A, 14), device)
     bench.plug_in()
-    assert "does not take spreading factor 7" in bench.of(Failed)[0].what
+    assert "does not accept spreading factor 7" in bench.of(Failed)[0].what
 
 
 def test_a_restart_is_noticed() -> None:
@@ -134,7 +133,7 @@ def test_a_restart_is_noticed() -> None:
 def test_one_that_was_switched_off_is_found_out() -> None:
     device = Rnode(Air())
     bench = ready_bench(device)
-    device._values[Command.RADIO_STATE] = b"\x00"
+    device.values[RnodeCommand.RADIO_STATE] = b"\x00"
     bench.pass_time(limits.CHECK_US)
     assert bench.of(Failed) == [Failed(what=RESTARTED)]
 

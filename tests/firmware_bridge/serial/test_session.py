@@ -13,17 +13,16 @@ from firmware_bridge.emulation.serial_meshtastic import MeshtasticDevice
 from firmware_bridge.emulation.serial_rnode import Rnode
 from firmware_bridge.lora import LoraSettings
 from firmware_bridge.serial.framing import serialize_frame
-from firmware_bridge.serial.kiss_host import KissSession
-from firmware_bridge.serial.meshcore import FROM_COMPANION
+from firmware_bridge.serial.kiss import KissSession
+from firmware_bridge.serial.meshcore import FROM_COMPANION, MeshcoreSession
 from firmware_bridge.serial.meshcore import serialize_frame as companion_frame
-from firmware_bridge.serial.meshcore_host import MeshcoreSession
+from firmware_bridge.serial.meshtastic import MeshtasticSession
 from firmware_bridge.serial.meshtastic import serialize_frame as mesh_frame
-from firmware_bridge.serial.meshtastic_host import MeshtasticSession
-from firmware_bridge.serial.rnode_host import RnodeSession
-from firmware_bridge.serial.session import Conversation, Failed, NotReadyError, Ready
+from firmware_bridge.serial.rnode import RnodeSession
+from firmware_bridge.serial.session import AnySession, Failed, NotReadyError, Ready
 from tests.firmware_bridge.serial.virtual import Bench
 
-Kind = tuple[Callable[[], Conversation], Callable[[], Device], Callable[[bytes], bytes]]
+Kind = tuple[Callable[[], AnySession], Callable[[], Device], Callable[[bytes], bytes]]
 KINDS: dict[str, Kind] = {
     "kiss": (lambda: KissSession(LoraSettings(), 14), lambda: KissModem(Air()), serialize_frame),
     "rnode": (lambda: RnodeSession(LoraSettings(), 14), lambda: Rnode(Air()), serialize_frame),

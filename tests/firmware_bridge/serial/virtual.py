@@ -6,7 +6,7 @@ from typing import TypeVar
 from firmware_bridge.emulation.serial_air import Device
 from firmware_bridge.serial.session import (
     Action,
-    Conversation,
+    AnySession,
     Done,
     Failed,
     Heard,
@@ -22,7 +22,7 @@ Told = TypeVar("Told", Ready, Heard, Done, Noise, Failed)
 class Bench:
     """One session, the device on its cable, and others in reach that have no host."""
 
-    def __init__(self, session: Conversation, device: Device | None, *others: Device) -> None:
+    def __init__(self, session: AnySession, device: Device | None, *others: Device) -> None:
         self.session = session
         self.device = device
         self.told: list[Ready | Heard | Done | Noise | Failed] = []
@@ -33,7 +33,11 @@ class Bench:
         self._others = others
         self._inbound: list[bytes] = []
         if device is not None:
-            device.write = self._inbound.append
+            device.write = self.device_says
+
+    def device_says(self, data: bytes) -> None:
+        """Let *data* come over the cable after the session's next actions."""
+        self._inbound.append(data)
 
     def plug_in(self) -> None:
         """Open the port and run until it is ready, or fails."""

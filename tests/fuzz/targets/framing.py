@@ -3,9 +3,9 @@
 from collections.abc import Iterable
 
 from firmware_bridge.firmware import kiss as board_kiss
-from firmware_bridge.serial import identify, kiss, limits, meshcore, meshtastic, protobuf, rnode
-from firmware_bridge.serial.framing import FrameReader, serialize_frame
-from firmware_bridge.serial.guess import guess
+from firmware_bridge.firmware.limits import FRAME_MAX
+from firmware_bridge.serial import identify, kiss, meshcore, meshtastic, protobuf, rnode
+from firmware_bridge.serial.framing import KissFrameReader, serialize_frame
 from tinyssb_node.faces.ether_protocol import parse_from_client, parse_from_ether
 from tinyssb_node.faces.frames import parse_bare, parse_crc_frame, serialize_crc_frame
 
@@ -17,16 +17,16 @@ def run(data: bytes) -> None:
         assert parse_crc_frame(serialize_crc_frame(data)) == data
     parse_from_client(data)
     parse_from_ether(data)
-    guess(data, identify.GREETINGS[0])
+    identify.guess(data, identify.GREETINGS[0])
     identify.identify(data)
-    frames = [frame for frame in FrameReader().feed(data) if isinstance(frame, bytes)]
-    board_kiss.Reader().feed(data)
+    frames = [frame for frame in KissFrameReader().feed(data) if isinstance(frame, bytes)]
+    board_kiss.KissReader().feed(data)
     for frame in (*frames, *([data] if data else [])):
-        if len(frame) <= limits.KISS_FRAME_MAX:
-            assert FrameReader().feed(serialize_frame(frame)) == [frame]
+        if len(frame) <= FRAME_MAX:
+            assert KissFrameReader().feed(serialize_frame(frame)) == [frame]
         kiss.parse_message(frame)
         rnode.parse_message(frame)
-        meshcore.parse_ask(frame)
+        meshcore.parse_request(frame)
         meshcore.parse_message(frame)
     kiss.parse_radio(data[:10])
     kiss.parse_phy(data[:5])
@@ -36,9 +36,9 @@ def run(data: bytes) -> None:
 
 def _companions(data: bytes) -> None:
     for start in (meshcore.TO_COMPANION, meshcore.FROM_COMPANION):
-        for message in meshcore.FrameReader(start).feed(data):
+        for message in meshcore.frame_reader(start).feed(data):
             meshcore.parse_message(message)
-    for message in (data, *meshtastic.FrameReader().feed(data)):
+    for message in (data, *meshtastic.frame_reader().feed(data)):
         meshtastic.parse_to_radio(message)
         meshtastic.parse_from_radio(message)
 

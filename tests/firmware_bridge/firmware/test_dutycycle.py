@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_bridge.firmware.account import Account
+from firmware_bridge.firmware.dutycycle import DutyCycle
 from tinyssb_node.scheduling.ledger import Ledger
 
 WINDOW_US = 1_000
@@ -22,7 +22,7 @@ def spent(sent: list[tuple[int, int]], begin_us: int) -> int:
 def test_no_window_ever_holds_more_than_the_limit(
     steps: list[tuple[int, int]], limit_us: int, records: int
 ) -> None:
-    account = Account(WINDOW_US, records)
+    account = DutyCycle(WINDOW_US, records)
     now_us, sent = 5_000, list[tuple[int, int]]()
     for wait_us, airtime_us in steps:
         now_us += wait_us
@@ -36,7 +36,7 @@ def test_no_window_ever_holds_more_than_the_limit(
 
 @given(steps=STEPS, limit_us=st.integers(60, 400))
 def test_it_allows_what_the_daemon_s_ledger_allows(steps: list[tuple[int, int]], limit_us: int) -> None:
-    account, ledger = Account(WINDOW_US, 128), Ledger(limit_us, WINDOW_US)
+    account, ledger = DutyCycle(WINDOW_US, 128), Ledger(limit_us, WINDOW_US)
     now_us = 5_000
     for wait_us, airtime_us in steps:
         now_us += wait_us
@@ -50,7 +50,7 @@ def test_it_allows_what_the_daemon_s_ledger_allows(steps: list[tuple[int, int]],
 
 
 def test_use_falls_as_transmissions_leave_the_window() -> None:
-    account = Account(WINDOW_US, RECORDS)
+    account = DutyCycle(WINDOW_US, RECORDS)
     account.charge(100, 0)
     account.charge(50, 500)
     assert [account.used_us(now) for now in (550, 1_000, 1_040, 1_100, 1_520, 1_550)] == [
@@ -64,7 +64,7 @@ def test_use_falls_as_transmissions_leave_the_window() -> None:
 
 
 def test_what_begins_too_early_begins_when_the_one_before_is_over() -> None:
-    account = Account(WINDOW_US, RECORDS)
+    account = DutyCycle(WINDOW_US, RECORDS)
     account.charge(100, 0)
     account.charge(100, 10)
     assert account.used_us(1_100) == 100, "the second was on the air from 100 to 200"
@@ -72,14 +72,14 @@ def test_what_begins_too_early_begins_when_the_one_before_is_over() -> None:
     assert account.allows(100, 150, 300)
     assert not account.allows(100, 150, 299)
     # One that would begin at 1,100 has the first out of its window, also when it is asked for at 1,000.
-    account = Account(WINDOW_US, RECORDS)
+    account = DutyCycle(WINDOW_US, RECORDS)
     account.charge(150, 0)
     account.charge(300, 800)
     assert account.allows(100, 1_000, 400)
 
 
 def test_beyond_its_records_it_counts_a_little_more() -> None:
-    exact, rough = Account(WINDOW_US, 128), Account(WINDOW_US, 24)
+    exact, rough = DutyCycle(WINDOW_US, 128), DutyCycle(WINDOW_US, 24)
     now_us = 0
     for _ in range(100):
         now_us += 23

@@ -1,8 +1,8 @@
-"""How much of any hour was spent on the air, in a microcontroller's memory. Runs in MicroPython.
+"""The duty cycle: airtime in any hour, in a microcontroller's memory. Runs in MicroPython.
 
-It counts as the daemon's ledger does: a transmission by its overlap with the window, and what is allowed is allowed in
-every window, past and to come. Transmissions do not overlap each other, so use is highest at the end of one, in the
-window that ends there: one look suffices.
+It counts as the daemon's ledger does: a transmission by its overlap with the window, and the limit holds in every
+window, past and future. Transmissions do not overlap, so use is highest in the window that ends with one: checking
+that window suffices.
 """
 
 from array import array
@@ -10,14 +10,14 @@ from array import array
 from firmware_bridge.firmware.limits import RECORDS_MAX, WINDOW_US
 
 
-class Account:
+class DutyCycle:
     """Transmissions of the last window, exact to the microsecond while there are at most *records_max*.
 
-    Beyond that neighbours are put together as one that ended with the later: air is freed later, never sooner.
+    More are merged in pairs, as one that ended with the later: airtime is freed later, never sooner.
     """
 
     def __init__(self, window_us: int = WINDOW_US, records_max: int = RECORDS_MAX) -> None:
-        """*records_max* is even; each takes 16 bytes, which are taken now and never again."""
+        """*records_max* is even; each takes 16 bytes, all allocated now."""
         self._window_us = window_us
         self._size = records_max
         self._ends_us = array("Q", bytes(8 * records_max))
@@ -28,15 +28,15 @@ class Account:
         self._total_us = 0
 
     def allows(self, airtime_us: int, now_us: int, limit_us: int) -> bool:
-        """Whether a transmission of *airtime_us* that begins now keeps every window to *limit_us*."""
+        """Return whether every window stays within *limit_us* after a transmission of *airtime_us* from now on."""
         end_us = max(now_us, self._last_us) + airtime_us
         return self._spent_since(end_us - self._window_us) + airtime_us <= limit_us
 
     def charge(self, airtime_us: int, now_us: int) -> None:
-        """A transmission of *airtime_us* begins now, or as soon as the one before is over."""
+        """Record a transmission of *airtime_us* that begins now, or when the one before is over."""
         self._forget(now_us - self._window_us)
         if self._count == self._size:
-            self._put_together()
+            self._merge_pairs()
         self._last_us = max(now_us, self._last_us) + airtime_us
         index = self._index(self._count)
         self._ends_us[index] = self._last_us
@@ -45,7 +45,7 @@ class Account:
         self._total_us += airtime_us
 
     def used_us(self, now_us: int) -> int:
-        """Microseconds on the air in the window that ends now, all of what is just being sent included."""
+        """Return the airtime in the window that ends now, including all of the current transmission."""
         return self._spent_since(now_us - self._window_us)
 
     def _index(self, number: int) -> int:
@@ -68,8 +68,8 @@ class Account:
             self._first = self._index(1)
             self._count -= 1
 
-    def _put_together(self) -> None:
-        """Of each pair the later end stays, and the sum of both."""
+    def _merge_pairs(self) -> None:
+        """Merge records in pairs: keep the later end, and the sum of both."""
         for pair in range(self._size // 2):
             earlier, later, index = self._index(2 * pair), self._index(2 * pair + 1), self._index(pair)
             self._airtimes_us[index] = self._airtimes_us[earlier] + self._airtimes_us[later]
