@@ -5,10 +5,10 @@ import os
 import tempfile
 from pathlib import Path
 
-from firmware_bridge.emulation.serial_air import Air
-from firmware_bridge.emulation.serial_pty import Plug
 from tests.bench.figure import Figure
 from tests.daemon.processes import PROGRAM
+from tests.emulated.serial_air import Air
+from tests.emulated.serial_pty import Plug
 from tests.faces.serial_rig import KINDS, spec_text
 from tinyssb_node.daemon.setup import create_home
 from tinyssb_node.ids import Dialect

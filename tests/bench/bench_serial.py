@@ -5,8 +5,8 @@ import resource
 import time
 from collections.abc import Sequence
 
-from firmware_bridge.emulation.serial_air import Air
 from tests.bench.figure import Figure
+from tests.emulated.serial_air import Air
 from tests.faces.recording_sink import RecordingSink, running
 from tests.faces.serial_rig import KINDS, endpoint, plugged, spec_text
 

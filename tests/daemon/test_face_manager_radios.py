@@ -15,13 +15,13 @@ from firmware_bridge.drivers.hardware import Hardware
 from firmware_bridge.drivers.probe import probe
 from firmware_bridge.emulation.board import EmulatedBoard
 from firmware_bridge.emulation.loop import shared_ether
-from firmware_bridge.emulation.serial_air import Air, Device
-from firmware_bridge.emulation.serial_kiss import KissModem
-from firmware_bridge.emulation.serial_meshcore import MeshcoreCompanion
-from firmware_bridge.emulation.serial_meshtastic import MeshtasticDevice
-from firmware_bridge.emulation.serial_rnode import Rnode
 from firmware_bridge.emulation.sx127x import EmulatedSx127x
 from firmware_bridge.serial import limits as serial_limits
+from tests.emulated.kiss import KissModem
+from tests.emulated.meshcore import MeshcoreCompanion
+from tests.emulated.meshtastic import MeshtasticDevice
+from tests.emulated.rnode import Rnode
+from tests.emulated.serial_air import Air, Device
 from tests.faces.recording_sink import PATIENCE_S, RecordingSink
 from tests.faces.serial_rig import plugged, spec_text
 from tests.faces.test_serial import Impostor

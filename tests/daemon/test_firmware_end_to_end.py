@@ -10,12 +10,12 @@ import pytest
 
 from firmware_bridge.emulation.ether import Ether
 from firmware_bridge.emulation.loop import LoopTimeline
-from firmware_bridge.emulation.microcontroller import Cable, EmulatedController
 from firmware_bridge.firmware.boards import heltec_v3, pico_rfm95
 from firmware_bridge.firmware.wiring import Board
 from tests import needs
 from tests.daemon.fakes import KEY, OTHER
 from tests.daemon.test_radio_end_to_end import CHUNKS, LARGE, PATIENCE_S, make_runtime
+from tests.emulated.microcontroller import Cable, EmulatedController
 from tests.faces.serial_rig import endpoint
 from tests.firmware_bridge.firmware.bench import Firmware, Local
 from tests.firmware_bridge.firmware.micropython import OnMicroPython

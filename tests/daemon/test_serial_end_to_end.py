@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from firmware_bridge.emulation.serial_air import Air, Device
-from firmware_bridge.emulation.serial_kiss import KissModem
-from firmware_bridge.emulation.serial_meshcore import NARROW_EU868, MeshcoreCompanion
-from firmware_bridge.emulation.serial_meshtastic import SHORT_FAST_EU868, MeshtasticDevice
-from firmware_bridge.emulation.serial_rnode import Rnode
 from tests.daemon.fakes import KEY, OTHER
 from tests.daemon.test_radio_end_to_end import CHUNKS, LARGE, PATIENCE_S, make_runtime
+from tests.emulated.kiss import KissModem
+from tests.emulated.meshcore import NARROW_EU868, MeshcoreCompanion
+from tests.emulated.meshtastic import SHORT_FAST_EU868, MeshtasticDevice
+from tests.emulated.rnode import Rnode
+from tests.emulated.serial_air import Air, Device
 from tests.faces.serial_rig import endpoint, plugged
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.store.memory import MemoryStore

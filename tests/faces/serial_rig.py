@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from firmware_bridge.emulation.serial_air import Air, Device
-from firmware_bridge.emulation.serial_kiss import KissModem
-from firmware_bridge.emulation.serial_meshcore import MeshcoreCompanion
-from firmware_bridge.emulation.serial_meshtastic import MeshtasticDevice
-from firmware_bridge.emulation.serial_pty import Plug
-from firmware_bridge.emulation.serial_rnode import Rnode
+from tests.emulated.kiss import KissModem
+from tests.emulated.meshcore import MeshcoreCompanion
+from tests.emulated.meshtastic import MeshtasticDevice
+from tests.emulated.rnode import Rnode
+from tests.emulated.serial_air import Air, Device
+from tests.emulated.serial_pty import Plug
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.serial import SerialEndpoint
 from tinyssb_node.faces.serial_port import UsbPort

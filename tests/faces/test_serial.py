@@ -8,12 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from firmware_bridge.emulation.serial_air import RSSI_DBM, SNR_DB, Air, Device
-from firmware_bridge.emulation.serial_kiss import KissModem
-from firmware_bridge.emulation.serial_meshtastic import SHORT_FAST_EU868, MeshtasticDevice
 from firmware_bridge.serial import limits as serial_limits
 from firmware_bridge.serial.framing import serialize_frame
 from firmware_bridge.serial.session import RESTARTED
+from tests.emulated.kiss import KissModem
+from tests.emulated.meshtastic import SHORT_FAST_EU868, MeshtasticDevice
+from tests.emulated.serial_air import RSSI_DBM, SNR_DB, Air, Device
 from tests.faces.recording_sink import PATIENCE_S, RecordingSink, running
 from tests.faces.serial_rig import KINDS, endpoint, plugged, spec_text
 from tinyssb_node import limits

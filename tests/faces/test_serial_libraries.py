@@ -10,10 +10,10 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
-from firmware_bridge.emulation.serial_air import Air
-from firmware_bridge.emulation.serial_meshcore import MeshcoreCompanion
-from firmware_bridge.emulation.serial_meshtastic import MeshtasticDevice
-from firmware_bridge.emulation.serial_rnode import Rnode
+from tests.emulated.meshcore import MeshcoreCompanion
+from tests.emulated.meshtastic import MeshtasticDevice
+from tests.emulated.rnode import Rnode
+from tests.emulated.serial_air import Air
 from tests.faces.recording_sink import PATIENCE_S, running
 from tests.faces.serial_rig import endpoint, plugged, spec_text
 

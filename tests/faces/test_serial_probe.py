@@ -9,7 +9,7 @@ from contextlib import contextmanager
 import pytest
 
 from firmware_bridge.drivers.probe import Finding
-from firmware_bridge.emulation.serial_air import Air
+from tests.emulated.serial_air import Air
 from tests.faces.serial_rig import KINDS, plugged
 from tests.faces.test_serial import Impostor
 from tinyssb_node.faces.serial_port import UsbPort

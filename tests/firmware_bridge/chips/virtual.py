@@ -8,7 +8,7 @@ from firmware_bridge.emulation.board import EmulatedBoard
 from firmware_bridge.emulation.ether import Ether
 from firmware_bridge.emulation.sx126x import EmulatedSx126x
 from firmware_bridge.emulation.sx127x import EmulatedSx127x
-from firmware_bridge.emulation.timeline import VirtualTimeline
+from tests.emulated.timeline import VirtualTimeline
 
 SX127X = "dragino-lora-gps-hat"
 SX126X = "meshadv-pi"

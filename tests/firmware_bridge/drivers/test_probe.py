@@ -9,7 +9,7 @@ from firmware_bridge.emulation.board import EmulatedBoard
 from firmware_bridge.emulation.ether import EmulatedAntenna, Ether, Signal
 from firmware_bridge.emulation.sx126x import EmulatedSx126x
 from firmware_bridge.emulation.sx127x import EmulatedSx127x
-from firmware_bridge.emulation.timeline import VirtualTimeline
+from tests.emulated.timeline import VirtualTimeline
 from tests.firmware_bridge.drivers.bench import SX126X, SX127X
 
 BOARDS = [SX127X, SX126X]

@@ -9,7 +9,7 @@ from firmware_bridge.emulation.board import ISOLATION_DB, EmulatedBoard
 from firmware_bridge.emulation.ether import EmulatedAntenna, Ether, Signal
 from firmware_bridge.emulation.sx126x import EmulatedSx126x
 from firmware_bridge.emulation.sx127x import EmulatedSx127x
-from firmware_bridge.emulation.timeline import VirtualTimeline
+from tests.emulated.timeline import VirtualTimeline
 
 MODEM = Modem(frequency_hz=868_300_000)
 

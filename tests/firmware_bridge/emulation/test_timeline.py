@@ -6,7 +6,8 @@ from collections.abc import Callable
 import pytest
 
 from firmware_bridge.emulation.loop import LoopTimeline, make_ether, shared_ether
-from firmware_bridge.emulation.timeline import Timeline, VirtualTimeline
+from firmware_bridge.emulation.timeline import Timeline
+from tests.emulated.timeline import VirtualTimeline
 
 
 def test_things_happen_in_their_turn_and_at_their_time() -> None:

@@ -5,8 +5,6 @@ from itertools import repeat
 from typing import Protocol
 
 from firmware_bridge.emulation.ether import Ether
-from firmware_bridge.emulation.microcontroller import EmulatedController
-from firmware_bridge.emulation.timeline import VirtualTimeline
 from firmware_bridge.firmware import kiss
 from firmware_bridge.firmware.boards import heltec_v3, pico_rfm95
 from firmware_bridge.firmware.port import Console
@@ -26,6 +24,8 @@ from firmware_bridge.serial.kiss import (
     serialize_radio,
 )
 from firmware_bridge.serial.session import Noise
+from tests.emulated.microcontroller import EmulatedController
+from tests.emulated.timeline import VirtualTimeline
 
 SX127X, SX126X = pico_rfm95.BOARD, heltec_v3.BOARD
 TURN_US = 1_000

@@ -5,10 +5,10 @@ import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
-from firmware_bridge.emulation.microcontroller import EmulatedController
 from firmware_bridge.firmware.port import Console
 from firmware_bridge.flashing import module_of, write_firmware
 from tests import needs
+from tests.emulated.microcontroller import EmulatedController
 
 HERE = Path(__file__).parent
 BOARD_FILE = """

@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from firmware_bridge.emulation.microcontroller import profile_of
 from firmware_bridge.firmware import boards, kiss
 from firmware_bridge.firmware.boards import (
     feather_rp2040_rfm95,
@@ -20,6 +19,7 @@ from firmware_bridge.firmware.boards import (
 )
 from firmware_bridge.firmware.wiring import Board
 from firmware_bridge.serial.kiss import Data
+from tests.emulated.microcontroller import profile_of
 from tests.firmware_bridge.firmware.bench import PACKET, SX126X, Air
 
 MODULES = [

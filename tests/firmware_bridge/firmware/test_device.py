@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 from firmware_bridge.emulation.ether import Ether
-from firmware_bridge.emulation.microcontroller import EmulatedController
-from firmware_bridge.emulation.timeline import VirtualTimeline
 from firmware_bridge.firmware import limits
 from firmware_bridge.firmware.boards.pico_rfm95 import BOARD
 from firmware_bridge.firmware.boards.tbeam_sx1276 import BOARD as FED
 from firmware_bridge.serial.framing import serialize_frame
+from tests.emulated.microcontroller import EmulatedController
+from tests.emulated.timeline import VirtualTimeline
 from tests.firmware_bridge.firmware.test_power import Bus
 
 TICKS_PERIOD = 1 << 30

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from firmware_bridge import flashing
-from firmware_bridge.emulation.microcontroller import EmulatedController
 from firmware_bridge.firmware import kiss, limits
 from firmware_bridge.firmware.wiring import Board
 from firmware_bridge.serial.framing import serialize_frame
@@ -19,6 +18,7 @@ from firmware_bridge.serial.kiss import (
     serialize_radio,
 )
 from tests import needs
+from tests.emulated.microcontroller import EmulatedController
 from tests.firmware_bridge.firmware.bench import (
     EU868A,
     PACKET,

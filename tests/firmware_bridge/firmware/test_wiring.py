@@ -5,10 +5,10 @@ import pytest
 from firmware_bridge.chips.modem import PATH_OFF, PATH_RECEIVE, PATH_SEND
 from firmware_bridge.chips.sx127x import Sx127x
 from firmware_bridge.emulation.ether import Ether
-from firmware_bridge.emulation.microcontroller import EmulatedController
-from firmware_bridge.emulation.timeline import VirtualTimeline
 from firmware_bridge.firmware.boards.pico_rfm95 import BOARD
 from firmware_bridge.firmware.wiring import Board, MachineChipPort
+from tests.emulated.microcontroller import EmulatedController
+from tests.emulated.timeline import VirtualTimeline
 
 SWITCHED = Board(
     name="a board with an amplifier",

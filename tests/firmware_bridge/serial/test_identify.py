@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_bridge.emulation.serial_air import Air, Device
-from firmware_bridge.emulation.serial_kiss import KissModem
-from firmware_bridge.emulation.serial_meshcore import MeshcoreCompanion
-from firmware_bridge.emulation.serial_meshtastic import MeshtasticDevice
-from firmware_bridge.emulation.serial_rnode import Rnode
 from firmware_bridge.serial.identify import GREETINGS, DetectedRadio, identify
+from tests.emulated.kiss import KissModem
+from tests.emulated.meshcore import MeshcoreCompanion
+from tests.emulated.meshtastic import MeshtasticDevice
+from tests.emulated.rnode import Rnode
+from tests.emulated.serial_air import Air, Device
 
 RADIOS: dict[str, tuple[Callable[[], Device], str, str]] = {
     "bridge": (lambda: KissModem(Air()), "kiss", "a KISS modem, bridge on an emulated board"),

@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from firmware_bridge.emulation.serial_air import RSSI_DBM, SNR_DB, Air
-from firmware_bridge.emulation.serial_kiss import KissModem
 from firmware_bridge.firmware import kiss
 from firmware_bridge.lora import LoraSettings, airtime_us
 from firmware_bridge.serial import limits
@@ -27,6 +25,8 @@ from firmware_bridge.serial.session import (
     Outcome,
     Ready,
 )
+from tests.emulated.kiss import KissModem
+from tests.emulated.serial_air import RSSI_DBM, SNR_DB, Air
 from tests.firmware_bridge.serial.virtual import Bench
 
 EU868A = LoraSettings()

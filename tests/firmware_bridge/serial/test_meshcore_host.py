@@ -2,8 +2,6 @@
 
 import pytest
 
-from firmware_bridge.emulation.serial_air import SNR_DB, Air
-from firmware_bridge.emulation.serial_meshcore import NARROW_EU868, POOL_MAX, MeshcoreCompanion
 from firmware_bridge.lora import airtime_us
 from firmware_bridge.serial import limits
 from firmware_bridge.serial.kiss import meshcore_settings
@@ -21,6 +19,8 @@ from firmware_bridge.serial.meshcore import (
     serialize_message,
 )
 from firmware_bridge.serial.session import Failed, Heard, Outcome, Ready
+from tests.emulated.meshcore import NARROW_EU868, POOL_MAX, MeshcoreCompanion
+from tests.emulated.serial_air import SNR_DB, Air
 from tests.firmware_bridge.serial.virtual import Bench
 
 PACKET = bytes(range(0x80, 0xF8))

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from firmware_bridge.emulation.serial_meshtastic import SHORT_FAST_EU868
 from firmware_bridge.lora import airtime_us
 from firmware_bridge.serial.meshtastic_air import LoraConfig, MeshSetupError, on_air, slot_hash
+from tests.emulated.meshtastic import SHORT_FAST_EU868
 
 words = st.integers(0, 2**32 - 1) | st.integers(0, 40)
 configs = st.builds(

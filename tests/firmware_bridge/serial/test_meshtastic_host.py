@@ -4,8 +4,6 @@ from dataclasses import replace
 
 import pytest
 
-from firmware_bridge.emulation.serial_air import RSSI_DBM, SNR_DB, Air
-from firmware_bridge.emulation.serial_meshtastic import QUEUE_MAX, SHORT_FAST_EU868, MeshtasticDevice
 from firmware_bridge.lora import airtime_us
 from firmware_bridge.serial import limits
 from firmware_bridge.serial.meshtastic import (
@@ -21,6 +19,8 @@ from firmware_bridge.serial.meshtastic import (
     serialize_routing,
 )
 from firmware_bridge.serial.session import RESTARTED, Done, Failed, Heard, Noise, Outcome, Ready
+from tests.emulated.meshtastic import QUEUE_MAX, SHORT_FAST_EU868, MeshtasticDevice
+from tests.emulated.serial_air import RSSI_DBM, SNR_DB, Air
 from tests.firmware_bridge.serial.virtual import Bench
 
 PACKET = bytes(range(0x80, 0xF8))

@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from firmware_bridge.emulation.serial_air import RSSI_DBM, SNR_DB, Air
-from firmware_bridge.emulation.serial_rnode import QUEUE_MAX, Rnode
 from firmware_bridge.lora import LoraSettings, airtime_us
 from firmware_bridge.serial import limits
 from firmware_bridge.serial.framing import serialize_frame
 from firmware_bridge.serial.rnode import RnodeCommand, RnodeErrorCode, RnodeSession, rnode_settings
 from firmware_bridge.serial.session import RESTARTED, Done, Failed, Heard, Noise, Outcome, Ready
+from tests.emulated.rnode import QUEUE_MAX, Rnode
+from tests.emulated.serial_air import RSSI_DBM, SNR_DB, Air
 from tests.firmware_bridge.serial.virtual import Bench
 
 EU868A = LoraSettings()

@@ -6,11 +6,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from firmware_bridge.emulation.serial_air import Air, Device
-from firmware_bridge.emulation.serial_kiss import KissModem
-from firmware_bridge.emulation.serial_meshcore import MeshcoreCompanion
-from firmware_bridge.emulation.serial_meshtastic import MeshtasticDevice
-from firmware_bridge.emulation.serial_rnode import Rnode
 from firmware_bridge.lora import LoraSettings
 from firmware_bridge.serial.framing import serialize_frame
 from firmware_bridge.serial.kiss import KissSession
@@ -20,6 +15,11 @@ from firmware_bridge.serial.meshtastic import MeshtasticSession
 from firmware_bridge.serial.meshtastic import serialize_frame as mesh_frame
 from firmware_bridge.serial.rnode import RnodeSession
 from firmware_bridge.serial.session import AnySession, Failed, NotReadyError, Ready
+from tests.emulated.kiss import KissModem
+from tests.emulated.meshcore import MeshcoreCompanion
+from tests.emulated.meshtastic import MeshtasticDevice
+from tests.emulated.rnode import Rnode
+from tests.emulated.serial_air import Air, Device
 from tests.firmware_bridge.serial.virtual import Bench
 
 Kind = tuple[Callable[[], AnySession], Callable[[], Device], Callable[[bytes], bytes]]

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from typing import TypeVar
 
-from firmware_bridge.emulation.serial_air import Device
 from firmware_bridge.serial.session import (
     Action,
     AnySession,
@@ -15,6 +14,7 @@ from firmware_bridge.serial.session import (
     Ready,
     Write,
 )
+from tests.emulated.serial_air import Device
 
 Told = TypeVar("Told", Ready, Heard, Done, Noise, Failed)
 

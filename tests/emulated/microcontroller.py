@@ -105,7 +105,7 @@ class EmulatedMachine:
         self.fed = 0
         """Number of times that the watchdog was fed."""
 
-    def SPI(self, unit: int, /, **settings: object) -> EmulatedSpi:  # noqa: N802 - MicroPython's name
+    def SPI(self, unit: int, /, **settings: object) -> EmulatedSpi:
         """See SpiMaker."""
         self.bus = (unit, settings)
         return EmulatedSpi(self._hardware)

@@ -6,7 +6,7 @@ import pty
 import tty
 from pathlib import Path
 
-from firmware_bridge.emulation.serial_air import Device
+from tests.emulated.serial_air import Device
 
 _READ_SIZE = 4_096
 

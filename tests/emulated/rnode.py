@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from firmware_bridge.emulation.serial_air import RSSI_DBM, SNR_DB, Air, Device
 from firmware_bridge.lora import LoraSettings
 from firmware_bridge.serial.framing import KissFrameReader, serialize_frame
 from firmware_bridge.serial.rnode import (
@@ -17,6 +16,7 @@ from firmware_bridge.serial.rnode import (
     serialize_message,
 )
 from firmware_bridge.serial.session import Noise
+from tests.emulated.serial_air import RSSI_DBM, SNR_DB, Air, Device
 
 QUEUE_MAX = 24
 """Places of a small RNode's queue."""

@@ -1,6 +1,5 @@
 """An emulated MeshCore companion. Pure. Written after MeshCore's examples/companion_radio."""
 
-from firmware_bridge.emulation.serial_air import SNR_DB, Air, Device
 from firmware_bridge.lora import LoraSettings
 from firmware_bridge.serial.kiss import meshcore_settings
 from firmware_bridge.serial.meshcore import (
@@ -24,6 +23,7 @@ from firmware_bridge.serial.meshcore import (
     serialize_frame,
     serialize_message,
 )
+from tests.emulated.serial_air import SNR_DB, Air, Device
 
 POOL_MAX = 16
 """Places of its send queue."""

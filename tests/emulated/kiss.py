@@ -5,7 +5,6 @@ Written after MeshCore's examples/kiss_modem, and docs/formats/kiss.md for the e
 
 from dataclasses import asdict, replace
 
-from firmware_bridge.emulation.serial_air import RSSI_DBM, SNR_DB, Air, Device
 from firmware_bridge.firmware import kiss
 from firmware_bridge.firmware.limits import EXTENSION
 from firmware_bridge.lora import LoraSettings
@@ -28,6 +27,7 @@ from firmware_bridge.serial.kiss import (
     serialize_rx_meta,
 )
 from firmware_bridge.serial.session import Noise
+from tests.emulated.serial_air import RSSI_DBM, SNR_DB, Air, Device
 
 FACTORY = meshcore_settings(
     LoraSettings(frequency_hz=869_618_000, bandwidth_hz=62_500, spreading_factor=8, coding_rate=8)

@@ -1,6 +1,5 @@
 """An emulated Meshtastic device. Pure. Written after the firmware's StreamAPI, PhoneAPI and Router."""
 
-from firmware_bridge.emulation.serial_air import RSSI_DBM, SNR_DB, Air, Device
 from firmware_bridge.serial import protobuf
 from firmware_bridge.serial.meshtastic import (
     ROUTING_APP,
@@ -23,6 +22,7 @@ from firmware_bridge.serial.meshtastic import (
     serialize_routing,
 )
 from firmware_bridge.serial.meshtastic_air import LoraConfig, on_air
+from tests.emulated.serial_air import RSSI_DBM, SNR_DB, Air, Device
 
 QUEUE_MAX = 16
 """Places of its queue."""
