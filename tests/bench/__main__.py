@@ -24,10 +24,10 @@ SINK_PARTS = ("rates", "large", "pixels", "paint", "kills")
 INTRODUCTION = """\
 # Benchmarks
 
-Written by `make bench`, never by hand. `make bench-gossip` and `make bench-sink` write their sections anew and leave
-the others as they are; the latter takes an hour, and `make bench` leaves it out.
-Each figure is of the machine named above it; other machines, and busier ones, give others. Ratios are of two things
-measured in the same run.
+`make bench` writes this page; do not edit it by hand. `make bench-gossip` and `make bench-sink` replace only their own
+sections; the latter takes an hour, and `make bench` leaves it out.
+Each figure is of the machine named above it; other machines, and busier ones, give other figures. Ratios compare two
+things measured in the same run.
 """
 
 

@@ -43,8 +43,8 @@ CERTIFICATE = 60
 KEY = SigningKey(b"alice".ljust(32, b"\0"))
 ORIGINAL = """
 **Beside the original**, on the machine of the first measurement (AMD EPYC, 2026-11-22, Node.js 20.20.2), with the
-same messages, in time of the processor, best of many rounds; `make bench` does not measure it again. What it checks are
-the rules of [`compat`](../formats/pzp.md#strict-and-compat), fewer than `strict` has.
+same messages, in processor time, best of many rounds; `make bench` does not measure it again. It checks
+the rules of [`compat`](../formats/pzp.md#strict-and-compat), which are fewer than those of `strict`.
 
 | program | checked | written | libsodium's verifying | published | added to a database |
 | --- | --- | --- | --- | --- | --- |
@@ -52,8 +52,9 @@ the rules of [`compat`](../formats/pzp.md#strict-and-compat), fewer than `strict
 | its database, 1,750 messages | – | – | – | 1,660 to 3,500/s | 1,940/s |
 | pzp-db 1.0.4 from npm (V4), 1,750 messages | – | – | – | 139/s | 139/s |
 
-Both databases make a tangle anew from all of its messages for each one that is added, so the larger the feed, the
-slower: pzp-db has 1,100/s at 400 messages. It reads a log of 1,750 messages in 39 ms; tangles it makes when asked.
+Both databases rebuild a tangle from all of its messages for each one that is added, so they become slower with the
+size of the feed: pzp-db has 1,100/s at 400 messages. It reads a log of 1,750 messages in 39 ms, and builds tangles on
+demand.
 """
 
 

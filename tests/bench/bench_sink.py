@@ -21,26 +21,26 @@ TITLES = {
 """By part. ``large`` takes some ten minutes and 10 GB of disk, ``kills`` half an hour."""
 NOTES = {
     "rates": """\
-Logs are bulk logs ([how](sim.md#logs-in-bulk)). `tinyssb-sink backfill` runs as anybody would run it, with 2 tasks and
-1 GiB for Java, into SQLite, and ends when no hour is left to be derived; the better of two runs counts. Spark's own
-JSON source reads the same files by batch, with all fields of the schema, into nothing, with the same settings. Both are
-the first thing that a new process does; a session that has read the files before, compiled and cached all it needs, is
-told of at the end.""",
+The logs are bulk logs ([how](sim.md#logs-in-bulk)). `tinyssb-sink backfill` runs as a user would run it, with 2 tasks
+and 1 GiB for Java, into SQLite, and ends when no hour is left to be derived; the better of two runs counts. Spark's own
+JSON source reads the same files by batch, with all fields of the schema, discards the rows, and has the same settings.
+Both run first in a new process. The last rows are of a warm session, which has read the files before, and has compiled
+and cached everything it needs.""",
     "large": """\
-The rate is that of one run. Most memory is what the kernel says of the process (`VmHWM`); Java has a heap of 1 GiB.""",
+The rate is that of one run. Most memory is the peak that the kernel reports (`VmHWM`); Java has a heap of 1 GiB.""",
     "pixels": """\
-Ten nodes append to their logs, a tenth of the records publications; `run`, `serve`, Chromium and the writer share the
-cores. Looked at is the number of entries on the overview: an entry is seen when the frame has been drawn in which that
-number has come to count it in. All entries of 60 s, after 30 s to get going.""",
+Ten nodes append to their logs, with a tenth of the records publications; `run`, `serve`, Chromium and the writer share
+the cores. The measurement watches the number of entries on the overview: an entry is seen when the first frame is drawn
+with a number that includes it. It covers all entries of 60 s, after a warm-up of 30 s.""",
     "paint": """\
-A made-up mesh of 50 nodes and 200 feeds over a day, all 10,000 cells of the heat map, the real server on loopback, an
+A synthetic mesh of 50 nodes and 200 feeds over a day, all 10,000 cells of the heat map, the real server on loopback, an
 empty browser cache; medians of five. *First paint* is Chromium's own; *figures drawn* is when the first numbers of the
-mesh stand there. *Main thread* is all that the page's main thread does from a change in the database to the next
+mesh are shown. *Main thread* is the total work of the page's main thread from a change in the database to the next
 frames.""",
     "kills": """\
 Each time `tinyssb-sink backfill` starts on an empty database, is killed with all its processes (SIGKILL) at a random
-moment of its work, and is run again to the end. Facts must then equal what a plain program counts, record by record,
-and derived tables those of a run that nobody disturbed.""",
+moment of its work, and is run again to the end. Facts must then equal the counts of a simple program, record by record,
+and derived tables those of an undisturbed run.""",
 }
 """How each is measured."""
 

@@ -9,43 +9,43 @@ from tests.bench.gossip_runs import Outcome, of
 from tests.bench.tables import table
 
 _ABOUT = """\
-From the simulator, which plays the very `Node` of the daemon ([how](sim.md)); virtual time, so a busy machine
-changes nothing. Each figure is the median of {seeds} runs with seeds 1 to {seeds}, with the least and the most
-beside it; `tinyssb sim --scenario NAME --seed N` plays one of them again. A figure counts as reached if its
-median is, and if all nodes held everything in the end in *every* run.
+These figures are from the simulator, which runs the daemon's own `Node` class ([how](sim.md)), in virtual time, so a
+busy machine changes nothing. Each figure is the median of {seeds} runs with seeds 1 to {seeds}, with the least and the
+most beside it; `tinyssb sim --scenario NAME --seed N` repeats one of them. A figure counts as reached if its
+median is, and if in *every* run all nodes stored everything in the end.
 
-**× bound** is the airtime of all nodes and all packets (sketches, requests and answers, not only entries), from
-the first packet until all agree, as a multiple of what nobody can beat: every entry and chunk sent once by each
-node of a minimum connected dominating set, times the expected number of sends where packets get lost. *Relays'
-yardstick* lets each of those nodes send until all that hear it have it from that very node, which is how the
-target for several hops with loss is set; both are shown there.
+**× bound** is the airtime of all nodes and all packets (sketches, requests and replies, not only entries), from
+the first packet until all agree, as a multiple of a lower bound: every entry and chunk sent once by each
+node of a minimum connected dominating set, times the expected number of sends where packets get lost. For the *relays'
+yardstick*, each of those nodes sends until all nodes that hear it have the packet from that node. The
+target for several hops with loss uses this yardstick; both are shown there.
 """
 _TERMS = f"""\
-A *round* of set repair is a SKETCH and what it brings about; by deployed rules, 20 s. {digits(HOPS_S)} s for the line
-is eight times the time on the air and two seconds; the entry is published when all has been quiet for ten minutes.
+A *round* of set repair is a SKETCH and the packets that follow from it; by deployed rules, 20 s. {digits(HOPS_S)} s for
+the line is eight times the time on the air and two seconds. The entry is published after ten minutes without traffic.
 """
 _DEPLOYED = """\
 ### By deployed rules
 
-The same scenarios and seeds, played by the rules of the ESP32 boards ([which](sim.md#deployed-boards)). Most do
-not come to an end, so each is stopped after the time given; *so far* is a figure that most runs had then. *held*:
-share of all that all should hold, ids included, median. *sent per needed*: packets sent for each that the bound
-says is needed.
+The same scenarios and seeds, with the rules of the ESP32 boards ([which](sim.md#deployed-boards)). Most runs do
+not end, so each is stopped after the given time; *so far* marks a figure up to that time, where most runs had not
+ended. *held*: share that is stored of everything that all nodes should store, ids included, median. *sent per
+needed*: packets sent for each packet that the bound counts as needed.
 """
 _FLOODING = """\
 ### Against Meshtastic's flooding
 
-[`sim/flooding.py`](../../tests/bench/managed_flooding.py) floods over the 60 nodes of `field60`: same places, same
-radio, same channel, 40 bytes a message. What it does not deliver stays lost. No law holds it back. A flooded
-packet has 16 + 40 bytes and is on the air for 641 ms; an entry has 120 + 4, carries a signature and a place in
+[`tests/bench/managed_flooding.py`](../../tests/bench/managed_flooding.py) floods over the 60 nodes of `field60`: same positions, same
+radio, same channel, 40 bytes a message. Undelivered messages stay lost. No duty cycle limits it. A flooded
+packet has 16 + 40 bytes and is on the air for 641 ms; an entry has 120 + 4, carries a signature and its position in
 its feed, and takes 1,067 ms.
 """
 _PUBLISHED = """\
 Meshtastic's own simulator, run with its defaults for 60 nodes on 15 × 15 km and this first load (hop limit 3,
 LongFast, half an hour, one seed), reached 30.7 % of the nodes and had each node on the air for 5.6 % of the
 time. So 60 × 1,800 s × 5.6 % = 6,048 s of airtime served 60 × 18 messages × 59 nodes × 30.7 % = 19,562
-deliveries: 0.309 s each. Its path loss is another one than ours, so the first row above, not this, is what our
-figure must stay below.
+deliveries: 0.309 s each. Its path loss model differs from ours, so our figure must stay below the first row above,
+not below this.
 """
 
 
