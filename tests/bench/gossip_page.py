@@ -37,8 +37,8 @@ _FLOODING = """\
 
 [`tests/bench/managed_flooding.py`](../../tests/bench/managed_flooding.py) floods over the 60 nodes of `field60`: same
 positions, same radio, same channel, 40 bytes a message. Undelivered messages stay lost. No duty cycle limits it. A
-flooded packet has 16 + 40 bytes and is on the air for 641 ms; an entry has 120 + 4, carries a signature and its position
-in its feed, and takes 1,067 ms.
+flooded packet has 16 + 40 bytes and is on the air for 641 ms; an entry has 120 + 4, carries a signature and its
+position in its feed, and takes 1,067 ms.
 """
 _PUBLISHED = """\
 Meshtastic's own simulator, run with its defaults for 60 nodes on 15 × 15 km and this first load (hop limit 3,
