@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
+from spark_sink.arrays import Ints, count_up
 from spark_sink.derive.clock_table import ClockRecords, unpack_records
-from spark_sink.derive.facts import ENTRY, HOUR_US, Copies, Facts, Ints, Sights, Uptimes
+from spark_sink.derive.facts import ENTRY, HOUR_US, Copies, Facts, Sights, Uptimes
 from spark_sink.derive.mesh_time import Corrections, boot_times, boots_of
 from spark_sink.derive.sights import unpack_all
 from spark_sink.serving import facts as stored
@@ -56,8 +57,7 @@ def affected_hours(clocks: Corrections, node_no: Ints, boot: Ints, hour_us: Ints
 def hours_between(low_us: Ints, high_us: Ints) -> Ints:
     """All full hours from one to another, each once, in order."""
     number = (high_us - low_us) // HOUR_US + 1
-    place = np.arange(number.sum()) - np.repeat(np.cumsum(number) - number, number)
-    return np.unique(np.repeat(low_us, number) + place * HOUR_US)
+    return np.unique(np.repeat(low_us, number) + count_up(number) * HOUR_US)
 
 
 def _full_hour(t_us: Ints) -> Ints:

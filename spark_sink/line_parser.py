@@ -10,7 +10,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from spark_sink import limits
+from spark_sink.arrays import Ints
 from spark_sink.bad_lines import more
 from spark_sink.schema import BAD_FIELDS, FIELDS, HEADER, IDENTITY, REQUIRED, Field, FieldType
 
-_Positions: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 _INTS: Final = pa.list_(pa.field("element", pa.int64()))
 _ARROW_TYPES: Final = {
     FieldType.INT: pa.int64(),
@@ -162,7 +162,7 @@ def _parse(block: Block, shape: Projection) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_pylist(rows, schema=shape.schema)
 
 
-def _are_short(block: Block, feeds: _Positions) -> bool:
+def _are_short(block: Block, feeds: Ints) -> bool:
     """All lines are too short for records, and need only be counted; then they are, whole runs of them at once."""
     piece, place = block.pieces[0], block.pieces[0].place
     if len(block.pieces) > 1 or not place.is_full or len(feeds) == 0 or feeds[-1] != len(block.data) - 1:
@@ -173,7 +173,7 @@ def _are_short(block: Block, feeds: _Positions) -> bool:
     return True
 
 
-def _parse_fast(block: Block, feeds: _Positions, shape: Projection) -> pa.RecordBatch | None:
+def _parse_fast(block: Block, feeds: Ints, shape: Projection) -> pa.RecordBatch | None:
     """All lines at once, None if any of them needs a closer look."""
     if not _looks_like_objects(block.data, feeds):
         return None
@@ -202,7 +202,7 @@ def _parse_fast(block: Block, feeds: _Positions, shape: Projection) -> pa.Record
     return pa.RecordBatch.from_arrays(columns, schema=shape.schema)
 
 
-def _looks_like_objects(block: bytes, feeds: _Positions) -> bool:
+def _looks_like_objects(block: bytes, feeds: Ints) -> bool:
     """Every line is short enough, begins with { and ends with }.
 
     Then a value cannot go on in the next line, so that as many values as lines mean one in each. (Arrow's reader
@@ -232,7 +232,7 @@ def _is_true(table: pa.Table, shape: Projection) -> bool:
     )
 
 
-def _belong(table: pa.Table, block: Block, feeds: _Positions) -> bool:
+def _belong(table: pa.Table, block: Block, feeds: Ints) -> bool:
     """All lines are records of their pieces' places; then the places move on."""
     places = [piece.place for piece in block.pieces]
     starts = np.array([piece.start - block.skipped for piece in block.pieces])
@@ -255,7 +255,7 @@ def _belong(table: pa.Table, block: Block, feeds: _Positions) -> bool:
     return True
 
 
-def _are(column: pa.ChunkedArray, values: Sequence[str], counts: _Positions) -> bool:
+def _are(column: pa.ChunkedArray, values: Sequence[str], counts: Ints) -> bool:
     """True if *column* has each of *values* so many times, in order."""
     expected: Any = values[0]
     if len(set(values)) > 1:

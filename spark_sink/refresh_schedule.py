@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import facts_loader, limits
-from spark_sink.derive.facts import HOUR_US, Ints
+from spark_sink.arrays import Ints
+from spark_sink.derive.facts import HOUR_US
 from spark_sink.derive.mesh_time import Corrections
 from spark_sink.facts_loader import AffectedHours
 from spark_sink.serving import dirty_hours, meta

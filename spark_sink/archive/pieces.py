@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from spark_sink import limits, segment_probe, segment_reader
 from spark_sink.archive.footer import Archived
 from spark_sink.archive.rows import BYTE
+from spark_sink.arrays import Ints
 from spark_sink.line_parser import Projection
 from spark_sink.log_files import LogFiles
 from spark_sink.schema import COLUMNS
@@ -20,7 +21,6 @@ from spark_sink.segments import ArchivedPiece, Segment, SegmentPart
 _DAY_US: Final = 24 * 3_600_000_000
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LINE_FEED: Final = 10
-Ints: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 
 SHAPE: Final = Projection([field.name for field in COLUMNS])
 """All there is in a record."""

@@ -8,9 +8,9 @@ from typing import TypeAlias
 import numpy as np
 
 from spark_sink import limits
+from spark_sink.arrays import Ints
 from spark_sink.clocks.matches import Matches, match
 from spark_sink.clocks.shared_packets import ClockPairs, SharedPackets, best_partners
-from spark_sink.clocks.sightings import Ints
 
 LinksByClock: TypeAlias = Mapping[int, Mapping[int, Matches]]
 """By clock, its links by the clock at the other end."""

@@ -9,10 +9,11 @@ from typing import Final
 import numpy as np
 
 from spark_sink import limits
+from spark_sink.arrays import Floats, Ints
 from spark_sink.clocks.clock_groups import ClockGroup, LinksByClock, groups, links, neighbours
 from spark_sink.clocks.matches import Matches
 from spark_sink.clocks.shared_packets import likely_pairs, shared_packets
-from spark_sink.clocks.sightings import Clocks, Floats, Ints, Sightings
+from spark_sink.clocks.sightings import Clocks, Sightings
 
 _PPM: Final = 1e-6
 

@@ -11,8 +11,8 @@ from typing import Final
 import numpy as np
 
 from spark_sink import limits
+from spark_sink.arrays import Floats, Ints, count_up
 from spark_sink.clocks.shared_packets import SharedPackets
-from spark_sink.clocks.sightings import Floats, Ints
 
 _STEEPEST: Final = 2 * limits.DRIFT_MAX_PPM / 1_000_000
 """One clock as fast as can be, the other as slow."""
@@ -91,7 +91,7 @@ def _candidates(packets: SharedPackets, ours: Ints, theirs: Ints) -> tuple[Ints,
     wide = packets.length[theirs]
     number = packets.length[ours] * wide
     run = np.repeat(np.arange(len(ours)), number)
-    within = np.arange(len(run)) - np.repeat(np.cumsum(number) - number, number)
+    within = count_up(number)
     one = packets.begin[ours][run] + within // wide[run]
     other = packets.begin[theirs][run] + within % wide[run]
     return one, other, run

@@ -7,7 +7,8 @@ from typing import Final
 import numpy as np
 
 from spark_sink import limits
-from spark_sink.clocks.sightings import Bools, Clocks, Ints, Sightings
+from spark_sink.arrays import Bools, Ints, count_up, run_starts, runs
+from spark_sink.clocks.sightings import Clocks, Sightings
 
 _WHOLE: Final = 1 << 32
 """What a packet is worth that one clock saw; whole numbers add up to the same in any order."""
@@ -54,16 +55,15 @@ def shared_packets(seen: Sightings, clocks: int) -> SharedPackets:
     lived for minutes keeps all that it has in common with one that ran for weeks.
     """
     seen = telling(seen)
-    begin, length = _runs(_changes(seen.hash, seen.clock))
+    begin, length = runs(run_starts(seen.hash, seen.clock))
     hash_, clock = seen.hash[begin], seen.clock[begin]
-    size = _runs(_changes(hash_))[1]
+    size = runs(run_starts(hash_))[1]
     holders = np.repeat(size, size)
     packet = np.repeat(np.arange(len(size)), size)
     wanted = np.zeros(len(size), bool)
     rows = np.flatnonzero(holders > 1)
     rows = rows[np.argsort(clock[rows], kind="stable")]
-    first, count = _runs(_changes(clock[rows]))
-    rank = np.arange(len(rows)) - np.repeat(first, count)
+    rank = count_up(runs(run_starts(clock[rows]))[1])
     wanted[packet[rows[rank < limits.PACKETS_MAX]]] = True
     rows = rows[wanted[packet[rows]]]
     return SharedPackets(
@@ -80,33 +80,18 @@ def shared_packets(seen: Sightings, clocks: int) -> SharedPackets:
 def telling(seen: Sightings) -> Sightings:
     """In order of packet and clock, each once, without what a clock saw more than `limits.REPEATS_MAX` times."""
     seen = seen.take(np.lexsort((seen.sent, seen.t_us, seen.clock, seen.hash)))
-    seen = seen.take(_changes(seen.hash, seen.clock, seen.t_us, seen.sent))
-    length = _runs(_changes(seen.hash, seen.clock))[1]
+    seen = seen.take(run_starts(seen.hash, seen.clock, seen.t_us, seen.sent))
+    length = runs(run_starts(seen.hash, seen.clock))[1]
     return seen.take(np.repeat(length <= limits.REPEATS_MAX, length))
 
 
 def smallest(hashes: Ints, clock: Ints, most: int) -> Ints:
     """The *most* smallest hashes that each clock saw, of all clocks together, in order."""
     order = np.lexsort((clock, hashes))
-    order = order[_changes(hashes[order], clock[order])]
+    order = order[run_starts(hashes[order], clock[order])]
     order = order[np.argsort(clock[order], kind="stable")]
-    first, count = _runs(_changes(clock[order]))
-    rank = np.arange(len(order)) - np.repeat(first, count)
+    rank = count_up(runs(run_starts(clock[order]))[1])
     return np.unique(hashes[order[rank < most]])
-
-
-def _changes(*columns: "Ints | Bools") -> Bools:
-    """Rows that differ from the one before."""
-    found = np.ones(len(columns[0]), bool)
-    if len(found):
-        found[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
-    return found
-
-
-def _runs(begins: Bools) -> tuple[Ints, Ints]:
-    """Where rows begin that are alike, and how many they are."""
-    begin = np.flatnonzero(begins)
-    return begin, np.diff(begin, append=len(begins))
 
 
 def likely_pairs(packets: SharedPackets, clocks: Clocks) -> ClockPairs:
@@ -116,7 +101,7 @@ def likely_pairs(packets: SharedPackets, clocks: Clocks) -> ClockPairs:
     """
     order = np.lexsort((packets.clock, packets.packet))
     packet, clock, holders = packets.packet[order], packets.clock[order], packets.holders[order]
-    begin, size = _runs(_changes(packet))
+    begin, size = runs(run_starts(packet))
     cut = np.minimum(size, limits.HOLDERS_MAX)
     sums = _PairSums()
     for number in np.unique(cut):
@@ -199,8 +184,7 @@ def best_partners(pairs: ClockPairs, labels: Ints, most: int) -> Bools:
     label = np.concatenate([labels[pairs.left[between]], labels[pairs.right[between]]])
     place = np.concatenate([between, between])
     order = np.lexsort((place, label))
-    first, count = _runs(_changes(label[order]))
-    rank = np.arange(len(order)) - np.repeat(first, count)
+    rank = count_up(runs(run_starts(label[order]))[1])
     chosen = np.zeros(len(pairs), bool)
     chosen[place[order[rank < most]]] = True
     return chosen

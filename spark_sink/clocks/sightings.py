@@ -1,15 +1,11 @@
 """Single packets as the nodes' clocks saw them, and which clock a node had when."""
 
 from dataclasses import dataclass
-from typing import Any, TypeAlias
 
 import numpy as np
 
 from spark_sink import limits
-
-Ints: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
-Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
-Bools: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
+from spark_sink.arrays import Bools, Ints, run_starts
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,16 +52,14 @@ def by_clock(node: Ints, boot: Ints, t_us: Ints, mono_us: Ints) -> tuple[Clocks,
     order = _in_order(node, boot, t_us, mono_us)
     node_, boot_, mono_ = node[order], boot[order], mono_us[order]
     zero_us = t_us[order] - mono_
-    begins = np.ones(len(order), bool)
-    restarts = (np.diff(node_) != 0) | (np.diff(boot_) != 0)
-    begins[1:] = restarts | (np.abs(np.diff(zero_us)) > limits.CLOCK_JUMP_US)
+    restarts = run_starts(node_, boot_)
+    begins = restarts.copy()
+    begins[1:] |= np.abs(np.diff(zero_us)) > limits.CLOCK_JUMP_US
     first = np.flatnonzero(begins)
     clock = np.empty(len(order), np.int64)
     clock[order] = np.cumsum(begins) - 1
     number = np.arange(len(first))
-    starts = np.ones(len(first), bool)
-    starts[1:] = restarts[first[1:] - 1]
-    era = number - np.maximum.accumulate(np.where(starts, number, 0))
+    era = number - np.maximum.accumulate(np.where(restarts[first], number, 0))
     return Clocks(node_[first], boot_[first], era, mono_[first], zero_us[first]), clock
 
 

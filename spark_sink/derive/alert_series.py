@@ -6,8 +6,8 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from spark_sink.derive.changes import Flags
-from spark_sink.derive.facts import HOUR_US, Floats, Ints
+from spark_sink.arrays import Bools, Floats, Ints, run_starts
+from spark_sink.derive.facts import HOUR_US
 
 OPEN: Final = -(2**63)
 """In place of an end: it goes on."""
@@ -25,7 +25,7 @@ class Series:
         """The same at other times."""
         return Series(self.subject, t_us, self.value)
 
-    def where(self, chosen: Flags) -> "Series":
+    def where(self, chosen: Bools) -> "Series":
         """Some of the rows."""
         return Series(self.subject[chosen], self.t_us[chosen], self.value[chosen])
 
@@ -47,11 +47,11 @@ class Spans:
     peak: Floats
 
 
-def spans(series: Series, raise_at: float, clear_at: float, may: Flags | None = None) -> Spans:
+def spans(series: Series, raise_at: float, clear_at: float, may: Bools | None = None) -> Spans:
     """From where a value reaches *raise_at*, if it *may*, to where one is down to *clear_at*."""
     order = np.lexsort((series.value, series.t_us, series.subject))
     subject, t_us, value = series.subject[order], series.t_us[order], series.value[order]
-    first = _firsts(subject)
+    first = run_starts(subject)
     raised = value >= raise_at if may is None else (value >= raise_at) & may[order]
     mark = np.where(raised, 1, np.where(value <= clear_at, -1, 0))
     decided = np.maximum.accumulate(np.where((mark != 0) | first, np.arange(len(mark)), 0))
@@ -72,9 +72,7 @@ def hourly(subject: Ints, hour_us: Ints, value: Ints | Floats) -> Series:
     """Values of hours, several of one added up, with 0 in each hour that follows one and is missing."""
     order = np.lexsort((hour_us, subject))
     subject, hour_us = subject[order], hour_us[order]
-    first = _firsts(subject)
-    first[1:] |= hour_us[1:] != hour_us[:-1]
-    begins = np.flatnonzero(first)
+    begins = np.flatnonzero(run_starts(subject, hour_us))
     summed = np.add.reduceat(value[order].astype(np.float64), begins) if len(begins) else np.zeros(0)
     subject, hour_us = subject[begins], hour_us[begins]
     gap = np.ones(len(subject), np.bool_)
@@ -154,9 +152,3 @@ def _right(clocks: pa.Table, group: Ints, start: Ints, asked: Ints, moment: Ints
 def ints(table: pa.Table, name: str) -> Ints:
     """A column without nulls."""
     return np.asarray(table[name].to_numpy(), np.int64)
-
-
-def _firsts(subject: Ints) -> Flags:
-    first = np.ones(len(subject), np.bool_)
-    first[1:] = subject[1:] != subject[:-1]
-    return first

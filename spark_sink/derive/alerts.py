@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_sink import limits
+from spark_sink.arrays import Bools, Floats, Ints, run_starts
 from spark_sink.derive.alert_rules import RULES
 from spark_sink.derive.alert_series import (
     OPEN,
@@ -23,7 +24,7 @@ from spark_sink.derive.alert_series import (
     spans,
 )
 from spark_sink.derive.changes import BACK, ISOLATED, JOIN, SPLIT
-from spark_sink.derive.facts import HOUR_US, Floats, Ints
+from spark_sink.derive.facts import HOUR_US
 from spark_sink.derive.mesh_time import boot_times, boots_of, corrections
 
 
@@ -274,13 +275,12 @@ def _held(steps: pa.Table, boots: pa.Table) -> tuple[_RunningSums, _RunningSums,
     hour = ints(steps, "hour_us") // HOUR_US
     order = np.lexsort((seq, hour, feed_no, node_no))
     node_no, feed_no, hour, seq = node_no[order], feed_no[order], hour[order], seq[order]
-    gain = _gains(seq, (node_no[1:] != node_no[:-1]) | (feed_no[1:] != feed_no[:-1]))
+    gain = _gains(seq, run_starts(node_no, feed_no))
     owners = boots.filter(boots["feed_no"].is_valid())
     width = int(max(feed_no.max(initial=0), ints(owners, "feed_no").max(initial=0))) + 1
     own = np.isin(node_no * width + feed_no, ints(owners, "node_no") * width + ints(owners, "feed_no"))
     order = np.lexsort((seq, hour, feed_no))
-    feeds = feed_no[order]
-    news = _gains(seq[order], feeds[1:] != feeds[:-1])
+    news = _gains(seq[order], run_starts(feed_no[order]))
     return (
         _RunningSums(np.zeros(len(hour), np.int64), hour[order], news),
         _RunningSums(node_no, hour, gain),
@@ -288,10 +288,8 @@ def _held(steps: pa.Table, boots: pa.Table) -> tuple[_RunningSums, _RunningSums,
     )
 
 
-def _gains(seq: Ints, changed: Ints) -> Ints:
-    """By how much each number is above all before it in its run; *changed*, from the second on, tells of new runs."""
-    first = np.ones(len(seq), np.bool_)
-    first[1:] = changed
+def _gains(seq: Ints, first: Bools) -> Ints:
+    """Return by how much each number is above all before it in its run; *first* are the first rows of runs."""
     run = np.cumsum(first) - 1
     span = int(seq.max(initial=0)) + 1
     highest = np.maximum.accumulate(seq + run * span) - run * span

@@ -6,7 +6,7 @@ from typing import Final
 
 import numpy as np
 
-from spark_sink.derive.facts import Ints
+from spark_sink.arrays import Ints
 
 PER_DOUBLING: Final = 16
 """Buckets to a factor of two: of long delays each is 4.4 % wide, and the whole of a year has 560."""

@@ -2,13 +2,13 @@
 
 import json
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
-from spark_sink.derive.facts import Ints
+from spark_sink.arrays import Bools, Ints, Numbers
 from spark_sink.derive.groups import components
 
 SPLIT: Final = "split"
@@ -17,9 +17,6 @@ ISOLATED: Final = "isolated"
 BACK: Final = "back"
 
 _NONE: Final = -(2**63)
-
-Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
-Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(slots=True)
@@ -31,14 +28,14 @@ class GroupState:
 
     nodes: Ints
     slot_us: int
-    up: Flags
+    up: Bools
     seen: Ints
     """Groups as the last slot had them."""
     told: Ints
     """Groups as they were told of: they change when two slots say the same."""
     alone: Ints
     """For how many slots in a row the node had no contact that counts; 0 while it has one."""
-    fresh: Flags
+    fresh: Bools
     """It has had none since it came up."""
     contact_us: Ints
     """Last contact since it came up."""
@@ -159,7 +156,7 @@ def _parts(nodes: Ints, members: Ints, parts: Ints) -> list[list[int]]:
     return [some for some in found if len(some) > 1]
 
 
-def _contacts(now: GroupState, before_up: Flags, node: Ints, last_us: Ints, rows: list[Told]) -> None:
+def _contacts(now: GroupState, before_up: Bools, node: Ints, last_us: Ints, rows: list[Told]) -> None:
     """Tell who is isolated, and who no longer is."""
     came = now.up & ~before_up
     now.fresh |= came

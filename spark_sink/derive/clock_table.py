@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
+from spark_sink.arrays import Bools, Ints
 from spark_sink.clocks.estimates import Estimates, estimate
 from spark_sink.clocks.shared_packets import smallest, telling
-from spark_sink.clocks.sightings import Bools, Clocks, Ints, Sightings, by_clock
+from spark_sink.clocks.sightings import Clocks, Sightings, by_clock
 from spark_sink.derive.facts import TX
 from spark_sink.derive.sights import unpack_all
 

@@ -7,8 +7,9 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
+from spark_sink.arrays import Ints, run_starts, runs
 from spark_sink.derive.buckets import bucket_of
-from spark_sink.derive.facts import ENTRY, HOUR_US, RX, Copies, Facts, Ints
+from spark_sink.derive.facts import ENTRY, HOUR_US, RX, Copies, Facts
 from spark_sink.derive.mesh_time import comparable
 from spark_sink.derive.row_keys import grouped, keys, last_before
 from spark_sink.derive.transmissions import Transmissions, transmissions
@@ -106,8 +107,7 @@ def _publishers(copies: Copies) -> tuple[Ints, Ints]:
     """
     order = np.lexsort((copies.node_no, 1 - copies.own, copies.seq, copies.feed_no))
     feed_no, seq = copies.feed_no[order], copies.seq[order]
-    first = np.ones(len(order), np.bool_)
-    first[1:] = (feed_no[1:] != feed_no[:-1]) | (seq[1:] != seq[:-1])
+    first = run_starts(feed_no, seq)
     publisher = order[np.flatnonzero(first)][np.cumsum(first) - 1]
     other = (copies.own[order] == 0) & (copies.own[publisher] == 1)
     return publisher[other], order[other]
@@ -116,9 +116,7 @@ def _publishers(copies: Copies) -> tuple[Ints, Ints]:
 def _count(scope: str, hour_us: Ints, who: Ints, bucket: Ints) -> pa.Table:
     order = np.lexsort((bucket, who, hour_us))
     columns = hour_us[order], who[order], bucket[order]
-    first = np.ones(len(order), np.bool_)
-    first[1:] = np.any([column[1:] != column[:-1] for column in columns], axis=0)
-    begins = np.flatnonzero(first)
+    begins, counts = runs(run_starts(*columns))
     hour_us, who, bucket = (column[begins] for column in columns)
     return pa.table(
         {
@@ -127,7 +125,7 @@ def _count(scope: str, hour_us: Ints, who: Ints, bucket: Ints) -> pa.Table:
             "a": who,
             "b": np.zeros(len(begins), np.int64),
             "bucket": bucket,
-            "n": np.diff(begins, append=len(order)),
+            "n": counts,
         }
     )
 

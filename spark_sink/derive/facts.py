@@ -6,8 +6,8 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-Ints: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
-Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
+from spark_sink.arrays import Floats, Ints
+
 Texts: TypeAlias = np.ndarray[Any, np.dtype[np.object_]]
 
 HOUR_US: Final = 3_600_000_000

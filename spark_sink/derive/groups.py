@@ -7,7 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
-from spark_sink.derive.facts import HOUR_US, RX, Facts, Ints
+from spark_sink.arrays import Ints, count_up, run_starts
+from spark_sink.derive.facts import HOUR_US, RX, Facts
 from spark_sink.derive.transmissions import transmissions
 
 _HEARD: Final = (0, 1)
@@ -73,8 +74,7 @@ def _up(facts: Facts, nodes: Ints, slots: int) -> Ints:
 def _spread(value: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
     """Each value once for every slot from *begin* on and before *end*, and that slot."""
     count = np.maximum(end - begin, 0)
-    starts = np.repeat(np.cumsum(count) - count, count)
-    return np.repeat(value, count), np.arange(count.sum()) - starts + np.repeat(begin, count)
+    return np.repeat(value, count), count_up(count) + np.repeat(begin, count)
 
 
 def _contacts(facts: Facts, nodes: Ints) -> _Contacts:
@@ -150,7 +150,7 @@ def _newest(key: Ints, t_us: Ints) -> tuple[Ints, Ints]:
     """Each key once, in order, with its latest time."""
     order = np.argsort(key, kind="stable")
     key = key[order]
-    begins = np.flatnonzero(np.append(True, key[1:] != key[:-1])[: len(key)])
+    begins = np.flatnonzero(run_starts(key))
     latest = np.maximum.reduceat(t_us[order], begins) if len(begins) else t_us
     return key[begins], latest
 

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from spark_sink.arrays import Ints
 from spark_sink.derive.delays import arrivals, hop_delays
-from spark_sink.derive.facts import RX, TX, Facts, Ints
+from spark_sink.derive.facts import RX, TX, Facts
 from spark_sink.derive.transmissions import transmissions
 
 _NEW = 0

@@ -3,10 +3,11 @@
 import numpy as np
 import pyarrow as pa
 
-from spark_sink.derive.facts import HOUR_US, TX, Facts, Floats, Ints, Uptimes
+from spark_sink.arrays import Bools, Floats, Ints, count_up, run_starts
+from spark_sink.derive.facts import HOUR_US, TX, Facts, Uptimes
 from spark_sink.derive.row_keys import grouped, keys
 from spark_sink.derive.sights import NO_RSSI
-from spark_sink.derive.transmissions import Bools, Transmissions, transmissions
+from spark_sink.derive.transmissions import Transmissions, transmissions
 
 
 def links(facts: Facts, heard: Transmissions | None = None) -> pa.Table:
@@ -51,8 +52,7 @@ def receptions(facts: Facts, heard: Transmissions) -> tuple[Ints, Ints]:
     rx, tx = rx[within], tx[within]
     order = np.lexsort((sights.offset[rx], sights.boot[rx], keys(tx, sights.node_no[rx])))
     rx, tx = rx[order], tx[order]
-    once = np.ones(len(rx), bool)
-    once[1:] = (tx[1:] != tx[:-1]) | (sights.node_no[rx[1:]] != sights.node_no[rx[:-1]])
+    once = run_starts(tx, sights.node_no[rx])
     return rx[once], tx[once]
 
 
@@ -77,8 +77,7 @@ def _sent(facts: Facts, pairs: list[Ints], place: Ints, tx: Ints) -> Ints:
     begin = np.searchsorted(given[order], wanted)
     count = np.searchsorted(given[order], wanted, "right") - begin
     pair = np.repeat(pair, count)
-    within = np.arange(len(pair)) - np.repeat(np.cumsum(count) - count, count)
-    t_us = sights.mesh_us[sent[order[np.repeat(begin, count) + within]]]
+    t_us = sights.mesh_us[sent[order[np.repeat(begin, count) + count_up(count)]]]
     up = up_at(facts, facts.uptimes, pairs[2][pair], t_us)
     return np.bincount(pair[up], minlength=len(pairs[0]))
 

@@ -2,22 +2,21 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
-from spark_sink.derive.facts import HOUR_US, Floats, Ints
+from spark_sink.arrays import Bools, Floats, Ints, count_up, run_starts, runs
+from spark_sink.derive.facts import HOUR_US
 
 _PPM: Final = 1e-6
 _BOOT_BITS: Final = 32
 _OPEN_US: Final = 2**62
 
 
-def comparable(
-    node: Ints, mesh: Ints, other_node: Ints, other_mesh: Ints
-) -> "np.ndarray[Any, np.dtype[np.bool_]]":
+def comparable(node: Ints, mesh: Ints, other_node: Ints, other_mesh: Ints) -> Bools:
     """Whether times are of related clocks; or both of clocks that met nobody, which are taken for right."""
     return np.asarray((mesh == other_mesh) | ((mesh == node) & (other_mesh == other_node)))
 
@@ -90,9 +89,8 @@ class Corrections:
         if not len(self.boots):
             return np.full(len(node_no), -1)
         key = _key(node_no, boot)
-        begin = np.flatnonzero(np.diff(key, prepend=-1))
+        begin, length = runs(run_starts(key))
         place = np.minimum(np.searchsorted(self.boots, key[begin]), len(self.boots) - 1)
-        length = np.diff(begin, append=len(key))
         low, high = np.repeat(self.first[place], length), np.repeat(self.first[place + 1], length)
         known = np.repeat(self.boots[place] == key[begin], length)
         open_ = np.flatnonzero(high - low > 1)
@@ -111,7 +109,7 @@ class Corrections:
         begin = self.first[np.searchsorted(self.boots, key)]
         number = self.first[np.searchsorted(self.boots, key, "right")] - begin
         asked = np.repeat(np.arange(len(number)), number)
-        within = np.arange(len(asked)) - np.repeat(np.cumsum(number) - number, number)
+        within = count_up(number)
         clock = begin[asked] + within
         before = self._clock_before(node_no, boot)
         has_before = np.flatnonzero(before >= 0)
@@ -197,7 +195,7 @@ def moved(
 
 def _differ(
     old: Corrections, new: Corrections, newest_us: Mapping[tuple[int, int], int], least_us: int
-) -> "np.ndarray[Any, np.dtype[np.bool_]]":
+) -> Bools:
     clock = np.arange(len(new.node_no))
     since = new.from_mono_us
     last = np.isin(clock + 1, new.first)

@@ -6,7 +6,8 @@ from typing import Final
 import numpy as np
 
 from spark_sink import limits
-from spark_sink.derive.facts import HOUR_US, Ints
+from spark_sink.arrays import Ints
+from spark_sink.derive.facts import HOUR_US
 from spark_sink.derive.mesh_time import Boots, Corrections, boot_times
 
 NONE_US: Final = -(2**62)

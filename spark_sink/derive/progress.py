@@ -5,7 +5,8 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from spark_sink.derive.facts import ENTRY, HOUR_US, Copies, Facts, Ints
+from spark_sink.arrays import Ints, run_starts
+from spark_sink.derive.facts import ENTRY, HOUR_US, Copies, Facts
 
 
 def steps(facts: Facts) -> pa.Table:
@@ -21,10 +22,8 @@ def steps(facts: Facts) -> pa.Table:
     hour_us = sights.mesh_us[chosen] // HOUR_US * HOUR_US
     order = np.lexsort((-seq, hour_us, feed_no, node_no))
     node_no, feed_no, hour_us, seq = node_no[order], feed_no[order], hour_us[order], seq[order]
-    new_pair = np.ones(len(seq), np.bool_)
-    new_pair[1:] = (node_no[1:] != node_no[:-1]) | (feed_no[1:] != feed_no[:-1])
-    highest = new_pair.copy()
-    highest[1:] |= hour_us[1:] != hour_us[:-1]
+    new_pair = run_starts(node_no, feed_no)
+    highest = new_pair | run_starts(hour_us)
     node_no, feed_no, hour_us, seq = node_no[highest], feed_no[highest], hour_us[highest], seq[highest]
     pair = np.cumsum(new_pair[highest]) - 1
     begins = np.flatnonzero(new_pair[highest])
@@ -66,9 +65,7 @@ def _published_us(copies: Copies) -> Ints:
     """When each entry was published, in any order."""
     order = np.lexsort((copies.mesh_us, 1 - copies.own, copies.seq, copies.feed_no))
     feed_no, seq = copies.feed_no[order], copies.seq[order]
-    first = np.ones(len(order), np.bool_)
-    first[1:] = (feed_no[1:] != feed_no[:-1]) | (seq[1:] != seq[:-1])
-    return np.asarray(copies.mesh_us[order][first])
+    return np.asarray(copies.mesh_us[order][run_starts(feed_no, seq)])
 
 
 def _counts(t_us: Ints, facts: Facts) -> tuple[Ints, Ints]:

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from spark_sink.derive.facts import Ints
+from spark_sink.arrays import Ints
 
 _MOST: Final = 2**62
 

@@ -3,14 +3,13 @@
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
 
+from spark_sink.arrays import Numbers
 from spark_sink.errors import DamagedDataError
-
-Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
 
 VERSION: Final = 1
 """First byte of packed rows."""

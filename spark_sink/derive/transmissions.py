@@ -1,14 +1,13 @@
 """Which sending each packet heard was: who heard whom (docs/reference/analytics.md, "Transmissions")."""
 
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final
 
 import numpy as np
 
 from spark_sink import limits
-from spark_sink.derive.facts import RX, TX, Ints, Sights
-
-Bools: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
+from spark_sink.arrays import Bools, Ints, run_starts
+from spark_sink.derive.facts import RX, TX, Sights
 
 _MESH_FACTOR: Final = np.int64(-7_046_029_254_386_353_131)
 _RADIO_FACTOR: Final = np.int64(-4_417_276_706_812_531_889)
@@ -82,10 +81,9 @@ def _others(heard: Ints, sent: Bools, node: Ints, key: Ints, step: int) -> Ints:
     tx = np.flatnonzero(sent)
     if not len(tx):
         return np.full(len(heard), -1)
-    changed = np.ones(len(tx) + 1, bool)
-    changed[1:-1] = (node[tx[1:]] != node[tx[:-1]]) | (key[tx[1:]] != key[tx[:-1]])
-    begin = np.flatnonzero(changed)
-    run = np.cumsum(changed[:-1]) - 1
+    changed = run_starts(node[tx], key[tx])
+    begin = np.append(np.flatnonzero(changed), len(tx))
+    run = np.cumsum(changed) - 1
     near = np.searchsorted(tx, heard) - (step < 0)
     own = (near >= 0) & (near < len(tx))
     own[own] = node[tx[near[own]]] == node[heard[own]]

@@ -6,11 +6,12 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
+from spark_sink.arrays import Bools, Ints
 from spark_sink.derive.delays import arrivals, hop_delays
-from spark_sink.derive.facts import HOUR_US, TX, Facts, Ints
+from spark_sink.derive.facts import HOUR_US, TX, Facts
 from spark_sink.derive.row_keys import grouped, keys
 from spark_sink.derive.sights import PACKETS
-from spark_sink.derive.transmissions import Bools, Transmissions, transmissions
+from spark_sink.derive.transmissions import Transmissions, transmissions
 
 KINDS: Final = (*PACKETS, "unknown")
 """Kinds of packets by their codes in packed rows; the last one is for all others."""

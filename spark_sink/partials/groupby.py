@@ -5,16 +5,15 @@ All of it is a handful of passes over whole columns, whatever the number of grou
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_sink import limits
+from spark_sink.arrays import Bools, Ints
 
-Ints: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
-Truths: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 Column: TypeAlias = pa.Array | pa.ChunkedArray
 Texts: TypeAlias = pa.DictionaryArray | str
 Criterion: TypeAlias = Callable[[Ints, Ints, int], Ints]
@@ -143,7 +142,7 @@ def texts(numbers: Ints, names: pa.Array) -> pa.DictionaryArray:
     return pa.DictionaryArray.from_arrays(indices, names)
 
 
-def chosen(length: int, otherwise: Texts | None, *choices: tuple[Truths, Texts | None]) -> pa.DictionaryArray:
+def chosen(length: int, otherwise: Texts | None, *choices: tuple[Bools, Texts | None]) -> pa.DictionaryArray:
     """A text for each row: that of the last choice that is true for it, else *otherwise*; None stands for null."""
     numbers = np.full(length, -1, np.int64)
     names, place = [pa.array([], pa.string())], 0

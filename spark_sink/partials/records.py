@@ -8,7 +8,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from spark_sink.partials.groupby import Ints, Truths, codes, numbers_of, texts
+from spark_sink.arrays import Bools, Ints
+from spark_sink.partials.groupby import codes, numbers_of, texts
 
 _NUMBERED: Final = (
     "node", "kind", "feed", "reason", "face", "origin", "packet", "verdict", "direction", "rule",
@@ -67,12 +68,12 @@ class RecordColumns:
         """A column of texts: for each record the place of its text among those that occur (−1: null), and these."""
         return codes(self.column(name))
 
-    def says(self, name: str, *values: str) -> Truths:
+    def says(self, name: str, *values: str) -> Bools:
         """Whether the column *name* is one of *values*."""
         numbers, names = self.codes(name)
         return np.array([text in values for text in names.to_pylist()] + [False])[numbers]
 
-    def has(self, name: str) -> Truths:
+    def has(self, name: str) -> Bools:
         """Whether the column *name* has a value."""
         return np.asarray(self.column(name).is_valid())
 
@@ -82,7 +83,7 @@ class RecordColumns:
             return self
         return self.where(np.logical_and.reduce([self.has(name) for name in names]))
 
-    def where(self, chosen: Truths) -> "RecordColumns":
+    def where(self, chosen: Bools) -> "RecordColumns":
         """The records at which *chosen* is true."""
         rows = pa.array(np.flatnonzero(chosen))
         if self._chosen is None:

@@ -9,10 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from spark_sink.arrays import Bools, Ints
 from spark_sink.derive.facts import ENTRY, HOUR_US, RX, TX, WHOLE
 from spark_sink.derive.sights import DTYPES, NO_CHUNK, NO_FACE, NO_RSSI, PACKETS, Packed, pack
 from spark_sink.partials.combine import merge
-from spark_sink.partials.groupby import Ints, Truths, group
+from spark_sink.partials.groupby import group
 from spark_sink.partials.records import RecordColumns
 
 _Columns: TypeAlias = dict[str, np.ndarray[Any, np.dtype[Any]]]
@@ -129,7 +130,7 @@ def _faces(found: RecordColumns, order: Ints, of: Ints) -> tuple[Ints, list[list
     """
     faces, names = found.codes("face")
     faces = faces[order]
-    named: Truths = faces >= 0
+    named: Bools = faces >= 0
     groups = group([pa.array(of[named]), pa.array(faces[named])], int(named.sum()))
     pairs = groups.some()
     groups_of_pairs, faces_of_pairs = of[named][pairs], faces[named][pairs]

@@ -7,9 +7,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_sink import limits
+from spark_sink.arrays import Ints
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.partials.combine import FIRST, KEYS, LATEST, STARTED, merge, spelled
-from spark_sink.partials.groupby import Ints, chosen, greatest, group, least
+from spark_sink.partials.groupby import chosen, greatest, group, least
 from spark_sink.partials.records import RecordColumns
 
 SLOT_US: Final = 600_000_000

@@ -1,21 +1,20 @@
 """Which hours have to be derived anew: the tables ``dirty`` and ``touched``."""
 
 from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_sink import limits
+from spark_sink.arrays import Bools, Ints, run_starts, runs
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.serving import facts
 from spark_sink.serving.database import Database
 from spark_sink.serving.values import table_of
 
-Times: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
-Flags: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
-MeshTimes: TypeAlias = Callable[[pa.Table], Times]
+MeshTimes: TypeAlias = Callable[[pa.Table], Ints]
 """From copies, as facts.copies_of has them, to when they came by mesh time, in microseconds."""
 
 _EVER_US: Final = np.iinfo(np.int64).min
@@ -79,15 +78,15 @@ def clear(database: Database, marked: pa.Table) -> None:
     database.execute("DROP TABLE new_dirty")
 
 
-def _matter(copies: pa.Table, new: Flags, mesh_us: Times) -> Flags:
+def _matter(copies: pa.Table, new: Bools, mesh_us: Ints) -> Bools:
     """Which copies, in order of entries, those that are new matter to."""
     feed_no, seq = copies["feed_no"].to_numpy(), copies["seq"].to_numpy()
-    first = np.flatnonzero(np.concatenate(([True], (np.diff(feed_no) != 0) | (np.diff(seq) != 0))))
-    entry = np.repeat(np.arange(len(first)), np.diff(np.append(first, len(new))))
+    first, count = runs(run_starts(feed_no, seq))
+    entry = np.repeat(np.arange(len(first)), count)
     published = pc.equal(copies["origin"], "own").to_numpy(zero_copy_only=False) & new
     since_us = np.where(published, _EVER_US, np.where(new, mesh_us - limits.SPREAD_MARGIN_US, _NEVER_US))
     earliest_us = np.minimum.reduceat(since_us, first)
-    matter: Flags = mesh_us >= earliest_us[entry]
+    matter: Bools = mesh_us >= earliest_us[entry]
     return matter
 
 

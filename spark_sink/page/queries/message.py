@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from spark_sink.derive.facts import Copies, Facts, Ints, Sights, Uptimes
+from spark_sink.arrays import Ints
+from spark_sink.derive.facts import Copies, Facts, Sights, Uptimes
 from spark_sink.derive.journeys import Hop, Journey, journey
 from spark_sink.derive.mesh_time import Corrections, corrections
 from spark_sink.derive.sights import unpack_all
