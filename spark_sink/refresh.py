@@ -17,7 +17,7 @@ from spark_sink.derive import changes, delays, groups, links, progress, uses
 from spark_sink.derive.alerts import QUERIES, SCHEMAS, AlertInputs, alerts
 from spark_sink.derive.clock_table import ClockRecords, clock_rows
 from spark_sink.derive.facts import HOUR_US, Facts
-from spark_sink.derive.mesh_time import Corrections, boot_times, boots_of, corrections, moved
+from spark_sink.derive.mesh_time import Corrections, boot_times, boots_of, corrections, shifted_boots
 from spark_sink.derive.packet_ages import LogHours, PacketAges, packet_ages
 from spark_sink.derive.transmissions import transmissions
 from spark_sink.facts_loader import FactsLoader, Key
@@ -113,7 +113,7 @@ class Refresh:
             return
         rows = clock_rows(self._all_records(), names)
         clocks = corrections(rows)
-        shifted = {(each.node_no, each.boot) for each in moved(self._clocks, clocks, newest_us, least_us)}
+        shifted = shifted_boots(self._clocks, clocks, newest_us, least_us)
         if least_us and not shifted:
             return
         again, emptied = self._schedule.affected(self._clocks, clocks, shifted)

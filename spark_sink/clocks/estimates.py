@@ -1,7 +1,6 @@
 """Every clock's offset and drift against a reference, by least squares over all that the clocks saw together."""
 
-import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Final
@@ -19,18 +18,42 @@ _PPM: Final = 1e-6
 
 
 @dataclass(frozen=True, slots=True)
-class Solution:
-    """How wrong one clock is; the fields are those of `Estimates`."""
+class Estimates:
+    """How wrong clocks are, a value for each. Errors are of chance; they do not know of delays that never change."""
 
-    clock: int
-    reference: int
-    at_us: int
-    offset_us: float
-    offset_error_us: float
-    drift_ppm: float
-    drift_error_ppm: float
-    covariance_us_ppm: float
-    matches: int
+    reference: Ints
+    """Place of the clock whose time is taken for right in this group of clocks."""
+    at_us: Ints
+    """Where `offset_us` holds, by this clock: the middle of what it is known by."""
+    offset_us: Floats
+    """How far it is ahead of the reference, microseconds."""
+    offset_error_us: Floats
+    """Standard error of that at `at_us`, microseconds."""
+    drift_ppm: Floats
+    """How much faster than the reference it runs, microseconds a second."""
+    drift_error_ppm: Floats
+    """Standard error of that."""
+    covariance_us_ppm: Floats
+    """Covariance of offset and drift."""
+    matches: Ints
+    """Shared transmissions it is known by, each counted once per partner; 0 where it is its own reference and alone."""
+
+
+def estimate(clocks: Clocks, seen: Sightings) -> Estimates:
+    """Offset and drift of every one of *clocks*, whatever order the sightings come in.
+
+    Clocks that share enough transmissions, directly or through others, are a group and have the same reference. A
+    clock that shares nothing is its own.
+    """
+    packets = shared_packets(seen, len(clocks))
+    near = neighbours(links(packets, likely_pairs(packets, clocks), len(clocks)))
+    count = len(clocks)
+    offset, offset_error, drift, drift_error, covariance = np.zeros((5, count))
+    at_us, matches = clocks.base_us + clocks.from_mono_us, np.zeros(count, np.int64)
+    found = Estimates(np.arange(count), at_us, offset, offset_error, drift, drift_error, covariance, matches)
+    for group in groups(near):
+        _solve(group, near, found)
+    return found
 
 
 @dataclass(slots=True)
@@ -70,8 +93,8 @@ class _Equations:
         return np.asarray(self.rest_us + left - up_us[:, 1] - up_ppm[:, 1] * self.right_s)
 
 
-def solve(group: ClockGroup, near: LinksByClock) -> Iterator[Solution]:
-    """How wrong each clock of a group is, by `limits.SOLVE_CLOCKS` at a time, from the reference outwards."""
+def _solve(group: ClockGroup, near: LinksByClock, found: Estimates) -> None:
+    """Fill in how wrong each clock of a group is, by `limits.SOLVE_CLOCKS` at a time, from the reference outwards."""
     place = {clock: index for index, clock in enumerate(group.clocks)}
     size = len(group.clocks)
     state = _State(
@@ -92,8 +115,15 @@ def solve(group: ClockGroup, near: LinksByClock) -> Iterator[Solution]:
         }
         _solve_some(range(begin, end), _rows(list(links.values()), place, state), state)
         _add_parents_errors(range(begin, end), parents, state)
-    for index, clock in enumerate(group.clocks):
-        yield _solution(clock, group.clocks[0], index, state, sum(map(len, near[clock].values())))
+    clocks, covariance = np.array(group.clocks), state.covariance
+    found.reference[clocks] = group.clocks[0]
+    found.at_us[clocks] = state.middle_us
+    found.offset_us[clocks] = state.ahead_us - state.up_us
+    found.offset_error_us[clocks] = np.sqrt(covariance[:, 0, 0])
+    found.drift_ppm[clocks] = (1 / (1 + state.up_ppm * _PPM) - 1) / _PPM
+    found.drift_error_ppm[clocks] = np.sqrt(covariance[:, 1, 1])
+    found.covariance_us_ppm[clocks] = covariance[:, 0, 1]
+    found.matches[clocks] = [sum(map(len, near[clock].values())) for clock in group.clocks]
 
 
 def _middle_us(clock: int, near: LinksByClock) -> int:
@@ -171,22 +201,6 @@ def _add_parents_errors(clocks: range, parents: Sequence[int], state: _State) ->
         state.covariance[clock] += move @ state.covariance[known] @ move.T
 
 
-def _solution(clock: int, reference: int, index: int, state: _State, matches: int) -> Solution:
-    slowed = float(state.up_ppm[index]) * _PPM
-    covariance = state.covariance[index]
-    return Solution(
-        clock=clock,
-        reference=reference,
-        at_us=int(state.middle_us[index]),
-        offset_us=int(state.ahead_us[index]) - float(state.up_us[index]),
-        offset_error_us=math.sqrt(covariance[0, 0]),
-        drift_ppm=(1 / (1 + slowed) - 1) / _PPM,
-        drift_error_ppm=math.sqrt(covariance[1, 1]),
-        covariance_us_ppm=float(covariance[0, 1]),
-        matches=matches,
-    )
-
-
 def _noise_us(residuals_us: Floats) -> float:
     """Standard deviation by the median of absolute values, which outliers do not move."""
     return max(limits.CLOCK_NOISE_MIN_US, 1.4826 * float(np.median(np.abs(residuals_us))))
@@ -198,65 +212,3 @@ def _huber(far: Floats) -> Floats:
 
 def _tukey(far: Floats) -> Floats:
     return np.asarray(np.where(far < limits.TUKEY, (1 - (far / limits.TUKEY) ** 2) ** 2, 0.0))
-
-
-@dataclass(frozen=True, slots=True)
-class Estimates:
-    """How wrong clocks are, a value for each. Errors are of chance; they do not know of delays that never change."""
-
-    reference: Ints
-    """Place of the clock whose time is taken for right in this group of clocks."""
-    at_us: Ints
-    """Where `offset_us` holds, by this clock: the middle of what it is known by."""
-    offset_us: Floats
-    """How far it is ahead of the reference, microseconds."""
-    offset_error_us: Floats
-    """Standard error of that at `at_us`, microseconds."""
-    drift_ppm: Floats
-    """How much faster than the reference it runs, microseconds a second."""
-    drift_error_ppm: Floats
-    """Standard error of that."""
-    covariance_us_ppm: Floats
-    """Covariance of offset and drift."""
-    matches: Ints
-    """Shared transmissions it is known by, each counted once per partner; 0 where it is its own reference and alone."""
-
-    def reference_us(self, clock: Ints, t_us: Ints) -> Ints:
-        """What the reference showed when *clock* (a place) showed *t_us*."""
-        slowed = self.drift_ppm[clock] * _PPM / (1 + self.drift_ppm[clock] * _PPM)
-        return t_us - np.rint(self.offset_us[clock] + slowed * (t_us - self.at_us[clock])).astype(np.int64)
-
-    def error_us(self, clock: Ints, t_us: Ints) -> Floats:
-        """Standard error of `reference_us`, microseconds: it grows away from `at_us`."""
-        away_s = (t_us - self.at_us[clock]) * _PPM
-        variance = (
-            self.offset_error_us[clock] ** 2
-            + 2 * away_s * self.covariance_us_ppm[clock]
-            + (away_s * self.drift_error_ppm[clock]) ** 2
-        )
-        return np.sqrt(np.maximum(0.0, variance))
-
-
-def estimate(clocks: Clocks, seen: Sightings) -> Estimates:
-    """Offset and drift of every one of *clocks*, whatever order the sightings come in.
-
-    Clocks that share enough transmissions, directly or through others, are a group and have the same reference. A
-    clock that shares nothing is its own.
-    """
-    packets = shared_packets(seen, len(clocks))
-    near = neighbours(links(packets, likely_pairs(packets, clocks), len(clocks)))
-    return _table(clocks, [solution for group in groups(near) for solution in solve(group, near)])
-
-
-def _table(clocks: Clocks, solutions: Sequence[Solution]) -> Estimates:
-    at_us = clocks.base_us + clocks.from_mono_us
-    matches = np.zeros(len(clocks), np.int64)
-    reference = np.arange(len(clocks))
-    offset, offset_error, drift, drift_error, covariance = np.zeros((5, len(clocks)))
-    for one in solutions:
-        place = one.clock
-        reference[place], at_us[place], matches[place] = one.reference, one.at_us, one.matches
-        offset[place], drift[place] = one.offset_us, one.drift_ppm
-        offset_error[place], drift_error[place] = one.offset_error_us, one.drift_error_ppm
-        covariance[place] = one.covariance_us_ppm
-    return Estimates(reference, at_us, offset, offset_error, drift, drift_error, covariance, matches)

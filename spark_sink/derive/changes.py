@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
-from spark_sink.arrays import Bools, Ints, Numbers
+from spark_sink.arrays import Bools, Ints
 from spark_sink.derive.groups import components
 
 SPLIT: Final = "split"
@@ -55,22 +55,24 @@ def changes(groups: pa.Table) -> pa.Table:
     Something is told when two slots in a row show it, as of the first of them; that a node is isolated, as of its last
     contact. Parts of a mesh have two nodes at least; what befalls a single one is that it is isolated, or back.
     """
-    return fold(groups, start())[0]
-
-
-def start() -> GroupState:
-    """Nothing is known."""
-    none, no = np.empty(0, np.int64), np.empty(0, np.bool_)
-    return GroupState(none, _NONE, no, none, none, none, no, none, none, none)
-
-
-def fold(groups: pa.Table, standing: GroupState) -> tuple[pa.Table, GroupState]:
-    """The same for rows of later slots than *standing* knows, and what is known then. *standing* stays as it is."""
     slot_us, node_no, group_no = (groups[name].to_numpy() for name in ("slot_us", "node_no", "group_no"))
     last_us = groups["last_us"].fill_null(_NONE).to_numpy()
     order = np.lexsort((node_no, slot_us))
     slot_us, node_no, group_no, last_us = (one[order] for one in (slot_us, node_no, group_no, last_us))
-    now = _widened(standing, np.union1d(standing.nodes, node_no))
+    nodes = np.unique(node_no)
+    count = len(nodes)
+    now = GroupState(
+        nodes=nodes,
+        slot_us=_NONE,
+        up=np.zeros(count, np.bool_),
+        seen=np.arange(count),
+        told=np.arange(count),
+        alone=np.zeros(count, np.int64),
+        fresh=np.zeros(count, np.bool_),
+        contact_us=np.full(count, _NONE),
+        touched=np.zeros(count, np.int64),
+        isolated_us=np.full(count, _NONE),
+    )
     node, group = np.searchsorted(now.nodes, node_no), np.searchsorted(now.nodes, group_no)
     begins = np.flatnonzero(np.diff(slot_us, prepend=_NONE))
     rows: list[Told] = []
@@ -81,29 +83,7 @@ def fold(groups: pa.Table, standing: GroupState) -> tuple[pa.Table, GroupState]:
     names = ("t_us", "kind", "subject", "detail")
     types = (pa.int64(), pa.string(), pa.string(), pa.string())
     arrays = [pa.array(column, type_) for column, type_ in zip(columns, types, strict=True)]
-    return pa.table(dict(zip(names, arrays, strict=True))), now
-
-
-def _widened(standing: GroupState, nodes: Ints) -> GroupState:
-    """The same with places for all *nodes*."""
-    place, count = np.searchsorted(nodes, standing.nodes), len(nodes)
-
-    def moved(old: Numbers, new: Numbers) -> Numbers:
-        new[place] = old
-        return new
-
-    return GroupState(
-        nodes=nodes,
-        slot_us=standing.slot_us,
-        up=moved(standing.up, np.zeros(count, np.bool_)),
-        seen=moved(place[standing.seen], np.arange(count)),
-        told=moved(place[standing.told], np.arange(count)),
-        alone=moved(standing.alone, np.zeros(count, np.int64)),
-        fresh=moved(standing.fresh, np.zeros(count, np.bool_)),
-        contact_us=moved(standing.contact_us, np.full(count, _NONE)),
-        touched=moved(standing.touched, np.zeros(count, np.int64)),
-        isolated_us=moved(standing.isolated_us, np.full(count, _NONE)),
-    )
+    return pa.table(dict(zip(names, arrays, strict=True)))
 
 
 def _step(now: GroupState, slot_us: int, node: Ints, group: Ints, last_us: Ints, rows: list[Told]) -> None:

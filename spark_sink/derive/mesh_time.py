@@ -127,15 +127,6 @@ class Corrections:
         again = np.concatenate([again[met], np.zeros(len(lost), np.int64)])
         return MeshStretches(np.concatenate([asked, lost]), low, high, mesh, again)
 
-    def hours(self, node_no: int, boot: int, hour_us: int) -> tuple[int, ...]:
-        """The hours of mesh time, in order, that a boot's records of one hour of its own may lie in."""
-        one = (np.array([value], np.int64) for value in (node_no, boot, hour_us, hour_us + HOUR_US - 1))
-        found = self.spans(*one)
-        hours: set[int] = set()
-        for low_us, high_us in zip(found.low_us.tolist(), found.high_us.tolist(), strict=True):
-            hours.update(range(low_us // HOUR_US * HOUR_US, high_us + 1, HOUR_US))
-        return tuple(sorted(hours))
-
     def _clock_before(self, node_no: Ints, boot: Ints) -> Ints:
         """Place of the last clock of the newest boot before, −1 if there is none."""
         place = self.first[np.searchsorted(self.boots, _key(node_no, boot))] - 1
@@ -164,33 +155,22 @@ def corrections(clocks: pa.Table) -> Corrections:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class Moved:
-    """Records of a boot, by its own time, whose mesh time is another now."""
-
-    node_no: int
-    boot: int
-    low_us: int
-    high_us: int
-    """The newest that the boot may have written; far in the future where its last clock goes on."""
-
-
-def moved(
+def shifted_boots(
     old: Corrections,
     new: Corrections,
     newest_us: Mapping[tuple[int, int], int],
     least_us: int = limits.CLOCK_MOVED_US,
-) -> list[Moved]:
-    """Records whose clock is new, or whose mesh time moved by more than *least_us* in some hour.
+) -> set[tuple[int, int]]:
+    """Return the boots (node_no, boot) with a new clock, or whose mesh time moved by more than *least_us*.
 
-    *newest_us* is the newest time that each boot (node_no, boot) wrote. Records that the next boot wrote again after a
-    crash go by the same clock; that boot is named likewise.
+    *newest_us* is the newest time that each boot wrote. Records that the next boot wrote again after a crash go by the
+    same clock, so that boot is among them, too.
     """
-    return [
-        where
+    return {
+        boot
         for clock in np.flatnonzero(_differ(old, new, newest_us, least_us)).tolist()
-        for where in _written(new, clock)
-    ]
+        for boot in _written(new, clock)
+    }
 
 
 def _differ(
@@ -213,13 +193,13 @@ def _differ(
     return np.asarray(differs)
 
 
-def _written(clocks: Corrections, clock: int) -> Iterator[Moved]:
-    """The records that go by a clock."""
+def _written(clocks: Corrections, clock: int) -> Iterator[tuple[int, int]]:
+    """Yield the boots with records that go by a clock."""
     node_no, boot = int(clocks.node_no[clock]), int(clocks.boot[clock])
-    since_us, until_us = (int(ends[0]) for ends in clocks.shown(np.array([clock])))
-    yield Moved(node_no, boot, since_us, until_us)
-    if until_us == _OPEN_US and clock + 1 < len(clocks.node_no) and clocks.node_no[clock + 1] == node_no:
-        yield Moved(node_no, int(clocks.boot[clock + 1]), since_us, until_us)
+    yield node_no, boot
+    is_last = clock + 1 in clocks.first
+    if is_last and clock + 1 < len(clocks.node_no) and clocks.node_no[clock + 1] == node_no:
+        yield node_no, int(clocks.boot[clock + 1])
 
 
 @dataclass(frozen=True, slots=True)

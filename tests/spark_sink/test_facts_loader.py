@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.derive.mesh_time import corrections
 from spark_sink.facts_loader import affected_hours, hours_between
-from tests.spark_sink.derive.test_mesh_time import BOOTS, MESH, START_US, clock, table
+from tests.spark_sink.derive.test_mesh_time import BOOTS, MESH, START_US, clock, hours, table
 
 YEARS = 80 * 365 * 24
 """In hours."""
@@ -16,8 +16,8 @@ YEARS = 80 * 365 * 24
 def test_hours_that_clocks_years_apart_may_have_shown_reach_over_nothing_between() -> None:
     ahead = clock(1, 1, base_us=START_US + YEARS * HOUR_US, offset_us=YEARS * HOUR_US)
     clocks = corrections(table(ahead, clock(1, 1, 1, from_mono_us=9 * HOUR_US)))
-    hours = START_US + (YEARS + np.arange(9)) * HOUR_US
-    found = affected_hours(clocks, np.full(9, 1), np.full(9, 1), hours)
+    asked = START_US + (YEARS + np.arange(9)) * HOUR_US
+    found = affected_hours(clocks, np.full(9, 1), np.full(9, 1), asked)
     assert hours_between(found.low_us, found.high_us).tolist() == [
         START_US + hour * HOUR_US for first in (-1, YEARS - 1) for hour in range(first, first + 12)
     ]
@@ -47,7 +47,7 @@ def test_stretches_are_those_of_the_hours_that_a_record_may_lie_in(
             )
         } == {key}
         reached = hours_between(found.low_us[own], found.high_us[own]).tolist()
-        assert {*clocks.hours(*key)} <= {*reached}
+        assert {*hours(clocks, *key)} <= {*reached}
         assert (found.high_us - found.low_us).max() <= 4 * HOUR_US
 
 

@@ -1,6 +1,7 @@
 """Logs of a simulation, read as if every node's clock had been hours wrong and drifting."""
 
 import json
+import math
 import random
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -61,10 +62,21 @@ class Found:
         return float(self.estimates.drift_ppm[self.place])
 
     def reference_us(self, t_us: int) -> int:
-        return int(self.estimates.reference_us(np.array([self.place]), np.array([t_us]))[0])
+        """What the reference showed when this clock showed *t_us*."""
+        found, place = self.estimates, self.place
+        slowed = found.drift_ppm[place] * 1e-6 / (1 + found.drift_ppm[place] * 1e-6)
+        return t_us - round(float(found.offset_us[place] + slowed * (t_us - found.at_us[place])))
 
     def error_us(self, t_us: int) -> float:
-        return float(self.estimates.error_us(np.array([self.place]), np.array([t_us]))[0])
+        """Standard error of `reference_us`: it grows away from `at_us`."""
+        found, place = self.estimates, self.place
+        away_s = (t_us - found.at_us[place]) * 1e-6
+        variance = (
+            found.offset_error_us[place] ** 2
+            + 2 * away_s * found.covariance_us_ppm[place]
+            + (away_s * found.drift_error_ppm[place]) ** 2
+        )
+        return math.sqrt(max(0.0, variance))
 
 
 def columns(log: Sequence[Sighting]) -> tuple[Clocks, Sightings, list[str]]:
