@@ -24,9 +24,8 @@ from spark_sink.facts_loader import FactsLoader, Key
 from spark_sink.refresh_schedule import KEY, Chunk, RefreshSchedule
 from spark_sink.serving import derived, dirty_hours, retention
 from spark_sink.serving import facts as stored
-from spark_sink.serving.database import Database
+from spark_sink.serving.database import Database, table_of
 from spark_sink.serving.tables import TABLES
-from spark_sink.serving.values import table_of
 
 _DAY_US: Final = 24 * HOUR_US
 _CLOCK_COLUMNS: Final = tuple(column.name for column in TABLES["clocks"].columns)

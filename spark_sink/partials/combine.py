@@ -23,8 +23,8 @@ from spark_sink.partials.groupby import (
     least,
     numbers_of,
 )
+from spark_sink.serving.database import rows_of, table_of
 from spark_sink.serving.tables import FACTS, SIDE, Table
-from spark_sink.serving.values import rows_of, table_of
 
 Merge: TypeAlias = Callable[[pa.Table, RowGroups], pa.Table]
 

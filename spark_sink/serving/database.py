@@ -1,61 +1,152 @@
-"""What the job and the page need of a database: SQLite and PostgreSQL under one small port."""
+"""Connections to the serving database, and rows as Arrow tables; SQLite and PostgreSQL fill in what differs."""
 
-from collections.abc import Sequence
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+import contextlib
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from functools import partial
+from typing import Any, ClassVar, Final, TypeAlias
 
-if TYPE_CHECKING:
-    import pyarrow as pa
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from spark_sink import limits
+from spark_sink.errors import DatabaseFailedError
+from spark_sink.serving import ddl
+from spark_sink.serving.tables import TABLES
 
 Value: TypeAlias = int | float | str | bytes | None
 Row: TypeAlias = tuple[Value, ...]
+_COUNT_CHANGE: Final = (
+    "UPDATE meta SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = 'changes'"
+)
+"""The first statement of every transaction."""
 
 
-class Reader(Protocol):
-    """A connection that reads. Statements are SQL that both databases know, with ``?`` where a parameter goes."""
+class Reader(ABC):
+    """A read-only connection, beside a job that may be writing. Any thread may use it, one at a time.
+
+    Statements are SQL that both databases know, with ``?`` where a parameter goes.
+    """
+
+    _connection: Any
 
     def rows(self, sql: str, parameters: Sequence[Value] = ()) -> list[Row]:
-        """What a query finds. Raises DatabaseFailedError."""
-        ...
+        """Run a query and return its rows. Raises DatabaseFailedError."""
+        with self._translated():
+            found: list[Row] = self._run(sql, parameters).fetchall()
+            return found
 
-    def table(self, sql: str, schema: "pa.Schema") -> "pa.Table":
-        """What a query finds, as columns of these types: for many rows, which as tuples would take ten times the room.
+    def table(self, sql: str, schema: pa.Schema) -> pa.Table:
+        """Run a query and return columns of these types: for many rows, which as tuples would take ten times the room.
 
         Raises DatabaseFailedError.
         """
-        ...
+        with self._translated():
+            cursor = self._run(sql, ())
+            return _table_of_some(iter(partial(cursor.fetchmany, limits.ROWS_AT_A_TIME), []), schema)
 
+    @abstractmethod
     def snapshot(self) -> AbstractContextManager[None]:
-        """Within it, all queries see one state of the database. Raises DatabaseFailedError."""
-        ...
+        """Let all queries within see one state of the database. Raises DatabaseFailedError."""
 
     def changes(self) -> int:
-        """A number that grows with every transaction of the job. Raises DatabaseFailedError."""
-        ...
+        """Return a number that grows with every transaction of the job. Raises DatabaseFailedError."""
+        rows = self.rows("SELECT CAST(value AS bigint) FROM meta WHERE name = 'changes'")
+        if not rows or not isinstance(rows[0][0], int):
+            raise DatabaseFailedError("the database", "its table meta has no row `changes`")
+        return rows[0][0]
 
     def close(self) -> None:
-        """Give the connection back."""
-        ...
+        """Close the connection."""
+        self._connection.close()
+
+    @abstractmethod
+    def _run(self, sql: str, parameters: Sequence[Value]) -> Any:  # noqa: ANN401 - a cursor of either driver
+        """Run a statement and return its cursor."""
+
+    @abstractmethod
+    def _translated(self) -> AbstractContextManager[None]:
+        """Raise DatabaseFailedError for errors of the driver."""
 
 
-class Database(Reader, Protocol):
-    """A connection that also writes. There is one at a time."""
+class Database(Reader):
+    """The connection of the one job that writes."""
 
-    def transaction(self) -> AbstractContextManager[None]:
-        """All of it or nothing; durable when it is left. Raises DatabaseFailedError."""
-        ...
+    _begin: ClassVar[str] = "BEGIN"
+    _dialect: ClassVar[ddl.Dialect]
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Apply everything within, or nothing; durable at its end. Raises DatabaseFailedError."""
+        self.execute(self._begin)
+        try:
+            self.execute(_COUNT_CHANGE)
+            yield
+            self.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(DatabaseFailedError):  # the first error is the one to raise
+                self.execute("ROLLBACK")
+            raise
 
     def execute(self, sql: str, parameters: Sequence[Value] = ()) -> None:
         """Run one statement. Raises DatabaseFailedError."""
-        ...
+        with self._translated():
+            self._run(sql, parameters)
 
-    def stage(self, table: str, rows: "pa.Table") -> None:
-        """Put rows side by side with the tables: they are in the temporary table ``new_<table>`` until it is dropped.
+    def stage(self, table: str, rows: pa.Table) -> None:
+        """Put rows into the temporary table ``new_<table>``, which the caller drops.
 
         Columns go by their names, and have the types they have in Arrow. Raises DatabaseFailedError.
         """
-        ...
+        self.execute(ddl.staging(table, rows, self._dialect))
+        self.insert(f"new_{table}", rows)
 
-    def insert(self, table: str, rows: "pa.Table") -> None:
+    @abstractmethod
+    def insert(self, table: str, rows: pa.Table) -> None:
         """Add rows whose keys are new to a table; columns go by their names. Raises DatabaseFailedError."""
-        ...
+
+
+def rows_of(table: pa.Table) -> Iterator[Row]:
+    """The rows of *table*, as tuples."""
+    return zip(*(column.to_pylist() for column in table.columns), strict=True)
+
+
+def table_of(name: str, columns: Sequence[str], rows: Sequence[Row]) -> pa.Table:
+    """Rows that a query found, with these columns of the table called *name*."""
+    types = {column.name: ddl.ARROW_TYPES[column.type] for column in TABLES[name].columns}
+    schema = pa.schema([(column, types[column]) for column in columns])
+    if not rows:
+        return schema.empty_table()
+    arrays = [
+        pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), schema, strict=True)
+    ]
+    return pa.Table.from_arrays(arrays, schema=schema)
+
+
+def _table_of_some(parts: Iterable[Sequence[Row]], schema: pa.Schema) -> pa.Table:
+    """Rows that come some at a time, as one table with these columns."""
+    return pa.Table.from_batches(
+        [
+            pa.RecordBatch.from_arrays(
+                [
+                    pa.array(column, field.type)
+                    for column, field in zip(zip(*rows, strict=True), schema, strict=True)
+                ],
+                schema=schema,
+            )
+            for rows in parts
+            if rows
+        ],
+        schema=schema,
+    )
+
+
+def without_nan(table: pa.Table) -> pa.Table:
+    """*table* with null in the place of what is not a number: SQLite knows no other."""
+    for index, field in enumerate(table.schema):
+        if pa.types.is_floating(field.type):
+            column = table.column(index)
+            known = pc.if_else(pc.is_nan(column), pa.scalar(None, field.type), column)
+            table = table.set_column(index, field, known)
+    return table

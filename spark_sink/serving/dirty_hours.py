@@ -11,8 +11,7 @@ from spark_sink import limits
 from spark_sink.arrays import Bools, Ints, run_starts, runs
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.serving import facts
-from spark_sink.serving.database import Database
-from spark_sink.serving.values import table_of
+from spark_sink.serving.database import Database, table_of
 
 MeshTimes: TypeAlias = Callable[[pa.Table], Ints]
 """From copies, as facts.copies_of has them, to when they came by mesh time, in microseconds."""

@@ -6,10 +6,9 @@ from typing import Final
 import pyarrow as pa
 
 from spark_sink import limits
-from spark_sink.serving.database import Reader, Row, Value
+from spark_sink.serving.database import Reader, Row, Value, table_of
 from spark_sink.serving.ddl import quoted
 from spark_sink.serving.tables import TABLES
-from spark_sink.serving.values import table_of
 
 COPY_COLUMNS: Final = tuple(column.name for column in TABLES["copies"].columns)
 _SIGHT_COLUMNS: Final = tuple(column.name for column in TABLES["sights"].columns)

@@ -15,12 +15,11 @@ from spark_sink.bad_lines import Row as BadLine
 from spark_sink.bad_lines import bounded
 from spark_sink.errors import SinkError
 from spark_sink.serving import dirty_hours, retention
-from spark_sink.serving.database import Database, Value
+from spark_sink.serving.database import Database, Value, rows_of, table_of
 from spark_sink.serving.ddl import quoted
 from spark_sink.serving.meta import write_program
 from spark_sink.serving.names import NameNumbers
 from spark_sink.serving.tables import TABLES
-from spark_sink.serving.values import rows_of, table_of
 
 SUMS: Final = {
     "boots": ("records",),

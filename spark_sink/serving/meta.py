@@ -5,16 +5,11 @@ from pathlib import Path
 from typing import Final
 
 from spark_sink import limits
-from spark_sink.errors import DatabaseFailedError, SinkError
+from spark_sink.errors import SinkError
 from spark_sink.serving.database import Database, Reader
 
 FIRST_ROWS: Final = (("version", str(limits.STORE_VERSION)), ("changes", "0"))
 """What is there from the beginning."""
-
-RAISE_CHANGES: Final = (
-    "UPDATE meta SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = 'changes'"
-)
-"""The first statement of every transaction."""
 
 
 def check_version(database: Path | str, version: int) -> None:
@@ -67,14 +62,6 @@ SIGHTS_SINCE: Final = "sights_since_us"
 """The row that says since which hour of mesh time single packets are kept; there is none while all are."""
 SIGHTS_UNTIL: Final = "sights_until_us"
 """The row that says before which hour none was forgotten either; where there is none, nothing is known of that."""
-
-
-def read_changes(reader: Reader) -> int:
-    """How often the database was written to. Raises DatabaseFailedError."""
-    rows = reader.rows("SELECT CAST(value AS bigint) FROM meta WHERE name = 'changes'")
-    if not rows or not isinstance(rows[0][0], int):
-        raise DatabaseFailedError("the database", "its table meta has no row `changes`")
-    return rows[0][0]
 
 
 def read_sights_since(reader: Reader) -> int | None:

@@ -8,7 +8,6 @@ import io
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from typing import Any, Final
 
 import psycopg
@@ -18,10 +17,10 @@ import pyarrow.csv
 from psycopg.adapt import Buffer, Loader
 
 from spark_sink import errors, limits
-from spark_sink.serving import ddl, values
+from spark_sink.serving import ddl
 from spark_sink.serving.address import Address
-from spark_sink.serving.database import Row, Value
-from spark_sink.serving.meta import FIRST_ROWS, RAISE_CHANGES, check_version, filling, read_changes
+from spark_sink.serving.database import Database, Reader, Row, Value, rows_of, without_nan
+from spark_sink.serving.meta import FIRST_ROWS, check_version, filling
 
 _CSV: Final = pyarrow.csv.WriteOptions(include_header=False, quoting_style="needed")
 _READ_ONLY: Final = "SET default_transaction_read_only = on"
@@ -42,32 +41,19 @@ class _TruthLoader(Loader):
         return int(bytes(data) == b"t")
 
 
-class PostgresReader:
-    """A read-only session. Any thread may use it, one at a time. It is opened again when it was lost."""
+class PostgresReader(Reader):
+    """A read-only session. It is opened again when it was lost."""
 
     def __init__(self, connection: "psycopg.Connection[Any]", address: Address) -> None:
         self._connection = connection
         self._address = address
         self._in_snapshot = False
 
-    def rows(self, sql: str, parameters: Sequence[Value] = ()) -> list[Row]:
-        """What a query finds. Raises DatabaseFailedError."""
-        with self._translated():
-            self._revive()
-            return self._connection.execute(_translate(sql), parameters).fetchall()
-
-    def table(self, sql: str, schema: pa.Schema) -> pa.Table:
-        """What a query finds, as columns of these types. Raises DatabaseFailedError."""
-        with self._translated():
-            self._revive()
-            cursor = self._connection.execute(sql)
-            return values.table_of_some(iter(partial(cursor.fetchmany, limits.ROWS_AT_A_TIME), []), schema)
-
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Within it, all queries see one state of the database. Raises DatabaseFailedError."""
+        """Let all queries within see one state of the database. Raises DatabaseFailedError."""
         with self._translated():
-            self._revive()
+            self._reconnect()
             self._connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
         self._in_snapshot = True
         try:
@@ -78,16 +64,15 @@ class PostgresReader:
             with contextlib.suppress(psycopg.Error):  # the session is gone, and the snapshot with it
                 self._connection.execute("ROLLBACK")
 
-    def changes(self) -> int:
-        """A number that grows with every transaction of the job. Raises DatabaseFailedError."""
-        return read_changes(self)
+    def _run(self, sql: str, parameters: Sequence[Value]) -> "psycopg.Cursor[Any]":
+        self._reconnect()
+        cursor: psycopg.Cursor[Any] = self._connection.execute(
+            sql.replace("%", "%%").replace("?", "%s"), parameters
+        )
+        return cursor
 
-    def close(self) -> None:
-        """Give the connection back."""
-        self._connection.close()
-
-    def _revive(self) -> None:
-        """A page that stays open outlives restarts of the server."""
+    def _reconnect(self) -> None:
+        """Open a lost session again: a page that stays open outlives restarts of the server."""
         if self._connection.closed and not self._in_snapshot:
             self._connection = _connect(self._address)
             self._connection.execute(_READ_ONLY)
@@ -101,39 +86,18 @@ class PostgresReader:
             raise errors.DatabaseFailedError(self._address.shown, reason) from error
 
 
-class PostgresDatabase(PostgresReader):
+class PostgresDatabase(PostgresReader, Database):
     """The session of the one job that writes."""
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All of it or nothing; durable when it is left. Raises DatabaseFailedError."""
-        self.execute("BEGIN")
-        try:
-            self.execute(RAISE_CHANGES)
-            yield
-            self.execute("COMMIT")
-        except BaseException:
-            with contextlib.suppress(psycopg.Error):  # what went wrong first is told
-                self._connection.execute("ROLLBACK")
-            raise
-
-    def execute(self, sql: str, parameters: Sequence[Value] = ()) -> None:
-        """Run one statement. Raises DatabaseFailedError."""
-        with self._translated():
-            self._connection.execute(_translate(sql), parameters)
-
-    def stage(self, table: str, rows: pa.Table) -> None:
-        """Put rows into the temporary table ``new_<table>``. Raises DatabaseFailedError."""
-        self.execute(ddl.staging(table, rows, ddl.POSTGRES))
-        self.insert(f"new_{table}", rows)
+    _dialect = ddl.POSTGRES
 
     def insert(self, table: str, rows: pa.Table) -> None:
         """Add rows whose keys are new to a table; columns go by their names. Raises DatabaseFailedError."""
-        rows = _storable(values.without_nan(rows))
+        rows = _storable(without_nan(rows))
         statement = f"COPY {table} ({ddl.quoted(rows.column_names)}) FROM STDIN"
         if any(pa.types.is_binary(field.type) for field in rows.schema):
             with self._translated(), self._connection.cursor().copy(statement) as copy:
-                for row in values.rows_of(rows):
+                for row in rows_of(rows):
                     copy.write_row(row)
         elif rows.num_rows:
             text = io.BytesIO()
@@ -141,8 +105,8 @@ class PostgresDatabase(PostgresReader):
             with self._translated(), self._connection.cursor().copy(f"{statement} (FORMAT csv)") as copy:
                 copy.write(text.getbuffer())
 
-    def _revive(self) -> None:
-        """The lock went with the session: another job may have begun, so this one ends."""
+    def _reconnect(self) -> None:
+        """Leave a lost session closed: the lock went with it, another job may have begun, so this one ends."""
 
 
 def open_for_writing(address: Address) -> PostgresDatabase:
@@ -180,10 +144,6 @@ def open_for_reading(address: Address) -> PostgresReader:
         connection.close()
         raise
     return PostgresReader(connection, address)
-
-
-def _translate(sql: str) -> str:
-    return sql.replace("%", "%%").replace("?", "%s")
 
 
 def _storable(rows: pa.Table) -> pa.Table:

@@ -1,41 +1,28 @@
 """The serving database in one SQLite file, WAL mode (docs/formats/serving.md)."""
 
-import contextlib
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
 
 from spark_sink import errors, limits
-from spark_sink.serving import ddl, values
-from spark_sink.serving.database import Row, Value
-from spark_sink.serving.meta import FIRST_ROWS, RAISE_CHANGES, check_version, read_changes
+from spark_sink.serving import ddl
+from spark_sink.serving.database import Database, Reader, Value, rows_of, without_nan
+from spark_sink.serving.meta import FIRST_ROWS, check_version
 
 
-class SqliteReader:
-    """A read-only connection beside a job that may be writing. Any thread may use it, one at a time."""
+class SqliteReader(Reader):
+    """A read-only connection to a file."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
         self._connection = connection
         self._path = path
 
-    def rows(self, sql: str, parameters: Sequence[Value] = ()) -> list[Row]:
-        """What a query finds. Raises DatabaseFailedError."""
-        with self._translated():
-            return self._connection.execute(sql, parameters).fetchall()
-
-    def table(self, sql: str, schema: pa.Schema) -> pa.Table:
-        """What a query finds, as columns of these types. Raises DatabaseFailedError."""
-        with self._translated():
-            cursor = self._connection.execute(sql)
-            return values.table_of_some(iter(partial(cursor.fetchmany, limits.ROWS_AT_A_TIME), []), schema)
-
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """Within it, all queries see one state of the database. Raises DatabaseFailedError."""
+        """Let all queries within see one state of the database. Raises DatabaseFailedError."""
         with self._translated():
             self._connection.execute("BEGIN")
         try:
@@ -45,13 +32,9 @@ class SqliteReader:
             with self._translated():
                 self._connection.execute("ROLLBACK")
 
-    def changes(self) -> int:
-        """A number that grows with every transaction of the job. Raises DatabaseFailedError."""
-        return read_changes(self)
-
-    def close(self) -> None:
-        """Give the connection back."""
-        self._connection.close()
+    def _run(self, sql: str, parameters: Sequence[Value]) -> sqlite3.Cursor:
+        cursor: sqlite3.Cursor = self._connection.execute(sql, parameters)
+        return cursor
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -61,38 +44,18 @@ class SqliteReader:
             raise errors.DatabaseFailedError(self._path, str(error)) from error
 
 
-class SqliteDatabase(SqliteReader):
+class SqliteDatabase(SqliteReader, Database):
     """The connection of the one job that writes."""
 
-    @contextmanager
-    def transaction(self) -> Iterator[None]:
-        """All of it or nothing; durable when it is left. Raises DatabaseFailedError."""
-        self.execute("BEGIN IMMEDIATE")
-        try:
-            self.execute(RAISE_CHANGES)
-            yield
-            self.execute("COMMIT")
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):  # what went wrong first is told
-                self._connection.rollback()
-            raise
-
-    def execute(self, sql: str, parameters: Sequence[Value] = ()) -> None:
-        """Run one statement. Raises DatabaseFailedError."""
-        with self._translated():
-            self._connection.execute(sql, parameters)
-
-    def stage(self, table: str, rows: pa.Table) -> None:
-        """Put rows into the temporary table ``new_<table>``. Raises DatabaseFailedError."""
-        self.execute(ddl.staging(table, rows, ddl.SQLITE))
-        self.insert(f"new_{table}", rows)
+    _begin = "BEGIN IMMEDIATE"
+    _dialect = ddl.SQLITE
 
     def insert(self, table: str, rows: pa.Table) -> None:
         """Add rows whose keys are new to a table; columns go by their names. Raises DatabaseFailedError."""
         marks = ", ".join("?" for _ in rows.column_names)
         statement = f"INSERT INTO {table} ({ddl.quoted(rows.column_names)}) VALUES ({marks})"  # noqa: S608 - names of ours
         with self._translated():
-            self._connection.executemany(statement, values.rows_of(values.without_nan(rows)))
+            self._connection.executemany(statement, rows_of(without_nan(rows)))
 
 
 def open_for_writing(path: Path) -> SqliteDatabase:
