@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
@@ -81,7 +81,7 @@ class ReconnectingReader:
         return moment
 
     def ask(self, view: str, question: Question) -> Answer:
-        """The answer of a view, of one state of the database. Raises BadQuestionError, NotKnownError."""
+        """Answer a view from one state of the database. Raises BadQuestionError, NotKnownError."""
         moment = self.look()
         if moment.state != "ready" or self._reader is None:
             return _unready(moment.state, moment.message)
@@ -99,7 +99,7 @@ class ReconnectingReader:
             return _unready(failed.state, failed.message)
 
     def read(self, work: Callable[[Scope], Answer]) -> Answer | None:
-        """Something else of one state of the database; None if there is nothing to read."""
+        """Compute something else from one state of the database; None if there is nothing to read."""
         if self.look().state != "ready" or self._reader is None:
             return None
         try:
@@ -164,13 +164,3 @@ def serialize(answer: Answer) -> bytes:
     return json.dumps(answer, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(
         "utf-8", "replace"
     )
-
-
-@contextlib.contextmanager
-def opened(name: str) -> Iterator[ReconnectingReader]:
-    """A source that is closed at the end."""
-    source = ReconnectingReader(name)
-    try:
-        yield source
-    finally:
-        source.close()

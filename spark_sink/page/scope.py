@@ -157,6 +157,12 @@ def fetch(db: Reader, sql: str, parameters: Sequence[Value] = ()) -> Rows:
     return cast("Rows", db.rows(sql, parameters))
 
 
+def select(db: Reader, columns: str, rest: str, parameters: Sequence[Value] = ()) -> list[Answer]:
+    """Return what a query finds, as objects with the columns (``a, b``) as fields. Raises DatabaseFailedError."""
+    names = columns.split(", ")
+    return [dict(zip(names, row, strict=True)) for row in fetch(db, f"SELECT {columns} {rest}", parameters)]
+
+
 def pieces(values: Sequence[Item], size: int = limits.VALUES_PER_QUERY) -> Iterator[Sequence[Item]]:
     """Values, a statement's worth at a time."""
     for first in range(0, len(values), size):

@@ -11,7 +11,7 @@ from spark_sink.derive.alert_rules import RULES
 from spark_sink.derive.buckets import NEGATIVE, bucket_low_us, percentiles_us
 from spark_sink.page import limits
 from spark_sink.page.clocks import clock_of_boot
-from spark_sink.page.scope import Answer, Rows, Scope, fetch, marks, pieces
+from spark_sink.page.scope import Answer, Rows, Scope, fetch, marks, pieces, select
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,17 +145,15 @@ def _own_bounds(scope: Scope, column: str, number: int, from_us: int, to_us: int
 
 
 def laws(scope: Scope) -> dict[int, list[Answer]]:
-    """The faces of each node that a law limits."""
-    rows = fetch(
+    """Return the faces of each node that a law limits."""
+    rows = select(
         scope.db,
-        "SELECT node_no, face, region, sub_band, limit_ppm, window_us FROM faces"
-        " WHERE limit_ppm IS NOT NULL AND window_us > 0 ORDER BY node_no, limit_ppm, face",
+        "node_no, face, region, sub_band, limit_ppm, window_us",
+        "FROM faces WHERE limit_ppm IS NOT NULL AND window_us > 0 ORDER BY node_no, limit_ppm, face",
     )
     found: dict[int, list[Answer]] = defaultdict(list)
-    for number, *columns in rows:
-        found[number].append(
-            dict(zip(("face", "region", "sub_band", "limit_ppm", "window_us"), columns, strict=True))
-        )
+    for row in rows:
+        found[row.pop("node_no")].append(row)
     return found
 
 

@@ -2,7 +2,7 @@
 
 from spark_sink.page import limits
 from spark_sink.page.queries import common
-from spark_sink.page.scope import Answer, Scope, fetch
+from spark_sink.page.scope import Answer, Scope, fetch, select
 
 
 def faults(scope: Scope) -> Answer:
@@ -120,19 +120,14 @@ def forks(scope: Scope, feed_no: int | None = None) -> list[Answer]:
 
 
 def oddities(scope: Scope) -> list[Answer]:
-    """Files that were passed over."""
+    """List the files that were skipped."""
     labels = {node.node: node.label for node in scope.nodes.values()}
-    rows = fetch(
-        scope.db, "SELECT node, path, reason FROM oddities ORDER BY node, path LIMIT ?", (limits.ROWS_MAX,)
+    rows = select(
+        scope.db, "node, path, reason", "FROM oddities ORDER BY node, path LIMIT ?", (limits.ROWS_MAX,)
     )
     return [
-        {
-            "node": node,
-            "label": labels.get(node, node[: limits.SHORT_ID_LENGTH]),
-            "path": path,
-            "reason": reason,
-        }
-        for node, path, reason in rows
+        {"node": row["node"], "label": labels.get(row["node"], row["node"][: limits.SHORT_ID_LENGTH]), **row}
+        for row in rows
     ]
 
 
@@ -150,13 +145,10 @@ def gaps(scope: Scope) -> list[Answer]:
 
 
 def bad_lines(scope: Scope) -> list[Answer]:
-    """Lines that are no records."""
-    rows = fetch(
-        scope.db,
-        "SELECT path, byte, reason, text FROM bad_lines ORDER BY path, byte LIMIT ?",
-        (limits.ROWS_MAX,),
+    """List the lines that are no records."""
+    return select(
+        scope.db, "path, byte, reason, text", "FROM bad_lines ORDER BY path, byte LIMIT ?", (limits.ROWS_MAX,)
     )
-    return [dict(zip(("path", "byte", "reason", "text"), row, strict=True)) for row in rows]
 
 
 def _who(scope: Scope, number: int) -> Answer:

@@ -15,7 +15,6 @@ COUNTED: Final = {
     ("chnk", "rx"): "chnks_heard",
 }
 SET_PACKETS: Final = ("claim", "novelty", "sketch", "ask", "feeds")
-ANSWERS: Final = ("entry", "chunk")
 FIGURES: Final = (
     *COUNTED.values(), "places_asked", "answers_sent", "answers_new", "answers_redundant", "answers_unheard", "spared",
     "set_packets", "set_grown",

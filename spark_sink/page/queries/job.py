@@ -1,18 +1,10 @@
 """How the job fares that fills the database."""
 
 from spark_sink.page import limits
-from spark_sink.page.scope import Answer, Rows, Scope, fetch
+from spark_sink.page.scope import Answer, Scope, fetch, select
 
-BATCH: tuple[str, ...] = (
-    "committed_us",
-    "records",
-    "bytes",
-    "behind_bytes",
-    "read_us",
-    "merge_us",
-    "newest_us",
-)
-REFRESH: tuple[str, ...] = ("committed_us", "hours", "sights", "wall_us", "waiting")
+BATCH = "committed_us, records, bytes, behind_bytes, read_us, merge_us, newest_us"
+REFRESH = "committed_us, hours, sights, wall_us, waiting"
 
 
 def job(scope: Scope) -> Answer:
@@ -52,11 +44,8 @@ def rate(batches: list[Answer]) -> float | None:
     return round(records * 1e6 / span_us, 1)
 
 
-def latest(scope: Scope, table: str, names: tuple[str, ...]) -> list[Answer]:
-    """The last rows of a log of the job, newest first."""
-    rows: Rows = fetch(
-        scope.db,
-        f"SELECT {', '.join(names)} FROM {table} ORDER BY committed_us DESC LIMIT ?",
-        (limits.BATCHES_SHOWN_MAX,),
+def latest(scope: Scope, table: str, columns: str) -> list[Answer]:
+    """List the last rows of a log of the job, newest first."""
+    return select(
+        scope.db, columns, f"FROM {table} ORDER BY committed_us DESC LIMIT ?", (limits.BATCHES_SHOWN_MAX,)
     )
-    return [dict(zip(names, row, strict=True)) for row in rows]

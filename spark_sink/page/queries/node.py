@@ -4,7 +4,7 @@ from typing import Any
 
 from spark_sink.page import limits
 from spark_sink.page.queries import common, faults, gossip
-from spark_sink.page.scope import Answer, Scope, fetch
+from spark_sink.page.scope import Answer, Scope, fetch, select
 
 
 def node(scope: Scope) -> Answer:
@@ -78,15 +78,14 @@ def clocks(scope: Scope, number: int) -> list[Answer]:
 
 
 def faces(scope: Scope, number: int) -> list[Answer]:
-    """Its faces by name, and the law each is under."""
-    rows = fetch(
+    """List its faces by name, and the law each is under."""
+    rows = select(
         scope.db,
-        "SELECT face, up, spec, t_us, region, sub_band, limit_ppm, window_us FROM faces WHERE node_no = ?"
-        " ORDER BY up DESC, t_us DESC, face LIMIT ?",
+        "face, up, spec, t_us, region, sub_band, limit_ppm, window_us",
+        "FROM faces WHERE node_no = ? ORDER BY up DESC, t_us DESC, face LIMIT ?",
         (number, limits.ROWS_MAX),
     )
-    names = ("face", "up", "spec", "t_us", "region", "sub_band", "limit_ppm", "window_us")
-    return [{**dict(zip(names, row, strict=True)), "up": bool(row[1])} for row in rows]
+    return [{**row, "up": bool(row["up"])} for row in rows]
 
 
 def feeds_behind(scope: Scope, number: int) -> list[Answer]:
@@ -106,20 +105,11 @@ def feeds_behind(scope: Scope, number: int) -> list[Answer]:
 
 
 def traffic(scope: Scope, number: int) -> list[Answer]:
-    """Packets in the range by kind, direction and verdict; its hours are by its own clock."""
+    """Count packets in the range by kind, direction and verdict; its hours are by its own clock."""
     sql = (
         "SELECT packet, direction, verdict, sum(packets), sum(bytes), sum(airtime_us) FROM traffic"
         " WHERE {own} GROUP BY packet, direction, verdict ORDER BY packet, direction, verdict"
     )
     rows = common.own_rows(scope, sql, "hour_us", [number], *scope.hours())
-    return [
-        {
-            "packet": packet,
-            "direction": direction,
-            "verdict": verdict,
-            "packets": int(count),
-            "bytes": int(size),
-            "airtime_us": int(airtime_us),
-        }
-        for packet, direction, verdict, count, size, airtime_us in rows
-    ]
+    names = ("packet", "direction", "verdict", "packets", "bytes", "airtime_us")
+    return [dict(zip(names, (*row[:3], *map(int, row[3:])), strict=True)) for row in rows]

@@ -2,7 +2,7 @@
 
 from spark_sink.errors import BadQuestionError
 from spark_sink.page import limits
-from spark_sink.page.scope import Answer, Scope, fetch
+from spark_sink.page.scope import Answer, Scope, select
 
 
 def packets(scope: Scope) -> Answer:
@@ -11,48 +11,30 @@ def packets(scope: Scope) -> Answer:
     limit = scope.asked.limit if scope.asked.limit is not None else limits.PACKETS_DEFAULT
     if not 1 <= limit <= limits.PACKETS_MAX:
         raise BadQuestionError(f"`limit` is from 1 to {limits.PACKETS_MAX}.")
-    rows = fetch(
+    rows = select(
         scope.db,
-        "SELECT place, t_us, node_no, direction, face, packet, verdict, reason, length, rssi_dbm, snr_db, airtime_us,"
-        " feed_no, seq, chunk FROM packets WHERE place > ? ORDER BY place DESC LIMIT ?",
+        "place, t_us, node_no, direction, face, packet, verdict, reason, length, rssi_dbm, snr_db, airtime_us, feed_no,"
+        " seq, chunk",
+        "FROM packets WHERE place > ? ORDER BY place DESC LIMIT ?",
         (scope.asked.after if scope.asked.after is not None else -1, limit),
     )
-    found = []
-    for place, t_us, number, *rest in rows:
-        (
-            direction,
-            face,
-            packet,
-            verdict,
-            reason,
-            length,
-            rssi_dbm,
-            snr_db,
-            airtime_us,
-            feed_no,
-            seq,
-            chunk,
-        ) = rest
-        clock, feed = scope.clock(number), scope.feeds.get(feed_no)
-        found.append(
-            {
-                "place": place,
-                "t_us": clock.mesh_us(t_us) if clock else t_us,
-                "node": scope.node_id(number),
-                "label": scope.label(number),
-                "direction": direction,
-                "face": face,
-                "packet": packet,
-                "verdict": verdict,
-                "reason": reason,
-                "length": length,
-                "rssi_dbm": rssi_dbm,
-                "snr_db": snr_db,
-                "airtime_us": airtime_us,
-                "feed": feed.feed if feed else None,
-                "feed_label": feed.label if feed else None,
-                "seq": seq,
-                "chunk": chunk,
-            }
-        )
-    return {"rows": found}
+    return {"rows": [_named(scope, row) for row in rows]}
+
+
+def _named(scope: Scope, row: Answer) -> Answer:
+    """Return a packet with mesh time, and with ids and labels for the numbers of its node and feed."""
+    place, t_us, number, feed_no, seq, chunk = (
+        row.pop(name) for name in ("place", "t_us", "node_no", "feed_no", "seq", "chunk")
+    )
+    clock, feed = scope.clock(number), scope.feeds.get(feed_no)
+    return {
+        "place": place,
+        "t_us": clock.mesh_us(t_us) if clock else t_us,
+        "node": scope.node_id(number),
+        "label": scope.label(number),
+        **row,
+        "feed": feed.feed if feed else None,
+        "feed_label": feed.label if feed else None,
+        "seq": seq,
+        "chunk": chunk,
+    }

@@ -1,12 +1,24 @@
 """Questions to a database, straight to the queries and over sockets."""
 
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.error import HTTPError
 
-from spark_sink.page.reader import opened
+from spark_sink.page.reader import ReconnectingReader
 from spark_sink.page.scope import Question
+
+
+@contextmanager
+def opened(name: str) -> Iterator[ReconnectingReader]:
+    """A source that is closed at the end."""
+    source = ReconnectingReader(name)
+    try:
+        yield source
+    finally:
+        source.close()
 
 
 def ask(path: Path, view: str, **asked: Any) -> dict[str, Any]:

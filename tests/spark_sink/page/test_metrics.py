@@ -8,8 +8,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from spark_sink.page import metrics
-from spark_sink.page.reader import opened
-from tests.spark_sink.page.asking import ask, get
+from tests.spark_sink.page.asking import ask, get, opened
 from tests.spark_sink.page.book import node_of
 from tests.spark_sink.page.story import KEYS, LORA, WRONG, WRONG_US
 

@@ -11,8 +11,7 @@ import pytest
 
 from spark_sink.page import metrics
 from spark_sink.page.limits import SLOT_US
-from spark_sink.page.reader import opened
-from tests.spark_sink.page.asking import ask
+from tests.spark_sink.page.asking import ask, opened
 from tests.spark_sink.page.book import feed_of, node_of
 from tests.spark_sink.page.story import END_US, HOUR_US, KEYS, PHONES, T0_US, WRONG, Story
 
