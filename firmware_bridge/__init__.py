@@ -1,1 +1,1 @@
-"""firmware_bridge."""
+"""Radios: modulation, law, chips, boards, drivers, Bluetooth, serial cables, and firmware for microcontrollers."""

@@ -1,4 +1,4 @@
-"""How LoRa boards are wired to a Raspberry Pi: profiles in TOML, read and checked. Pure but for reading the files.
+"""Board profiles: the wiring of LoRa boards to a Raspberry Pi, in TOML. Pure except for reading the files.
 
 The profiles are in ``hw/boards`` (what their keys mean: ``hw/boards/README.md``) and are installed beside this module.
 """
@@ -8,53 +8,53 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, TypeGuard
 
+from firmware_bridge.chips.sx126x import TCXO_MV
+
 GPIO_MAX: Final = 27
 """Highest BCM number on the 40-pin header of a Raspberry Pi."""
 RESERVED_GPIOS: Final = {9: "SPI0 MISO", 10: "SPI0 MOSI", 11: "SPI0 SCLK"}
-"""Pins that the bus itself needs."""
+"""Lines of the bus itself."""
 CHIPS: Final = ("sx1276", "sx1278", "sx1261", "sx1262", "sx1268", "e22-uart")
-"""What a board can carry. ``e22-uart``: a microcontroller stands between the chip and us."""
+"""Chips of boards. ``e22-uart``: a chip behind a microcontroller with a serial port."""
 SPI_SPEED_RANGE_HZ: Final = (100_000, 10_000_000)
 """SX127x take up to 10 MHz, SX126x 16 (data sheets, electrical specifications)."""
-TCXO_MV: Final = (0, 1_600, 1_700, 1_800, 2_200, 2_400, 2_700, 3_000, 3_300)
-"""What DIO3 of a SX126x can give (SX1261/2 data sheet, table 13-35), and 0 for a crystal."""
 START_RANGE_US: Final = (0, 100_000)
-"""How long a TCXO may take to start."""
+"""Start-up time of a TCXO."""
 POWER_RANGE_DBM: Final = (-17, 22)
-"""What the chips can be told to send with."""
+"""Powers of the chips."""
 AMPLIFIER_RANGE_DB: Final = (0, 30)
-"""What an amplifier behind the chip may add."""
+"""Gain of an amplifier behind the chip."""
 BAND_RANGE_HZ: Final = (137_000_000, 1_020_000_000)
-"""What the chips can be tuned to."""
+"""Frequencies of the chips."""
 
-_FOLDERS: Final = (Path(__file__).parent / "board_profiles", Path(__file__).parents[1] / "hw" / "boards")
-"""Where profiles are: in an installed wheel, and in the repository."""
+FOLDERS: Final = (Path(__file__).parent / "board_profiles", Path(__file__).parents[1] / "hw" / "boards")
+"""Folders of profiles: in an installed wheel, and in the repository."""
 _PIN_NAMES: Final = ("cs", "irq", "reset", "busy", "tx_enable", "rx_enable")
 
 
 class BoardError(ValueError):
-    """A profile that cannot be used."""
+    """An unusable profile."""
 
     def __init__(self, board: str, what: str, remedy: str) -> None:
         super().__init__(f"The board '{board}' cannot be used: {what}. {remedy}")
         self.board = board
-        """Its name or file."""
+        """The profile's name or file."""
         self.what = what
-        """What is wrong."""
+        """The fault."""
         self.remedy = remedy
         """What to do."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pins:
-    """BCM numbers; None where a board has no such line."""
+    """The lines of a board, by BCM number; None for a missing line."""
 
     cs: int | None
-    """Chip select driven by us; None: by the SPI controller."""
+    """Chip select that the driver controls; None: the SPI controller's own."""
     irq: int | None
     """DIO0 of a SX127x, DIO1 of a SX126x."""
     reset: int | None
-    """Reset, low for a moment."""
+    """Reset, active low."""
     busy: int | None
     """BUSY of a SX126x."""
     tx_enable: int | None
@@ -62,10 +62,10 @@ class Pins:
     rx_enable: int | None
     """High while receiving."""
     enable: tuple[int, ...]
-    """High all the time: supplies and antenna switches."""
+    """Lines that are always high: supplies and antenna switches."""
 
     def used(self) -> dict[str, int]:
-        """Every line that is wired, by name."""
+        """Return the lines that are wired, by name."""
         named = {name: getattr(self, name) for name in _PIN_NAMES}
         lines = {name: number for name, number in named.items() if number is not None}
         return lines | {f"enable {index}": number for index, number in enumerate(self.enable, 1)}
@@ -73,75 +73,74 @@ class Pins:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BoardProfile:
-    """One board. What a fact rests on is said in *sources*."""
+    """One board. *sources* names the source of each fact."""
 
     name: str
-    """As it is asked for, and the name of its file."""
+    """The name in commands, and of the file."""
     title: str
-    """For people."""
+    """The name for people."""
     chip: str
     """One of ``CHIPS``."""
     tried: str
-    """When and on what it was tried; empty: it was not."""
+    """Date and machine of a test on real hardware; empty: not tested."""
     device: str
-    """``/dev/spidev0.0`` or a serial port."""
+    """The device: ``/dev/spidev0.0`` or a serial port."""
     speed_hz: int
     """Clock of the SPI bus."""
     pins: Pins
-    """Lines."""
     bands_hz: tuple[tuple[int, int], ...]
-    """What its filters are made for."""
+    """Bands of the board's filters."""
     power_max_dbm: int
-    """The most the chip may be told to send with."""
+    """Greatest power of the chip on this board."""
     amplifier_db: int
-    """What an amplifier behind the chip adds to that, at most."""
+    """Greatest gain of an amplifier behind the chip."""
     boost: bool
-    """SX127x: the antenna hangs on PA_BOOST."""
+    """SX127x: whether the antenna is on PA_BOOST."""
     tcxo_mv: int
     """SX126x: voltage of a TCXO at DIO3; 0 for a crystal."""
     tcxo_start_us: int
-    """How long it takes to start."""
+    """Start-up time of the TCXO."""
     dio2_switch: bool
-    """SX126x: the chip itself turns the antenna switch."""
+    """SX126x: whether DIO2 controls the antenna switch."""
     config_txt: tuple[str, ...]
     """Lines that /boot/firmware/config.txt needs."""
     notes: tuple[str, ...]
-    """What else to know."""
+    """Further facts for people."""
     sources: dict[str, str]
-    """By fact: where it is written."""
+    """Sources by fact."""
 
     @property
     def is_spi(self) -> bool:
-        """Whether its chip is reached over SPI."""
+        """Whether the chip is on SPI."""
         return self.chip != "e22-uart"
 
     @property
     def is_sx127x(self) -> bool:
-        """Whether the chip is of the older family."""
+        """Whether the chip is of the family SX127x."""
         return self.chip in ("sx1276", "sx1278")
 
     @property
     def power_min_dbm(self) -> int:
-        """The least its chip can be told to send with."""
+        """Least power of the chip."""
         if self.is_sx127x:
             return 2 if self.boost else -4
         return -17 if self.chip == "sx1261" else -9
 
     def covers(self, frequency_hz: int) -> bool:
-        """Whether its filters let *frequency_hz* through."""
+        """Return whether the board's filters pass *frequency_hz*."""
         return any(low <= frequency_hz <= high for low, high in self.bands_hz)
 
 
 def board_names() -> list[str]:
-    """Names of all profiles, sorted."""
-    return sorted({path.stem for folder in _FOLDERS for path in folder.glob("*.toml")})
+    """Return the names of all profiles, sorted."""
+    return sorted({path.stem for folder in FOLDERS for path in folder.glob("*.toml")})
 
 
 def load_board(name: str) -> BoardProfile:
-    """The profile *name*, or that in the file *name* if it has a slash. Raises BoardError."""
+    """Load the profile *name*, or the file *name* if it contains a slash. Raises BoardError."""
     if "/" in name:
         return _read(Path(name))
-    for folder in _FOLDERS:
+    for folder in FOLDERS:
         path = folder / f"{name}.toml"
         if path.is_file():
             return _read(path)
@@ -153,7 +152,7 @@ def _read(path: Path) -> BoardProfile:
         document = tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise BoardError(
-            str(path), f"its file cannot be read ({error.strerror})", "Look at the path."
+            str(path), f"its file cannot be read ({error.strerror})", "Check the path."
         ) from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BoardError(str(path), f"it is not TOML ({error})", "Correct the file.") from error
@@ -161,13 +160,13 @@ def _read(path: Path) -> BoardProfile:
 
 
 class _Table:
-    """One table of a profile, which knows what nobody asked for."""
+    """One table of a profile; keys that were not read are errors."""
 
     def __init__(self, board: str, name: str, values: object) -> None:
         self._board = board
         self._name = name
         if not isinstance(values, dict):
-            raise BoardError(board, f"[{name}] is no table", "See hw/boards/README.md.")
+            raise BoardError(board, f"[{name}] is not a table", "See hw/boards/README.md.")
         self._values: dict[str, object] = dict(values)
 
     def fail(self, key: str, allowed: str) -> BoardError:
@@ -227,7 +226,7 @@ def _is_whole(value: object) -> TypeGuard[int]:
 
 
 def parse_board(name: str, document: dict[str, object]) -> BoardProfile:
-    """Check a parsed TOML *document*. Raises BoardError."""
+    """Make a profile of a parsed TOML *document*. Raises BoardError."""
     top = _Table(name, "", document)
     bus = _Table(name, "bus", top.take("bus", {}))
     pins = _Table(name, "pins", top.take("pins", {}))
@@ -284,24 +283,22 @@ def _bands(radio: _Table) -> tuple[tuple[int, int], ...]:
 
 def _sources(board: str, value: object) -> dict[str, str]:
     if not isinstance(value, dict) or not all(isinstance(text, str) and text for text in value.values()):
-        raise BoardError(board, "[sources] says where each fact is written", "See hw/boards/README.md.")
+        raise BoardError(board, "[sources] has to name a source for each fact", "See hw/boards/README.md.")
     return dict(value)
 
 
 def _check(profile: BoardProfile) -> None:
-    """What must hold between the facts. Raises BoardError."""
+    """Check that the facts are consistent. Raises BoardError."""
     if profile.chip not in CHIPS:
         raise BoardError(
-            profile.name, f"nobody knows its chip '{profile.chip}'", f"There are: {', '.join(CHIPS)}."
+            profile.name, f"its chip '{profile.chip}' is not known", f"There are: {', '.join(CHIPS)}."
         )
     _check_lines(profile)
     if profile.is_spi:
         _check_chip(profile)
     facts = {"pins", "radio", *(["config_txt"] if profile.config_txt else [])}
     if missing := sorted(facts - set(profile.sources)):
-        raise BoardError(
-            profile.name, f"[sources] says nothing of {', '.join(missing)}", "Say where it is written."
-        )
+        raise BoardError(profile.name, f"[sources] has nothing for {', '.join(missing)}", "Name the source.")
 
 
 def _check_lines(profile: BoardProfile) -> None:
@@ -309,7 +306,7 @@ def _check_lines(profile: BoardProfile) -> None:
     for line, number in profile.pins.used().items():
         if number in wired:
             raise BoardError(
-                profile.name, f"{line} and {wired[number]} are both GPIO {number}", "One line has one use."
+                profile.name, f"{line} and {wired[number]} are both GPIO {number}", "Give each line one use."
             )
         wired[number] = line
 
@@ -318,13 +315,13 @@ def _check_chip(profile: BoardProfile) -> None:
     highest = 20 if profile.is_sx127x else 14 if profile.chip == "sx1261" else 22
     wrong = None
     if profile.pins.irq is None:
-        wrong = "it has no irq line", "Without it nothing tells of a frame."
+        wrong = "it has no irq line", "Give pins.irq: the chip signals frames by it."
     elif not profile.is_sx127x and profile.pins.busy is None:
         wrong = "a SX126x needs its busy line", "Give pins.busy."
     elif profile.is_sx127x and (profile.tcxo_mv or profile.dio2_switch):
         wrong = "tcxo_mv and dio2_switch are for SX126x", "Leave them out."
-    elif profile.tcxo_mv not in TCXO_MV:
-        wrong = f"no chip gives {profile.tcxo_mv} mV to a TCXO", f"Give one of {TCXO_MV}."
+    elif profile.tcxo_mv and profile.tcxo_mv not in TCXO_MV:
+        wrong = f"no chip gives {profile.tcxo_mv} mV to a TCXO", f"Give 0 for a crystal, or one of {TCXO_MV}."
     elif profile.power_max_dbm > highest:
         wrong = f"its chip sends with up to {highest} dBm", "Lower radio.power_max_dbm."
     if wrong is not None:

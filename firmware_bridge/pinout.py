@@ -1,4 +1,4 @@
-"""Drawings and pages of how boards are wired, made from their profiles: python -m firmware_bridge.pinout hw/wiring."""
+"""Drawings and pages of boards' wiring, made from their profiles: python -m firmware_bridge.pinout hw/wiring."""
 
 import sys
 from collections.abc import Mapping
@@ -6,19 +6,19 @@ from pathlib import Path
 from typing import Final
 from xml.sax.saxutils import escape
 
-from firmware_bridge.boards import BoardProfile, board_names, load_board
+from firmware_bridge.boards import RESERVED_GPIOS, BoardProfile, board_names, load_board
 
 HEADER: Final[tuple[int | str, ...]] = (
     "3V3", "5V", 2, "5V", 3, "GND", 4, 14, "GND", 15, 17, 18, 27, "GND", 22, 23, "3V3", 24, 10, "GND",
     9, 25, 11, 8, "GND", 7, "ID", "ID", 5, "GND", 6, 12, 13, "GND", 19, 16, 26, 20, "GND", 21,
 )  # fmt: skip
-"""What the pins 1 to 40 of a Raspberry Pi's header are: BCM numbers, or what else (Raspberry Pi documentation)."""
+"""Pins 1 to 40 of a Raspberry Pi's header: BCM numbers, or names (Raspberry Pi documentation)."""
 ROW: Final = 24
 """Height of a row of two pins."""
 TOP: Final = 84
-"""Where the first row is."""
+"""Height of the first row."""
 MIDDLE: Final = 380
-"""Where the header's middle is."""
+"""Position of the header's middle."""
 WIDTH: Final = 2 * MIDDLE
 """Width of a drawing."""
 COLOURS: Final[Mapping[str, str]] = {
@@ -31,30 +31,30 @@ COLOURS: Final[Mapping[str, str]] = {
 
 
 def signals(profile: BoardProfile) -> dict[int, str]:
-    """What each GPIO is to the board."""
+    """Return the use of each GPIO by the board."""
     used = {number: _SIGNALS.get(name, name) for name, number in profile.pins.used().items()}
     if not profile.is_spi:
         return {14: "TXD to the board", 15: "RXD from the board"} | used
-    bus = {9: "SPI0 MISO", 10: "SPI0 MOSI", 11: "SPI0 SCLK"}
+    bus = dict(RESERVED_GPIOS)
     if profile.pins.cs is None:
-        bus[8 if profile.device.endswith(".0") else 7] = "chip select (the controller's)"
+        bus[8 if profile.device.endswith(".0") else 7] = "chip select (by the SPI controller)"
     return bus | used
 
 
 _SIGNALS: Final[Mapping[str, str]] = {
-    "cs": "chip select (ours)",
+    "cs": "chip select (by the driver)",
     "irq": "interrupt",
     "reset": "reset",
     "busy": "BUSY",
     "tx_enable": "high while sending",
     "rx_enable": "high while receiving",
-    "enable 1": "high all the time",
-    "enable 2": "high all the time",
+    "enable 1": "always high",
+    "enable 2": "always high",
 }
 
 
 def draw_svg(profile: BoardProfile) -> str:
-    """The header with the board's lines on it, pin 1 at the top left as on the Pi with its ports to the right."""
+    """Draw the header with the board's lines, pin 1 at the top left as on a Pi with its ports to the right."""
     height = TOP + 20 * ROW + 30
     used = signals(profile)
     parts = [
@@ -77,7 +77,7 @@ def draw_svg(profile: BoardProfile) -> str:
 
 
 def _pin(number: int, what: int | str, used: dict[int, str]) -> list[str]:
-    """One pin, its name, and what it is used for."""
+    """Draw one pin with its name and use."""
     left = number % 2 == 1
     sign = -1 if left else 1
     y = TOP + (number - 1) // 2 * ROW
@@ -102,7 +102,7 @@ def _pin(number: int, what: int | str, used: dict[int, str]) -> list[str]:
 
 
 def write_page(profile: BoardProfile) -> str:
-    """The board's page: drawing, table of wires, set-up, sources."""
+    """Write the board's page: drawing, table of wires, set-up, sources."""
     used = signals(profile)
     rows = "\n".join(
         f"| {number} | GPIO {what} | {used[what]} |"
@@ -114,32 +114,32 @@ def write_page(profile: BoardProfile) -> str:
     lines = "\n".join(profile.config_txt)
     setup = (
         f"In `/boot/firmware/config.txt`, followed by a restart:\n\n```\n{lines}\n```\n\n"
-        f"Then `tinyssb radio probe --board {profile.name}` says whether all is well.\n"
+        f"Then check the board with `tinyssb radio probe --board {profile.name}`.\n"
         if profile.config_txt
-        else "Not on SPI: `tinyssb radio` cannot look at it.\n"
+        else "The chip is not on SPI: `tinyssb radio probe` cannot check it.\n"
     )
     notes = "".join(f"- {note}\n" for note in profile.notes)
     sources = "".join(f"- {fact}: {source}\n" for fact, source in profile.sources.items())
-    tried = profile.tried or "by nobody yet: this is what is written elsewhere, see below"
+    tried = profile.tried or "not yet; all facts come from the sources below"
     return (
         f"# {profile.title}\n\n"
         f"![The header with the lines of {profile.title}]({profile.name}.svg)\n\n"
         f"Chip: {profile.chip.upper()} on `{profile.device}`. Made for {bands} MHz.\n"
-        f"The chip is told to send with {profile.power_max_dbm} dBm at most{amplifier}.\n"
+        f"The chip sends with {profile.power_max_dbm} dBm at most{amplifier}.\n"
         f"Tried: {tried}.\n\n"
         f"| pin | line | use |\n| --- | --- | --- |\n{rows}\n\n"
-        "A board that sits on the header is wired already. One on loose wires also needs 3.3 V (pin 1 or 17) and\n"
-        "ground (pin 6, 9 or others). Two mistakes cost a module: 5 V on a pin made for 3.3 V, and sending without an\n"
+        "A board on the header needs no wires. A board on loose wires also needs 3.3 V (pin 1 or 17) and ground\n"
+        "(pin 6, 9 or others). Two mistakes destroy a module: 5 V on a pin made for 3.3 V, and sending without an\n"
         "antenna.\n\n"
         f"{setup}\n"
         + (f"{notes}\n" if notes else "")
-        + f"Where this is written:\n\n{sources}\n"
+        + f"Sources:\n\n{sources}\n"
         + f"Made from [`{profile.name}.toml`](../boards/{profile.name}.toml) by `python -m firmware_bridge.pinout`.\n"
     )
 
 
 def write_index() -> str:
-    """The page that lists them all."""
+    """Write the list of all boards."""
     rows = "\n".join(
         f"| [{profile.title}]({profile.name}.md) | `{profile.name}` | {profile.chip.upper()} "
         f"| {profile.tried or 'no'} |"
@@ -147,16 +147,16 @@ def write_index() -> str:
     )
     return (
         "# Wiring\n\n"
-        "How LoRa boards sit on a Raspberry Pi's header. Each page has a drawing, the lines for `config.txt`, and\n"
-        "where its facts are from. `tinyssb radio probe` looks at the board itself.\n\n"
+        "The wiring of LoRa boards to a Raspberry Pi's header. Each page has a drawing, the lines for `config.txt`,\n"
+        "and its sources. `tinyssb radio probe` checks the board itself.\n\n"
         f"| board | name | chip | tried |\n| --- | --- | --- | --- |\n{rows}\n\n"
         "Pages and drawings are made from the [profiles](../boards/README.md) by\n"
-        "`python -m firmware_bridge.pinout hw/wiring`; a test sees to it that they agree.\n"
+        "`python -m firmware_bridge.pinout hw/wiring`; a test compares them.\n"
     )
 
 
 def render_all() -> dict[str, str]:
-    """Every file of the folder, by name."""
+    """Render every file of the folder, by name."""
     files = {"README.md": write_index()}
     for profile in map(load_board, board_names()):
         files[f"{profile.name}.svg"] = draw_svg(profile)
@@ -165,7 +165,7 @@ def render_all() -> dict[str, str]:
 
 
 def main(folder: str) -> None:
-    """Write all of them."""
+    """Write all files into *folder*."""
     Path(folder).mkdir(exist_ok=True)
     for name, text in render_all().items():
         (Path(folder) / name).write_text(text, "utf-8")

@@ -1,7 +1,7 @@
-"""From a region and a plan's name, or modem settings, to what a radio is set to; or why that would be against the law.
+"""Frequency plans: a radio's settings within the law of its region, or the rule that they break. Pure.
 
-Pure. The names are those of the deployed tinySSB firmware. Between its vintages the same names changed their meaning,
-so that a name alone tells nobody how to be heard: what counts is the settings it stands for.
+The names are those of the deployed tinySSB firmware. The same names changed their meaning between its versions, so a
+name alone does not determine the settings.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,14 +25,14 @@ TINYSSB_SYNC_WORD: Final = 0x58
 E22_SYNC_WORD: Final = 0x12
 """Sync word of EBYTE's E22 modules, and LoRa's own for private networks."""
 TINYSSB_POWER_DBM: Final = 20
-"""Power tinySSB boards ask their radio for, in every plan."""
+"""Power of tinySSB boards, in every plan."""
 _HALF_WAVE: Final = Antenna()
 COMMON_BANDWIDTHS_HZ: Final = (125_000, 250_000, 500_000)
-"""Bandwidths proposed instead of an illegal one: those all LoRa firmware knows."""
+"""Bandwidths proposed instead of an illegal one: those of all LoRa firmware."""
 
 
 class Vintage(StrEnum):
-    """Which firmware's names are meant."""
+    """The firmware that defines a plan's name."""
 
     FW2025 = "fw2025"
     """tinySSB/esp32-firmware of 2025."""
@@ -45,9 +45,9 @@ class NamedPlan:
     """A plan of the deployed firmware."""
 
     lora: LoraSettings
-    """All that two radios must agree on. tinySSB boards send without the chip's CRC and with 8 preamble symbols."""
+    """Settings that two radios must share. tinySSB boards send without the chip's CRC and with 8 preamble symbols."""
     power_dbm: int
-    """What the firmware asks its radio for, lawful or not."""
+    """Power that the firmware sets, lawful or not."""
 
 
 def _plan(
@@ -94,35 +94,35 @@ NAMED_PLANS: Final[Mapping[Vintage, Mapping[str, NamedPlan]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RadioPlan:
-    """What a radio may be set to in its region."""
+    """Lawful settings of a radio in its region."""
 
     region: Region
-    """Whose law."""
+    """The region whose law applies."""
     sub_band: SubBand
-    """Where its channel lies; its name is the account airtime is charged to."""
+    """The sub-band of the channel; its name is the account that airtime is charged to."""
     lora: LoraSettings
-    """How the modem is set."""
+    """The modem's settings."""
     power_dbm: int
-    """What the radio is told to send with: as asked, or less where the law says so."""
+    """The radio's power: as requested, or less where the law demands."""
     antenna: Antenna
-    """What that was reckoned with."""
+    """The antenna for which the power was computed."""
     frame_us: int
     """Airtime of the longest frame."""
 
 
 class UnknownPlanError(ValueError):
-    """No plan of that vintage has this name."""
+    """A name that no plan of that firmware has."""
 
     def __init__(self, name: str, vintage: Vintage) -> None:
         super().__init__(f"{vintage} has no plan '{name}'; it has {', '.join(NAMED_PLANS[vintage])}")
         self.name = name
-        """As given."""
+        """The given name."""
         self.vintage = vintage
-        """Where it was looked for."""
+        """The firmware."""
 
 
 class IllegalPlanError(ValueError):
-    """A radio set so would break the law of its region."""
+    """Settings that break the law of the region."""
 
     def __init__(self, region: Region, settings: LoraSettings, reason: str, nearest: LoraSettings) -> None:
         proposal = describe(nearest) + _also_known_as(nearest)
@@ -130,40 +130,40 @@ class IllegalPlanError(ValueError):
             f"{describe(settings)} is not legal in {region}: {reason}. The nearest legal choice is {proposal}"
         )
         self.region = region
-        """Whose law."""
+        """The region whose law applies."""
         self.settings = settings
-        """What was asked for."""
+        """The requested settings."""
         self.reason = reason
         """The rule it breaks, in plain words."""
         self.nearest = nearest
-        """What comes closest and is legal."""
+        """The nearest legal settings."""
         self.proposal = proposal
-        """The same for people, with the names it has."""
+        """The nearest legal settings for people, with the names of equal plans."""
 
 
 class IllegalPowerError(ValueError):
-    """So much power on this antenna would break the law of the region."""
+    """A power that breaks the law of the region on this antenna."""
 
     def __init__(
         self, region: Region, band: SubBand, power_dbm: int, antenna: Antenna, limit_dbm: int
     ) -> None:
         self.region = region
-        """Whose law."""
+        """The region whose law applies."""
         self.reason = f"{power_dbm} dBm {_on(antenna)} is more than {_limit(band)} ({band.source})"
         """The rule it breaks, in plain words."""
         self.proposal = (
             f"{limit_dbm} dBm or less"
             if limit_dbm >= POWER_MIN_DBM
-            else f"an antenna with less gain: no radio goes down to the {limit_dbm} dBm that this one asks for"
+            else f"an antenna with less gain: no radio can send with the {limit_dbm} dBm that this one requires"
         )
-        """What comes closest and is legal."""
+        """The nearest legal choice."""
         super().__init__(f"{self.reason}. The nearest legal choice is {self.proposal}")
         self.limit_dbm = limit_dbm
-        """Most that is legal with this antenna."""
+        """Greatest legal power with this antenna."""
 
 
 def named_plan(name: str, vintage: Vintage = Vintage.FW2025) -> NamedPlan:
-    """The plan *name* of a *vintage*. Raises UnknownPlanError."""
+    """Return the plan *name* of a *vintage*. Raises UnknownPlanError."""
     plan = NAMED_PLANS[vintage].get(name)
     if plan is None:
         raise UnknownPlanError(name, vintage)
@@ -178,11 +178,11 @@ def resolve(
     *,
     lower_power: bool = True,
 ) -> RadioPlan:
-    """Find the sub-band of *settings*, and hold *power_dbm* on this *antenna* to its limit.
+    """Find the sub-band of *settings*, and limit *power_dbm* on this *antenna* to the legal power.
 
-    Power above the limit is lowered, since receivers need not know; or refused by IllegalPowerError if *lower_power* is
-    off, or if no radio could be turned down so far. All else would change who hears whom and is refused: raises
-    IllegalPlanError with the nearest legal choice.
+    Lowers a power above the limit, since receivers need not know it. Raises IllegalPowerError instead if *lower_power*
+    is off, or if no radio can send with so little. Other changes would prevent reception: raises IllegalPlanError with
+    the nearest legal choice.
     """
     judged = _judge(region, settings)
     if isinstance(judged, str):
@@ -201,7 +201,7 @@ def resolve(
 
 
 def describe(settings: LoraSettings) -> str:
-    """What matters to the law, for people: ``868.3 MHz, 125 kHz, SF7``."""
+    """Describe the settings that matter to the law, for people: ``868.3 MHz, 125 kHz, SF7``."""
     return f"{_mhz(settings.frequency_hz)} MHz, {_khz(settings)} kHz, SF{settings.spreading_factor}"
 
 
@@ -226,7 +226,7 @@ def _khz(settings: LoraSettings) -> str:
 
 
 def _judge(region: Region, settings: LoraSettings) -> SubBand | str:
-    """The sub-band that allows *settings*, or what speaks against them."""
+    """Return the sub-band that allows *settings*, or the rule that they break."""
     half_hz = -(-settings.bandwidth_hz // 2)
     low_hz, high_hz = settings.frequency_hz - half_hz, settings.frequency_hz + half_hz
     for band in SUB_BANDS[region]:
@@ -237,7 +237,7 @@ def _judge(region: Region, settings: LoraSettings) -> SubBand | str:
 
 
 def _objection(band: SubBand, settings: LoraSettings) -> str | None:
-    """What the rule of *band* has against *settings*, whose channel lies inside it."""
+    """Return the rule of *band* that *settings* break, whose channel lies inside it; None for none."""
     width = f"{_khz(settings)} kHz"
     if settings.bandwidth_hz < band.bandwidth_min_hz:
         return (
@@ -261,8 +261,8 @@ def _objection(band: SubBand, settings: LoraSettings) -> str | None:
 
 
 def _nearest(region: Region, wanted: LoraSettings) -> LoraSettings:
-    """The legal settings that differ least: in the same sub-band if they can, then in bandwidth, then in spreading
-    factor, then in frequency."""
+    """Return the nearest legal settings: in the same sub-band if possible, then by bandwidth, spreading factor and
+    frequency."""
 
     def apart(choice: LoraSettings) -> tuple[bool, float, int, int]:
         band = _judge(region, choice)
@@ -281,11 +281,11 @@ def _nearest(region: Region, wanted: LoraSettings) -> LoraSettings:
 
 
 def _choices(region: Region, wanted: LoraSettings) -> Iterator[LoraSettings]:
-    """Settings near *wanted*, legal or not: a hundred or so."""
+    """Yield about a hundred settings near *wanted*, legal or not."""
     for band in SUB_BANDS[region]:
         for bandwidth_hz in {wanted.bandwidth_hz, *COMMON_BANDWIDTHS_HZ}:
             half_hz = -(-bandwidth_hz // 2)
-            # Pushed inside the band; where it does not fit at all, the judge says so.
+            # Moved inside the band; _judge rejects a channel that does not fit at all.
             frequency_hz = max(band.low_hz + half_hz, min(wanted.frequency_hz, band.high_hz - half_hz))
             for spreading_factor in SPREADING_FACTORS:
                 yield replace(
@@ -297,7 +297,7 @@ def _choices(region: Region, wanted: LoraSettings) -> Iterator[LoraSettings]:
 
 
 def _also_known_as(settings: LoraSettings) -> str:
-    """Names of plans that are just so."""
+    """Return the names of plans with the same settings."""
     names = [
         f"{name} of {vintage}"
         for vintage, plans in NAMED_PLANS.items()

@@ -1,19 +1,19 @@
-"""What the law of each region allows a LoRa radio to do, as tables. Pure.
+"""The law of each region for LoRa radios, as tables. Pure.
 
-These are the rules a program can keep by itself: place and width of the channel, power, length of one transmission,
-share of time. They are no legal advice: a country may add its own, and an antenna's gain is for its owner to state.
+These are the rules that a program can keep by itself: position and width of the channel, power, dwell time, duty cycle.
+They are not legal advice: a country may add its own rules, and the owner has to state the antenna's gain.
 
 Sources, by the short names used below:
 
 - **ETSI**: EN 300 220-2 V3.2.1 (2018), annex B, table B.1, in line with **CEPT** ERC/REC 70-03 annex 1 and Commission
   Decision 2006/771/EC as last amended. Rows are named by their edges.
 - **FCC**: 47 CFR 15.247, for 902 to 928 MHz: (a)(1)(i) hopping, (a)(2) digital modulation, (b)(3) and (b)(4) power, (e)
-  power density. Canada asks for the same (RSS-247).
+  power density. Canada has the same rules (RSS-247).
 - **LIPD**: the Australian Radiocommunications (Low Interference Potential Devices) Class Licence 2015, schedule 1,
   digital modulation transmitters, 915 to 928 MHz. (Frequency hopping transmitters there need 20 channels or more.)
-- **RP002**: LoRaWAN Regional Parameters RP002-1.0.5 (LoRa Alliance), which collects what countries ask for.
+- **RP002**: LoRaWAN Regional Parameters RP002-1.0.5 (LoRa Alliance), which collects the rules of countries.
 - **GSR**: the Indian rules G.S.R. 853(E) of 10 December 2021, for 865 to 868 MHz, which supersede those of 2005.
-  Table I (25 mW) is for hopping transmitters only; a radio that stays in one place goes by table II.
+  Table I (25 mW) is for hopping transmitters only; table II applies to a radio with a fixed frequency.
 """
 
 from collections.abc import Mapping
@@ -22,11 +22,11 @@ from enum import StrEnum
 from typing import Final
 
 WINDOW_US: Final = 3_600 * 1_000_000
-"""Duty is counted over any hour (EN 300 220-1 V3.1.1, clause 5.4.2)."""
+"""The duty cycle is counted over any hour (EN 300 220-1 V3.1.1, clause 5.4.2)."""
 FRAME_SIZE: Final = 124
-"""Bytes of the longest tinySSB frame on LoRa: a packet of 120 and its CRC-32. What may be sent must be sendable."""
+"""Bytes of the longest tinySSB frame on LoRa: a packet of 120 and its CRC-32."""
 DIPOLE_GAIN_CDBI: Final = 215
-"""Gain of a half-wave dipole over an isotropic antenna, in hundredths of a decibel: what ERP and EIRP differ by."""
+"""Gain of a half-wave dipole over an isotropic antenna, in hundredths of a decibel: the difference of EIRP and ERP."""
 FREE_GAIN_CDBI: Final = 600
 """Antenna gain that costs no conducted power in the United States, in hundredths of dBi (FCC 15.247(b)(4))."""
 DWELL_US: Final = 400_000
@@ -34,42 +34,42 @@ DWELL_US: Final = 400_000
 
 
 class Region(StrEnum):
-    """A set of rules, under the name LoRaWAN made known."""
+    """A set of rules, by its LoRaWAN name."""
 
     EU868 = "EU868"
-    """Europe and who follows CEPT, 863 to 870 MHz."""
+    """Europe and other countries that follow CEPT, 863 to 870 MHz."""
     EU433 = "EU433"
-    """The same, 433 MHz."""
+    """The same countries, 433 MHz."""
     US915 = "US915"
     """United States and Canada."""
     AU915 = "AU915"
     """Australia, New Zealand and much of South America."""
     AS923 = "AS923"
     """Japan and much of South-East Asia. A country may open less than the whole; 923.0 to 923.5 MHz is open in all.
-    Japan also asks radios to listen before they talk."""
+    Japan also requires listen before talk."""
     IN865 = "IN865"
     """India."""
 
 
 class PowerBasis(StrEnum):
-    """What a limit of power speaks of."""
+    """The quantity that a limit of power refers to."""
 
     ERP = "erp"
     """Radiated, against a half-wave dipole."""
     EIRP = "eirp"
     """Radiated, against an isotropic antenna."""
     CONDUCTED = "conducted"
-    """At the antenna's socket, for antennas up to 6 dBi; what these have more is taken off."""
+    """At the antenna's socket, for antennas up to 6 dBi; further gain is subtracted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Antenna:
-    """What is between a radio and the air."""
+    """An antenna with its cable."""
 
     gain_cdbi: int = DIPOLE_GAIN_CDBI
     """Gain over an isotropic antenna, in hundredths of a decibel."""
     loss_cdb: int = 0
-    """What the cable takes, in hundredths of a decibel."""
+    """Loss of the cable, in hundredths of a decibel."""
 
     @property
     def net_cdbi(self) -> int:
@@ -79,7 +79,7 @@ class Antenna:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SubBand:
-    """A stretch of spectrum under one rule."""
+    """A range of spectrum under one rule."""
 
     name: str
     """Region and edges in MHz; names the account that airtime is charged to."""
@@ -88,30 +88,30 @@ class SubBand:
     high_hz: int
     """Upper edge, likewise."""
     power_cdbm: int
-    """Most power, in hundredths of dBm. 25 mW, which is 13.98 dBm, counts as 14 as it does everywhere."""
+    """Greatest power, in hundredths of dBm. 25 mW, which is 13.98 dBm, counts as 14 by convention."""
     power_basis: PowerBasis
-    """What that is measured as."""
+    """The quantity that the power refers to."""
     duty_permille: int | None = None
-    """Most time on the air in any hour; None: no limit."""
+    """Greatest duty cycle in any hour; None: no limit."""
     dwell_us: int | None = None
     """Longest transmission; None: no limit."""
     bandwidth_min_hz: int = 0
     """Narrowest channel that needs no hopping."""
     bandwidth_max_hz: int = 500_000
-    """Widest channel; the widest a LoRa chip knows unless the law says less."""
+    """Widest channel; that of LoRa chips unless the law says less."""
     source: str
-    """Where the rule stands."""
+    """Source of the rule."""
 
     @property
     def airtime_limit_us(self) -> int | None:
-        """Microseconds on the air in any ``WINDOW_US``; None: no limit."""
+        """Greatest airtime in any ``WINDOW_US``; None: no limit."""
         return None if self.duty_permille is None else WINDOW_US * self.duty_permille // 1_000
 
     def conducted_cdbm(self, antenna: Antenna) -> int:
-        """Most power a radio may be set to with that antenna, in hundredths of dBm.
+        """Return the greatest power of a radio with that antenna, in hundredths of dBm.
 
-        ERP is power + gain − cable loss − 2.15, EIRP is power + gain − cable loss. A cable's loss never earns more
-        conducted power than the law allows at the radio's socket.
+        ERP is power + gain − cable loss − 2.15, EIRP is power + gain − cable loss. Cable loss never raises the
+        conducted power above the limit at the radio's socket.
         """
         if self.power_basis is PowerBasis.ERP:
             return self.power_cdbm + DIPOLE_GAIN_CDBI - antenna.net_cdbi
@@ -161,8 +161,8 @@ SUB_BANDS: Final[Mapping[Region, tuple[SubBand, ...]]] = {
             high_hz=928_000_000,
             power_cdbm=3_000,
             power_basis=PowerBasis.EIRP,
-            # 1 W over 500 kHz is 6 mW in 3 kHz: within the 25 mW of the class licence. Australia has no limit of dwell
-            # time; other countries of this plan have, and a node may be carried there.
+            # 1 W over 500 kHz is 6 mW in 3 kHz: within the 25 mW of the class licence. Australia does not limit dwell
+            # time; other countries of this plan do, and a node may be carried there.
             dwell_us=DWELL_US,
             bandwidth_min_hz=500_000,
             source="LIPD Class Licence 2015 schedule 1, digital modulation transmitters; dwell time: RP002, AU915",

@@ -69,7 +69,7 @@ class Central(Protocol):
         ...
 
 
-class Radio(Protocol):
+class BluetoothStack(Protocol):
     """A Bluetooth stack: the system's service, or a dongle driven directly."""
 
     def peripheral(self, links: int) -> AbstractAsyncContextManager[Peripheral]:

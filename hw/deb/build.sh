@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds dist/tinyssb-node_VERSION_ARCH_pyX.Y.deb: this repository's program and all it needs, for one processor and one
-# Python. `make deb` builds for this machine; on a PC for a Pi with Debian 13: `make deb DEB_ARCH=arm64 DEB_PYTHON=3.13`.
-# Why it is built so: docs/decisions/0018-debian-package.md
+# Builds dist/tinyssb-node_VERSION_ARCH_pyX.Y.deb: the program and its dependencies, for one processor and one Python.
+# `make deb` builds for this machine. On a PC, for a Pi with Debian 13: `make deb DEB_ARCH=arm64 DEB_PYTHON=3.13`.
+# The reasons for this design: docs/decisions/0018-debian-package.md
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -38,17 +38,17 @@ pip=("$work/venv/bin/python" -m pip --disable-pip-version-check)
 wheel=$(echo "$work"/wheel/*.whl)
 VERSION=$(basename "$wheel" | cut -d- -f2)
 
-echo "· What it needs, for $ARCH and Python $TARGET"
+echo "· Its dependencies, for $ARCH and Python $TARGET"
 platforms=()
 for libc in manylinux2014 manylinux_2_17 manylinux_2_26 manylinux_2_28 manylinux_2_31 manylinux_2_34 manylinux_2_35 linux; do
     platforms+=(--platform "${libc}_$MACHINE")
 done
 "${pip[@]}" install --quiet --target "$lib" --only-binary=:all: --no-compile "${platforms[@]}" \
     --implementation cp --python-version "$TARGET" "$wheel[$EXTRAS]" "gpiod>=2.1" || {
-    echo "Not everything can be had ready-made for $ARCH and Python $TARGET; docs/howto/debian-package.md says what to do." >&2
+    echo "Some dependencies have no wheels for $ARCH and Python $TARGET; docs/howto/debian-package.md says what to do." >&2
     exit 69
 }
-# Scripts of libraries and the analytics, which run elsewhere.
+# The node does not need scripts of libraries, nor the analytics, which run elsewhere.
 rm -rf "$lib/bin" "$lib/spark_sink"
 
 echo "· The package"

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What runs first in a container: the command given, or, where Spark starts a pod with the word "executor", an
-# executor as Spark describes it in the environment.
+# Entry point of the container: runs the given command. If Spark starts a pod with the word "executor", it runs an
+# executor with the settings that Spark passes in the environment.
 set -euo pipefail
 
 if [ "${1:-}" != executor ]; then

@@ -1,4 +1,4 @@
-"""What `spark-submit` starts: it takes a file, not a command."""
+"""The entry point for `spark-submit`, which needs a file instead of a command."""
 
 import sys
 

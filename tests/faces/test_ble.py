@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from dbus_fast import Variant
 
-from firmware_bridge.ble.radio import BluezRadio
+from firmware_bridge.ble.stacks import BluezStack
 from tests.faces.recording_sink import PATIENCE_S, RecordingSink, running
 from tests.firmware_bridge.ble.fake_bluez import ADAPTER, FakeBluez, FakeBoard, FakePhone
 from tinyssb_node import limits
@@ -29,7 +29,7 @@ def quick() -> Backoff:
 
 def peripheral(links: int = 7, name: str | None = None) -> BlePeripheralEndpoint:
     spec = BlePeripheralSpec(links=links, name=name)
-    endpoint = BlePeripheralEndpoint("ble:peripheral", spec, BluezRadio(spec.adapter))
+    endpoint = BlePeripheralEndpoint("ble:peripheral", spec, BluezStack(spec.adapter))
     endpoint._backoff = quick()
     return endpoint
 
@@ -48,7 +48,7 @@ def central(links: int = 7) -> BleCentralEndpoint:
     """A central that neither listens for long nor rests."""
     spec = BleCentralSpec(links=links)
     endpoint = BleCentralEndpoint(
-        "ble:central", spec, BluezRadio(spec.adapter), lambda: 0.0, scan_s=0, rest_s=0.001
+        "ble:central", spec, BluezStack(spec.adapter), lambda: 0.0, scan_s=0, rest_s=0.001
     )
     endpoint._backoff = quick()
     endpoint._roster = BleRoster(spec.links, quick)

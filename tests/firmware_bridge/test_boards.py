@@ -55,7 +55,7 @@ def test_the_boards_that_people_have_are_there() -> None:
 def test_profiles_are_installed_with_the_package() -> None:
     included = pyproject()["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
     assert included["hw/boards"] == "firmware_bridge/board_profiles"
-    assert boards._FOLDERS[0] == Path(boards.__file__).parent / "board_profiles"
+    assert boards.FOLDERS[0] == Path(boards.__file__).parent / "board_profiles"
 
 
 def test_a_good_one() -> None:
@@ -70,7 +70,7 @@ def test_a_good_one() -> None:
     ("was", "made", "words"),
     [
         ('title = "Good"', "title = 7", "title has to be text"),
-        ('chip = "sx1262"', 'chip = "sx9999"', "nobody knows its chip 'sx9999'"),
+        ('chip = "sx1262"', 'chip = "sx9999"', "its chip 'sx9999' is not known"),
         ("irq = 16", "irq = 21", "irq and cs are both GPIO 21"),
         ("irq = 16", "irq = 28", "pins.irq has to be the number of a GPIO line, 0 to 27"),
         ("irq = 16", "irq = true", "pins.irq has to be the number of a GPIO line"),
@@ -85,8 +85,8 @@ def test_a_good_one() -> None:
         ("[[863_000_000, 870_000_000]]", "[]", "radio.bands_hz has to be a list of pairs"),
         ("[[863_000_000, 870_000_000]]", '[["a", "b"]]', "radio.bands_hz has to be a list of pairs"),
         ('device = "/dev/spidev0.0"', 'device = "/dev/spidev0.0"\ncolour = 1', "bus.colour has to be left out"),
-        ('radio = "another"\n', "", "[sources] says nothing of radio"),
-        ('pins = "a page"', 'pins = ""', "[sources] says where each fact is written"),
+        ('radio = "another"\n', "", "[sources] has nothing for radio"),
+        ('pins = "a page"', 'pins = ""', "[sources] has to name a source for each fact"),
         ('config_txt = ["dtparam=spi=on"]', "config_txt = 1", "config_txt has to be a list of texts"),
     ],
 )  # fmt: skip
@@ -102,7 +102,7 @@ def test_what_is_wrong_is_named(was: str, made: str, words: str) -> None:
     [
         ({"chip": "sx1276"}, "tcxo_mv and dio2_switch are for SX126x"),
         ({"chip": "sx1261"}, "its chip sends with up to 14 dBm"),
-        ({"pins": 7}, "[pins] is no table"),
+        ({"pins": 7}, "[pins] is not a table"),
     ],
 )
 def test_what_does_not_go_together_is_named(change: dict[str, Any], words: str) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from firmware_bridge import flashing
 from firmware_bridge.flashing import (
-    CompilingError,
     UnknownControllerError,
     controller_names,
     modules_for,
@@ -34,7 +33,7 @@ def test_only_the_board_s_own_chip_goes_onto_it() -> None:
 def test_all_files_are_compiled(tmp_path: Path, controller: str) -> None:
     assert write_firmware(controller, tmp_path)
     assert files(tmp_path) == {"main.py"} | {
-        flashing._path(module).relative_to(flashing.ROOT).with_suffix(".mpy").as_posix()
+        flashing.source_of(module).relative_to(flashing.ROOT).with_suffix(".mpy").as_posix()
         for module in modules_for(controller)
     }
     board = controller.replace("-", "_")
@@ -54,7 +53,7 @@ def test_without_the_compiler_it_is_the_sources(tmp_path: Path, monkeypatch: pyt
 @pytest.mark.parametrize("controller", controller_names())
 def test_every_board_s_map_is_compiled(tmp_path: Path, controller: str) -> None:
     target = tmp_path / "board.mpy"
-    flashing._compile(flashing._path(flashing.module_of(controller)), target)
+    flashing.compile_source(flashing.source_of(flashing.module_of(controller)), target)
     assert target.read_bytes()[:2] == b"M\x06", "bytecode of version 6, for MicroPython 1.19 and newer"
 
 
@@ -64,7 +63,7 @@ def test_nothing_is_imported_that_micropython_lacks(controller: str) -> None:
 
     lacking = []
     for module in modules_for(controller):
-        for statement in ast.parse(flashing._path(module).read_text("utf-8")).body:
+        for statement in ast.parse(flashing.source_of(module).read_text("utf-8")).body:
             names = (
                 [str(statement.module)]
                 if isinstance(statement, ast.ImportFrom)
@@ -87,5 +86,5 @@ def test_a_board_that_nobody_knows(tmp_path: Path) -> None:
 
 def test_a_file_that_does_not_compile_is_named(tmp_path: Path) -> None:
     source = flashing.ROOT / "hw/README.md"
-    with pytest.raises(CompilingError, match=r"README\.md"):
-        flashing._compile(source, tmp_path / "x.mpy")
+    with pytest.raises(ValueError, match=r"mpy-cross cannot compile README\.md"):
+        flashing.compile_source(source, tmp_path / "x.mpy")

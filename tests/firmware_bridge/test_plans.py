@@ -174,7 +174,7 @@ def test_conducted_limits_are_told_as_such() -> None:
 
 def test_an_antenna_that_no_radio_could_be_turned_down_for_is_refused() -> None:
     with pytest.raises(
-        IllegalPowerError, match=r"an antenna with less gain: no radio goes down to the -14 dBm"
+        IllegalPowerError, match=r"an antenna with less gain: no radio can send with the -14 dBm"
     ):
         resolve(Region.EU868, channel(868.3), antenna=Antenna(gain_cdbi=3_000))
 

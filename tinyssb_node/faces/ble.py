@@ -13,8 +13,8 @@ from itertools import count
 from typing import Any, Self
 
 from firmware_bridge.ble.errors import BluetoothError, LinkClosedError
-from firmware_bridge.ble.link import Central, Link, Peripheral, Radio
-from firmware_bridge.ble.radio import BluezRadio, BumbleRadio
+from firmware_bridge.ble.link import BluetoothStack, Central, Link, Peripheral
+from firmware_bridge.ble.stacks import BluezStack, BumbleStack
 from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.ble_roster import BleRoster
@@ -97,7 +97,7 @@ class _Sessions:
 class _BleEndpoint(ABC):
     """What both roles do alike: work, and begin anew when Bluetooth went away."""
 
-    def __init__(self, text: str, radio: Radio, entropy: Callable[[], float]) -> None:
+    def __init__(self, text: str, radio: BluetoothStack, entropy: Callable[[], float]) -> None:
         self.spec = text
         self._radio = radio
         self._backoff = Backoff(entropy)
@@ -131,7 +131,11 @@ class BlePeripheralEndpoint(_BleEndpoint):
     """Is found by phones, and brings up a face ``ble#N`` for each."""
 
     def __init__(
-        self, text: str, spec: BlePeripheralSpec, radio: Radio, entropy: Callable[[], float] = random.random
+        self,
+        text: str,
+        spec: BlePeripheralSpec,
+        radio: BluetoothStack,
+        entropy: Callable[[], float] = random.random,
     ) -> None:
         super().__init__(text, radio, entropy)
         self._peripheral_spec = spec
@@ -172,7 +176,7 @@ class BleCentralEndpoint(_BleEndpoint):
         self,
         text: str,
         spec: BleCentralSpec,
-        radio: Radio,
+        radio: BluetoothStack,
         entropy: Callable[[], float] = random.random,
         *,
         scan_s: float = limits.BLE_SCAN_S,
@@ -222,7 +226,7 @@ class BleCentralEndpoint(_BleEndpoint):
 
 def open_ble(text: str, spec: BleSpec) -> Endpoint:
     """The endpoint that *spec*, read from *text*, asks for, not yet running."""
-    radio = BluezRadio(spec.adapter) if spec.dongle is None else BumbleRadio(spec.dongle)
+    radio = BluezStack(spec.adapter) if spec.dongle is None else BumbleStack(spec.dongle)
     if isinstance(spec, BlePeripheralSpec):
         return BlePeripheralEndpoint(text, spec, radio)
     return BleCentralEndpoint(text, spec, radio)

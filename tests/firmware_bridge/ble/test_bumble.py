@@ -15,7 +15,7 @@ from firmware_bridge.ble.bumble_central import DongleBoardLink, bumble_central
 from firmware_bridge.ble.bumble_device import bumble_device
 from firmware_bridge.ble.bumble_peripheral import BumblePeripheral, DonglePhoneLink, bumble_peripheral
 from firmware_bridge.ble.errors import BluetoothError, LinkClosedError
-from firmware_bridge.ble.radio import BumbleRadio
+from firmware_bridge.ble.stacks import BumbleStack
 from tests.faces.recording_sink import PATIENCE_S, running
 from tests.firmware_bridge.ble.virtual_radio import virtual_dongles
 from tinyssb_node.faces.ble import BleCentralEndpoint, BlePeripheralEndpoint
@@ -129,9 +129,9 @@ async def test_a_dongle_that_is_not_there_is_named(tmp_path: Path) -> None:
 
 async def test_nodes_exchange_packets_by_two_dongles(tmp_path: Path) -> None:
     async with virtual_dongles(tmp_path, 2) as (one, other):
-        pub = BlePeripheralEndpoint("ble:peripheral", BlePeripheralSpec(), BumbleRadio(one))
+        pub = BlePeripheralEndpoint("ble:peripheral", BlePeripheralSpec(), BumbleStack(one))
         ana = BleCentralEndpoint(
-            "ble:central", BleCentralSpec(), BumbleRadio(other), scan_s=SCAN_S, rest_s=0.001
+            "ble:central", BleCentralSpec(), BumbleStack(other), scan_s=SCAN_S, rest_s=0.001
         )
         async with running(pub) as at_pub:
             async with running(ana) as at_ana:

@@ -5,8 +5,8 @@ import sys
 import pytest
 
 from firmware_bridge.ble.errors import BluetoothError
-from firmware_bridge.ble.link import Radio
-from firmware_bridge.ble.radio import BluezRadio, BumbleRadio
+from firmware_bridge.ble.link import BluetoothStack
+from firmware_bridge.ble.stacks import BluezStack, BumbleStack
 
 BACK_ENDS = (
     "bluez_peripheral",
@@ -32,9 +32,11 @@ def bare(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("bare")
 @pytest.mark.parametrize(
     ("radio", "missing", "extra"),
-    [(BluezRadio(), {"bleak", "dbus_fast"}, "ble"), (BumbleRadio("usb:0"), {"bumble"}, "bumble")],
+    [(BluezStack(), {"bleak", "dbus_fast"}, "ble"), (BumbleStack("usb:0"), {"bumble"}, "bumble")],
 )
-def test_what_is_missing_is_said_as_the_line_to_type(radio: Radio, missing: set[str], extra: str) -> None:
+def test_what_is_missing_is_said_as_the_line_to_type(
+    radio: BluetoothStack, missing: set[str], extra: str
+) -> None:
     for role in (lambda: radio.peripheral(7), radio.central):
         with pytest.raises(BluetoothError) as caught:
             role()

@@ -22,40 +22,40 @@ def _packages(extra: str) -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class BluezRadio:
+class BluezStack:
     """Bluetooth through BlueZ, Linux's own Bluetooth service."""
 
     adapter: str | None = None
     """``hci0``, ``hci1``, …; None: the first that is on."""
 
     def peripheral(self, links: int) -> AbstractAsyncContextManager[Peripheral]:
-        """See Radio."""
+        """See BluetoothStack."""
         with _packages("ble"):
             from firmware_bridge.ble.bluez_peripheral import bluez_peripheral  # noqa: PLC0415 - lazy, see above
         return bluez_peripheral(self.adapter, links)
 
     def central(self) -> AbstractAsyncContextManager[Central]:
-        """See Radio."""
+        """See BluetoothStack."""
         with _packages("ble"):
             from firmware_bridge.ble.bluez_central import bluez_central  # noqa: PLC0415 - lazy, see above
         return bluez_central(self.adapter)
 
 
 @dataclass(frozen=True, slots=True)
-class BumbleRadio:
+class BumbleStack:
     """Bluetooth through a dongle that bumble drives directly, without BlueZ."""
 
     transport: str
     """The dongle's name in bumble: ``usb:0``."""
 
     def peripheral(self, links: int) -> AbstractAsyncContextManager[Peripheral]:
-        """See Radio."""
+        """See BluetoothStack."""
         with _packages("bumble"):
             from firmware_bridge.ble.bumble_peripheral import bumble_peripheral  # noqa: PLC0415 - lazy, see above
         return bumble_peripheral(self.transport, links)
 
     def central(self) -> AbstractAsyncContextManager[Central]:
-        """See Radio."""
+        """See BluetoothStack."""
         with _packages("bumble"):
             from firmware_bridge.ble.bumble_central import bumble_central  # noqa: PLC0415 - lazy, see above
         return bumble_central(self.transport)
