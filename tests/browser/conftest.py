@@ -10,6 +10,26 @@ from tests import needs
 from tests.spark_sink.page.serve_story import serving
 from tests.spark_sink.page.story import Story
 
+WITHOUT = (
+    # Web pages that Chromium's own address bar loads in each new window: a third of the tests' processor time.
+    "WebUIOmniboxPopup",
+    "WebUIOmniboxAimPopup",
+    "WebUIOmniboxFullPopup",
+    # Of Playwright's own list, which ours replaces: what the tests need to paint at once and to ask nobody else.
+    "AimEnabled",
+    "AvoidUnnecessaryBeforeUnloadCheckSync",
+    "DestroyProfileOnBrowserClose",
+    "HttpsFirstBalancedModeAutoEnable",
+    "HttpsUpgrades",
+    "LensOverlay",
+    "MediaRouter",
+    "NetworkTimeServiceQuerying",
+    "OptimizationHints",
+    "PaintHolding",
+    "PreconnectToSearch",
+    "ThirdPartyStoragePartitioning",
+)
+"""Features of Chromium that are switched off."""
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",
@@ -18,6 +38,7 @@ ARGUMENTS = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    f"--disable-features={','.join(WITHOUT)}",
     "--font-render-hinting=none",
     "--force-color-profile=srgb",
 )
