@@ -44,6 +44,7 @@ def status(node: Node) -> dict[str, object]:
     return row
 
 
+@pytest.mark.slow
 def test_whoever_is_killed_the_files_are_equal_in_the_end(tmp_path: Path) -> None:
     folder, logs = tmp_path / "broker", tmp_path / "logs"
     folder.mkdir()

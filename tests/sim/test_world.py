@@ -205,7 +205,7 @@ def sets_that_differ(seed: int, loss: float, halves: bool) -> World:
 
 # The ten ids alone are 320 bytes. Measured over seven seeds: 524 and 504 in the median, with loss 888 and 1,636.
 @pytest.mark.parametrize("halves", [False, True])
-@pytest.mark.parametrize(("loss", "most"), [(0.0, 1_000), (0.2, 2_500)])
+@pytest.mark.parametrize(("loss", "most"), [(0.0, 1_000), pytest.param(0.2, 2_500, marks=pytest.mark.slow)])
 def test_sets_of_a_hundred_that_differ_in_ten_agree_for_few_bytes(
     loss: float, most: int, halves: bool
 ) -> None:

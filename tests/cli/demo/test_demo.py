@@ -9,6 +9,7 @@ import pytest
 
 
 @pytest.mark.spark
+@pytest.mark.slow
 def test_the_demonstration_ends_by_itself_and_everything_agrees(tmp_path: Path) -> None:
     tool = str(Path(sys.executable).with_name("tinyssb"))
     command = [tool, "demo", "--seconds", "40", "--folder", str(tmp_path / "demo"), "--json"]

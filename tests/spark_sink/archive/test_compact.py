@@ -141,6 +141,7 @@ class Mortal(Disk):
         super().delete(path)
 
 
+@pytest.mark.slow
 def test_a_crash_at_any_step_loses_nothing_and_doubles_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
