@@ -12,10 +12,10 @@ from tinyssb_node.events import Event, PacketReceived
 from tinyssb_node.feeds.author import ComposedEntry, compose, sign_entry
 from tinyssb_node.feeds.chain import Tip, expectations
 from tinyssb_node.feeds.layout import VARIABLE_TYPE
+from tinyssb_node.gossip.certainty import TipCertainty
 from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
 from tinyssb_node.node.further_identities import FurtherIdentity
 from tinyssb_node.node.node import Node
-from tinyssb_node.replication.certainty import TipCertainty
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, air_profile, stream_profile
 from tinyssb_node.store.memory import MemoryStore
 

@@ -23,6 +23,7 @@ SHELL = (
     "tinyssb_node.faces",
     "tinyssb_node.content.contacts",
     "tinyssb_node.store",
+    "tinyssb_node.subjects",
 )
 """What may reach the world; everything else in the node is pure."""
 PURE_IN_SHELL = {
@@ -76,7 +77,7 @@ def test_nothing_imports_by_name_at_run_time() -> None:
     hidden = [
         f"{module_name(path)}:{node.lineno}"
         for path in python_files(*PACKAGES)
-        if not within(module_name(path), ("tinyssb_node.cli",))
+        if not within(module_name(path), ("tinyssb_node.cli", "tinyssb_node.subjects"))
         for node in ast.walk(tree(path))
         if (isinstance(node, ast.Name) and node.id == "__import__")
         or (isinstance(node, ast.Attribute) and node.attr == "import_module")

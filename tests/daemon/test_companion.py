@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import os
 import sys
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import IO, cast
 
@@ -13,15 +13,10 @@ import structlog
 
 from tinyssb_node import limits
 from tinyssb_node.cli.main import build_parser
-from tinyssb_node.daemon.companion import (
-    CompanionProcess,
-    gateway_command,
-    islands_command,
-    page_command,
-    ship_command,
-)
+from tinyssb_node.daemon.companion import CompanionProcess, companion_command
 from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.home import Home
+from tinyssb_node.subjects import SUBJECTS
 
 PATIENCE_S = 20.0
 TELL = (
@@ -181,7 +176,7 @@ async def test_a_program_that_is_not_there_stops_nothing(tmp_path: Path) -> None
         assert page.row()["problem"] == "It cannot be started: No such file or directory."
 
 
-@pytest.mark.parametrize("command", [page_command, gateway_command, islands_command, ship_command])
-def test_the_command_is_one_there_is(command: Callable[[Home], list[str]]) -> None:
-    words = command(Home(Path("/home/ana/.tinyssb")))[3:]
-    assert build_parser().parse_args(words).supervised
+@pytest.mark.parametrize("words", [("web",), *(subject.process_command for subject in SUBJECTS)])
+def test_the_command_is_one_there_is(words: tuple[str, ...]) -> None:
+    command = companion_command(Home(Path("/home/ana/.tinyssb")), *words)
+    assert build_parser().parse_args(command[3:]).supervised

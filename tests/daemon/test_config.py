@@ -2,7 +2,6 @@
 
 import dataclasses
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,8 +11,6 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.config import (
     DEFAULT_FACES,
-    GATEWAY_KEYS,
-    SHIP_KEYS,
     Config,
     LogFormat,
     LogLevel,
@@ -22,12 +19,13 @@ from tinyssb_node.daemon.config import (
     read_config,
 )
 from tinyssb_node.daemon.configreader import ConfigError
-from tinyssb_node.faces.access import EVERYBODY, Credentials, ListenerPolicy
+from tinyssb_node.faces.access import EVERYBODY, Credentials
 from tinyssb_node.gossip.admission import AdmissionPolicy
 from tinyssb_node.ids import DEFAULT_NETWORK
 from tinyssb_node.problems import UnknownNetworkError
-from tinyssb_node.pzp.access import PzpAccess, PzpPeer
+from tinyssb_node.pzp.config import PzpAccess, PzpPeer, PzpSettings, pzp_settings
 from tinyssb_node.store.home import Home
+from tinyssb_node.subjects import SUBJECTS
 
 HOME = Home(Path("/home/ana/.tinyssb"))
 
@@ -49,7 +47,8 @@ def test_an_empty_file_means_all_defaults(tmp_path: Path) -> None:
     assert config.control_socket == HOME.root / "control.sock"
     assert (config.web_enabled, config.web_listen) == (False, ("127.0.0.1", limits.WEB_PORT))
     assert config.web_token_file == HOME.root / "web.token"
-    assert (config.pzp_enabled, config.pzp_access) == (False, PzpAccess(None, EVERYBODY, ()))
+    assert config.optional == {}
+    assert pzp_settings(config) == PzpSettings()
     assert read_config(Home(tmp_path)).name == "node"
 
 
@@ -111,40 +110,17 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "web_enabled": True,
         "web_listen": ("::", 80),
         "web_token_file": Path("/etc/token"),
-        "pzp_enabled": True,
-        "pzp_access": PzpAccess(
-            ("0.0.0.0", 8788), EVERYBODY, (PzpPeer("wss://pub.example/pzp", Credentials(tls=True)),)
-        ),
-        "pzp_keep": "newest-10",
-        "pzp_budget_bytes": 3 * 2**20,
-        "gateway": None,
-        "ship": None,
+        "optional": {
+            "pzp": PzpSettings(
+                enabled=True,
+                access=PzpAccess(
+                    ("0.0.0.0", 8788), EVERYBODY, (PzpPeer("wss://pub.example/pzp", Credentials(tls=True)),)
+                ),
+                keep="newest-10",
+                budget_bytes=3 * 2**20,
+            )
+        },
     }
-
-
-def test_gateways_of_pzp_may_show_each_other_who_they_are() -> None:
-    config = parse(f"""
-        [pzp]
-        listen = "0.0.0.0:8788"
-        peers = ["wss://hut#pin={"ab" * 32}", "ws://127.0.0.1:80/pzp", "wss://pub.example"]
-        token_file = "pzp.token"
-        cert_file = "/etc/c.pem"
-        key_file = "/etc/c.key"
-        clients_file = "/etc/ca.pem"
-        ca_file = "/etc/pubs.pem"
-    """)
-    token, certificate, key = HOME.root / "pzp.token", Path("/etc/c.pem"), Path("/etc/c.key")
-    pubs = Credentials(
-        tls=True, authorities=Path("/etc/pubs.pem"), certificate=certificate, key=key, token=token
-    )
-    guard = ListenerPolicy(certificate=certificate, key=key, clients=Path("/etc/ca.pem"), token=token)
-    peers = (
-        PzpPeer("wss://hut", replace(pubs, pin=b"\xab" * 32)),
-        PzpPeer("ws://127.0.0.1:80/pzp", Credentials(token=token)),
-        PzpPeer("wss://pub.example", pubs),
-    )
-    assert config.pzp_access == PzpAccess(("0.0.0.0", 8788), guard, peers)
-    assert parse('pzp = {listen = "0.0.0.0:1", open = true}').pzp_access.guard == ListenerPolicy(open=True)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +235,8 @@ def test_every_key_is_documented() -> None:
     with pytest.raises(ConfigError) as caught:
         parse("zzz = 1")
     keys = caught.value.allowed.partition("there are ")[2].split(", ")
-    # `networks` stands for `network_key` here, `gateway` and `ship` for the keys of a table each, `pzp_access` for 8.
-    assert len(keys) == len(dataclasses.fields(Config)) - 3 + len(GATEWAY_KEYS) + len(SHIP_KEYS) + 8
+    # `networks` stands for `network_key` here.
+    fields = len(dataclasses.fields(Config)) - len({"optional"})
+    assert len(keys) == fields + sum(len(subject.keys) for subject in SUBJECTS)
     page = pages.read("docs/reference/config.md")
     assert [key for key in [*keys, "networks.NAME.key"] if f"| `{key}` |" not in page] == []

@@ -14,9 +14,9 @@ from tinyssb_node.daemon.verify import Verifier
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import StoreDamagedError, StoreLockedError
 from tinyssb_node.feeds.fork import ForkProof
+from tinyssb_node.gossip.certainty import TipCertainty
 from tinyssb_node.ids import Dialect, FaceName, MessageId
 from tinyssb_node.node.node import Node
-from tinyssb_node.replication.certainty import TipCertainty
 from tinyssb_node.scheduling.link import WIRED, stream_profile
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import Store

@@ -19,8 +19,8 @@ from tinyssb_node.daemon.tip_mark import (
     this_machine,
     write_mark,
 )
+from tinyssb_node.gossip.certainty import TipUncertainty
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, MessageId, NetworkName
-from tinyssb_node.replication.certainty import TipUncertainty
 from tinyssb_node.store.port import Store
 
 ANA = key_of("ana")

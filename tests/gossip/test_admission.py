@@ -12,10 +12,10 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.packets import Novelty, serialize_novelty
 from tinyssb_node.feeds.children import ChildMade, EntryType, serialize_child_made
 from tinyssb_node.gossip.admission import NOT_ADMITTED, TOO_MANY, Admission, AdmissionPolicy
+from tinyssb_node.gossip.certainty import TipCertainty
 from tinyssb_node.ids import FaceName, FeedId
 from tinyssb_node.node.node import Node
 from tinyssb_node.replication import limits as set_limits
-from tinyssb_node.replication.certainty import TipCertainty
 from tinyssb_node.scheduling.link import WIRED, stream_profile
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import Store

@@ -14,8 +14,9 @@ from tinyssb_node.errors import NodeReadOnlyError, StoreDamagedError
 from tinyssb_node.events import EntryAppended, ForkFound
 from tinyssb_node.ids import FeedId, Origin, PacketKind
 from tinyssb_node.islands.memory_shelf import MemoryShelf
-from tinyssb_node.islands.shelf import BringResult, Shelf
+from tinyssb_node.islands.shelf import Shelf
 from tinyssb_node.node.node import Node
+from tinyssb_node.node.shelf_port import BringResult
 from tinyssb_node.replication import limits as set_limits
 from tinyssb_node.replication.claim import claim_of
 from tinyssb_node.scheduling.link import stream_profile

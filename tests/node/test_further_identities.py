@@ -8,9 +8,9 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network, want_dmx
 from tinyssb_node.codec.packets import Want, serialize_want
 from tinyssb_node.errors import FeedForkedError, SetFullError
+from tinyssb_node.gossip.certainty import TipCertainty, TipUncertainError, TipUncertainty
 from tinyssb_node.ids import Dialect
 from tinyssb_node.node.further_identities import FurtherIdentity
-from tinyssb_node.replication.certainty import TipCertainty, TipUncertainError, TipUncertainty
 from tinyssb_node.store.memory import MemoryStore
 
 ANA, CLUB, BOT, BEN = key_of("ana"), key_of("club"), key_of("bot"), key_of("ben")

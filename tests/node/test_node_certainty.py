@@ -7,8 +7,8 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network, want_dmx
 from tinyssb_node.codec.packets import Want, serialize_want
 from tinyssb_node.errors import FeedForkedError
+from tinyssb_node.gossip.certainty import TipCertainty, TipUncertainError, TipUncertainty
 from tinyssb_node.ids import Dialect
-from tinyssb_node.replication.certainty import TipCertainty, TipUncertainError, TipUncertainty
 from tinyssb_node.scheduling.link import stream_profile
 
 ANA, BEN = key_of("ana"), key_of("ben")

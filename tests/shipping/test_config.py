@@ -6,18 +6,18 @@ import pytest
 from tinyssb_node.daemon.config import parse_config
 from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.faces.mqtt_spec import MqttSpec
-from tinyssb_node.shipping.config import ShipConfig
+from tinyssb_node.shipping.config import ShipConfig, ship_config
 from tinyssb_node.store.home import Home
 
 
 def parsed(**ship: Any) -> ShipConfig:
-    config = parse_config(Home(Path("/h")), {"ship": ship}).ship
+    config = ship_config(parse_config(Home(Path("/h")), {"ship": ship}))
     assert config is not None
     return config
 
 
 def test_without_the_table_nothing_is_shipped() -> None:
-    assert parse_config(Home(Path("/h")), {}).ship is None
+    assert ship_config(parse_config(Home(Path("/h")), {})) is None
 
 
 def test_defaults() -> None:

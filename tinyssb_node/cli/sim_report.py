@@ -3,21 +3,9 @@
 import json
 from bisect import bisect_right
 from dataclasses import asdict
-from pathlib import Path
 
-from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens.render import duration, fields, table
 from tinyssb_node.sim.report import SimulationReport
-
-
-class PlotError(ProblemError):
-    """The picture was not drawn."""
-
-    exit_code = ExitCode.UNAVAILABLE
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path} was not drawn: {reason}.", "The report is complete all the same.")
-
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
 _CURVE_WIDTH = 60

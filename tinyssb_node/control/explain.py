@@ -13,8 +13,8 @@ from tinyssb_node.faces.errors import (
     SecretExposedError,
     SecretUnusableError,
 )
+from tinyssb_node.gossip.certainty import TipUncertainError
 from tinyssb_node.problems import EXITS, ExitCode, ProblemError
-from tinyssb_node.replication.certainty import TipUncertainError
 from tinyssb_node.store import errors as key_errors
 
 _CODES: dict[type[errors.LocalError], str] = {

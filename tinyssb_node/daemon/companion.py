@@ -25,27 +25,8 @@ _MANAGER: Final = ("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC")
 """What systemd says to the daemon alone."""
 
 
-def page_command(home: Home) -> list[str]:
-    """What is started: the page of the node in *home*, which ends when its standard input does."""
-    return _command(home, "web")
-
-
-def gateway_command(home: Home) -> list[str]:
-    """What is started: the gateway of PZP, likewise."""
-    return _command(home, "pzp", "gateway")
-
-
-def islands_command(home: Home) -> list[str]:
-    """What is started: the gateway to other islands, likewise."""
-    return _command(home, "gateway", "run")
-
-
-def ship_command(home: Home) -> list[str]:
-    """What is started: the shipper of event logs, likewise."""
-    return _command(home, "ship", "run")
-
-
-def _command(home: Home, *words: str) -> list[str]:
+def companion_command(home: Home, *words: str) -> list[str]:
+    """Return the command that runs `tinyssb` *words* for the node in *home* until its standard input ends."""
     code = _CODE.format(path=sys.path)
     return [sys.executable, "-c", code, "--home", str(home.root), *words, "--supervised"]
 

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
@@ -14,29 +13,15 @@ from tinyssb_node.daemon.configreader import ConfigError, ConfigReader, as_toml
 from tinyssb_node.gossip.admission import AdmissionPolicy
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 from tinyssb_node.problems import UnknownNetworkError
-from tinyssb_node.pzp.access import PzpAccess, read_pzp_access
 from tinyssb_node.replication import limits as set_limits
 from tinyssb_node.store.home import CONTROL_SOCKET, Home
-
-if TYPE_CHECKING:
-    from tinyssb_node.islands.gateway.config import GatewayConfig
-    from tinyssb_node.shipping.config import ShipConfig
+from tinyssb_node.subjects import SUBJECTS, Settings
 
 DEFAULT_FACES = ("udp:239.5.5.8:1558",)
 """What a fresh node listens on: the multicast group all tinySSB programs use."""
 WEB_LISTEN = f"127.0.0.1:{limits.WEB_PORT}"
 """Where the web page is unless said otherwise: this machine alone."""
 WEB_TOKEN = "web.token"  # noqa: S105 - a file's name
-GATEWAY_KEYS = tuple(
-    f"gateway.{key}"
-    for key in (
-        "enabled", "listen", "public", "peers", "networks", "offer", "seek", "carry", "cert_file", "key_file",
-        "ca_file",
-    )
-)  # fmt: skip
-"""What may be said of the gateway; what is said is read by ``gateway.config``."""
-SHIP_KEYS = ("ship.enabled", "ship.broker", "ship.every_s", "ship.bytes_per_s")
-"""What may be said of shipping the event log, likewise; it is read by ``shipping.config``."""
 _DAY_S = 86_400
 _HOUR_S = 3_600
 _MIB = 1_048_576
@@ -94,18 +79,8 @@ class Config:
     """Address and port of the web page."""
     web_token_file: Path
     """Where the token of the web page is, if there is one."""
-    pzp_enabled: bool
-    """True if the daemon starts the gateway of PZP."""
-    pzp_access: PzpAccess
-    """Which other gateways may call, and which are called."""
-    pzp_keep: str
-    """What is wanted of tangles without a goal, as goals are written (docs/formats/pzp-store.md)."""
-    pzp_budget_bytes: int
-    """Bytes of messages beyond which what no goal asks for goes."""
-    gateway: "GatewayConfig | None"
-    """The gateway to other islands; None if nothing is said of it."""
-    ship: "ShipConfig | None"
-    """Where event logs are sent; None if nothing is said of it."""
+    optional: Mapping[str, Settings]
+    """What the tables of optional subjects say, by their names; a table that the file lacks is absent."""
     set_admit: AdmissionPolicy
     """Whose feed ids come into the sets when peers name them."""
     set_ids_per_hour: int
@@ -156,12 +131,7 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
         web_listen=_web_listen(reader),
         web_token_file=home.root
         / Path(reader.text("web.token_file", WEB_TOKEN, "it takes a path")).expanduser(),
-        pzp_enabled=reader.flag("pzp.enabled", default=False),
-        pzp_access=read_pzp_access(reader, home.root),
-        pzp_keep=_pzp_keep(reader),
-        pzp_budget_bytes=reader.number("pzp.budget_mib", 1024, 1, 1_048_576) * _MIB,
-        gateway=_gateway(reader, home, networks),
-        ship=_ship(reader),
+        optional=_optional(reader, home, networks),
         set_admit=reader.choice("set.admit", AdmissionPolicy.OPEN),
         set_ids_per_hour=reader.number("set.ids_per_hour", set_limits.SET_IDS_PER_HOUR, 1, 100_000),
         set_admit_across=reader.choice("set.admit_across", AdmissionPolicy.OPEN),
@@ -278,32 +248,21 @@ def _web_listen(reader: ConfigReader) -> tuple[str, int]:
     return found
 
 
-def _gateway(reader: ConfigReader, home: Home, networks: Iterable[NetworkName]) -> "GatewayConfig | None":
-    reader.know(GATEWAY_KEYS)
-    if not reader.tables("gateway"):
-        return None
-    from tinyssb_node.islands.gateway.config import read_gateway  # noqa: PLC0415 - most nodes do without
-
-    return read_gateway(reader, home.root, networks)
-
-
-def _ship(reader: ConfigReader) -> "ShipConfig | None":
-    reader.know(SHIP_KEYS)
-    if not reader.tables("ship"):
-        return None
-    from tinyssb_node.shipping.config import read_ship  # noqa: PLC0415 - most nodes do without
-
-    return read_ship(reader)
-
-
-def _pzp_keep(reader: ConfigReader) -> str:
-    allowed = 'it takes "all", "none", "set", "dict", or a number of messages, such as "newest-100"'
-    keep = reader.text("pzp.keep", "all", allowed)
-    if not _KEEP.fullmatch(keep):
-        raise reader.refuse("pzp.keep", keep, allowed)
-    return keep
+def _optional(reader: ConfigReader, home: Home, networks: Iterable[NetworkName]) -> dict[str, Settings]:
+    """The tables of optional subjects. A subject is loaded only if the file has its table: most nodes do without."""
+    found: dict[str, Settings] = {}
+    for subject in SUBJECTS:
+        if subject.is_present:
+            reader.know(f"{subject.table}.{key}" for key in subject.keys)
+        if not reader.tables(subject.table):
+            continue
+        if not subject.is_present:
+            allowed = f"the table [{subject.table}] needs {subject.process}, which is not installed"
+            raise reader.refuse("", None, allowed)
+        read = subject.load(subject.settings).read_settings
+        found[subject.table] = read(reader, home.root, networks)
+    return found
 
 
 _GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
 """What groupadd(8) takes, and capitals."""
-_KEEP = re.compile(r"all|none|set|dict|newest-[1-9][0-9]{0,9}")

@@ -15,12 +15,12 @@ from tinyssb_node.daemon.tip_monitor import TipMonitor, waiting_row
 from tinyssb_node.effects import Effect
 from tinyssb_node.errors import LocalError, SetFullError
 from tinyssb_node.events import EntryAppended
+from tinyssb_node.gossip.certainty import TipUncertainError
 from tinyssb_node.ids import Dialect, FeedId, NetworkName
 from tinyssb_node.node.further_identities import FurtherIdentity
 from tinyssb_node.node.networks import Networks
 from tinyssb_node.node.node import Node
 from tinyssb_node.problems import HomeInaccessibleError, ProblemError, UnknownIdentityError
-from tinyssb_node.replication.certainty import TipUncertainError
 from tinyssb_node.store.home import MAIN_IDENTITY, Home
 from tinyssb_node.store.secrets import folder_reach
 from tinyssb_node.store.unlock import Ask

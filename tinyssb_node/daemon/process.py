@@ -11,7 +11,7 @@ from contextlib import ExitStack, closing
 from secrets import token_bytes
 from typing import TYPE_CHECKING
 
-from tinyssb_node import __version__, limits
+from tinyssb_node import __version__, limits, subjects
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content import limits as content_limits
@@ -20,13 +20,7 @@ from tinyssb_node.control.access import ControlAccess
 from tinyssb_node.control.server import ControlServer
 from tinyssb_node.daemon.block_policy import BlockPolicy
 from tinyssb_node.daemon.clock import SystemClock, find_boot
-from tinyssb_node.daemon.companion import (
-    CompanionProcess,
-    gateway_command,
-    islands_command,
-    page_command,
-    ship_command,
-)
+from tinyssb_node.daemon.companion import CompanionProcess, companion_command
 from tinyssb_node.daemon.config import Config, read_config
 from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
@@ -47,9 +41,9 @@ from tinyssb_node.faces.ws_spec import WsListenSpec
 from tinyssb_node.gossip.admission import Admission, AdmissionPolicy
 from tinyssb_node.groups.host import MakeGroups, groups_of
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, NetworkName
-from tinyssb_node.islands.shelves import LazyShelfFile
 from tinyssb_node.node.networks import Networks
 from tinyssb_node.node.node import Node
+from tinyssb_node.node.shelf_port import OpenShelf
 from tinyssb_node.problems import ExitCode
 from tinyssb_node.scheduling.budget import AirBudgets
 from tinyssb_node.store.durable import lacks_room
@@ -255,17 +249,18 @@ class Daemon:
 
     def _companions(self) -> list[CompanionProcess]:
         """What is to run beside this process."""
-        islands = self._config.gateway
-        wanted = (
-            (self._config.web_enabled, "the web page", page_command),
-            (self._config.pzp_enabled, "the gateway of PZP", gateway_command),
-            (islands is not None and islands.enabled, "the gateway to other islands", islands_command),
-            (self._config.ship is not None and self._config.ship.enabled, "the shipper", ship_command),
+        optional = self._config.optional
+        wanted: list[tuple[str, tuple[str, ...]]] = (
+            [("the web page", ("web",))] if self._config.web_enabled else []
         )
+        wanted += [
+            (subject.process, subject.process_command)
+            for subject in subjects.present()
+            if subject.table in optional and optional[subject.table].enabled
+        ]
         return [
-            CompanionProcess(name, command(self._home), self._logger)
-            for enabled, name, command in wanted
-            if enabled
+            CompanionProcess(name, companion_command(self._home, *words), self._logger)
+            for name, words in wanted
         ]
 
     def _told_to_stop(self, number: signal.Signals, stop: asyncio.Event) -> None:
@@ -306,7 +301,7 @@ class Daemon:
                         certainty=keeper.certainty(place.name),
                         groups=self._groups,
                         admission=self._admission(),
-                        shelf=shelves[place.name].open,
+                        shelf=shelves[place.name],
                     )
                     for place in places
                 },
@@ -336,10 +331,16 @@ class Daemon:
         known = [feed for feed, contact in contacts.items() if not contact.blocked]
         return Admission(admit, across=across, known=known, per_hour=self._config.set_ids_per_hour)
 
-    def _shelf(self, stack: ExitStack, place: NetworkStorage) -> LazyShelfFile:
+    def _shelf(self, stack: ExitStack, place: NetworkStorage) -> OpenShelf | None:
+        """Return what opens the shelf of *place*; None if no installed subject has one."""
         path, budget = self._home.of(place.name).shelf, self._config.set_shelf_bytes
-        shelf = LazyShelfFile(path, place.network, budget_bytes=budget, logger=self._logger)
-        return stack.enter_context(closing(shelf))
+        for subject in subjects.present():
+            if subject.shelf is not None:
+                make = subject.load(subject.shelf).LazyShelfFile
+                shelf = make(path, place.network, budget_bytes=budget, logger=self._logger)
+                opens: OpenShelf = stack.enter_context(closing(shelf)).open
+                return opens
+        return None
 
     def _open_place(self, stack: ExitStack, name: NetworkName, network: Network) -> NetworkStorage:
         """Open what is kept of a network, made if there is nothing. Raises LocalError."""

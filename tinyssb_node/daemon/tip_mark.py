@@ -10,8 +10,8 @@ from typing import Final
 import msgspec
 
 from tinyssb_node import limits as sizes
+from tinyssb_node.gossip.certainty import TipUncertainty
 from tinyssb_node.ids import FeedId, MessageId, NetworkName
-from tinyssb_node.replication.certainty import TipUncertainty
 from tinyssb_node.store import limits
 from tinyssb_node.store.durable import in_the_place_of
 from tinyssb_node.store.port import Store

@@ -16,9 +16,9 @@ from tinyssb_node.daemon.tip_mark import (
     this_machine,
     write_mark,
 )
+from tinyssb_node.gossip.certainty import TipCertainty, TipUncertainty, TipWait
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.node.networks import Networks
-from tinyssb_node.replication.certainty import TipCertainty, TipUncertainty, TipWait
 from tinyssb_node.store import limits
 
 _LASTING = frozenset(TipUncertainty) - {TipUncertainty.CLAIMED}

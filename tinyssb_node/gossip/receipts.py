@@ -19,8 +19,8 @@ from tinyssb_node.errors import AckShapeError
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event
 from tinyssb_node.feeds.layout import VARIABLE_TYPE, layout_of
 from tinyssb_node.feeds.sidechain import reassemble
+from tinyssb_node.gossip.certainty import TipCertainty
 from tinyssb_node.ids import FaceName, FeedId, MessageId
-from tinyssb_node.replication.certainty import TipCertainty
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.store.port import Receipt, Store
 

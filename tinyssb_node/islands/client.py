@@ -23,11 +23,13 @@ class GatewayClient(DaemonClient):
         Raises HomeMissingError, ConfigError, DaemonUnreachableError.
         """
         from tinyssb_node.daemon.config import read_config
+        from tinyssb_node.islands.gateway.config import gateway_config
 
         found = Home.find(home, os.environ)
         found.require()
         config = read_config(found)
-        if config.gateway is None or not config.gateway.enabled:
+        settings = gateway_config(config)
+        if settings is None or not settings.enabled:
             raise DaemonUnreachableError(
                 "This node has no gateway to other islands.",
                 "`[gateway]` with `enabled = true` in config.toml makes one; docs/howto/gateways.md tells how.",

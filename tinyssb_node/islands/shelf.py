@@ -26,6 +26,7 @@ from tinyssb_node.feeds.chain import (
 from tinyssb_node.feeds.children import ends_feed
 from tinyssb_node.feeds.sidechain import ChunkAccepted, SideChain, advance, begin
 from tinyssb_node.ids import FeedId, Origin
+from tinyssb_node.node.shelf_port import BringResult
 from tinyssb_node.replication import limits as shelf_limits
 from tinyssb_node.store.port import FeedRecord, Store
 
@@ -49,25 +50,6 @@ class ShelfStore(Store, Protocol):
     def delete_feed(self, feed: FeedId) -> None:
         """Delete all that is held of *feed*."""
         ...
-
-
-@dataclass(slots=True)
-class BringResult:
-    """What became of packets that were brought."""
-
-    shelved: bool
-    """True if they went to the shelf; False: into the set's feeds, or nowhere."""
-    entries: int = 0
-    """Added."""
-    chunks: int = 0
-    """Added."""
-    held: int = 0
-    """Packets that were there before."""
-    refused: tuple[int, str] | None = None
-    """The first that was not taken, by its number from 0, and why; nothing behind it was looked at."""
-    dropped: list[FeedId] = field(default_factory=list)
-    """Feeds that had to leave the shelf, with all that was held of them: for it; or it itself, if it is more than the
-    shelf may hold by now."""
 
 
 @dataclass(slots=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.errors import SetFullError
+from tinyssb_node.gossip.certainty import TipCertainty
 from tinyssb_node.ids import Dialect, FeedId
-from tinyssb_node.replication.certainty import TipCertainty
 from tinyssb_node.replication.replica import Replica
 
 

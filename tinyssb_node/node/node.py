@@ -20,6 +20,7 @@ from tinyssb_node.errors import NodeReadOnlyError, PeerError
 from tinyssb_node.events import EntryAppended, FaceDown, PacketSent
 from tinyssb_node.gossip.acknowledgements import Acknowledger
 from tinyssb_node.gossip.admission import Admission
+from tinyssb_node.gossip.certainty import TipCertainty, TipUncertainError, TipWait
 from tinyssb_node.gossip.entries import EntryGossip
 from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.gossip.retirement import FeedRetirement
@@ -30,8 +31,8 @@ from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verd
 from tinyssb_node.node.dispatch import GossipDispatch
 from tinyssb_node.node.propagation import Propagation
 from tinyssb_node.node.reception_log import ReceptionLog
-from tinyssb_node.node.shelfhost import OpenShelf, ShelfHost
-from tinyssb_node.replication.certainty import TipCertainty, TipUncertainError, TipWait
+from tinyssb_node.node.shelf_port import BringResult, OpenShelf
+from tinyssb_node.node.shelfhost import ShelfHost
 from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.scheduling.budget import UNKNOWN_BOOT, AirBudgets, AirStatus, BootReference
@@ -44,7 +45,6 @@ from tinyssb_node.store.port import FeedRecord, Store
 if TYPE_CHECKING:
     from tinyssb_node.groups.manager import GroupManager
     from tinyssb_node.groups.writer import GroupWriterPort
-    from tinyssb_node.islands.shelf import BringResult
     from tinyssb_node.node.further_identities import FurtherIdentity
 
 Result = TypeVar("Result")
@@ -434,9 +434,7 @@ class Node:
         self._pump_all(now_us, effects)
         return finding, effects
 
-    def bring(
-        self, feed: FeedId, packets: Sequence[bytes], now_us: int
-    ) -> tuple["BringResult", list[Effect]]:
+    def bring(self, feed: FeedId, packets: Sequence[bytes], now_us: int) -> tuple[BringResult, list[Effect]]:
         """Take entries and chunks of *feed*, 120 bytes each, from another island: into the set's feed, or onto the
         shelf. Entries in order, each before its chunks. Raises NodeReadOnlyError, and LocalErrors of the shelf."""
         effects: list[Effect] = []

@@ -1,7 +1,6 @@
 """What is new here, and who is told: feeds of the set, entries and chunks of others, what we write ourselves."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import chunk_hash
@@ -17,15 +16,13 @@ from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.gossip.set_gossip import SetGossip
 from tinyssb_node.groups.host import GroupHost
 from tinyssb_node.ids import FaceName, FeedId, Origin, PacketKind, Verdict
+from tinyssb_node.node.shelf_port import BringResult
 from tinyssb_node.node.shelfhost import ShelfHost
 from tinyssb_node.replication import limits as set_limits
 from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
 from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.refusals import RefusalLog
-
-if TYPE_CHECKING:
-    from tinyssb_node.islands.shelf import BringResult
 
 
 class Propagation:
@@ -168,10 +165,8 @@ class Propagation:
 
     def bring(
         self, feed: FeedId, packets: Sequence[bytes], now_us: int, effects: list[Effect]
-    ) -> "BringResult":
+    ) -> BringResult:
         """Take packets of *feed* into the set's feed, or onto the shelf if it is none of the set."""
-        from tinyssb_node.islands.shelf import BringResult  # noqa: PLC0415 - most nodes do without
-
         replica = self._replica
         if replica.read_only:
             raise NodeReadOnlyError

@@ -3,18 +3,12 @@
 Most nodes are no gateways, and what the shelf needs is not to be in the memory of those.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
 
 from tinyssb_node.errors import StoreFailedError
 from tinyssb_node.ids import FeedId
+from tinyssb_node.node.shelf_port import BringResult, OpenShelf, Shelf
 from tinyssb_node.replication.replica import Replica
-
-if TYPE_CHECKING:
-    from tinyssb_node.islands.shelf import BringResult, Shelf
-
-OpenShelf = Callable[[bool], "Shelf | None"]
-"""Opens the shelf, made if need be (its argument); None: there is none."""
 
 
 class ShelfHost:
@@ -31,7 +25,7 @@ class ShelfHost:
         for feed in () if (shelf := self._find(make=False)) is None else shelf.feeds:
             self.entered(feed)  # Where a crash came in between.
 
-    def _find(self, *, make: bool) -> "Shelf | None":
+    def _find(self, *, make: bool) -> Shelf | None:
         """The shelf, made if there is none and it is to be; None: there is none."""
         if self._shelf is None and self._open is not None:
             self._shelf = self._open(make)
@@ -43,7 +37,7 @@ class ShelfHost:
         self._moving.clear()
         self._moved.clear()
 
-    def bring(self, feed: FeedId, packets: Sequence[bytes]) -> "BringResult | None":
+    def bring(self, feed: FeedId, packets: Sequence[bytes]) -> BringResult | None:
         """Put packets of *feed*, of which the set has none, onto the shelf; None: there is none. Raises
         StoreFullError."""
         try:

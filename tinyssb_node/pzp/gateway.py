@@ -15,6 +15,7 @@ from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.shutdown import watch_for_shutdown
 from tinyssb_node.errors import StoreFullError
 from tinyssb_node.problems import ExitCode, ProblemError
+from tinyssb_node.pzp.config import pzp_settings
 from tinyssb_node.pzp.database import limits
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.entry_import import EntryImporter
@@ -62,7 +63,8 @@ class PzpGateway:
 
     def __init__(self, home: Home, config: Config, logger: Logger) -> None:
         self._home = home
-        self._config = config
+        self._networks = config.networks
+        self._settings = pzp_settings(config)
         self._logger = logger
         self._stop = asyncio.Event()
         self._problems: dict[str, str] = {}
@@ -79,18 +81,18 @@ class PzpGateway:
             self._database = stack.enter_context(closing(PzpDatabase(rows)))
             self._carried = [
                 stack.enter_context(closing(EntryImporter.open(self._home.of(name).root)))
-                for name in self._config.networks
+                for name in self._networks
             ]
             self._number = max((one.last_number for one in self._database.tangles()), default=0)
             self._look()
             await self._serve()
 
     async def _serve(self) -> None:
-        config = self._config
+        settings = self._settings
         msgs = GatewayReplica(
-            self._database, keep=parse_goal(config.pzp_keep), budget_bytes=config.pzp_budget_bytes
+            self._database, keep=parse_goal(settings.keep), budget_bytes=settings.budget_bytes
         )
-        access = config.pzp_access
+        access = settings.access
         listener = PzpSyncListener(
             msgs, self._roots, self._told, peers=limits.GATEWAY_PEERS_MAX, guard=access.guard
         )
@@ -113,7 +115,7 @@ class PzpGateway:
                 await server.wait_closed()
 
     async def _listen(self, listener: PzpSyncListener, host: str, port: int) -> list[Server]:
-        if self._config.pzp_access.guard.warning(host) is not None:
+        if self._settings.access.guard.warning(host) is not None:
             self._logger.warning(
                 "everybody who reaches this machine may read all PZP messages here",
                 advice="pzp.token_file with a certificate keeps others out; pzp.open = true says it is meant",
@@ -173,7 +175,7 @@ class PzpGateway:
     def _collect(self) -> None:
         """Make room, if there are more messages than the budget."""
         try:
-            collected = self._database.collect(self._config.pzp_budget_bytes)
+            collected = self._database.collect(self._settings.budget_bytes)
         except (StoreFullError, PzpBusyError) as error:
             self._tell("room", str(error))
             return

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from ipaddress import IPv4Address, ip_address
 from urllib.parse import quote
 
-from tinyssb_node.web import limits
-
+_ADDRESSES_MAX = 8
+"""Addresses of this machine that are shown: more fit on no screen."""
 _GET_ADDRESS = 0x8915
 """SIOCGIFADDR of Linux, netdevice(7)."""
 _REQUEST_SIZE = 256
@@ -30,7 +30,7 @@ def page_addresses(host: str, port: int) -> list[str]:
     if not everywhere:
         return [page_address(host, port)]
     found = [str(each) for each in _addresses_of_interfaces() if not each.is_loopback]
-    return [page_address(each, port) for each in [*found[: limits.ADDRESSES_MAX], "127.0.0.1"]]
+    return [page_address(each, port) for each in [*found[:_ADDRESSES_MAX], "127.0.0.1"]]
 
 
 def link(address: str, token: str | None) -> str:

@@ -9,11 +9,18 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens import limits
 
 if TYPE_CHECKING:
     from tinyssb_node.control.rows import PublishedRow
     from tinyssb_node.screens.session import NodeSession
+
+
+class InputError(ProblemError):
+    """What should be published cannot be used."""
+
+    exit_code = ExitCode.DATA
 
 
 @contextmanager
@@ -77,8 +84,6 @@ def text_given(text: str) -> str:
     """*text*, or for ``-`` what standard input has. Raises InputError."""
     if text != "-":
         return text
-    from tinyssb_node.cli.commands.publish import InputError
-
     raw = sys.stdin.buffer.read(limits.TEXT_GIVEN_MAX + 1)
     if len(raw) > limits.TEXT_GIVEN_MAX:
         raise InputError(

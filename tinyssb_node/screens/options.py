@@ -95,3 +95,18 @@ def add_again(action: argparse.ArgumentParser) -> None:
     action.add_argument(
         "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON, one object a line"
     )
+
+
+def whole(text: str) -> int:
+    """A whole number from 0 on, of 63 bits at most. Raises argparse.ArgumentTypeError."""
+    if not (text.isascii() and text.isdigit() and int(text) < 2**63):
+        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 0 on")
+    return int(text)
+
+
+def hours(text: str) -> float:
+    """A number of hours. Raises argparse.ArgumentTypeError."""
+    try:
+        return float(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"'{text}' is no number of hours") from None

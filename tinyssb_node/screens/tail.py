@@ -1,11 +1,37 @@
 """Reading the event log as it grows (docs/formats/events.md)."""
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+from tinyssb_node.problems import ExitCode, ProblemError
+
 SEGMENTS = "[0-9]*-[0-9]*.jsonl"
+
+
+class EventLogMissingError(ProblemError):
+    """There is no event log yet."""
+
+    exit_code = ExitCode.MISSING
+
+
+def event_folder(given: str | None, network: str | None = None) -> Path:
+    """The folder of the node's segments. Raises HomeMissingError, UnknownNetworkError, EventLogMissingError."""
+    from tinyssb_node.daemon.config import read_config
+    from tinyssb_node.daemon.setup import node_name, read_node_identity
+    from tinyssb_node.store.home import Home
+
+    home = Home.find(given, os.environ)
+    home.require()
+    place = home if network is None else home.of(read_config(home).find_network(network)[0])
+    folder = place.events / node_name(read_node_identity(home).feed)
+    if not folder.is_dir():
+        raise EventLogMissingError(
+            "This node has not run yet, so nothing has happened.", "Start it with `tinyssb run`."
+        )
+    return folder
 
 
 def last_lines(folder: Path, count: int) -> tuple[list[bytes], "TailPosition | None"]:
@@ -30,7 +56,7 @@ class TailPosition:
         self.offset = offset
 
     def __repr__(self) -> str:
-        return f"Place({self.path.name!r}, {self.offset})"
+        return f"TailPosition({self.path.name!r}, {self.offset})"
 
 
 def follow_lines(folder: Path, place: TailPosition | None, wait: Callable[[], None]) -> Iterator[bytes]:

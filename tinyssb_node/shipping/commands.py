@@ -112,12 +112,13 @@ def _configured(arguments: argparse.Namespace) -> tuple[Home, Config]:
     import os
 
     from tinyssb_node.daemon.config import read_config
+    from tinyssb_node.shipping.config import ship_config
     from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
     home.require()
     config = read_config(home)
-    if config.ship is None:
+    if ship_config(config) is None:
         raise ShippingNotConfiguredError(home)
     return home, config
 
@@ -135,9 +136,11 @@ def _runs(home: Home) -> bool:
 def _why_not(config: Config) -> str:
     """Why it does not run; nothing if nobody told it to."""
     from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
+    from tinyssb_node.shipping.config import ship_config
 
-    assert config.ship is not None, "it was asked for"
-    if not config.ship.enabled:
+    settings = ship_config(config)
+    assert settings is not None, "it was asked for"
+    if not settings.enabled:
         return ""
     try:
         with DaemonClient(config.control_socket) as node:

@@ -1,12 +1,16 @@
 """What config.toml says in its table ``[ship]``, of where event logs are sent: loaded only where it says anything."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
+from tinyssb_node.daemon.config import Config
 from tinyssb_node.daemon.configreader import ConfigReader
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.mqtt_spec import MqttSpec, parse_mqtt
 from tinyssb_node.faces.mqtt_topics import ROOT
 from tinyssb_node.faces.spec_reader import SpecReader
+from tinyssb_node.ids import NetworkName
 from tinyssb_node.shipping import limits
 
 
@@ -24,7 +28,14 @@ class ShipConfig:
     """Bandwidth limit; 0: none."""
 
 
-def read_ship(reader: ConfigReader) -> ShipConfig:
+def ship_config(config: Config) -> ShipConfig | None:
+    """Return what *config* says of shipping; None if it has no table for it."""
+    found = config.optional.get("ship")
+    assert found is None or isinstance(found, ShipConfig)
+    return found
+
+
+def read_settings(reader: ConfigReader, _root: Path, _networks: Iterable[NetworkName]) -> ShipConfig:
     """Read the table. Raises ConfigError."""
     return ShipConfig(
         enabled=reader.flag("ship.enabled", default=False),

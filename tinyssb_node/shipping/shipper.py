@@ -23,6 +23,7 @@ from tinyssb_node.faces.mqtt_broker import OFFLINE, ONLINE, Broker, BrokerCreden
 from tinyssb_node.faces.mqtt_secrets import make_tls, read_password
 from tinyssb_node.ids import NetworkName
 from tinyssb_node.shipping import limits
+from tinyssb_node.shipping.config import ship_config
 from tinyssb_node.shipping.files import (
     LogFolder,
     ShipperStatus,
@@ -72,8 +73,9 @@ class Shipper:
     """One run of it."""
 
     def __init__(self, home: Home, config: Config, logger: Logger) -> None:
-        assert config.ship is not None, "whoever starts this has looked"
-        self._config: Final = config.ship
+        settings = ship_config(config)
+        assert settings is not None, "the caller has checked"
+        self._config: Final = settings
         self._networks: Final = config.networks
         self._logger = logger
         self._home = home

@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import TypeVar
 
 from tinyssb_node.catalog.rows import PUBLIC, MessageRow
-from tinyssb_node.cli.commands.events import event_folder
 from tinyssb_node.control.client import DaemonClient, DaemonError, DaemonUnreachableError
 from tinyssb_node.control.explain import explain
 from tinyssb_node.daemon.config import read_config
@@ -18,6 +17,7 @@ from tinyssb_node.screens.group_conversations import is_group, rooms
 from tinyssb_node.screens.group_conversations import messages as group_messages
 from tinyssb_node.screens.holders_text import holders_text
 from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.screens.tail import event_folder
 from tinyssb_node.store.home import Home
 from tinyssb_node.tui import limits
 from tinyssb_node.tui.lines import name_of

@@ -58,7 +58,5 @@ COOKIE_AGE_S: Final = 180 * 86_400
 SHUTDOWN_S: Final = 2
 """Seconds that an answer under way has to end when the server stops."""
 assert SHUTDOWN_S < COMPANION_END_S
-ADDRESSES_MAX: Final = 8
-"""Addresses of this machine that are told: more fit on no screen."""
 GROUP_MESSAGE_EXTRA: Final = 150
 """Bytes that a message to a private group has beside its text, about: 80 of its envelope, and what it follows."""

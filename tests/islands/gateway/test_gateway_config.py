@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from tinyssb_node.daemon.config import GATEWAY_KEYS, parse_config
+from tinyssb_node.daemon.config import parse_config
 from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
-from tinyssb_node.islands.gateway.config import FeedSelection, GatewayConfig
+from tinyssb_node.islands.gateway.config import FeedSelection, GatewayConfig, gateway_config
 from tinyssb_node.store.home import Home
+from tinyssb_node.subjects import SUBJECTS
 
 
 def parse(text: str) -> GatewayConfig | None:
-    return parse_config(Home(Path("/home/ana/.tinyssb")), tomllib.loads(text)).gateway
+    return gateway_config(parse_config(Home(Path("/home/ana/.tinyssb")), tomllib.loads(text)))
 
 
 def test_nothing_said_is_no_gateway() -> None:
@@ -71,7 +72,8 @@ def test_every_key_is_read() -> None:
 
 def test_the_keys_known_are_those_that_are_read() -> None:
     fields = [field.name for field in dataclasses.fields(GatewayConfig)]
-    assert [key.removeprefix("gateway.") for key in GATEWAY_KEYS] == fields
+    (keys,) = (subject.keys for subject in SUBJECTS if subject.folder == "islands")
+    assert list(keys) == fields
 
 
 @pytest.mark.parametrize(

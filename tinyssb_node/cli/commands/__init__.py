@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Final
 
+from tinyssb_node import subjects
 from tinyssb_node.screens.options import Subparsers
 
 MODULES: Final[Mapping[str, Sequence[str]]] = {
@@ -23,8 +24,8 @@ MODULES: Final[Mapping[str, Sequence[str]]] = {
     f"{__name__}.people": ("alias", "contacts", "block", "unblock"),
     f"{__name__}.blocklist": ("blocklist",),
     f"{__name__}.search": ("search",),
-    "tinyssb_node.pzp.commands.commands": ("pzp",),
-    "tinyssb_node.islands.commands": ("gateway", "locate"),
+    **subjects.commands("pzp"),
+    **subjects.commands("islands"),
     f"{__name__}.receipts": ("receipts",),
     f"{__name__}.air": ("faces", "airtime", "ether"),
     "tinyssb_node.tui.command": ("tui",),
@@ -33,7 +34,7 @@ MODULES: Final[Mapping[str, Sequence[str]]] = {
     f"{__name__}.demo": ("demo",),
     f"{__name__}.sim": ("sim",),
     f"{__name__}.events": ("events",),
-    "tinyssb_node.shipping.commands": ("ship",),
+    **subjects.commands("shipping"),
     f"{__name__}.keep": ("export", "import", "verify", "doctor"),
     f"{__name__}.carry": ("carry",),
     f"{__name__}.shell": ("completion",),

@@ -2,18 +2,9 @@
 
 import argparse
 import json
-import os
 from collections.abc import Iterable
-from pathlib import Path
 
-from tinyssb_node.problems import ExitCode, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_limit, add_network
-
-
-class EventLogMissingError(ProblemError):
-    """There is no event log yet."""
-
-    exit_code = ExitCode.MISSING
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -41,7 +32,7 @@ def events(arguments: argparse.Namespace) -> int:
     """Show records."""
     import time
 
-    from tinyssb_node.screens.tail import follow_lines, last_lines
+    from tinyssb_node.screens.tail import event_folder, follow_lines, last_lines
 
     folder = event_folder(arguments.home, arguments.network)
     kinds = frozenset(arguments.kind or ())
@@ -50,23 +41,6 @@ def events(arguments: argparse.Namespace) -> int:
     if arguments.follow:
         _print(follow_lines(folder, place, lambda: time.sleep(0.2)), kinds, as_json=arguments.json)
     return 0
-
-
-def event_folder(given: str | None, network: str | None = None) -> Path:
-    """The folder of the node's segments. Raises HomeMissingError, UnknownNetworkError, EventLogMissingError."""
-    from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.daemon.setup import node_name, read_node_identity
-    from tinyssb_node.store.home import Home
-
-    home = Home.find(given, os.environ)
-    home.require()
-    place = home if network is None else home.of(read_config(home).find_network(network)[0])
-    folder = place.events / node_name(read_node_identity(home).feed)
-    if not folder.is_dir():
-        raise EventLogMissingError(
-            "This node has not run yet, so nothing has happened.", "Start it with `tinyssb run`."
-        )
-    return folder
 
 
 def _print(lines: Iterable[bytes], kinds: frozenset[str], *, as_json: bool) -> None:

@@ -6,17 +6,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.problems import ExitCode, FileUnreadableError, ProblemError
+from tinyssb_node.problems import FileUnreadableError
+from tinyssb_node.screens.message_commands import InputError
 from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
 
 if TYPE_CHECKING:
     from tinyssb_node.codec import bipf
-
-
-class InputError(ProblemError):
-    """What should be published cannot be used."""
-
-    exit_code = ExitCode.DATA
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from tinyssb_node import limits as node_limits
+from tinyssb_node.daemon.config import Config
 from tinyssb_node.daemon.configreader import ConfigReader, split_address
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
@@ -55,7 +56,14 @@ class GatewayConfig:
     """Certificates of who vouches for all gateways that there are connections with."""
 
 
-def read_gateway(reader: ConfigReader, root: Path, networks: Iterable[NetworkName]) -> GatewayConfig:
+def gateway_config(config: Config) -> GatewayConfig | None:
+    """Return what *config* says of the gateway; None if it has no table for it."""
+    found = config.optional.get("gateway")
+    assert found is None or isinstance(found, GatewayConfig)
+    return found
+
+
+def read_settings(reader: ConfigReader, root: Path, networks: Iterable[NetworkName]) -> GatewayConfig:
     """Read the table; *networks* are those of the node, whose folder is *root*. Raises ConfigError."""
     listen = reader.address("gateway.listen", f"0.0.0.0:{limits.PORT}", limits.PORT)
     assert listen is not None, "there is a default"

@@ -19,7 +19,7 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits, policy
 from tinyssb_node.islands.gateway.bring_client import BringClient
-from tinyssb_node.islands.gateway.config import GATEWAY_SOCKET, GatewayConfig
+from tinyssb_node.islands.gateway.config import GATEWAY_SOCKET, gateway_config
 from tinyssb_node.islands.gateway.datagrams import DatagramSocket
 from tinyssb_node.islands.gateway.feed_sync_ws import FeedSyncParty
 from tinyssb_node.islands.gateway.feedfile import StoreAndShelfSource
@@ -58,14 +58,15 @@ class IslandGateway:
 
     def __init__(self, home: Home, config: Config, own: FeedId, logger: Logger) -> None:
         """Raises GatewayOffError."""
-        if config.gateway is None:
+        settings = gateway_config(config)
+        if settings is None:
             raise GatewayOffError(
                 "config.toml says nothing of a gateway.",
                 "`[gateway]` with `enabled = true` makes one; docs/howto/gateways.md tells how.",
             )
         self._home = home
         self._config = config
-        self._settings: GatewayConfig = config.gateway
+        self._settings: Final = settings
         self.own: Final = own
         self._logger = logger
         self._stopping = False

@@ -17,8 +17,9 @@ from tinyssb_node.islands.feedsync.feed_sources import CombinedFeedSource, Store
 from tinyssb_node.islands.feedsync.port import FeedSource, FeedState, KeptEntry
 from tinyssb_node.islands.feedsync.sync import FeedDataReceived, FeedSync, FeedSyncViolation
 from tinyssb_node.islands.memory_shelf import MemoryShelf
-from tinyssb_node.islands.shelf import BringResult, Shelf
+from tinyssb_node.islands.shelf import Shelf
 from tinyssb_node.node.node import Node
+from tinyssb_node.node.shelf_port import BringResult
 from tinyssb_node.scheduling.budget import BootReference
 from tinyssb_node.sim import limits
 from tinyssb_node.sim.deployed_board import DeployedBoard

@@ -383,9 +383,12 @@ def goal(arguments: argparse.Namespace) -> int:
 def collect(arguments: argparse.Namespace) -> int:
     """Make room."""
     from tinyssb_node.pzp.commands.session import open_pzp
+    from tinyssb_node.pzp.config import pzp_settings
 
     with open_pzp(arguments) as pzp:
-        budget = pzp.config.pzp_budget_bytes if arguments.budget is None else arguments.budget * 2**20
+        budget = (
+            pzp_settings(pzp.config).budget_bytes if arguments.budget is None else arguments.budget * 2**20
+        )
         done = pzp.database.collect(budget)
     row = {
         "budget": budget,

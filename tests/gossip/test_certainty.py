@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.nodes import radio_profile
+from tinyssb_node.gossip.certainty import TipCertainty, TipUncertainError, TipUncertainty
 from tinyssb_node.ids import FaceName
-from tinyssb_node.replication.certainty import TipCertainty, TipUncertainError, TipUncertainty
 from tinyssb_node.scheduling.link import lan_profile, stream_profile
 from tinyssb_node.store import limits
 

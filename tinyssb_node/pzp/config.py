@@ -1,16 +1,21 @@
-"""What config.toml says of who may call the gateway of PZP, whom it calls, and what is shown there."""
+"""The table ``[pzp]`` of config.toml: who may call the gateway of PZP, whom it calls, and what it keeps."""
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 from urllib.parse import urlsplit
 
+from tinyssb_node.daemon.config import Config
 from tinyssb_node.daemon.configreader import ConfigReader
-from tinyssb_node.faces.access import PIN_RULE, Credentials, ListenerPolicy, read_pin
+from tinyssb_node.faces.access import EVERYBODY, PIN_RULE, Credentials, ListenerPolicy, read_pin
+from tinyssb_node.ids import NetworkName
 from tinyssb_node.pzp.database import limits as pzp_limits
 
 _PEER = re.compile(r"wss?://[!-~]{1,2000}")
+_KEEP = re.compile(r"all|none|set|dict|newest-[1-9][0-9]{0,9}")
+_MIB: Final = 1_048_576
 _PIN: Final = "#pin="
 """What divides a peer's address from the fingerprint of its certificate."""
 
@@ -37,9 +42,46 @@ class PzpAccess:
     """Gateways that are called."""
 
 
-def read_pzp_access(reader: ConfigReader, home: Path) -> PzpAccess:
-    """Read it; paths are relative to *home*. Raises ConfigError."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PzpSettings:
+    """What ``[pzp]`` says, checked, with defaults filled in."""
 
+    enabled: bool = False
+    """True if the daemon starts the gateway."""
+    access: PzpAccess = PzpAccess(None, EVERYBODY, ())
+    """Which other gateways may call, and which are called."""
+    keep: str = "all"
+    """What is wanted of tangles without a goal, as goals are written (docs/formats/pzp-store.md)."""
+    budget_bytes: int = 1024 * _MIB
+    """Bytes of messages beyond which messages that no goal asks for are deleted."""
+
+
+def pzp_settings(config: Config) -> PzpSettings:
+    """Return what *config* says of PZP; the defaults if it has no table for it."""
+    found = config.optional.get("pzp", PzpSettings())
+    assert isinstance(found, PzpSettings)
+    return found
+
+
+def read_settings(reader: ConfigReader, root: Path, _networks: Iterable[NetworkName]) -> PzpSettings:
+    """Read the table; paths are relative to *root*. Raises ConfigError."""
+    return PzpSettings(
+        enabled=reader.flag("pzp.enabled", default=False),
+        access=_access(reader, root),
+        keep=_keep(reader),
+        budget_bytes=reader.number("pzp.budget_mib", 1024, 1, 1_048_576) * _MIB,
+    )
+
+
+def _keep(reader: ConfigReader) -> str:
+    allowed = 'it takes "all", "none", "set", "dict", or a number of messages, such as "newest-100"'
+    keep = reader.text("pzp.keep", "all", allowed)
+    if not _KEEP.fullmatch(keep):
+        raise reader.refuse("pzp.keep", keep, allowed)
+    return keep
+
+
+def _access(reader: ConfigReader, home: Path) -> PzpAccess:
     def file(key: str) -> Path | None:
         name = reader.text(key, "", "it takes a path")
         return home / Path(name).expanduser() if name else None
