@@ -293,11 +293,11 @@ EVE_MANY = Author("many")
 
 def test_a_process_that_dies_in_the_middle_costs_its_last_transaction(home, path):
     code = (
-        "import os, sys; from pathlib import Path; from tinyssb_node.catalog import limits, placing\n"
+        "import os, sys; from pathlib import Path; from tinyssb_node.catalog import limits, tangle_placement\n"
         "limits.CATALOG_BATCH = 2\n"
         "from tinyssb_node.catalog.catalog import Catalog\n"
-        "whole = placing.Placer.finish\n"
-        "placing.Placer.finish = lambda placer: os._exit(9) if placer.placed > 1 else whole(placer)\n"
+        "whole = tangle_placement.TanglePlacer.finish\n"
+        "tangle_placement.TanglePlacer.finish = lambda placer: os._exit(9) if placer.placed > 1 else whole(placer)\n"
         "home = Path(sys.argv[1])\n"
         "Catalog.open(home, home).catch_up()"
     )

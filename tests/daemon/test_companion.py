@@ -100,7 +100,8 @@ async def test_it_is_started_again_when_it_ends(told: Path) -> None:
 async def test_why_it_ended_is_known_until_it_has_held(told: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     log = Log()
     say = (
-        "from tinyssb_node.daemon.shutdown import tell_why; tell_why('The port is taken.', 'Take another.');"
+        "from tinyssb_node.daemon.shutdown import report_exit_reason as report;"
+        "report('The port is taken.', 'Take another.');"
     )
     page = CompanionProcess(
         "the page", program(told, say + "sys.exit(69)"), log.logger, entropy=lambda: -0.99

@@ -28,7 +28,7 @@ TEXTS = st.one_of(
     st.text("a \n\t\x1b\x9b\r\u202e\u2066\u200b\u200d\ufe0f\u0301\u0336\u0903漢🏔☰👩\ud800", max_size=60),
 )
 WIDE = "漢" * 10_000
-WORDS = Path(__file__).parents[2] / "tinyssb_node" / "cli" / "web" / "static" / "words.js"
+WORDS = Path(__file__).parents[2] / "tinyssb_node" / "web" / "static" / "words.js"
 
 
 def drawn(text: str) -> int:
