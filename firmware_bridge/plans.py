@@ -31,7 +31,7 @@ COMMON_BANDWIDTHS_HZ: Final = (125_000, 250_000, 500_000)
 """Bandwidths proposed instead of an illegal one: those of all LoRa firmware."""
 
 
-class Vintage(StrEnum):
+class FirmwareRelease(StrEnum):
     """The firmware that defines a plan's name."""
 
     FW2025 = "fw2025"
@@ -67,8 +67,8 @@ def _plan(
     return NamedPlan(settings, TINYSSB_POWER_DBM)
 
 
-NAMED_PLANS: Final[Mapping[Vintage, Mapping[str, NamedPlan]]] = {
-    Vintage.FW2025: {
+NAMED_PLANS: Final[Mapping[FirmwareRelease, Mapping[str, NamedPlan]]] = {
+    FirmwareRelease.FW2025: {
         "US915.a": _plan(904_600_000, 125_000, 7),
         "US915.b": _plan(904_600_000, 250_000, 7),
         "US915.c": _plan(904_600_000, 500_000, 7),
@@ -80,7 +80,7 @@ NAMED_PLANS: Final[Mapping[Vintage, Mapping[str, NamedPlan]]] = {
         "EU433.a": _plan(433_300_000, 125_000, 7),
         "E22-868": _plan(868_200_000, 125_000, 9, 7, E22_SYNC_WORD),
     },
-    Vintage.FW2023: {
+    FirmwareRelease.FW2023: {
         "AU915.a": _plan(917_500_000, 500_000, 8),
         "AU915.b": _plan(917_500_000, 125_000, 7),
         "EU868.a": _plan(868_300_000, 250_000, 7),
@@ -113,11 +113,11 @@ class RadioPlan:
 class UnknownPlanError(ValueError):
     """A name that no plan of that firmware has."""
 
-    def __init__(self, name: str, vintage: Vintage) -> None:
-        super().__init__(f"{vintage} has no plan '{name}'; it has {', '.join(NAMED_PLANS[vintage])}")
+    def __init__(self, name: str, release: FirmwareRelease) -> None:
+        super().__init__(f"{release} has no plan '{name}'; it has {', '.join(NAMED_PLANS[release])}")
         self.name = name
         """The given name."""
-        self.vintage = vintage
+        self.release = release
         """The firmware."""
 
 
@@ -162,11 +162,11 @@ class IllegalPowerError(ValueError):
         """Greatest legal power with this antenna."""
 
 
-def named_plan(name: str, vintage: Vintage = Vintage.FW2025) -> NamedPlan:
-    """Return the plan *name* of a *vintage*. Raises UnknownPlanError."""
-    plan = NAMED_PLANS[vintage].get(name)
+def named_plan(name: str, release: FirmwareRelease = FirmwareRelease.FW2025) -> NamedPlan:
+    """Return the plan *name* of a *release*. Raises UnknownPlanError."""
+    plan = NAMED_PLANS[release].get(name)
     if plan is None:
-        raise UnknownPlanError(name, vintage)
+        raise UnknownPlanError(name, release)
     return plan
 
 
@@ -184,15 +184,15 @@ def resolve(
     is off, or if no radio can send with so little. Other changes would prevent reception: raises IllegalPlanError with
     the nearest legal choice.
     """
-    judged = _judge(region, settings)
-    if isinstance(judged, str):
-        raise IllegalPlanError(region, settings, judged, _nearest(region, settings))
-    limit_dbm = judged.conducted_cdbm(antenna) // 100
+    found = _find_sub_band(region, settings)
+    if isinstance(found, str):
+        raise IllegalPlanError(region, settings, found, _nearest(region, settings))
+    limit_dbm = found.conducted_cdbm(antenna) // 100
     if limit_dbm < POWER_MIN_DBM or (not lower_power and power_dbm > limit_dbm):
-        raise IllegalPowerError(region, judged, power_dbm, antenna, limit_dbm)
+        raise IllegalPowerError(region, found, power_dbm, antenna, limit_dbm)
     return RadioPlan(
         region=region,
-        sub_band=judged,
+        sub_band=found,
         lora=settings,
         power_dbm=min(power_dbm, limit_dbm),
         antenna=antenna,
@@ -225,18 +225,18 @@ def _khz(settings: LoraSettings) -> str:
     return f"{settings.bandwidth_hz / 1e3:g}"
 
 
-def _judge(region: Region, settings: LoraSettings) -> SubBand | str:
+def _find_sub_band(region: Region, settings: LoraSettings) -> SubBand | str:
     """Return the sub-band that allows *settings*, or the rule that they break."""
     half_hz = -(-settings.bandwidth_hz // 2)
     low_hz, high_hz = settings.frequency_hz - half_hz, settings.frequency_hz + half_hz
     for band in SUB_BANDS[region]:
         if band.low_hz <= low_hz and high_hz <= band.high_hz:
-            return _objection(band, settings) or band
+            return _broken_rule(band, settings) or band
     edges = ", ".join(band.name.removeprefix(f"{region} ") for band in SUB_BANDS[region])
     return f"its channel, {_mhz(low_hz)} to {_mhz(high_hz)} MHz, lies in none of the sub-bands, which are {edges} MHz"
 
 
-def _objection(band: SubBand, settings: LoraSettings) -> str | None:
+def _broken_rule(band: SubBand, settings: LoraSettings) -> str | None:
     """Return the rule of *band* that *settings* break, whose channel lies inside it; None for none."""
     width = f"{_khz(settings)} kHz"
     if settings.bandwidth_hz < band.bandwidth_min_hz:
@@ -265,7 +265,7 @@ def _nearest(region: Region, wanted: LoraSettings) -> LoraSettings:
     frequency."""
 
     def apart(choice: LoraSettings) -> tuple[bool, float, int, int]:
-        band = _judge(region, choice)
+        band = _find_sub_band(region, choice)
         assert isinstance(band, SubBand)
         return (
             not band.low_hz <= wanted.frequency_hz <= band.high_hz,
@@ -275,7 +275,11 @@ def _nearest(region: Region, wanted: LoraSettings) -> LoraSettings:
         )
 
     return min(
-        (choice for choice in _choices(region, wanted) if isinstance(_judge(region, choice), SubBand)),
+        (
+            choice
+            for choice in _choices(region, wanted)
+            if isinstance(_find_sub_band(region, choice), SubBand)
+        ),
         key=apart,
     )
 
@@ -285,7 +289,7 @@ def _choices(region: Region, wanted: LoraSettings) -> Iterator[LoraSettings]:
     for band in SUB_BANDS[region]:
         for bandwidth_hz in {wanted.bandwidth_hz, *COMMON_BANDWIDTHS_HZ}:
             half_hz = -(-bandwidth_hz // 2)
-            # Moved inside the band; _judge rejects a channel that does not fit at all.
+            # Moved inside the band; _find_sub_band rejects a channel that does not fit at all.
             frequency_hz = max(band.low_hz + half_hz, min(wanted.frequency_hz, band.high_hz - half_hz))
             for spreading_factor in SPREADING_FACTORS:
                 yield replace(
@@ -299,8 +303,8 @@ def _choices(region: Region, wanted: LoraSettings) -> Iterator[LoraSettings]:
 def _also_known_as(settings: LoraSettings) -> str:
     """Return the names of plans with the same settings."""
     names = [
-        f"{name} of {vintage}"
-        for vintage, plans in NAMED_PLANS.items()
+        f"{name} of {release}"
+        for release, plans in NAMED_PLANS.items()
         for name, plan in plans.items()
         if plan.lora == settings
     ]

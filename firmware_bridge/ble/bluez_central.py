@@ -20,9 +20,9 @@ from firmware_bridge.ble.gatt import (
     NOTIFY_UUID,
     SERVICE_UUID,
     WRITE_UUID,
-    Offer,
+    PeerKind,
     answers_writes,
-    judge_offer,
+    classify_peer,
 )
 from firmware_bridge.ble.link import BOARD_GONE, CLOSED_HERE, Inbox
 
@@ -135,13 +135,13 @@ async def _link_up(client: BleakClient, inbox: Inbox) -> BleakGATTCharacteristic
     service = client.services.get_service(SERVICE_UUID)
     characteristics = {} if service is None else {one.uuid: one for one in service.characteristics}
     written = characteristics.get(WRITE_UUID)
-    offer = judge_offer(
+    kind = classify_peer(
         {uuid: set(one.properties) for uuid, one in characteristics.items()},
         {descriptor.uuid for descriptor in written.descriptors} if written is not None else set(),
     )
-    if offer is Offer.PHONE:
+    if kind is PeerKind.PHONE:
         return None
-    if offer is Offer.INCOMPLETE or written is None:
+    if kind is PeerKind.INCOMPLETE or written is None:
         raise LinkClosedError("it lacks the service that boards have")
     room = written.max_write_without_response_size
     if room < limits.VALUE_SIZE_MAX:

@@ -25,10 +25,10 @@ from firmware_bridge.ble.gatt import (
     NOTIFY_UUID,
     SERVICE_UUID,
     WRITE_UUID,
-    Offer,
+    PeerKind,
     answers_writes,
     carries_packets,
-    judge_offer,
+    classify_peer,
     value_room,
 )
 from firmware_bridge.ble.link import BOARD_GONE, Inbox
@@ -124,13 +124,13 @@ async def _subscribe(peer: Peer, inbox: Inbox) -> CharacteristicProxy[bytes] | N
     characteristics = {str(one.uuid).lower(): one for one in found}
     written = characteristics.get(WRITE_UUID)
     descriptors = await written.discover_descriptors() if written is not None else []
-    offer = judge_offer(
+    kind = classify_peer(
         {uuid: flags_of(one) for uuid, one in characteristics.items()},
         {str(descriptor.type).lower() for descriptor in descriptors},
     )
-    if offer is Offer.PHONE:
+    if kind is PeerKind.PHONE:
         return None
-    if offer is Offer.INCOMPLETE or written is None:
+    if kind is PeerKind.INCOMPLETE or written is None:
         raise LinkClosedError("it lacks the service that boards have")
     mtu = peer.connection.att_mtu
     if not carries_packets(mtu):

@@ -54,7 +54,7 @@ CHARACTERISTICS: Final = (
 switches it on. The app takes the first descriptor for that one, so there must be no other."""
 
 
-class Offer(StrEnum):
+class PeerKind(StrEnum):
     """The kinds of peer that offer the service."""
 
     LINK = "link"
@@ -65,12 +65,12 @@ class Offer(StrEnum):
     """Lacks what a link needs."""
 
 
-def judge_offer(flags: Mapping[str, AbstractSet[str]], write_descriptors: AbstractSet[str]) -> Offer:
+def classify_peer(flags: Mapping[str, AbstractSet[str]], write_descriptors: AbstractSet[str]) -> PeerKind:
     """Classify a peer by the *flags* of its characteristics, by UUID, and its write characteristic's descriptors."""
     writable = flags.get(WRITE_UUID, frozenset()) & {Flag.WRITE, Flag.COMMAND}
     if not writable or Flag.NOTIFY not in flags.get(NOTIFY_UUID, frozenset()):
-        return Offer.INCOMPLETE
-    return Offer.PHONE if PHONE_KEY_UUID in write_descriptors else Offer.LINK
+        return PeerKind.INCOMPLETE
+    return PeerKind.PHONE if PHONE_KEY_UUID in write_descriptors else PeerKind.LINK
 
 
 def answers_writes(flags: AbstractSet[str]) -> bool:

@@ -148,7 +148,7 @@ class Frame:
         """Whether the chip's own CRC failed. False if the frame has none."""
 
 
-class Difference:
+class RegisterMismatch:
     """A register whose value is not the expected one."""
 
     def __init__(self, name: str, address: int, expected: int, found: int) -> None:

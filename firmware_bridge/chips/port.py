@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from firmware_bridge.chips.modem import Difference, Frame, Modem
+from firmware_bridge.chips.modem import Frame, Modem, RegisterMismatch
 
 
 class ChipPort(Protocol):
@@ -41,7 +41,7 @@ class LoraChip(Protocol):
         """Reset the chip, identify it, and start its clock. Raises WrongChipError, OscillatorError."""
         ...
 
-    def after_reset(self) -> list[Difference]:
+    def after_reset(self) -> list[RegisterMismatch]:
         """Reset the chip, and return registers with another value than the data sheet says. Needs a reset line."""
         ...
 
@@ -85,6 +85,6 @@ class LoraChip(Protocol):
         """Go to sleep, with the least current. ``configure`` wakes the chip."""
         ...
 
-    def differences(self) -> list[Difference]:
+    def differences(self) -> list[RegisterMismatch]:
         """Return registers that lost what ``configure`` wrote. A chip that was reset unnoticed has many."""
         ...

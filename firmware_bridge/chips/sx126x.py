@@ -18,8 +18,8 @@ from firmware_bridge.chips.modem import (
     PATH_RECEIVE,
     PATH_SEND,
     PAYLOAD_MAX,
-    Difference,
     Frame,
+    RegisterMismatch,
     check_ranges,
     events_of,
 )
@@ -227,7 +227,7 @@ class Sx126x:
         if errors & ERRORS_FATAL:
             raise OscillatorError(NAME, errors)
 
-    def after_reset(self) -> list[Difference]:
+    def after_reset(self) -> list[RegisterMismatch]:
         """See LoraChip."""
         if not self._port.reset():
             return []
@@ -413,16 +413,16 @@ class Sx126x:
 
     # --- status
 
-    def differences(self) -> list[Difference]:
+    def differences(self) -> list[RegisterMismatch]:
         """See LoraChip."""
         return self._compare(self._written)
 
-    def _compare(self, wanted: dict[int, int]) -> list[Difference]:
+    def _compare(self, wanted: dict[int, int]) -> list[RegisterMismatch]:
         found = []
         for register, expected in wanted.items():
             value = self.read_register(register, 1)[0]
             if value != expected:
-                found.append(Difference(REGISTER_NAMES[register], register, expected, value))
+                found.append(RegisterMismatch(REGISTER_NAMES[register], register, expected, value))
         return found
 
     def status(self) -> int:

@@ -17,8 +17,8 @@ from firmware_bridge.chips.modem import (
     PATH_RECEIVE,
     PATH_SEND,
     PAYLOAD_MAX,
-    Difference,
     Frame,
+    RegisterMismatch,
     check_ranges,
     events_of,
 )
@@ -241,7 +241,7 @@ class Sx127x:
             raise WrongChipError(NAME, "RegVersion", found, VERSION)
         self._enter_lora(LONG_RANGE)
 
-    def after_reset(self) -> list[Difference]:
+    def after_reset(self) -> list[RegisterMismatch]:
         """See LoraChip."""
         if not self._port.reset():
             return []
@@ -423,15 +423,15 @@ class Sx127x:
         self._port.switch(PATH_OFF)
         self._write(REG_OP_MODE, self._base | MODE_SLEEP)
 
-    def differences(self) -> list[Difference]:
+    def differences(self) -> list[RegisterMismatch]:
         """See LoraChip."""
         found = self._compare(self._written)
         mode = self.read(REG_OP_MODE)
         if mode & ~MODE_MASK != self._base:
-            found.append(Difference("RegOpMode", REG_OP_MODE, self._base, mode))
+            found.append(RegisterMismatch("RegOpMode", REG_OP_MODE, self._base, mode))
         return found
 
-    def _compare(self, wanted: dict[int, int]) -> list[Difference]:
+    def _compare(self, wanted: dict[int, int]) -> list[RegisterMismatch]:
         found = []
         for register, expected in wanted.items():
             value = self.read(register)
@@ -439,7 +439,7 @@ class Sx127x:
                 # The AGC changes the gain, and nothing else in this register.
                 value = value & 0x1F | expected & 0xE0
             if value != expected:
-                found.append(Difference(REGISTER_NAMES[register], register, expected, value))
+                found.append(RegisterMismatch(REGISTER_NAMES[register], register, expected, value))
         return found
 
     def read(self, register: int) -> int:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from firmware_bridge.boards import BoardProfile
 from firmware_bridge.chips.errors import ChipError
-from firmware_bridge.chips.modem import EVENT_CAD_DONE, Difference, Modem
+from firmware_bridge.chips.modem import EVENT_CAD_DONE, Modem, RegisterMismatch
 from firmware_bridge.chips.port import LoraChip
 from firmware_bridge.drivers import limits
 from firmware_bridge.drivers.errors import RadioError
@@ -26,7 +26,7 @@ class Finding:
     """The observation, in plain words."""
     advice: str = ""
     """What to do, if it failed."""
-    registers: tuple[Difference, ...] = ()
+    registers: tuple[RegisterMismatch, ...] = ()
     """Registers with a wrong value."""
 
 
@@ -86,7 +86,7 @@ def _probe_chip(profile: BoardProfile, wiring: HardwareChipPort, chip: LoraChip)
     chip.sleep()
 
 
-def _registers(check: str, differences: list[Difference], good: str, advice: str) -> Finding:
+def _registers(check: str, differences: list[RegisterMismatch], good: str, advice: str) -> Finding:
     if not differences:
         return Finding(check=check, ok=True, found=good)
     return Finding(

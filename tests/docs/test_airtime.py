@@ -2,7 +2,7 @@
 
 import re
 
-from firmware_bridge.plans import NAMED_PLANS, Vintage
+from firmware_bridge.plans import NAMED_PLANS, FirmwareRelease
 from firmware_bridge.regions import SUB_BANDS, PowerBasis
 from tests.docs import pages
 from tinyssb_node import limits
@@ -53,20 +53,20 @@ def test_every_source_and_power_is_told() -> None:
 
 def test_every_plan_has_its_row() -> None:
     told = {
-        (vintage, name.strip("`")): tuple(row[2:])
+        (release, name.strip("`")): tuple(row[2:])
         for row in section("Plans")
-        for vintage, name in zip((Vintage.FW2025, Vintage.FW2023), row[:2], strict=True)
+        for release, name in zip((FirmwareRelease.FW2025, FirmwareRelease.FW2023), row[:2], strict=True)
         if name
     }
     expected = {
-        (vintage, name): (
+        (release, name): (
             f"{plan.lora.frequency_hz / 1e6:g}",
             f"{plan.lora.bandwidth_hz / 1e3:g}",
             str(plan.lora.spreading_factor),
             f"4/{plan.lora.coding_rate}",
             f"{plan.lora.sync_word:#04x}",
         )
-        for vintage, plans in NAMED_PLANS.items()
+        for release, plans in NAMED_PLANS.items()
         for name, plan in plans.items()
     }
     assert told == expected

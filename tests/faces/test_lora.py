@@ -15,7 +15,7 @@ from firmware_bridge.emulation.board import EmulatedBoard
 from firmware_bridge.emulation.ether import EmulatedAntenna, Ether, ReceivedSignal, Signal
 from firmware_bridge.emulation.loop import LoopTimeline
 from firmware_bridge.lora import airtime_us
-from firmware_bridge.plans import NAMED_PLANS, Vintage, named_plan, resolve
+from firmware_bridge.plans import NAMED_PLANS, FirmwareRelease, named_plan, resolve
 from firmware_bridge.regions import Region
 from tests.faces.recording_sink import PATIENCE_S, RecordingSink, running
 from tinyssb_node.faces.errors import FaceOpenError
@@ -155,7 +155,7 @@ async def test_a_board_set_to_the_same_plan_and_we_hear_each_other(
     assert (name, packet) == ("lora", PACKET)
     assert reception.rssi_dbm == pytest.approx(-80, abs=1)
     assert reception.snr_db == 12.0
-    assert reception.airtime_us == airtime_us(NAMED_PLANS[Vintage.FW2025][plan].lora, 124)
+    assert reception.airtime_us == airtime_us(NAMED_PLANS[FirmwareRelease.FW2025][plan].lora, 124)
 
 
 @pytest.mark.parametrize(

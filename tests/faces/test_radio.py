@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from firmware_bridge.lora import LoraSettings
-from firmware_bridge.plans import RadioPlan, Vintage, named_plan
+from firmware_bridge.plans import FirmwareRelease, RadioPlan, named_plan
 from firmware_bridge.regions import Antenna, Region
 from tinyssb_node.faces.radio import RadioChoice, allowance_of, fit
 from tinyssb_node.scheduling.link import Allowance
@@ -39,7 +39,7 @@ def test_where_the_law_sets_no_share_there_is_no_account() -> None:
 
 def test_a_plan_is_what_the_radio_must_be_set_to() -> None:
     assert isinstance(fit(replace(EUROPE, plan="EU868.a"), LoraSettings()), RadioPlan)
-    wrong = fit(replace(EUROPE, plan="EU868.a", firmware=Vintage.FW2023), LoraSettings())
+    wrong = fit(replace(EUROPE, plan="EU868.a", firmware=FirmwareRelease.FW2023), LoraSettings())
     assert isinstance(wrong, str)
     assert "not to what EU868.a of fw2023 is: 868.3 MHz, 250 kHz, SF7" in wrong
 

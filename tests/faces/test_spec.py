@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from websockets.uri import parse_uri
 
 from firmware_bridge.lora import BANDWIDTHS_HZ, LoraSettings
-from firmware_bridge.plans import Vintage
+from firmware_bridge.plans import FirmwareRelease
 from firmware_bridge.regions import Antenna, Region
 from tinyssb_node.faces.access import Credentials, ListenerPolicy
 from tinyssb_node.faces.errors import FaceSpecError
@@ -69,7 +69,7 @@ EXAMPLES: dict[str, FaceSpec] = {
         host="127.0.0.1",
         port=7777,
         name="ana",
-        radio=RadioChoice(region=Region.EU868, plan="EU868.a", firmware=Vintage.FW2023),
+        radio=RadioChoice(region=Region.EU868, plan="EU868.a", firmware=FirmwareRelease.FW2023),
     ),
     "ether:127.0.0.1:7777?name=ana&region=EU868&frequency=869.525&bandwidth=250&sf=9&cr=7&sync=0x12"
     "&power=20&gain=6.5&loss=0.75": EtherSpec(
@@ -110,7 +110,7 @@ plans = st.builds(
     RadioChoice,
     region=st.just(Region.EU868),
     plan=st.sampled_from(["EU868.a", "EU868.b"]),
-    firmware=st.sampled_from(Vintage),
+    firmware=st.sampled_from(FirmwareRelease),
     power_dbm=powers,
     antenna=antennas,
 )

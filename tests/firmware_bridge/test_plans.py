@@ -7,20 +7,20 @@ from hypothesis import strategies as st
 from firmware_bridge.lora import BANDWIDTHS_HZ, LoraSettings
 from firmware_bridge.plans import (
     NAMED_PLANS,
+    FirmwareRelease,
     IllegalPlanError,
     IllegalPowerError,
     UnknownPlanError,
-    Vintage,
     describe,
     named_plan,
     resolve,
 )
 from firmware_bridge.regions import SUB_BANDS, Antenna, Region
 
-NEW, OLD = Vintage.FW2025, Vintage.FW2023
+NEW, OLD = FirmwareRelease.FW2025, FirmwareRelease.FW2023
 
 LEGAL = [
-    # vintage, plan, region, sub-band, dBm conducted, microseconds of 124 bytes
+    # release, plan, region, sub-band, dBm conducted, microseconds of 124 bytes
     (NEW, "EU868.a", Region.EU868, "EU868 868.0-868.6", 14, 205_056),
     (NEW, "EU868.b", Region.EU868, "EU868 868.0-868.6", 14, 102_528),
     (NEW, "EU868.c", Region.EU868, "EU868 868.0-868.6", 14, 51_264),
@@ -48,29 +48,29 @@ def channel(frequency_mhz: float, bandwidth_khz: int = 125, sf: int = 7) -> Lora
     )
 
 
-@pytest.mark.parametrize(("vintage", "name", "region", "sub_band", "power_dbm", "frame_us"), LEGAL)
+@pytest.mark.parametrize(("release", "name", "region", "sub_band", "power_dbm", "frame_us"), LEGAL)
 def test_named_plans_that_are_legal(
-    vintage: Vintage, name: str, region: Region, sub_band: str, power_dbm: int, frame_us: int
+    release: FirmwareRelease, name: str, region: Region, sub_band: str, power_dbm: int, frame_us: int
 ) -> None:
-    wanted = named_plan(name, vintage)
+    wanted = named_plan(name, release)
     plan = resolve(region, wanted.lora, wanted.power_dbm)
     assert (plan.sub_band.name, plan.power_dbm, plan.frame_us) == (sub_band, power_dbm, frame_us)
     assert (plan.region, plan.lora) == (region, wanted.lora)
 
 
-@pytest.mark.parametrize(("vintage", "name", "region"), ILLEGAL)
+@pytest.mark.parametrize(("release", "name", "region"), ILLEGAL)
 def test_a_narrow_channel_that_does_not_hop_is_refused_in_the_900_mhz_bands(
-    vintage: Vintage, name: str, region: Region
+    release: FirmwareRelease, name: str, region: Region
 ) -> None:
     with pytest.raises(IllegalPlanError, match="neither as frequency hopping") as refused:
-        resolve(region, named_plan(name, vintage).lora)
+        resolve(region, named_plan(name, release).lora)
     assert refused.value.nearest.bandwidth_hz == 500_000
     assert refused.value.nearest.frequency_hz == refused.value.settings.frequency_hz
 
 
 def test_every_named_plan_was_judged_above() -> None:
     judged = {row[:2] for row in LEGAL} | {row[:2] for row in ILLEGAL}
-    assert judged == {(vintage, name) for vintage, plans in NAMED_PLANS.items() for name in plans}
+    assert judged == {(release, name) for release, plans in NAMED_PLANS.items() for name in plans}
 
 
 def test_a_name_is_no_key_to_be_heard_by() -> None:

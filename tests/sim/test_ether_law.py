@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from firmware_bridge.plans import Vintage, named_plan
+from firmware_bridge.plans import FirmwareRelease, named_plan
 from firmware_bridge.regions import Region
 from tests.faces.recording_sink import RecordingSink, running
 from tests.sim.test_ether_server import QUICK, an_ether, up
@@ -16,7 +16,7 @@ from tinyssb_node.scheduling.link import Allowance
 
 
 def endpoint(
-    port: int, region: Region, plan: str | None = None, firmware: Vintage = Vintage.FW2025
+    port: int, region: Region, plan: str | None = None, firmware: FirmwareRelease = FirmwareRelease.FW2025
 ) -> EtherEndpoint:
     choice = RadioChoice(region=region, plan=plan, firmware=firmware)
     spec = EtherSpec(host="127.0.0.1", port=port, name="ana", radio=choice)
@@ -55,12 +55,12 @@ async def test_who_asks_for_it_answers_pings(pongs: bool) -> None:
 @pytest.mark.parametrize(
     ("region", "plan", "firmware", "told"),
     [
-        (Region.US915, None, Vintage.FW2025, "lies in none of the sub-bands, which are 902-928 MHz"),
-        (Region.EU868, "EU868.a", Vintage.FW2023, "not to what EU868.a of fw2023 is"),
+        (Region.US915, None, FirmwareRelease.FW2025, "lies in none of the sub-bands, which are 902-928 MHz"),
+        (Region.EU868, "EU868.a", FirmwareRelease.FW2023, "not to what EU868.a of fw2023 is"),
     ],
 )
 async def test_a_channel_that_does_not_fit_is_not_used(
-    region: Region, plan: str | None, firmware: Vintage, told: str
+    region: Region, plan: str | None, firmware: FirmwareRelease, told: str
 ) -> None:
     async with an_ether() as port:
         ana = endpoint(port, region, plan, firmware)

@@ -4,10 +4,10 @@ from dataclasses import dataclass, field
 
 from firmware_bridge.lora import LoraSettings
 from firmware_bridge.plans import (
+    FirmwareRelease,
     IllegalPlanError,
     IllegalPowerError,
     RadioPlan,
-    Vintage,
     describe,
     named_plan,
     resolve,
@@ -24,7 +24,7 @@ class RadioChoice:
     """Whose law."""
     plan: str | None = None
     """Name of a plan of the deployed firmware; None: see *lora*."""
-    firmware: Vintage = Vintage.FW2025
+    firmware: FirmwareRelease = FirmwareRelease.FW2025
     """Whose name *plan* is."""
     lora: LoraSettings | None = None
     """The modem's settings where no plan is named; None: whatever it is set to already."""

@@ -17,10 +17,10 @@ from firmware_bridge.lora import (
 )
 from firmware_bridge.plans import (
     NAMED_PLANS,
+    FirmwareRelease,
     IllegalPlanError,
     IllegalPowerError,
     UnknownPlanError,
-    Vintage,
     describe,
 )
 from firmware_bridge.regions import Antenna, Region
@@ -48,7 +48,7 @@ def read_radio(reader: SpecReader) -> RadioChoice | None:
     """
     region = reader.option("region", None, member_of(Region), ", ".join(Region))
     plan = reader.option("plan", None, str, "")
-    firmware = reader.option("firmware", None, member_of(Vintage), ", ".join(Vintage))
+    firmware = reader.option("firmware", None, member_of(FirmwareRelease), ", ".join(FirmwareRelease))
     lora = _read_lora(reader)
     power_dbm = reader.option(
         "power",
@@ -72,7 +72,7 @@ def read_radio(reader: SpecReader) -> RadioChoice | None:
     choice = RadioChoice(
         region=region,
         plan=plan,
-        firmware=firmware or Vintage.FW2025,
+        firmware=firmware or FirmwareRelease.FW2025,
         lora=lora,
         power_dbm=power_dbm,
         antenna=antenna or _HALF_WAVE,
@@ -131,7 +131,7 @@ def _check(reader: SpecReader, choice: RadioChoice) -> None:
             choice.resolve(wanted)
     except UnknownPlanError as error:
         reader.fail(
-            f"there is no plan '{choice.plan}' in {choice.firmware}", ", ".join(NAMED_PLANS[error.vintage])
+            f"there is no plan '{choice.plan}' in {choice.firmware}", ", ".join(NAMED_PLANS[error.release])
         )
     except IllegalPlanError as error:
         what = describe(error.settings) if choice.plan is None else f"{choice.plan} of {choice.firmware}"
@@ -146,7 +146,7 @@ def write_radio(choice: RadioChoice) -> dict[str, str | None]:
     options: dict[str, str | None] = {
         "region": choice.region,
         "plan": choice.plan,
-        "firmware": choice.firmware if choice.firmware is not Vintage.FW2025 else None,
+        "firmware": choice.firmware if choice.firmware is not FirmwareRelease.FW2025 else None,
     }
     if lora is not None:
         options |= {

@@ -1,8 +1,8 @@
-"""Raspberry Pi Pico with a RFM95W or RFM96W module on wires of your own.
+"""Raspberry Pi Pico with a RFM95W or RFM96W module on loose wires.
 
-Wire it so, the Pico's pins in brackets: 3V3 to 3V3(OUT) (36), GND to GND (23), SCK to GPIO 18 (24), MOSI to 19 (25),
+Wires, with the Pico's pins in brackets: 3V3 to 3V3(OUT) (36), GND to GND (23), SCK to GPIO 18 (24), MOSI to 19 (25),
 MISO to 16 (21), NSS to 17 (22), RESET to 20 (26), DIO0 to 21 (27). Sources: GPIO 16, 18 and 19 belong to SPI0
-(RP2040 data sheet, table 2), the other lines are our choice. The module's antenna hangs on PA_BOOST: up to 20 dBm
+(RP2040 data sheet, table 2), the other lines are chosen here. The module's antenna is on PA_BOOST: up to 20 dBm
 (SX1276 data sheet 5.4.2).
 """
 

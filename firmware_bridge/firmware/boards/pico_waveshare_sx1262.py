@@ -1,7 +1,7 @@
 """Raspberry Pi Pico with Waveshare's Pico-LoRa-SX1262 plugged under it, 868M or 915M.
 
 Sources: meshtastic/firmware, variants/rp2040/rpipico/variant.h, read in 2026: SCK 10, MOSI 11, MISO 12, CS 3, RESET
-15, BUSY 2, DIO1 20, DIO2 turns the switch, TCXO of 1.8 V. GPIO 10 to 12 belong to SPI1 (RP2040 data sheet, table 2).
+15, BUSY 2, DIO1 20, DIO2 controls the switch, TCXO of 1.8 V. GPIO 10 to 12 belong to SPI1 (RP2040 data sheet, table 2).
 Power: SX1261/2 data sheet 13.4.4.
 """
 

@@ -1,7 +1,7 @@
 """LilyGO (TTGO) T-Beam v1.0 to v1.2 with a SX1262. (A T-Beam Supreme is another board.)
 
 Sources: espressif/arduino-esp32, variants/t-beam/pins_arduino.h (SCK 5, MOSI 27, MISO 19, CS 18);
-meshtastic/firmware, variants/tbeam/variant.h (DIO1 33, BUSY 32, RESET 23, DIO2 turns the switch, TCXO of 1.8 V, SCL
+meshtastic/firmware, variants/tbeam/variant.h (DIO1 33, BUSY 32, RESET 23, DIO2 controls the switch, TCXO of 1.8 V, SCL
 22 and SDA 21 to the power supply chip); markqvist/RNode_Firmware, Boards.h (the same); read in 2026. On an ESP32 any
 SPI unit reaches any pin (MicroPython, quick reference for the ESP32). Power: SX1261/2 data sheet 13.4.4.
 """

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_bridge.ble import gatt, limits
-from firmware_bridge.ble.gatt import Flag, Offer
+from firmware_bridge.ble.gatt import Flag, PeerKind
 
 BOARD = {one.uuid: set(one.flags) for one in gatt.CHARACTERISTICS}
 
@@ -44,9 +44,9 @@ def test_what_phones_and_boards_negotiate_carries_packets() -> None:
 
 
 def test_boards_are_links_and_phones_are_not() -> None:
-    assert gatt.judge_offer(BOARD, set()) is Offer.LINK
-    assert gatt.judge_offer(BOARD, {"2901"}) is Offer.LINK
-    assert gatt.judge_offer(BOARD, {gatt.PHONE_KEY_UUID}) is Offer.PHONE
+    assert gatt.classify_peer(BOARD, set()) is PeerKind.LINK
+    assert gatt.classify_peer(BOARD, {"2901"}) is PeerKind.LINK
+    assert gatt.classify_peer(BOARD, {gatt.PHONE_KEY_UUID}) is PeerKind.PHONE
 
 
 @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ def test_boards_are_links_and_phones_are_not() -> None:
     ],
 )
 def test_what_lacks_a_direction_is_incomplete(flags: dict[str, set[str]]) -> None:
-    assert gatt.judge_offer(flags, {gatt.PHONE_KEY_UUID}) is Offer.INCOMPLETE
+    assert gatt.classify_peer(flags, {gatt.PHONE_KEY_UUID}) is PeerKind.INCOMPLETE
 
 
 def test_answers_are_asked_for_where_they_are_given() -> None:

@@ -14,7 +14,7 @@ from firmware_bridge.drivers.errors import RadioError
 from firmware_bridge.drivers.wiring import modem_of
 from firmware_bridge.emulation.ether import garbled
 from firmware_bridge.lora import LoraSettings
-from firmware_bridge.plans import NAMED_PLANS, Vintage
+from firmware_bridge.plans import NAMED_PLANS, FirmwareRelease
 from tests.firmware_bridge.chips.virtual import SX126X, SX127X, TINYSSB, Air, Station
 
 CHIPS = [SX127X, SX126X]
@@ -60,8 +60,8 @@ def test_any_bytes_pass(sender: str, receiver: str, frames: list[bytes]) -> None
 @pytest.mark.parametrize(("sender", "receiver"), PAIRS)
 @pytest.mark.parametrize(
     ("plan", "settings"),
-    [(name, plan.lora) for name, plan in NAMED_PLANS[Vintage.FW2025].items()],
-    ids=list(NAMED_PLANS[Vintage.FW2025]),
+    [(name, plan.lora) for name, plan in NAMED_PLANS[FirmwareRelease.FW2025].items()],
+    ids=list(NAMED_PLANS[FirmwareRelease.FW2025]),
 )
 def test_every_plan_of_deployed_boards_can_be_set(
     air: Air, sender: str, receiver: str, plan: str, settings: LoraSettings
