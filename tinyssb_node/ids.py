@@ -34,6 +34,11 @@ class FeedId(_FixedBytes):
     SIZE = limits.FEED_ID_SIZE
 
 
+def blocked_short(feed: bytes) -> bytes:
+    """Return the first 12 bytes of a feed id, which stand for it in blocklists (docs/formats/blocklist.md)."""
+    return bytes(feed[: limits.BLOCKED_SIZE])
+
+
 class MessageId(_FixedBytes):
     """The first 20 bytes of a SHA-256 over an entry and its place (spec 4.2.4)."""
 

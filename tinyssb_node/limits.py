@@ -23,6 +23,9 @@ SIGNATURE_SIZE: Final = 64
 """Bytes of an ed25519 signature (RFC 8032 5.1.6)."""
 FEED_ID_SIZE: Final = 32
 """Bytes of an ed25519 public key, which is what names a feed (spec 4.1)."""
+BLOCKED_SIZE: Final = 12
+"""Bytes that stand for a feed in a blocklist: nobody can forge an id that begins with 96 given bits, and three of these
+fit into an entry."""
 MESSAGE_ID_SIZE: Final = 20
 """Bytes of a message id, and of every other truncated SHA-256 in the format (spec 4.2.4)."""
 SEQ_SIZE: Final = 4

@@ -20,17 +20,16 @@ from tests.catalog.mesh import (
     texts,
 )
 from tinyssb_node.catalog import limits
-from tinyssb_node.catalog.errors import ContactsError
 from tinyssb_node.catalog.queries import CatalogQueries
 from tinyssb_node.catalog.rows import PUBLIC, MessageKind
 from tinyssb_node.content import chat
-from tinyssb_node.content.blocklist import BlockStep, blocked_short, serialize_block_step
+from tinyssb_node.content.blocklist import BlockStep, serialize_block_step
 from tinyssb_node.content.board import Operation, create_step, fold
-from tinyssb_node.content.contacts import follow_list, set_blocked, set_petname
+from tinyssb_node.content.contacts import ContactsError, follow_list, set_blocked, set_petname
 from tinyssb_node.content.files import File, serialize_file
 from tinyssb_node.content.references import message_text
 from tinyssb_node.feeds.children import ChildOf, EntryType, serialize_child_of
-from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.ids import FeedId, MessageId, blocked_short
 from tinyssb_node.store.port import FeedRecord
 
 

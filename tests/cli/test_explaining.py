@@ -5,8 +5,10 @@ from pathlib import Path
 import pytest
 
 from tinyssb_node.catalog import errors as catalog_errors
-from tinyssb_node.catalog.errors import CatalogBusyError, CatalogFailedError, ContactsError
+from tinyssb_node.catalog.errors import CatalogBusyError, CatalogFailedError
 from tinyssb_node.cli.explaining import _EXITS, explain_error
+from tinyssb_node.content import contacts
+from tinyssb_node.content.contacts import ContactsError
 from tinyssb_node.errors import LocalError
 from tinyssb_node.problems import ExitCode, UnknownFeedError
 from tinyssb_node.pzp.database import errors as pzp_errors
@@ -31,7 +33,7 @@ def test_an_error_has_an_exit_code(error: LocalError, exit_code: ExitCode) -> No
 def test_no_error_of_the_catalog_or_of_pzp_is_taken_for_a_fault_of_the_program() -> None:
     classes = {
         one
-        for module in (catalog_errors, pzp_errors)
+        for module in (catalog_errors, contacts, pzp_errors)
         for one in vars(module).values()
         if isinstance(one, type) and issubclass(one, LocalError)
     }

@@ -17,13 +17,13 @@ from tinyssb_node.content.blocklist import (
     BlocklistFullError,
     BlockStep,
     block_step,
-    blocked_short,
     fold_blocks,
     may_be_block_step,
     parse_block_step,
     serialize_block_step,
 )
-from tinyssb_node.limits import CONTENT_SIZE
+from tinyssb_node.ids import blocked_short
+from tinyssb_node.limits import BLOCKED_SIZE, CONTENT_SIZE
 
 FOLDER = Path(__file__).parents[2]
 VECTORS = json.loads((FOLDER / "tests/vectors/content/blocklist_v1.json").read_text("utf-8"))["cases"]
@@ -71,7 +71,7 @@ def test_nothing_raises_and_what_is_read_is_bytes_of_ids(content: bytes) -> None
     step = parse_block_step(content)
     if step is not None:
         assert step.added or step.removed
-        assert all(len(short) == limits.BLOCKED_SIZE for short in (*step.added, *step.removed))
+        assert all(len(short) == BLOCKED_SIZE for short in (*step.added, *step.removed))
 
 
 @given(VALUES)

@@ -12,12 +12,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.catalog.fake import ANA, BOB, EVE
-from tinyssb_node.catalog import limits
-from tinyssb_node.catalog.errors import ContactsError
+from tinyssb_node.content import limits
 from tinyssb_node.content.contacts import (
     CONTACTS_FILE,
     NOBODY,
     Contact,
+    ContactsError,
     follow_list,
     parse_contacts,
     read_contacts,
@@ -25,7 +25,6 @@ from tinyssb_node.content.contacts import (
     set_blocked,
     set_petname,
 )
-from tinyssb_node.content.limits import BLOCKLISTS_MAX
 from tinyssb_node.ids import FeedId
 
 feeds = st.binary(min_size=32, max_size=32).map(FeedId)
@@ -105,7 +104,7 @@ def test_no_change_writes_nothing(tmp_path):
 
 
 def test_so_many_lists_are_followed_and_no_more(tmp_path):
-    feeds = [FeedId(bytes((number,)) * 32) for number in range(1, BLOCKLISTS_MAX + 2)]
+    feeds = [FeedId(bytes((number,)) * 32) for number in range(1, limits.BLOCKLISTS_MAX + 2)]
     for feed in feeds[:-1]:
         follow_list(tmp_path, feed, followed=True)
     with pytest.raises(ContactsError, match="16 lists"):

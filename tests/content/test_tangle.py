@@ -1,9 +1,10 @@
 """Tangles agree with the vectors and with the letter of the specification, whatever comes in whatever order."""
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 from hypothesis import given
@@ -16,8 +17,6 @@ from tinyssb_node.content.tangle import (
     FIRST,
     AddOutcome,
     Candidates,
-    FeedTangleMessage,
-    FeedTangleRules,
     Tangle,
     TangleData,
     canonical_order,
@@ -240,28 +239,50 @@ def test_a_place_names_each_predecessor_once_and_no_root_without_any() -> None:
         TangleData(A, (B, B))
 
 
+class Link(NamedTuple):
+    """An entry as a link of its feed's chain."""
+
+    feed: FeedId
+    seq: int
+    previous: MessageId | None
+    """Id of the entry before it; None for the first."""
+
+
+class OneFeed:
+    """Rules under which a feed is the tangle of one author: one root, one tip, no branches (SIP, "Classic feed")."""
+
+    def __init__(self, feed: FeedId) -> None:
+        self._feed = feed
+
+    def place(self, message: Link) -> TangleData | None:
+        if message.feed != self._feed or (message.seq == 1) != (message.previous is None):
+            return None
+        return FIRST if message.previous is None else TangleData(None, (message.previous,))
+
+    def extends(self, message: Link, previous: Sequence[Link]) -> bool:
+        return all(link.seq == message.seq - 1 for link in previous)
+
+
 def test_a_feed_is_a_tangle_of_one_author() -> None:
     feed, other = FeedId(bytes(32)), FeedId(b"\1" * 32)
-    tangle: Tangle[FeedTangleMessage] = Tangle(A, FeedTangleRules(feed))
-    assert tangle.add(C, FeedTangleMessage(feed, 3, B)).outcome is AddOutcome.WAITS
-    assert tangle.add(A, FeedTangleMessage(feed, 1, None)).placed == (A,)
-    assert tangle.add(D, FeedTangleMessage(other, 2, A)).outcome is AddOutcome.REFUSED
-    assert tangle.add(D, FeedTangleMessage(feed, 1, A)).outcome is AddOutcome.REFUSED
-    assert (
-        tangle.add(D, FeedTangleMessage(feed, 3, A)).outcome is AddOutcome.REFUSED
-    )  # not the number behind 1
-    assert tangle.add(B, FeedTangleMessage(feed, 2, A)).placed == (B, C)
+    tangle: Tangle[Link] = Tangle(A, OneFeed(feed))
+    assert tangle.add(C, Link(feed, 3, B)).outcome is AddOutcome.WAITS
+    assert tangle.add(A, Link(feed, 1, None)).placed == (A,)
+    assert tangle.add(D, Link(other, 2, A)).outcome is AddOutcome.REFUSED
+    assert tangle.add(D, Link(feed, 1, A)).outcome is AddOutcome.REFUSED
+    assert tangle.add(D, Link(feed, 3, A)).outcome is AddOutcome.REFUSED  # not the number behind 1
+    assert tangle.add(B, Link(feed, 2, A)).placed == (B, C)
     assert (tangle.tips, tangle.order()) == ((C,), [A, B, C])
     assert tangle.message(C).seq == 3
 
 
 def test_what_may_not_follow_is_out_and_so_is_what_hangs_on_it() -> None:
     feed = FeedId(bytes(32))
-    tangle: Tangle[FeedTangleMessage] = Tangle(A, FeedTangleRules(feed))
-    tangle.add(D, FeedTangleMessage(feed, 4, C))
-    tangle.add(C, FeedTangleMessage(feed, 3, B))
-    tangle.add(B, FeedTangleMessage(feed, 5, A))
-    assert tangle.add(A, FeedTangleMessage(feed, 1, None)).placed == (A,)
+    tangle: Tangle[Link] = Tangle(A, OneFeed(feed))
+    tangle.add(D, Link(feed, 4, C))
+    tangle.add(C, Link(feed, 3, B))
+    tangle.add(B, Link(feed, 5, A))
+    assert tangle.add(A, Link(feed, 1, None)).placed == (A,)
     assert list(tangle) == [A]
 
 

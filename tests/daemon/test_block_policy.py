@@ -8,12 +8,12 @@ import structlog
 
 from tests.nodes import Bench, key_of, packets_of, written
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.content.blocklist import BlockStep, blocked_short, serialize_block_step
+from tinyssb_node.content.blocklist import BlockStep, serialize_block_step
 from tinyssb_node.content.contacts import CONTACTS_FILE, follow_list, set_blocked
 from tinyssb_node.daemon.block_policy import BlockPolicy
 from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
-from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
+from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName, blocked_short
 from tinyssb_node.store.memory import MemoryStore
 
 ANA, BEN, EVE = key_of("ana"), key_of("ben"), key_of("eve")

@@ -2,7 +2,7 @@
 
 import base64
 import json
-from collections.abc import Collection, Iterable
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 from tests.groups.world import GROUP, key_of, message_id, person
 from tinyssb_node import limits
 from tinyssb_node.content.tangle import FIRST, TangleData
-from tinyssb_node.groups.classic import ClassicIdTable
-from tinyssb_node.groups.content import BYTES_FIELD, body_of, bytes_in, name, post
+from tinyssb_node.groups.content import body_of, like_bytes, name, post
 from tinyssb_node.groups.messages import (
     ADD,
     EXCLUDE,
@@ -69,38 +68,58 @@ def of_vectors(key: str | None, without: tuple[str, ...] = ()) -> ReadingContext
     )
 
 
-def ids_of_vectors() -> ClassicIdTable:
-    """Who is who in the vectors."""
-    ids = VECTORS["ids"]
-    return ClassicIdTable(
-        {MessageId.from_hex(id_): name for id_, name in ids["messages"].items()},
-        {FeedId.from_hex(id_): name for id_, name in ids["people"].items()},
-        {FeedId.from_hex(id_): name for id_, name in ids["feeds"].items()},
-        {GroupId.from_hex(id_): name for id_, name in ids["groups"].items()},
-    )
+def of_long_form(written: dict[str, Any]) -> GroupMessage:
+    """Return the message that a case of the vectors states in its long form (docs/formats/group-messages.md)."""
+    kinds = (("messages", MessageId), ("people", FeedId), ("feeds", FeedId), ("groups", GroupId))
+    ids: dict[str, Any] = {
+        name: type_.from_hex(id_) for kind, type_ in kinds for id_, name in VECTORS["ids"][kind].items()
+    }
+    tangles = {
+        name: TangleData(ids[data["root"]], tuple(ids[one] for one in data["previous"]))
+        if data["root"] is not None
+        else FIRST
+        for name, data in written["tangles"].items()
+        if name in {"group", "epoch", "members"}
+    }
+    recps = [ids[one] for one in written.get("recps", ())]
+    if written["type"] == INIT:
+        secret = EpochKey(base64.b64decode(written["secret"]))
+        return GroupInit(secret, tangles["group"], tangles["epoch"], tangles["members"], *recps)
+    if written["type"] == ADD:
+        return AddMember(
+            EpochKey(base64.b64decode(written["secret"])),
+            recps[0],
+            ids[written["root"]],
+            ids[written["creator"]],
+            tuple(recps[1:]),
+            tangles["group"],
+            tangles["members"],
+            written.get("text"),
+            tuple(EpochKey(base64.b64decode(key)) for key in written.get("oldSecrets", ())),
+        )
+    if written["type"] == EXCLUDE:
+        excludes = [
+            ExcludedMember(ids[one])
+            if isinstance(one, str)
+            else ExcludedMember(ids[one["id"]], ids[one["groupFeedId"]], one["sequence"])
+            for one in written["excludes"]
+        ]
+        return ExcludeMember(recps[0], tuple(excludes), tangles["group"], tangles["members"])
+    fields = {name: value for name, value in written.items() if name not in {"type", "recps", "tangles"}}
+    if others := {name: data for name, data in written["tangles"].items() if name != "group"}:
+        fields["tangles"] = others
+    return GroupContent(written["type"], body_of(_with_bytes(fields)), recps[0], tangles["group"])
 
 
-def uri(kind: str, data: bytes) -> str:
-    """An id of a classic program's, of that kind."""
-    return f"ssb:{kind}/{base64.urlsafe_b64encode(data.ljust(32, b'.')).decode()}"
-
-
-def table(
-    messages: Iterable[MessageId],
-    people: Iterable[FeedId],
-    feeds: Iterable[FeedId],
-    groups: Iterable[GroupId],
-) -> ClassicIdTable:
-    """Each id under a name of its own on the other side."""
-    return ClassicIdTable(
-        {id_: uri("message/classic", id_) for id_ in messages},
-        {one: uri("feed/bendybutt-v1", one) for one in people},
-        {feed: uri("feed/classic", feed) for feed in feeds},
-        {group: uri("identity/group", group) for group in groups},
-    )
-
-
-ALL = table(IDS, PEOPLE, FEEDS, [GROUP])
+def _with_bytes(value: Any) -> Any:
+    """Return a JSON value with bytes in the place of ``{"$base64": …}``."""
+    if isinstance(value, list):
+        return [_with_bytes(item) for item in value]
+    if isinstance(value, dict):
+        if value.keys() == {"$base64"}:
+            return base64.b64decode(value["$base64"])
+        return {name: _with_bytes(item) for name, item in value.items()}
+    return value
 
 
 def epoch_init() -> GroupInit:
@@ -146,8 +165,8 @@ KINDS = st.one_of(
 ).filter(lambda kind: kind not in {INIT, ADD, EXCLUDE})
 
 
-def _no_bytes_alike(value: Any) -> bool:
-    return not (len(value) == 1 and bytes_in(value.get(BYTES_FIELD)) is not None)
+def _not_like_bytes(value: Any) -> bool:
+    return not like_bytes(value)
 
 
 _SCALARS = st.one_of(
@@ -158,11 +177,12 @@ _SCALARS = st.one_of(
     TEXTS,
     st.binary(max_size=8),
 )
-_NAMES = st.one_of(TEXTS, st.just(BYTES_FIELD), st.just("text"))
+_NAMES = st.one_of(TEXTS, st.just("$base64"), st.just("text"))
 VALUES: st.SearchStrategy[Any] = st.recursive(
     _SCALARS,
     lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(_NAMES, inner, max_size=3).filter(_no_bytes_alike)
+        st.lists(inner, max_size=3),
+        st.dictionaries(_NAMES, inner, max_size=3).filter(_not_like_bytes),
     ),
     max_leaves=6,
 )
@@ -176,7 +196,7 @@ FIELDS: st.SearchStrategy[dict[str, Any]] = (
         },
     )
     .flatmap(lambda some: st.dictionaries(_NAMES, VALUES, max_size=3).map(lambda more: {**more, **some}))
-    .filter(_no_bytes_alike)
+    .filter(_not_like_bytes)
 )
 
 

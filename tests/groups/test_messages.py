@@ -14,7 +14,6 @@ from tinyssb_node.groups.messages import (
     AddMember,
     ExcludedMember,
     ExcludeMember,
-    ExcludesForm,
     GroupContent,
     GroupInit,
     GroupMessageError,
@@ -94,7 +93,7 @@ def test_what_is_wrong_is_not_built(name: str) -> None:
 
 
 def test_both_forms_of_an_exclusion_are_known() -> None:
-    assert EXCLUDE.form is ExcludesForm.V0
+    assert [each.feed for each in EXCLUDE.excludes] == [None] * len(EXCLUDE.excludes)
     full = replace(
         EXCLUDE,
         excludes=(
@@ -102,7 +101,7 @@ def test_both_forms_of_an_exclusion_are_known() -> None:
             ExcludedMember(person("c"), person("f"), 9),
         ),
     )
-    assert full.form is ExcludesForm.V1
+    assert [each.seq for each in full.excludes] == [0, 9]
     assert full.people == {person("b"), person("c")}
 
 

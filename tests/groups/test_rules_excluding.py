@@ -12,7 +12,6 @@ from tinyssb_node.groups.drafts import draft_exclude, draft_init
 from tinyssb_node.groups.messages import (
     ExcludedMember,
     ExcludeMember,
-    ExcludesForm,
     FeedRole,
     GroupInit,
     OpenedGroupMessage,
@@ -166,14 +165,14 @@ def test_r07_an_exclusion_names_people_in_one_of_two_forms_and_goes_to_the_old_e
     world = start("abcd")
     group = world["a"].here
     short = draft_exclude(group, group.root, [person("c"), person("d")])
-    assert short.form is ExcludesForm.V0
+    assert all(each.feed is None for each in short.excludes)
     assert short.group == GROUP
     feeds = {person("c"): (person("c in it"), 7), person("d"): (person("d in it"), 0)}
     full = draft_exclude(group, group.root, [person("c"), person("d")], feeds=feeds)
-    assert full.form is ExcludesForm.V1
+    assert all(each.feed is not None for each in full.excludes)
     assert full.excludes[0] == ExcludedMember(person("c"), person("c in it"), 7)
     lacking = draft_exclude(group, group.root, [person("b"), person("c")], feeds=feeds)
-    assert lacking.form is ExcludesForm.V0
+    assert all(each.feed is None for each in lacking.excludes)
     elsewhere = said(message_id("elsewhere"), person("a"), short, key_of("another epoch"))
     group.add(elsewhere)
     assert group.view.exclusions == {}

@@ -22,7 +22,7 @@ from tests.groups.spoken import (
     addition,
     epoch_init,
     exclusion,
-    ids_of_vectors,
+    of_long_form,
     of_vectors,
     reading,
     said,
@@ -33,7 +33,6 @@ from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.bfe import context_of
-from tinyssb_node.groups.classic import from_classic
 from tinyssb_node.groups.envelope import SlotKey, box
 from tinyssb_node.groups.keys import epoch_slot, own_slot
 from tinyssb_node.groups.messages import (
@@ -64,7 +63,7 @@ def test_bytes_are_those_of_the_vectors(case: dict[str, Any]) -> None:
     plain = bytes.fromhex(case["bytes"])
     message = decode(plain, of_vectors(case["key"]))
     assert not isinstance(message, PendingMessage)
-    assert message == from_classic(case["classic"], ids_of_vectors())
+    assert message == of_long_form(case["classic"])
     known = [FeedId.from_hex(one) for one in VECTORS["people"]] if "again" in case["id"] else []
     assert encode(message, known=known) == plain
 

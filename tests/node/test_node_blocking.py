@@ -3,8 +3,7 @@
 from tests.nodes import FACE, OTHER, Bench, feed_of, key_of, packets_of, written
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.packets import Novelty, parse_chnk, parse_want, serialize_novelty
-from tinyssb_node.content.blocklist import blocked_short
-from tinyssb_node.ids import FeedId, PacketKind
+from tinyssb_node.ids import FeedId, PacketKind, blocked_short
 from tinyssb_node.scheduling.link import stream_profile
 
 ANA, BEN, EVE = key_of("ana"), key_of("ben"), key_of("eve")

@@ -1,4 +1,4 @@
-"""What can go wrong with the catalog and the contacts; all of it is our machine's."""
+"""Errors of the catalog; the cause of all of them is this machine."""
 
 from pathlib import Path
 
@@ -30,11 +30,3 @@ class CatalogReadOnlyError(CatalogFailedError):
 
 class CatalogBusyError(CatalogFailedError):
     """Another process has the catalog for itself for too long."""
-
-
-class ContactsError(LocalError):
-    """The file of contacts is not what this program wrote, or a change of it cannot be."""
-
-    def __init__(self, path: Path, reason: str, advice: str) -> None:
-        self.path, self.reason = path, reason
-        super().__init__(f"{path}: {reason}. It was left as it is. {advice}")

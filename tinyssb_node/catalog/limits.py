@@ -1,4 +1,4 @@
-"""Every number of the catalog and of the contacts, each with its reason."""
+"""Numbers of the catalog, each with its reason."""
 
 from typing import Final
 
@@ -25,10 +25,3 @@ SEARCH_MAX: Final = 1_000
 """Characters of a search that count: a long sentence."""
 SEARCH_WORDS_MAX: Final = 32
 """Words of a search that count."""
-
-CONTACTS_MAX: Final = 1_024
-"""People that have a name or are blocked: a set has 255, and there are a few networks."""
-CONTACTS_FILE_MAX: Final = 1_048_576
-"""Most bytes of the file of contacts: CONTACTS_MAX with names of PETNAME_MAX characters have 500 kB at worst."""
-PETNAME_MAX: Final = 64
-"""Most characters of a name that our user gives somebody."""

@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Final
 
 from tinyssb_node.catalog.rows import MessageKind, PersonRow
-from tinyssb_node.content.blocklist import blocked_short, fold_blocks, parse_block_step
+from tinyssb_node.content.blocklist import fold_blocks, parse_block_step
 from tinyssb_node.content.contacts import CONTACTS_FILE, NOBODY, Contact, read_contacts
-from tinyssb_node.ids import FeedId
+from tinyssb_node.ids import FeedId, blocked_short
 from tinyssb_node.store.summary import FeedSummary, StoreSummary
 
 _SEALED: Final = """

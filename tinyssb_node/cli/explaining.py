@@ -9,8 +9,8 @@ from tinyssb_node.catalog.errors import (
     CatalogFailedError,
     CatalogFullError,
     CatalogReadOnlyError,
-    ContactsError,
 )
+from tinyssb_node.content.contacts import ContactsError
 from tinyssb_node.control.explain import Explanation, explain
 from tinyssb_node.errors import LocalError
 from tinyssb_node.problems import ExitCode

@@ -7,6 +7,7 @@ from typing import Final
 from tinyssb_node.codec import bipf
 from tinyssb_node.content import limits
 from tinyssb_node.errors import LocalError
+from tinyssb_node.limits import BLOCKED_SIZE
 
 WORD: Final = "BLK"
 """First item of the list that such content is."""
@@ -29,15 +30,10 @@ class BlocklistFullError(LocalError):
 
 @dataclass(frozen=True, slots=True)
 class BlockStep:
-    """A change of a list. Feeds are named by their first 12 bytes (``blocked_short``)."""
+    """A change of a list. Feeds are named by their first 12 bytes (``ids.blocked_short``)."""
 
     added: tuple[bytes, ...] = ()
     removed: tuple[bytes, ...] = ()
-
-
-def blocked_short(feed: bytes) -> bytes:
-    """What stands for a feed in lists of blocks: its first 12 bytes."""
-    return bytes(feed[: limits.BLOCKED_SIZE])
 
 
 def parse_block_step(content: bytes) -> BlockStep | None:
@@ -62,9 +58,9 @@ def may_be_block_step(head: bytes) -> bool:
 
 
 def _shorts(item: bipf.Value) -> tuple[bytes, ...] | None:
-    if not isinstance(item, bytes) or len(item) % limits.BLOCKED_SIZE:
+    if not isinstance(item, bytes) or len(item) % BLOCKED_SIZE:
         return None
-    return tuple(item[at : at + limits.BLOCKED_SIZE] for at in range(0, len(item), limits.BLOCKED_SIZE))
+    return tuple(item[at : at + BLOCKED_SIZE] for at in range(0, len(item), BLOCKED_SIZE))
 
 
 def serialize_block_step(step: BlockStep) -> bytes:

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.catalog import limits
-from tinyssb_node.catalog.errors import ContactsError
-from tinyssb_node.content.limits import BLOCKLISTS_MAX
+from tinyssb_node.content import limits
+from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.store.durable import sync_folder
 
@@ -41,6 +40,14 @@ class Contact:
 
 NOBODY: Final = Contact()
 """Somebody of whom our user thinks nothing."""
+
+
+class ContactsError(LocalError):
+    """The file of contacts is not what this program wrote, or a change of it cannot be."""
+
+    def __init__(self, path: Path, reason: str, advice: str) -> None:
+        self.path, self.reason = path, reason
+        super().__init__(f"{path}: {reason}. It was left as it is. {advice}")
 
 
 def parse_contacts(raw: bytes, path: Path) -> dict[FeedId, Contact]:
@@ -123,8 +130,8 @@ def follow_list(home: Path, feed: FeedId, *, followed: bool) -> None:
     """Block whom *feed*'s list of blocks names, or no longer. Durable on return. Raises ContactsError."""
     with _changing(home) as contacts:
         contacts[feed] = replace(contacts.get(feed, NOBODY), list_followed=followed)
-        if followed and sum(contact.list_followed for contact in contacts.values()) > BLOCKLISTS_MAX:
-            reason = f"{BLOCKLISTS_MAX} lists of blocks are followed, the most there can be"
+        if followed and sum(contact.list_followed for contact in contacts.values()) > limits.BLOCKLISTS_MAX:
+            reason = f"{limits.BLOCKLISTS_MAX} lists of blocks are followed, the most there can be"
             raise ContactsError(home / CONTACTS_FILE, reason, "Unfollow one of them first.")
 
 

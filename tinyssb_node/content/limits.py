@@ -93,9 +93,16 @@ RECEIPT_ACTIVE_US: Final = 30 * 86_400_000_000
 
 # --- Lists of blocks (docs/formats/blocklist.md) ----------------------------------------------------------------------
 
-BLOCKED_SIZE: Final = 12
-"""Bytes that stand for a feed: nobody makes up an id that begins with 96 given bits, and three fit in an entry."""
 BLOCKLIST_MAX: Final = 1_024
 """Feeds of one list: as many as people whom our user may block."""
 BLOCKLISTS_MAX: Final = 16
 """Lists that our user follows: 16,384 feeds at worst, 2 MB in memory."""
+
+# --- Contacts (docs/formats/contacts.md) ------------------------------------------------------------------------------
+
+CONTACTS_MAX: Final = 1_024
+"""People that have a name or are blocked: a set has 255, and there are a few networks."""
+CONTACTS_FILE_MAX: Final = 1_048_576
+"""Most bytes of the file of contacts: CONTACTS_MAX with names of PETNAME_MAX characters have 500 kB at worst."""
+PETNAME_MAX: Final = 64
+"""Most characters of a petname."""

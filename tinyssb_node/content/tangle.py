@@ -12,7 +12,7 @@ from heapq import heapify, heappop, heappush
 from typing import Final, Generic, Protocol, TypeVar
 
 from tinyssb_node.content import limits as content_limits
-from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.ids import MessageId
 
 M = TypeVar("M")
 M_contra = TypeVar("M_contra", contravariant=True)
@@ -71,36 +71,6 @@ class Candidates(Generic[M]):
     def extends(self, message: M, previous: Sequence[M]) -> bool:  # noqa: ARG002 - a port's signature
         """Always."""
         return True
-
-
-@dataclass(frozen=True, slots=True)
-class FeedTangleMessage:
-    """An entry as a link of its feed's chain."""
-
-    feed: FeedId
-    seq: int
-    """From 1."""
-    previous: MessageId | None
-    """Id of the entry before it; None for the first."""
-
-
-class FeedTangleRules:
-    """A feed as the tangle of one author: one root, one tip, no branches (SIP, "Classic feed")."""
-
-    __slots__ = ("_feed",)
-
-    def __init__(self, feed: FeedId) -> None:
-        self._feed = feed
-
-    def place(self, message: FeedTangleMessage) -> TangleData | None:
-        """Behind the entry before it."""
-        if message.feed != self._feed or (message.seq == 1) != (message.previous is None):
-            return None
-        return FIRST if message.previous is None else TangleData(None, (message.previous,))
-
-    def extends(self, message: FeedTangleMessage, previous: Sequence[FeedTangleMessage]) -> bool:
-        """If the sequence numbers follow each other."""
-        return all(link.seq == message.seq - 1 for link in previous)
 
 
 class AddOutcome(StrEnum):

@@ -12,7 +12,6 @@ _MESSAGE: Final = 0x01
 _CODE_SIZE: Final = 2
 _TINYSSB_FEED: Final = b"\x00\x54"
 _TINYSSB_MESSAGE: Final = b"\x01\x54"
-_TEXT: Final = b"\x06\x00"
 NOTHING: Final = b"\x06\x02"
 """BFE of no value: how programs for classic feeds write what stands before the first message."""
 _FIRST: Final = {
@@ -44,11 +43,6 @@ def bfe_feed(feed: FeedId) -> bytes:
 def bfe_message(message: MessageId) -> bytes:
     """The id of a tinySSB entry in BFE, 22 bytes."""
     return _TINYSSB_MESSAGE + message
-
-
-def bfe_text(text: str) -> bytes:
-    """A text in BFE."""
-    return _TEXT + text.encode()
 
 
 @dataclass(frozen=True, slots=True)

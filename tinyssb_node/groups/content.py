@@ -4,8 +4,7 @@ A body is the BIPF dict of all fields but `type`, `recps` and the group's tangle
 can hold what JSON can, and bytes, so that nothing is lost on the way to programs for classic feeds and back.
 """
 
-import binascii
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from collections.abc import Mapping
 from math import isfinite
 from typing import Final
@@ -18,7 +17,7 @@ from tinyssb_node.groups.messages import GroupContent, GroupMessageError
 POST: Final = "post"
 NAME: Final = "group/name"
 LEAVE: Final = "group/leave"
-BYTES_FIELD: Final = "$base64"
+_BYTES_FIELD: Final = "$base64"
 """Bytes are an object with this one field where they have to be JSON. So no dict may look like that."""
 _WHAT: Final = "message to a group"
 _TEXT: Final = "text"
@@ -71,8 +70,8 @@ def _tidy(value: Value, depth: int) -> Value:
     if isinstance(value, list):
         return [_tidy(item, depth + 1) for item in value]
     if isinstance(value, dict):
-        if _like_bytes(value):
-            raise GroupMessageError(_WHAT, "body", f"has {BYTES_FIELD} for the only name, which means bytes")
+        if like_bytes(value):
+            raise GroupMessageError(_WHAT, "body", f"has {_BYTES_FIELD} for the only name, which means bytes")
         return {name: _tidy(value[name], depth + 1) for name in sorted(map(_name, value))}
     if isinstance(value, float) and not isfinite(value):
         raise GroupMessageError(_WHAT, "body", "has a number that is none")
@@ -85,19 +84,15 @@ def _name(key: Scalar) -> str:
     return key
 
 
-def _like_bytes(value: dict[Scalar, Value]) -> bool:
-    return len(value) == 1 and bytes_in(value.get(BYTES_FIELD)) is not None
-
-
-def bytes_in(text: object) -> bytes | None:
-    """The bytes that *text* is the base64 of; None if it is not, or in another spelling than ours."""
-    if not isinstance(text, str):
-        return None
+def like_bytes(value: Mapping[Scalar, Value]) -> bool:
+    """Return whether *value* looks like bytes in the long form: an object with one field, in canonical base64."""
+    text = value.get(_BYTES_FIELD)
+    if len(value) != 1 or not isinstance(text, str):
+        return False
     try:
-        data = b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        return None
-    return data if binascii.b2a_base64(data, newline=False).decode() == text else None
+        return b64encode(b64decode(text, validate=True)).decode() == text
+    except ValueError:
+        return False
 
 
 def post(text: str) -> tuple[str, bytes]:

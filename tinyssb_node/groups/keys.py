@@ -1,7 +1,5 @@
 """Keys by which envelopes are shared, and the ids that only those who open them know (docs/formats/envelope.md)."""
 
-from base64 import urlsafe_b64encode
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -26,7 +24,6 @@ _CLOAKED: Final = b"cloaked_msg_id"
 _SALT: Final = b"tinyssb"
 _OURS: Final = b"tinyssb-group-v1"
 _OWN: Final = b"own"
-_URI: Final = "ssb:identity/group/"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,25 +35,17 @@ class SharedKeyParty:
     feed: bytes
     """Its id in BFE."""
 
-    def spelled(self) -> bytes:
-        """What of it is hashed into the key."""
+    def encode(self) -> bytes:
+        """Return the bytes that are hashed into the key."""
         return _DM_KEY + self.public + self.feed
 
 
-def dm_keys(shared: bytes, mine: SharedKeyParty, yours: SharedKeyParty) -> tuple[bytes, ...]:
-    """Keys between two feeds, *shared* being what their curve25519 keys have in common.
+def dm_key(shared: bytes, mine: SharedKeyParty, yours: SharedKeyParty) -> bytes:
+    """Return the key between two feeds, the same for both; *shared* is the shared secret of their curve25519 keys.
 
-    The first is that of the specification, and the only one to seal with. The second, if there is one, is that of
-    programs in JavaScript, which put the sides in another order for one pair in eight: a bridge tries it too.
+    The parties are in the order of their bytes, as specified. Programs in JavaScript order one pair in eight otherwise.
     """
-    sides = (mine.spelled(), yours.spelled())
-    orders = dict.fromkeys((tuple(sorted(sides)), tuple(sorted(sides, key=_as_text))))
-    return tuple(hkdf(shared, _DM_SALT, slp((_DM_LABEL, *order))) for order in orders)
-
-
-def _as_text(side: bytes) -> bytes:
-    """By what JavaScript sorts byte strings: as texts, what is no UTF-8 replaced, by UTF-16 units."""
-    return side.decode("utf-8", "replace").encode("utf-16-be")
+    return hkdf(shared, _DM_SALT, slp((_DM_LABEL, *sorted((mine.encode(), yours.encode())))))
 
 
 def member_slot(mine: SealKey, yours: FeedId) -> SlotKey | None:
@@ -72,8 +61,8 @@ def member_slot(mine: SealKey, yours: FeedId) -> SlotKey | None:
         return None
     mine_public = _curve25519(mine.feed_id)
     assert mine_public is not None, "the feed id was made from a seed"
-    sides = SharedKeyParty(mine_public, bfe_feed(mine.feed_id)), SharedKeyParty(public, bfe_feed(yours))
-    return SlotKey(dm_keys(shared, *sides)[0], SlotScheme.MEMBER)
+    parties = SharedKeyParty(mine_public, bfe_feed(mine.feed_id)), SharedKeyParty(public, bfe_feed(yours))
+    return SlotKey(dm_key(shared, *parties), SlotScheme.MEMBER)
 
 
 def check_people(message: AddMember) -> None:
@@ -113,16 +102,6 @@ def epoch_slot(epoch_key: EpochKey) -> SlotKey:
     return SlotKey(epoch_key, SlotScheme.GROUP)
 
 
-def keys_to_try(
-    epochs: Iterable[EpochKey], own: SlotKey | None = None, member: SlotKey | None = None
-) -> list[SlotKey]:
-    """What to try on an envelope, cheapest first: keys of *epochs*, then *own* if the entry is ours, then *member*.
-
-    *member* is the slot between us and the entry's author.
-    """
-    return [*map(epoch_slot, epochs), *(slot for slot in (own, member) if slot is not None)]
-
-
 def cloaked_id(read_key: bytes, message: bytes) -> bytes:
     """The id, 32 bytes, by which those who can open a message speak of it; *message* is its id in BFE."""
     return expand(read_key, slp((_CLOAKED, message)))
@@ -131,8 +110,3 @@ def cloaked_id(read_key: bytes, message: bytes) -> bytes:
 def group_id(read_key: bytes, init: MessageId) -> GroupId:
     """The id of the group whose first message is the entry *init*, an envelope opened by *read_key*."""
     return GroupId(cloaked_id(read_key, bfe_message(init)))
-
-
-def group_uri(group: GroupId) -> str:
-    """How a group is written for people and programs (ssb-uri-spec)."""
-    return _URI + urlsafe_b64encode(group).decode()

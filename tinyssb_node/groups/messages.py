@@ -26,20 +26,9 @@ class GroupMessageError(PeerError):
         self.what = what
 
 
-class ExcludesForm(StrEnum):
-    """How an exclusion names people: as one or the other version of the exclusion document has it."""
-
-    V0 = "v0.0"
-    """By their id."""
-    V1 = "v1.0"
-    """By their id, their feed in the epoch, and its last entry that counts."""
-
-
 INIT: Final = "group/init"
 ADD: Final = "group/add-member"
 EXCLUDE: Final = "group/exclude-member"
-VERSION: Final = "v2"
-"""What `version` says in an init and an addition; exclusions have none (private-group-spec)."""
 _NOBODY: Final = bytes(limits.FEED_ID_SIZE)
 
 
@@ -150,11 +139,6 @@ class ExcludeMember:
             raise GroupMessageError(EXCLUDE, "excludes", "mixes two forms")
         _check_follows(EXCLUDE, "tangles.group", self.group_tangle)
         _check_follows(EXCLUDE, "tangles.members", self.members_tangle)
-
-    @property
-    def form(self) -> ExcludesForm:
-        """Which version of the exclusion document it is written by."""
-        return ExcludesForm.V0 if self.excludes[0].feed is None else ExcludesForm.V1
 
     @property
     def people(self) -> frozenset[FeedId]:

@@ -10,7 +10,6 @@ from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import Network, dmx_of, entry_name, first_prev
 from tinyssb_node.codec.packets import parse_entry
-from tinyssb_node.content.blocklist import blocked_short
 from tinyssb_node.errors import FeedForkedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.events import ChunkAppended, EntryAppended, Event, ForkFound, SetChanged
 from tinyssb_node.feeds.author import compose, compose_fixed
@@ -27,7 +26,7 @@ from tinyssb_node.feeds.chain import (
 from tinyssb_node.feeds.children import ends_feed
 from tinyssb_node.feeds.fork import ForkProof, fork_ids
 from tinyssb_node.feeds.sidechain import ChunkAccepted, SideChain, advance, begin
-from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin, PacketKind, Verdict
+from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin, PacketKind, Verdict, blocked_short
 from tinyssb_node.replication.expectations import Expectations, Orphans
 from tinyssb_node.replication.goset import Goset
 from tinyssb_node.replication.packet_outcome import (

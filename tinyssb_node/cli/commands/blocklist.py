@@ -117,7 +117,7 @@ def _counted(listed: _Listed) -> str:
 
 
 def _listed(shorts: Collection[bytes], people: Iterable[PersonRow]) -> _Listed:
-    from tinyssb_node.content.blocklist import blocked_short
+    from tinyssb_node.ids import blocked_short
 
     meant = {row.feed: blocked_short(row.feed) for row in people}
     known = tuple(feed for feed, short in meant.items() if short in shorts)
@@ -184,8 +184,8 @@ def _changed(step: BlockStep) -> str:
 
 def _wanted(talk: NodeSession, people: Iterable[str], listed: frozenset[bytes]) -> set[bytes]:
     """What one's list should be. Raises NotBlockedError."""
-    from tinyssb_node.content.blocklist import blocked_short
     from tinyssb_node.content.contacts import read_contacts
+    from tinyssb_node.ids import blocked_short
 
     contacts = read_contacts(talk.home.root)
     blocked = {blocked_short(feed) for feed, contact in contacts.items() if contact.blocked}
