@@ -36,14 +36,9 @@ class LoopTimeline(Timeline):
         self._arm()
 
 
-def make_ether(time_scale: float = 1.0) -> Ether:
-    """Make an ether for boards in this loop."""
-    return Ether(LoopTimeline(time_scale))
-
-
 _SHARED: WeakKeyDictionary[asyncio.AbstractEventLoop, Ether] = WeakKeyDictionary()
 
 
 def shared_ether() -> Ether:
     """Return the ether that all emulated boards of this loop share."""
-    return _SHARED.setdefault(asyncio.get_running_loop(), make_ether())
+    return _SHARED.setdefault(asyncio.get_running_loop(), Ether(LoopTimeline()))

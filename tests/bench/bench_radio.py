@@ -11,7 +11,7 @@ from firmware_bridge.chips.modem import Frame, Modem
 from firmware_bridge.drivers.spi import SpiRadio
 from firmware_bridge.emulation.board import EmulatedBoard
 from firmware_bridge.emulation.ether import Ether
-from firmware_bridge.emulation.loop import make_ether
+from firmware_bridge.emulation.loop import LoopTimeline
 from tests.bench.figure import Figure
 
 FRAMES = 20
@@ -62,7 +62,7 @@ async def listening(ether: Ether, board: str) -> AsyncIterator[tuple[SpiRadio, S
 
 async def measure(sender: str, receiver: str) -> tuple[float, float]:
     """Milliseconds from ``send`` to the first chirp, and from a frame's end to its being told, medians."""
-    ether, clock = make_ether(), asyncio.get_running_loop().time
+    ether, clock = Ether(LoopTimeline()), asyncio.get_running_loop().time
     to_air_ms, to_effect_ms = [], []
     async with AsyncExitStack() as stack:
         radio, _ = await stack.enter_async_context(listening(ether, BOARDS[sender]))
@@ -79,7 +79,7 @@ async def measure(sender: str, receiver: str) -> tuple[float, float]:
 
 async def idle(chip: str) -> float:
     """Percent of one core that a radio takes while nobody sends, its emulation included."""
-    async with listening(make_ether(), BOARDS[chip]):
+    async with listening(Ether(LoopTimeline()), BOARDS[chip]):
         used_s, begun_s = time.process_time(), time.monotonic()
         await asyncio.sleep(LISTENING_S)
         return 100 * (time.process_time() - used_s) / (time.monotonic() - begun_s)

@@ -4,7 +4,7 @@ import pytest
 
 from firmware_bridge.chips import sx126x
 from firmware_bridge.chips.errors import ChipBusyError, ModemError, OscillatorError, WrongChipError
-from firmware_bridge.chips.modem import Modem
+from firmware_bridge.chips.modem import BANDWIDTHS_HZ, Modem
 from firmware_bridge.chips.sx126x import Sx126x, frequency_word, sync_word_registers
 from firmware_bridge.emulation.sx126x import EmulatedSx126x
 from tests.firmware_bridge.chips.virtual import SX126X, TINYSSB, Air, Station
@@ -28,6 +28,17 @@ def driver(station: Station) -> Sx126x:
 )
 def test_frequencies(frequency_hz: int, expected: str) -> None:
     assert frequency_word(frequency_hz).hex() == expected
+
+
+def test_codes_are_those_of_the_data_sheet() -> None:
+    # Tables 13-48 and 13-35.
+    assert dict(zip(BANDWIDTHS_HZ, sx126x.BANDWIDTH_CODES, strict=True)) == {
+        7_800: 0x00, 10_400: 0x08, 15_600: 0x01, 20_800: 0x09, 31_250: 0x02, 41_700: 0x0A,
+        62_500: 0x03, 125_000: 0x04, 250_000: 0x05, 500_000: 0x06,
+    }  # fmt: skip
+    assert dict(enumerate(sx126x.TCXO_MV)) == {
+        0: 1_600, 1: 1_700, 2: 1_800, 3: 2_200, 4: 2_400, 5: 2_700, 6: 3_000, 7: 3_300,
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(

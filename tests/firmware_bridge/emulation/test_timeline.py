@@ -5,7 +5,7 @@ from collections.abc import Callable
 
 import pytest
 
-from firmware_bridge.emulation.loop import LoopTimeline, make_ether, shared_ether
+from firmware_bridge.emulation.loop import LoopTimeline, shared_ether
 from firmware_bridge.emulation.timeline import Timeline
 from tests.emulated.timeline import VirtualTimeline
 
@@ -71,7 +71,6 @@ async def test_a_loop_moves_it_on() -> None:
 
 async def test_a_loop_has_one_ether_to_share() -> None:
     assert shared_ether() is shared_ether()
-    assert make_ether() is not shared_ether()
 
 
 @pytest.mark.parametrize("scale", [0.5, 20.0])
