@@ -1,4 +1,4 @@
-"""``tinyssb-sink``: from the nodes' event logs to a database, a report and a page."""
+"""Command line ``tinyssb-sink``: from the nodes' event logs to a database, a report and a page."""
 
 import argparse
 import json
@@ -16,7 +16,7 @@ from spark_sink.settings import LOCAL, NO_SPARK
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns its exit code."""
+    """Run one command and return its exit code."""
     options = _parser().parse_args(arguments)
     try:
         code = int(options.command(options))
@@ -25,7 +25,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"tinyssb-sink: {error}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
-        # Whoever read our output has seen enough (`tinyssb-sink report … | head`); Python would complain at exit.
+        # The reader of our output has closed the pipe (`tinyssb-sink report … | head`); Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
@@ -44,11 +44,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="tinyssb-sink",
-        description="Replication analytics: reads the nodes' event logs with Spark, fills a database, shows it.",
+        description="Replication analytics: read the nodes' event logs with Spark, fill a database, show it.",
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    run = commands.add_parser("run", help="read the logs as they are written, until stopped")
-    backfill = commands.add_parser("backfill", help="read all there is, then end")
+    run = commands.add_parser("run", help="read the logs continuously, until stopped")
+    backfill = commands.add_parser("backfill", help="read everything that is there, then end")
     for command, once in ((run, False), (backfill, True)):
         _add_job_options(command)
         command.set_defaults(command=_stream, once=once)
@@ -57,7 +57,7 @@ def _parser() -> argparse.ArgumentParser:
     report.add_argument("--json", action="store_true", help="one JSON object, in microseconds and full ids")
     report.set_defaults(command=_report)
     serve = commands.add_parser("serve", help="show the database as a live page")
-    _add_database(serve, "the database; it may come later")
+    _add_database(serve, "the database; it may be made later")
     serve.add_argument(
         "--host", default="127.0.0.1", help="address to listen on (%(default)s: this machine only)"
     )
@@ -68,60 +68,66 @@ def _parser() -> argparse.ArgumentParser:
         "--token",
         type=Path,
         metavar="FILE",
-        help="who knows what is in this file may look; needed where others than this machine can ask "
-        "(or TINYSSB_PAGE_TOKEN in the environment)",
+        help="token that browsers must give, read from this file; needed if other machines can reach the page "
+        "(or set TINYSSB_PAGE_TOKEN in the environment)",
     )
-    serve.add_argument("--no-token", action="store_true", help="let everybody look who can reach it")
-    serve.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate (PEM), for https")
-    serve.add_argument("--tls-key", type=Path, metavar="FILE", help="its key (PEM)")
     serve.add_argument(
-        "--tiles", metavar="URL", help="pictures for the map, as https://tiles.example.org/{z}/{x}/{y}.png"
+        "--no-token", action="store_true", help="let everybody who reaches the address read the page"
     )
-    serve.add_argument("--tiles-by", metavar="TEXT", help="whom they are by, as the map says it")
+    serve.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate (PEM), for https")
+    serve.add_argument("--tls-key", type=Path, metavar="FILE", help="key of the certificate (PEM)")
+    serve.add_argument(
+        "--tiles", metavar="URL", help="tile server for the map, as https://tiles.example.org/{z}/{x}/{y}.png"
+    )
+    serve.add_argument("--tiles-by", metavar="TEXT", help="attribution of the tiles, shown on the map")
     serve.set_defaults(command=_serve)
-    _add_collect(commands.add_parser("collect", help="take nodes' logs from an MQTT broker"))
-    _add_compact(commands.add_parser("compact", help="turn segments that will not grow into an archive"))
+    _add_collect(commands.add_parser("collect", help="collect nodes' logs from an MQTT broker"))
+    _add_compact(commands.add_parser("compact", help="archive closed segments as Parquet files"))
     return parser
 
 
 def _add_collect(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("broker", metavar="BROKER", help="as mqtt://host, or mqtts://host with TLS")
-    parser.add_argument("logs", type=Path, metavar="LOGS", help="folder for the logs; made if there is none")
-    parser.add_argument("--user", metavar="NAME", help="who we are to the broker")
     parser.add_argument(
-        "--password-file", type=Path, metavar="FILE", help="a file with the password as its first line"
+        "broker", metavar="BROKER", help="address of the broker: mqtt://host, or mqtts://host with TLS"
+    )
+    parser.add_argument("logs", type=Path, metavar="LOGS", help="folder for the logs; it is made if missing")
+    parser.add_argument("--user", metavar="NAME", help="user name at the broker")
+    parser.add_argument(
+        "--password-file", type=Path, metavar="FILE", help="file whose first line is the password"
     )
     parser.add_argument(
-        "--ca", type=Path, metavar="FILE", help="certificates (PEM) of who vouches for the broker"
+        "--ca", type=Path, metavar="FILE", help="certificates (PEM) of the authority that signed the broker's"
     )
-    parser.add_argument("--cert", type=Path, metavar="FILE", help="our certificate (PEM), if it asks for one")
-    parser.add_argument("--key", type=Path, metavar="FILE", help="the key to it (PEM)")
+    parser.add_argument(
+        "--cert", type=Path, metavar="FILE", help="client certificate (PEM), if the broker asks for one"
+    )
+    parser.add_argument("--key", type=Path, metavar="FILE", help="key of the client certificate (PEM)")
     parser.add_argument(
         "--name",
         default="tinyssb-collect",
         metavar="NAME",
-        help="by which the broker keeps what waits for us (%(default)s)",
+        help="client id, by which the broker queues messages for this collector (%(default)s)",
     )
-    _add_number(parser, "--quota-mb", limits.QUOTA_MB, "MB of log that one node may have here")
-    _add_number(parser, "--keep-free-mb", limits.KEEP_FREE_MB, "MB of the disk that stay free")
+    _add_number(parser, "--quota-mb", limits.QUOTA_MB, "quota of each node, in MB of log")
+    _add_number(parser, "--keep-free-mb", limits.KEEP_FREE_MB, "MB that stay free on the disk")
     parser.set_defaults(command=_collect)
 
 
 def _add_compact(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("logs", type=Path, metavar="LOGS", help="folder with the logs of one or many nodes")
     parser.add_argument(
-        "archive", type=Path, metavar="ARCHIVE", help="folder for the archive; made if there is none"
+        "archive", type=Path, metavar="ARCHIVE", help="folder for the archive; it is made if missing"
     )
     parser.add_argument(
         "--older-than",
         type=float,
         default=24.0,
         metavar="HOURS",
-        help="leave alone what changed later than this (%(default)s)",
+        help="skip segments that changed less than this long ago (%(default)s)",
     )
-    parser.add_argument("--delete", action="store_true", help="then delete the segments that are archived")
+    parser.add_argument("--delete", action="store_true", help="delete the segments that are in the archive")
     parser.add_argument(
-        "--forget-days", type=int, metavar="N", help="delete the archive's days longer ago than N days"
+        "--forget-days", type=int, metavar="N", help="delete the archive's days that are older than N days"
     )
     parser.set_defaults(command=_compact)
 
@@ -134,22 +140,22 @@ def _add_job_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "logs", metavar="LOGS", help="folder with the logs of one or many nodes, or s3://bucket/prefix"
     )
-    parser.add_argument("--endpoint", default="", metavar="URL", help="of an S3-compatible store")
+    parser.add_argument("--endpoint", default="", metavar="URL", help="address of an S3-compatible store")
     _add_database(parser, "the database to fill")
     parser.add_argument(
-        "--checkpoint", metavar="DIR", help="where Spark keeps its place (default: beside the file)"
+        "--checkpoint", metavar="DIR", help="folder of Spark's checkpoint (default: beside the database file)"
     )
-    _add_number(parser, "--batch-bytes", limits.BATCH_SIZE, "most bytes read at a time")
+    _add_number(parser, "--batch-bytes", limits.BATCH_SIZE, "most bytes of log in one micro-batch")
     parser.add_argument(
         "--master",
         default=LOCAL,
         metavar="URL",
-        help="a Spark cluster, as spark://host:7077 (default: this machine)",
+        help="Spark cluster, as spark://host:7077 (default: this machine)",
     )
-    days = "days that single packets are kept, to match late logs with"
+    days = "days for which single packets are kept, to be matched with late logs"
     _add_number(parser, "--keep-days", limits.KEEP_DAYS, days)
-    _add_number(parser, "--threads", 2, "tasks at a time")
-    _add_number(parser, "--memory-mb", 1024, "Java's heap")
+    _add_number(parser, "--threads", 2, "Spark tasks that run at one time")
+    _add_number(parser, "--memory-mb", 1024, "size of Java's heap")
 
 
 def _add_number(parser: argparse.ArgumentParser, option: str, default: int, meaning: str) -> None:
@@ -267,8 +273,8 @@ def _compact(options: argparse.Namespace) -> int:
     )
     if done.kept:
         _tell(
-            f"Left {done.kept} as they are: they have other records than the archive or another file for the same "
-            "places, or changed meanwhile."
+            f"Skipped {done.kept} segments: the archive or another file has other records at the same positions, or "
+            "they changed while they were read."
         )
     return 0
 

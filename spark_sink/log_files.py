@@ -110,7 +110,8 @@ class LocalLogFiles:
     def passed_over(self) -> Sequence[tuple[str, str]]:
         """Files of archives that could not be listed, and folders of no node; why, as of the last listing."""
         closed = [
-            (folder, "this folder may not be read: no logs are looked for in it") for folder in self._closed
+            (folder, "permission to read this folder is missing: it is not searched for logs")
+            for folder in self._closed
         ]
         return [*self._index.passed_over(), *closed]
 

@@ -224,7 +224,7 @@ class _LogPlan:
             torn = chosen[-1:] if number < newest else ()
             for want in _unread(torn, boot):
                 if self._end_or_none(want.segment, want.low) is None:
-                    why = f"its last line is torn, from byte {want.low} on, as after a crash: read if its rest comes"
+                    why = f"its last line is torn from byte {want.low} on, as after a crash: read if the rest arrives"
                     found.append(self._oddity(want.segment, why))
         return found
 
@@ -241,7 +241,7 @@ def _overlaps(chosen: tuple[Segment, ...], boot: BootProgress) -> Iterator[tuple
             if segment.first >= run.next:
                 break
             if not segment.pieces:  # an archive that has lost a day begins anywhere
-                why = f"record {segment.first}, with which it begins, came from another segment: not counted"
+                why = f"its first record, {segment.first}, was already read from another segment: not counted"
                 yield segment, why
 
 

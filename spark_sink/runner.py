@@ -53,7 +53,7 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
                 return _follow(work, reading, settings)
             if reading.watch():
                 return 0
-            tell("All read. Working out what takes all logs together.")
+            tell("All logs are read. Deriving the tables that take all logs together.")
             with _refreshing(settings):
                 work.refresh.run_to_end(lambda done, todo: tell(f"{done:8d} of {todo} hours"))
             tell("Done.")
@@ -125,7 +125,7 @@ class _SupervisedQuery:
 
     def watch(self) -> bool:
         """Wait until all is read, or a signal asks to end it, which is what is returned. Raises SinkError."""
-        self._tell("Reading what there is." if self._once else "Reading. Stop with Ctrl-C.")
+        self._tell("Reading everything that is there." if self._once else "Reading. Stop with Ctrl-C.")
         left = limits.QUERY_STARTS_MAX
         while True:
             progress = _Progress(self.query, self._settings, self._tell, self._has_workers)
@@ -135,7 +135,7 @@ class _SupervisedQuery:
                 left = limits.QUERY_STARTS_MAX if progress.any else left - 1
                 if left <= 0 or not _given_up(error):
                     raise
-                self._tell(f"{error} That is what happens now.")
+                self._tell(f"{error} It is started again now.")
             self.query = self._work.start(once=self._once)
             if self._stopped:
                 self.query.stop()
@@ -165,7 +165,7 @@ def _watch(query: "StreamingQuery", settings: Settings, progress: "_Progress") -
             if not stopped:
                 raise plain(str(error), settings) from error
     if stopped:
-        progress.tell("Stopped. What was counted is kept; the next run goes on from there.")
+        progress.tell("Stopped. All records that were counted are kept; the next run continues from there.")
     return bool(stopped)
 
 
@@ -218,8 +218,8 @@ class _Progress:
             self._alone_at_s = math.inf
             if not self._has_workers():
                 self.tell(
-                    "The cluster has given this job no worker yet, so it waits. Its own page says whether a "
-                    "worker is up that has the cores and the memory free."
+                    "The cluster has given this job no worker yet, so the job waits. See on its own page whether "
+                    "a worker is up with enough free cores and memory."
                 )
         if progress is None or progress["batchId"] <= self._told or progress["numInputRows"] == 0:
             return

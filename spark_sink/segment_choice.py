@@ -100,7 +100,7 @@ class _Chooser:
             self._note(
                 segment,
                 f"this folder has another log of boot {segment.boot} than the one that is counted, as after the node "
-                "was set up anew: nothing of this boot is counted from here",
+                "was set up again: this boot is not counted from here",
             )
         return {segment.folder for segment in strange}
 
@@ -116,7 +116,10 @@ class _Chooser:
         alike = [segment for segment in same if segment == best or self._alike(best, segment)]
         for segment in same:
             if segment not in alike:
-                self._note(segment, f"other records than {best.path} has for the same places: not counted")
+                self._note(
+                    segment,
+                    f"its records differ from those at the same positions in {best.path}: not counted",
+                )
         return max(alike, key=lambda segment: (segment.size, bool(segment.pieces)))
 
     def _fits(self, segment: Segment, tail: Tail) -> bool:
@@ -135,8 +138,8 @@ class _Chooser:
             if segment.size < tail.byte:
                 reason = f"it shrank to {segment.size} bytes after {tail.byte} had been read"
             else:
-                reason = f"what it began with changed after {tail.byte} bytes had been read"
-            self._note(segment, f"{reason}: what was counted stays, nothing more is read from it")
+                reason = f"its beginning changed after {tail.byte} bytes had been read"
+            self._note(segment, f"{reason}: records counted before stay, and nothing more is read from it")
 
     def _first_line(self, segment: Segment) -> bytes | None:
         return self._memo.get(

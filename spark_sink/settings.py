@@ -58,5 +58,7 @@ def default_checkpoint(database: str) -> str:
     Raises OptionError where the database is no file.
     """
     if is_address(database):
-        raise OptionError("--checkpoint", "", "given, since the database is no file beside which it could be")
+        raise OptionError(
+            "--checkpoint", "", "given, because a database that is not a file has no folder for it"
+        )
     return f"{database}.checkpoint"

@@ -17,7 +17,7 @@ _LISTS: Final = (
 )  # fmt: skip
 _NUMBERS: Final = ("segment", "low", "high", "first", "next", "stopped", "rows")
 
-_UNREADABLE: Final = "what its footer says of its pieces cannot be read"
+_UNREADABLE: Final = "the description of pieces in its footer cannot be read"
 
 Chains: TypeAlias = Mapping[str, tuple[Segment, ...]]
 """By node, in order."""
@@ -74,7 +74,7 @@ def parse_footer(text: bytes, path: str, rows: int) -> list[Archived]:
     except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
         raise FooterError(_UNREADABLE) from error
     if any(len(values) != len(found) for values in lists) or rows != sum(one.piece.rows for one in found):
-        raise FooterError("its footer tells of other rows than it has")
+        raise FooterError("its footer describes other rows than it has")
     return found
 
 
@@ -114,7 +114,9 @@ def chain(pieces: Iterable[Archived], root_of: Mapping[str, str]) -> tuple[Chain
         elif found.piece.high > last.piece.high or (
             found.piece.high == last.piece.high and found.piece.print != last.piece.print
         ):
-            reason = f"bytes of a segment of node {found.node} that {last.piece.path} has, too: not counted"
+            reason = (
+                f"it repeats bytes of a segment of node {found.node} that {last.piece.path} has: not counted"
+            )
             passed.append(PassedOver(found.piece.path, reason))
     segments: dict[str, list[Segment]] = {}
     for links in chains:

@@ -61,7 +61,7 @@ class ArchiveIndex:
         except FileNotFoundError:
             return []  # forgotten since it was listed
         except FooterError as error:
-            return PassedOver(file.path, f"no file of an archive that can be read: {error}")
+            return PassedOver(file.path, f"not a readable file of an archive: {error}")
 
 
 def _footer(read: Read, file: ArchiveFile) -> tuple[bytes, str, int]:
@@ -69,7 +69,7 @@ def _footer(read: Read, file: ArchiveFile) -> tuple[bytes, str, int]:
     end = read(file.path, max(0, file.size - _END_SIZE), file.size)
     size = int.from_bytes(end[:4], "little") + _END_SIZE
     if len(end) != _END_SIZE or end[4:] != _MAGIC or size > min(file.size, limits.FOOTER_SIZE_MAX):
-        raise FooterError("it is not Parquet, or not whole")
+        raise FooterError("it is not Parquet, or incomplete")
     data = read(file.path, file.size - size, file.size)
     try:
         found = pq.read_metadata(pa.BufferReader(_MAGIC + data))

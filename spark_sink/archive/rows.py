@@ -63,7 +63,11 @@ def read_archived(
 def _lost(rows: _WantedRows, reason: str) -> tuple[str, int, str]:
     part, piece = rows.part, rows.piece
     what = f"records {piece.first} to {piece.next - 1} of boot {part.segment.boot} of node {part.node}"
-    return piece.path, piece.row, f"the archive's file {reason}: {what} are lost unless they were read before"
+    return (
+        piece.path,
+        piece.row,
+        f"the archive's file {reason}: {what} are lost, unless they were read before",
+    )
 
 
 def _read_file(

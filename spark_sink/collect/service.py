@@ -199,7 +199,7 @@ class CollectorService:
         """Tell what was done since *told*, if anything was."""
         now = Counter(counts)
         now["dropped: too many at once, or not by QoS 1"] = self._overflow
-        now["not told in time"] = self._untold
+        now["not reported in time"] = self._untold
         since = now - told
         if since:
             self._say("Collected: " + ", ".join(f"{count} {what}" for what, count in sorted(since.items())))
@@ -268,7 +268,7 @@ class CollectorService:
         self, _client: mqtt.Client, _data: object, _mid: int, reasons: list[ReasonCode], _more: object
     ) -> None:
         if any(reason.is_failure for reason in reasons):
-            self._refusal = f"it may not read {TOPICS} ({reasons[0]})"
+            self._refusal = f"it may not subscribe to {TOPICS} ({reasons[0]})"
         else:
             self._news.append(f"Collecting from {self._settings.broker} into {self._settings.root}")
 

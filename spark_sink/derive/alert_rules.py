@@ -34,7 +34,7 @@ RULES: Final = {
     for rule in (
         Rule(
             "isolated", "warning", 0, 0, HOLD_SLOTS * SLOT_US, "h",
-            "{who} has been in contact with nobody for {value}.",
+            "{who} has been out of contact with all other nodes for {value}.",
             "from the last contact on, once a contact would no longer count (`groups`) for two slots",
         ),
         Rule(
@@ -49,12 +49,12 @@ RULES: Final = {
         ),
         Rule(
             "stuck", "warning", 10, 5, HOUR_US, "entries",
-            "{who} lacks {value} that others have had for hours, and gets none of them.",
+            "{who} lacks {value} that other nodes have had for hours, and receives none of them.",
             "others had 10 entries more 3 h ago, and in 3 h of being up none came; a slow mesh needs minutes an entry",
         ),
         Rule(
             "duty", "warning", 80, 60, 0, "%",
-            "{who} has used {value} of the time on the air that the law allows.",
+            "{who} has used {value} of the airtime that the law allows.",
             "adverts stop at half of it, so 80 % is news and answers; 60 % is clear of that again",
         ),
         Rule(
@@ -84,7 +84,7 @@ RULES: Final = {
         ),
         Rule(
             "fork", "alarm", 1, 0, 0, "nodes",
-            "{who} has two entries for one place: its key was used twice. {value} saw it.",
+            "{who} has two entries with one sequence number: its key was used twice. {value} saw it.",
             "proof, and for ever",
         ),
         Rule(
@@ -94,12 +94,12 @@ RULES: Final = {
         ),
         Rule(
             "budget", "warning", 100, 20, 0, "packets/h",
-            "At {who} {value} had to wait for time on the air.",
+            "At {who}, {value} had to wait for airtime.",
             "100 full packets at SF7 are the 20 s that 1 % leaves for half an hour",
         ),
         Rule(
             "faded", "warning", 90, 70, 0, "%",
-            "{who}: {value} of what is sent gets lost, where half and more arrived before.",
+            "{who}: {value} of the packets sent are lost, where at least half arrived before.",
             "a tenth arrives in 3 h, of 20 packets and more, after half in the 3 h before; for a day at most",
         ),
         Rule(

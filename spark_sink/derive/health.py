@@ -53,13 +53,13 @@ def health(figures: Figures, clock: Callable[[int], str]) -> Health:
     if figures.split_since_us is not None:
         parts.append(f"the mesh is split since {clock(figures.split_since_us)}")
     if figures.isolated:
-        parts.append(f"{_names(figures.isolated)} in contact with nobody")
+        parts.append(f"{_names(figures.isolated)} out of contact with all others")
     if figures.silent:
-        parts.append(f"nothing is heard from {_list(figures.silent)}")
+        parts.append(f"the log of {_list(figures.silent)} ended without a stop")
     if figures.alarms:
-        parts.append(_count(figures.alarms, "alarm goes on", "alarms go on"))
+        parts.append(_count(figures.alarms, "alarm is open", "alarms are open"))
     elif figures.warnings:
-        parts.append(_count(figures.warnings, "warning goes on", "warnings go on"))
+        parts.append(_count(figures.warnings, "warning is open", "warnings are open"))
     troubled = figures.split_since_us is not None or figures.isolated or figures.silent or figures.warnings
     level: Level = "alarm" if figures.alarms else "warning" if troubled or figures.behind else "good"
     return Health(level, "; ".join(parts) + ".")
@@ -70,7 +70,7 @@ def _having(figures: Figures) -> str:
     if not figures.entries:
         return f"{_count(figures.nodes, 'node', 'nodes')}, and nothing published yet"
     if not figures.behind:
-        return "The one node there is has everything" if figures.nodes == 1 else _all_have(figures.nodes)
+        return "The only node has everything" if figures.nodes == 1 else _all_have(figures.nodes)
     most = min(figures.behind, key=lambda one: (-one.entries, one.name))
     number = len(figures.behind)
     lag = f"by {_count(most.entries, 'entry', 'entries')}"

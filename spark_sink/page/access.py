@@ -70,7 +70,7 @@ def read_token(path: Path) -> str:
     except OSError as error:
         raise _bad_token(str(path), f"cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
-        raise _bad_token(str(path), "is no plain text") from error
+        raise _bad_token(str(path), "is not plain text") from error
     return check_token(text, str(path))
 
 
@@ -93,7 +93,7 @@ def check_token(token: str, where: str) -> str:
     if len(token) < limits.TOKEN_SIZE_MIN:
         raise _bad_token(where, f"has {len(token)} characters, fewer than {limits.TOKEN_SIZE_MIN}")
     if not token.isascii() or not token.isprintable() or " " in token:
-        raise _bad_token(where, "has characters that do not fit into a header")
+        raise _bad_token(where, "has characters that a header cannot carry")
     return token
 
 
@@ -134,7 +134,7 @@ class RequestLimits:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
         elif scope["method"] not in ("GET", "HEAD"):
-            await refusal(405, "This server only reads: it answers GET and HEAD.", allow="GET, HEAD")(
+            await refusal(405, "This server is read-only: it answers GET and HEAD.", allow="GET, HEAD")(
                 scope, receive, send
             )
         elif len(scope["path"]) + len(scope["query_string"]) > limits.TARGET_SIZE_MAX:

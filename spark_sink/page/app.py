@@ -168,12 +168,12 @@ def parse_request(view: str, query: Mapping[str, str], path: Mapping[str, str]) 
     named = next((kind for kind in NAMED if kind in path), None)
     if named and not NAMED[named].fullmatch(path[named]):
         digits = {"node": 16, "feed": 64}[named]
-        raise NotKnownError(f"A {named} is named by {digits} hexadecimal digits, in small letters.")
+        raise NotKnownError(f"A {named} is named by {digits} hexadecimal digits in lower case.")
     if "seq" in path and not _NUMBER.fullmatch(path["seq"]):
         raise NotKnownError("An entry is named by its number.")
     for word in ("scope", "table"):
         if query.get(word) and not _WORD.fullmatch(query[word]):
-            raise BadQuestionError(f"`{word}` is a word of small letters.")
+            raise BadQuestionError(f"`{word}` is a word in lower case.")
     if query.get("format", "json") not in ("json", "csv"):
         raise BadQuestionError("`format` is json or csv.")
     question = Question(

@@ -21,14 +21,14 @@ _NODE: Final = ("node", "name")
 TOTALS: Final = {
     "nodes": "Nodes whose logs were read.",
     "running": "Nodes whose log does not end with a stop.",
-    "feeds": "Feeds that anybody holds.",
-    "entries": "Sum over feeds of the highest sequence number anybody holds.",
+    "feeds": "Feeds that any node holds.",
+    "entries": "Sum over feeds of the highest sequence number that any node holds.",
     "behind": "Entries that nodes lack, summed over nodes and feeds.",
     "behind_nodes": "Nodes that lack any entry.",
     "forks": "Feeds that were seen forked.",
-    "bad_lines": "Lines of logs that are no records, counted up to 1,000.",
-    "gaps": "Stretches of logs that have not come, counted up to 1,000.",
-    "oddities": "Files that were passed over, counted up to 1,000.",
+    "bad_lines": "Lines of logs that are not valid records, counted up to 1,000.",
+    "gaps": "Gaps in logs, counted up to 1,000.",
+    "oddities": "Files that were skipped, counted up to 1,000.",
 }
 
 
@@ -159,7 +159,7 @@ def _nodes(found: Answer) -> Iterator[Metric]:
         yield family
     delays = GaugeMetricFamily(
         "tinyssb_node_delay_seconds",
-        "The same for copies that came to this node.",
+        "The same for copies that arrived at this node.",
         labels=(*_NODE, "quantile"),
     )
     for row in found["nodes"]:
@@ -193,7 +193,7 @@ def _job(found: Answer) -> Iterator[Metric]:
     optional = (
         (
             "lag_seconds",
-            "How much later the job last wrote than the newest record is.",
+            "Time from the newest record to the last write of the job.",
             _seconds(found["lag_us"]),
         ),
         ("records_per_second", "Rate of reading over the last batches.", found["rate"]),
@@ -204,7 +204,11 @@ def _job(found: Answer) -> Iterator[Metric]:
             "Spark's time for the last batch.",
             _seconds(batch["read_us"]) if batch else None,
         ),
-        ("batch_merge_seconds", "The database's.", _seconds(batch["merge_us"]) if batch else None),
+        (
+            "batch_merge_seconds",
+            "The database's time for the last batch.",
+            _seconds(batch["merge_us"]) if batch else None,
+        ),
         ("refresh_seconds", "Time of the last refresh.", _seconds(refresh["wall_us"]) if refresh else None),
         ("refresh_waiting_hours", "Hours still to be refreshed.", refresh["waiting"] if refresh else None),
     )

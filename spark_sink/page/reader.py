@@ -138,8 +138,8 @@ class ReconnectingReader:
         text = str(error)
         if any(words in text for words in ("no such table", "no such column", "does not exist")):
             return (
-                "The database was made by an older tinyssb-sink and lacks something; it was left as it is. Start "
-                "tinyssb-sink run or backfill with it once, which adds what is lacking."
+                "The database was made by an older tinyssb-sink and lacks a table or a column; it was left as it is. "
+                "Start tinyssb-sink run or backfill with it once, which adds what is missing."
             )
         return f"The database cannot be read now; it was left as it is, and the page tries again by itself. ({text})"
 

@@ -102,14 +102,14 @@ class Scope:
         for node in self.nodes.values():
             if node.node == self.asked.name:
                 return node
-        raise NotKnownError(f"No log of a node {self.asked.name} has been read. Is a digit missing?")
+        raise NotKnownError(f"No log of the node {self.asked.name} has been read. Is a digit missing?")
 
     def feed(self) -> Feed:
         """The feed that the address names. Raises NotKnownError."""
         for feed in self.feeds.values():
             if feed.feed == self.asked.name:
                 return feed
-        raise NotKnownError(f"No log tells of a feed {self.asked.name}. Is a digit missing?")
+        raise NotKnownError(f"No log mentions the feed {self.asked.name}. Is a digit missing?")
 
     def subject(self, text: str) -> Answer:
         """What an alert or a change is about, by ids and labels: ``mesh``, ``node 7``, ``group 7``, ``face 7 lora``,

@@ -41,11 +41,11 @@ def parse_tiles(url: str, by: str | None) -> Tiles:
     try:
         found = urlsplit(url)
     except ValueError as error:
-        raise _bad_tiles(url, "is no address") from error
+        raise _bad_tiles(url, "is not an address") from error
     if found.scheme not in ("http", "https") or not _HOST.fullmatch(found.netloc):
         raise _bad_tiles(url, "does not begin with http:// or https:// and a server's name")
     if not all(place in found.path + found.query for place in PLACES):
         raise _bad_tiles(url, f"lacks one of {', '.join(PLACES)}")
     if not url.isascii() or not url.isprintable() or " " in url:
-        raise _bad_tiles(url, "has characters that no address has")
+        raise _bad_tiles(url, "has characters that an address cannot have")
     return Tiles(url, by or found.netloc)

@@ -146,7 +146,7 @@ def _note_late(database: Database) -> None:
         return
     day = datetime.fromtimestamp(since_us // 1_000_000, UTC).strftime("%Y-%m-%d %H:%M UTC")
     reason = (
-        f"packets from before {day} came after those of that time had been forgotten: they are counted, but not "
+        f"packets from before {day} arrived after the packets of that time had been deleted: they are counted, but not "
         "matched with what other nodes heard"
     )
     database.execute(

@@ -373,7 +373,7 @@ def test_the_fault_wall_tells_alerts_incidents_and_what_was_not_counted(visit: V
     [
         ("topology", "No packet of one node was heard"),
         ("delays", "No copy came"),
-        ("airtime", "Nobody was on the air"),
+        ("airtime", "No node used airtime"),
         ("faults", "No incident is like this"),
     ],
 )

@@ -165,7 +165,7 @@ def test_java_may_be_gone_first_when_told_to_end(tmp_path: Path) -> None:
     told: list[str] = []
     settings = Settings(logs=str(tmp_path), database="postgresql:///mesh", checkpoint=str(tmp_path / "c"))
     assert watch(Orphan(told=True), settings, told)
-    assert told == ["Stopped. What was counted is kept; the next run goes on from there."]
+    assert told == ["Stopped. All records that were counted are kept; the next run continues from there."]
     with pytest.raises(JobFailedError, match=r"c\.failure\.txt"):
         watch(Orphan(told=False), settings, told)
     assert "Answer from Java" in (tmp_path / "c.failure.txt").read_text()

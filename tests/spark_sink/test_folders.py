@@ -142,7 +142,7 @@ def test_a_folder_that_nobody_may_read_is_told_of(logs: Path, monkeypatch: pytes
         planner.refresh()
         (odd,) = planner.oddities({})
         assert (odd.node, odd.path) == ("", str(logs / "lost+found"))
-        assert "may not be read" in odd.reason
+        assert "permission to read this folder is missing" in odd.reason
     assert planner.bytes_listed() == log.path.stat().st_size
     monkeypatch.undo()
     settle(logs)

@@ -229,7 +229,7 @@ def test_a_torn_last_line_is_told_once_a_later_boot_exists_and_read_if_its_rest_
     reader.all()
     byte = len(records(A, 1, 0, 2))
     assert reader.reasons() == [
-        (name, f"its last line is torn, from byte {byte} on, as after a crash: read if its rest comes")
+        (name, f"its last line is torn from byte {byte} on, as after a crash: read if the rest arrives")
     ]
     assert reader.planner.bytes_behind(reader.offset) == 0
     reader.files.data[name] = whole
@@ -244,7 +244,7 @@ def test_a_torn_last_line_is_told_once_a_later_boot_exists_and_read_if_its_rest_
     [
         (records(A, 1, 0, 3)[:-1], "it shrank to"),
         (start(A, 1, name="somebody else") + records(A, 1, 1, 9), "has another log of boot 1"),
-        (records(A, 1, 0, 2) + b"x" * 60 + records(A, 1, 2, 9), "what it began with changed"),
+        (records(A, 1, 0, 2) + b"x" * 60 + records(A, 1, 2, 9), "its beginning changed"),
     ],
 )
 def test_a_file_that_is_not_the_one_that_was_read_is_told_and_left(now: bytes, reason: str) -> None:
@@ -272,7 +272,7 @@ def test_a_node_set_up_anew_with_the_same_key_is_told_and_its_repeated_boots_are
     assert sorted(reader.read()) == [*((1, offset) for offset in range(5)), (2, 0), (2, 1)]
     ((where, why),) = reader.reasons()
     assert where == path(A, 1, 0, "new")
-    assert "set up anew" in why
+    assert "set up again" in why
 
 
 @pytest.mark.parametrize("folders", [("x", "y"), ("y", "x")])

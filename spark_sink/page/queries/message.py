@@ -126,7 +126,7 @@ def message(scope: Scope) -> Answer:
         (feed.number, seq),
     )
     if not rows:
-        raise NotKnownError(f"No log tells of an entry {seq} of the feed {feed.label}.")
+        raise NotKnownError(f"No log mentions entry {seq} of the feed {feed.label}.")
     copies = common.copies_of(scope, feed.number, [seq])
     identity, kind, size, chunks, publisher, boot, mono_us, own_us = rows[0]
     published_us = None

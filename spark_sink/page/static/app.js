@@ -259,7 +259,7 @@ class Shown {
   troubled(error, change) {
     if (error.name === "AbortError") return;
     if (error.kind === "lost" || error.kind === "busy") {
-      notice(`${error.message} The figures below are the last ones it gave.`);
+      notice(`${error.message} The figures below are the last ones it sent.`);
       setTimeout(() => this.want(change), RETRY_MS);
     } else this.failed(error);
   }

@@ -66,9 +66,9 @@ export function lines(journey) {
 function describe(one, journey) {
   if (one.missing) return `${one.label} does not have it yet`;
   if (one.origin === "own") return `${one.label} published it at ${clock(one.t_us)}`;
-  const whole = journey.entry.chunks && one.whole_us ? `, whole ${span(one.whole_us - startOf(journey))} after publication` : journey.entry.chunks ? ", side chain not whole yet" : "";
+  const whole = journey.entry.chunks && one.whole_us ? `, whole ${span(one.whole_us - startOf(journey))} after publication` : journey.entry.chunks ? ", side chain not complete yet" : "";
   const from = one.from_label ? ` from ${one.from_label}${one.hop_us === null ? "" : `, ${span(one.hop_us)} after ${one.from_label} had it`}` : "";
-  return `${one.label} got it ${span(one.t_us - startOf(journey))} after publication${from}${one.face ? `, by ${one.face}` : ""}${whole}`;
+  return `${one.label} received it ${span(one.t_us - startOf(journey))} after publication${from}${one.face ? `, by ${one.face}` : ""}${whole}`;
 }
 
 function axis(drawn, height, right, beginning) {

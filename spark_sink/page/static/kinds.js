@@ -19,9 +19,9 @@ export const verdictName = (verdict) => VERDICTS.get(verdict) ?? verdict;
 
 /** What transmissions were good for: [use, name, what it means]. */
 export const USES = [
-  ["news", "news", "entries and chunks that were new to somebody who heard them"],
-  ["repair", "repair", "the set of feeds, and asking and answering that brought somebody something"],
-  ["redundant", "redundant", "heard, but known to all who heard it"],
-  ["unheard", "unheard", "heard by nobody whose log we have"],
-  ["overhead", "overhead", "beacons and questions that brought nobody anything"],
+  ["news", "news", "entries and chunks that were new to a receiver"],
+  ["repair", "repair", "packets about the set of feeds, requests and replies that a receiver could use"],
+  ["redundant", "redundant", "heard, but already stored by every receiver"],
+  ["unheard", "unheard", "not heard by any node whose log was read"],
+  ["overhead", "overhead", "adverts and requests that no receiver could use"],
 ];

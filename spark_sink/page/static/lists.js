@@ -31,7 +31,7 @@ export function lawWords({ region, sub_band: band, limit_ppm: limit, window_us: 
 
 /** What kinds of incidents are called. */
 const INCIDENTS = {
-  start: "started", stop: "stopped", clock: "clock jumped", face_up: "face up", face_down: "face down", fork: "fork", refused: "held back by the budget",
+  start: "started", stop: "stopped", clock: "clock jumped", face_up: "face up", face_down: "face down", fork: "fork", refused: "held back by the airtime limit",
 };
 
 /** One incident as a sentence. */

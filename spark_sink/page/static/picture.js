@@ -25,7 +25,7 @@ function loaded(url) {
   return new Promise((resolve, reject) => {
     const image = new Image();
     image.addEventListener("load", () => resolve(image));
-    image.addEventListener("error", () => reject(new Error("The drawing could not be made into a picture.")));
+    image.addEventListener("error", () => reject(new Error("The picture could not be made from the drawing.")));
     image.src = url;
   });
 }

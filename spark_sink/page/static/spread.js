@@ -8,7 +8,7 @@ import { delayAt, place } from "./histogram.js";
 
 const BANDS = 2; // to a doubling
 const LABELS_MAX = 14; // of the bands
-const EMPTY = "Delays of one stretch of time only: nothing to compare yet.";
+const EMPTY = "Delays of one period only: nothing to compare yet.";
 
 /**
  * {begins, lows, cells} of rows [from_us, low_us, high_us, n]: when columns begin and where bands do, neither with a gap;

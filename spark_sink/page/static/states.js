@@ -5,8 +5,8 @@ import { h } from "./dom.js";
 const TITLES = { empty: "Waiting for the first log", missing: "No database yet", unreadable: "This database cannot be shown" };
 const STEPS = [
   ["Follow the logs of your nodes as they are written", "tinyssb-sink run LOGS --db FILE"],
-  ["Read once what there is", "tinyssb-sink backfill LOGS --db FILE"],
-  ["See it move, with no hardware", "make demo"],
+  ["Read the existing logs once", "tinyssb-sink backfill LOGS --db FILE"],
+  ["Try it without hardware", "make demo"],
 ];
 
 const box = (state, title, ...rest) => h("section", { class: "empty", "data-state": state }, h("h2", { text: title }), ...rest);
@@ -19,16 +19,16 @@ export function stateView(answer) {
     TITLES[answer.state] ?? "No figures",
     h("p", { text: answer.message ?? "" }),
     ...steps.map(([what, command]) => h("div", { class: "step" }, h("p", { text: what }), h("code", { text: command }))),
-    steps.length ? h("p", { class: "after", text: "LOGS is the folder that holds one folder of events per node, FILE the database this page was started with. The page fills by itself." }) : null,
+    steps.length ? h("p", { class: "after", text: "LOGS is the folder that holds one folder of events per node, FILE the database this page was started with. The page updates by itself." }) : null,
   );
 }
 
 const ERRORS = {
-  lost: ["The page’s server does not answer", "Is it still running where you started it? It is tried again by itself; figures already drawn stay."],
-  unknown: ["Nothing is known of this", "No log that was read so far speaks of it. Perhaps the address was cut when it was copied, or its log has not come yet."],
-  bad: ["This address asks for something that cannot be", "Perhaps it was changed by hand."],
-  busy: ["The page’s server could not answer", "It is tried again by itself."],
-  broken: ["This view could not be drawn", "Reload the page. If it stays so, please report it with the text below."],
+  lost: ["The page’s server does not answer", "Is it still running where you started it? The page tries again by itself, and keeps the figures already drawn."],
+  unknown: ["No log mentions this", "No log that was read so far mentions it. Perhaps the address was cut off when it was copied, or the log has not arrived yet."],
+  bad: ["This address has a parameter that makes no sense", "Perhaps it was changed by hand."],
+  busy: ["The page’s server could not answer", "The page tries again by itself."],
+  broken: ["This view could not be drawn", "Reload the page. If the error comes back, please report it with the text below."],
 };
 
 /** For an error in place of figures; `retry()` tries again, `ontoken(text)` takes a token. */
@@ -51,7 +51,7 @@ function tokenView(error, ontoken) {
     "token",
     "This page asks for a token",
     h("p", { text: error.message }),
-    h("p", { class: "after", text: "Whoever started the page chose it. It is kept by this browser until it is closed." }),
+    h("p", { class: "after", text: "The person who started the page chose the token. This browser keeps it until it is closed." }),
     h("form", { class: "ways", onsubmit: submit }, field, h("button", { type: "submit", class: "tool", text: "Open" })),
   );
 }

@@ -5,6 +5,7 @@ import pytest
 from spark_sink.derive.health import Behind, Figures, Health, health
 
 ALL = "All 9 nodes have everything"
+ALONE = "out of contact with all others"
 ANA, BO = Behind("Ana", 40), Behind("Bo", 7)
 
 
@@ -17,7 +18,7 @@ def said(figures: Figures) -> Health:
     [
         (Figures(0, 0), "unknown", "No node's log has been read yet."),
         (Figures(1, 0), "good", "1 node, and nothing published yet."),
-        (Figures(1, 5), "good", "The one node there is has everything."),
+        (Figures(1, 5), "good", "The only node has everything."),
         (Figures(2, 5), "good", "Both nodes have everything."),
         (Figures(1_200, 5), "good", "All 1,200 nodes have everything."),
         (Figures(12, 90, [ANA]), "warning", "Ana is behind by 40 entries."),
@@ -33,16 +34,16 @@ def said(figures: Figures) -> Health:
         (
             Figures(9, 90, isolated=["Eve", "Dan"], silent=["Fay"], warnings=1),
             "warning",
-            f"{ALL}; Dan and Eve are in contact with nobody; nothing is heard from Fay; 1 warning goes on.",
+            f"{ALL}; Dan and Eve are {ALONE}; the log of Fay ended without a stop; 1 warning is open.",
         ),
         (
             Figures(9, 90, isolated=["Eve"], silent=list("abcd"), warnings=3, alarms=2),
             "alarm",
-            f"{ALL}; Eve is in contact with nobody; nothing is heard from 4 nodes; 2 alarms go on.",
+            f"{ALL}; Eve is {ALONE}; the log of 4 nodes ended without a stop; 2 alarms are open.",
         ),
-        (Figures(9, 90, warnings=3), "warning", "All 9 nodes have everything; 3 warnings go on."),
+        (Figures(9, 90, warnings=3), "warning", "All 9 nodes have everything; 3 warnings are open."),
         (Figures(9, 90, isolated=["c", "a", "b"]), "warning",
-         "All 9 nodes have everything; a, b and c are in contact with nobody."),
+         "All 9 nodes have everything; a, b and c are out of contact with all others."),
     ],
 )  # fmt: skip
 def test_it_says_how_the_mesh_is(figures: Figures, level: str, sentence: str) -> None:

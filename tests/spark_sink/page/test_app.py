@@ -145,7 +145,7 @@ def test_a_file_is_read_again_when_it_changed(tmp_path: Path) -> None:
         ("/api/overview?to=٣", 400, "`to` is a whole number"),
         ("/api/overview?format=xml", 400, "json or csv"),
         ("/api/overview?format=csv&table=totals", 400, "no table 'totals'"),
-        ("/api/delays?scope=<b>", 400, "small letters"),
+        ("/api/delays?scope=<b>", 400, "lower case"),
         ("/api/delays?scope=planet", 400, "node, feed, hop"),
         ("/api/packets?limit=0", 400, "1 to 2000"),
         ("/api/node/ABCDEF0123456789", 404, "16 hexadecimal digits"),

@@ -51,9 +51,9 @@ def test_a_token_out_of_a_file(tmp_path: Path) -> None:
     [
         (b"short\n", "has 5 characters"),
         (b"", "has 0 characters"),
-        ("äöü0123456789abcdef".encode(), "is no plain text"),
-        (b"0123456789 abcdef", "do not fit into a header"),
-        (b"0123456789\x07abcdef", "do not fit into a header"),
+        ("äöü0123456789abcdef".encode(), "is not plain text"),
+        (b"0123456789 abcdef", "a header cannot carry"),
+        (b"0123456789\x07abcdef", "a header cannot carry"),
     ],
 )
 def test_a_token_that_cannot_be_used_is_told_without_showing_it(

@@ -30,15 +30,15 @@ class Airtime {
   constructor(root, context) {
     this.context = context;
     this.gauges = new Map();
-    this.talkers = card({ id: "talkers", title: "Who talks most", wide: true, tools: [csvLink(() => context.csv(PATH))] });
+    this.talkers = card({ id: "talkers", title: "Airtime by node", wide: true, tools: [csvLink(() => context.csv(PATH))] });
     this.table = this.makeTable();
     this.talkers.body.append(this.table.element);
     this.talkers.footer.className = "legend";
-    this.history = card({ id: "history", title: "Near the limit", wide: true, tools: [pngButton(() => this.chart?.canvas(), "airtime", () => "Airtime of the window before, of what the law allows")] });
+    this.history = card({ id: "history", title: "Near the limit", wide: true, tools: [pngButton(() => this.chart?.canvas(), "airtime", () => "Airtime in the preceding window, as a share of what the law allows")] });
     this.chartBox = h("div", { class: "chart" });
     this.history.body.append(this.chartBox);
     this.history.footer.className = "legend";
-    this.uses = card({ id: "uses", title: "What it was good for" });
+    this.uses = card({ id: "uses", title: "What the airtime was used for" });
     this.kinds = card({ id: "kinds", title: "By kind of packet" });
     root.append(h("div", { class: "grid" }, this.talkers.element, this.history.element, this.uses.element, this.kinds.element));
   }
@@ -56,7 +56,7 @@ class Airtime {
       { key: "uses", label: "good for", className: "bars", text: (row) => JSON.stringify(row.uses), cell: useBar },
     ];
     return new Table({
-      caption: "Who talks most", columns, key: keyOf, sort: "-airtime", empty: "Nobody was on the air in this time: faces that cost no airtime are not counted.",
+      caption: "Airtime by node", columns, key: keyOf, sort: "-airtime", empty: "No node used airtime in this period; faces without airtime are not counted.",
       state: { get: () => context.get("sort"), set: (sort) => context.set({ sort }, { replace: true }) },
     });
   }
@@ -84,15 +84,15 @@ class Airtime {
 
   async drawHistory(body) {
     const shown = body.nodes.filter((row) => row.limit_ppm).sort((a, b) => ofLimit(b.fullest_ppm, b) - ofLimit(a.fullest_ppm, a)).slice(0, LINES_MAX);
-    setText(this.history.sub, shown.length ? `Airtime of the window before each moment, in per cent of what the law allows in it${body.nodes.length > shown.length ? `; the ${shown.length} nearest to it` : ""}. At 100 % a node must be silent.` : "");
+    setText(this.history.sub, shown.length ? `Airtime in the window before each moment, in per cent of what the law allows in it${body.nodes.length > shown.length ? `; the ${shown.length} nearest to it` : ""}. At 100 % a node must be silent.` : "");
     const names = shown.map(keyOf).join();
     if (this.drawn !== names) {
       this.chart?.close();
       this.chartBox.replaceChildren();
       this.drawn = names;
       this.chart = new LineChart(this.chartBox, {
-        label: "Airtime of the window before each moment, in per cent of the legal limit",
-        empty: "No face under a limit was on the air for longer than one slot of ten minutes.",
+        label: "Airtime in the window before each moment, in per cent of the legal limit",
+        empty: "No face with a limit used airtime in more than one slot of ten minutes.",
         series: [...shown.map((row, at) => ({ label: named(row), colour: `--s${at + 1}`, dash: at % 2 ? [6, 3] : undefined })), { label: "legal limit", colour: "--bad", dash: [2, 4], width: 2.5 }],
         value: (share) => percent(share), axis: (share) => `${Math.round(share * 100)} %`, top: 1.12,
         onrange: (from, to) => this.context.set({ last: null, from: Math.floor(from), to: Math.ceil(to) }),
@@ -108,24 +108,24 @@ class Airtime {
     const sums = add(body.nodes.map((row) => row.uses));
     const total = Object.values(sums).reduce((a, b) => a + b, 0);
     if (total === 0) {
-      this.uses.body.replaceChildren(nothing("Not known yet: it is reckoned hour by hour, from all logs together."));
+      this.uses.body.replaceChildren(nothing("Not known yet: it is computed hour by hour, from all logs together."));
       return;
     }
     const rows = USES.map(([use, name, words]) => bar(name, words, sums[use] ?? 0, total, COLOURS[use]));
     const useful = (sums.news ?? 0) + (sums.repair ?? 0);
-    setText(this.uses.sub, `${percent(useful / total)} of the airtime brought somebody something.`);
-    this.uses.body.replaceChildren(bars("What airtime was good for", "use", rows));
+    setText(this.uses.sub, `${percent(useful / total)} of the airtime was of use to a receiver.`);
+    this.uses.body.replaceChildren(bars("What airtime was used for", "use", rows));
   }
 
   drawKinds(body) {
     const sums = add(body.nodes.map((row) => row.packets));
     const total = Object.values(sums).reduce((a, b) => a + b, 0);
     if (total === 0) {
-      this.kinds.body.replaceChildren(nothing("Nothing was sent where air costs something."));
+      this.kinds.body.replaceChildren(nothing("Nothing was sent on a face that costs airtime."));
       return;
     }
     const rows = Object.keys(sums).sort(byKind).map((kind) => bar(kindName(kind), "", sums[kind], total, "s1"));
-    setText(this.kinds.sub, "Share of the time on the air.");
+    setText(this.kinds.sub, "Share of the airtime.");
     this.kinds.body.replaceChildren(bars("Airtime by kind of packet", "kind", rows));
   }
 

@@ -14,8 +14,8 @@ const PATH = "/api/delays";
 const SCOPES = { node: "by node", feed: "by feed", hop: "by hop" };
 const ABOUT = {
   node: "From publication until this node had the entry.",
-  feed: "From publication of this feed’s entries until others had them.",
-  hop: "Since the one who sent it had it itself.",
+  feed: "From publication of this feed’s entries until other nodes had them.",
+  hop: "From the time when the sender had the entry itself.",
 };
 const HEIGHT_PX = 250;
 const SMALL = { width: 180, height: 26 };
@@ -39,7 +39,7 @@ class Delays {
     this.rows = card({ id: "rows", title: "Compared", wide: true, tools: [this.scopes.element, csvLink(() => context.csv(PATH, { scope: this.scope }))] });
     this.table = this.makeTable();
     this.rows.body.append(this.table.element);
-    this.when = card({ id: "when", title: "How delays changed", wide: true, sub: "All copies by when they came and how long they took: the stronger, the more." });
+    this.when = card({ id: "when", title: "How delays changed", wide: true, sub: "All copies by arrival time and delay: the stronger the colour, the more copies." });
     const spread = h("div", { class: "chart spread" });
     this.when.body.append(spread);
     this.spread = new Spread(spread);
@@ -67,7 +67,7 @@ class Delays {
       { key: "p95", label: "p95", num: true, title: "95 of 100 took no longer", value: (row) => row.p95_us, text: (row) => span(row.p95_us) },
     ];
     return new Table({
-      caption: "Delays compared", columns, key: keyOf, sort: "-p95", empty: "No copy came in this time. Choose a longer one above.",
+      caption: "Delays compared", columns, key: keyOf, sort: "-p95", empty: "No copy arrived in this period. Choose a longer one above.",
       state: { get: () => context.get("sort"), set: (sort) => context.set({ sort }, { replace: true }) },
       rowClass: (row) => (keyOf(row) === context.get("row") ? "chosen" : ""),
     });
@@ -101,7 +101,7 @@ class Delays {
     setText(this.large.element.querySelector("h2"), row ? row.label : "How long copies take");
     if (data.n === 0 || data.buckets.length === 0) {
       setText(this.large.sub, "");
-      this.box.replaceChildren(nothing("No copy came in this time. Choose a longer one above, or wait: delays are reckoned once entries have come to a second node."));
+      this.box.replaceChildren(nothing("No copy came in this time. Choose a longer one above, or wait: delays are computed once entries have arrived at a second node."));
       return;
     }
     const what = this.scope === "hop" ? "Copies by how long they took, hop by hop" : "Copies by how long they took, from publication to arrival";

@@ -13,14 +13,14 @@ const STEPS = [1, 3, 10, 30]; // where a cell of the wall gets darker
 const KINDS = [["start", "started"], ["stop", "stopped"], ["clock", "clock jumped"], ["face_up", "face up"], ["face_down", "face down"], ["fork", "fork"], ["refused", "refused"]];
 /** Columns of the wall: name and what one is. */
 const WALL = [
-  ["alerts", "alerts", "open now, or in this time"],
-  ["invalid", "invalid packets", "wrong signature or hash, or nothing that could be read"],
+  ["alerts", "alerts", "open now, or in this period"],
+  ["invalid", "invalid packets", "wrong signature or hash, or unreadable"],
   ["unclean", "unclean ends", "boots after one that did not end in order"],
-  ["downs", "faces down", "times that a face went away"],
+  ["downs", "faces down", "times that a face went down"],
   ["clock", "clock jumps", "among the latest incidents"],
-  ["refused", "refused", "turned away at a bound, or had to wait for airtime"],
-  ["forks", "forks seen", "two entries for one place of a feed"],
-  ["gaps", "gaps in the log", "stretches of records that have not come"],
+  ["refused", "refused", "refused at a limit, or had to wait for airtime"],
+  ["forks", "forks seen", "two entries with one sequence number of a feed"],
+  ["gaps", "gaps in the log", "ranges of records that have not arrived"],
 ];
 
 export const title = () => "Faults";
@@ -39,18 +39,18 @@ const plain = (text) => String(text).replaceAll("_", " ");
 
 /** [field of the answer, heading, what to do, columns, key]. */
 const LISTS = [
-  ["forks", "Forks", "One key signed two entries for one place: a copied SD card, or a store put back from a backup. Stop one of the two devices, and give it a new identity.", [
+  ["forks", "Forks", "One key signed two entries with one sequence number. Causes are a copied SD card, or a store restored from a backup. Stop one of the two devices, and give it a new identity.", [
     { key: "feed", label: "entry", head: true, value: (row) => row.label, text: (row) => `${row.feed} ${row.seq}`, cell: (row) => messageLink(row, row.seq) },
     { key: "held", label: "two entries", text: (row) => `${shortId(row.held)} and ${shortId(row.other)}`, tip: (row) => `${row.held}\n${row.other}` },
     { key: "node", label: "seen by", value: (row) => row.node_label, cell: (row) => nodeLink({ node: row.node, label: row.node_label }) }, when,
   ], (row) => `${row.feed} ${row.seq} ${row.node} ${row.t_us} ${row.other}`],
-  ["invalid", "Packets that were no valid ones", "A few are noise. Many on one face: somebody else sends there, or is up to something; on all of a node: look at its antenna and its power.", [node(), words("face", "face"), words("reason", "why", { text: (row) => plain(row.reason || "–") }), number("packets", "packets")], (row) => `${row.node} ${row.face} ${row.reason}`],
-  ["restarts", "Restarts", "Unclean: the boot before ended without a stop. Think of power first: a weak supply, an empty battery, a bad cable.", [node(), number("boots", "started", "boots that began in this time"), number("unclean", "after an unclean end")], (row) => row.node],
-  ["flapping", "Faces that went down", "Look at cable and plug of a radio that goes often, and at the system’s log for its driver.", [node(), words("face", "face"), number("downs", "times")], (row) => `${row.node} ${row.face}`],
-  ["refused", "Turned away or held back", "“budget” is the law: fewer or shorter messages, or a faster setting of the radio. Others are bounds of the node against too much at once.", [node(), words("rule", "at which bound", { text: (row) => plain(row.rule) }), number("total", "times")], (row) => `${row.node} ${row.rule}`],
-  ["gaps", "Gaps in logs", "Records that have not come, though later ones have. Copy the node’s events folder again; the row goes when they are read.", [node(), number("boot", "boot"), { key: "from", label: "records", num: true, value: (row) => row.first_offset, text: (row) => (row.next_offset === null ? `${count(row.first_offset)} to the end` : `${count(row.first_offset)} to ${count(row.next_offset - 1)}`) }], (row) => `${row.node} ${row.boot} ${row.first_offset}`],
-  ["oddities", "Files passed over", "What they hold is not in the figures. The reason says what to do with each.", [node(), words("path", "file", { className: "wrap" }), words("reason", "why", { className: "wrap" })], (row) => `${row.node} ${row.path}`],
-  ["bad_lines", "Lines that could not be read", "A torn last line after a power cut is harmless. Many: the card may be failing, or something else writes into these files.", [words("path", "file", { head: true, className: "wrap" }), number("byte", "at byte"), words("reason", "why", { className: "wrap" }), words("text", "how it begins", { className: "wrap mono" })], (row) => `${row.path} ${row.byte}`],
+  ["invalid", "Invalid packets", "A few are noise. Many on one face: another system or an attacker sends there. Many on all faces of a node: check its antenna and its power.", [node(), words("face", "face"), words("reason", "why", { text: (row) => plain(row.reason || "–") }), number("packets", "packets")], (row) => `${row.node} ${row.face} ${row.reason}`],
+  ["restarts", "Restarts", "Unclean: the boot before ended without a stop. Check the power first: a weak supply, an empty battery, a bad cable.", [node(), number("boots", "started", "boots that began in this period"), number("unclean", "after an unclean end")], (row) => row.node],
+  ["flapping", "Faces that went down", "If a radio goes down often, check its cable and plug, and the system’s log for its driver.", [node(), words("face", "face"), number("downs", "times")], (row) => `${row.node} ${row.face}`],
+  ["refused", "Refused or held back", "“budget” is the legal limit: send fewer or shorter messages, or use a faster setting of the radio. The others are limits of the node against overload.", [node(), words("rule", "at which limit", { text: (row) => plain(row.rule) }), number("total", "times")], (row) => `${row.node} ${row.rule}`],
+  ["gaps", "Gaps in logs", "Records that have not arrived, though later ones have. Copy the node’s events folder again. The row disappears when they are read.", [node(), number("boot", "boot"), { key: "from", label: "records", num: true, value: (row) => row.first_offset, text: (row) => (row.next_offset === null ? `${count(row.first_offset)} to the end` : `${count(row.first_offset)} to ${count(row.next_offset - 1)}`) }], (row) => `${row.node} ${row.boot} ${row.first_offset}`],
+  ["oddities", "Skipped files", "Their content is not in the figures. The reason says what to do with each file.", [node(), words("path", "file", { className: "wrap" }), words("reason", "why", { className: "wrap" })], (row) => `${row.node} ${row.path}`],
+  ["bad_lines", "Lines that could not be read", "An incomplete last line after a power cut is harmless. If there are many, the card may be failing, or another program writes into these files.", [words("path", "file", { head: true, className: "wrap" }), number("byte", "at byte"), words("reason", "why", { className: "wrap" }), words("text", "how it begins", { className: "wrap mono" })], (row) => `${row.path} ${row.byte}`],
 ];
 
 class Faults {
@@ -85,7 +85,7 @@ class Faults {
       { key: "what", label: "what", className: "wrap", text: incidentWords },
       { key: "feed", label: "feed", value: (row) => row.feed_label, text: (row) => row.feed ?? "–", cell: (row) => feedLink({ feed: row.feed, label: row.feed_label }) },
     ];
-    return new Table({ caption: "Incidents", columns, key: (row) => `${row.t_us} ${row.node} ${row.kind} ${row.face} ${row.rule} ${row.copy}`, empty: "No incident is like this." });
+    return new Table({ caption: "Incidents", columns, key: (row) => `${row.t_us} ${row.node} ${row.kind} ${row.face} ${row.rule} ${row.copy}`, empty: "No incident matches." });
   }
 
   async update({ kind }) {
@@ -106,7 +106,7 @@ class Faults {
 
   timeline({ alerts, from_us: from, to_us: to }) {
     if (alerts.length === 0) {
-      this.alerts.body.replaceChildren(nothing("No alert in this time."));
+      this.alerts.body.replaceChildren(nothing("No alert in this period."));
       this.alerts.footer.replaceChildren();
       return;
     }
@@ -134,7 +134,7 @@ class Faults {
     const shown = rows.slice(0, WALL_MAX);
     const columns = WALL.filter(([key]) => shown.some((row) => row[key] > 0));
     if (shown.length === 0 || columns.length === 0) {
-      this.wall.body.replaceChildren(nothing("Nobody has any fault in this time."));
+      this.wall.body.replaceChildren(nothing("No node has a fault in this period."));
       return;
     }
     const cell = (row, [key, , meaning]) => h("td", { class: `num b${row[key] ? STEPS.filter((step) => row[key] >= step).length : 0}`, title: `${row.label}: ${count(row[key])} – ${meaning}`, text: row[key] ? count(row[key]) : "·" });

@@ -28,13 +28,13 @@ class FeedPage {
     this.facts = h("div", { class: "summary" });
     const csv = (table) => () => context.csv(`/api/feed/${this.feed}`, { table });
     const newest = () => this.drawn.newest;
-    this.nodes = new ListCard(context, { id: "holders", title: "Who has it", sub: "Entries held, of those published.", csv: csv("nodes"), sort: "-behind", empty: "No node has been read yet.", key: (row) => row.node, columns: [
+    this.nodes = new ListCard(context, { id: "holders", title: "Who has it", sub: "Entries stored, of those published.", csv: csv("nodes"), sort: "-behind", empty: "No node has been read yet.", key: (row) => row.node, columns: [
       { key: "node", label: "node", head: true, value: (row) => row.label, cell: nodeLink },
       { key: "seq", label: "has", value: (row) => row.seq, text: (row) => `${row.seq}/${newest()}`, cell: (row) => heldCell(row, newest()) },
       numberColumn("behind", "behind", "behind", count, { className: (row) => (row.behind ? "warn" : "") }),
       numberColumn("chunks", "chunks missing", "chunks_missing", count, { className: (row) => (row.chunks_missing ? "warn" : "") }),
     ] });
-    this.delays = card({ id: "delays", title: "Delays", sub: "From publication to arrival, all copies that came in this range." });
+    this.delays = card({ id: "delays", title: "Delays", sub: "From publication to arrival, all copies that arrived in this range." });
     this.figure = h("div", { class: "chart figure" });
     this.delays.body.append(this.figure);
     this.entries = new ListCard(context, { id: "entries", title: "Latest entries", wide: true, sub: "Each with its way through the mesh.", csv: csv("entries"), sort: "-seq", empty: "Nothing published yet.", key: (row) => row.seq, columns: [
@@ -45,7 +45,7 @@ class FeedPage {
       numberColumn("median", "delay, median", "median_us", span),
       { key: "took", label: "last arrival after", num: true, value: took, text: (row) => span(took(row)) },
     ] });
-    this.forks = new ListCard(context, { id: "forks", title: "Forks", wide: true, sub: "Two different entries signed for one place: this feed cannot be continued.", csv: csv("forks"), empty: "None.", key: (row) => `${row.node} ${row.seq} ${row.t_us} ${row.other}`, columns: [
+    this.forks = new ListCard(context, { id: "forks", title: "Forks", wide: true, sub: "Two different entries are signed with one sequence number: this feed cannot be continued.", csv: csv("forks"), empty: "None.", key: (row) => `${row.node} ${row.seq} ${row.t_us} ${row.other}`, columns: [
       { key: "seq", label: "place", head: true, value: (row) => row.seq, text: (row) => `#${row.seq}` },
       { key: "held", label: "held", value: (row) => row.held, cell: (row) => h("span", { class: "mono", text: shortId(row.held) }), tip: (row) => row.held ?? "" },
       { key: "other", label: "offered", value: (row) => row.other, cell: (row) => h("span", { class: "mono", text: shortId(row.other) }), tip: (row) => row.other ?? "" },
@@ -90,7 +90,7 @@ class FeedPage {
     const height = Math.max(FIGURE_HEIGHT_MIN, Math.min(FIGURE_HEIGHT_MAX, clientHeight));
     if (!data || !width) return;
     if (!data.n) {
-      this.figure.replaceChildren(nothing("No copy came to others in this range."));
+      this.figure.replaceChildren(nothing("No copy arrived at another node in this range."));
       setText(this.delays.footer, "");
       return;
     }

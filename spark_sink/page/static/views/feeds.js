@@ -26,7 +26,7 @@ class Feeds {
     this.card = card({ id: "heat", title: "Entries behind", wide: true, sub: "Feeds down, nodes across: how many entries a node still lacks." });
     this.card.tools.append(this.ordered.element, this.as.element, pngButton(() => this.heat.picture(), "entries-behind", () => `Entries behind, ${moment(this.body?.at_us ?? this.body?.as_of_us)}`), csvLink(() => context.csv("/api/heatmap", { at: context.range.at })));
     this.table = this.pairs();
-    this.none = nothing("No feed has been heard of yet.");
+    this.none = nothing("No feed is known yet.");
     this.legend = h("div", { class: "legend" }, h("span", { text: "entries behind" }), ...CLASSES.map(([, text], index) => swatch(`b${index}`, text)), swatch("own", "the node’s own feed"));
     this.hidden = h("span", { class: "note" });
     this.legend.append(this.hidden);
@@ -49,7 +49,7 @@ class Feeds {
       caption: "Nodes that lack entries of a feed",
       key: (row) => `${row.node.node} ${row.feed.feed}`,
       sort: "-behind",
-      empty: "Everybody has everything.",
+      empty: "Every node has everything.",
       state: { get: () => this.context.get("sort"), set: (text) => this.context.set({ sort: text }, { replace: true }) },
       columns: [
         { key: "feed", label: "feed", head: true, value: (row) => row.feed.label, cell: (row) => feedLink(row.feed) },

@@ -21,7 +21,7 @@ class Job {
     this.context = context;
     this.drawn = null;
     this.facts = h("div", { class: "summary" });
-    this.took = this.curve("took", "Time of a batch", "Reading and reckoning in Spark, then writing to the database.", "s", {
+    this.took = this.curve("took", "Time of a batch", "Reading and computing in Spark, then writing to the database.", "s", {
       label: "Time each batch took",
       series: [{ label: "Spark", fill: true }, { label: "database", colour: "--s3" }],
       value: (s) => span(s * SECOND_US),
@@ -34,7 +34,7 @@ class Job {
       value: (n) => `${short(n)} records a second`,
       axis: (n) => `${short(n)}/s`,
     });
-    this.batches = this.list("batches", "Batches", "What each transaction of facts brought.", [
+    this.batches = this.list("batches", "Batches", "What each transaction added.", [
       { key: "committed", label: "committed", head: true, value: (row) => row.committed_us, text: (row) => String(row.committed_us), cell: (row) => time(row.committed_us, dayClock) },
       { key: "records", label: "records", num: true, value: (row) => row.records, text: (row) => count(row.records) },
       { key: "bytes", label: "size", num: true, value: (row) => row.bytes, text: (row) => bytes(row.bytes) },
@@ -42,13 +42,13 @@ class Job {
       { key: "read", label: "Spark", num: true, value: (row) => row.read_us, text: (row) => span(row.read_us) },
       { key: "merge", label: "database", num: true, value: (row) => row.merge_us, text: (row) => span(row.merge_us) },
     ], "No batch has been committed yet.");
-    this.refreshes = this.list("refreshes", "Refreshes", "Hours of derived figures made anew.", [
+    this.refreshes = this.list("refreshes", "Refreshes", "Hours of derived figures that were computed again.", [
       { key: "committed", label: "committed", head: true, value: (row) => row.committed_us, text: (row) => String(row.committed_us), cell: (row) => time(row.committed_us, dayClock) },
       { key: "hours", label: "hours", num: true, value: (row) => row.hours, text: (row) => count(row.hours) },
-      { key: "sights", label: "sights", num: true, title: "records of packets and arrivals looked at", value: (row) => row.sights, text: (row) => count(row.sights) },
+      { key: "sights", label: "sights", num: true, title: "records of packets and arrivals that were read", value: (row) => row.sights, text: (row) => count(row.sights) },
       { key: "wall", label: "took", num: true, value: (row) => row.wall_us, text: (row) => span(row.wall_us) },
       { key: "waiting", label: "hours waiting", num: true, value: (row) => row.waiting, text: (row) => count(row.waiting) },
-    ], "Nothing has been refreshed yet.");
+    ], "No derived figures yet.");
     root.append(this.facts, h("div", { class: "grid" }, this.took.card.element, this.rate.card.element, this.batches.card.element, this.refreshes.card.element));
   }
 
@@ -56,7 +56,7 @@ class Job {
     const made = card({ id, title: heading, sub });
     const box = h("div", { class: "chart" });
     made.body.append(box);
-    const chart = new LineChart(box, { ...settings, empty: "Two batches make a line; there are fewer." });
+    const chart = new LineChart(box, { ...settings, empty: "A line needs two batches; there are fewer." });
     made.tools.append(pngButton(() => chart.canvas(), `job-${id}`, () => heading));
     if (settings.series.length > 1) made.footer.append(h("div", { class: "legend" }, ...settings.series.map((one, index) => h("span", { class: "key" }, h("i", { class: `swatch kind-${one.colour ? one.colour.slice(3) : index + 1}` }), one.label))));
     return { card: made, chart };
@@ -76,7 +76,7 @@ class Job {
     if (data === this.drawn) return;
     this.drawn = data;
     const { meta } = data;
-    const words = data.behind_bytes === null ? "The job has committed nothing yet" : "The job has read all there is";
+    const words = data.behind_bytes === null ? "The job has committed nothing yet" : "The job has read all logs";
     this.context.heading(data.behind_bytes > 0 ? `The job has ${bytes(data.behind_bytes)} of logs still to read` : words, { windowTitle: "The job" });
     this.head(data, meta);
     const batches = byTime(data.batches);

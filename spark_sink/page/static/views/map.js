@@ -43,7 +43,7 @@ class MapView {
       { key: "where", label: "position", num: true, value: (node) => node.latitude, text: (node) => `${node.latitude.toFixed(4)}, ${node.longitude.toFixed(4)}` },
     ]);
     this.placed.body.append(this.table.element);
-    this.unplaced = card({ id: "unplaced", title: "Without a position", sub: "A node tells where it stands if its configuration has latitude and longitude." });
+    this.unplaced = card({ id: "unplaced", title: "Without a position", sub: "A node reports its position if its configuration has latitude and longitude." });
     this.unplacedTable = this.makeTable("Nodes without a position", "Every node has a position.", []);
     this.unplaced.body.append(this.unplacedTable.element);
     root.append(h("div", { class: "grid" }, this.map.element, this.placed.element, this.unplaced.element));
@@ -77,7 +77,7 @@ class MapView {
     this.box.hidden = this.fit.hidden = placed.length === 0;
     this.none.hidden = placed.length > 0;
     if (placed.length === 0) {
-      this.none.replaceChildren(nothing("No node has told where it stands. Give one its place with “latitude” and “longitude” in its configuration; who hears whom is on the page Topology all the same."));
+      this.none.replaceChildren(nothing("No node has reported its position. Set “latitude” and “longitude” in a node’s configuration. Links between nodes are on the page Topology in any case."));
       return;
     }
     this.library ??= await leaflet();
@@ -217,7 +217,7 @@ class MapView {
   legend() {
     const some = new Set(this.body.links.map((link) => ratioClass(link.ratio)));
     this.map.footer.replaceChildren(
-      h("span", { text: "Delivered, the better way:" }),
+      h("span", { text: "Delivered, in the better direction:" }),
       ...RATIOS.filter(([, name]) => some.has(name)).map(([, name, words]) => swatch(`line ${name}`, words)),
       ...dotKeys(this.body.nodes.filter(isPlaced)),
       h("span", { class: "note" }, "paler: longer ago · up to ", time(this.body.to_us)),

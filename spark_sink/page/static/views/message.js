@@ -44,13 +44,13 @@ class Message {
     const whole = (row) => (row.whole_us === null ? null : row.whole_us - this.sinceUs);
     const columns = [
       { key: "node", label: "node", head: true, value: (row) => row.label, cell: nodeLink },
-      { key: "delay", label: "after", num: true, title: "since publication, or since it was first seen where that is not known", value: (row) => row.t_us - this.sinceUs, text: (row) => (row.origin === "own" ? "published" : span(row.t_us - this.sinceUs)), className: (row) => (row.t_us < this.sinceUs ? "warn" : ""), tip: (row) => (row.t_us < this.sinceUs ? "Below zero: the clocks could not be put right this far." : "") },
+      { key: "delay", label: "after", num: true, title: "since publication, or since it was first seen if that is not known", value: (row) => row.t_us - this.sinceUs, text: (row) => (row.origin === "own" ? "published" : span(row.t_us - this.sinceUs)), className: (row) => (row.t_us < this.sinceUs ? "warn" : ""), tip: (row) => (row.t_us < this.sinceUs ? "Below zero: the clocks could not be corrected this precisely." : "") },
       { key: "from", label: "from", value: (row) => row.from_label, text: (row) => `${row.from ?? row.origin}`, cell: (row) => (row.from ? nodeLink({ node: row.from, label: row.from_label }) : h("span", { class: "soft", text: row.origin === "import" ? "a file" : row.origin === "own" ? "–" : "not known" })) },
-      { key: "hop", label: "hop", num: true, title: "since the one it came from had it", value: (row) => row.hop_us, text: (row) => span(row.hop_us) },
+      { key: "hop", label: "hop", num: true, title: "since its sender had it", value: (row) => row.hop_us, text: (row) => span(row.hop_us) },
       { key: "face", label: "face", value: (row) => row.face, text: (row) => row.face || "–" },
-      { key: "whole", label: "whole after", num: true, title: "until the last chunk of its side chain was there", value: whole, text: (row) => span(whole(row)) },
+      { key: "whole", label: "whole after", num: true, title: "until the last chunk of its side chain arrived", value: whole, text: (row) => span(whole(row)) },
     ];
-    return new Table({ caption: "Arrivals", columns, key: (row) => row.node, sort: "delay", empty: "It came to no node whose log we have." });
+    return new Table({ caption: "Arrivals", columns, key: (row) => row.node, sort: "delay", empty: "It has not arrived at any node whose log was read." });
   }
 
   makeMissing() {
@@ -58,7 +58,7 @@ class Message {
       { key: "node", label: "node", head: true, value: (row) => row.label, cell: nodeLink },
       { key: "behind", label: "behind in this feed", num: true, title: "entries it lacks of this feed", value: (row) => row.behind, text: (row) => many(row.behind, "entry", "entries") },
     ];
-    return new Table({ caption: "Nodes that still miss it", columns, key: (row) => row.node, sort: "-behind", empty: "Nobody: every node has it." });
+    return new Table({ caption: "Nodes that still miss it", columns, key: (row) => row.node, sort: "-behind", empty: "None: every node has it." });
   }
 
   async update({ kind }) {
@@ -70,8 +70,8 @@ class Message {
     this.context.heading(`${entry.label ?? shortId(entry.feed)} #${entry.seq}`);
     this.tell(entry, arrivals, missing);
     const came = arrivals.filter((one) => one.origin !== "own");
-    setText(this.arrivals.sub, came.length ? `Came to ${many(came.length, "node")}.` : "It did not come to another node yet.");
-    setText(this.missing.sub, missing.length ? `${many(missing.length, "node")} did not get it yet.` : "");
+    setText(this.arrivals.sub, came.length ? `Arrived at ${many(came.length, "node")}.` : "It has not arrived at another node yet.");
+    setText(this.missing.sub, missing.length ? `${many(missing.length, "node")} without it so far.` : "");
     this.table.set(arrivals);
     this.missingTable.set(missing);
     this.draw();
@@ -102,7 +102,7 @@ class Message {
     this.axes.set(log ? "log" : "linear");
     this.width = this.box.clientWidth;
     const { left } = lines(this.body);
-    setText(this.way.sub, `From top to bottom as it came to them${log ? "; the axis is logarithmic" : ""}.${left ? ` The ${ROWS_MAX / 2} earliest and the ${ROWS_MAX / 2} latest are drawn; ${count(left)} more are in the table.` : ""}`);
+    setText(this.way.sub, `From top to bottom in order of arrival${log ? "; the axis is logarithmic" : ""}.${left ? ` The ${ROWS_MAX / 2} earliest and the ${ROWS_MAX / 2} latest are drawn; ${count(left)} more are in the table.` : ""}`);
     this.box.replaceChildren(draw(this.body, Math.max(NARROWEST_PX, this.width), log));
     this.way.footer.replaceChildren(...legend(this.body));
   }
@@ -122,9 +122,9 @@ function legend({ entry, transmissions, missing }) {
   const key = (name, text) => h("span", { class: "key" }, h("i", { class: `glyph ${name}` }), text);
   return [
     key("came", "entry came"),
-    entry.chunks ? key("whole", "side chain whole") : null,
-    transmissions.length ? key("gave", "sent, new to somebody") : null,
-    transmissions.some((one) => one.new_at.length === 0) ? key("sent", "sent in vain") : null,
+    entry.chunks ? key("whole", "side chain complete") : null,
+    transmissions.length ? key("gave", "sent, new to a receiver") : null,
+    transmissions.some((one) => one.new_at.length === 0) ? key("sent", "sent, new to no receiver") : null,
     missing.length ? key("not-yet", "not yet") : null,
   ].filter(Boolean);
 }

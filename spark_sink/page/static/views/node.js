@@ -23,7 +23,7 @@ class NodePage {
     const peer = (key) => (row) => ({ node: row[key], label: row.label });
     const list = (table, settings) => new ListCard(context, { ...settings, csv: csv(table) });
     this.lists = {
-      feeds_behind: list("feeds_behind", { id: "lacks", title: "What it lacks", sub: "Feeds of which it has not everything.", sort: "-behind", empty: "It has every entry there is.", key: (row) => row.feed, columns: [
+      feeds_behind: list("feeds_behind", { id: "lacks", title: "What it lacks", sub: "Feeds of which it lacks entries.", sort: "-behind", empty: "It has every known entry.", key: (row) => row.feed, columns: [
         { key: "feed", label: "feed", head: true, value: (row) => row.label, cell: feedLink },
         numberColumn("behind", "behind", "behind", count, { className: "warn" }),
         { key: "has", label: "has", num: true, value: (row) => row.seq, text: (row) => `${count(row.seq)} of ${count(row.newest)}` },
@@ -36,8 +36,8 @@ class NodePage {
         numberColumn("bytes", "size", "bytes", bytes),
         numberColumn("airtime", "airtime", "airtime_us", span),
       ] }),
-      hears: list("hears", { id: "hears", title: "Whom it hears", sub: "Packets of others that it heard.", sort: "-ratio", empty: "It has heard nobody in this range.", key: (row) => row.sender, columns: linkColumns(peer("sender"), nodeLink) }),
-      heard_by: list("heard_by", { id: "heard-by", title: "Who hears it", sub: "Its packets that others heard.", sort: "-ratio", empty: "Nobody has heard it in this range.", key: (row) => row.receiver, columns: linkColumns(peer("receiver"), nodeLink) }),
+      hears: list("hears", { id: "hears", title: "Nodes it hears", sub: "Packets of others that it heard.", sort: "-ratio", empty: "It has not heard any node in this range.", key: (row) => row.sender, columns: linkColumns(peer("sender"), nodeLink) }),
+      heard_by: list("heard_by", { id: "heard-by", title: "Nodes that hear it", sub: "Its packets that others heard.", sort: "-ratio", empty: "No node has heard it in this range.", key: (row) => row.receiver, columns: linkColumns(peer("receiver"), nodeLink) }),
       boots: list("boots", { id: "boots", title: "Boots", sub: "By its own clock.", sort: "-boot", empty: "No boot has been read.", key: (row) => row.boot, columns: [
         { key: "boot", label: "boot", head: true, value: (row) => row.boot, text: (row) => `#${row.boot}` },
         timeColumn("since", "from", "since_us"),
@@ -46,14 +46,14 @@ class NodePage {
         textColumn("version", "program", (row) => row.version),
         numberColumn("records", "records"),
       ] }),
-      clocks: list("clocks", { id: "clocks", title: "Clocks", sub: "Its clock minus mesh time, reckoned from packets heard in common.", empty: "Nothing is known of its clock yet.", key: (row) => `${row.boot} ${row.era}`, columns: [
+      clocks: list("clocks", { id: "clocks", title: "Clocks", sub: "Its clock minus mesh time, computed from packets that several nodes heard.", empty: "Nothing is known of its clock yet.", key: (row) => `${row.boot} ${row.era}`, columns: [
         { key: "clock", label: "clock", head: true, value: (row) => row.since_us, text: (row) => `boot #${row.boot}${row.era ? `, after jump ${row.era}` : ""}` },
         { key: "offset", label: "ahead by", num: true, value: (row) => row.offset_us, text: (row) => (row.matches ? offset(row.offset_us) : "unknown") },
         { key: "error", label: "give or take", num: true, value: (row) => row.offset_error_us, text: (row) => (row.matches ? span(Math.round(row.offset_error_us)) : "–") },
-        { key: "drift", label: "drift", num: true, title: "microseconds a second that it gains", value: (row) => row.drift_ppm, text: (row) => (row.matches ? `${row.drift_ppm.toFixed(1)} ± ${row.drift_error_ppm.toFixed(1)} ppm` : "–") },
+        { key: "drift", label: "drift", num: true, title: "microseconds that it gains per second", value: (row) => row.drift_ppm, text: (row) => (row.matches ? `${row.drift_ppm.toFixed(1)} ± ${row.drift_error_ppm.toFixed(1)} ppm` : "–") },
         numberColumn("matches", "matches"),
       ] }),
-      faces: list("faces", { id: "faces", title: "Faces", sub: "What it sends and hears by, and the law that binds each.", empty: "No face has been up yet.", key: (row) => row.face, columns: [
+      faces: list("faces", { id: "faces", title: "Faces", sub: "Its links to others, and the law that limits each.", empty: "No face has been up yet.", key: (row) => row.face, columns: [
         textColumn("face", "face", (row) => row.face, { head: true }),
         textColumn("up", "state", (row) => (row.up ? "up" : "down"), { className: (row) => (row.up ? "" : "warn") }),
         timeColumn("since", "since", "t_us"),
@@ -65,7 +65,7 @@ class NodePage {
         textColumn("what", "what", incidentWords, { className: "wrap" }),
       ] }),
     };
-    const gossip = h("section", { class: "card wide", "aria-labelledby": "gossip-title" }, h("header", {}, h("div", {}, h("h2", { id: "gossip-title", text: "Gossip" }), h("p", { text: "What it asked and answered in this range." }))));
+    const gossip = h("section", { class: "card wide", "aria-labelledby": "gossip-title" }, h("header", {}, h("div", {}, h("h2", { id: "gossip-title", text: "Gossip" }), h("p", { text: "Its requests and replies in this range." }))));
     this.gossip = h("div", { class: "body" });
     gossip.append(this.gossip);
     const column = (...names) => h("div", { class: "column" }, ...names.map((name) => this.lists[name].element));
@@ -112,11 +112,11 @@ class NodePage {
     this.gossip.replaceChildren(facts([
       ["WANT sent / heard", `${count(gossip.wants_sent)} / ${count(gossip.wants_heard)}`],
       ["CHNK sent / heard", `${count(gossip.chnks_sent)} / ${count(gossip.chnks_heard)}`],
-      ["places asked for", count(gossip.places_asked)],
+      ["entries and chunks requested", count(gossip.places_asked)],
       ["entries and chunks sent", count(gossip.answers_sent)],
-      ["new to somebody", gossip.answers_sent ? `${count(gossip.answers_new)} (${percent(gossip.answers_new / gossip.answers_sent)})` : "–"],
-      ["known to all who heard", count(gossip.answers_redundant)],
-      ["spared: others were first", count(gossip.spared)],
+      ["new to a receiver", gossip.answers_sent ? `${count(gossip.answers_new)} (${percent(gossip.answers_new / gossip.answers_sent)})` : "–"],
+      ["known to all receivers", count(gossip.answers_redundant)],
+      ["suppressed: others were first", count(gossip.spared)],
       ["packets about the set", count(gossip.set_packets)],
       gossip.agreed_us ? ["agrees on the set since", time(gossip.agreed_us)] : null,
     ]));

@@ -44,9 +44,9 @@ function dot(node) {
 export const nodeColumns = (asOf) => [
   { key: "node", label: "node", head: true, value: (row) => row.label, text: (row) => `${row.label}${row.running}${row.isolated_since_us}`, cell: (row) => h("span", {}, dot(row), nodeLink(row)) },
   { key: "behind", label: "behind", num: true, title: "entries it lacks", value: (row) => row.behind, text: (row) => count(row.behind), className: (row) => (row.behind ? "warn" : "") },
-  { key: "median", label: "delay, median", num: true, title: "from publication to arrival, half of the copies came sooner", value: (row) => row.delay_median_us, text: (row) => span(row.delay_median_us), tip: (row) => (row.delay_count ? `of ${many(row.delay_count, "copy", "copies")}` : "nothing arrived from others in this range") },
-  { key: "p95", label: "p95", num: true, title: "95 of 100 copies came sooner", value: (row) => row.delay_p95_us, text: (row) => span(row.delay_p95_us) },
-  { key: "airtime", label: "airtime, last full hour", title: "share of the hour on air, of what the law allows", value: (row) => row.airtime_us, text: airtimeText, cell: airtimeCell, tip: (row) => [row.region, row.sub_band, row.window_us ? `in any ${span(row.window_us)}` : null].filter(Boolean).join(", ") },
+  { key: "median", label: "delay, median", num: true, title: "from publication to arrival; half of the copies arrived sooner", value: (row) => row.delay_median_us, text: (row) => span(row.delay_median_us), tip: (row) => (row.delay_count ? `of ${many(row.delay_count, "copy", "copies")}` : "nothing arrived from others in this range") },
+  { key: "p95", label: "p95", num: true, title: "95 of 100 copies arrived sooner", value: (row) => row.delay_p95_us, text: (row) => span(row.delay_p95_us) },
+  { key: "airtime", label: "airtime, last full hour", title: "airtime in that hour, as a share of what the law allows", value: (row) => row.airtime_us, text: airtimeText, cell: airtimeCell, tip: (row) => [row.region, row.sub_band, row.window_us ? `in any ${span(row.window_us)}` : null].filter(Boolean).join(", ") },
   { key: "clock", label: "clock", num: true, title: "its clock minus mesh time", value: (row) => (row.clock_offset_us === null ? null : Math.abs(row.clock_offset_us)), text: (row) => offset(row.clock_offset_us), tip: clockTip },
   { key: "last", label: "last record", num: true, value: (row) => row.last_us, text: (row) => nodeState(row, asOf())[0], className: (row) => nodeState(row, asOf())[1], tip: (row) => moment(row.last_us) },
 ];
@@ -98,14 +98,14 @@ class Overview {
       onrange: (from, to) => context.set({ last: null, from, to }),
     });
     this.curve.tools.append(pngButton(() => this.chart.canvas(), "convergence", () => "Copies still missing in the whole mesh"));
-    this.alerts = card({ id: "alerts", title: "Alerts", sub: "What is wrong now, then what was in this range." });
+    this.alerts = card({ id: "alerts", title: "Alerts", sub: "Open alerts, then those that ended in this range." });
     this.alertTable = this.alertsTable();
     this.alerts.body.append(this.alertTable.element);
-    this.nodes = card({ id: "nodes", title: "Nodes", wide: true, sub: "Delay is from publication to arrival; clocks are put right as far as packets heard in common allow." });
+    this.nodes = card({ id: "nodes", title: "Nodes", wide: true, sub: "Delay is from publication to arrival. Clocks are corrected as far as packets that several nodes heard allow." });
     this.nodeTable = new Table({ caption: "Nodes", columns: nodeColumns(() => this.drawn?.as_of_us), key: (row) => row.node, sort: "-behind", empty: "No node has been read yet.", state: this.sorting("nodes") });
     this.nodes.body.append(this.nodeTable.element);
     for (const [name, made] of [["convergence", this.curve], ["alerts", this.alerts], ["nodes", this.nodes]]) made.tools.append(this.csv(name));
-    this.recent = card({ id: "recent", title: "Latest entries", wide: true, sub: "What was published where, and how far it came." });
+    this.recent = card({ id: "recent", title: "Latest entries", wide: true, sub: "The latest entries, and how many nodes have them." });
     this.recentTable = this.entriesTable();
     this.recent.body.append(this.recentTable.element);
     this.recent.tools.append(this.csv("recent"));
@@ -125,7 +125,7 @@ class Overview {
     return new Table({
       caption: "Alerts",
       key: (row) => `${row.rule} ${row.subject} ${row.since_us}`,
-      empty: "Nothing is wrong, and nothing was in this range.",
+      empty: "No alert is open, and none ended in this range.",
       columns: [{ key: "text", label: "what", head: true, className: "wrap", text: (row) => JSON.stringify(row), cell: alertCell }],
     });
   }
@@ -141,7 +141,7 @@ class Overview {
       columns: [
         { key: "entry", label: "entry", head: true, value: (row) => row.label, text: (row) => `${row.label} #${row.seq}`, cell: (row) => messageLink(row, row.seq), tip: (row) => `message id ${row.id ?? "unknown"}` },
         { key: "size", label: "size", num: true, className: "minor", value: (row) => row.size, text: (row) => (row.chunks ? `${bytes(row.size)}, ${many(row.chunks, "chunk")}` : bytes(row.size)) },
-        { key: "published", label: "published", num: true, value: (row) => row.t_us, text: (row) => `${row.t_us}`, cell: (row) => time(row.t_us, (us) => this.when(us)), tip: (row) => (row.publisher === null ? "first seen then; its publisher writes no log" : "") },
+        { key: "published", label: "published", num: true, value: (row) => row.t_us, text: (row) => `${row.t_us}`, cell: (row) => time(row.t_us, (us) => this.when(us)), tip: (row) => (row.publisher === null ? "first seen then; its publisher’s log was not read" : "") },
         { key: "reach", label: "arrived at", value: (row) => row.held_by.length, text: (row) => row.held_by.join(), cell: (row) => reachCell(row, nodes(), total()), tip: (row) => lacking(row, nodes()) },
         { key: "took", label: "took", num: true, title: "until the last node had it", value: (row) => (everywhere(row) ? row.reached_us - row.t_us : null), text: (row) => (everywhere(row) ? span(row.reached_us - row.t_us) : "–"), tip: (row) => (everywhere(row) ? "" : "not everywhere yet") },
       ],

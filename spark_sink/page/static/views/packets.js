@@ -1,4 +1,4 @@
-// Single packets as they are logged: the newest first, held still on demand, filtered by node, kind and verdict.
+// Single packets as they are logged: the newest first, paused on demand, filtered by node, kind and verdict.
 
 import { card, h, messageLink, nodeLink, setText } from "../dom.js";
 import { bytes, clock, count, decibels, many, moment, span } from "../format.js";
@@ -49,7 +49,7 @@ class Packets {
       { key: "airtime", label: "airtime", num: true, text: (row) => span(row.airtime_us || null) },
       { key: "face", label: "face", text: (row) => row.face },
     ];
-    return new Table({ caption: "Latest packets", columns, key: (row) => row.place, empty: "No packet is like this. Choose others above." });
+    return new Table({ caption: "Latest packets", columns, key: (row) => row.place, empty: "No packet matches. Choose others above." });
   }
 
   async update({ kind }) {
@@ -80,10 +80,10 @@ class Packets {
     this.fill("kind", "all kinds", [...new Set(this.rows.map((row) => row.packet))].sort(byKind).map((kind) => [kind, kindName(kind)]), wanted.kind);
     this.fill("verdict", "sent and heard", VERDICT_NAMES.map((verdict) => [verdict, verdictName(verdict)]), wanted.verdict);
     const rows = this.rows.filter((row) => (!wanted.node || row.node === wanted.node) && (!wanted.kind || row.packet === wanted.kind) && (!wanted.verdict || row.verdict === wanted.verdict));
-    this.table.none.textContent = this.rows.length ? "No packet is like this. Choose others above." : "No packet was logged yet. It fills by itself as nodes send and hear.";
+    this.table.none.textContent = this.rows.length ? "No packet matches. Choose others above." : "No packet was logged yet. The list fills as nodes send and receive.";
     this.table.set(rows.slice(0, SHOWN));
     const words = rows.length > SHOWN ? `The newest ${SHOWN} of ${count(rows.length)}` : many(rows.length, "packet");
-    setText(this.card.sub, `${words}${this.held === null ? ", as they are logged" : ", held still"}. Times are those of the nodes’ own clocks.`);
+    setText(this.card.sub, `${words}${this.held === null ? ", as they are logged" : ", paused"}. Times are those of the nodes’ own clocks.`);
   }
 
   fill(name, all, choices, value) {

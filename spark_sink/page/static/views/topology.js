@@ -1,4 +1,4 @@
-// Who hears whom: the graph with fading links, its parts, a slider through time, every link as a row, splits and joins.
+// Links: the graph with fading links, its parts, a slider through time, every link as a row, splits and joins.
 
 import { card, h, nodeLink, setText, swatch, tool } from "../dom.js";
 import { age, count, dayTime, decibels, many, percent, time } from "../format.js";
@@ -30,13 +30,13 @@ class Topology {
     this.about = h("div", { class: "picked", "aria-live": "polite" });
     this.slider = new TimeSlider((at) => context.set({ at }, { replace: true }));
     this.all = tool("All links", () => context.set({ node: null }));
-    this.card = card({ id: "mesh", title: "Who hears whom", wide: true, tools: [tool("PNG", () => savePicture(this.graph.querySelector("svg"), "topology"), "Save the graph as a picture")] });
+    this.card = card({ id: "mesh", title: "Links", wide: true, tools: [tool("PNG", () => savePicture(this.graph.querySelector("svg"), "topology"), "Save the graph as a picture")] });
     this.card.body.append(this.slider.element, this.graph, this.about);
     this.card.footer.className = "legend";
     this.links = card({ id: "links", title: "Links", wide: true, tools: [this.all, csvLink(() => context.csv(PATH, this.moment()))] });
     this.table = this.makeTable();
     this.links.body.append(this.table.element);
-    this.changes = card({ id: "changes", title: "Splits and joins", wide: true, sub: "When the mesh fell apart and came together again." });
+    this.changes = card({ id: "changes", title: "Splits and joins", wide: true, sub: "When the mesh split and joined again." });
     this.changeTable = this.makeChanges();
     this.changes.body.append(this.changeTable.element);
     root.append(h("div", { class: "grid" }, this.card.element, this.links.element, this.changes.element));
@@ -53,14 +53,14 @@ class Topology {
       { key: "receiver", label: "hears", head: true, value: (link) => this.name(link.receiver), cell: (link) => nodeLink(this.node(link.receiver)) },
       { key: "sender", label: "from", value: (link) => this.name(link.sender), cell: (link) => nodeLink(this.node(link.sender)) },
       { key: "ratio", label: "delivered", num: true, title: "share of the packets sent in reach that were heard", value: (link) => link.ratio, text: (link) => percent(link.ratio), tip: (link) => `${count(link.heard)} of ${count(link.sent)} packets` },
-      { key: "back", label: "other way", num: true, title: "the same from receiver to sender; pointed out where it differs by 30 points or more", value: (link) => this.back(link)?.ratio ?? null, text: (link) => percent(this.back(link)?.ratio), className: (link) => (this.uneven(link) ? "warn" : "") },
+      { key: "back", label: "other way", num: true, title: "the same from receiver to sender; marked if it differs by 30 points or more", value: (link) => this.back(link)?.ratio ?? null, text: (link) => percent(this.back(link)?.ratio), className: (link) => (this.uneven(link) ? "warn" : "") },
       { key: "heard", label: "packets", num: true, value: (link) => link.heard, text: (link) => count(link.heard) },
       { key: "snr", label: "SNR", num: true, value: (link) => link.snr_db, text: (link) => decibels(link.snr_db) },
       { key: "rssi", label: "RSSI", num: true, value: (link) => link.rssi_dbm, text: (link) => decibels(link.rssi_dbm, "dBm") },
       { key: "last", label: "last heard", num: true, value: (link) => link.last_us, text: (link) => age(this.atUs - link.last_us), tip: (link) => dayTime(link.last_us) },
     ];
     return new Table({
-      caption: "Links", columns, key: (link) => `${link.sender}>${link.receiver}`, sort: "receiver", empty: "No packet of one node was heard by another in this time.",
+      caption: "Links", columns, key: (link) => `${link.sender}>${link.receiver}`, sort: "receiver", empty: "No packet of one node was heard by another in this period.",
       state: { get: () => context.get("sort"), set: (sort) => context.set({ sort }, { replace: true }) },
     });
   }
@@ -72,7 +72,7 @@ class Topology {
       { key: "kind", label: "what", value: (one) => words[one.kind] ?? one.kind, className: (one) => (one.kind === "split" || one.kind === "isolated" ? "warn" : "") },
       { key: "who", label: "who", className: "wrap", text: (one) => this.who(one) },
     ];
-    return new Table({ caption: "Splits and joins", columns, key: (one) => `${one.t_us} ${one.kind} ${one.subject}`, sort: "-t", empty: "The mesh stayed as it was: nobody left it, nobody came back." });
+    return new Table({ caption: "Splits and joins", columns, key: (one) => `${one.t_us} ${one.kind} ${one.subject}`, sort: "-t", empty: "The mesh did not split or join in this period." });
   }
 
   /** Time parameters of what is asked for: up to the cursor, or the whole range. */
@@ -150,13 +150,13 @@ class Topology {
     const nodes = mostLinked(body);
     this.mesh.update({ nodes, links: body.links, atUs: this.atUs, chosen });
     this.all.hidden = chosen === null;
-    setText(this.links.sub, chosen === null ? "From whom each node hears, and how well." : `Links of ${this.name(chosen)}.`);
+    setText(this.links.sub, chosen === null ? "Which nodes each node hears, and how well." : `Links of ${this.name(chosen)}.`);
     this.table.set(chosen === null ? body.links : body.links.filter((link) => link.sender === chosen || link.receiver === chosen));
     this.about.replaceChildren(...(chosen === null
       ? [h("span", { class: "soft", text: body.nodes.length ? "Point at a node or a link, or choose a node with Tab, arrow keys and Enter." : "" })]
       : [h("span", { text: `${this.describe(this.node(chosen))}. ` }), h("a", { href: `/node/${chosen}`, text: `Everything about ${this.name(chosen)}` })]));
     this.legend(body.links);
-    if (body.nodes.length === 0) this.about.replaceChildren(nothing("No node in this time. Choose a longer one above."));
+    if (body.nodes.length === 0) this.about.replaceChildren(nothing("No node in this period. Choose a longer one above."));
   }
 
   legend(links) {

@@ -146,14 +146,14 @@ def test_alerts_open_ones_first_and_only_of_the_range(found: dict[str, Any]) -> 
     rules = [(alert["rule"], alert["until_us"] is None) for alert in found["alerts"]]
     assert rules == [("duty", True), ("isolated", True), ("fork", True), ("split", False)]
     assert [alert["text"] for alert in found["alerts"]] == [
-        "ben, lora has used 93 % of the time on the air that the law allows.",
-        f"{node_of(KEYS[ALONE])[:8]} has been in contact with nobody for 4.0 h.",
-        f"{feed_of(PHONES[1])[:8]} has two entries for one place: its key was used twice. 2 nodes saw it.",
+        "ben, lora has used 93 % of the airtime that the law allows.",
+        f"{node_of(KEYS[ALONE])[:8]} has been out of contact with all other nodes for 4.0 h.",
+        f"{feed_of(PHONES[1])[:8]} has two entries with one sequence number: its key was used twice. 2 nodes saw it.",
         "The mesh is split into 2 parts.",
     ]
     assert found["level"] == "alarm"
     assert found["sentence"].endswith(
-        f"{node_of(KEYS[ALONE])[:8]} is in contact with nobody; 1 alarm goes on."
+        f"{node_of(KEYS[ALONE])[:8]} is out of contact with all others; 1 alarm is open."
     )
     by_rule = {alert["rule"]: alert for alert in found["alerts"]}
     assert by_rule["isolated"]["node"] == node_of(KEYS[ALONE])
@@ -257,5 +257,5 @@ def test_a_mesh_in_parts_is_told_with_the_time(tmp_path: Path) -> None:
     )
     book.write(tmp_path / "db")
     found = ask(tmp_path / "db", "overview")
-    assert "the mesh is split since 1 Jan 14:00 UTC; 1 warning goes on." in found["sentence"]
+    assert "the mesh is split since 1 Jan 14:00 UTC; 1 warning is open." in found["sentence"]
     assert found["level"] == "warning"
