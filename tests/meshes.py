@@ -115,12 +115,12 @@ class Mesh:
 
     def write(self, name: str, key: SigningKey, content: bytes | None) -> None:
         """*name* writes to a child feed; None: its END."""
-        effects: list[Effect] = []
         node = self[name].node
         if content is None:
-            node.publish_as(key, serialize_continued(END), self.now_us, effects, EntryType.CONTINUED)
+            content, type_ = serialize_continued(END), EntryType.CONTINUED
+            _, effects = node.append_to_feed(key, content, self.now_us, type_)
         else:
-            node.publish_as(key, content, self.now_us, effects)
+            _, effects = node.append_to_feed(key, content, self.now_us)
         self.do(name, effects)
 
     def follow(self, name: str, feed: FeedId) -> None:

@@ -106,10 +106,10 @@ def test_known_are_contacts_and_children_that_are_announced() -> None:
     assert name(node, feed_of(1))
     assert not name(node, feed_of(2))
     made = serialize_child_made(ChildMade(feed_of(2), b"group"))
-    node.publish_as(KEY, made, 2, [], EntryType.CHILD_MADE)
+    node.append_to_feed(KEY, made, 2, EntryType.CHILD_MADE)
     assert name(node, feed_of(2), 3)
     store.commit(1)
-    node.publish_as(KEY, serialize_child_made(ChildMade(feed_of(3))), 4, [], EntryType.CHILD_MADE)
+    node.append_to_feed(KEY, serialize_child_made(ChildMade(feed_of(3))), 4, EntryType.CHILD_MADE)
     store.commit(2)
     again = a_node(store, Admission(AdmissionPolicy.KNOWN))
     assert name(again, feed_of(3)), "announced before a start"
@@ -126,7 +126,7 @@ def test_a_child_is_known_behind_numbers_that_are_missing(
     for _ in range(5):
         node.publish(b"x", 1)
     made = serialize_child_made(ChildMade(feed_of(2), b"group"))
-    node.publish_as(KEY, made, 2, [], EntryType.CHILD_MADE)
+    node.append_to_feed(KEY, made, 2, EntryType.CHILD_MADE)
     store.commit(1)
     with closing(cut_and_given_again(store, path, KEY.feed_id, 1)) as store:
         again = a_node(store, Admission(AdmissionPolicy.KNOWN))

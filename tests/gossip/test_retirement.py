@@ -108,7 +108,7 @@ def test_who_follows_waits_less() -> None:
 def test_what_may_leave_leaves_together() -> None:
     one = One()
     one.replica.own_feed(OTHER_CHILD.feed_id, Dialect.SPEC, child=True)
-    ended = one.replica.publish(OTHER_CHILD, serialize_continued(END), EntryType.CONTINUED)
+    ended = one.replica.append(OTHER_CHILD, serialize_continued(END), EntryType.CONTINUED)
     one.leaving.appended(ended, 40 * MINUTE_US)
     one.leaving.heard_want(Want(0, (0, 0)), 41 * MINUTE_US)
     assert set(one.leaving.take(LEAVE_US)) == {CHILD.feed_id, OTHER_CHILD.feed_id}
@@ -149,7 +149,7 @@ def test_our_main_feed_never_leaves() -> None:
     replica = Replica(MemoryStore(), Network(), read_only=False)
     leaving = FeedRetirement(replica, Fixed())
     replica.own_feed(CHILD.feed_id, Dialect.SPEC)
-    leaving.appended(replica.publish(CHILD, serialize_continued(END), EntryType.CONTINUED), 0)
+    leaving.appended(replica.append(CHILD, serialize_continued(END), EntryType.CONTINUED), 0)
     leaving.begin(0)
     assert (leaving.closed, leaving.next_us) == ((), None)
 
@@ -268,7 +268,7 @@ def test_a_neighbour_that_never_lets_go_costs_little() -> None:
     """Such a one asks for what follows the END, like all deployed peers, and names what it has for ever."""
     mesh = chain("abc")
     stubborn = mesh["c"].node
-    stubborn._leaving.may_leave = lambda *_: False  # type: ignore[method-assign] # on purpose
+    stubborn._retirement.may_leave = lambda *_: False  # type: ignore[method-assign] # on purpose
     replica = stubborn._replica
     replica.next_wanted = lambda feed: replica.frontier(feed) + 1  # type: ignore[method-assign] # on purpose
     write_children(mesh)

@@ -28,7 +28,9 @@ def node(profile: LinkProfile, *, awaited: FeedId | None = None) -> Bench:
     bench.follow(*OTHERS)
     effects: list[Effect] = []
     for key in OVER:
-        bench.node.publish_as(key, serialize_continued(END), bench.now_us, effects, EntryType.CONTINUED)
+        effects += bench.node.append_to_feed(
+            key, serialize_continued(END), bench.now_us, EntryType.CONTINUED
+        )[1]
     bench.perform(effects)
     hear_want(bench, None)
     bench.pass_time(LEAVE_FOLLOW_US)
@@ -76,7 +78,9 @@ def test_what_lies_beyond_a_neighbours_bounds_leaves_too(at: int) -> None:
     keys = sorted((key_of(f"edge {number}") for number in range(5)), key=lambda key: key.feed_id)
     effects: list[Effect] = []
     for key in keys:
-        bench.node.publish_as(key, serialize_continued(END), bench.now_us, effects, EntryType.CONTINUED)
+        effects += bench.node.append_to_feed(
+            key, serialize_continued(END), bench.now_us, EntryType.CONTINUED
+        )[1]
     bench.perform(effects)
     state = bench.node.set_state
     bench.hear(serialize_want(want_dmx(NETWORK, state), Want(0, (0,) * 5)))

@@ -45,7 +45,7 @@ def test_it_writes_nothing_and_says_why() -> None:
         bench.publish(b"no")
     assert caught.value.waiting.doubt is TipUncertainty.RESTORED
     with pytest.raises(TipUncertainError):
-        bench.node.publish_as(key_of("child"), b"no", bench.now_us, [])
+        bench.node.append_to_feed(key_of("child"), b"no", bench.now_us)
     assert bench.seq_of(ANA.feed_id) == 0
 
 
@@ -102,7 +102,10 @@ def test_nor_does_it_do_what_is_due_in_its_groups(monkeypatch: pytest.MonkeyPatc
         woken = 0
         next_us: int | None = 0
 
-        def wake(self, _pen: object, _now_us: int) -> None:
+        def due(self, _now_us: int) -> bool:
+            return self.next_us is not None
+
+        def wake(self, _writer: object, _now_us: int) -> None:
             self.woken, self.next_us = self.woken + 1, None
 
     ana, groups = doubtful(), Eager()

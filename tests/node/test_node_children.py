@@ -9,7 +9,6 @@ from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network, first_prev
 from tinyssb_node.codec.packets import Novelty, serialize_novelty
-from tinyssb_node.effects import Effect
 from tinyssb_node.errors import FeedEndedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.events import EntryAppended, PacketReceived, SetChanged
 from tinyssb_node.feeds.author import compose
@@ -25,8 +24,7 @@ SECOND_US = 1_000_000
 
 def write(bench: Bench, content: bytes, type_: int | None = None) -> EntryAppended:
     """Ana's node writes to her child."""
-    effects: list[Effect] = []
-    first = bench.node.publish_as(CHILD, content, bench.now_us, effects, type_)
+    first, effects = bench.node.append_to_feed(CHILD, content, bench.now_us, type_)
     bench.perform(effects)
     return first
 
@@ -171,9 +169,8 @@ def test_groups_do_not_bring_back_what_has_left() -> None:
     write(bench, serialize_continued(END), EntryType.CONTINUED)
     replica = bench.node._replica
     replica.retire(CHILD.feed_id)
-    effects: list[Effect] = []
-    pen = NodeGroupWriter(bench.node, replica, ANA, bench.now_us, effects)
-    assert pen.want(CHILD.feed_id, wanted=True)
-    assert (effects, list(replica.retired)) == ([], [CHILD.feed_id])
-    assert pen.want(BEN.feed_id, wanted=True)
+    writer = NodeGroupWriter(bench.node, replica, ANA, bench.now_us)
+    assert writer.want(CHILD.feed_id, wanted=True)
+    assert (writer.effects, list(replica.retired)) == ([], [CHILD.feed_id])
+    assert writer.want(BEN.feed_id, wanted=True)
     assert BEN.feed_id in replica.goset

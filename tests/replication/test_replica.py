@@ -269,10 +269,10 @@ def test_our_own_fork_stops_us_from_publishing() -> None:
     store = MemoryStore()
     replica = replica_of(store)
     replica.own_feed(ANA.feed_id, Dialect.SPEC)
-    replica.publish(ANA, b"entry 1")
+    replica.append(ANA, b"entry 1")
     offer(replica, written(ANA, [b"written elsewhere"])[0].packet)
     with pytest.raises(FeedForkedError) as raised:
-        replica.publish(ANA, b"entry 2")
+        replica.append(ANA, b"entry 2")
     assert (raised.value.feed, raised.value.seq) == (ANA.feed_id, 1)
     assert replica.frontier(ANA.feed_id) == 1
 
@@ -358,7 +358,7 @@ def test_what_we_publish_is_held_whole_and_readable_by_others(dialect: Dialect) 
     replica = replica_of(store)
     replica.own_feed(ANA.feed_id, dialect)
     for content in ours:
-        events = replica.publish(ANA, content)
+        events = replica.append(ANA, content)
         assert {event.origin for event in events} == {Origin.OWN}
     assert contents(store, ANA.feed_id) == ours
     assert store.side_chains() == []
@@ -384,7 +384,7 @@ def test_a_feed_that_came_from_peers_becomes_ours_as_it_is() -> None:
     replica = replica_of(MemoryStore(), ANA.feed_id)
     offer(replica, written(ANA, [b"before the move"], Dialect.DEPLOYED)[0].packet)
     replica.own_feed(ANA.feed_id, Dialect.SPEC)
-    (event,) = replica.publish(ANA, b"after the move")
+    (event,) = replica.append(ANA, b"after the move")
     assert event.seq == 2
     assert replica.record(ANA.feed_id).dialect is Dialect.DEPLOYED
 
@@ -394,7 +394,7 @@ def test_too_much_content_changes_nothing() -> None:
     replica = replica_of(store)
     replica.own_feed(ANA.feed_id, Dialect.SPEC)
     with pytest.raises(ContentTooLongError):
-        replica.publish(ANA, bytes(limits.CONTENT_PUBLISH_MAX + 1))
+        replica.append(ANA, bytes(limits.CONTENT_PUBLISH_MAX + 1))
     assert replica.frontier(ANA.feed_id) == 0 == store.last_arrival()
 
 
@@ -421,7 +421,7 @@ def test_read_only_judges_and_keeps_nothing() -> None:
 
 def test_read_only_signs_nothing_known_or_not() -> None:
     with pytest.raises(NodeReadOnlyError):
-        replica_of(MemoryStore(), read_only=True).publish(ANA, b"no")
+        replica_of(MemoryStore(), read_only=True).append(ANA, b"no")
 
 
 # --- what has ended

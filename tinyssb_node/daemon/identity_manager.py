@@ -53,13 +53,12 @@ class IdentityWriter:
         return self.key.feed_id
 
     def publish(self, node: Node, content: bytes, now_us: int) -> tuple[EntryAppended, list[Effect]]:
-        """Append *content* to its feed. Raises as ``Node.publish_as`` does."""
+        """Append *content* to its feed. Raises as ``Node.append_to_feed`` does."""
         if (waiting := node.waiting(now_us, self.feed)) is not None:
             raise TipUncertainError(waiting, self.name)
         if not node.read_only and node.own(self.feed) is None:
             raise SetFullError(len(node.feeds()))
-        effects: list[Effect] = []
-        return node.publish_as(self.key, content, now_us, effects), effects
+        return node.append_to_feed(self.key, content, now_us)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,17 +4,17 @@ Adverts go out by Trickle timers; answers wait a random moment on shared media a
 them; what is new is offered on the other faces. Effects are returned, packets wait in the line's outbox.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network, chnk_dmx, want_dmx
 from tinyssb_node.codec.packets import Chnk, Want, serialize_chnk, serialize_want
 from tinyssb_node.effects import Effect, Send
-from tinyssb_node.events import ChnkSeen, ChunkAppended, EntryAppended, Event, WantSeen
+from tinyssb_node.events import ChnkSeen, ChunkAppended, EntryAppended, Event, ForkFound, WantSeen
 from tinyssb_node.gossip.fork_gossip import ForkGossip
 from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.gossip.turn_taking import TurnTaking
-from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind, Verdict
+from tinyssb_node.ids import Direction, Dmx, FaceName, FeedId, PacketKind, Verdict
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
 from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import Replica
@@ -44,7 +44,7 @@ class EntryGossip:
         self._entropy = entropy
         self._floors: dict[FaceName, TurnTaking] = {}
         self._forking = ForkGossip(replica)
-        self.set_changed()
+        self._state = b""
 
     def face_up(self, line: Line) -> None:
         """A face can be used."""
@@ -56,11 +56,23 @@ class EntryGossip:
         self._floors.pop(face, None)
         self._forking.face_down(face)
 
-    def set_changed(self) -> None:
-        """The set of feeds is another one: WANT and CHNK are recognised by it (spec 3.4.2)."""
-        state = self._replica.goset.state
-        self.want_dmx = want_dmx(self._network, state)
-        self.chnk_dmx = chnk_dmx(self._network, state)
+    @property
+    def want_dmx(self) -> Dmx:
+        """DMX of WANTs, which depends on the set (spec 3.4.2)."""
+        self._follow_set()
+        return self._want_dmx
+
+    @property
+    def chnk_dmx(self) -> Dmx:
+        """DMX of CHNKs, likewise."""
+        self._follow_set()
+        return self._chnk_dmx
+
+    def _follow_set(self) -> None:
+        if self._state != (state := self._replica.goset.state):
+            self._state = state
+            self._want_dmx = want_dmx(self._network, state)
+            self._chnk_dmx = chnk_dmx(self._network, state)
 
     # --- adverts
 
@@ -242,9 +254,29 @@ class EntryGossip:
 
     # --- news
 
-    def fork_found(self, lines: Iterable[Line], feed: FeedId, now_us: int) -> None:
-        """*feed* turned out to be forked: say so on all *lines*."""
-        self._forking.found(lines, feed, now_us)
+    def propagate(
+        self, lines: Collection[Line], origin: Line | None, events: Iterable[Event], now_us: int
+    ) -> None:
+        """Something was appended: request more where it came from, offer it on the other faces, and prove forks on
+        all."""
+        ask_entries = ask_chunks = False
+        for event in events:
+            if isinstance(event, ForkFound):
+                self._forking.found(lines, event.feed, now_us)
+            if not isinstance(event, EntryAppended | ChunkAppended):
+                continue
+            if origin is not None and isinstance(event, EntryAppended):
+                chained = event.chunks > 0
+                ask_entries |= origin.took_entry(event.feed, event.seq, now_us, chained=chained)
+            elif origin is not None and isinstance(event, ChunkAppended):
+                ask_chunks |= origin.took_chunk(event.feed, event.seq, event.chunk, now_us)
+            for line in lines:
+                if line is not origin:
+                    self.offer(line, event, now_us)
+        if origin is not None and ask_entries:
+            origin.ask(PacketKind.WANT, now_us)
+        if origin is not None and ask_chunks:
+            origin.ask(PacketKind.CHNK, now_us)
 
     def offer(self, line: Line, appended: EntryAppended | ChunkAppended, now_us: int) -> None:
         """Offer what was appended on a face that did not bring it: given at once to a peer that waits for just that,

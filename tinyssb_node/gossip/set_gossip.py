@@ -4,7 +4,7 @@ Where air costs nothing: CLAIMs, which every peer knows (spec 3.3), with ids nam
 and FEEDS among nodes of ours (decision 0009); whoever begins with CLAIM or NOVELTY is answered by CLAIMs.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
@@ -21,6 +21,8 @@ from tinyssb_node.codec.packets import (
 )
 from tinyssb_node.effects import Effect
 from tinyssb_node.events import AskSeen, ClaimSeen, Event, FeedsSeen, NoveltySeen, SketchSeen
+from tinyssb_node.gossip.admission import Admission
+from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind
 from tinyssb_node.replication import claim as claims
 from tinyssb_node.replication import limits as replication_limits
@@ -46,10 +48,25 @@ _NOBODY = FeedId(bytes(limits.FEED_ID_SIZE))
 class SetGossip:
     """The conversation of one node about its set, on all its faces."""
 
-    def __init__(self, replica: Replica, network: Network, entropy: RandomSource, own: FeedId | None) -> None:
-        """*own* is the node's own feed: helpers begin at different places of the set."""
+    def __init__(
+        self,
+        replica: Replica,
+        network: Network,
+        entropy: RandomSource,
+        own: FeedId | None,
+        lines: Mapping[FaceName, Line],
+        *,
+        admission: Admission | None,
+        retirement: FeedRetirement,
+    ) -> None:
+        """*own* is the node's own feed: helpers begin at different places of the set. *lines* are those that are up at
+        any moment. *admission* decides which ids that peers name enter the set, None: all; *retirement* which closed
+        feeds leave it."""
         self._replica = replica
-        self._dmx = network.goset_dmx
+        self._lines = lines
+        self._admission = admission
+        self._retirement = retirement
+        self.dmx = network.goset_dmx
         self._entropy = entropy
         self._own = own or _NOBODY
         self._sets = SaltedSets(replica.goset)
@@ -100,23 +117,81 @@ class SetGossip:
         waiting_us = len(line.outbox) * line.profile.airtime_us[limits.PACKET_SIZE]
         return claimed.has(permille, now_us, waiting_us)
 
-    def grew(self, feed: FeedId) -> None:
-        """*feed* was added to our set."""
+    # --- entering and leaving the set
+
+    def refusal(self, line: Line, feed: FeedId, now_us: int) -> str | None:
+        """Return the rule by which *feed*, which a peer on *line* names, is not admitted now; None: it is."""
+        replica = self._replica
+        # A retired feed comes back: it is here, and was admitted before.
+        if self._admission is None or feed in replica.retired or replica.goset.full or replica.read_only:
+            return None
+        asked = self._awaits(line, feed)
+        across = not line.on_air and any(other.on_air for other in self._lines.values())
+        return self._admission.refusal(
+            feed, line.name, len(replica.goset), now_us, asked=asked, across=across
+        )
+
+    def _awaits(self, line: Line, feed: FeedId) -> bool:
+        """True if a neighbour on *line* showed that it has *feed*, and we asked for it."""
+        exchange = self._exchanges.get(line.name)
+        return exchange is not None and exchange.awaits(feed)
+
+    def grew(self, feed: FeedId, origin: Line | None, now_us: int) -> list[Effect]:
+        """*feed* was added to our set, because of what *origin* brought: offer it on all other faces."""
         self._sets.grew(feed)
         for face, exchange in self._exchanges.items():
             exchange.learned(feed)
             self._asked[face] = 0
+        effects: list[Effect] = []
+        for line in self._lines.values():
+            line.claim_timer.disagree(now_us)
+            line.want_timer.disagree(now_us)
+            if line is not origin:
+                effects += self._queue_novelty(line, feed, now_us)
+        return effects
 
-    def shrank(self, feeds: Collection[FeedId]) -> None:
-        """*feeds* have left our set."""
+    def _queue_novelty(self, line: Line, feed: FeedId, now_us: int) -> list[Effect]:
+        """Offer a feed id that is new in our set on a face that did not bring it."""
+        line.named.add(feed)
+        exchange = self._exchanges.get(line.name)
+        if exchange is None:
+            return self._claim_once(line, [claims.claim_of([feed])], now_us)
+        exchange.tell(feed)
+        return []
+
+    def retire_absent(self, line: Line, said: Claim | Sketch, now_us: int) -> list[Effect]:
+        """A peer on *line* showed its set: retire closed feeds that it lacks, if they may leave, instead of giving
+        them."""
+        closed = self._retirement.closed
+        if not closed:
+            return []
+        lacked = self._lacked(line, said, closed)
+        # Those that may not leave are given, though they were named before.
+        line.named.difference_update(lacked)
+        return self.retire([feed for feed in lacked if self._retirement.may_leave(feed, now_us)], now_us)
+
+    def retire(self, feeds: Collection[FeedId], now_us: int) -> list[Effect]:
+        """Let *feeds* leave the set, and show it on every face."""
+        if not feeds:
+            return []
+        effects: list[Effect] = []
+        for feed in feeds:
+            effects += self._replica.retire(feed)
+            self._retirement.left(feed)
         self._sets.shrank()
         self._names_again_us.clear()
         for face, exchange in self._exchanges.items():
             for feed in feeds:
                 exchange.unlearned(feed)
             self._asked[face] = 0
+        for line in self._lines.values():
+            line.claim_timer.disagree(now_us)
+            line.want_timer.disagree(now_us)
+            if not line.on_air:
+                line.ask(PacketKind.CLAIM, now_us)
+        return effects
 
-    def lacked(self, line: Line, said: Claim | Sketch, among: Sequence[FeedId]) -> Sequence[FeedId]:
+    def _lacked(self, line: Line, said: Claim | Sketch, among: Sequence[FeedId]) -> Sequence[FeedId]:
         """Which feeds of our set, *among* some of it, somebody's set has not, as far as what it *said* tells."""
         if isinstance(said, Sketch):
             if line.name not in self._exchanges:
@@ -141,11 +216,6 @@ class SetGossip:
 
     def _salt(self) -> bytes:
         return int(self._entropy.random() * 2**32).to_bytes(limits.SALT_SIZE, "big")
-
-    def awaits(self, line: Line, feed: FeedId) -> bool:
-        """True if a neighbour on *line* showed that it has *feed*, and we asked for it."""
-        exchange = self._exchanges.get(line.name)
-        return exchange is not None and exchange.awaits(feed)
 
     # --- adverts
 
@@ -288,39 +358,26 @@ class SetGossip:
                 effects.append(event)
         return effects
 
-    # --- news
-
-    def tell_feed(self, line: Line, feed: FeedId, now_us: int) -> list[Effect]:
-        """Offer a feed id that is new in our set on a face that did not bring it."""
-        line.claim_timer.disagree(now_us)
-        line.want_timer.disagree(now_us)
-        line.named.add(feed)
-        exchange = self._exchanges.get(line.name)
-        if exchange is None:
-            return self._claim_once(line, [claims.claim_of([feed])], now_us)
-        exchange.tell(feed)
-        return []
-
     # --- packets
 
     def _claim_packet(self, line: Line, claim: Claim) -> tuple[bytes, PacketKind, Event]:
         return (
-            serialize_claim(self._dmx, claim),
+            serialize_claim(self.dmx, claim),
             PacketKind.CLAIM,
             self._claim_seen(Direction.TX, line, claim),
         )
 
     def _sketch_packet(self, line: Line, sketch: Sketch) -> tuple[bytes, PacketKind, Event]:
-        packet = serialize_sketch(self._dmx, sketch)
+        packet = serialize_sketch(self.dmx, sketch)
         return packet, PacketKind.SKETCH, self._sketch_seen(Direction.TX, line, sketch)
 
     def _ask_packet(self, line: Line, ask: Ask) -> tuple[bytes, PacketKind, Event]:
         seen = AskSeen(direction=Direction.TX, face=line.name, salt=ask.salt, count=len(ask.shorts))
-        return serialize_ask(self._dmx, ask), PacketKind.ASK, seen
+        return serialize_ask(self.dmx, ask), PacketKind.ASK, seen
 
     def _feeds_packet(self, line: Line, feeds: Feeds) -> tuple[bytes, PacketKind, Event]:
         seen = FeedsSeen(direction=Direction.TX, face=line.name, count=len(feeds.feeds))
-        return serialize_feeds(self._dmx, feeds), PacketKind.FEEDS, seen
+        return serialize_feeds(self.dmx, feeds), PacketKind.FEEDS, seen
 
     def _claim_seen(self, direction: Direction, line: Line, claim: Claim) -> ClaimSeen:
         return ClaimSeen(

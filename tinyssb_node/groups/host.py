@@ -67,8 +67,11 @@ class GroupHost:
         """When ``wake`` is due; None: nothing is to be done."""
         return None if self._grouping is None else self._grouping.next_us
 
-    def wake(self, pen: "Callable[[], GroupWriterPort]", now_us: int) -> None:
+    def due(self, now_us: int) -> bool:
+        """True if ``wake`` has something to do."""
+        return (next_us := self.next_us) is not None and now_us >= next_us
+
+    def wake(self, writer: "GroupWriterPort", now_us: int) -> None:
         """Let them do what is due."""
-        groups = self._grouping
-        if groups is not None and groups.next_us is not None and now_us >= groups.next_us:
-            groups.wake(pen(), now_us)
+        assert self._grouping is not None
+        self._grouping.wake(writer, now_us)

@@ -13,9 +13,9 @@ from tinyssb_node.replication.replica import Replica
 class GroupWriterNode(Protocol):
     """The node, as far as a pen needs it."""
 
-    def publish_as(
-        self, key: SigningKey, content: bytes, now_us: int, effects: list[Effect], type_: int | None = None
-    ) -> EntryAppended:
+    def append_to_feed(
+        self, key: SigningKey, content: bytes, now_us: int, type_: int | None = None
+    ) -> tuple[EntryAppended, list[Effect]]:
         """See ``Node``."""
         ...
 
@@ -31,24 +31,19 @@ class GroupWriterNode(Protocol):
 class NodeGroupWriter:
     """A ``groupwriter.Pen``."""
 
-    def __init__(
-        self,
-        node: GroupWriterNode,
-        replica: Replica,
-        key: SigningKey | None,
-        now_us: int,
-        effects: list[Effect],
-    ) -> None:
-        assert key is not None, "groups are made for those who have a feed"
+    def __init__(self, node: GroupWriterNode, replica: Replica, key: SigningKey, now_us: int) -> None:
         self.main = key
         self._node = node
         self._replica = replica
         self._now_us = now_us
-        self._effects = effects
+        self.effects: list[Effect] = []
+        """What is to be done for what was written so far."""
 
     def write(self, key: SigningKey, content: bytes, type_: int | None = None) -> EntryAppended:
         """See ``Pen``."""
-        return self._node.publish_as(key, content, self._now_us, self._effects, type_)
+        appended, effects = self._node.append_to_feed(key, content, self._now_us, type_)
+        self.effects += effects
+        return appended
 
     def want(self, feed: FeedId, *, wanted: bool) -> bool:
         """See ``Pen``."""
@@ -60,7 +55,7 @@ class NodeGroupWriter:
         if wanted and not known and self._replica.goset.full:
             return False
         if wanted:
-            self._effects += self._node.follow(feed, self._now_us)
+            self.effects += self._node.follow(feed, self._now_us)
         elif known:
-            self._effects += self._node.unfollow(feed, self._now_us)
+            self.effects += self._node.unfollow(feed, self._now_us)
         return True

@@ -13,11 +13,28 @@ from typing import TYPE_CHECKING, TypeVar
 
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
-from tinyssb_node.codec.dmx import Network, chunk_hash
+from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network, chunk_hash
+from tinyssb_node.codec.packets import (
+    parse_ask,
+    parse_chnk,
+    parse_claim,
+    parse_feeds,
+    parse_novelty,
+    parse_sketch,
+    parse_want,
+    parse_zap,
+    set_kind,
+)
 from tinyssb_node.content.acks import ACK_TYPE
 from tinyssb_node.effects import Effect, Send
-from tinyssb_node.errors import NodeReadOnlyError, PeerError
-from tinyssb_node.events import EntryAppended, FaceDown, PacketSent
+from tinyssb_node.errors import (
+    FeedEndedError,
+    NodeReadOnlyError,
+    PacketKindError,
+    PeerError,
+    SetFullError,
+)
+from tinyssb_node.events import ChunkAppended, EntryAppended, Event, FaceDown, PacketSent
 from tinyssb_node.gossip.acknowledgements import Acknowledger
 from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.gossip.certainty import TipCertainty, TipUncertainError, TipWait
@@ -28,13 +45,13 @@ from tinyssb_node.gossip.set_gossip import SetGossip
 from tinyssb_node.groups.host import GroupHost, MakeGroups
 from tinyssb_node.groups.node_group_writer import NodeGroupWriter
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
-from tinyssb_node.node.dispatch import GossipDispatch
-from tinyssb_node.node.propagation import Propagation
 from tinyssb_node.node.reception_log import ReceptionLog
 from tinyssb_node.node.shelf_port import BringResult, OpenShelf
 from tinyssb_node.node.shelfhost import ShelfHost
+from tinyssb_node.replication import limits as set_limits
+from tinyssb_node.replication.claim import named_feeds
 from tinyssb_node.replication.packet_outcome import PacketOutcome
-from tinyssb_node.replication.replica import Replica
+from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
 from tinyssb_node.scheduling.budget import UNKNOWN_BOOT, AirBudgets, AirStatus, BootReference
 from tinyssb_node.scheduling.line import FaceStatus, Line
 from tinyssb_node.scheduling.link import LinkProfile, Reception, face_up_event
@@ -89,37 +106,29 @@ class Node:
             self._replica.own_feed(own, dialect)
         self._certainty = certainty or TipCertainty(watch=False)
         self._certainties = {} if own is None else {own: self._certainty}
-        self._receipts = ReceiptTracker(self._replica, store, own, self._certainties)
-        self._gossip = EntryGossip(self._replica, store, network, entropy, self._receipts)
-        self._sets = SetGossip(self._replica, network, entropy, own)
         self._lines: dict[FaceName, Line] = {}
         self._refusals = RefusalLog()
-        self._taken = ReceptionLog(self._refusals)
-        self._acknowledging = Acknowledger(
+        self._receptions = ReceptionLog(self._refusals)
+        self._receipts = ReceiptTracker(self._replica, store, own, self._certainties)
+        self._acknowledger = Acknowledger(
             self._replica, store, self._receipts, self._lines, entropy, own=own, permille=acknowledge_permille
         )
-        self._groups = GroupHost(groups, self._replica, store)
-        self._leaving = FeedRetirement(self._replica, entropy)
+        self._entries = EntryGossip(self._replica, store, network, entropy, self._receipts)
+        self._retirement = FeedRetirement(self._replica, entropy)
         self._admission = admission
         if admission is not None:
             admission.begin(store)
-        self._shelf = ShelfHost(shelf, self._replica)
-        self._news = Propagation(
+        self._set = SetGossip(
             self._replica,
-            self._gossip,
-            self._sets,
-            self._receipts,
-            self._acknowledging,
-            self._leaving,
-            self._groups,
-            self._refusals,
+            network,
+            entropy,
+            own,
             self._lines,
-            admission,
-            self._shelf,
+            admission=admission,
+            retirement=self._retirement,
         )
-        self._vectors = GossipDispatch(
-            network, self._replica, self._gossip, self._sets, self._leaving, self._news
-        )
+        self._groups = GroupHost(groups, self._replica, store)
+        self._shelf = ShelfHost(shelf, self._replica)
         self._budgets = budgets or AirBudgets(store, boot, read_only=read_only)
 
     def adopt(self, author: "FurtherIdentity") -> None:
@@ -140,13 +149,13 @@ class Node:
         if profile.allowance is not None:
             budget = self._budgets.open(profile.allowance, profile.airtime_us[limits.PACKET_SIZE], now_us)
         self._lines[face] = Line(face, profile, spec, self._entropy, now_us, budget)
-        self._gossip.face_up(self._lines[face])
-        self._sets.face_up(self._lines[face])
-        self._taken.face_up(face, now_us)
-        self._acknowledging.begin(now_us)
+        self._entries.face_up(self._lines[face])
+        self._set.face_up(self._lines[face])
+        self._receptions.face_up(face, now_us)
+        self._acknowledger.begin(now_us)
         for certainty in self._certainties.values():
             certainty.face_up(face, profile, now_us)
-        self._leaving.begin(now_us)
+        self._retirement.begin(now_us)
         return [face_up_event(face, spec, profile)]
 
     def face_down(self, face: FaceName, reason: str, now_us: int) -> list[Effect]:
@@ -155,11 +164,11 @@ class Node:
         if line is None:
             return []
         line.close(now_us)
-        self._gossip.face_down(face)
-        self._sets.face_down(face)
+        self._entries.face_down(face)
+        self._set.face_down(face)
         if self._admission is not None:
             self._admission.face_down(face)
-        self._taken.face_down(face)
+        self._receptions.face_down(face)
         for certainty in self._certainties.values():
             certainty.face_down(face)
         effects: list[Effect] = [*self._refusals.due(now_us), FaceDown(face=face, reason=reason)]
@@ -173,20 +182,23 @@ class Node:
         line = self._lines.get(face)
         if line is None:
             return []
+        # Its content is no longer worth sending here, and the channel was busy.
         line.heard(packet, now_us)
+        # Find out what it is: an entry or chunk is verified and stored, gossip is acted on.
         digest = sha256(packet).digest()
-        effects: list[Effect] = []
-        finding = self._find(line, packet, digest, reception, now_us, effects)
-        if finding.kind is PacketKind.ENTRY or finding.kind is PacketKind.CHUNK:
-            self._gossip.heard_content(line, packet, finding, now_us)
-        elif finding.kind is PacketKind.UNKNOWN:
+        outcome, effects = self._dispatch(line, packet, digest, reception, now_us)
+        # Neighbours that hear the same face have now received it too.
+        if outcome.kind is PacketKind.ENTRY or outcome.kind is PacketKind.CHUNK:
+            self._entries.heard_content(line, packet, outcome, now_us)
+        elif outcome.kind is PacketKind.UNKNOWN:
             line.heard_in_vain(stray=True)
-        received = self._taken.record(line, len(packet), digest, finding, reception, now_us)
-        if finding.events:
-            effects += finding.events
-            self._news.note(finding.events, packet, now_us)
-            self._news.spread(line, finding.events, now_us)
-        self._pump_all(now_us, effects)
+        # Record its reception, before anything that follows from it.
+        received = self._receptions.record(line, len(packet), digest, outcome, reception, now_us)
+        # Pass on what it added to the store, and send what may go now.
+        if outcome.events:
+            effects += outcome.events
+            self._propagate(outcome.events, packet, line, now_us)
+        effects += self._send_due(now_us)
         return [received, *effects] if received is not None else effects
 
     def junk(self, face: FaceName, reason: str, length: int, now_us: int) -> list[Effect]:
@@ -195,8 +207,8 @@ class Node:
         if line is None:
             return []
         line.counters.received += 1
-        finding = PacketOutcome(PacketKind.UNKNOWN, Verdict.INVALID, reason)
-        received = self._taken.record(line, length, b"", finding, Reception(), now_us)
+        outcome = PacketOutcome(PacketKind.UNKNOWN, Verdict.INVALID, reason)
+        received = self._receptions.record(line, length, b"", outcome, Reception(), now_us)
         return [received] if received is not None else []
 
     def sent(self, face: FaceName, count: int, now_us: int) -> list[Effect]:
@@ -206,7 +218,7 @@ class Node:
             return []
         effects: list[Effect] = []
         for sent in line.sent(count, now_us):
-            self._sets.sent(face, sent.kind, sent.airtime_us, now_us)
+            self._set.sent(face, sent.kind, sent.airtime_us, now_us)
             if sent.said is not None:
                 effects.append(sent.said)
             effects.append(
@@ -218,8 +230,7 @@ class Node:
                     airtime_us=sent.airtime_us,
                 )
             )
-        self._pump(line, now_us, effects)
-        return effects
+        return effects + self._send(line, now_us)
 
     def busy(self, face: FaceName, now_us: int) -> list[Effect]:
         """*face* did not send what it was handed: somebody else is on the air. One packet; it comes again later."""
@@ -235,16 +246,17 @@ class Node:
         for line in self._lines.values():
             line.wake(now_us)
         may_write = self.waiting(now_us) is None
-        if may_write and (acknowledgement := self._acknowledging.take(now_us)) is not None:
-            self._publish(self._key, acknowledgement, ACK_TYPE, now_us, effects)
-        self._news.leave(self._leaving.take(now_us), now_us, effects)
-        self._news.unshelve(now_us, effects)
-        if may_write:
-            self._groups.wake(
-                lambda: NodeGroupWriter(self, self._replica, self._key, now_us, effects), now_us
-            )
-        self._pump_all(now_us, effects)
-        return effects
+        if may_write and (acknowledgement := self._acknowledger.take(now_us)) is not None:
+            effects += self._append(self._key, acknowledgement, ACK_TYPE, now_us)[1]
+        effects += self._set.retire(self._retirement.take(now_us), now_us)
+        if self._shelf.due:
+            for packet in self._shelf.take(set_limits.SHELF_PIECE):
+                effects += self._store_packet(packet, now_us)[1]
+        if may_write and self._groups.due(now_us):
+            writer = self._group_writer(now_us)
+            self._groups.wake(writer, now_us)
+            effects += writer.effects
+        return effects + self._send_due(now_us)
 
     def next_wake_us(self) -> int | None:
         """When ``wake`` is due next; None: not before something happens."""
@@ -254,9 +266,9 @@ class Node:
         if (keep_us := self._budgets.next_us) is not None:
             due.append(keep_us)
         may_write = self._certainty.doubt is None
-        if due and may_write and (owed_us := self._acknowledging.next_us) is not None:
+        if due and may_write and (owed_us := self._acknowledger.next_us) is not None:
             due.append(owed_us)
-        if due and (leave_us := self._leaving.next_us) is not None:
+        if due and (leave_us := self._retirement.next_us) is not None:
             due.append(leave_us)
         if may_write and (groups_us := self._groups.next_us) is not None:
             due.append(groups_us)
@@ -267,7 +279,7 @@ class Node:
     def knows(self, packet: bytes) -> bool:
         """True if *packet* is of this network: speaks of its set, or is an entry or chunk that it expects or holds."""
         dmx = packet[: limits.DMX_SIZE]
-        kind = self._vectors.kind(dmx, packet)
+        kind = self._gossip_kind(dmx, packet)
         if kind is not None and kind is not PacketKind.PING and kind is not PacketKind.PONG:
             return True
         if len(packet) != limits.PACKET_SIZE:
@@ -290,60 +302,177 @@ class Node:
         """The sending side of a face, for whoever shares it out among networks."""
         return self._lines.get(face)
 
-    # --- what a packet is
+    # --- dispatch of received packets
 
-    def _find(
-        self,
-        line: Line,
-        packet: bytes,
-        digest: bytes,
-        reception: Reception,
-        now_us: int,
-        effects: list[Effect],
-    ) -> PacketOutcome:
+    def _dispatch(
+        self, line: Line, packet: bytes, digest: bytes, reception: Reception, now_us: int
+    ) -> tuple[PacketOutcome, list[Effect]]:
+        """Find out what *packet* is, by its DMX or by its hash, and let the part that it concerns handle it."""
         if not limits.PACKET_MIN_SIZE <= len(packet) <= limits.PACKET_SIZE:
-            return PacketOutcome(PacketKind.UNKNOWN, Verdict.INVALID, "PacketSizeError")
-        dmx = packet[: limits.DMX_SIZE]
+            return PacketOutcome(PacketKind.UNKNOWN, Verdict.INVALID, "PacketSizeError"), []
+        kind = self._gossip_kind(packet[: limits.DMX_SIZE], packet)
         hash_ = digest[: limits.MESSAGE_ID_SIZE]
-        kind = self._vectors.kind(dmx, packet)
         if len(packet) == limits.PACKET_SIZE:
+            # A chunk may begin with the DMX of gossip, by chance.
             if kind is None or self._replica.expectations.chunks(hash_):
-                return self._replica.offer(packet, hash_, Origin.PEER, line.name)
+                return self._replica.offer(packet, hash_, Origin.PEER, line.name), []
         elif kind is None:
-            return PacketOutcome(PacketKind.UNKNOWN, Verdict.NOT_OURS)
-        finding = PacketOutcome(kind, Verdict.DUPLICATE if line.heard_vector(hash_, now_us) else Verdict.NEW)
+            return PacketOutcome(PacketKind.UNKNOWN, Verdict.NOT_OURS), []
+        verdict = Verdict.DUPLICATE if line.heard_vector(hash_, now_us) else Verdict.NEW
         try:
-            self._vectors.take(line, kind, packet, finding, reception, now_us, effects)
+            if kind is PacketKind.ZAP or kind is PacketKind.PING or kind is PacketKind.PONG:
+                verdict = Verdict.NOT_OURS
+            effects = self._handle_gossip(line, kind, packet, reception, now_us)
         except PeerError as error:
-            return PacketOutcome(kind, Verdict.INVALID, type(error).__name__)
-        return finding
+            return PacketOutcome(kind, Verdict.INVALID, type(error).__name__), []
+        return PacketOutcome(kind, verdict), effects
+
+    def _gossip_kind(self, dmx: bytes, packet: bytes) -> PacketKind | None:
+        """Return what a packet is by its DMX; None if it may be an entry or chunk, or nothing."""
+        if dmx == self._entries.want_dmx:
+            return PacketKind.WANT
+        if dmx == self._entries.chnk_dmx:
+            return PacketKind.CHNK
+        if dmx == self._set.dmx:
+            return set_kind(packet)
+        if dmx == PING_DMX:
+            return PacketKind.PING
+        return PacketKind.PONG if dmx == PONG_DMX else None
+
+    def _handle_gossip(
+        self, line: Line, kind: PacketKind, packet: bytes, reception: Reception, now_us: int
+    ) -> list[Effect]:
+        """Act on a packet that tells what a peer has or lacks. Raises PeerError, before anything has changed."""
+        match kind:
+            case PacketKind.WANT:
+                want = parse_want(packet)
+                self._retirement.heard_want(want, now_us)
+                return self._entries.heard_want(line, want, reception, now_us)
+            case PacketKind.CHNK:
+                chnk = parse_chnk(packet)
+                self._retirement.heard_chnk(chnk, now_us)
+                return self._entries.heard_chnk(line, chnk, now_us)
+            case PacketKind.ZAP:
+                parse_zap(packet)  # "Wipe yourself": counted, never obeyed (docs/formats/packets.md).
+                return []
+            case PacketKind.PING | PacketKind.PONG:
+                return []  # Boards' pings belong to no network; ``Networks`` replies to them, where asked to.
+            case _:
+                return self._handle_set_gossip(line, kind, packet, now_us)
+
+    def _handle_set_gossip(self, line: Line, kind: PacketKind, packet: bytes, now_us: int) -> list[Effect]:
+        """Likewise, of a packet about the set."""
+        match kind:
+            case PacketKind.CLAIM:
+                claim = parse_claim(packet)
+                named = named_feeds(claim)
+                if claim.count > len(named):
+                    # The bounds of a region may be named by a peer that does not know yet that they were retired:
+                    # this brings nothing back.
+                    named = tuple(feed for feed in named if feed not in self._replica.retired)
+                admitted, effects = self._admit(line, named, now_us)
+                effects += self._set.retire_absent(line, claim, now_us)
+                return effects + self._set.heard_claim(line, claim, now_us, welcome=admitted)
+            case PacketKind.NOVELTY:
+                novelty = parse_novelty(packet)
+                admitted, effects = self._admit(line, (novelty.feed,), now_us)
+                return effects + self._set.heard_novelty(line, novelty, now_us, welcome=admitted)
+            case PacketKind.SKETCH:
+                sketch = parse_sketch(packet)
+                effects = self._set.retire_absent(line, sketch, now_us)
+                return effects + self._set.heard_sketch(line, sketch, now_us)
+            case PacketKind.ASK:
+                return self._set.heard_ask(line, parse_ask(packet))
+            case PacketKind.FEEDS:
+                feeds = parse_feeds(packet)
+                effects = self._set.heard_feeds(line, feeds)
+                return effects + self._admit(line, feeds.feeds, now_us)[1]
+            case _:
+                raise PacketKindError("goset", packet[limits.DMX_SIZE : limits.DMX_SIZE + 1])
+
+    # --- propagation: what follows when something new is stored
+
+    def _admit(self, line: Line, feeds: Sequence[FeedId], now_us: int) -> tuple[bool, list[Effect]]:
+        """Add feed ids that a peer on *line* named to the set. False if one of them is not admitted now."""
+        effects: list[Effect] = []
+        all_admitted = True
+        for feed in feeds:
+            if feed in self._replica.goset:
+                continue
+            if (rule := self._set.refusal(line, feed, now_us)) is not None:
+                self._refusals.refuse(rule, line.name)
+                all_admitted = False
+                continue
+            events = self._replica.add_feed(feed, line.name)
+            if not events:
+                self._refusals.refuse("read_only" if self.read_only else "set", line.name)
+                continue
+            effects += self._enter_set(feed, events, line, now_us)
+        if not all_admitted:
+            line.heard_in_vain()
+            self._set.refused(line.name, now_us)
+        return all_admitted, effects
+
+    def _enter_set(
+        self, feed: FeedId, events: Sequence[Event], origin: Line | None, now_us: int
+    ) -> list[Effect]:
+        """Announce that *feed* is in the set now, and append what is already here of it: orphans; the shelf's later."""
+        self._shelf.entered(feed)
+        self._retirement.returned(feed, now_us)
+        effects = [*events, *self._set.grew(feed, origin, now_us)]
+        adopted = self._replica.adopt_orphans(feed, None if origin is None else origin.name)
+        self._propagate(adopted, None, origin, now_us)
+        return effects + adopted
+
+    def _store_packet(self, packet: bytes, now_us: int) -> tuple[PacketOutcome, list[Effect]]:
+        """Offer the replica an entry or chunk that no face brought."""
+        outcome = self._replica.offer(packet, chunk_hash(packet), Origin.IMPORT, None)
+        self._propagate(outcome.events, packet, None, now_us)
+        return outcome, [*outcome.events]
+
+    def _propagate(
+        self, events: Sequence[Event], packet: bytes | None, origin: Line | None, now_us: int
+    ) -> None:
+        """Entries and chunks of others were appended, *packet* first if it is given, from *origin*: take note, request
+        more where they came from, and offer them on the other faces."""
+        self._receipts.appended(events, packet, now_us)
+        if self._admission is not None:
+            self._admission.appended(events)
+        self._acknowledger.appended(events, now_us)
+        self._retirement.appended(events, now_us)
+        self._groups.appended(events, now_us)
+        self._entries.propagate(self._lines.values(), origin, events, now_us)
 
     # --- sending
 
-    def _pump_all(self, now_us: int, effects: list[Effect]) -> None:
+    def _send_due(self, now_us: int) -> list[Effect]:
+        """Hand over what may go now, on all faces."""
+        effects: list[Effect] = []
         for line in self._lines.values():
             if line.outbox or line.asks or line.on_air:
-                self._pump(line, now_us, effects)
+                effects += self._send(line, now_us)
         if self._refusals.may_tell(now_us):
             effects += self._refusals.due(now_us)
+        return effects
 
-    def _pump(self, line: Line, now_us: int, effects: list[Effect]) -> None:
-        """Hand over what may go now."""
-        if not line.outbox and (next_set := self._sets.next_packet(line)) is not None:
-            # One at a time: what others say meanwhile may make the rest needless.
-            packet, set_kind, said = next_set
-            line.put(packet, set_kind, now_us)
-            effects.append(said)
+    def _send(self, line: Line, now_us: int) -> list[Effect]:
+        """Hand over what may go now on one face."""
+        effects: list[Effect] = []
+        if not line.outbox and (next_set := self._set.next_packet(line)) is not None:
+            # One at a time: what peers send meanwhile may make the rest needless.
+            line.put(*next_set[:2], now_us)
+            effects.append(next_set[2])
         while (first := line.pop(now_us)) is not None:
             effects.append(Send(line.name, *first))
-        effects += self._gossip.give(line, now_us)
+        effects += self._entries.give(line, now_us)
         while (kind := line.pop_ask(now_us)) is not None:
-            advertises_set = kind is PacketKind.CLAIM
-            built = self._sets.build(line) if advertises_set else self._gossip.build(line, kind, now_us)
+            about_set = kind is PacketKind.CLAIM
+            built = self._set.build(line) if about_set else self._entries.build(line, kind, now_us)
             if built is not None:
                 line.hand(*built)
                 effects.append(Send(line.name, *built[:2]))
         self._refusals.note(line.name, line.counters)
+        return effects
 
     # --- the user
 
@@ -353,32 +482,49 @@ class Node:
         Raises ContentTooLongError, FeedFullError, FeedForkedError, FeedEndedError, NodeReadOnlyError,
         TipUncertainError.
         """
-        effects: list[Effect] = []
-        first = self._publish(self._key, content, None, now_us, effects)
-        self._pump_all(now_us, effects)
-        return first, effects
+        first, effects = self._append(self._key, content, None, now_us)
+        return first, effects + self._send_due(now_us)
 
-    def publish_as(
-        self, key: SigningKey, content: bytes, now_us: int, effects: list[Effect], type_: int | None = None
-    ) -> EntryAppended:
-        """Append *content* to the feed of *key*, a further one of ours from then on, and say so on every face. With a
-        *type_* of its own content has at most 48 bytes.
+    def append_to_feed(
+        self, key: SigningKey, content: bytes, now_us: int, type_: int | None = None
+    ) -> tuple[EntryAppended, list[Effect]]:
+        """Append *content* to the feed of *key*, which becomes a further feed of ours by that, and send it on every
+        face. With a *type_* of its own content has at most 48 bytes.
 
         Raises ContentTooLongError, FeedFullError, FeedForkedError, FeedEndedError, SetFullError, NodeReadOnlyError,
         TipUncertainError.
         """
-        first = self._publish(key, content, type_, now_us, effects)
-        self._pump_all(now_us, effects)
-        return first
+        first, effects = self._append(key, content, type_, now_us)
+        return first, effects + self._send_due(now_us)
 
-    def _publish(
-        self, key: SigningKey | None, content: bytes, type_: int | None, now_us: int, effects: list[Effect]
-    ) -> EntryAppended:
+    def _append(
+        self, key: SigningKey | None, content: bytes, type_: int | None, now_us: int
+    ) -> tuple[EntryAppended, list[Effect]]:
+        """Append an entry of ours, and queue it on every face."""
         if key is None:
             raise NodeReadOnlyError
-        if (waiting := self.waiting(now_us, key.feed_id)) is not None:
+        feed = key.feed_id
+        if (waiting := self.waiting(now_us, feed)) is not None:
             raise TipUncertainError(waiting)
-        return self._news.publish(key, content, type_, now_us, effects)
+        if self.read_only:
+            raise NodeReadOnlyError
+        if self._replica.ended(feed):
+            raise FeedEndedError(feed, self._replica.frontier(feed))
+        effects: list[Effect] = []
+        if feed not in self._replica.goset or not self._replica.record(feed).ours:
+            for event in self._replica.own_feed(feed, CHILD_DIALECT, child=True):
+                effects += [event, *self._set.grew(feed, None, now_us)]
+        appended = self._replica.append(key, content, type_)
+        effects += appended
+        self._retirement.appended(appended, now_us)
+        if self._admission is not None:
+            self._admission.appended(appended)
+        for line in self._lines.values():
+            self._entries.push(line, appended, now_us)
+        self._groups.appended(appended, now_us)
+        first = appended[0]
+        assert isinstance(first, EntryAppended)
+        return first, effects
 
     def be_sure(self, feed: FeedId | None = None) -> None:
         """Our user says that nothing is missing of *feed*, that of an identity of ours; None: the main one."""
@@ -386,10 +532,14 @@ class Node:
 
     def follow(self, feed: FeedId, now_us: int) -> list[Effect]:
         """Take *feed* into the set, if it is not there, and want it. Raises SetFullError, NodeReadOnlyError."""
-        effects: list[Effect] = []
-        self._news.follow(feed, now_us, effects)
-        self._ask_anew(now_us, effects)
-        return effects
+        if self.read_only:
+            raise NodeReadOnlyError
+        events = self._replica.add_feed(feed, None)
+        if feed not in self._replica.goset:
+            raise SetFullError(len(self._replica.goset))
+        self._replica.set_wanted(feed, wanted=True)
+        effects = self._enter_set(feed, events, None, now_us) if events else []
+        return effects + self._request_again(now_us)
 
     def unfollow(self, feed: FeedId, now_us: int) -> list[Effect]:
         """Ask no more for *feed*; it stays in the set, and what is held is kept.
@@ -399,22 +549,18 @@ class Node:
         if self._replica.read_only:
             raise NodeReadOnlyError
         self._replica.set_wanted(feed, wanted=False)
-        effects: list[Effect] = []
-        self._ask_anew(now_us, effects)
-        return effects
+        return self._request_again(now_us)
 
     def block(self, shorts: Collection[bytes], now_us: int) -> list[Effect]:
         """Take nothing more of feeds whose ids begin with one of *shorts* (``content.blocklist``), but for ours, and of
         all others again. What is held stays."""
-        effects: list[Effect] = []
-        if self._replica.set_blocked(shorts):
-            self._ask_anew(now_us, effects)
-        return effects
+        return self._request_again(now_us) if self._replica.set_blocked(shorts) else []
 
-    def _ask_anew(self, now_us: int, effects: list[Effect]) -> None:
+    def _request_again(self, now_us: int) -> list[Effect]:
+        """What we want has changed: send another WANT soon, on every face."""
         for line in self._lines.values():
             line.want_timer.disagree(now_us)
-        self._pump_all(now_us, effects)
+        return self._send_due(now_us)
 
     def in_groups(
         self, deed: Callable[["GroupManager", "GroupWriterPort"], Result], now_us: int
@@ -423,23 +569,49 @@ class Node:
         groups = self.groups
         if groups is None:
             raise NodeReadOnlyError
-        effects: list[Effect] = []
-        result = deed(groups, NodeGroupWriter(self, self._replica, self._key, now_us, effects))
-        return result, effects
+        writer = self._group_writer(now_us)
+        return deed(groups, writer), writer.effects
+
+    def _group_writer(self, now_us: int) -> NodeGroupWriter:
+        assert self._key is not None, "groups are made for those who have a feed"
+        return NodeGroupWriter(self, self._replica, self._key, now_us)
 
     def import_packet(self, packet: bytes, now_us: int) -> tuple[PacketOutcome, list[Effect]]:
         """Take an entry or chunk, 120 bytes, from a file. Entries in order, each followed by its chunks."""
-        effects: list[Effect] = []
-        finding = self._news.take(packet, now_us, effects)
-        self._pump_all(now_us, effects)
-        return finding, effects
+        outcome, effects = self._store_packet(packet, now_us)
+        return outcome, effects + self._send_due(now_us)
 
     def bring(self, feed: FeedId, packets: Sequence[bytes], now_us: int) -> tuple[BringResult, list[Effect]]:
         """Take entries and chunks of *feed*, 120 bytes each, from another island: into the set's feed, or onto the
         shelf. Entries in order, each before its chunks. Raises NodeReadOnlyError, and LocalErrors of the shelf."""
+        brought, effects = self._bring(feed, packets, now_us)
+        return brought, effects + self._send_due(now_us)
+
+    def _bring(self, feed: FeedId, packets: Sequence[bytes], now_us: int) -> tuple[BringResult, list[Effect]]:
+        replica = self._replica
+        if replica.read_only:
+            raise NodeReadOnlyError
+        if replica.is_blocked(feed) or (feed in replica.goset and not replica.record(feed).wanted):
+            return BringResult(shelved=False, refused=(0, "not wanted")), []
+        if feed not in replica.goset and feed not in replica.retired:
+            shelved = self._shelf.bring(feed, packets)
+            return shelved or BringResult(shelved=False, refused=(0, "no shelf")), []
         effects: list[Effect] = []
-        brought = self._news.bring(feed, packets, now_us, effects)
-        self._pump_all(now_us, effects)
+        while self._shelf.moves(feed):
+            for packet in self._shelf.take(set_limits.SHELF_PIECE, feed):
+                effects += self._store_packet(packet, now_us)[1]
+        brought = BringResult(shelved=False)
+        for number, packet in enumerate(packets):
+            outcome, stored = self._store_packet(packet, now_us)
+            effects += stored
+            if outcome.verdict is Verdict.DUPLICATE:
+                brought.held += 1
+            elif outcome.verdict is not Verdict.NEW:
+                gone = "not in the set" if feed in replica.retired else "nothing the node holds leads to it"
+                brought.refused = number, outcome.reason or gone
+                break
+            brought.entries += sum(isinstance(event, EntryAppended) for event in stored)
+            brought.chunks += sum(isinstance(event, ChunkAppended) for event in stored)
         return brought, effects
 
     # --- looking

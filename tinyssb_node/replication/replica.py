@@ -445,7 +445,7 @@ class Replica:
 
     # --- our own feeds
 
-    def publish(
+    def append(
         self, key: SigningKey, content: bytes, type_: int | None = None
     ) -> list[EntryAppended | ChunkAppended]:
         """Append *content* to a feed of ours: the entry, then the packets of its side chain. With a *type_* of its own

@@ -337,7 +337,7 @@ class DeployedBoard:
     def publish(self, content: bytes, now_us: int) -> tuple[EntryAppended, list[Effect]]:
         """Append to its feed; neighbours ask for it. Raises as ``Node.publish`` does."""
         del now_us
-        published: list[EntryAppended | ChunkAppended] = self._replica.publish(self._key, content)
+        published: list[EntryAppended | ChunkAppended] = self._replica.append(self._key, content)
         first = published[0]
         assert isinstance(first, EntryAppended)
         return first, list(published)

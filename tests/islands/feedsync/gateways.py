@@ -47,7 +47,7 @@ class Gateway:
         if key.feed_id not in self.replica.goset or not self.replica.record(key.feed_id).ours:
             self.replica.own_feed(key.feed_id, dialect, child=True)
         for content in contents:
-            self.replica.publish(key, content)
+            self.replica.append(key, content)
         if self.sync is not None:
             self.sync.changed([key.feed_id])
         return key.feed_id
