@@ -99,7 +99,7 @@ class Node:
         May write to the store (our own feed, at first): commit before anything else. Raises SetFullError, without room.
         """
         self._store, self._key = store, key
-        self._entropy, self._network = entropy, network
+        self._entropy = entropy
         self._replica = Replica(store, network, read_only=read_only, verify=verify)
         own = None if key is None else key.feed_id
         if own is not None and not read_only:

@@ -237,49 +237,89 @@ class Replica:
     # --- packets of 120 bytes
 
     def offer(self, packet: bytes, hash_: bytes, origin: Origin, face: FaceName | None) -> PacketOutcome:
-        """Find out what *packet* is, by its DMX and by its hash (SHA-256[:20]), and keep it if it is new. First whether
-        it can be of our feeds at all: to tell a flood that it is not has to cost little."""
-        dmx = packet[: limits.DMX_SIZE]
-        if not self.expectations.expects(dmx, hash_):
-            known = dmx in self._other_firsts or self._store.may_hold(dmx, hash_)
-            return self._look_back(packet, hash_) if known else self._stray(packet, hash_)
-        finding = self._match(packet, hash_, origin, face) or self._look_back(packet, hash_)
-        if finding.verdict is Verdict.NEW and (len(self.orphans) or self.expectations.has_chains):
-            self._adopt_known(finding, origin, face)
-        return finding
+        """Find out what *packet* is, by its DMX and by its hash (SHA-256[:20]), and keep it if it is new.
 
-    def _match(
+        1. A packet that is neither expected nor stored is an orphan at best. This comes first: floods must cost little.
+        2. One that is expected and fits is appended, and with it the orphans that follow it.
+        3. One that is stored already is a duplicate; another one in the place of a stored entry proves a fork.
+        4. Any other is an orphan.
+        """
+        dmx = packet[: limits.DMX_SIZE]
+        expected = self.expectations.expects(dmx, hash_)
+        if not expected and not (dmx in self._other_firsts or self._store.may_hold(dmx, hash_)):
+            return self._keep_orphan(packet, hash_)
+        outcome = self._append_or_compare(packet, hash_, origin, face)
+        if outcome.verdict is Verdict.NEW and (len(self.orphans) or self.expectations.has_chains):
+            self._append_followers(outcome, origin, face)
+        return outcome
+
+    def _append_or_compare(
+        self, packet: bytes, hash_: bytes, origin: Origin, face: FaceName | None
+    ) -> PacketOutcome:
+        return (
+            self._append_expected(packet, hash_, origin, face)
+            or self._compare_stored(packet, hash_)
+            or self._keep_orphan(packet, hash_)
+        )
+
+    def _append_expected(
         self, packet: bytes, hash_: bytes, origin: Origin, face: FaceName | None
     ) -> PacketOutcome | None:
-        """What is expected and fits. A broken packet under an expected DMX is kept from nobody: if its hash is
-        expected it is that chunk, whose first bytes are an entry's DMX by chance."""
-        finding: PacketOutcome | None = None
+        """Append a packet that is expected and fits; None if it is not expected. A malformed packet under an expected
+        DMX may still be an expected chunk, whose first bytes are an entry's DMX by chance."""
+        outcome: PacketOutcome | None = None
         for expectation in self.expectations.entries(packet[: limits.DMX_SIZE]):
-            outcome = accept(expectation, packet, self._verify)
-            if isinstance(outcome, Extended):
-                finding = self._append_entry(outcome, origin, face)
+            verified = accept(expectation, packet, self._verify)
+            if isinstance(verified, Extended):
+                outcome = self._append_entry(verified, origin, face)
                 break
-            finding = PacketOutcome(
-                PacketKind.ENTRY, Verdict.INVALID, type(outcome).__name__, expectation.feed, expectation.seq
-            )
+            reason = type(verified).__name__
+            outcome = _entry_outcome(Verdict.INVALID, expectation.feed, expectation.seq, reason)
         for chain in self.expectations.chunks(hash_):
             grown = advance(chain, packet)
             assert isinstance(grown, ChunkAccepted)
             chunk = self._append_chunk(grown, packet, origin, face)
-            if finding is None or finding.verdict is not Verdict.NEW:
-                finding = chunk
+            if outcome is None or outcome.verdict is not Verdict.NEW:
+                outcome = chunk
             else:
-                finding.events += chunk.events
-        return finding
+                outcome.events += chunk.events
+        return outcome
+
+    def _compare_stored(self, packet: bytes, hash_: bytes) -> PacketOutcome | None:
+        """Compare a packet with the entries stored under its DMX, and with stored chunks; None if there are none."""
+        dmx = packet[: limits.DMX_SIZE]
+        places = [*self._store.find_entries(dmx)]
+        if dmx in self._other_firsts:
+            places.append((self._other_firsts[dmx], 1))
+        outcomes = [self._compare(feed, seq, packet) for feed, seq in places]
+        for outcome in outcomes:
+            if outcome.verdict is Verdict.DUPLICATE or outcome.reason == FORKED:
+                return outcome
+        for feed, seq, chunk in self._store.find_chunks(hash_):
+            return PacketOutcome(PacketKind.CHUNK, Verdict.DUPLICATE, None, feed, seq, chunk)
+        return outcomes[0] if outcomes else None
+
+    def _compare(self, feed: FeedId, seq: int, packet: bytes) -> PacketOutcome:
+        """Compare a packet with the stored entry *seq* of *feed*: the same, a fork of it, or malformed."""
+        compared = extend(self._network, self._tips[feed], seq, packet, self._held(feed, seq))
+        if isinstance(compared, Duplicate):
+            return _entry_outcome(Verdict.DUPLICATE, feed, seq)
+        if isinstance(compared, Forked):
+            forked = _entry_outcome(Verdict.INVALID, feed, seq, FORKED)
+            forked.events += self._freeze(compared.proof)
+            return forked
+        return _entry_outcome(Verdict.INVALID, feed, seq, type(compared).__name__)
+
+    def _keep_orphan(self, packet: bytes, hash_: bytes) -> PacketOutcome:
+        self.strays += 1
+        return STRAYS[None if self.orphans.put(hash_, packet) else ORPHANS_FULL]
 
     def _append_entry(self, extended: Extended, origin: Origin, face: FaceName | None) -> PacketOutcome:
         tip = extended.tip
         feed, seq, id_ = tip.feed, tip.seq, tip.id
         assert id_ is not None
-        finding = PacketOutcome(PacketKind.ENTRY, Verdict.NEW, None, feed, seq)
         if self.read_only:
-            finding.verdict, finding.reason = Verdict.NOT_OURS, READ_ONLY
-            return finding
+            return _entry_outcome(Verdict.NOT_OURS, feed, seq, READ_ONLY)
         first = self._tips[feed].dialect is None
         self._tips[feed] = tip
         if first:
@@ -289,7 +329,8 @@ class Replica:
         arrival = self._store.append_entry(feed, seq, extended.packet, id_, origin, face)
         self.expectations.expect_entries(feed, expectations(self._network, tip))
         layout = extended.layout
-        finding.events.append(
+        outcome = _entry_outcome(Verdict.NEW, feed, seq)
+        outcome.events.append(
             EntryAppended(
                 feed=feed,
                 seq=seq,
@@ -308,16 +349,16 @@ class Replica:
             self._watch_chain(chain)
             self._expect_chain(chain)
         self._watch_end(feed)
-        return finding
+        return outcome
 
     def _append_chunk(
         self, grown: ChunkAccepted, packet: bytes, origin: Origin, face: FaceName | None
     ) -> PacketOutcome:
         chain = grown.chain
-        finding = PacketOutcome(PacketKind.CHUNK, Verdict.NEW, None, chain.feed, chain.seq, grown.chunk)
+        outcome = PacketOutcome(PacketKind.CHUNK, Verdict.NEW, None, chain.feed, chain.seq, grown.chunk)
         if self.read_only:
-            finding.verdict, finding.reason = Verdict.NOT_OURS, READ_ONLY
-            return finding
+            outcome.verdict, outcome.reason = Verdict.NOT_OURS, READ_ONLY
+            return outcome
         arrival = self._store.append_chunk(chain.feed, chain.seq, grown.chunk, packet, origin, face)
         self._store.put_side_chain(chain)
         self._watch_chain(chain)
@@ -327,7 +368,7 @@ class Replica:
         else:
             self._expect_chain(chain)
         self._expect_left_out_chains()
-        finding.events.append(
+        outcome.events.append(
             ChunkAppended(
                 feed=chain.feed,
                 seq=chain.seq,
@@ -339,7 +380,7 @@ class Replica:
                 arrival=arrival,
             )
         )
-        return finding
+        return outcome
 
     def adopt_orphans(self, feed: FeedId, face: FaceName | None) -> list[Event]:
         """Append entries of *feed* that came before it was in the set; *face* named it, None: our user."""
@@ -348,10 +389,10 @@ class Replica:
             events += self.offer(packet, hash_, Origin.PEER, face).events
         return events
 
-    def _adopt_known(self, finding: PacketOutcome, origin: Origin, face: FaceName | None) -> None:
-        """Append what had come too early for what *finding* appended, and chunks that another side chain has in
-        common with this one; and so on while anything fits."""
-        unread: list[Event] = list(finding.events)
+    def _append_followers(self, outcome: PacketOutcome, origin: Origin, face: FaceName | None) -> None:
+        """Append orphans that follow what *outcome* appended, and chunks that another side chain has in common with
+        this one; and so on while anything fits."""
+        unread: list[Event] = list(outcome.events)
         shared = 0
         while unread:
             event = unread.pop(0)
@@ -364,8 +405,8 @@ class Replica:
                 known += held
             for hash_, packet in known:
                 # Of two that waited for one place the second is no longer expected, and proves a fork.
-                adopted = self._match(packet, hash_, origin, face) or self._look_back(packet, hash_)
-                finding.events += adopted.events
+                adopted = self._append_or_compare(packet, hash_, origin, face)
+                outcome.events += adopted.events
                 unread += adopted.events
 
     def _orphans_next(self, feed: FeedId, seq: int) -> list[tuple[bytes, bytes]]:
@@ -389,36 +430,6 @@ class Replica:
             return []
         packets = [self._store.chunk(*place) for place in self._store.find_chunks(chain.next_hash)[:1]]
         return [(chain.next_hash, packet) for packet in packets if packet is not None]
-
-    def _look_back(self, packet: bytes, hash_: bytes) -> PacketOutcome:
-        """A packet that nothing expects: one that we hold, a fork of one that we hold, or an orphan."""
-        dmx = packet[: limits.DMX_SIZE]
-        places = [*self._store.find_entries(dmx)]
-        if dmx in self._other_firsts:
-            places.append((self._other_firsts[dmx], 1))
-        findings = [self._compare(feed, seq, packet) for feed, seq in places]
-        for finding in findings:
-            if finding.verdict is Verdict.DUPLICATE or finding.reason == FORKED:
-                return finding
-        for feed, seq, chunk in self._store.find_chunks(hash_):
-            return PacketOutcome(PacketKind.CHUNK, Verdict.DUPLICATE, None, feed, seq, chunk)
-        if findings:
-            return findings[0]
-        return self._stray(packet, hash_)
-
-    def _stray(self, packet: bytes, hash_: bytes) -> PacketOutcome:
-        self.strays += 1
-        return STRAYS[None if self.orphans.put(hash_, packet) else ORPHANS_FULL]
-
-    def _compare(self, feed: FeedId, seq: int, packet: bytes) -> PacketOutcome:
-        held = self._held(feed, seq)
-        outcome = extend(self._network, self._tips[feed], seq, packet, held)
-        if isinstance(outcome, Duplicate):
-            return PacketOutcome(PacketKind.ENTRY, Verdict.DUPLICATE, None, feed, seq)
-        if isinstance(outcome, Forked):
-            events = self._freeze(outcome.proof)
-            return PacketOutcome(PacketKind.ENTRY, Verdict.INVALID, FORKED, feed, seq, events=events)
-        return PacketOutcome(PacketKind.ENTRY, Verdict.INVALID, type(outcome).__name__, feed, seq)
 
     def _held(self, feed: FeedId, seq: int) -> HeldEntry:
         entry = self._store.entry(feed, seq)
@@ -516,3 +527,7 @@ class Replica:
         # Half empty before the store is asked again: a full scan per finished chain would be quadratic.
         if self._chains_left_out and 2 * len(self.expectations.side_chains) < limits.SIDE_CHAINS_MAX:
             self._expect_stored_chains()
+
+
+def _entry_outcome(verdict: Verdict, feed: FeedId, seq: int, reason: str | None = None) -> PacketOutcome:
+    return PacketOutcome(PacketKind.ENTRY, verdict, reason, feed, seq)
