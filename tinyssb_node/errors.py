@@ -5,6 +5,7 @@ They stand here by subject. Faces and the daemon have some of their own, beside 
 
 import shlex
 from collections.abc import Sequence
+from enum import IntEnum
 from pathlib import Path
 
 
@@ -16,8 +17,80 @@ class PeerError(TinyssbError):
     """Somebody else's fault: drop what they sent, count it, go on."""
 
 
+class ExitCode(IntEnum):
+    """Exit codes of ``tinyssb``, after sysexits(3) (docs/reference/cli.md)."""
+
+    OK = 0
+    ATTENTION = 1
+    """`doctor` found something to do."""
+    USAGE = 64
+    """The command was not typed as it must be."""
+    DATA = 65
+    """What was given, or what is kept, is damaged or of the wrong kind."""
+    MISSING = 66
+    """No such feed, entry or file."""
+    UNAVAILABLE = 69
+    """The daemon is not running, or something this command needs is not installed."""
+    SOFTWARE = 70
+    """A fault of this program."""
+    CREATE = 73
+    """Something is in the place where a file should be made."""
+    STORAGE = 74
+    """The disk is full, read-only or fails."""
+    BUSY = 75
+    """Somebody else is at it; try again later."""
+    PROTOCOL = 76
+    """Daemon and command are of different versions."""
+    PERMISSION = 77
+    """A file may not be read or written, or others may read what is secret."""
+    CONFIG = 78
+    """The configuration is wrong."""
+
+
+EXIT_CODES = {
+    "bad_request": ExitCode.USAGE,
+    "version": ExitCode.PROTOCOL,
+    "unknown_command": ExitCode.PROTOCOL,
+    "unknown_feed": ExitCode.MISSING,
+    "ambiguous_feed": ExitCode.USAGE,
+    "unknown_entry": ExitCode.MISSING,
+    "unknown_network": ExitCode.MISSING,
+    "unknown_group": ExitCode.MISSING,
+    "unknown_identity": ExitCode.MISSING,
+    "ambiguous_group": ExitCode.USAGE,
+    "group_refused": ExitCode.DATA,
+    "too_long": ExitCode.DATA,
+    "feed_forked": ExitCode.DATA,
+    "set_full": ExitCode.DATA,
+    "read_only": ExitCode.STORAGE,
+    "busy": ExitCode.BUSY,
+    "not_allowed": ExitCode.PERMISSION,
+    "uncertain": ExitCode.BUSY,
+    "failed": ExitCode.SOFTWARE,
+}
+"""Exit code by the code of an error: of one raised here, and of one that the daemon replied with."""
+
+
 class LocalError(TinyssbError):
-    """Our fault, or our machine's: loud."""
+    """Our fault, or our machine's: loud. People are told its message and hint, programs its code, scripts its exit
+    code."""
+
+    code = "failed"
+    """Word for programs (docs/formats/control.md)."""
+    hint = ""
+    """What to do next, where the message does not say it."""
+
+    @property
+    def message(self) -> str:
+        """What happened, in sentences."""
+        text = str(self) or type(self).__name__
+        text = text[:1].upper() + text[1:]
+        return text if text.endswith((".", "!", "?")) else text + "."
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Exit code for scripts: that of the code, unless the class has one of its own."""
+        return EXIT_CODES.get(self.code, ExitCode.SOFTWARE)
 
 
 # --- what packets of peers get wrong
@@ -166,6 +239,8 @@ class EnvelopeBodyError(PeerError):
 class ContentTooLongError(LocalError):
     """More content than one entry may carry."""
 
+    code = "too_long"
+
     def __init__(self, size: int, limit: int, packets: int) -> None:
         super().__init__(
             f"{size} bytes are too much for one entry, the limit is {limit}: they would take {packets} packets on "
@@ -186,6 +261,11 @@ class FeedFullError(LocalError):
 
 class FeedForkedError(LocalError):
     """Our own feed was signed twice at one place, perhaps by a copy of this identity elsewhere."""
+
+    code = "feed_forked"
+    hint = (
+        "`tinyssb forks` shows both entries; docs/reference/forks.md says how to go on with a new identity."
+    )
 
     def __init__(self, feed: bytes, seq: int) -> None:
         super().__init__(
@@ -211,6 +291,8 @@ class FeedEndedError(LocalError):
 class UnencodableMessageError(LocalError):
     """A message that the app's format cannot say."""
 
+    exit_code = ExitCode.DATA
+
     def __init__(self, reason: str) -> None:
         super().__init__(
             f"this message cannot be written: {reason}. Nothing was published; change it and try again"
@@ -220,6 +302,8 @@ class UnencodableMessageError(LocalError):
 
 class RecipientCountError(LocalError):
     """A private message for nobody, or for more people than the phone app can read it for."""
+
+    exit_code = ExitCode.DATA
 
     def __init__(self, count: int, limit: int) -> None:
         super().__init__(
@@ -232,6 +316,8 @@ class RecipientCountError(LocalError):
 
 class ReaderKeyError(LocalError):
     """A feed id for which nothing can be sealed, since it is no public key."""
+
+    exit_code = ExitCode.DATA
 
     def __init__(self, feed: bytes) -> None:
         super().__init__(
@@ -274,6 +360,8 @@ class GroupSlotError(LocalError):
 class SetFullError(LocalError):
     """The set holds all the feed ids it can."""
 
+    code = "set_full"
+
     def __init__(self, count: int) -> None:
         super().__init__(
             f"the set already holds {count} feeds, the most its format allows. Nothing was changed. Use another "
@@ -284,6 +372,8 @@ class SetFullError(LocalError):
 
 class NodeReadOnlyError(LocalError):
     """The node keeps reading, and cannot sign or store until the disk can be written again."""
+
+    code = "read_only"
 
     def __init__(self) -> None:
         super().__init__(
@@ -298,13 +388,19 @@ class NodeReadOnlyError(LocalError):
 class StoreFullError(LocalError):
     """The disk is full: nothing can be signed or stored until there is room; reading goes on."""
 
+    code = "read_only"
+
 
 class StoreFailedError(LocalError):
     """The disk or file system refused an operation; the message is the system's."""
 
+    exit_code = ExitCode.STORAGE
+
 
 class StoreDamagedError(StoreFailedError):
     """The store's file is not what this program wrote."""
+
+    exit_code = ExitCode.DATA
 
     def __init__(self, path: Path, reason: str, advice: str = "") -> None:
         self.path, self.reason = path, reason
@@ -321,6 +417,8 @@ class StoreDamagedError(StoreFailedError):
 class StoreTooNewError(LocalError):
     """The store was written by a later version of this program."""
 
+    exit_code = ExitCode.DATA
+
     def __init__(self, path: Path, found: int, known: int) -> None:
         self.path, self.found, self.known = path, found, known
         super().__init__(
@@ -331,6 +429,8 @@ class StoreTooNewError(LocalError):
 
 class StoreLockedError(LocalError):
     """Another process writes to this home folder."""
+
+    exit_code = ExitCode.BUSY
 
     def __init__(self, folder: Path, pid: int | None) -> None:
         self.folder, self.pid = folder, pid
@@ -347,6 +447,8 @@ class StoreLockedError(LocalError):
 class IdentityMissingError(LocalError):
     """There is no identity file."""
 
+    exit_code = ExitCode.MISSING
+
     def __init__(self, path: Path) -> None:
         self.path = path
         super().__init__(f"There is no identity in {path}. Make one with: tinyssb init")
@@ -355,6 +457,8 @@ class IdentityMissingError(LocalError):
 class IdentityExistsError(LocalError):
     """An identity file would have been overwritten."""
 
+    exit_code = ExitCode.CREATE
+
     def __init__(self, path: Path) -> None:
         self.path = path
         super().__init__(f"{path} already holds an identity. It was kept; a key is never overwritten.")
@@ -362,6 +466,8 @@ class IdentityExistsError(LocalError):
 
 class IdentityExposedError(LocalError):
     """Others than its owner may read or change the identity file."""
+
+    exit_code = ExitCode.PERMISSION
 
     def __init__(self, path: Path, mode: int) -> None:
         self.path, self.mode = path, mode
@@ -374,6 +480,8 @@ class IdentityExposedError(LocalError):
 class IdentityOwnerError(LocalError):
     """The identity file belongs to another user."""
 
+    exit_code = ExitCode.PERMISSION
+
     def __init__(self, path: Path, owner: int, user: int) -> None:
         self.path, self.owner, self.user = path, owner, user
         super().__init__(
@@ -385,6 +493,8 @@ class IdentityOwnerError(LocalError):
 class IdentityDamagedError(LocalError):
     """The identity file does not hold what it should."""
 
+    exit_code = ExitCode.DATA
+
     def __init__(self, path: Path, reason: str) -> None:
         self.path, self.reason = path, reason
         super().__init__(
@@ -394,6 +504,8 @@ class IdentityDamagedError(LocalError):
 
 class IdentityTooNewError(LocalError):
     """The identity file was written by a later version of this program."""
+
+    exit_code = ExitCode.DATA
 
     def __init__(self, path: Path, found: int, known: int) -> None:
         self.path, self.found, self.known = path, found, known
@@ -409,6 +521,8 @@ class IdentityTooNewError(LocalError):
 class EventLogFullError(LocalError):
     """The disk is full: the event log waits for room."""
 
+    code = "read_only"
+
     def __init__(self, path: Path) -> None:
         self.path = path
         super().__init__(
@@ -419,6 +533,8 @@ class EventLogFullError(LocalError):
 
 class EventLogFailedError(LocalError):
     """The disk or file system refused an operation on the event log."""
+
+    exit_code = ExitCode.STORAGE
 
     def __init__(self, path: Path, reason: str) -> None:
         self.path, self.reason = path, reason
@@ -431,6 +547,8 @@ class EventLogFailedError(LocalError):
 class SimulationOptionError(LocalError):
     """A simulation that cannot be: which of its options, by dotted key, and why."""
 
+    exit_code = ExitCode.CONFIG
+
     def __init__(self, key: str, reason: str) -> None:
         super().__init__(f"{key}: {reason}")
         self.key = key
@@ -439,6 +557,8 @@ class SimulationOptionError(LocalError):
 
 class ScenarioFileError(LocalError):
     """A scenario file that cannot be used, at *key* in *line*, or as a whole where the key is empty."""
+
+    exit_code = ExitCode.CONFIG
 
     def __init__(self, path: Path, line: int | None, key: str, reason: str) -> None:
         self.path, self.line, self.key, self.reason = path, line, key, reason

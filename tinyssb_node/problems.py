@@ -4,84 +4,27 @@ Light on purpose: the command line imports it before it knows what it will be as
 """
 
 from collections.abc import Iterable
-from enum import IntEnum
+from pathlib import Path
 
 from tinyssb_node import limits
-from tinyssb_node.errors import LocalError
-
-
-class ExitCode(IntEnum):
-    """Exit codes of ``tinyssb``, after sysexits(3) (docs/reference/cli.md)."""
-
-    OK = 0
-    ATTENTION = 1
-    """`doctor` found something to do."""
-    USAGE = 64
-    """The command was not typed as it must be."""
-    DATA = 65
-    """What was given, or what is kept, is damaged or of the wrong kind."""
-    MISSING = 66
-    """No such feed, entry or file."""
-    UNAVAILABLE = 69
-    """The daemon is not running, or something this command needs is not installed."""
-    SOFTWARE = 70
-    """A fault of this program."""
-    CREATE = 73
-    """Something is in the place where a file should be made."""
-    STORAGE = 74
-    """The disk is full, read-only or fails."""
-    BUSY = 75
-    """Somebody else is at it; try again later."""
-    PROTOCOL = 76
-    """Daemon and command are of different versions."""
-    PERMISSION = 77
-    """A file may not be read or written, or others may read what is secret."""
-    CONFIG = 78
-    """The configuration is wrong."""
+from tinyssb_node.errors import ExitCode, LocalError
 
 
 class ProblemError(LocalError):
-    """What a person is told. Subclasses say which rule was broken.
+    """A problem that is explained where it is raised, with its hint. Subclasses say which rule was broken.
 
-    One that travels over the control socket has a code of its own there, which stands for an exit code, too; the others
-    have an exit code only.
+    A problem that travels over the control socket has a code of its own there, which stands for an exit code, too; the
+    others have an exit code only.
     """
-
-    code = "failed"
-    """Word for programs (docs/formats/control.md)."""
-    exit_code: ExitCode | None = None
-    """What scripts see; None: what ``EXITS`` says of the code."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
-        self.message = message
-        """One sentence: what happened."""
         self.hint = hint
-        """What to do next."""
 
-
-EXITS = {
-    "bad_request": ExitCode.USAGE,
-    "version": ExitCode.PROTOCOL,
-    "unknown_command": ExitCode.PROTOCOL,
-    "unknown_feed": ExitCode.MISSING,
-    "ambiguous_feed": ExitCode.USAGE,
-    "unknown_entry": ExitCode.MISSING,
-    "unknown_network": ExitCode.MISSING,
-    "unknown_group": ExitCode.MISSING,
-    "unknown_identity": ExitCode.MISSING,
-    "ambiguous_group": ExitCode.USAGE,
-    "group_refused": ExitCode.DATA,
-    "too_long": ExitCode.DATA,
-    "feed_forked": ExitCode.DATA,
-    "set_full": ExitCode.DATA,
-    "read_only": ExitCode.STORAGE,
-    "busy": ExitCode.BUSY,
-    "not_allowed": ExitCode.PERMISSION,
-    "uncertain": ExitCode.BUSY,
-    "failed": ExitCode.SOFTWARE,
-}
-"""Exit code by the code of an error: of one met here, and of one that the daemon answers with."""
+    @property
+    def message(self) -> str:
+        """What happened, in sentences."""
+        return str(self)
 
 
 class HomeMissingError(ProblemError):
@@ -106,6 +49,23 @@ class HomeDiskError(HomeInaccessibleError):
     """The disk of the home folder is full, read-only or fails."""
 
     exit_code = ExitCode.STORAGE
+
+
+class ConfigError(ProblemError):
+    """config.toml says something we cannot do, at *key*, or as a whole where that is empty."""
+
+    exit_code = ExitCode.CONFIG
+
+    def __init__(self, file: Path, key: str, value: object, allowed: str) -> None:
+        told = f": {key} = {as_toml(value)} is not possible" if key else " cannot be used"
+        super().__init__(
+            f"{file}{told}: {allowed}.",
+            f"Change it in {file}; docs/reference/config.md says what each key means.",
+        )
+        self.file = file
+        self.key = key
+        self.value = value
+        self.allowed = allowed
 
 
 class FileUnreadableError(ProblemError):
@@ -205,3 +165,14 @@ class NotAuthorizedError(ProblemError):
     """Somebody asks at the control socket for what is not his to ask for."""
 
     code = "not_allowed"
+
+
+def as_toml(value: object) -> str:
+    """*value* as a TOML document says it."""
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, str):
+        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+    if isinstance(value, list):
+        return "[" + ", ".join(as_toml(item) for item in value) + "]"
+    return str(value)

@@ -16,10 +16,10 @@ from tinyssb_node.codec import bipf
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content.files import File, serialize_file
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.ids import Dialect
-from tinyssb_node.problems import ExitCode
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.estimate import AirtimeCost
 

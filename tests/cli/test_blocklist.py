@@ -13,8 +13,8 @@ from tests.nodes import key_of, packets_of, written
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.content import chat
 from tinyssb_node.content.blocklist import BlockStep, serialize_block_step
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.ids import blocked_short
-from tinyssb_node.problems import ExitCode
 
 BEN, EVE, VIC = key_of("ben"), key_of("eve"), key_of("vic")
 NAMES = {BEN: "Ben", EVE: "Eve", VIC: "Vic"}

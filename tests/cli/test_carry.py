@@ -17,9 +17,9 @@ from tinyssb_node.cli import carry_folder, packet_import
 from tinyssb_node.cli.packet_import import NO_PLACE
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.daemon.exports import ExportedEntry, FeedHeader, Piece, write_export
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.ids import Dialect, Seq
 from tinyssb_node.limits import SET_MAX
-from tinyssb_node.problems import ExitCode
 from tinyssb_node.screens.limits import CARRY_TOLD_MAX
 from tinyssb_node.screens.newfile import FileUnwritableError
 from tinyssb_node.store.port import FeedRecord

@@ -11,7 +11,7 @@ import pytest
 
 from tests.daemon.processes import daemon, make_home, tinyssb
 from tinyssb_node.cli.checkup import CheckResult, examine
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.store.home import Home
 
 Usage = namedtuple("Usage", ["total", "used", "free"])  # noqa: PYI024 - what shutil.disk_usage returns

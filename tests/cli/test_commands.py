@@ -12,7 +12,7 @@ from tests.daemon.processes import PATIENCE_S, PROGRAM, RunningDaemon, daemon, m
 from tinyssb_node import limits
 from tinyssb_node.cli.commands.node import _companion, _short
 from tinyssb_node.control.rows import CompanionRow
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 
 
 @pytest.fixture(scope="module")

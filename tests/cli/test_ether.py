@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.processes import PATIENCE_S, PROGRAM, tinyssb
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 
 
 @pytest.fixture(scope="module")

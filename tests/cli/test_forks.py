@@ -13,9 +13,9 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content import chat
 from tinyssb_node.daemon.setup import read_node_identity
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.feeds.fork import fork_ids, verify_proof
 from tinyssb_node.feeds.forkfile import parse_fork_file
-from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.home import Home
 
 EVE, VIC = key_of("eve"), key_of("vic")

@@ -12,7 +12,7 @@ from tests.cli.test_talk_daemons import Person
 from tests.daemon.processes import PATIENCE_S, PROGRAM, daemon, make_home, tinyssb
 from tests.daemon.test_process_networks import free_udp_port
 from tinyssb_node.cli.commands import group as command
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.store.home import Home
 from tinyssb_node.tui.screen_state import ScreenRequest
 from tinyssb_node.tui.source import NodeScreenSource

@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.test_identity import PASSPHRASE, cheap, forms_of, home, passphrase_file, words_in
 from tests.daemon.processes import daemon, tinyssb
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.store import limits
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.secrets import read_identity

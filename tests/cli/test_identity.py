@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.processes import daemon, make_home, tinyssb
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.store import limits, sealed_seed, secrets
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.secrets import read_identity

@@ -12,7 +12,7 @@ import pytest
 from tests.daemon.processes import PROGRAM, make_home, tinyssb
 from tinyssb_node.cli import commands
 from tinyssb_node.cli.main import build_parser, main
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 
 HEAVY = ("asyncio", "nacl", "msgspec", "websockets", "structlog", "sqlite3", "socket", "shtab")
 """What `--help` has no use for."""

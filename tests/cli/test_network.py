@@ -9,7 +9,7 @@ import pytest
 
 from tests.daemon.processes import daemon, make_home, tinyssb
 from tests.nodes import feed_of, key_of, written
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 
 EVE = key_of("eve")
 KEY = "5d0c6e7af21b9034"

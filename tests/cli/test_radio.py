@@ -12,7 +12,7 @@ from firmware_bridge.boards import BoardProfile, board_names, load_board
 from firmware_bridge.drivers import linux
 from firmware_bridge.drivers.errors import access_denied, bus_missing, library_missing
 from tests.daemon.processes import tinyssb
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 
 SPI_BOARDS = [name for name in board_names() if load_board(name).is_spi]
 

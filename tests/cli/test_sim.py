@@ -10,7 +10,7 @@ import pytest
 
 from tinyssb_node.cli import sim_report
 from tinyssb_node.cli.main import main
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.sim import scenarios
 from tinyssb_node.sim.runner import run_scenario
 from tinyssb_node.sim.scenarios import SCENARIOS, build

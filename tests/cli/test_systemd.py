@@ -20,7 +20,7 @@ from tinyssb_node.cli.systemd import (
     escape,
     run_tool,
 )
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 
 PROGRAM = Path("/opt/tinyssb/bin/tinyssb")
 PLACES = [

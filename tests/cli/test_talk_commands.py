@@ -10,7 +10,7 @@ import wcwidth
 
 from tests.cli.talkers import ANA, BOB, CYD, EVE, Talkers, make_talkers
 from tests.daemon.processes import tinyssb
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.store.sqlite import SqliteStore
 
 

@@ -16,7 +16,7 @@ import pytest
 from tests.daemon.processes import PATIENCE_S, PROGRAM, RunningDaemon, daemon, make_home, tinyssb
 from tests.daemon.test_process_networks import free_udp_port
 from tests.docs import pages
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 
 
 @dataclass

@@ -7,7 +7,7 @@ import pytest
 from tests.daemon.processes import daemon, make_home
 from tests.unwritable import on_a_read_only_disk
 from tinyssb_node.content import chat
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 
 
 @pytest.fixture

@@ -13,10 +13,8 @@ from tests.daemon.processes import daemon, make_home
 from tests.docs import pages
 from tinyssb_node import limits
 from tinyssb_node.control.client import DaemonClient, DaemonError, DaemonUnreachableError
-from tinyssb_node.control.explain import explain
-from tinyssb_node.daemon.configreader import ConfigError
-from tinyssb_node.errors import ContentTooLongError
-from tinyssb_node.problems import BadRequestError, ExitCode, HomeMissingError, ProtocolVersionError
+from tinyssb_node.errors import ContentTooLongError, ExitCode
+from tinyssb_node.problems import BadRequestError, ConfigError, HomeMissingError, ProtocolVersionError
 
 
 @contextmanager
@@ -66,7 +64,7 @@ def test_an_error_is_raised_with_what_to_do(tmp_path: Path) -> None:
         with pytest.raises(DaemonError, match=r"No\.") as caught:
             client.show("ff", 1)
         assert (caught.value.code, caught.value.hint) == ("unknown_feed", "Look.")
-        assert explain(caught.value).exit_code == ExitCode.MISSING
+        assert caught.value.exit_code == ExitCode.MISSING
 
 
 def test_too_much_content_is_refused_before_it_is_sent(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import structlog
 from tinyssb_node import limits
 from tinyssb_node.cli.main import build_parser
 from tinyssb_node.daemon.companion import CompanionProcess, companion_command
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.store.home import Home
 from tinyssb_node.subjects import SUBJECTS
 

@@ -16,8 +16,8 @@ from tinyssb_node.control.client import DaemonClient, DaemonError
 from tinyssb_node.daemon.identities import new_identity
 from tinyssb_node.daemon.identity_manager import open_identities
 from tinyssb_node.daemon.tip_mark import read_mark, write_mark
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
-from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.unlock import open_identity
 from tinyssb_node.store.words import serialize_words

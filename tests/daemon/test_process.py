@@ -15,8 +15,7 @@ from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.control.rows import StatusRow
 from tinyssb_node.daemon.process import run_daemon
 from tinyssb_node.daemon.runtime import Runtime
-from tinyssb_node.errors import StoreFailedError
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode, StoreFailedError
 from tinyssb_node.store.home import Home
 
 

@@ -10,8 +10,8 @@ import pytest
 from tests.daemon.processes import daemon, make_home, tinyssb
 from tinyssb_node.control.client import DaemonError
 from tinyssb_node.daemon.tip_mark import read_mark, write_mark
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.ids import DEFAULT_NETWORK
-from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.unlock import open_identity
 from tinyssb_node.store.words import serialize_words

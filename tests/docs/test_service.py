@@ -17,7 +17,7 @@ from tinyssb_node.cli.systemd import FILES
 from tinyssb_node.control.access import GROUP
 from tinyssb_node.control.client import SERVICE_SOCKET
 from tinyssb_node.daemon.config import parse_config
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.store.home import Home
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.processes import make_home, tinyssb
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 
 
 @pytest.fixture

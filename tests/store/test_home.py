@@ -7,12 +7,11 @@ from pathlib import Path
 import pytest
 
 from tinyssb_node.daemon.config import read_config
-from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.daemon.setup import create_home, node_name, read_node_identity
 from tinyssb_node.errors import IdentityExistsError, IdentityExposedError
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.ids import Dialect
-from tinyssb_node.problems import HomeExistsError, HomeInaccessibleError, HomeMissingError
+from tinyssb_node.problems import ConfigError, HomeExistsError, HomeInaccessibleError, HomeMissingError
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.sqlite import SqliteStore
 

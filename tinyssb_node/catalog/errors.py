@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
-from tinyssb_node.errors import LocalError
+from tinyssb_node.errors import ExitCode, LocalError
 
 
 class CatalogFailedError(LocalError):
     """The catalog can be neither read nor made. The store is not touched by this."""
+
+    exit_code = ExitCode.STORAGE
 
     def __init__(self, path: Path, reason: str) -> None:
         self.path, self.reason = path, reason
@@ -19,14 +21,22 @@ class CatalogFailedError(LocalError):
 class CatalogDamagedError(CatalogFailedError):
     """The file is not what this program wrote."""
 
+    exit_code = ExitCode.DATA
+
 
 class CatalogFullError(CatalogFailedError):
     """There is no room on the disk."""
+
+    exit_code = ExitCode.STORAGE
 
 
 class CatalogReadOnlyError(CatalogFailedError):
     """We may not write the file, or not there."""
 
+    exit_code = ExitCode.PERMISSION
+
 
 class CatalogBusyError(CatalogFailedError):
     """Another process has the catalog for itself for too long."""
+
+    exit_code = ExitCode.BUSY

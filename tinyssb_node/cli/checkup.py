@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from tinyssb_node import __version__, limits
 from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
-from tinyssb_node.control.explain import explain
 from tinyssb_node.control.rows import CompanionRow, EndpointRow, IdentityRow
 from tinyssb_node.daemon.config import Config, read_config
 from tinyssb_node.daemon.identities import names_of
@@ -54,8 +53,7 @@ def examine(home: Home) -> list[CheckResult]:
             found = check(home)
             findings += found if isinstance(found, list) else [found]
         except LocalError as error:
-            told = explain(error)
-            findings.append(CheckResult(name, ok=False, found=told.message, advice=told.hint))
+            findings.append(CheckResult(name, ok=False, found=error.message, advice=error.hint))
             if name == "home":
                 break  # There is none, or none that we may look into.
     return findings
@@ -89,9 +87,8 @@ def _check_identity(home: Home) -> CheckResult:
         try:
             read_node_identity(home.of_identity(name))
         except LocalError as error:
-            told = explain(error)
             return CheckResult(
-                "identity", ok=False, found=f"the identity '{name}': {told.message}", advice=told.hint
+                "identity", ok=False, found=f"the identity '{name}': {error.message}", advice=error.hint
             )
     further = f"; further ones: {', '.join(names)}" if names else ""
     return CheckResult(

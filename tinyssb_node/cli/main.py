@@ -12,8 +12,7 @@ from typing import NoReturn
 
 from tinyssb_node import __version__
 from tinyssb_node.cli import commands
-from tinyssb_node.errors import LocalError
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode, LocalError
 
 
 class Parser(argparse.ArgumentParser):
@@ -57,15 +56,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = int(arguments.run(arguments))
         sys.stdout.flush()
     except LocalError as error:
-        from tinyssb_node.cli.explaining import explain_error
-
-        explanation = explain_error(error)
-        say_error(explanation.message, explanation.hint)
+        say_error(error.message, error.hint)
         if getattr(arguments, "supervised", False):
             from tinyssb_node.daemon.shutdown import report_exit_reason
 
-            report_exit_reason(explanation.message, explanation.hint)
-        return int(explanation.exit_code)
+            report_exit_reason(error.message, error.hint)
+        return error.exit_code
     except BrokenPipeError:
         # Whoever read our output has seen enough (`tinyssb log me | head`); Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

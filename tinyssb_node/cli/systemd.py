@@ -15,7 +15,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.problems import ExitCode, ProblemError
+from tinyssb_node.errors import ExitCode
+from tinyssb_node.problems import ProblemError
 
 Run = Callable[[Sequence[str]], str]
 """Runs a program and returns what it printed. Raises SystemdToolError."""

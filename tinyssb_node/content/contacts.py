@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from tinyssb_node.content import limits
-from tinyssb_node.errors import LocalError
+from tinyssb_node.errors import ExitCode, LocalError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.store.durable import sync_folder
 
@@ -44,6 +44,8 @@ NOBODY: Final = Contact()
 
 class ContactsError(LocalError):
     """The file of contacts is not what this program wrote, or a change of it cannot be."""
+
+    exit_code = ExitCode.DATA
 
     def __init__(self, path: Path, reason: str, advice: str) -> None:
         self.path, self.reason = path, reason

@@ -11,11 +11,14 @@ import time
 from collections.abc import Collection
 from enum import Enum, auto
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tinyssb_node import limits
-from tinyssb_node.daemon.logs import Logger
-from tinyssb_node.problems import ExitCode, NotAuthorizedError, ProblemError
+from tinyssb_node.errors import ExitCode
+from tinyssb_node.problems import NotAuthorizedError, ProblemError
+
+if TYPE_CHECKING:
+    from structlog.typing import FilteringBoundLogger
 
 GROUP: Final = "tinyssb"
 """The group whose members may use the socket, where there is one of this name and nobody says otherwise."""
@@ -55,7 +58,7 @@ class ControlAccess:
     """Lets callers in, and counts those it does not."""
 
     def __init__(
-        self, logger: Logger, *, group: str | None = None, keepers_only: Collection[str] = ()
+        self, logger: "FilteringBoundLogger", *, group: str | None = None, keepers_only: Collection[str] = ()
     ) -> None:
         """*group*: whose members may come in; empty: nobody's; None: those of ``GROUP``, if there is one and the
         socket can be given to it. *keepers_only*: commands that members may not use."""

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast
 
 from tinyssb_node import limits
 from tinyssb_node.control.protocol import Reply, Request, parse_reply, serialize_request
-from tinyssb_node.errors import ContentTooLongError
-from tinyssb_node.problems import ExitCode, ProblemError
+from tinyssb_node.errors import ContentTooLongError, ExitCode
+from tinyssb_node.problems import ProblemError
 from tinyssb_node.store.home import Home
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
         FaceRow,
         FeedRow,
         FollowedRow,
+        ForkRow,
         GosetRow,
         ImportedRow,
         PublishedRow,
@@ -45,7 +46,6 @@ if TYPE_CHECKING:
         StatusRow,
         SureRow,
     )
-    from tinyssb_node.daemon.fork_handler import ForkRow
 
 
 SERVICE_SOCKET = Path("/run/tinyssb/control.sock")
@@ -122,9 +122,9 @@ class DaemonClient:
             # Settings may say another place. They are read now and not first: it takes longer than most questions.
             if not _settings_name(b"socket", found):
                 raise
-            from tinyssb_node.daemon.config import read_config
+            from tinyssb_node.control.settings import read_socket_path
 
-            path = read_config(found).control_socket
+            path = read_socket_path(found)
             if path == found.control_socket:
                 raise
         return cls(path, network=network)

@@ -125,6 +125,19 @@ class FeedRow(TypedDict):
     retired: bool
 
 
+class ForkRow(TypedDict):
+    """Item of `forks`."""
+
+    feed: str
+    own: bool
+    seq: int
+    entries: int
+    held: str
+    other: str
+    found_us: int | None
+    proof: str
+
+
 class EntryRow(TypedDict):
     """Item of `log`."""
 

@@ -11,7 +11,6 @@ from typing import Protocol
 
 from tinyssb_node import limits
 from tinyssb_node.control.access import CallerRank, ControlAccess
-from tinyssb_node.control.explain import Explanation, explain
 from tinyssb_node.control.protocol import Reply, Request, bad_request, parse_request, serialize_reply
 from tinyssb_node.errors import LocalError
 from tinyssb_node.problems import BusyError, HomeInaccessibleError
@@ -99,7 +98,7 @@ class ControlServer:
         except ConnectionError:
             pass  # It hung up; nobody is there to be told.
         except LocalError as error:
-            writer.write(serialize_reply(_error_reply(None, explain(error))))
+            writer.write(serialize_reply(_error_reply(None, error)))
         finally:
             self._connections.discard(connection)
             writer.close()
@@ -186,7 +185,7 @@ class _Connection:
             self._door.check(self.rank, request.command)
             result = await self._desk.answer(request, ControlConnection(send, self._gone))
         except LocalError as error:
-            await self._send(_error_reply(request.id, explain(error)))
+            await self._send(_error_reply(request.id, error))
         else:
             await self._send({"v": limits.CONTROL_VERSION, "id": request.id, "result": result})
 
@@ -197,9 +196,9 @@ class _Connection:
         self.owing_since_s = math.inf
 
 
-def _error_reply(id_: int | str | None, explanation: Explanation) -> Reply:
+def _error_reply(id_: int | str | None, error: LocalError) -> Reply:
     return {
         "v": limits.CONTROL_VERSION,
         "id": id_,
-        "error": {"code": explanation.code, "message": explanation.message, "hint": explanation.hint},
+        "error": {"code": error.code, "message": error.message, "hint": error.hint},
     }

@@ -13,8 +13,8 @@ from tinyssb_node import limits
 from tinyssb_node.control.rows import CompanionRow
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.shutdown import TOLD_FD
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.faces.backoff import Backoff
-from tinyssb_node.problems import ExitCode
 from tinyssb_node.store.home import Home
 
 _CODE: Final = "import sys; sys.path[:] = {path!r}; from tinyssb_node.cli.main import main; sys.exit(main())"

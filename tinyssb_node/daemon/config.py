@@ -1,7 +1,6 @@
 """config.toml: what a node's user may change. Every key is described in docs/reference/config.md."""
 
 import re
-import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
@@ -9,10 +8,11 @@ from pathlib import Path
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.daemon.configreader import ConfigError, ConfigReader, as_toml
+from tinyssb_node.control.settings import read_settings, socket_path
+from tinyssb_node.daemon.configreader import ConfigReader
 from tinyssb_node.gossip.admission import AdmissionPolicy
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
-from tinyssb_node.problems import UnknownNetworkError
+from tinyssb_node.problems import UnknownNetworkError, as_toml
 from tinyssb_node.replication import limits as set_limits
 from tinyssb_node.store.home import CONTROL_SOCKET, Home
 from tinyssb_node.subjects import SUBJECTS, Settings
@@ -97,15 +97,7 @@ class Config:
 
 def read_config(home: Home) -> Config:
     """Read *home*'s config.toml; a missing one means all defaults. Raises ConfigError."""
-    try:
-        document = tomllib.loads(home.config.read_text("utf-8"))
-    except FileNotFoundError:
-        document = {}
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise ConfigError(home.config, "", None, f"it is not TOML ({error})") from error
-    except OSError as error:
-        raise ConfigError(home.config, "", None, f"the system says: {error.strerror}") from error
-    return parse_config(home, document)
+    return parse_config(home, read_settings(home))
 
 
 def parse_config(home: Home, document: dict[str, object]) -> Config:
@@ -125,7 +117,7 @@ def parse_config(home: Home, document: dict[str, object]) -> Config:
         log_level=reader.choice("log.level", LogLevel.INFO),
         log_format=reader.choice("log.format", LogFormat.CONSOLE),
         acknowledge_enabled=reader.flag("acknowledge.enabled", default=True),
-        control_socket=_socket(reader, home),
+        control_socket=socket_path(home, reader.value("control.socket", CONTROL_SOCKET)),
         control_group=_group(reader),
         web_enabled=reader.flag("web.enabled", default=False),
         web_listen=_web_listen(reader),
@@ -232,14 +224,6 @@ def _group(reader: ConfigReader) -> str | None:
     if name and not _GROUP.fullmatch(name):
         raise reader.refuse("control.group", name, allowed)
     return name if reader.has("control.group") else None
-
-
-def _socket(reader: ConfigReader, home: Home) -> Path:
-    allowed = f"it takes a path, which may have up to {limits.UNIX_PATH_MAX} bytes once it is absolute"
-    path = home.root / Path(reader.text("control.socket", CONTROL_SOCKET, allowed)).expanduser()
-    if len(str(path).encode()) > limits.UNIX_PATH_MAX or path == home.root:
-        raise reader.refuse("control.socket", str(path), allowed)
-    return path
 
 
 def _web_listen(reader: ConfigReader) -> tuple[str, int]:

@@ -1,4 +1,4 @@
-"""Values out of config.toml, checked one by one, and the error for one that cannot be used."""
+"""Values of config.toml, checked one by one."""
 
 import difflib
 import re
@@ -7,25 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from tinyssb_node.problems import ExitCode, ProblemError
-
-
-class ConfigError(ProblemError):
-    """config.toml says something we cannot do, at *key*, or as a whole where that is empty."""
-
-    exit_code = ExitCode.CONFIG
-
-    def __init__(self, file: Path, key: str, value: object, allowed: str) -> None:
-        told = f": {key} = {as_toml(value)} is not possible" if key else " cannot be used"
-        super().__init__(
-            f"{file}{told}: {allowed}.",
-            f"Change it in {file}; docs/reference/config.md says what each key means.",
-        )
-        self.file = file
-        self.key = key
-        self.value = value
-        self.allowed = allowed
-
+from tinyssb_node.problems import ConfigError
 
 Choice = TypeVar("Choice", bound=StrEnum)
 
@@ -45,34 +27,35 @@ class ConfigReader:
         """The error for a *value* at *key*."""
         return ConfigError(self._file, key, value, allowed)
 
-    def _get(self, key: str, default: object) -> object:
+    def value(self, key: str, default: object) -> object:
+        """Whatever the file says."""
         self._known.add(key)
         return self._values.get(key, default)
 
     def text(self, key: str, default: str, allowed: str) -> str:
         """A text."""
-        value = self._get(key, default)
+        value = self.value(key, default)
         if not isinstance(value, str):
             raise self.refuse(key, value, allowed)
         return value
 
     def texts(self, key: str, default: tuple[str, ...], allowed: str) -> tuple[str, ...]:
         """A list of texts."""
-        value = self._get(key, list(default))
+        value = self.value(key, list(default))
         if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
             raise self.refuse(key, value, allowed)
         return tuple(value)
 
     def flag(self, key: str, *, default: bool) -> bool:
         """True or false."""
-        value = self._get(key, default)
+        value = self.value(key, default)
         if not isinstance(value, bool):
             raise self.refuse(key, value, "it takes true or false")
         return value
 
     def number(self, key: str, default: int, low: int, high: int) -> int:
         """A whole number from *low* to *high*."""
-        value = self._get(key, default)
+        value = self.value(key, default)
         # bool is an int to Python, not to TOML.
         if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
             raise self.refuse(key, value, f"it takes a whole number from {low} to {high}")
@@ -80,7 +63,7 @@ class ConfigReader:
 
     def degrees(self, key: str, most: int) -> float | None:
         """Degrees up to *most* on either side of zero; None where nothing is said."""
-        value = self._get(key, None)
+        value = self.value(key, None)
         if value is None:
             return None
         if not isinstance(value, int | float) or isinstance(value, bool) or not -most <= value <= most:
@@ -89,7 +72,7 @@ class ConfigReader:
 
     def choice(self, key: str, default: Choice) -> Choice:
         """One of the words of *default*'s kind."""
-        value = self._get(key, default.value)
+        value = self.value(key, default.value)
         for member in type(default):
             if member.value == value:
                 return member
@@ -155,14 +138,3 @@ def _flatten(prefix: str, table: dict[str, object]) -> list[tuple[str, object]]:
         else:
             flat.append((f"{prefix}{key}", value))
     return flat
-
-
-def as_toml(value: object) -> str:
-    """*value* as a TOML document says it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, str):
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
-    if isinstance(value, list):
-        return "[" + ", ".join(as_toml(item) for item in value) + "]"
-    return str(value)

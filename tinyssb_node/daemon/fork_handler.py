@@ -1,8 +1,9 @@
 """Answers what the control protocol asks about forks (docs/formats/control.md), and dates them."""
 
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Final, TypedDict
+from typing import Final
 
+from tinyssb_node.control.rows import ForkRow
 from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.effects import Effect
 from tinyssb_node.events import ForkFound
@@ -13,19 +14,6 @@ from tinyssb_node.store.port import FeedRecord, Store
 
 _META: Final = "fork {feed} {seq}"
 """The name under which the store keeps when a fork was found."""
-
-
-class ForkRow(TypedDict):
-    """Item of `forks`."""
-
-    feed: str
-    own: bool
-    seq: int
-    entries: int
-    held: str
-    other: str
-    found_us: int | None
-    proof: str
 
 
 def date_forks(store: Store, effects: Iterable[Effect], wall_us: int) -> None:

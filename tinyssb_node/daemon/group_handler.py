@@ -8,7 +8,6 @@ from typing import Final, Protocol
 
 from tinyssb_node import limits
 from tinyssb_node.control.arguments import Arguments
-from tinyssb_node.control.explain import explain
 from tinyssb_node.control.group_rows import (
     GroupCostRow,
     GroupRow,
@@ -237,7 +236,7 @@ class GroupHandler:
             "waiting": len(group.tangle.waiting),
             "forks": fork_rows(group.view),
             "tasks": self._tasks(groups, root),
-            "problem": None if problem is None else explain(problem).message,
+            "problem": None if problem is None else problem.message,
         }
 
     def _tasks(self, groups: GroupManager, root: MessageId) -> list[GroupTaskRow]:

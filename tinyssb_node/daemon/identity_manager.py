@@ -4,7 +4,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tinyssb_node.codec.crypto import SigningKey
-from tinyssb_node.control.explain import explain
 from tinyssb_node.control.rows import IdentityRow
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.identities import DuplicateIdentityError, names_of
@@ -95,7 +94,7 @@ def open_identities(
             if (other := names.setdefault(key.feed_id, name)) != name:
                 raise DuplicateIdentityError(other)
         except (LocalError, OSError) as error:
-            problems[name] = explain(error).message if isinstance(error, LocalError) else f"{error.strerror}."
+            problems[name] = error.message if isinstance(error, LocalError) else f"{error.strerror}."
         else:
             writers.append(IdentityWriter(name=name, key=key, dialect=identity.dialect))
     for name, problem in problems.items():

@@ -5,9 +5,9 @@ from pathlib import Path
 
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.eventlog import EventLog
-from tinyssb_node.errors import StoreFullError
+from tinyssb_node.errors import ExitCode, StoreFullError
 from tinyssb_node.ids import NetworkName
-from tinyssb_node.problems import ExitCode, ProblemError
+from tinyssb_node.problems import ProblemError
 from tinyssb_node.store.port import Store
 
 _META_NETWORK = "network"

@@ -22,7 +22,6 @@ from tinyssb_node.daemon.block_policy import BlockPolicy
 from tinyssb_node.daemon.clock import SystemClock, find_boot
 from tinyssb_node.daemon.companion import CompanionProcess, companion_command
 from tinyssb_node.daemon.config import Config, read_config
-from tinyssb_node.daemon.configreader import ConfigError
 from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
 from tinyssb_node.daemon.face_manager import FaceManager
 from tinyssb_node.daemon.handler import KEEPERS_ONLY, ControlHandler, DaemonInfo
@@ -33,7 +32,7 @@ from tinyssb_node.daemon.rekey import effective_network
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import home_access_error, node_name, unlock_identity
 from tinyssb_node.daemon.tip_monitor import TipMonitor
-from tinyssb_node.errors import LocalError
+from tinyssb_node.errors import ExitCode, LocalError
 from tinyssb_node.events import DaemonStarted, DaemonStopped
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.spec import parse_spec
@@ -44,7 +43,7 @@ from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, NetworkName
 from tinyssb_node.node.networks import Networks
 from tinyssb_node.node.node import Node
 from tinyssb_node.node.shelf_port import OpenShelf
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.problems import ConfigError
 from tinyssb_node.scheduling.budget import AirBudgets
 from tinyssb_node.store.durable import lacks_room
 from tinyssb_node.store.home import Home

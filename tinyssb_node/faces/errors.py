@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
-from tinyssb_node.errors import LocalError
+from tinyssb_node.errors import ExitCode, LocalError
 
 
 class FaceSpecError(LocalError):
     """A spec string that says nothing we can open."""
+
+    exit_code = ExitCode.CONFIG
 
     def __init__(self, spec: str, what: str, allowed: str) -> None:
         super().__init__(f"The face '{spec}' cannot be opened: {what}. Possible: {allowed}")
@@ -21,6 +23,8 @@ class FaceSpecError(LocalError):
 class FaceOpenError(LocalError):
     """This machine refuses what the spec string asks for; trying again would not help."""
 
+    exit_code = ExitCode.UNAVAILABLE
+
     def __init__(self, spec: str, what: str, remedy: str) -> None:
         super().__init__(f"The face '{spec}' cannot be opened: {what}. {remedy}")
         self.spec = spec
@@ -34,6 +38,8 @@ class FaceOpenError(LocalError):
 class SecretExposedError(LocalError):
     """Others on this machine have rights to a file with a secret."""
 
+    exit_code = ExitCode.PERMISSION
+
     def __init__(self, file: Path) -> None:
         super().__init__(
             f"Other users of this machine have rights to {file}. It was not used. Type: chmod 600 {file}"
@@ -45,6 +51,8 @@ class SecretExposedError(LocalError):
 class SecretUnusableError(LocalError):
     """A file with a secret does not have one. What it has is not shown."""
 
+    exit_code = ExitCode.CONFIG
+
     def __init__(self, file: Path, reason: str) -> None:
         super().__init__(f"{file} {reason}. It was not used. docs/reference/faces.md says how to make one.")
         self.file = file
@@ -55,6 +63,8 @@ class SecretUnusableError(LocalError):
 
 class CertificateError(LocalError):
     """A certificate cannot be used."""
+
+    exit_code = ExitCode.CONFIG
 
     def __init__(self, file: Path, reason: str) -> None:
         super().__init__(
@@ -69,6 +79,8 @@ class CertificateError(LocalError):
 class EtherUnreachableError(LocalError):
     """There is no ether where one was looked for."""
 
+    exit_code = ExitCode.UNAVAILABLE
+
     def __init__(self, host: str, port: int, reason: str) -> None:
         super().__init__(f"No ether answers at {host} port {port} ({reason}). Start one with: tinyssb ether")
         self.host = host
@@ -82,6 +94,8 @@ class EtherUnreachableError(LocalError):
 class EtherRefusedError(LocalError):
     """The ether does not do what was asked of it."""
 
+    exit_code = ExitCode.DATA
+
     def __init__(self, reason: str) -> None:
         super().__init__(f"The ether refuses: {reason}")
         self.reason = reason
@@ -90,6 +104,8 @@ class EtherRefusedError(LocalError):
 
 class EtherOpenError(LocalError):
     """An ether cannot begin where it was told to."""
+
+    exit_code = ExitCode.UNAVAILABLE
 
     def __init__(self, host: str, port: int, reason: str) -> None:
         super().__init__(

@@ -88,6 +88,8 @@ _REASONS: Final = {
 class TipUncertainError(LocalError):
     """Our feed is not written, since it may go on elsewhere."""
 
+    code = "uncertain"
+
     def __init__(self, waiting: TipWait, identity: str | None = None) -> None:
         """*identity* is what a further one of ours is called."""
         self.waiting = waiting

@@ -79,9 +79,9 @@ def status(arguments: argparse.Namespace) -> int:
 
 def locate(arguments: argparse.Namespace) -> int:
     """Show places as they come in."""
+    from tinyssb_node.errors import ExitCode
     from tinyssb_node.islands.client import GatewayClient
     from tinyssb_node.islands.lines import LOCATE_HEADER, located_text, location_line
-    from tinyssb_node.problems import ExitCode
 
     with GatewayClient.at_home(arguments.home, arguments.network) as gateway:
         places = gateway.locate(arguments.feed, arguments.seconds)

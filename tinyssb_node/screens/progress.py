@@ -4,7 +4,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tinyssb_node.problems import ExitCode, ProblemError
+from tinyssb_node.errors import ExitCode
+from tinyssb_node.problems import ProblemError
 
 _WIDTH = 30
 """Characters of the bar."""

@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from tinyssb_node.problems import ExitCode, ProblemError
+from tinyssb_node.errors import ExitCode
+from tinyssb_node.problems import ProblemError
 
 SEGMENTS = "[0-9]*-[0-9]*.jsonl"
 

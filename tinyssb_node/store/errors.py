@@ -6,13 +6,15 @@ No message repeats any part of a secret.
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.errors import LocalError, StoreFailedError
+from tinyssb_node.errors import ExitCode, LocalError, StoreFailedError
 
 _ONE_COPY: Final = "Run a node on one of the two only: from two its feed would fork."
 
 
 class StoreReadOnlyError(StoreFailedError):
     """Nothing can be written where the store is."""
+
+    exit_code = ExitCode.STORAGE
 
     def __init__(self, folder: Path, reason: str | None) -> None:
         self.folder = folder
@@ -26,6 +28,8 @@ class StoreReadOnlyError(StoreFailedError):
 class StoreRecoveryError(StoreFailedError):
     """What was written last to a store is in its log, which cannot be read where nothing can be written."""
 
+    exit_code = ExitCode.STORAGE
+
     def __init__(self, path: Path, log: Path) -> None:
         self.path, self.log = path, log
         super().__init__(
@@ -38,6 +42,8 @@ class StoreRecoveryError(StoreFailedError):
 class IdentitySealedError(LocalError):
     """The identity is sealed, and nobody told its passphrase."""
 
+    exit_code = ExitCode.PERMISSION
+
     def __init__(self, path: Path) -> None:
         self.path = path
         super().__init__(
@@ -48,6 +54,8 @@ class IdentitySealedError(LocalError):
 
 class PassphraseWrongError(LocalError):
     """The passphrase is another one."""
+
+    exit_code = ExitCode.PERMISSION
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -60,12 +68,16 @@ class PassphraseWrongError(LocalError):
 class PassphraseUnusableError(LocalError):
     """What should be a passphrase is none."""
 
+    exit_code = ExitCode.DATA
+
     def __init__(self, reason: str) -> None:
         super().__init__(f"The passphrase cannot be used: {reason}. Nothing was changed.")
 
 
 class PassphraseExposedError(LocalError):
     """Everybody on this machine may read the passphrase."""
+
+    exit_code = ExitCode.PERMISSION
 
     def __init__(self, path: Path, mode: int) -> None:
         self.path, self.mode = path, mode
@@ -78,6 +90,8 @@ class PassphraseExposedError(LocalError):
 class PassphraseUnreadableError(LocalError):
     """The file with the passphrase is not there, or cannot be read."""
 
+    exit_code = ExitCode.MISSING
+
     def __init__(self, path: Path, variable: str, reason: str | None) -> None:
         self.path = path
         super().__init__(
@@ -88,6 +102,8 @@ class PassphraseUnreadableError(LocalError):
 
 class SealMemoryError(LocalError):
     """There is too little memory to unseal a secret."""
+
+    exit_code = ExitCode.BUSY
 
     def __init__(self, memory: int) -> None:
         self.memory = memory
@@ -100,6 +116,8 @@ class SealMemoryError(LocalError):
 class IdentityNotProvidedError(LocalError):
     """The secret should be handed in, and is not."""
 
+    exit_code = ExitCode.MISSING
+
     def __init__(self, path: Path, credential: str) -> None:
         self.path = path
         super().__init__(
@@ -111,6 +129,8 @@ class IdentityNotProvidedError(LocalError):
 class IdentityMismatchError(LocalError):
     """The secret handed in is not that of this node's feed."""
 
+    exit_code = ExitCode.DATA
+
     def __init__(self, path: Path) -> None:
         self.path = path
         super().__init__(
@@ -120,6 +140,8 @@ class IdentityMismatchError(LocalError):
 
 class IdentityUnsyncedError(LocalError):
     """An identity file was replaced, and the disk may forget it."""
+
+    exit_code = ExitCode.STORAGE
 
     def __init__(self, path: Path, reason: str | None) -> None:
         self.path = path
@@ -132,6 +154,8 @@ class IdentityUnsyncedError(LocalError):
 class WordUnknownError(LocalError):
     """One of the words is none of the list."""
 
+    exit_code = ExitCode.DATA
+
     def __init__(self, number: int) -> None:
         self.number = number
         super().__init__(
@@ -142,6 +166,8 @@ class WordUnknownError(LocalError):
 class WordsCountError(LocalError):
     """There are more words than there should be, or fewer."""
 
+    exit_code = ExitCode.DATA
+
     def __init__(self, count: int, expected: int) -> None:
         self.count, self.expected = count, expected
         super().__init__(
@@ -151,6 +177,8 @@ class WordsCountError(LocalError):
 
 class WordsChecksumError(LocalError):
     """The words are of the list, but do not belong together."""
+
+    exit_code = ExitCode.DATA
 
     def __init__(self) -> None:
         super().__init__(

@@ -11,7 +11,6 @@ from textual.binding import Binding, BindingType
 from textual.content import Content
 from textual.widgets import ContentSwitcher
 
-from tinyssb_node.control.explain import explain
 from tinyssb_node.errors import LocalError
 from tinyssb_node.screens.safetext import one_line, safe
 from tinyssb_node.tui import limits
@@ -239,8 +238,7 @@ class Tui(App[None]):
         try:
             given = await self._in(self._writing, lambda: wish.do(self._source))
         except LocalError as error:
-            explanation = explain(error)
-            self._say(f"! {explanation.message} {explanation.hint}".rstrip())
+            self._say(f"! {error.message} {error.hint}".rstrip())
         else:
             self._say(wish.done)
             if wish.then is not None:

@@ -5,7 +5,6 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from tinyssb_node.control.explain import explain
 from tinyssb_node.errors import LocalError
 from tinyssb_node.screens.tail import follow_lines, last_lines
 from tinyssb_node.tui import limits
@@ -48,7 +47,7 @@ class LogTail:
                 try:
                     self._follow(self._find())
                 except LocalError as error:
-                    self.fault = explain(error).message
+                    self.fault = error.message
                 except OSError as error:
                     self.fault = f"The event log cannot be read: {error.strerror}."
                 self._wait()

@@ -9,7 +9,6 @@ from typing import TypeVar
 
 from tinyssb_node.catalog.rows import PUBLIC, MessageRow
 from tinyssb_node.control.client import DaemonClient, DaemonError, DaemonUnreachableError
-from tinyssb_node.control.explain import explain
 from tinyssb_node.daemon.config import read_config
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId
@@ -111,7 +110,7 @@ class NodeScreenSource:
             return _kept(talk, sight) if changed else sight
         except LocalError as error:
             self._close_reader()
-            return dataclasses.replace(sight, fault=explain(error).message)
+            return dataclasses.replace(sight, fault=error.message)
 
     def _ask(self, sight: ScreenState, *, stale: bool) -> ScreenState:
         """What the daemon knows."""
@@ -123,13 +122,13 @@ class NodeScreenSource:
                 error.__cause__, TimeoutError
             )
             if not broken:
-                return dataclasses.replace(sight, away=explain(error).message)
+                return dataclasses.replace(sight, away=error.message)
         # The daemon may have been started anew since: then a new connection finds it, or says what is the matter.
         try:
             return self._asked(sight, stale=True)
         except LocalError as error:
             self._hang_up()
-            return dataclasses.replace(sight, away=explain(error).message)
+            return dataclasses.replace(sight, away=error.message)
 
     def _asked(self, sight: ScreenState, *, stale: bool) -> ScreenState:
         """The same; feeds only if their number, or how far they are, has changed. Raises LocalError."""

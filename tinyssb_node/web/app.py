@@ -18,7 +18,6 @@ from starlette.routing import Route
 
 from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.content.limits import CIRCLE_MAX
-from tinyssb_node.control.explain import explain
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.ids import FeedId, MessageId
@@ -199,8 +198,7 @@ async def not_found(_request: Request, _error: Exception) -> Response:
 async def message_response(_request: Request, error: Exception) -> Response:
     """Something that a person is told."""
     assert isinstance(error, LocalError)
-    said = explain(error)
-    return refusal(_STATUS.get(said.code, 503), said.message, said.hint, code=said.code)
+    return refusal(_STATUS.get(error.code, 503), error.message, error.hint, code=error.code)
 
 
 async def body_of(request: Request) -> dict[str, object]:

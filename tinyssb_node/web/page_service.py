@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
-from tinyssb_node.control.explain import explain
 from tinyssb_node.errors import LocalError
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import Dialect
@@ -164,7 +163,7 @@ class PageService:
         try:
             await self._reader.with_voice(lambda voice: voice.catch_up(self._progressed))
         except LocalError as error:
-            self._problem = explain(error).message  # said again to whoever asks
+            self._problem = error.message  # said again to whoever asks
         self._ready.set()
         while not self._closed.is_set():
             if self._listeners:
@@ -181,7 +180,7 @@ class PageService:
             else:
                 problem = self._problem
         except LocalError as error:
-            changed, problem = False, explain(error).message
+            changed, problem = False, error.message
         if changed or problem != self._problem:
             self._problem = problem
             self._tell()

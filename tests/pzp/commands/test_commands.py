@@ -9,7 +9,7 @@ import pytest
 
 from tests.daemon.processes import make_home, tinyssb
 from tests.pzp.database.messages import BOB, public
-from tinyssb_node.problems import ExitCode
+from tinyssb_node.errors import ExitCode
 
 
 @pytest.fixture

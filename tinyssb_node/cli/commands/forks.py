@@ -9,14 +9,15 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.problems import ExitCode, FileUnreadableError, ProblemError
+from tinyssb_node.errors import ExitCode
+from tinyssb_node.problems import FileUnreadableError, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json, add_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tinyssb_node.codec.dmx import Network
-    from tinyssb_node.daemon.fork_handler import ForkRow
+    from tinyssb_node.control.rows import ForkRow
     from tinyssb_node.feeds.fork import ForkProof
     from tinyssb_node.feeds.forkfile import ForkFile
 

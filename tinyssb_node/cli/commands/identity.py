@@ -147,7 +147,6 @@ def show_all(arguments: argparse.Namespace) -> int:
 
 def _listed(home: Home, name: str | None) -> dict[str, str | None]:
     """What `list` tells of an identity."""
-    from tinyssb_node.control.explain import explain
     from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.errors import LocalError
     from tinyssb_node.store.home import MAIN_IDENTITY
@@ -158,7 +157,7 @@ def _listed(home: Home, name: str | None) -> dict[str, str | None]:
     try:
         kept = read_node_identity(place)
     except LocalError as error:
-        row["problem"] = explain(error).message
+        row["problem"] = error.message
         return row
     row["feed"], row["dialect"], row["note"] = kept.feed.hex(), kept.dialect.value, kept.note
     row["kept"], _ = _how(kept, name)

@@ -12,7 +12,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Final
 
-from tinyssb_node.problems import ExitCode, FileUnreadableError
+from tinyssb_node.errors import ExitCode
+from tinyssb_node.problems import FileUnreadableError
 from tinyssb_node.pzp.commands.file import LineImporter, PzpImportCounts, RejectedLine
 from tinyssb_node.pzp.commands.lines import bad_line, bad_row
 from tinyssb_node.pzp.commands.session import wall_us

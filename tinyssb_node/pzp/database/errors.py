@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tinyssb_node.errors import LocalError
+from tinyssb_node.errors import ExitCode, LocalError
 from tinyssb_node.pzp.messages.errors import MessageError
 
 # --- messages of others
@@ -26,6 +26,8 @@ class TangleUnknownError(MessageError):
 class PzpBusyError(LocalError):
     """Another process writes for too long."""
 
+    exit_code = ExitCode.BUSY
+
     def __init__(self, path: Path) -> None:
         self.path = path
         super().__init__(
@@ -36,6 +38,8 @@ class PzpBusyError(LocalError):
 class PzpMissingError(LocalError):
     """There is no such message, or only a part of what is needed of it."""
 
+    exit_code = ExitCode.MISSING
+
     def __init__(self, id_: str, lacking: str) -> None:
         self.id, self.lacking = id_, lacking
         super().__init__(f"{id_[:60]}: {lacking}. Nothing was changed. Fetch it from somebody who has it.")
@@ -44,6 +48,8 @@ class PzpMissingError(LocalError):
 class PzpDependencyError(LocalError):
     """Something that others depend on is to go."""
 
+    exit_code = ExitCode.DATA
+
     def __init__(self, id_: str, reason: str, instead: str) -> None:
         self.id, self.reason = id_, reason
         super().__init__(f"{id_} was kept: {reason}. {instead}")
@@ -51,6 +57,8 @@ class PzpDependencyError(LocalError):
 
 class PzpUnpublishableError(LocalError):
     """What is to be published would be taken by nobody."""
+
+    exit_code = ExitCode.DATA
 
     def __init__(self, error: MessageError) -> None:
         self.error = error

@@ -6,7 +6,11 @@ import pytest
 
 from tests.docs import pages
 from tinyssb_node import errors, problems
-from tinyssb_node.control.explain import explain
+from tinyssb_node.catalog import errors as catalog_errors
+from tinyssb_node.catalog.errors import CatalogBusyError, CatalogFailedError
+from tinyssb_node.content import contacts
+from tinyssb_node.content.contacts import ContactsError
+from tinyssb_node.errors import EXIT_CODES, ExitCode, LocalError
 from tinyssb_node.faces.errors import (
     CertificateError,
     FaceSpecError,
@@ -14,7 +18,9 @@ from tinyssb_node.faces.errors import (
     SecretUnusableError,
 )
 from tinyssb_node.ids import FeedId
-from tinyssb_node.problems import EXITS, ExitCode, ProblemError
+from tinyssb_node.problems import ProblemError
+from tinyssb_node.pzp.database import errors as pzp_errors
+from tinyssb_node.pzp.database.errors import PzpBusyError
 
 FEED = FeedId(bytes(32))
 
@@ -36,21 +42,37 @@ FEED = FeedId(bytes(32))
         (CertificateError(Path("/c"), "no"), "failed", ExitCode.CONFIG),
         (SecretExposedError(Path("/t")), "failed", ExitCode.PERMISSION),
         (SecretUnusableError(Path("/t"), "is no file"), "failed", ExitCode.CONFIG),
+        (CatalogFailedError(Path("/h/content.sqlite"), "no"), "failed", ExitCode.STORAGE),
+        (CatalogBusyError(Path("/h/content.sqlite"), "busy"), "failed", ExitCode.BUSY),
+        (ContactsError(Path("/h/contacts.json"), "it is too long", "Shorten it."), "failed", ExitCode.DATA),
+        (PzpBusyError(Path("/h/pzp.sqlite")), "failed", ExitCode.BUSY),
         (problems.UnknownFeedError("No such feed.", "Look."), "unknown_feed", ExitCode.MISSING),
         (errors.LocalError(), "failed", ExitCode.SOFTWARE),
     ],
 )
-def test_an_error_is_explained(error: errors.LocalError, code: str, exit_code: ExitCode) -> None:
-    explanation = explain(error)
-    assert (explanation.code, explanation.exit_code) == (code, exit_code)
-    assert explanation.message.endswith((".", "identity", "init"))
+def test_an_error_has_a_message_and_codes(error: LocalError, code: str, exit_code: ExitCode) -> None:
+    assert (error.code, error.exit_code) == (code, exit_code)
+    assert error.message.endswith((".", "identity", "init"))
+
+
+def test_no_error_of_the_catalog_or_of_pzp_is_taken_for_a_fault_of_the_program() -> None:
+    classes = {
+        one
+        for module in (catalog_errors, contacts, pzp_errors)
+        for one in vars(module).values()
+        if isinstance(one, type) and issubclass(one, LocalError)
+    }
+    exits = {one: vars(one).get("exit_code") for one in classes - {LocalError}}
+    assert [one for one, exit_code in exits.items() if exit_code in {None, ExitCode.SOFTWARE}] == []
 
 
 def test_every_code_is_documented_and_has_an_exit_code() -> None:
     page = pages.read("docs/formats/control.md")
-    codes = {kind.code for kind in ProblemError.__subclasses__()} | set(EXITS)
+    codes = {kind.code for kind in (*LocalError.__subclasses__(), *ProblemError.__subclasses__())} | set(
+        EXIT_CODES
+    )
     assert [code for code in sorted(codes) if f"| `{code}` |" not in page] == []
-    assert codes <= EXITS.keys()
+    assert codes <= EXIT_CODES.keys()
 
 
 def test_every_exit_code_is_documented() -> None:
