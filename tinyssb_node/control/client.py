@@ -1,6 +1,6 @@
 """A client of the daemon: one connection to its control socket (docs/howto/python-client.md).
 
-    with Client.at_home() as node:
+    with DaemonClient.at_home() as node:
         print(node.publish(b"hello"))
 
 Blocking, and for one thread. What the rows hold is described in ``tinyssb_node.control.rows``.
