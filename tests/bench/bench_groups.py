@@ -13,17 +13,16 @@ from tests.groups.press import Press, PressScribe, read_all
 from tests.groups.shelf import keys_of
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.announcements import open_announcement
 from tinyssb_node.groups.bfe import context_of
-from tinyssb_node.groups.content import post
-from tinyssb_node.groups.drafts import draft_content
 from tinyssb_node.groups.entry_source import StoreEntrySource
 from tinyssb_node.groups.envelope import SlotKey, SlotScheme, box, unbox
+from tinyssb_node.groups.feeds import open_announcement
 from tinyssb_node.groups.keys import epoch_slot, member_slot
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import GroupContent
+from tinyssb_node.groups.messages import GroupContent, post
 from tinyssb_node.groups.plan import AddStep, add, exclude
 from tinyssb_node.groups.reader import GroupReader
+from tinyssb_node.groups.writer import draft_content
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 from tinyssb_node.store.sqlite import SqliteStore
 

@@ -17,8 +17,8 @@ from tests.groups.world import World, person, start
 from tinyssb_node.catalog.rows import MessageKind, PersonRow
 from tinyssb_node.cli import grouplines
 from tinyssb_node.cli.graph import ASCII, UNICODE
-from tinyssb_node.groups.drafts import draft_exclude
 from tinyssb_node.groups.plan import add, exclude
+from tinyssb_node.groups.writer import draft_exclude
 from tinyssb_node.screens import group_conversations
 from tinyssb_node.screens.chatlines import ChatFormatter, displayed_text
 from tinyssb_node.screens.people import DisplayNames

@@ -6,13 +6,12 @@ from dataclasses import dataclass, field
 from tests.groups.world import Member, World, person
 from tinyssb_node.errors import LocalError
 from tinyssb_node.events import EntryAppended
-from tinyssb_node.groups.content import post
-from tinyssb_node.groups.drafts import draft_content
 from tinyssb_node.groups.manager import DueGroupTask, GroupWriteResult
 from tinyssb_node.groups.membership import Group
+from tinyssb_node.groups.messages import post
 from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step, add, exclude, plan
 from tinyssb_node.groups.reader_events import FeedAssignment, InvalidGroupEntry
-from tinyssb_node.groups.writer import GroupWriteCost, GroupWriterPort
+from tinyssb_node.groups.writer import GroupWriteCost, GroupWriterPort, draft_content
 from tinyssb_node.ids import EpochKey, FeedId, MessageId, Origin
 
 

@@ -6,12 +6,11 @@ from hypothesis import strategies as st
 from tests.daemon.groupfakes import say
 from tests.groups.world import GROUP, World, person, start
 from tinyssb_node.daemon.groupviews import Timeline, broken_row, step_row
-from tinyssb_node.groups.content import leave
-from tinyssb_node.groups.drafts import draft_content
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import FeedRole
+from tinyssb_node.groups.messages import FeedRole, leave
 from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step, add, exclude
 from tinyssb_node.groups.reader_events import FeedAssignment, GroupEntryFault, InvalidGroupEntry
+from tinyssb_node.groups.writer import draft_content
 from tinyssb_node.ids import MessageId
 
 

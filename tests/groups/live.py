@@ -17,11 +17,10 @@ from tests.groups.mesh import HOUR_US, MINUTE_US, SECOND_US, Mesh
 from tests.groups.search import entitled
 from tests.groups.seeds import happened_in, parser, play_all
 from tinyssb_node import limits
-from tinyssb_node.groups.content import text_of
 from tinyssb_node.groups.epochs import NOBODY
 from tinyssb_node.groups.manager import GroupManager
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import GroupContent
+from tinyssb_node.groups.messages import GroupContent, text_of
 from tinyssb_node.groups.plan import GroupRefusalError
 from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import FeedId, MessageId

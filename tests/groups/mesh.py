@@ -9,12 +9,11 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.effects import Effect
 from tinyssb_node.errors import LocalError
 from tinyssb_node.events import EntryAppended
-from tinyssb_node.groups.content import post, text_of
 from tinyssb_node.groups.entry_source import StoreEntrySource
-from tinyssb_node.groups.identity import GroupKeys
+from tinyssb_node.groups.keys import GroupKeys
 from tinyssb_node.groups.manager import GroupManager, GroupWriteResult
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import GroupContent, GroupMessage, OpenedGroupMessage
+from tinyssb_node.groups.messages import GroupContent, GroupMessage, OpenedGroupMessage, post, text_of
 from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.node.node import Node

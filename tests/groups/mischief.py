@@ -6,17 +6,17 @@ from typing import TypeAlias
 
 from tests.groups.shelf import Scribe, keys_of
 from tinyssb_node.feeds.children import ChildMade, EntryType, serialize_child_made
-from tinyssb_node.groups.announcements import ADDITIONS_NOTE, seal_announcement
-from tinyssb_node.groups.content import post
-from tinyssb_node.groups.drafts import (
+from tinyssb_node.groups.feeds import ADDITIONS_NOTE, seal_announcement
+from tinyssb_node.groups.keys import epoch_slot
+from tinyssb_node.groups.messages import post
+from tinyssb_node.groups.short_form import encode
+from tinyssb_node.groups.writer import (
     draft_add,
     draft_content,
     draft_exclude,
     draft_first,
     draft_init,
 )
-from tinyssb_node.groups.keys import epoch_slot
-from tinyssb_node.groups.short_form import encode
 from tinyssb_node.ids import EpochKey
 
 Mischief: TypeAlias = Callable[[Random, Scribe, Scribe, EpochKey], None]

@@ -11,26 +11,24 @@ from tinyssb_node.feeds.children import (
     serialize_child_made,
     serialize_child_of,
 )
-from tinyssb_node.groups.announcements import ADDITIONS_NOTE, seal_announcement
 from tinyssb_node.groups.bfe import context_of
-from tinyssb_node.groups.content import post, text_of
-from tinyssb_node.groups.drafts import (
+from tinyssb_node.groups.entry_source import SealedEntry
+from tinyssb_node.groups.envelope import SlotKey, box
+from tinyssb_node.groups.feeds import ADDITIONS_NOTE, seal_announcement
+from tinyssb_node.groups.keys import GroupKeys, epoch_slot
+from tinyssb_node.groups.membership import Group
+from tinyssb_node.groups.messages import AddMember, GroupContent, GroupInit, GroupMessage, post, text_of
+from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step, plan
+from tinyssb_node.groups.reader import GroupReader
+from tinyssb_node.groups.reader_events import News
+from tinyssb_node.groups.short_form import encode, with_owner
+from tinyssb_node.groups.writer import (
     draft_add,
     draft_content,
     draft_exclude,
     draft_first,
     draft_init,
 )
-from tinyssb_node.groups.entry_source import SealedEntry
-from tinyssb_node.groups.envelope import SlotKey, box
-from tinyssb_node.groups.identity import GroupKeys
-from tinyssb_node.groups.keys import epoch_slot
-from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import AddMember, GroupContent, GroupInit, GroupMessage
-from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step, plan
-from tinyssb_node.groups.reader import GroupReader
-from tinyssb_node.groups.reader_events import News
-from tinyssb_node.groups.short_form import encode, with_owner
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 NO_ID = MessageId(bytes(MessageId.SIZE))

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from tests.groups.world import GROUP, key_of, message_id, person
 from tinyssb_node import limits
 from tinyssb_node.content.tangle import FIRST, TangleData
-from tinyssb_node.groups.content import body_of, like_bytes, name, post
 from tinyssb_node.groups.messages import (
     ADD,
     EXCLUDE,
@@ -22,6 +21,10 @@ from tinyssb_node.groups.messages import (
     GroupContent,
     GroupInit,
     GroupMessage,
+    body_of,
+    like_bytes,
+    post,
+    rename,
 )
 from tinyssb_node.groups.short_form import ReadingContext
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
@@ -239,7 +242,7 @@ def _exclusions(draw: st.DrawFn) -> ExcludeMember:
 @st.composite
 def _contents(draw: st.DrawFn) -> GroupContent:
     written = st.builds(lambda kind, fields: (kind, body_of(fields)), KINDS, FIELDS)
-    kind, body = draw(st.one_of(TEXTS.map(post), TEXTS.map(name), written))
+    kind, body = draw(st.one_of(TEXTS.map(post), TEXTS.map(rename), written))
     return GroupContent(kind, body, GROUP, draw(GROUP_PLACES))
 
 

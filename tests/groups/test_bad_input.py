@@ -19,23 +19,22 @@ from tinyssb_node.feeds.children import (
     serialize_child_made,
     serialize_child_of,
 )
-from tinyssb_node.groups.announcements import ADDITIONS_NOTE, seal_announcement
 from tinyssb_node.groups.bfe import context_of
-from tinyssb_node.groups.content import post
-from tinyssb_node.groups.drafts import (
+from tinyssb_node.groups.envelope import box
+from tinyssb_node.groups.feeds import ADDITIONS_NOTE, seal_announcement
+from tinyssb_node.groups.keys import epoch_slot
+from tinyssb_node.groups.manager import GroupManager
+from tinyssb_node.groups.messages import GroupContent, post
+from tinyssb_node.groups.reader_events import GroupEntryFault
+from tinyssb_node.groups.writer import (
+    GroupWriterPort,
+    Sealer,
     draft_add,
     draft_content,
     draft_exclude,
     draft_first,
     draft_init,
 )
-from tinyssb_node.groups.envelope import box
-from tinyssb_node.groups.keys import epoch_slot
-from tinyssb_node.groups.manager import GroupManager
-from tinyssb_node.groups.messages import GroupContent
-from tinyssb_node.groups.reader_events import GroupEntryFault
-from tinyssb_node.groups.sealer import Sealer
-from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 NOBODYS = FeedId(b"\x01" + bytes(31))

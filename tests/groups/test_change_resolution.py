@@ -15,7 +15,6 @@ from tests.groups.world import GROUP, followed, key_of, message_id, person, said
 from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.groups import membership
 from tinyssb_node.groups.change_resolution import CausalHistories, ChangeResolver
-from tinyssb_node.groups.drafts import draft_add, draft_content
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import (
     AddMember,
@@ -27,6 +26,7 @@ from tinyssb_node.groups.messages import (
     OpenedGroupMessage,
 )
 from tinyssb_node.groups.plan import add, exclude
+from tinyssb_node.groups.writer import draft_add, draft_content
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 ROOT = message_id("root")

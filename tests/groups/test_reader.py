@@ -9,15 +9,14 @@ from hypothesis import strategies as st
 
 from tests.groups.mischief import MISCHIEF, announce_anothers_feed
 from tests.groups.shelf import Scribe, Shelf, begin, keys_of, meet, state, texts
-from tinyssb_node.groups import claims
-from tinyssb_node.groups.content import name, text_of
-from tinyssb_node.groups.drafts import draft_content
+from tinyssb_node.groups import feeds
 from tinyssb_node.groups.entry_source import SealedEntry
-from tinyssb_node.groups.identity import GroupKeys
-from tinyssb_node.groups.messages import FeedRole, GroupContent
+from tinyssb_node.groups.keys import GroupKeys
+from tinyssb_node.groups.messages import FeedRole, GroupContent, rename, text_of
 from tinyssb_node.groups.plan import GroupRefusalError, Step, add, exclude
 from tinyssb_node.groups.reader import GroupReader
 from tinyssb_node.groups.reader_events import FeedClaimed, GroupJoined, GroupMessageRead
+from tinyssb_node.groups.writer import draft_content
 
 NAMES = "abcd"
 
@@ -107,10 +106,10 @@ def test_the_last_name_by_a_member_holds() -> None:
     a, b = begin("a", "b")
     assert a.book.groups[a.root].name is None
     key = a.group.view[a.root].key
-    b.write(draft_content(b.group, *name("walks")), key)
+    b.write(draft_content(b.group, *rename("walks")), key)
     meet(a, b)
     assert a.book.groups[a.root].name == "walks"
-    a.write(draft_content(a.group, *name("long walks")), key)
+    a.write(draft_content(a.group, *rename("long walks")), key)
     meet(a, b)
     assert b.book.groups[a.root].name == "long walks"
 
@@ -147,7 +146,7 @@ def happen(chance: Random, scribe: Scribe, scribes: list[Scribe], bad: float) ->
             scribe.say(f"{len(scribe.shelf.entries)}")
         case "name":
             key = group.view[scribe.prefers].key
-            scribe.write(draft_content(group, *name(f"name {len(scribe.shelf.entries)}")), key)
+            scribe.write(draft_content(group, *rename(f"name {len(scribe.shelf.entries)}")), key)
         case _:
             scribe.act(10**12)
 
@@ -182,7 +181,7 @@ def test_a_book_depends_on_the_entries_only(bad: float, seed: int, chance: Rando
 
 def test_of_two_claims_that_hold_the_first_announced_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two that hold take broken ciphers, which are acted here: any owner will do."""
-    monkeypatch.setattr(claims, "split_owner", lambda plain: (b"", plain[8:]))
+    monkeypatch.setattr(feeds, "split_owner", lambda plain: (b"", plain[8:]))
     a, b, c = begin("a", "b", "c")
     key = a.group.view[a.root].key
     b.say("mine")

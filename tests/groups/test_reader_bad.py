@@ -18,15 +18,15 @@ from tests.groups.mischief import (
 )
 from tests.groups.shelf import Scribe, Shelf, begin, keys_of, meet, state, texts
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups import unopened
+from tinyssb_node.groups import reader
 from tinyssb_node.groups.bfe import EnvelopeContext
-from tinyssb_node.groups.drafts import draft_add
 from tinyssb_node.groups.envelope import SlotKey, opens_first
 from tinyssb_node.groups.keys import epoch_slot
 from tinyssb_node.groups.plan import AddStep, add
 from tinyssb_node.groups.reader import GroupReader
 from tinyssb_node.groups.reader_events import GroupEntryFault
 from tinyssb_node.groups.short_form import encode
+from tinyssb_node.groups.writer import draft_add
 
 
 @pytest.mark.parametrize("wrong", MISCHIEF, ids=lambda wrong: wrong.__name__)
@@ -199,7 +199,7 @@ def test_many_keys_at_once_are_tried_some_at_a_time(monkeypatch: pytest.MonkeyPa
         tried.append(1)
         return opens_first(head, context, key)
 
-    monkeypatch.setattr(unopened, "opens_first", counted)
+    monkeypatch.setattr(reader, "opens_first", counted)
     theirs = {c.me, c.keys.additions().feed_id}
     book = GroupReader(d, shelf := Shelf(sorted(a.shelf.entries, key=lambda entry: entry.feed not in theirs)))
     most = steps = 0

@@ -8,7 +8,6 @@ import pytest
 
 from tests.groups.world import GROUP, World, key_of, message_id, person, said, start
 from tinyssb_node.content.tangle import FIRST
-from tinyssb_node.groups.drafts import draft_exclude, draft_init
 from tinyssb_node.groups.messages import (
     ExcludedMember,
     ExcludeMember,
@@ -27,6 +26,7 @@ from tinyssb_node.groups.plan import (
     exclude,
     tasks,
 )
+from tinyssb_node.groups.writer import draft_exclude, draft_init
 
 VECTORS: Any = json.loads(
     (Path(__file__).parent.parent / "vectors/groups/epochs/exclusion_plan.json").read_text("utf-8")

@@ -4,7 +4,6 @@ import pytest
 
 from tests.groups.world import World, key_of, message_id, person, start
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.drafts import draft_add, draft_content, draft_exclude
 from tinyssb_node.groups.epochs import Epoch, EpochGraph, EpochRelation, Exclusion, PreferenceRule
 from tinyssb_node.groups.plan import (
     AddStep,
@@ -17,6 +16,7 @@ from tinyssb_node.groups.plan import (
     tasks,
 )
 from tinyssb_node.groups.replication import EpochFeed, replication, writing_epoch
+from tinyssb_node.groups.writer import draft_add, draft_content, draft_exclude
 from tinyssb_node.ids import FeedId, MessageId
 
 

@@ -11,13 +11,6 @@ import pytest
 from tests.groups.world import GROUP, key_of, message_id, person, said, start
 from tinyssb_node.content.tangle import FIRST, AddOutcome, TangleData
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.drafts import (
-    draft_add,
-    draft_content,
-    draft_exclude,
-    draft_first,
-    draft_init,
-)
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import (
     AddMember,
@@ -29,6 +22,13 @@ from tinyssb_node.groups.messages import (
     OpenedGroupMessage,
 )
 from tinyssb_node.groups.plan import exclude
+from tinyssb_node.groups.writer import (
+    draft_add,
+    draft_content,
+    draft_exclude,
+    draft_first,
+    draft_init,
+)
 from tinyssb_node.ids import MessageId
 
 VECTORS = Path(__file__).parent.parent / "vectors" / "groups"

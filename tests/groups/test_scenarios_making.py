@@ -15,8 +15,7 @@ from tinyssb_node.groups.envelope import unbox
 from tinyssb_node.groups.manager import GroupManager, GroupWriteResult
 from tinyssb_node.groups.messages import AddMember, GroupInit, GroupMessageError
 from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason
-from tinyssb_node.groups.sealer import InvalidRecipientError
-from tinyssb_node.groups.writer import GroupWriterPort
+from tinyssb_node.groups.writer import GroupWriterPort, InvalidRecipientError
 from tinyssb_node.ids import FeedId, MessageId
 
 NOBODYS = FeedId(b"\x01" + bytes(31))

@@ -6,9 +6,8 @@ docs/reference/groups.md has the list of all, and what differs here.
 from tests.groups.mesh import Mesh, begun
 from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.content import post
 from tinyssb_node.groups.manager import GroupManager
-from tinyssb_node.groups.messages import AddMember, ExcludeMember, GroupContent, GroupInit
+from tinyssb_node.groups.messages import AddMember, ExcludeMember, GroupContent, GroupInit, post
 from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import MessageId
 

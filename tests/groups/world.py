@@ -5,13 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 
 from tinyssb_node import limits
-from tinyssb_node.groups.drafts import (
-    draft_add,
-    draft_content,
-    draft_exclude,
-    draft_first,
-    draft_init,
-)
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import (
     AddMember,
@@ -23,6 +16,13 @@ from tinyssb_node.groups.messages import (
     OpenedGroupMessage,
 )
 from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step, plan
+from tinyssb_node.groups.writer import (
+    draft_add,
+    draft_content,
+    draft_exclude,
+    draft_first,
+    draft_init,
+)
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
 

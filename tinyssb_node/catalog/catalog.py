@@ -25,6 +25,7 @@ from tinyssb_node.catalog.errors import (
     CatalogReadOnlyError,
 )
 from tinyssb_node.catalog.people import ContactBook
+from tinyssb_node.catalog.rows import MessageRow
 from tinyssb_node.catalog.schema import CatalogFileState
 from tinyssb_node.catalog.sqlite_queries import SqliteCatalogQueries
 from tinyssb_node.errors import LocalError
@@ -131,10 +132,30 @@ class Catalog(SqliteCatalogQueries):
 
         Raises CatalogFailedError, StoreFailedError and others for the store.
         """
-        from tinyssb_node.catalog.contents import content_of  # noqa: PLC0415 - lazy, see above
+        from tinyssb_node.content import chat  # noqa: PLC0415 - lazy, see above
+        from tinyssb_node.content.private import unseal  # noqa: PLC0415 - lazy, see above
 
         row = self.message(id_)
-        return None if row is None else content_of(self._folder / STORE_FILE, row, self._key)
+        content = None if row is None else self._stored_content(row)
+        if row is None or content is None or not row.private:
+            return content
+        sealed, key = chat.parse(content), self._key()
+        return unseal(sealed, key) if isinstance(sealed, chat.SealedMessage) and key is not None else None
+
+    def _stored_content(self, row: MessageRow) -> bytes | None:
+        """Return the content of *row* as it is in the store; None if part of it is missing."""
+        from tinyssb_node.store.entries import entry_layout, read_whole_content  # noqa: PLC0415 - lazy, see above
+        from tinyssb_node.store.sqlite import SqliteStore  # noqa: PLC0415 - lazy, see above
+
+        store = SqliteStore.open_readonly(self._folder / STORE_FILE)
+        try:
+            entry = store.entry(row.feed, row.seq)
+            if entry is None or entry.id != row.id:
+                return None
+            dialect = next(record.dialect for record in store.feeds() if record.feed == row.feed)
+            return read_whole_content(store, entry, entry_layout(entry, dialect))
+        finally:
+            store.close()
 
     def _catch_up_patiently(self, progress: Callable[[int, int], None]) -> int:
         """Wait for whoever else is at it, as long as that gets anywhere; then read the rest, and return how much."""

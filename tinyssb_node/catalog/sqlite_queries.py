@@ -5,12 +5,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Concatenate, Final, ParamSpec, TypeVar, overload
 
 from tinyssb_node.catalog import limits, schema
 from tinyssb_node.catalog.errors import CatalogDamagedError
-from tinyssb_node.catalog.pages import MessagePages
-from tinyssb_node.catalog.people import ContactBook
+from tinyssb_node.catalog.people import ContactBook, blocklist
 from tinyssb_node.catalog.rows import (
     PUBLIC,
     BoardRow,
@@ -71,6 +70,43 @@ def _question(
             return ask(self, *args, **kwargs)
 
     return asked
+
+
+class MessagePages(Sequence[MessageRow]):
+    """Messages that are read from the catalog as somebody comes to them, a page at a time.
+
+    Closing the catalog ends it. Reading raises what the catalog raises.
+    """
+
+    def __init__(self, read: Callable[[Sequence[int]], Sequence[MessageRow]], numbers: Sequence[int]) -> None:
+        """Messages of these *numbers*; *read* gets some of them."""
+        self._read = read
+        self._numbers = numbers
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    @overload
+    def __getitem__(self, index: int) -> MessageRow: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> "MessagePages": ...
+
+    def __getitem__(self, index: int | slice) -> "MessageRow | MessagePages":
+        """One message, or some of them, which are not read yet. Raises IndexError."""
+        if isinstance(index, slice):
+            return MessagePages(self._read, self._numbers[index])
+        (row,) = self._read([self._numbers[index]])
+        return row
+
+    def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
+        """Where *value* is, without reading what is before it. Raises ValueError."""
+        number = value.arrival if isinstance(value, MessageRow) else -1
+        return self._numbers.index(number, start, len(self) if stop is None else stop)
+
+    def __iter__(self) -> Iterator[MessageRow]:
+        for start in range(0, len(self._numbers), limits.CATALOG_PAGE):
+            yield from self._read(self._numbers[start : start + limits.CATALOG_PAGE])
 
 
 class SqliteCatalogQueries:
@@ -224,8 +260,6 @@ class SqliteCatalogQueries:
     @_question
     def blocklist(self, feed: FeedId) -> frozenset[bytes]:
         """Whom the author of *feed* blocks, as he published it: the first 12 bytes of each feed id."""
-        from tinyssb_node.catalog.people import blocklist  # noqa: PLC0415 - most questions do without
-
         with self._reading():
             return blocklist(self._connection, feed)
 
@@ -236,13 +270,10 @@ class SqliteCatalogQueries:
         Of more than `limits.CATALOG_BOARDS_MAX` our user's that were last worked on, then of each other person the last
         one before anybody's second.
         """
-        from tinyssb_node.catalog.boards import board_row  # noqa: PLC0415 - most questions do without
-
         with self._reading():
             sql = _BOARDS.format(shown=self._shown("begun.feed"))
             found = self._connection.execute(sql, (limits.CATALOG_BOARDS_MAX,)).fetchall()
-        boards = ((MessageId(root), last_us, bool(ours)) for root, last_us, ours in found)
-        rows = [board_row(root, self.steps(root), last_us, ours=ours) for root, last_us, ours in boards]
+        rows = [self._board(MessageId(root), last_us, ours=bool(ours)) for root, last_us, ours in found]
         return sorted(rows, key=lambda row: (not row.ours, row.name, row.id))
 
     @_question
@@ -268,7 +299,7 @@ class SqliteCatalogQueries:
     @_question
     def steps(self, board: MessageId) -> "Sequence[PlacedOperation]":
         """The operations on a board for `content.board.fold`, in no order."""
-        from tinyssb_node.catalog.boards import read_step  # noqa: PLC0415 - most questions do without
+        from tinyssb_node.content.board import read_step  # noqa: PLC0415 - most questions do without
 
         sql = (
             "SELECT messages.id, people.feed, content FROM messages JOIN people ON people.number = messages.feed "
@@ -279,7 +310,7 @@ class SqliteCatalogQueries:
         steps = (read_step(MessageId(id_), FeedId(feed), content) for id_, feed, content in rows)
         return [step for step in steps if step is not None]
 
-    # --- helpers; all but the first two within `_reading`
+    # --- helpers; all but the first three within `_reading`
 
     def _repair(self, error: CatalogDamagedError) -> None:
         """Make a damaged catalog anew. Raises CatalogFailedError if that cannot be."""
@@ -290,6 +321,21 @@ class SqliteCatalogQueries:
         """Questions that see one state of the catalog."""
         with schema.reading(self._connection, self._path):
             yield
+
+    def _board(self, root: MessageId, last_us: int, *, ours: bool) -> BoardRow:
+        """Return the row of the board *root*, folded from its operations."""
+        from tinyssb_node.content.board import fold  # noqa: PLC0415 - most queries do without
+
+        steps = self.steps(root)
+        board = fold(root, steps)
+        return BoardRow(
+            id=root,
+            name=board.name,
+            items=sum(len(column.items) for column in board.columns),
+            operations=len(steps),
+            last_us=last_us,
+            ours=ours,
+        )
 
     def _conversation(
         self, root: bytes, name: str, members: bytes, count: int, placed: int | None
@@ -314,7 +360,7 @@ class SqliteCatalogQueries:
         literals = ", ".join(f"x'{feed.hex()}'" for feed in blocked)
         return f" AND {column} NOT IN (SELECT number FROM people WHERE feed IN ({literals}))"  # noqa: S608 - digits
 
-    def _thread(self, where: str, root: bytes) -> "MessagePages":
+    def _thread(self, where: str, root: bytes) -> MessagePages:
         """Messages of one tangle in canonical order; of messages that are not in memory only their ids are."""
         from tinyssb_node.content.tangle import canonical_order  # noqa: PLC0415 - most questions do without
 

@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content import tangle
-from tinyssb_node.content.chat import BoardStep, links, tips_form
+from tinyssb_node.content.chat import BoardStep, links, parse, tips_form
 from tinyssb_node.content.references import feed_text, message_text, read_feed_ref, read_message_ref
 from tinyssb_node.errors import PeerError
 from tinyssb_node.ids import FeedId, MessageId
@@ -181,6 +181,12 @@ def _spelled(arg: str | MessageId | FeedId) -> str:
     if isinstance(arg, MessageId):
         return message_text(arg)
     return feed_text(arg) if isinstance(arg, FeedId) else arg
+
+
+def read_step(id_: MessageId, author: FeedId, content: bytes) -> PlacedOperation | None:
+    """Return the operation that *content* is; None if it is not an operation on a board."""
+    message = parse(content)
+    return PlacedOperation(id_, author, message) if isinstance(message, BoardStep) else None
 
 
 def in_app_order(steps: Iterable[PlacedOperation]) -> list[PlacedOperation]:

@@ -29,13 +29,16 @@ from tinyssb_node.daemon.groupviews import (
 from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.effects import Effect
-from tinyssb_node.groups.content import post
 from tinyssb_node.groups.epochs import NOBODY
 from tinyssb_node.groups.manager import GroupLeftError, GroupManager, GroupWriteResult
-from tinyssb_node.groups.messages import FeedRole, GroupMessageError, OpenedGroupMessage
+from tinyssb_node.groups.messages import FeedRole, GroupMessageError, OpenedGroupMessage, post
 from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason
-from tinyssb_node.groups.sealer import InvalidRecipientError
-from tinyssb_node.groups.writer import GroupWriteCost, GroupWriterPort, PhoneDialectError
+from tinyssb_node.groups.writer import (
+    GroupWriteCost,
+    GroupWriterPort,
+    InvalidRecipientError,
+    PhoneDialectError,
+)
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.node.node import Node
 from tinyssb_node.problems import (

@@ -15,13 +15,14 @@ from tinyssb_node.control.group_rows import (
     GroupStepRow,
 )
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.content import LEAVE, NAME, name_of, text_of
 from tinyssb_node.groups.epochs import NOBODY, Epoch, EpochGraph, People
 from tinyssb_node.groups.membership import AuditLine, Group
 from tinyssb_node.groups.messages import (
     ADD,
     EXCLUDE,
     INIT,
+    LEAVE,
+    NAME,
     AddMember,
     ExcludeMember,
     FeedRole,
@@ -30,6 +31,8 @@ from tinyssb_node.groups.messages import (
     GroupMessage,
     MessageFlaw,
     OpenedGroupMessage,
+    name_of,
+    text_of,
 )
 from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step
 from tinyssb_node.groups.reader_events import FeedAssignment, InvalidGroupEntry

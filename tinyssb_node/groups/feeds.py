@@ -1,11 +1,99 @@
 """Whose feeds are whose in groups: what people say of feeds, and what their first entries say."""
 
 from collections import Counter
+from dataclasses import dataclass, field
+from typing import Final
 
+from nacl.bindings import crypto_secretbox, crypto_secretbox_open
+from nacl.exceptions import CryptoError
+
+from tinyssb_node.content.limits import SEAL_NONCE_SIZE, SEAL_TAG_SIZE
+from tinyssb_node.errors import PeerError
+from tinyssb_node.feeds.children import EntryType, parse_child_made, parse_child_of
+from tinyssb_node.feeds.layout import VARIABLE_TYPE
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.claims import FeedClaim
+from tinyssb_node.groups.bfe import EnvelopeContext, context_of
+from tinyssb_node.groups.derive import derive, labels
+from tinyssb_node.groups.entry_source import SealedEntry, SealedEntrySource
+from tinyssb_node.groups.envelope import unbox
+from tinyssb_node.groups.keys import epoch_slot
+from tinyssb_node.groups.messages import GroupMessageError
 from tinyssb_node.groups.reader_events import FeedAssignment, GroupEntryFault
-from tinyssb_node.ids import EpochKey, FeedId
+from tinyssb_node.groups.short_form import split_owner
+from tinyssb_node.ids import EpochKey, FeedId, MessageId
+from tinyssb_node.limits import CONTENT_SIZE, FEED_ID_SIZE
+
+ADDITIONS_NOTE: Final = b"grp/add"
+"""What a main feed says its feed of additions is for."""
+_NONCE: Final = bytes(SEAL_NONCE_SIZE)
+"""The key is bound to the place, which has one entry."""
+_ANNOUNCE: Final = labels(b"announce")
+assert FEED_ID_SIZE + SEAL_TAG_SIZE == CONTENT_SIZE
+
+
+def seal_announcement(feed: FeedId, epoch_key: EpochKey, main: FeedId, previous: MessageId) -> bytes:
+    """The content, 48 bytes, of the entry of *main* behind *previous* that tells an epoch's members of *feed*."""
+    return crypto_secretbox(feed, _NONCE, derive(epoch_key, context_of(main, previous), _ANNOUNCE))
+
+
+def open_announcement(content: bytes, epoch_key: EpochKey, context: EnvelopeContext) -> FeedId | None:
+    """The feed that an entry at *context* announces to the epoch with that key; None if it does no such thing."""
+    if len(content) != CONTENT_SIZE:
+        return None
+    try:
+        return FeedId(crypto_secretbox_open(content, _NONCE, derive(epoch_key, context, _ANNOUNCE)))
+    except CryptoError:
+        return None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class FeedClaim:
+    """Somebody says in his main feed that a feed is his. Of several that hold, the smallest counts."""
+
+    seq: int
+    """The number of his entry that says so."""
+    place: FeedAssignment = field(compare=False)
+    tie: tuple[bytes, bytes]
+    """His main feed, and the key: nobody gets two claims on one feed to hold but by breaking ciphers."""
+
+
+def claim_of(seq: int, place: FeedAssignment) -> FeedClaim:
+    """That *place* is claimed by an entry *seq*."""
+    return FeedClaim(seq, place, (bytes(place.member), bytes(place.key or b"")))
+
+
+def fault_of(claim: FeedClaim, first: SealedEntry, source: SealedEntrySource) -> GroupEntryFault | None:
+    """What is wrong with a claim on the feed that begins with *first*; None: it holds."""
+    place = claim.place
+    if place.key is None:
+        return None if _is_child(first, place.member, source) else GroupEntryFault.CHILD
+    if first.type != VARIABLE_TYPE:
+        return GroupEntryFault.SEAL
+    try:
+        opened = unbox(first.content, context_of(first.feed, first.prev), [epoch_slot(place.key)])
+        if opened is None:
+            return GroupEntryFault.SEAL
+        owner, _ = split_owner(opened.plain)
+    except GroupMessageError:
+        return GroupEntryFault.OWNER
+    except PeerError:
+        return GroupEntryFault.BODY
+    return None if place.member.startswith(owner) else GroupEntryFault.OWNER
+
+
+def _is_child(first: SealedEntry, parent: FeedId, source: SealedEntrySource) -> bool:
+    """Whether parent and child point at each other."""
+    if first.type != EntryType.CHILD_OF:
+        return False
+    try:
+        child = parse_child_of(first.content)
+        named = source.entry(child.feed, child.seq) if child.feed == parent else None
+        if named is None or named.type != EntryType.CHILD_MADE:
+            return False
+        made = parse_child_made(named.content)
+    except PeerError:
+        return False
+    return (made.feed, made.note) == (first.feed, ADDITIONS_NOTE) and named.id.startswith(child.id_prefix)
 
 
 class GroupFeeds:

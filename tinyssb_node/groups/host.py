@@ -25,7 +25,7 @@ def groups_of(seed: bytes, draw: Callable[[int], bytes]) -> MakeGroups:
     """For the identity with *seed*; *draw* makes that many random bytes that nobody can guess."""
 
     def make(replica: Replica, store: Store) -> "GroupManager":
-        from tinyssb_node.groups.identity import GroupKeys  # noqa: PLC0415 - most nodes do without
+        from tinyssb_node.groups.keys import GroupKeys  # noqa: PLC0415 - most nodes do without
         from tinyssb_node.groups.manager import GroupManager  # noqa: PLC0415 - most nodes do without
 
         return GroupManager(GroupKeys(seed, draw), replica, store)

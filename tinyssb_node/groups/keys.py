@@ -1,5 +1,6 @@
 """Keys by which envelopes are shared, and the ids that only those who open them know (docs/formats/envelope.md)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import sha256
@@ -9,6 +10,7 @@ from nacl.bindings import crypto_sign_ed25519_pk_to_curve25519
 from nacl.exceptions import RuntimeError as SodiumError
 
 from tinyssb_node import limits
+from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.groups.bfe import bfe_feed, bfe_message, slp
 from tinyssb_node.groups.derive import expand, hkdf
@@ -110,3 +112,46 @@ def cloaked_id(read_key: bytes, message: bytes) -> bytes:
 def group_id(read_key: bytes, init: MessageId) -> GroupId:
     """The id of the group whose first message is the entry *init*, an envelope opened by *read_key*."""
     return GroupId(cloaked_id(read_key, bfe_message(init)))
+
+
+class GroupKeys:
+    """The keys of one identity. Shown nowhere: ``repr`` names the main feed only."""
+
+    def __init__(self, seed: bytes, draw: Callable[[int], bytes]) -> None:
+        """*seed* is the identity's, 32 bytes (ValueError); *draw* makes that many random bytes."""
+        self._seed = seed
+        self.seal: Final = SealKey(seed)
+        """Opens what was sealed for our main feed."""
+        self.main: Final = self.seal.feed_id
+        """Our main feed: what we are as a member."""
+        self.own: Final[SlotKey] = own_slot(seed)
+        """The slot of what we seal for ourselves."""
+        self.draw: Final = draw
+        self.waits_seed: Final = derive_secret(seed, b"waits")
+        """Makes the waits of `planning.plan` random for others."""
+        self._additions: SigningKey | None = None
+        self._members: dict[FeedId, SlotKey | None] = {}
+
+    def additions(self) -> SigningKey:
+        """Of our feed of additions."""
+        if self._additions is None:
+            self._additions = SigningKey(derive_secret(self._seed, b"additions"))
+        return self._additions
+
+    def epoch(self, key: EpochKey, generation: int = 0) -> SigningKey:
+        """Of our feed in the epoch with *key*; of the next *generation*, up to 255, if the one before has ended."""
+        return SigningKey(derive_secret(self._seed, b"epoch", key, bytes([generation])))
+
+    def member(self, person: FeedId) -> SlotKey | None:
+        """The slot between us and somebody else, by his main feed. None: nobody can have that key.
+
+        The first time it costs a multiplication on the curve. Raises ValueError for ourselves.
+        """
+        if person not in self._members:
+            if len(self._members) >= limits.SET_MAX:
+                self._members.clear()
+            self._members[person] = member_slot(self.seal, person)
+        return self._members[person]
+
+    def __repr__(self) -> str:
+        return f"GroupKeys(main={self.main.hex()})"

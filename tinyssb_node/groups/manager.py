@@ -14,12 +14,11 @@ from typing import Final
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.errors import FeedForkedError, FeedFullError, LocalError, SetFullError
 from tinyssb_node.events import EntryAppended
-from tinyssb_node.groups import content
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.drafts import draft_content, draft_first
 from tinyssb_node.groups.entry_source import StoreEntrySource
-from tinyssb_node.groups.identity import GroupKeys
+from tinyssb_node.groups.keys import GroupKeys
 from tinyssb_node.groups.membership import Group
+from tinyssb_node.groups.messages import leave, rename
 from tinyssb_node.groups.plan import (
     AddStep,
     GroupPlan,
@@ -33,9 +32,16 @@ from tinyssb_node.groups.plan import (
 from tinyssb_node.groups.reader import GroupReader
 from tinyssb_node.groups.reader_events import News
 from tinyssb_node.groups.replication import replication, writing_epoch
-from tinyssb_node.groups.sealer import InvalidRecipientError
 from tinyssb_node.groups.waits import GroupWaits
-from tinyssb_node.groups.writer import GroupWriteCost, GroupWriter, GroupWriterPort, PhoneDialectError
+from tinyssb_node.groups.writer import (
+    GroupWriteCost,
+    GroupWriter,
+    GroupWriterPort,
+    InvalidRecipientError,
+    PhoneDialectError,
+    draft_content,
+    draft_first,
+)
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.store.port import Store
@@ -247,7 +253,7 @@ class GroupManager:
         self._read_all()
         entries += self._writer.do(pen, root, [AddStep(root, (self._keys.main,))])
         if name is not None:
-            entries += self._post(pen, root, *content.name(name))
+            entries += self._post(pen, root, *rename(name))
         return self._written(root, entries, now_us)
 
     def add(
@@ -277,7 +283,7 @@ class GroupManager:
         view = self._group(root).view
         entries = []
         if writing_epoch(view, self._keys.main) is not None:
-            entries = self._post(pen, root, *content.leave())
+            entries = self._post(pen, root, *leave())
         self._waits.leave(root, now_us)
         return self._written(root, entries, now_us)
 

@@ -6,32 +6,39 @@ member writes makes it raise: what is no good is counted.
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from tinyssb_node.errors import PeerError
 from tinyssb_node.feeds.children import EntryType, parse_child_made, parse_child_of
 from tinyssb_node.feeds.layout import FIXED_TYPE, VARIABLE_TYPE
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.announcements import ADDITIONS_NOTE, open_announcement
 from tinyssb_node.groups.bfe import EnvelopeContext, context_of
-from tinyssb_node.groups.claims import FeedClaim, claim_of, fault_of
 from tinyssb_node.groups.entry_source import SealedEntry, SealedEntrySource
 from tinyssb_node.groups.envelope import OpenedEnvelope, SlotKey, SlotScheme, opens_first, unbox
-from tinyssb_node.groups.feeds import GroupFeeds
-from tinyssb_node.groups.identity import GroupKeys
+from tinyssb_node.groups.epochs import NOBODY
+from tinyssb_node.groups.feeds import (
+    ADDITIONS_NOTE,
+    FeedClaim,
+    GroupFeeds,
+    claim_of,
+    fault_of,
+    open_announcement,
+)
 from tinyssb_node.groups.keyring import Keyring
-from tinyssb_node.groups.keys import check_people, epoch_slot, group_id
+from tinyssb_node.groups.keys import GroupKeys, check_people, epoch_slot, group_id
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import (
+    NAME,
     AddMember,
     FeedRole,
+    GroupContent,
     GroupInit,
     GroupMessage,
     OpenedGroupMessage,
+    name_of,
 )
-from tinyssb_node.groups.readable_group import ReadableGroup
 from tinyssb_node.groups.reader_events import (
     FeedAssignment,
     FeedClaimed,
@@ -42,8 +49,112 @@ from tinyssb_node.groups.reader_events import (
     News,
 )
 from tinyssb_node.groups.short_form import PendingMessage, ReadingContext, decode, split_owner
-from tinyssb_node.groups.unopened import UnopenedAdditions
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
+
+
+@dataclass(frozen=True, slots=True)
+class _Addition:
+    context: EnvelopeContext
+    head: bytes
+
+
+class UnopenedAdditions:
+    """What is kept of them, by feed: who writes many that are not for us pushes out nobody else's."""
+
+    def __init__(self) -> None:
+        self._feeds: dict[FeedId, dict[int, _Addition]] = {}
+        self._count = 0
+
+    def __len__(self) -> int:
+        return self._count
+
+    def put(self, feed: FeedId, seq: int, context: EnvelopeContext, content: bytes) -> bool:
+        """Keep one. False: there were too many, and the feed with the most lost its first one."""
+        held = self._feeds.setdefault(feed, {})
+        self._count += seq not in held
+        held[seq] = _Addition(context, content[: group_limits.ENVELOPE_HEAD_SIZE])
+        if self._count <= group_limits.UNREAD_MAX:
+            return True
+        most = max(self._feeds, key=lambda one: len(self._feeds[one]))
+        self._forget(most, min(self._feeds[most]))
+        return False
+
+    def opened_by(self, slot: SlotKey) -> Iterator[tuple[FeedId, int] | None]:
+        """Try a key on each that is here now: what it opens, which is forgotten; None for what it does not."""
+        for feed, held in list(self._feeds.items()):
+            for seq, one in list(held.items()):
+                opens = opens_first(one.head, one.context, slot)
+                if opens:
+                    self._forget(feed, seq)
+                yield (feed, seq) if opens else None
+
+    def _forget(self, feed: FeedId, seq: int) -> None:
+        held = self._feeds.get(feed, {})
+        if held.pop(seq, None) is not None:
+            self._count -= 1
+            if not held:
+                del self._feeds[feed]
+
+
+@dataclass(slots=True)
+class ReadableGroup:
+    """A group."""
+
+    group: Group
+    creator: FeedId
+    """Who made it."""
+    broken: dict[MessageId, InvalidGroupEntry] = field(default_factory=dict)
+    """Entries that opened and say nothing, up to `limits.BROKEN_MAX`."""
+    _names: dict[MessageId, str] = field(default_factory=dict)
+    """By message: names that people gave the group."""
+
+    @property
+    def root(self) -> MessageId:
+        """Its first message."""
+        return self.group.root
+
+    @property
+    def id(self) -> GroupId:
+        """Its id, by which nobody speaks of it on the air."""
+        return self.group.group
+
+    @property
+    def name(self) -> str | None:
+        """The last name in the group's order that somebody gave it who was in the epoch then."""
+        names = {id_: name for id_, name in self._names.items() if self._counts(self.group.said(id_))}
+        if len(names) > 1:
+            placed = [id_ for id_ in self.group.tangle.order() if id_ in names]
+            return names[placed[-1] if placed else min(names)]
+        return next(iter(names.values()), None)
+
+    def _counts(self, said: OpenedGroupMessage) -> bool:
+        inside = NOBODY.union(
+            *(
+                epoch.members | {epoch.creator}
+                for epoch in self.group.view.epochs.values()
+                if epoch.key == said.key
+            )
+        )
+        return said.author in inside
+
+    def add(self, said: OpenedGroupMessage) -> None:
+        """Take a message."""
+        self.group.add(said)
+        if isinstance(said.message, GroupContent) and said.message.kind == NAME:
+            name = name_of(said.message)
+            if name:
+                self._names[said.id] = name
+
+    def spoil(self, broken: InvalidGroupEntry) -> bool:
+        """Take note of an entry that says nothing. False: there are too many."""
+        if len(self.broken) >= group_limits.BROKEN_MAX and broken.id not in self.broken:
+            return False
+        self.broken[broken.id] = broken
+        return True
+
+
+Groups = Mapping[MessageId, ReadableGroup]
+
 
 _Ref = tuple[FeedId, int]
 

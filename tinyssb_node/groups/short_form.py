@@ -17,11 +17,11 @@ from tinyssb_node.codec import bipf
 from tinyssb_node.codec.bipf import BipfError, Value
 from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.content import POST, body_of, checked_fields, fields_of, post
 from tinyssb_node.groups.messages import (
     ADD,
     EXCLUDE,
     INIT,
+    POST,
     AddMember,
     ExcludedMember,
     ExcludeMember,
@@ -29,6 +29,10 @@ from tinyssb_node.groups.messages import (
     GroupInit,
     GroupMessage,
     GroupMessageError,
+    body_of,
+    checked_fields,
+    fields_of,
+    post,
 )
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 

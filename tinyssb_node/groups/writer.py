@@ -3,13 +3,13 @@
 An envelope is bound to its place, so all of it happens in one go: nothing else is written in between.
 """
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
-from tinyssb_node.content.tangle import TangleData
+from tinyssb_node.content.tangle import FIRST, Tangle, TangleData
 from tinyssb_node.errors import LocalError
 from tinyssb_node.events import EntryAppended
 from tinyssb_node.feeds.children import (
@@ -23,16 +23,188 @@ from tinyssb_node.feeds.children import (
 )
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.announcements import ADDITIONS_NOTE, seal_announcement
-from tinyssb_node.groups.drafts import draft_add, draft_exclude, draft_init
-from tinyssb_node.groups.identity import GroupKeys
+from tinyssb_node.groups.bfe import context_of
+from tinyssb_node.groups.envelope import SlotKey, box
+from tinyssb_node.groups.feeds import ADDITIONS_NOTE, seal_announcement
+from tinyssb_node.groups.keys import GroupKeys, epoch_slot
+from tinyssb_node.groups.limits import BODY_BOX_MIN_SIZE, HEADER_BOX_SIZE, SECRET_SIZE, SLOT_SIZE
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import AddMember, GroupMessage
+from tinyssb_node.groups.messages import (
+    AddMember,
+    ExcludedMember,
+    ExcludeMember,
+    GroupContent,
+    GroupInit,
+    GroupMessage,
+    OpenedGroupMessage,
+)
 from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step
 from tinyssb_node.groups.reader import GroupReader
-from tinyssb_node.groups.sealer import Sealer
+from tinyssb_node.groups.short_form import encode, with_owner
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
+
+_NO_FEEDS: Final[Mapping[FeedId, tuple[FeedId, int]]] = {}
+
+
+def draft_first(secret: EpochKey) -> GroupInit:
+    """The message that begins a group (R32 to R34)."""
+    return GroupInit(secret, FIRST, FIRST, FIRST)
+
+
+def draft_init(group: Group, me: FeedId, secret: EpochKey, previous: Iterable[MessageId]) -> GroupInit:
+    """The message that begins an epoch which succeeds *previous* (R6, R38)."""
+    epoch = TangleData(group.root, tuple(sorted(previous)))
+    return GroupInit(secret, _behind(group.tangle, group_limits.TIPS_MAX), epoch, FIRST, group.group, me)
+
+
+def draft_add(
+    group: Group,
+    epoch: MessageId,
+    people: Iterable[FeedId],
+    *,
+    text: str | None = None,
+    old_keys: Iterable[MessageId] = (),
+) -> AddMember:
+    """The message that adds *people* to an epoch (R8). *old_keys* are epochs whose keys go along."""
+    view = group.view
+    return AddMember(
+        secret=view[epoch].key,
+        group=group.group,
+        root=group.root,
+        creator=group.said(group.root).author,
+        people=tuple(people),
+        group_tangle=_behind(group.tangle, group_limits.TIPS_MAX),
+        members_tangle=_behind(group.members_tangle(epoch), group_limits.TIPS_MAX),
+        text=text,
+        old_secrets=tuple(view[one].key for one in old_keys),
+    )
+
+
+def draft_exclude(
+    group: Group,
+    epoch: MessageId,
+    people: Iterable[FeedId],
+    *,
+    feeds: Mapping[FeedId, tuple[FeedId, int]] = _NO_FEEDS,
+) -> ExcludeMember:
+    """The message that excludes *people* from an epoch (R7).
+
+    *feeds* has each one's feed in the epoch and the number of its last entry that we have (v1.0). Whoever has none
+    there makes it the form of v0.0 for all: one message has one form.
+    """
+    named = tuple(people)
+    full = all(person in feeds for person in named)
+    return ExcludeMember(
+        group=group.group,
+        excludes=tuple(
+            ExcludedMember(person, *feeds[person]) if full else ExcludedMember(person) for person in named
+        ),
+        group_tangle=_behind(group.tangle, group_limits.TIPS_MAX),
+        members_tangle=_behind_known(group, epoch),
+    )
+
+
+def draft_content(group: Group, kind: str, body: bytes) -> GroupContent:
+    """Something to say to the group."""
+    return GroupContent(kind, body, group.group, _behind(group.tangle, group_limits.TIPS_POST_MAX))
+
+
+def _behind_known(group: Group, epoch: MessageId) -> TangleData:
+    """Behind what changed an epoch's members last, as far as all is here that its authors knew.
+
+    Whoever names more is taken to know what they knew, such as an exclusion that he has not heard of.
+    """
+    tangle = group.members_tangle(epoch)
+    known = [id_ for id_ in tangle if id_ in group.tangle]
+    passed = {previous for id_ in known for previous in tangle.previous(id_)}
+    tips = [id_ for id_ in known if id_ not in passed] or [epoch]
+    return TangleData(epoch, tuple(sorted(tips)[: group_limits.TIPS_MAX]))
+
+
+def _behind(tangle: Tangle[OpenedGroupMessage], most: int) -> TangleData:
+    """Behind the tips (R37), or *most* of them: those that change the group first, so that it stays known who knew."""
+    tips = tangle.tips
+    if len(tips) > most:
+        tips = tuple(
+            sorted(tips, key=lambda id_: (isinstance(tangle.message(id_).message, GroupContent), id_))[:most]
+        )
+    return TangleData(tangle.root, tuple(sorted(tips)))
+
+
+_NOBODY: Final[Collection[FeedId]] = ()
+_TAG: Final = BODY_BOX_MIN_SIZE - 1
+
+
+class InvalidRecipientError(LocalError):
+    """Nothing can be sealed for somebody: his feed id is no key that anybody can have. Nothing was written."""
+
+    def __init__(self, person: FeedId) -> None:
+        super().__init__(f"nothing was written: nobody can have the key of the feed {person.hex()}")
+        self.person = person
+
+
+class Sealer:
+    """Seals in the name of one identity."""
+
+    def __init__(self, keys: GroupKeys) -> None:
+        self._keys = keys
+
+    def seal(
+        self,
+        message: GroupMessage,
+        epoch: EpochKey,
+        feed: FeedId,
+        previous: MessageId,
+        *,
+        first: bool,
+        known: Collection[FeedId] = _NOBODY,
+    ) -> bytes:
+        """The content of the entry of *feed* behind *previous*, for the epoch with that key and whom the message names.
+
+        *first*: it begins an epoch feed, and says whose that is. *known* may be named short: all who will read the
+        message know them. Raises InvalidRecipientError.
+        """
+        slots = self._slots(message, epoch)
+        return box(self._plain(message, first, known), context_of(feed, previous), slots, self._message_key())
+
+    def size(self, message: GroupMessage, *, first: bool, known: Collection[FeedId] = _NOBODY) -> int:
+        """Bytes of content that `seal` would make."""
+        people = (
+            len(message.people) if isinstance(message, AddMember) else int(isinstance(message, GroupInit))
+        )
+        return HEADER_BOX_SIZE + SLOT_SIZE * (1 + people) + _TAG + len(self._plain(message, first, known))
+
+    def check(self, people: Collection[FeedId]) -> None:
+        """Raises InvalidRecipientError if one of *people* is nobody who can read anything."""
+        for person in people:
+            self._slot(person)
+
+    def _plain(self, message: GroupMessage, first: bool, known: Collection[FeedId]) -> bytes:
+        plain = encode(message, known=known)
+        return with_owner(plain, self._keys.main) if first else plain
+
+    def _slots(self, message: GroupMessage, epoch: EpochKey) -> list[SlotKey]:
+        slots = [epoch_slot(epoch)]
+        if isinstance(message, AddMember):
+            slots += [self._slot(person) for person in message.people]
+        elif isinstance(message, GroupInit):
+            # Whoever lost all but the words of his identity can read from it which epochs he began.
+            slots.append(self._keys.own)
+        return slots
+
+    def _slot(self, person: FeedId) -> SlotKey:
+        slot = self._keys.own if person == self._keys.main else self._keys.member(person)
+        if slot is None:
+            raise InvalidRecipientError(person)
+        return slot
+
+    def _message_key(self) -> bytes:
+        """32 random bytes, which are all zero once in 2^256 times."""
+        while not any(key := self._keys.draw(SECRET_SIZE)):
+            pass
+        return key
+
 
 _UNDRAWN: Final = EpochKey(b"\x01" * EpochKey.SIZE)
 """In the place of a key that is drawn when it is needed: all are of one length."""

@@ -6,12 +6,11 @@ from contextlib import suppress
 from tests.fuzz.seeds import in_vectors
 from tests.nodes import key_of
 from tinyssb_node import limits
-from tinyssb_node.catalog.boards import read_step
 from tinyssb_node.codec.bipf import BipfError
 from tinyssb_node.content import chat
 from tinyssb_node.content.acks import confirmed, parse_acks, serialize_acks
 from tinyssb_node.content.blocklist import fold_blocks, parse_block_step, serialize_block_step
-from tinyssb_node.content.board import fold
+from tinyssb_node.content.board import fold, read_step
 from tinyssb_node.content.description import describe
 from tinyssb_node.content.files import parse_file, parse_head, serialize_file
 from tinyssb_node.content.note import parse_note

@@ -10,9 +10,9 @@ from tests.nodes import key_of
 from tinyssb_node.errors import EnvelopeBodyError, EnvelopeFlagsError, EnvelopeOffsetError
 from tinyssb_node.groups import envelope
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.announcements import open_announcement
 from tinyssb_node.groups.bfe import context_of
 from tinyssb_node.groups.derive import derive
+from tinyssb_node.groups.feeds import open_announcement
 from tinyssb_node.groups.keys import epoch_slot, own_slot
 from tinyssb_node.ids import EpochKey, MessageId
 

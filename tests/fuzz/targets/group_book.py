@@ -7,12 +7,11 @@ from tests.fuzz.script import Script
 from tests.groups.mischief import MISCHIEF
 from tests.groups.shelf import Scribe, begin, state
 from tests.groups.spoken import VECTORS
-from tinyssb_node.groups.content import post
-from tinyssb_node.groups.drafts import draft_add, draft_content, draft_exclude
 from tinyssb_node.groups.entry_source import SealedEntry
 from tinyssb_node.groups.keys import epoch_slot
-from tinyssb_node.groups.messages import GroupMessageError
+from tinyssb_node.groups.messages import GroupMessageError, post
 from tinyssb_node.groups.short_form import encode
+from tinyssb_node.groups.writer import draft_add, draft_content, draft_exclude
 from tinyssb_node.ids import FeedId
 
 STEPS_MAX = 12

@@ -10,9 +10,18 @@ from tests.groups.spoken import FIELDS, ROOT, TIP
 from tests.groups.world import GROUP
 from tinyssb_node.codec import bipf
 from tinyssb_node.content.tangle import TangleData
-from tinyssb_node.groups.content import body_of, fields_of, leave, name, name_of, post, text_of
 from tinyssb_node.groups.limits import BODY_DEPTH_MAX
-from tinyssb_node.groups.messages import GroupContent, GroupMessageError
+from tinyssb_node.groups.messages import (
+    GroupContent,
+    GroupMessageError,
+    body_of,
+    fields_of,
+    leave,
+    name_of,
+    post,
+    rename,
+    text_of,
+)
 
 WRONG: dict[str, Any] = {
     "type": {"type": "post"},
@@ -67,8 +76,8 @@ def test_nesting_has_an_end() -> None:
 
 def test_what_people_say_is_found_again() -> None:
     assert text_of(content(*post("grüezi"))) == "grüezi"
-    assert name_of(content(*name("Alps"))) == "Alps"
-    assert text_of(content(*name("Alps"))) is None
+    assert name_of(content(*rename("Alps"))) == "Alps"
+    assert text_of(content(*rename("Alps"))) is None
     assert name_of(content(*post("Alps"))) is None
     assert text_of(content(*leave())) is None
     assert fields_of(leave()[1]) == {}

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tests.groups.vectors import FOLDER
 from tinyssb_node.content.private import SealKey
-from tinyssb_node.groups.announcements import open_announcement, seal_announcement
 from tinyssb_node.groups.bfe import context_of
-from tinyssb_node.groups.identity import GroupKeys
+from tinyssb_node.groups.feeds import open_announcement, seal_announcement
+from tinyssb_node.groups.keys import GroupKeys
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 VECTORS: dict[str, list[dict[str, str]]] = json.loads((FOLDER / "tinyssb_announce.json").read_text("utf-8"))
