@@ -1,6 +1,7 @@
 """The layers of docs/ARCHITECTURE.md hold, and no module is outside them."""
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Collection
@@ -83,3 +84,15 @@ def test_nothing_imports_by_name_at_run_time() -> None:
         or (isinstance(node, ast.Attribute) and node.attr == "import_module")
     ]
     assert hidden == []
+
+
+def test_the_list_of_rooms_is_the_tree() -> None:
+    page = (ROOT / "docs/ARCHITECTURE.md").read_text("utf-8")
+    table = page.partition("This is the whole of `tinyssb_node`:")[2].partition("Beside them")[0]
+    listed = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+    folders = {path.relative_to(ROOT).parts[1] for path in python_files("tinyssb_node")}
+    assert sorted(listed) == sorted(name for name in folders if not name.endswith(".py"))
+    loose = {name.removesuffix(".py") for name in folders if name.endswith(".py")} - {"__init__"}
+    assert [name for name in sorted(loose) if f"`{name}`" not in page.partition("Beside them")[2][:300]] == []
+    layers = contract_rows("Imports go down only", "layers")
+    assert (len(layers) <= 11, len(listed) < 24) == (True, True)

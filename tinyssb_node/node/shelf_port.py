@@ -26,7 +26,7 @@ class BringResult:
     shelf may hold by now."""
 
 
-class Shelf(Protocol):
+class ShelfPort(Protocol):
     """Feeds held outside the set. All methods raise StoreFailedError; those that write raise StoreFullError, too."""
 
     def __contains__(self, feed: FeedId) -> bool:
@@ -51,5 +51,5 @@ class Shelf(Protocol):
         ...
 
 
-OpenShelf = Callable[[bool], "Shelf | None"]
+OpenShelf = Callable[[bool], "ShelfPort | None"]
 """Opens the shelf, made if need be (its argument); None: there is none."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from tinyssb_node.errors import StoreFailedError
 from tinyssb_node.ids import FeedId
-from tinyssb_node.node.shelf_port import BringResult, OpenShelf, Shelf
+from tinyssb_node.node.shelf_port import BringResult, OpenShelf, ShelfPort
 from tinyssb_node.replication.replica import Replica
 
 
@@ -18,14 +18,14 @@ class ShelfHost:
         """*open_* opens it; None: this node has none."""
         self._open = open_
         self._replica = replica
-        self._shelf: Shelf | None = None
+        self._shelf: ShelfPort | None = None
         self._moving: dict[FeedId, Iterator[bytes]] = {}
         self._moved: list[FeedId] = []
         """Feeds that are to be deleted from the shelf once what was taken from it is on the disk."""
         for feed in () if (shelf := self._find(make=False)) is None else shelf.feeds:
             self.entered(feed)  # Where a crash came in between.
 
-    def _find(self, *, make: bool) -> Shelf | None:
+    def _find(self, *, make: bool) -> ShelfPort | None:
         """The shelf, made if there is none and it is to be; None: there is none."""
         if self._shelf is None and self._open is not None:
             self._shelf = self._open(make)
