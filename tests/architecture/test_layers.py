@@ -4,8 +4,11 @@ import ast
 import re
 import subprocess
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
+
+import grimp
 
 from tests.architecture.sources import PACKAGES, ROOT, module_name, pyproject, python_files, tree
 
@@ -53,6 +56,15 @@ def node_modules() -> list[str]:
     return [name for path in python_files("tinyssb_node") if (name := module_name(path)) not in packages]
 
 
+def circle(imports: Mapping[str, Collection[str]]) -> tuple[str, ...] | None:
+    """Return modules that import each other in a circle, None if there are none."""
+    try:
+        TopologicalSorter(imports).prepare()
+    except CycleError as error:
+        return tuple(error.args[1])
+    return None
+
+
 def test_import_linter_keeps_every_contract() -> None:
     command = Path(sys.executable).with_name("lint-imports")
     run = subprocess.run(
@@ -71,6 +83,19 @@ def test_every_module_below_the_faces_is_held_to_be_pure() -> None:
     pure = contract_rows("The pure layers reach neither clock, entropy, disk nor network", "source_modules")
     assert [module for module in node_modules() if not within(module, [*pure, *SHELL])] == []
     assert set(pure) >= PURE_IN_SHELL
+
+
+def test_the_modules_of_the_node_import_each_other_in_no_circle() -> None:
+    # Imports inside functions and under TYPE_CHECKING count, too: all of them have to be read together.
+    graph = grimp.build_graph("tinyssb_node", cache_dir=None)
+    assert graph.modules >= set(node_modules())
+    imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
+    assert circle(imports) is None
+
+
+def test_a_circle_of_imports_is_found() -> None:
+    assert circle({"a": {"b"}, "b": {"c"}, "c": set()}) is None
+    assert circle({"a": {"b", "c"}, "b": {"c"}, "c": {"b"}}) in (("b", "c", "b"), ("c", "b", "c"))
 
 
 def test_nothing_imports_by_name_at_run_time() -> None:

@@ -14,8 +14,9 @@ from tinyssb_node.faces import udp
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.frames import serialize_crc_frame
-from tinyssb_node.faces.spec import UdpSpec, serialize_spec
+from tinyssb_node.faces.spec import serialize_spec
 from tinyssb_node.faces.udp import UdpEndpoint, UdpFace
+from tinyssb_node.faces.udp_spec import UdpSpec
 from tinyssb_node.scheduling.link import WIRED, LinkMedium
 
 PACKET = bytes(range(120))

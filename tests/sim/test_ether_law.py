@@ -10,8 +10,8 @@ from tests.faces.recording_sink import RecordingSink, running
 from tests.sim.test_ether_server import QUICK, an_ether, up
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.ether import EtherEndpoint
+from tinyssb_node.faces.ether_spec import EtherSpec
 from tinyssb_node.faces.radio import RadioChoice
-from tinyssb_node.faces.spec import EtherSpec
 from tinyssb_node.scheduling.link import Allowance
 
 

@@ -32,7 +32,7 @@ from tinyssb_node.faces.ether_protocol import (
     serialize_message,
     welcome,
 )
-from tinyssb_node.faces.spec import EtherSpec
+from tinyssb_node.faces.ether_spec import EtherSpec
 from tinyssb_node.scheduling.link import LinkMedium
 from tinyssb_node.sim.ether import EtherConfig, ether_command, serve_ether
 from tinyssb_node.sim.links import LinkQuality

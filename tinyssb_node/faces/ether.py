@@ -22,10 +22,10 @@ from tinyssb_node.faces.ether_protocol import (
     parse_from_ether,
     serialize_message,
 )
+from tinyssb_node.faces.ether_spec import EtherSpec
 from tinyssb_node.faces.face import FaceSink
 from tinyssb_node.faces.lines import read_line
 from tinyssb_node.faces.radio import allowance_of, fit
-from tinyssb_node.faces.spec import EtherSpec
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import LinkProfile, Reception, air_profile
 

@@ -18,8 +18,8 @@ from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import FaceSink
 from tinyssb_node.faces.frames import FrameFault, parse_crc_frame, serialize_crc_frame
-from tinyssb_node.faces.spec import UdpSpec
 from tinyssb_node.faces.spec_reader import is_ipv4_shaped
+from tinyssb_node.faces.udp_spec import UdpSpec
 from tinyssb_node.faces.udp_tables import MulticastEchoes, UdpPeers
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, lan_profile
 

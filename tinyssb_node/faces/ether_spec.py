@@ -1,0 +1,46 @@
+"""Spec strings of ethers."""
+
+from dataclasses import dataclass
+
+from tinyssb_node.faces.radio import RadioChoice
+from tinyssb_node.faces.radio_options import RADIO_OPTIONS, read_radio, write_radio
+from tinyssb_node.faces.spec_reader import NAME_RULE, SpecReader, bracketed
+from tinyssb_node.ids import FaceName
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EtherSpec:
+    """A place on a modelled LoRa channel."""
+
+    host: str
+    """Host of the ether."""
+    port: int
+    """1 to 65535."""
+    name: str
+    """The node's name on the ether, by which links are cut."""
+    radio: RadioChoice | None = None
+    """Whose law to keep, and what the ether must be set to; None: neither, since a modelled channel knows no law."""
+
+    @property
+    def face_name(self) -> FaceName:
+        """``ether:NAME``."""
+        return FaceName(f"ether:{self.name}")
+
+
+def parse_ether(reader: SpecReader) -> EtherSpec | None:
+    """Parse a spec string of an ether; None if it is for another kind of face."""
+    if not reader.skip("ether:"):
+        return None
+    host, port = reader.place(port_min=1)
+    name = reader.name()
+    if name is None:
+        reader.fail("it gives no name", "?name= and " + NAME_RULE)
+    radio = read_radio(reader)
+    reader.end(f"name, {RADIO_OPTIONS}")
+    return EtherSpec(host=host, port=port, name=name, radio=radio)
+
+
+def serialize_ether(spec: EtherSpec) -> tuple[str, dict[str, str | None]]:
+    """Return address and options of *spec*; options at their default are None."""
+    options = {} if spec.radio is None else write_radio(spec.radio)
+    return f"ether:{bracketed(spec.host)}:{spec.port}", options

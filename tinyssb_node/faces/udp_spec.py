@@ -1,0 +1,75 @@
+"""Spec strings of UDP multicast groups."""
+
+import ipaddress
+from dataclasses import dataclass
+from typing import Final
+
+from tinyssb_node import limits
+from tinyssb_node.faces.spec_reader import SpecReader, read_interface
+from tinyssb_node.ids import FaceName
+
+TTL_MAX: Final = 255
+"""Highest time to live of an IP packet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UdpSpec:
+    """A UDP multicast group."""
+
+    group: str = limits.UDP_GROUP
+    """IPv4 multicast address."""
+    port: int = limits.UDP_PORT
+    """1 to 65535."""
+    interface: str | None = None
+    """Name or IPv4 address of the network interface; None: the one the system picks."""
+    ttl: int = limits.UDP_TTL_DEFAULT
+    """Hops a datagram may take, 0 (this host only) to 255."""
+    copies: bool = True
+    """Whether peers heard lately also get a unicast copy: phones often sleep through multicast."""
+    name: str | None = None
+    """The face's name; None: made from the rest."""
+
+    @property
+    def face_name(self) -> FaceName:
+        """``udp``, or ``udp:INTERFACE``."""
+        return FaceName(self.name or ("udp" if self.interface is None else f"udp:{self.interface}"))
+
+
+def parse_udp(reader: SpecReader) -> UdpSpec | None:
+    """Parse a spec string of a UDP group; None if it is for another kind of face."""
+    if not reader.skip("udp:"):
+        return None
+    group, port = reader.place(port_min=1)
+    if not _is_multicast(group):
+        reader.fail(
+            f"'{group}' is no multicast group", f"224.0.0.0 to 239.255.255.255, usually {limits.UDP_GROUP}"
+        )
+    spec = UdpSpec(
+        group=group,
+        port=port,
+        interface=reader.option(
+            "interface", None, read_interface, "the name or IPv4 address of an interface"
+        ),
+        ttl=reader.number("ttl", limits.UDP_TTL_DEFAULT, 0, TTL_MAX),
+        copies=reader.switch("copies", default=True),
+        name=reader.name(),
+    )
+    reader.end("interface, ttl, copies, name")
+    return spec
+
+
+def serialize_udp(spec: UdpSpec) -> tuple[str, dict[str, str | None]]:
+    """Return address and options of *spec*; options at their default are None."""
+    options = {
+        "interface": spec.interface,
+        "ttl": str(spec.ttl) if spec.ttl != limits.UDP_TTL_DEFAULT else None,
+        "copies": None if spec.copies else "off",
+    }
+    return f"udp:{spec.group}:{spec.port}", options
+
+
+def _is_multicast(host: str) -> bool:
+    try:
+        return ipaddress.IPv4Address(host).is_multicast
+    except ValueError:
+        return False
