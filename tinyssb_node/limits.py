@@ -231,8 +231,6 @@ EVENT_SYNC_US: Final = 5_000_000
 store cannot give back."""
 EVENT_BACKLOG_BYTES: Final = 4 * 2**20
 """Records that wait in memory while the disk is full; further ones are dropped and counted."""
-EVENT_TAIL_BLOCK: Final = 65_536
-"""Bytes read at a time when a segment is searched from its end."""
 EVENT_CATCH_UP_BATCH: Final = 1_000
 """Appends read from the store at a time when the log lacks some."""
 

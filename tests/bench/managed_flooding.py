@@ -13,14 +13,41 @@ import random
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from firmware_bridge import lora
 from tinyssb_node.ids import FeedId
-from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.ground import place_nodes
 from tinyssb_node.sim.options import SimulationOptions
 from tinyssb_node.sim.report import spread
 from tinyssb_node.sim.world import stream
+
+HOPS: Final = 3
+"""Times that a message may be relayed: Meshtastic's default hop limit."""
+HEADER_SIZE: Final = 16
+"""Bytes before the payload on the air (its RadioInterface, MESHTASTIC_HEADER_LENGTH)."""
+PREAMBLE_SYMBOLS: Final = 16
+"""Length of its preamble, longer than the usual 8 so that receivers may sleep (its Mesh Broadcast Algorithm page)."""
+WINDOW_MIN: Final = 3
+"""Contention windows have two to this power of slots at least (its RadioInterface, CWmin)."""
+WINDOW_MAX: Final = 8
+"""And to this power at most (CWmax)."""
+SNR_LOW_DB: Final = -20.0
+"""Nodes that receive a message at this signal-to-noise ratio, or worse, relay it from the smallest window (SNR_MIN)."""
+SNR_HIGH_DB: Final = 10.0
+"""Nodes that receive a message at this ratio, or better, use the largest (SNR_MAX)."""
+SLOT_QUARTERS: Final = 10
+"""Quarters of a symbol in a slot: two and a half symbols of channel activity detection (computeSlotTimeMsec)."""
+SLOT_FIXED_US: Final = 7_600
+"""What a slot has besides: 0.2 ms of propagation, 0.4 ms of turnaround, 7 ms of processing; same source."""
+PROCESSING_US: Final = 4_500_000
+"""What an author waits for a relay to be heard, besides packets and slots (PROCESSING_TIME_MSEC)."""
+RETRIES: Final = 3
+"""Times that an author says it again at most (its overview page, and its simulator's default)."""
+QUEUE_MAX: Final = 16
+"""Packets that wait (MAX_TX_QUEUE)."""
+UTILISATION_US: Final = 60_000_000
+"""Time over which the channel's use is looked at (its airtime module, channelUtilizationPercent)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,13 +133,11 @@ class Flooding:
 
     def __init__(self, options: SimulationOptions) -> None:
         """Raises OptionError."""
-        radio = replace(options.radio, preamble_symbols=sim_limits.FLOOD_PREAMBLE_SYMBOLS)
+        radio = replace(options.radio, preamble_symbols=PREAMBLE_SYMBOLS)
         self._options = replace(options, radio=radio)
         self._medium = place_nodes(self._options).medium
         self._chance = self.chance("flooding")
-        self._slot_us = (
-            lora.symbols_us(radio.lora, sim_limits.FLOOD_SLOT_QUARTERS) + sim_limits.FLOOD_SLOT_FIXED_US
-        )
+        self._slot_us = lora.symbols_us(radio.lora, SLOT_QUARTERS) + SLOT_FIXED_US
         self._stations = {name: _Station(name) for name in options.names}
         self._queue: list[tuple[int, int, Callable[[], object]]] = []
         self._numbers = 0
@@ -160,10 +185,10 @@ class Flooding:
         """A node has something to say to all. Always True: nobody is off here."""
         station = self._stations[name]
         self._messages += 1
-        message = _Message(self._messages, name, sim_limits.FLOOD_HEADER_SIZE + len(content), self._now_us)
+        message = _Message(self._messages, name, HEADER_SIZE + len(content), self._now_us)
         station.seen.add(message.number)
         station.unconfirmed.add(message.number)
-        self._say(station, message, sim_limits.FLOOD_RETRIES)
+        self._say(station, message, RETRIES)
         return True
 
     def follow(self, name: str, feed: FeedId) -> None:
@@ -173,7 +198,7 @@ class Flooding:
 
     def _say(self, station: _Station, message: _Message, tries_left: int) -> None:
         """Its author says *message*, and will again if nobody is heard to relay it."""
-        self._put(station, _Copy(message, sim_limits.FLOOD_HOPS, None))
+        self._put(station, _Copy(message, HOPS, None))
         if tries_left:
             wait_us = self._retry_us(station, message)
             self.at(self._now_us + wait_us, lambda: self._say_again(station, message, tries_left - 1))
@@ -183,14 +208,14 @@ class Flooding:
             self._say(station, message, tries_left)
 
     def _retry_us(self, station: _Station, message: _Message) -> int:
-        middle = (sim_limits.FLOOD_WINDOW_MIN + sim_limits.FLOOD_WINDOW_MAX) // 2
-        slots = (1 << self._own_window(station)) + 2 * sim_limits.FLOOD_WINDOW_MAX + (1 << middle)
+        middle = (WINDOW_MIN + WINDOW_MAX) // 2
+        slots = (1 << self._own_window(station)) + 2 * WINDOW_MAX + (1 << middle)
         packet_us = self._medium.airtime_us(message.length)
-        return 2 * packet_us + slots * self._slot_us + sim_limits.FLOOD_PROCESSING_US
+        return 2 * packet_us + slots * self._slot_us + PROCESSING_US
 
     def _put(self, station: _Station, copy: _Copy) -> None:
         """A full queue drops it."""
-        if len(station.waiting) < sim_limits.FLOOD_QUEUE_MAX:
+        if len(station.waiting) < QUEUE_MAX:
             station.waiting.append(copy)
             self._arm(station)
 
@@ -236,16 +261,16 @@ class Flooding:
             return int(self._chance.random() * (1 << self._own_window(station))) * self._slot_us
         slots = int(self._chance.random() * (1 << window_for(copy.snr_db)))
         # What routers have for themselves comes first; there is none here.
-        return (2 * sim_limits.FLOOD_WINDOW_MAX + slots) * self._slot_us
+        return (2 * WINDOW_MAX + slots) * self._slot_us
 
     def _own_window(self, station: _Station) -> int:
         """By how busy the channel was around it."""
-        since_us = self._now_us - sim_limits.FLOOD_UTILISATION_US
+        since_us = self._now_us - UTILISATION_US
         while station.occupied_us and station.occupied_us[0][0] <= since_us:
             station.occupied_us.popleft()
-        busy = sum(packet_us for _, packet_us in station.occupied_us) / sim_limits.FLOOD_UTILISATION_US
-        width = sim_limits.FLOOD_WINDOW_MAX - sim_limits.FLOOD_WINDOW_MIN
-        return sim_limits.FLOOD_WINDOW_MIN + int(min(1.0, busy) * width)
+        busy = sum(packet_us for _, packet_us in station.occupied_us) / UTILISATION_US
+        width = WINDOW_MAX - WINDOW_MIN
+        return WINDOW_MIN + int(min(1.0, busy) * width)
 
     # --- hearing
 
@@ -264,8 +289,6 @@ class Flooding:
 
 def window_for(snr_db: float) -> int:
     """From how many slots, as a power of two, a relay draws that heard a message at *snr_db*."""
-    low_db, high_db = sim_limits.FLOOD_SNR_LOW_DB, sim_limits.FLOOD_SNR_HIGH_DB
+    low_db, high_db = SNR_LOW_DB, SNR_HIGH_DB
     share = (min(max(snr_db, low_db), high_db) - low_db) / (high_db - low_db)
-    return sim_limits.FLOOD_WINDOW_MIN + int(
-        share * (sim_limits.FLOOD_WINDOW_MAX - sim_limits.FLOOD_WINDOW_MIN)
-    )
+    return WINDOW_MIN + int(share * (WINDOW_MAX - WINDOW_MIN))

@@ -6,8 +6,7 @@ from dataclasses import replace
 import pytest
 
 from firmware_bridge import lora
-from tests.bench.managed_flooding import Flooding, flood, window_for
-from tinyssb_node.sim import limits as sim_limits
+from tests.bench.managed_flooding import RETRIES, Flooding, flood, window_for
 from tinyssb_node.sim.options import ChannelOptions, SimulationOptions
 from tinyssb_node.sim.scenarios import all_of, build
 from tinyssb_node.sim.topology import DomainTopology, ExplicitTopology, LineTopology, Topology
@@ -53,7 +52,7 @@ def test_who_hears_it_again_keeps_still() -> None:
 def test_an_author_whom_nobody_relays_says_it_three_times_more() -> None:
     apart = ExplicitTopology(positions_m=(("n0", 0, 0), ("n1", 90_000, 0)))
     outcome = flood(post(2, apart))
-    assert outcome.packets == 1 + sim_limits.FLOOD_RETRIES
+    assert outcome.packets == 1 + RETRIES
     assert (outcome.delivered, outcome.reach) == (0, 0.0)
     assert math.isinf(outcome.airtime_each_us)
 

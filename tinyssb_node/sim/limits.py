@@ -1,4 +1,4 @@
-"""Every number of the simulator, each with its source. What it shares with the daemon is in ``tinyssb_node.limits``."""
+"""Every number of the simulator, each with its source. Numbers shared with the daemon are in ``tinyssb_node.limits``."""
 
 from typing import Final
 
@@ -133,34 +133,7 @@ BOARD_HELPED_MAX: Final = 2
 BOARD_KEYS_MAX: Final = 100
 """Feed ids that a board takes into its set."""
 
-# --- Managed flooding ---------------------------------------------------------------------------------------------
-
-FLOOD_HOPS: Final = 3
-"""Times that a message may be relayed: Meshtastic's default hop limit."""
-FLOOD_HEADER_SIZE: Final = 16
-"""Bytes before the payload on the air (its RadioInterface, MESHTASTIC_HEADER_LENGTH)."""
-FLOOD_PREAMBLE_SYMBOLS: Final = 16
-"""Length of its preamble, longer than the usual 8 so that receivers may sleep (its Mesh Broadcast Algorithm page)."""
-FLOOD_WINDOW_MIN: Final = 3
-"""Contention windows have two to this power of slots at least (its RadioInterface, CWmin)."""
-FLOOD_WINDOW_MAX: Final = 8
-"""And to this power at most (CWmax)."""
-FLOOD_SNR_LOW_DB: Final = -20.0
-"""Who hears a message at this signal to noise ratio, or worse, relays it from the smallest window (SNR_MIN)."""
-FLOOD_SNR_HIGH_DB: Final = 10.0
-"""And at this, or better, from the largest (SNR_MAX)."""
-FLOOD_SLOT_QUARTERS: Final = 10
-"""Quarters of a symbol in a slot: two and a half symbols of channel activity detection (computeSlotTimeMsec)."""
-FLOOD_SLOT_FIXED_US: Final = 7_600
-"""What a slot has besides: 0.2 ms of propagation, 0.4 ms of turnaround, 7 ms of processing; same source."""
-FLOOD_PROCESSING_US: Final = 4_500_000
-"""What an author waits for a relay to be heard, besides packets and slots (PROCESSING_TIME_MSEC)."""
-FLOOD_RETRIES: Final = 3
-"""Times that an author says it again at most (its overview page, and its simulator's default)."""
-FLOOD_QUEUE_MAX: Final = 16
-"""Packets that wait (MAX_TX_QUEUE)."""
-FLOOD_UTILISATION_US: Final = 60_000_000
-"""Time over which the channel's use is looked at (its airtime module, channelUtilizationPercent)."""
+# --- Bulk logs ---
 
 BULK_NODES_MAX: Final = 20_000
 """Most nodes of bulk logs: all that happens in an hour is in memory."""
@@ -174,47 +147,3 @@ BULK_WAIT_US: Final = 8_000_000
 """How long a node of bulk logs waits on average before it relays: what answers on shared media wait in a busy mesh."""
 BULK_JUNK_SIZE: Final = 61
 """Bytes of a packet in bulk logs that is of somebody else; none of ours is so long."""
-
-# --- Networks of locators (dht) ---------------------------------------------------------------------------------------
-
-DHT_ADDRESS_FIRST: Final = 0x14_00_00_00
-"""The first node's address: 20.0.0.0, a public one."""
-DHT_ADDRESS_STEP: Final = 7_919
-"""From one node's address to the next: 10,000 of them stay below 25.0.0.0."""
-DHT_LIE_NET: Final = 45
-"""First byte of the addresses that liars make up: public, and nobody's here."""
-DHT_LIES: Final = 4
-"""Places that a liar names in an answer: as many as are enough for those who ask."""
-DHT_KNOWN: Final = 3
-"""Nodes that a new one was told of by people."""
-DHT_DELAY_MIN_US: Final = 10_000
-"""Shortest time of a datagram on its way: within a country."""
-DHT_DELAY_US: Final = 50_000
-"""What comes on top, on average, exponentially: half of all paths take less than 45 ms, one in a hundred 240 ms."""
-DHT_HEADERS_SIZE: Final = 28
-"""Bytes that UDP and IPv4 put before a datagram."""
-DHT_NAT_US: Final = 30_000_000
-"""How long a NAT lets answers in: the shortest time met in practice for UDP (RFC 4787 wants two minutes)."""
-DHT_LOOKUP_GAP_US: Final = 1_000_000
-"""Between two lookups: some go on at the same time."""
-DHT_LOOKUP_MAX_US: Final = 120_000_000
-"""Longest lookup: queries end before."""
-DHT_PROGRESS_EVENTS: Final = 5_000
-"""Events between two words of progress."""
-DHT_NODES_MIN: Final = 4
-"""Fewest nodes: with a fifth of them dead, somebody seeks and somebody is found."""
-DHT_NODES_MAX: Final = 30_000
-"""Most: 1 MB each, and the addresses that there are."""
-DHT_IDLE_H: Final = 2.0
-"""Hours over which idle traffic is measured: half the longest period of what nodes repeat."""
-DHT_CHURN_MAX: Final = 10.0
-"""Nodes replaced in an hour, of all: one that lives six minutes is of no use to anybody."""
-
-# --- Islands and gateways (islands) -----------------------------------------------------------------------------------
-
-GATEWAY_LOOK_US: Final = 1_000_000
-"""How often a gateway looks at what is new, as the real one does."""
-INTERNET_US: Final = 40_000
-"""What a packet takes from one gateway to the other: from one end of Europe to the other, over a line at home."""
-SHELF_PACKETS: Final = 1_000_000
-"""Entries and chunks that a gateway's shelf takes: 256 MiB, as is usual."""

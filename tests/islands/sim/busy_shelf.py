@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import partial
 from statistics import median
 
+from tests.islands.sim.meshes import SimulatedGateway
 from tests.nodes import key_of
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
@@ -13,7 +14,6 @@ from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.ids import Dialect, FeedId
-from tinyssb_node.islands.sim.meshes import SimulatedGateway
 from tinyssb_node.scheduling.link import Allowance
 from tinyssb_node.sim.checkers import AirtimeLaw, DutyCycleChecker
 from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium

@@ -1,11 +1,11 @@
 """Islands of radio with a gateway each: what crosses the internet between them, and what that costs their air."""
 
 from tests.islands.sim.busy_shelf import ISLAND, play
+from tests.islands.sim.meshes import InternetLink, SimulatedGateway
 from tests.nodes import key_of
 from tinyssb_node import limits
 from tinyssb_node.gossip.admission import Admission, AdmissionPolicy
 from tinyssb_node.ids import FeedId
-from tinyssb_node.islands.sim.meshes import InternetLink, SimulatedGateway
 from tinyssb_node.scheduling.link import Allowance
 from tinyssb_node.sim.checkers import AirtimeLaw, DutyCycleChecker, FeedChecker
 from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium

@@ -20,10 +20,10 @@ from tinyssb_node.islands.locator.locator import Locator
 from tinyssb_node.islands.locator.packets import LocatorQuery, LocatorReport, parse
 from tinyssb_node.islands.locator.settings import LocatorSettings
 from tinyssb_node.islands.locator.values import ResourceParameters
+from tinyssb_node.islands.sim import limits
 from tinyssb_node.islands.sim.dht_options import DhtOptions
 from tinyssb_node.islands.sim.dht_report import DhtReport, SimulatedLookup
 from tinyssb_node.islands.sim.lying_locator import LyingLocator
-from tinyssb_node.sim import limits
 from tinyssb_node.sim.world import stream
 
 HOUR_US: Final = 3_600_000_000
@@ -99,7 +99,7 @@ class DhtWorld:
         if options.churn_per_h:
             self._at(int(options.join_min * 60e6), self._churn)
         end_us = int(options.warm_h * HOUR_US)
-        quiet_us = end_us - int(limits.DHT_IDLE_H * HOUR_US)
+        quiet_us = end_us - int(limits.IDLE_H * HOUR_US)
         if options.apart_h:
             self._at(end_us - int(options.apart_h * HOUR_US), lambda: self._part(apart=True))
             self._at(end_us, lambda: self._part(apart=False))
@@ -135,9 +135,9 @@ class DhtWorld:
         asking = ("query", "report", "report_cookie")
         before = sum(self._sent[kind] for kind in asking), sum(self._sent_bytes[kind] for kind in asking)
         for number, label in enumerate(chosen):
-            self._at(self.now_us + number * limits.DHT_LOOKUP_GAP_US, partial(self._seek, label))
+            self._at(self.now_us + number * limits.LOOKUP_GAP_US, partial(self._seek, label))
         self._run_until(
-            self.now_us + len(chosen) * limits.DHT_LOOKUP_GAP_US + limits.DHT_LOOKUP_MAX_US,
+            self.now_us + len(chosen) * limits.LOOKUP_GAP_US + limits.LOOKUP_MAX_US,
             "seeking",
             0.8,
             1.0,
@@ -159,7 +159,7 @@ class DhtWorld:
             self.now_us, _, happen = heapq.heappop(self._events)
             happen()
             count += 1
-            if count % limits.DHT_PROGRESS_EVENTS == 0:
+            if count % limits.PROGRESS_EVENTS == 0:
                 gone = (self.now_us - begun_us) / max(1, end_us - begun_us)
                 self._progress(done + gone * (done_then - done), what)
         self.now_us = max(self.now_us, end_us)
@@ -171,14 +171,14 @@ class DhtWorld:
         chance, options = self._chance, self._options
         number = self._numbers
         self._numbers += 1
-        node = (limits.DHT_ADDRESS_FIRST + limits.DHT_ADDRESS_STEP * number).to_bytes(4, "big")
+        node = (limits.ADDRESS_FIRST + limits.ADDRESS_STEP * number).to_bytes(4, "big")
         peer = Peer(node, _UDP)
         # The first one is who others are told of by people: it can be reached, and is honest.
         hidden = number > 0 and chance.random() < options.hidden
         lies = number > 0 and not hidden and chance.random() < options.attackers
         me = ContactAddress(b"" if hidden else node, _UDP, _TCP)
         known = [one.peer for one in self._alive.values() if not one.hidden]
-        historic = chance.sample(known, min(limits.DHT_KNOWN, len(known)))
+        historic = chance.sample(known, min(limits.KNOWN, len(known)))
         locator = Locator(
             _SETTINGS,
             me,
@@ -247,21 +247,21 @@ class DhtWorld:
         datagram, to = send.datagram, send.to
         kind = _kind(datagram)
         self._sent[kind] += 1
-        self._sent_bytes[kind] += len(datagram) + limits.DHT_HEADERS_SIZE
+        self._sent_bytes[kind] += len(datagram) + limits.HEADERS_SIZE
         if one.hidden:
             one.open_us[to] = self.now_us
         if self._watching:
             self._note(one, datagram, depth, answered)
         if self._chance.random() < self._options.loss:
             return
-        delay_us = limits.DHT_DELAY_MIN_US + int(self._chance.expovariate(1 / limits.DHT_DELAY_US))
+        delay_us = limits.DELAY_MIN_US + int(self._chance.expovariate(1 / limits.DELAY_US))
         self._at(self.now_us + delay_us, lambda: self._arrive(one, to, datagram))
 
     def _arrive(self, source: _Inhabitant, to: Peer, datagram: bytes) -> None:
         one = self._alive.get(to)
         if one is None or (self._apart and one.half != source.half):
             return
-        if one.hidden and self.now_us - one.open_us.get(source.peer, -HOUR_US) > limits.DHT_NAT_US:
+        if one.hidden and self.now_us - one.open_us.get(source.peer, -HOUR_US) > limits.NAT_US:
             return
         depth, answered = self._noted(source, datagram) if self._watching else (0, None)
         effects = one.locator.receive(datagram, source.peer, self.now_us)

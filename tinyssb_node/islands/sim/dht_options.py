@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tinyssb_node.errors import SimulationOptionError
-from tinyssb_node.sim import limits
+from tinyssb_node.islands.sim import limits
 
 NAMES: Final = {
     "nodes": "nodes",
@@ -53,21 +53,21 @@ class DhtOptions:
 
     def __post_init__(self) -> None:
         """Raises OptionError."""
-        if not limits.DHT_NODES_MIN <= self.nodes <= limits.DHT_NODES_MAX:
+        if not limits.NODES_MIN <= self.nodes <= limits.NODES_MAX:
             raise SimulationOptionError(
-                "nodes", f"from {limits.DHT_NODES_MIN} to {limits.DHT_NODES_MAX:,} are possible"
+                "nodes", f"from {limits.NODES_MIN} to {limits.NODES_MAX:,} are possible"
             )
-        if self.warm_h < limits.DHT_IDLE_H + self.join_min / 60:
+        if self.warm_h < limits.IDLE_H + self.join_min / 60:
             raise SimulationOptionError(
-                "hours", f"at least {limits.DHT_IDLE_H + self.join_min / 60:g} pass before the lookups"
+                "hours", f"at least {limits.IDLE_H + self.join_min / 60:g} pass before the lookups"
             )
         if not 0 <= self.apart_h <= self.warm_h:
             raise SimulationOptionError(
                 "apart", "a network is apart for at most the hours before the lookups"
             )
-        if not 0 <= self.churn_per_h <= limits.DHT_CHURN_MAX:
+        if not 0 <= self.churn_per_h <= limits.CHURN_MAX:
             raise SimulationOptionError(
-                "churn", f"at most {limits.DHT_CHURN_MAX:g} of all nodes are replaced in an hour"
+                "churn", f"at most {limits.CHURN_MAX:g} of all nodes are replaced in an hour"
             )
 
 

@@ -15,7 +15,7 @@ from tinyssb_node.islands.locator.packets import (
     serialize,
 )
 from tinyssb_node.islands.locator.values import Advert, Location, ResourceParameters
-from tinyssb_node.sim import limits
+from tinyssb_node.islands.sim import limits
 
 
 class LyingLocator:
@@ -38,7 +38,7 @@ class LyingLocator:
             return []
         if not isinstance(message, LocatorQuery):
             return self._locator.receive(datagram, source, now_us)
-        lies = tuple(self._lie() for _ in range(limits.DHT_LIES))
+        lies = tuple(self._lie() for _ in range(limits.LIES))
         to = message.requestor if message.requestor.node else source
         report = LocatorReport(None, message.cookie, message.label, lies)
         post = LocatorPost(tuple(Advert(message.label, lie) for lie in lies))
@@ -50,7 +50,7 @@ class LyingLocator:
 
     def _lie(self) -> Location:
         """A place where nobody is, which is said to have all and the newest."""
-        node = bytes((limits.DHT_LIE_NET,)) + self._chance.randbytes(3)
+        node = bytes((limits.LIE_NET,)) + self._chance.randbytes(3)
         return Location(
             ContactAddress(node, self._me.message, port_of(1 + self._chance.randrange(60_000))),
             ResourceParameters(10**9),

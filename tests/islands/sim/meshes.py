@@ -21,17 +21,23 @@ from tinyssb_node.islands.shelf import Shelf
 from tinyssb_node.node.node import Node
 from tinyssb_node.node.shelf_port import BringResult
 from tinyssb_node.scheduling.budget import BootReference
-from tinyssb_node.sim import limits
 from tinyssb_node.sim.deployed_board import DeployedBoard
 from tinyssb_node.sim.simulated_node import SimulatedNode
 from tinyssb_node.sim.verification_cache import cached_verifier
 from tinyssb_node.sim.world import World
 
+GATEWAY_LOOK_US = 1_000_000
+"""Time between two looks of a gateway for new entries, as in the real one."""
+INTERNET_US = 40_000
+"""Time that a packet takes from one gateway to the other: across Europe, over home connections."""
+SHELF_PACKETS = 1_000_000
+"""Entries and chunks that a gateway's shelf stores: 256 MiB, the default."""
+
 
 class SimulatedGateway:
     """A node of a world, with a shelf."""
 
-    def __init__(self, world: World, name: str, *, packets_max: int = limits.SHELF_PACKETS) -> None:
+    def __init__(self, world: World, name: str, *, packets_max: int = SHELF_PACKETS) -> None:
         """Settle in *world* as *name*, and go on the air. The shelf takes *packets_max*."""
         self._world = world
         self.inhabitant: SimulatedNode = world.add(name, on_air=False)
@@ -150,7 +156,7 @@ class InternetLink:
         """What a gateway does once a second."""
         if not self.up:
             return
-        self._world.later(limits.GATEWAY_LOOK_US, lambda: self._look(end))
+        self._world.later(GATEWAY_LOOK_US, lambda: self._look(end))
         arrivals = end.gateway.arrivals()
         feeds: Collection[FeedId] = end.gateway.in_set()
         if arrivals == end.arrivals and feeds == list(end.known):
@@ -168,7 +174,7 @@ class InternetLink:
     def _send(self, end: _End) -> None:
         other = self._ends[end is self._ends[0]]
         while self.up and (packet := end.sync.next_packet()) is not None:
-            self._world.later(limits.INTERNET_US, partial(self._arrive, other, packet))
+            self._world.later(INTERNET_US, partial(self._arrive, other, packet))
 
     def _arrive(self, end: _End, packet: bytes) -> None:
         if not self.up:
