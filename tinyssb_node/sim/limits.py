@@ -1,4 +1,4 @@
-"""Every number of the simulator, each with its source. Numbers shared with the daemon are in ``tinyssb_node.limits``."""
+"""Every number of the simulator, each with its source. ``tinyssb_node.limits`` has those shared with the daemon."""
 
 from typing import Final
 
