@@ -14,8 +14,7 @@ from spark_sink.log_files import LocalLogFiles
 from spark_sink.planner import Planner
 from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.sim import limits
-from tinyssb_node.sim.bulk import HOUR_US, BulkOptions, BulkWriter
-from tinyssb_node.sim.bulkfiles import NodeFiles, WallClock
+from tinyssb_node.sim.bulk import HOUR_US, BulkOptions, BulkWriter, NodeFiles, WallClock
 
 OPTIONS = BulkOptions(nodes=14, hours=10, seed=5, entries_per_hour=30.0, restarts_per_day=3.0)
 """Busy, so that little time shows everything; cut in its fifth hour."""

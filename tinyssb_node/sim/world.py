@@ -8,7 +8,7 @@ import heapq
 import random
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from firmware_bridge.lora import snr_limit_db
 from tinyssb_node import limits
@@ -29,7 +29,6 @@ from tinyssb_node.scheduling.link import (
     air_profile,
     stream_profile,
 )
-from tinyssb_node.sim.cables import Cable
 from tinyssb_node.sim.deployed_board import DeployedBoard
 from tinyssb_node.sim.disk import SimulatedDisk
 from tinyssb_node.sim.links import Position
@@ -38,6 +37,25 @@ from tinyssb_node.sim.modems import ModemOptions
 from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.verification_cache import cached_verifier
 from tinyssb_node.store.port import FeedRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Cable:
+    """One direction of a cable."""
+
+    other: str
+    """The node at the other end."""
+    face: FaceName
+    """The face there."""
+    latency_us: int
+    """How long a packet is under way at least."""
+    jitter_us: int
+    """How much longer it may be."""
+    chance: random.Random
+    """Where that is drawn from."""
+    profile: LinkProfile
+    """How nodes behave on it."""
+
 
 AIR = FaceName("air")
 """The face of every node that is on the channel."""

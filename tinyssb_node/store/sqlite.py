@@ -7,17 +7,23 @@ Frontiers and side chains under way are written once per commit, however often t
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, Final, Self
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import chunk_hash
-from tinyssb_node.errors import LocalError, StoreDamagedError, StoreFailedError, StoreFullError
-from tinyssb_node.feeds.fork import ForkProof, serialize_proof
+from tinyssb_node.errors import (
+    ForkProofFormatError,
+    LocalError,
+    StoreDamagedError,
+    StoreFailedError,
+    StoreFullError,
+)
+from tinyssb_node.feeds.fork import ForkProof, parse_proof, serialize_proof
 from tinyssb_node.feeds.sidechain import SideChain
-from tinyssb_node.ids import FaceName, FeedId, MessageId, Origin
+from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
 from tinyssb_node.store.lock import FolderLock
 from tinyssb_node.store.port import AirtimeCharge, FeedRecord, Receipt, StoredChunk, StoredEntry
 from tinyssb_node.store.presence_filter import PresenceFilter
@@ -28,7 +34,78 @@ from tinyssb_node.store.sqlite_file import (
     open_for_writing,
     store_faults,
 )
-from tinyssb_node.store.sqlite_rows import KeptFeed, SqlValue, feed_row, kept_feed, proof_of
+
+SqlValue = int | str | bytes | None
+
+
+@dataclass(slots=True)
+class KeptFeed:
+    """What is kept of a feed, as the file numbers it."""
+
+    number: int
+    record: FeedRecord
+    seq: int
+    """Ahead of the record's while appends come in; the record is made anew when somebody asks."""
+    tip: MessageId | None
+
+    @property
+    def dropped(self) -> bool:
+        """True if it is nowhere but in the table, where its number may not go to another one."""
+        return self.record.retired and self.record.dialect is None
+
+    def current(self) -> FeedRecord:
+        """The record with the frontier as it is now."""
+        if self.record.seq != self.seq:
+            self.record = replace(self.record, seq=self.seq, tip=self.tip)
+        return self.record
+
+
+def proof_of(feed: bytes, seq: int, raw: object) -> ForkProof | None:
+    """The proof in *raw* of a fork of *feed* at *seq*; None if it is none."""
+    if not isinstance(raw, bytes):
+        return None
+    try:
+        proof = parse_proof(raw)
+    except ForkProofFormatError:
+        return None
+    return proof if (proof.feed, proof.seq) == (feed, seq) else None
+
+
+def feed_row(feed: KeptFeed) -> tuple[SqlValue, ...]:
+    """A row of ``feeds``."""
+    record = feed.current()
+    return (
+        feed.number,
+        bytes(record.feed),
+        None if record.dialect is None else record.dialect.value,
+        record.seq,
+        None if record.tip is None else bytes(record.tip),
+        record.own,
+        record.wanted,
+        record.forked_at,
+        record.child,
+        record.retired,
+    )
+
+
+def kept_feed(
+    row: tuple[int, bytes, str | None, int, bytes | None, int, int, int | None, int, int],
+) -> KeptFeed:
+    """A row of ``feeds`` as it is kept in memory."""
+    number, feed, dialect, seq, tip, own, wanted, forked_at, child, retired = row
+    record = FeedRecord(
+        feed=FeedId(feed),
+        dialect=None if dialect is None else Dialect(dialect),
+        seq=seq,
+        tip=None if tip is None else MessageId(tip),
+        own=bool(own),
+        wanted=bool(wanted),
+        forked_at=forked_at,
+        child=bool(child),
+        retired=bool(retired),
+    )
+    return KeptFeed(number, record, record.seq, record.tip)
+
 
 _HASH_PREFIX: Final = 8
 """Bytes of a chunk's hash that are indexed, as a signed integer: SQLite's own size."""
