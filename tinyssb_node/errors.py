@@ -4,7 +4,6 @@ They stand here by subject. Faces and the daemon have some of their own, beside 
 """
 
 import shlex
-from collections.abc import Sequence
 from enum import IntEnum
 from pathlib import Path
 
@@ -205,34 +204,6 @@ class ForkProofFormatError(PeerError):
         self.reason = reason
 
 
-# --- envelopes that one of our keys opens, and that their author made wrong
-
-
-class EnvelopeOffsetError(PeerError):
-    """The header of an envelope says that its body is where none can be."""
-
-    def __init__(self, offset: int, low: int, high: int) -> None:
-        super().__init__(f"the body of an envelope begins at byte {low} to {high}, not at {offset}")
-        self.offset = offset
-        self.low = low
-        self.high = high
-
-
-class EnvelopeFlagsError(PeerError):
-    """An envelope has extensions, and we know of none."""
-
-    def __init__(self, flags: int) -> None:
-        super().__init__(f"an envelope has extensions that nobody has specified: flags {flags:#04x}")
-        self.flags = flags
-
-
-class EnvelopeBodyError(PeerError):
-    """The body of an envelope is not what was sealed with its key: changed, cut off or too long."""
-
-    def __init__(self) -> None:
-        super().__init__("the body of an envelope was changed after it was sealed")
-
-
 # --- what a node cannot publish, or follow
 
 
@@ -325,36 +296,6 @@ class ReaderKeyError(LocalError):
             "Nothing was published; leave it out"
         )
         self.feed = feed
-
-
-class EmptyEnvelopeError(LocalError):
-    """An envelope with nothing in it."""
-
-    def __init__(self) -> None:
-        super().__init__("there is nothing to seal. Nothing was published; write something")
-
-
-class SlotCountError(LocalError):
-    """An envelope for nobody, or for more recipients than it has slots."""
-
-    def __init__(self, count: int, limit: int) -> None:
-        super().__init__(
-            f"an envelope is for 1 to {limit} recipients, a group counting as one, and not for {count}. Nothing was "
-            "published; use several envelopes"
-        )
-        self.count = count
-        self.limit = limit
-
-
-class GroupSlotError(LocalError):
-    """An envelope for several groups, or one in which the group is not first: readers would not find their slot."""
-
-    def __init__(self, places: Sequence[int]) -> None:
-        super().__init__(
-            "an envelope is for one group at most, which comes first; groups stand at "
-            f"{', '.join(str(place + 1) for place in places)}. Nothing was published"
-        )
-        self.places = tuple(places)
 
 
 class SetFullError(LocalError):

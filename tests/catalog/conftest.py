@@ -20,6 +20,19 @@ def path(home):
 
 
 @pytest.fixture
+def connections(monkeypatch):
+    """Collect the connections that catalogs open, so that a test can limit or damage what is behind them."""
+    opened, connect = [], schema.connect
+
+    def recorded(*args, **kwargs):
+        opened.append(connect(*args, **kwargs))
+        return opened[-1]
+
+    monkeypatch.setattr(schema, "connect", recorded)
+    return opened
+
+
+@pytest.fixture
 def catalog(home):
     with home.catalog() as catalog:
         catalog.catch_up()

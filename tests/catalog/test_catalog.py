@@ -26,7 +26,7 @@ from tests.catalog.mesh import (
     seed_of,
     texts,
 )
-from tinyssb_node.catalog import schema
+from tinyssb_node.catalog import catch_up, schema
 from tinyssb_node.catalog.catalog import Catalog
 from tinyssb_node.catalog.errors import CatalogBusyError, CatalogFailedError, CatalogReadOnlyError
 from tinyssb_node.catalog.rows import PUBLIC, MessageKind
@@ -162,16 +162,17 @@ def test_another_identity_makes_it_anew(home, catalog):
     assert [row.name for row in catalog.conversations()] == [PUBLIC]
 
 
-def test_on_a_full_disk_what_is_there_is_read_and_its_age_is_said(home, catalog):
-    (pages,) = catalog._connection.execute("PRAGMA page_count").fetchone()
-    catalog._connection.execute(f"PRAGMA max_page_count = {pages}")
+def test_on_a_full_disk_what_is_there_is_read_and_its_age_is_said(home, connections, catalog):
+    (connection,) = connections
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {pages}")
     talk = [ANA_MORE, *(EVE_TALK.say(post("x" * 900)) for _ in range(40))]
     home.keep(talk, commit=False)
     caught = catalog.catch_up()
     assert caught.stopped == "there is no room on the disk"
     assert caught.behind == sum(1 + len(entry.chunks) for entry in talk) == catalog.behind()
     assert texts(catalog) == PUBLIC_TEXTS
-    catalog._connection.execute("PRAGMA max_page_count = 100000")
+    connection.execute("PRAGMA max_page_count = 100000")
     assert catalog.catch_up().stopped is None
     assert catalog.behind() == 0
 
@@ -179,8 +180,8 @@ def test_on_a_full_disk_what_is_there_is_read_and_its_age_is_said(home, catalog)
 EVE_TALK = Author("talkative")
 
 
-def test_while_another_process_has_it_for_too_long_what_is_there_is_read(home, path, catalog, monkeypatch):
-    catalog._connection.execute("PRAGMA busy_timeout = 1")
+def test_while_another_process_has_it_for_too_long_what_is_there_is_read(home, path, connections, catalog):
+    connections[0].execute("PRAGMA busy_timeout = 1")
     other = sqlite3.connect(path, isolation_level=None)
     other.execute("BEGIN IMMEDIATE")
     home.keep([ANA_MORE])
@@ -196,20 +197,21 @@ def test_while_another_process_has_it_for_too_long_what_is_there_is_read(home, p
 
 def test_another_process_that_gets_on_with_it_is_waited_for(home, catalog, monkeypatch):
     home.keep([ANA_MORE])
-    whole = Catalog._read
+    whole = catch_up.catch_up
     asked = []
 
-    def busy(self: Catalog, *arguments: Any) -> int:
-        asked.append(self.behind())
+    def busy(connection: sqlite3.Connection, path: Path, *arguments: Any) -> int:
+        asked.append(catalog.behind())
         if len(asked) == 1:
-            with home.catalog() as other:
-                whole(other, *arguments)
+            with monkeypatch.context() as other_process, home.catalog() as other:
+                other_process.setattr(catch_up, "catch_up", whole)
+                other.catch_up()
             home.keep([ANA.say(post("and more"))])
         if len(asked) <= 2:
-            raise CatalogBusyError(self._path, "another process is writing it")
-        return whole(self, *arguments)
+            raise CatalogBusyError(path, "another process is writing it")
+        return whole(connection, path, *arguments)
 
-    monkeypatch.setattr(Catalog, "_read", busy)
+    monkeypatch.setattr(catch_up, "catch_up", busy)
     assert catalog.catch_up().stopped == "another process is writing it"
     assert len(asked) == 2
     assert catalog.catch_up().stopped is None
@@ -308,8 +310,8 @@ def test_a_process_that_dies_in_the_middle_costs_its_last_transaction(home, path
         assert texts(catalog) == PUBLIC_TEXTS
 
 
-def test_damage_that_a_question_meets_is_repaired_before_it_is_answered(catalog):
-    catalog._connection.execute("DROP TABLE circles")
+def test_damage_that_a_question_meets_is_repaired_before_it_is_answered(connections, catalog):
+    connections[0].execute("DROP TABLE circles")
     assert texts(catalog) == PUBLIC_TEXTS
     assert "damaged" in (catalog.catch_up().rebuilt or "")
 
@@ -328,7 +330,7 @@ def test_damage_where_nothing_can_be_written_is_gone_around(path, catalog, monke
 
 def test_without_a_text_index_there_is_no_catalog(home, monkeypatch):
     """A Python whose SQLite was made without FTS5."""
-    tables = [table.replace("fts5", "fts9") for table in schema._TABLES]
-    monkeypatch.setattr(schema, "_TABLES", tables)
+    tables = [table.replace("fts5", "fts9") for table in schema.TABLES]
+    monkeypatch.setattr(schema, "TABLES", tables)
     with pytest.raises(CatalogFailedError, match=r"no such module: fts9.*All messages are kept in the store"):
         home.catalog()

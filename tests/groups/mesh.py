@@ -6,6 +6,7 @@ from typing import TypeVar
 
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.dmx import first_prev
 from tinyssb_node.effects import Effect
 from tinyssb_node.errors import LocalError
 from tinyssb_node.events import EntryAppended
@@ -17,6 +18,7 @@ from tinyssb_node.groups.messages import GroupContent, GroupMessage, OpenedGroup
 from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.node.node import Node
+from tinyssb_node.replication.replica import CHILD_DIALECT
 from tinyssb_node.sim.deployed_board import DeployedBoard
 from tinyssb_node.sim.world import World
 
@@ -94,6 +96,11 @@ class Mesh:
     def source(self, name: str) -> StoreEntrySource:
         """What somebody's store holds."""
         return StoreEntrySource(self.world.inhabitants[name].store)
+
+    def previous(self, name: str, feed: FeedId) -> MessageId:
+        """Return the id of the last entry of a feed in somebody's store, or what stands before the first."""
+        entries = self.world.inhabitants[name].store.entries(feed, 1, limits.SEQ_MAX)
+        return entries[-1].id if entries else first_prev(feed, CHILD_DIALECT)
 
     # --- cables
 

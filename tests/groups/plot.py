@@ -38,13 +38,13 @@ class Plot:
 
     def write(self, by: str, message: GroupMessage, key: EpochKey) -> MessageId:
         """Somebody writes a message where it belongs by its kind."""
-        return self.mesh.do(by, lambda groups, pen, _: groups._writer.write(pen, message, key)[-1].id)
+        return self.mesh.do(by, lambda groups, pen, _: groups.writer.write(pen, message, key)[-1].id)
 
     def put(self, by: str, key: SigningKey, content: Callable[[MessageId], bytes]) -> MessageId:
         """Somebody writes any content, made for the place behind an entry, on a feed of his."""
 
         def write(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> MessageId:
-            _, previous = groups._replica.place(key.feed_id)
+            previous = self.mesh.previous(by, key.feed_id)
             return pen.write(key, content(previous)).id
 
         return self.mesh.do(by, write)

@@ -213,7 +213,7 @@ def test_an_addition_of_somebody_who_can_have_no_key_is_none(plot: Plot) -> None
         assert slot is not None
         return seal(message, c.additions().feed_id, previous, [epoch_slot(plot.key()), slot, slot])
 
-    mesh.do("c", lambda groups, pen, _: groups._writer._additions(pen))
+    mesh.do("c", lambda groups, pen, _: groups.writer.additions_feed(pen))
     ids = []
     nothing_changes(plot, lambda: ids.append(plot.put("c", c.additions(), sealed)))
     assert all(ids[0] in mesh[name].book.groups[plot.root].broken for name in "ab")
@@ -228,7 +228,7 @@ def test_short_names_of_nobody_wait(plot: Plot) -> None:
         slots = [epoch_slot(plot.key()), c.own]
         return seal(message, c.additions().feed_id, previous, slots, known=[stranger])
 
-    mesh.do("c", lambda groups, pen, _: groups._writer._additions(pen))
+    mesh.do("c", lambda groups, pen, _: groups.writer.additions_feed(pen))
     ids = []
     nothing_changes(plot, lambda: ids.append(plot.put("c", c.additions(), sealed)))
     assert all(ids[0] not in plot.group(name) for name in "ab")
@@ -272,7 +272,7 @@ def test_what_follows_nothing_that_there_is_waits(plot: Plot) -> None:
 def test_a_post_on_an_additions_feed_is_none(plot: Plot) -> None:
     c, mesh = plot.mesh.keys("c"), plot.mesh
     message = draft_content(plot.group("c"), *post("here?"))
-    mesh.do("c", lambda groups, pen, _: groups._writer._additions(pen))
+    mesh.do("c", lambda groups, pen, _: groups.writer.additions_feed(pen))
     ids = []
 
     def sealed(previous: MessageId) -> bytes:
@@ -374,7 +374,7 @@ def test_a_feed_of_additions_that_does_not_point_back_is_nobodys(plot: Plot, par
             pen.write(child, serialize_child_of(said), EntryType.CHILD_OF)
         slot = mesh.keys("c").member(mesh.id("x"))
         assert slot is not None
-        _, previous = groups._replica.place(child.feed_id)
+        previous = mesh.previous("c", child.feed_id)
         slots = [epoch_slot(plot.key()), slot]
         ids.append(pen.write(child, seal(message, child.feed_id, previous, slots)).id)
 

@@ -176,7 +176,7 @@ def test_s19_whom_the_excluder_forgets_another_member_adds() -> None:
         *first, addition = steps
         assert isinstance(addition, AddStep)
         rest = tuple(person for person in addition.people if person != mesh.id("c"))
-        groups._writer.do(pen, root, [*first, AddStep(addition.epoch, rest)])
+        groups.writer.do(pen, root, [*first, AddStep(addition.epoch, rest)])
 
     mesh.cut_short("a", forgetful, 99)
     mesh.settle()

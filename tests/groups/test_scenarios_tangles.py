@@ -20,7 +20,7 @@ def at_once(mesh: Mesh, name: str, root: MessageId, count: int) -> None:
     def say(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> None:
         for number in range(count):
             message = GroupContent(*post(str(number)), group, TangleData(root, (root,)))
-            groups._writer.write(pen, message, key)
+            groups.writer.write(pen, message, key)
 
     mesh.do(name, say)
 

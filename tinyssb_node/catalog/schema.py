@@ -26,7 +26,7 @@ APPLICATION_ID: Final = int.from_bytes(b"tSSc", "big")
 CATALOG_FILE: Final = "content.sqlite"
 """Its name, beside the store."""
 
-_TABLES: Final = (
+TABLES: Final = (
     """CREATE TABLE state (
         only INTEGER PRIMARY KEY CHECK (only = 1),
         reader BLOB NOT NULL,
@@ -207,7 +207,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
     for name in _NAMES:
         if name in kept:
             connection.execute(f"DROP TABLE {name}")
-    for statement in _TABLES:
+    for statement in TABLES:
         connection.execute(statement)
 
 

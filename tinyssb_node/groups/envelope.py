@@ -13,14 +13,7 @@ from nacl.bindings import crypto_secretbox, crypto_secretbox_open
 from nacl.exceptions import CryptoError
 
 from tinyssb_node.content.limits import SEAL_NONCE_SIZE
-from tinyssb_node.errors import (
-    EmptyEnvelopeError,
-    EnvelopeBodyError,
-    EnvelopeFlagsError,
-    EnvelopeOffsetError,
-    GroupSlotError,
-    SlotCountError,
-)
+from tinyssb_node.errors import LocalError, PeerError
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.bfe import EnvelopeContext
 from tinyssb_node.groups.derive import derive, expand, labels
@@ -31,6 +24,39 @@ _READ: Final = labels(b"read_key")
 _HEADER: Final = labels(b"header_key")
 _BODY: Final = labels(b"body_key")
 _FLAGS_AT: Final = group_limits.OFFSET_SIZE
+
+
+class EnvelopePart(StrEnum):
+    """The part of an envelope that is wrong."""
+
+    OFFSET = "offset"
+    """The header gives a position at which no body can begin."""
+    FLAGS = "flags"
+    """The header asks for extensions, of which none is specified."""
+    BODY = "body"
+    """The body was changed, cut off or extended after it was sealed."""
+    TEXT = "text"
+    """There is nothing to seal."""
+    RECIPIENTS = "recipients"
+    """There are none, or more than slots."""
+    GROUPS = "groups"
+    """There are several, or one that does not come first: readers would not find their slot."""
+
+
+class MalformedEnvelopeError(PeerError):
+    """An envelope that one of our keys opens, and that its author made wrong or somebody changed."""
+
+    def __init__(self, part: EnvelopePart, reason: str) -> None:
+        super().__init__(reason)
+        self.part = part
+
+
+class UnwritableEnvelopeError(LocalError):
+    """An envelope that the format cannot express. Nothing was published."""
+
+    def __init__(self, part: EnvelopePart, reason: str) -> None:
+        super().__init__(reason)
+        self.part = part
 
 
 class SlotScheme(StrEnum):
@@ -93,19 +119,29 @@ def box(plain: bytes, context: EnvelopeContext, recipients: Sequence[SlotKey], m
     """Seal *plain* for *recipients*: the content of the entry at *context*.
 
     *message_key* is 32 secret random bytes that are used for nothing else, ever; ValueError for what cannot be that.
-    What was sealed for one place and has been given away must not be sealed for that place again. Raises, all ours:
-    SlotCountError, GroupSlotError, EmptyEnvelopeError.
+    An envelope that has left the node must not be replaced by another for the same context. Raises
+    UnwritableEnvelopeError.
     """
     _check_secret(message_key)
     if not any(message_key):
         raise ValueError("a message key of zeros is not random")
     if not plain:
-        raise EmptyEnvelopeError
+        raise UnwritableEnvelopeError(
+            EnvelopePart.TEXT, "there is nothing to seal. Nothing was published; write something"
+        )
     if not 1 <= len(recipients) <= group_limits.SLOTS_MAX:
-        raise SlotCountError(len(recipients), group_limits.SLOTS_MAX)
-    places = [place for place, recipient in enumerate(recipients) if recipient.scheme is SlotScheme.GROUP]
-    if places not in ([], [0]):
-        raise GroupSlotError(places)
+        raise UnwritableEnvelopeError(
+            EnvelopePart.RECIPIENTS,
+            f"an envelope is for 1 to {group_limits.SLOTS_MAX} recipients, a group counting as one, and not for "
+            f"{len(recipients)}. Nothing was published; use several envelopes",
+        )
+    groups = [slot for slot, recipient in enumerate(recipients) if recipient.scheme is SlotScheme.GROUP]
+    if groups not in ([], [0]):
+        raise UnwritableEnvelopeError(
+            EnvelopePart.GROUPS,
+            "an envelope is for one group at most, which comes first; groups stand at "
+            f"{', '.join(str(slot + 1) for slot in groups)}. Nothing was published",
+        )
     read_key = read_key_of(message_key, context)
     offset = group_limits.HEADER_BOX_SIZE + group_limits.SLOT_SIZE * len(recipients)
     header = offset.to_bytes(group_limits.OFFSET_SIZE, "little").ljust(group_limits.HEADER_SIZE, b"\x00")
@@ -122,8 +158,8 @@ def unbox(
     """What *envelope*, the content of the entry at *context*, says to whoever has *keys*. None: it is not for them.
 
     Each key is tried on as many slots as its scheme says, or on *depth*, which costs as much for an envelope of any
-    length. Raises, all of them the author's fault: EnvelopeOffsetError, EnvelopeFlagsError, EnvelopeBodyError; and
-    ValueError for more keys than `limits.ENVELOPE_KEYS_MAX`.
+    length. Raises MalformedEnvelopeError, which is the author's fault, and ValueError for more keys than
+    `limits.ENVELOPE_KEYS_MAX`.
     """
     if len(keys) > group_limits.ENVELOPE_KEYS_MAX:
         raise ValueError(f"{len(keys)} keys for one envelope, the most is {group_limits.ENVELOPE_KEYS_MAX}")
@@ -162,12 +198,19 @@ def _body(envelope: bytes, context: EnvelopeContext, header: bytes, read_key: by
     low = group_limits.HEADER_BOX_SIZE + (place + 1) * group_limits.SLOT_SIZE
     high = len(envelope) - group_limits.BODY_BOX_MIN_SIZE
     if not low <= offset <= high:
-        raise EnvelopeOffsetError(offset, low, high)
+        raise MalformedEnvelopeError(
+            EnvelopePart.OFFSET, f"the body of an envelope begins at byte {low} to {high}, not at {offset}"
+        )
     if header[_FLAGS_AT]:
-        raise EnvelopeFlagsError(header[_FLAGS_AT])
+        raise MalformedEnvelopeError(
+            EnvelopePart.FLAGS,
+            f"an envelope has extensions that nobody has specified: flags {header[_FLAGS_AT]:#04x}",
+        )
     plain = _open(envelope[offset:], derive(read_key, context, _BODY))
     if plain is None:
-        raise EnvelopeBodyError
+        raise MalformedEnvelopeError(
+            EnvelopePart.BODY, "the body of an envelope was changed after it was sealed"
+        )
     return plain
 
 

@@ -99,7 +99,7 @@ class GroupManager:
         self._source = StoreEntrySource(store)
         self.book = GroupReader(keys, self._source)
         """What was read."""
-        self._writer = GroupWriter(keys, self.book, replica, self._read_all)
+        self.writer: Final = GroupWriter(keys, self.book, replica, self._read_all)
         self._waits = GroupWaits(store)
         self._changed: set[MessageId] = set()
         """Groups of which something came since they were looked at."""
@@ -175,14 +175,14 @@ class GroupManager:
         due_us = {feed: since_us.get(_end_key(feed), now_us) + group_limits.END_WAIT_US for feed in ends}
         for feed, key in ends.items():
             if due_us[feed] <= now_us:
-                self._writer.end(pen, key)
+                self.writer.end(pen, key)
                 del due_us[feed]
         kept = {_end_key(feed): at_us - group_limits.END_WAIT_US for feed, at_us in due_us.items()}
         wakes = [*due_us.values()]
         if root not in self._waits.left:
             found = self._plan(root, now_us)
             if found.steps:
-                self._writer.do(pen, root, found.steps)
+                self.writer.do(pen, root, found.steps)
                 self._changed.add(root)
             kept |= found.since_us
             wakes += [] if found.wake_us is None else [found.wake_us]
@@ -237,7 +237,7 @@ class GroupManager:
             passed: Collection[MessageId] = view.of(me)
         else:
             passed = frozenset() if epoch is None else view.predecessors(epoch)
-        keys = [self._writer.open_key(view[init].key) for init in sorted(passed)]
+        keys = [self.writer.open_key(view[init].key) for init in sorted(passed)]
         return {key.feed_id: key for key in keys if self._replica.holds(key.feed_id)}
 
     # --- what our user wants
@@ -247,11 +247,11 @@ class GroupManager:
         self._read_all()
         self._waits.begin()
         secret = EpochKey(self._keys.draw(EpochKey.SIZE))
-        entries = self._writer.write(pen, draft_first(secret), secret)
+        entries = self.writer.write(pen, draft_first(secret), secret)
         root = entries[-1].id
         self.book.learn(secret, root)
         self._read_all()
-        entries += self._writer.do(pen, root, [AddStep(root, (self._keys.main,))])
+        entries += self.writer.do(pen, root, [AddStep(root, (self._keys.main,))])
         if name is not None:
             entries += self._post(pen, root, *rename(name))
         return self._written(root, entries, now_us)
@@ -261,14 +261,14 @@ class GroupManager:
     ) -> GroupWriteResult:
         """Take *people* into a group, with a greeting. Raises GroupRefusalError and what publishing does."""
         steps = add(self._group(root), self._keys.main, people)
-        return self._written(root, self._writer.do(pen, root, steps, text), now_us)
+        return self._written(root, self.writer.do(pen, root, steps, text), now_us)
 
     def exclude(
         self, pen: GroupWriterPort, root: MessageId, people: Iterable[FeedId], now_us: int
     ) -> GroupWriteResult:
         """Begin an epoch without *people*. Raises GroupRefusalError and what publishing does."""
         steps = exclude(self._group(root), self._keys.main, people)
-        return self._written(root, self._writer.do(pen, root, steps), now_us)
+        return self._written(root, self.writer.do(pen, root, steps), now_us)
 
     def post(
         self, pen: GroupWriterPort, root: MessageId, kind: str, body: bytes, now_us: int
@@ -298,11 +298,11 @@ class GroupManager:
 
     def cost_of_adding(self, root: MessageId, people: Iterable[FeedId], text: str | None) -> GroupWriteCost:
         """What it would take. Raises GroupRefusalError."""
-        return self._writer.cost(root, add(self._group(root), self._keys.main, people), text)
+        return self.writer.cost(root, add(self._group(root), self._keys.main, people), text)
 
     def cost_of_excluding(self, root: MessageId, people: Iterable[FeedId]) -> GroupWriteCost:
         """What it would take. Raises GroupRefusalError."""
-        return self._writer.cost(root, exclude(self._group(root), self._keys.main, people))
+        return self.writer.cost(root, exclude(self._group(root), self._keys.main, people))
 
     def left(self, root: MessageId) -> bool:
         """True if we left a group."""
@@ -329,7 +329,7 @@ class GroupManager:
         if preference.epoch is None or preference.excluded:
             raise GroupRefusalError(RefusalReason.EXCLUDED if preference.excluded else RefusalReason.OUTSIDE)
         message = draft_content(group, kind, body)
-        return self._writer.write(pen, message, group.view[preference.epoch].key)
+        return self.writer.write(pen, message, group.view[preference.epoch].key)
 
     def _written(self, root: MessageId, entries: Iterable[EntryAppended], now_us: int) -> GroupWriteResult:
         self._changed.add(root)

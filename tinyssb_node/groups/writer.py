@@ -278,7 +278,7 @@ class GroupWriter:
             raise PhoneDialectError(pen.main.feed_id)
         if isinstance(message, AddMember):
             self._sealer.check(message.people)
-            key, entries = self._additions(pen)
+            key, entries = self.additions_feed(pen)
         else:
             key, entries = self._epoch_feed(pen, epoch)
         seq, previous = self._replica.place(key.feed_id)
@@ -288,8 +288,8 @@ class GroupWriter:
         self._read_all()
         return entries
 
-    def _additions(self, pen: GroupWriterPort) -> tuple[SigningKey, list[EntryAppended]]:
-        """Our feed of additions, announced to everybody."""
+    def additions_feed(self, pen: GroupWriterPort) -> tuple[SigningKey, list[EntryAppended]]:
+        """Return our feed of additions, and the entries that announced it to everybody if it is new."""
         key = self._keys.additions()
         if self._begun(key.feed_id):
             return key, []
