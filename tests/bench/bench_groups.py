@@ -62,7 +62,7 @@ def write_large(path: Path) -> None:
     store, chance = SqliteStore.open(path), Random(1)
     press = Press(store)
     first = PressScribe("p0", press)
-    scribes = [first, *(PressScribe(f"p{number}", press, first.book) for number in range(1, PEOPLE))]
+    scribes = [first, *(PressScribe(f"p{number}", press, first.reader) for number in range(1, PEOPLE))]
     root, me = first.create(), first.me
     others = [scribe.me for scribe in scribes[1:]]
     first.do([AddStep(root, tuple(others[:10])), AddStep(root, tuple(others[10:]))])

@@ -39,7 +39,7 @@ class FakeGroups:
         self.held[member.here.root] = FakeHeld(member.here, name)
 
     @property
-    def book(self) -> "FakeGroups":
+    def reader(self) -> "FakeGroups":
         return self
 
     @property

@@ -96,7 +96,7 @@ async def test_a_group_is_read_page_by_page_and_what_changes_nothing_is_left_out
         world.meet(*"abc")
     groups = FakeGroups(Hut=world["a"])
     ask = Asked(bench, groups)
-    root = groups.book.groups.keys()
+    root = groups.reader.groups.keys()
     (name,) = (each.hex()[:8] for each in root)
     rows, _ = await ask("group_read", group=name)
     assert [row["kind"] for row in rows] == ["group/init", "group/add-member", "post", "post", "post"]

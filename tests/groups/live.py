@@ -96,7 +96,7 @@ class Played:
 
     def member(self, name: str) -> bool:
         """Whether somebody can read the group, or could."""
-        return self.root in self.mesh[name].book.groups
+        return self.root in self.mesh[name].reader.groups
 
     def prefers(self, name: str) -> MessageId | None:
         """The epoch that somebody writes in."""
@@ -263,7 +263,7 @@ def check(played: Played) -> None:
         *(people for id_, people in group.standing.items() if group.view.exclusions[id_].by in epoch.members)
     )
     assert not out & epoch.members, f"{mesh.names(out & epoch.members)} are excluded, and still in the epoch"
-    keep = [name for name in played.names if epoch.key in mesh[name].book.keys_of(root)]
+    keep = [name for name in played.names if epoch.key in mesh[name].reader.keys_of(root)]
     strangers = "".join(name for name in keep if mesh.id(name) not in epoch.members)
     assert not strangers, f"{strangers} have the key and are not in the epoch"
     _talk(played, remaining, epoch.members)

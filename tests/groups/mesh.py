@@ -195,7 +195,7 @@ class Mesh:
 
     def group(self, name: str, root: MessageId) -> Group:
         """Somebody's view."""
-        return self[name].book.groups[root].group
+        return self[name].reader.groups[root].group
 
     def members(self, name: str, root: MessageId) -> str:
         """Who is in the epoch that somebody prefers, as he sees it."""

@@ -60,7 +60,7 @@ def seal_what_says_nothing(chance: Random, scribe: Scribe, other: Scribe, key: E
 
 def say_the_key_is_of_another_group(chance: Random, scribe: Scribe, other: Scribe, key: EpochKey) -> None:
     root = scribe.write(draft_first(scribe.draw_key())).id
-    message = draft_add(scribe.book.groups[root].group, root, [other.me])
+    message = draft_add(scribe.reader.groups[root].group, root, [other.me])
     slot = scribe.keys.own if other is scribe else scribe.keys.member(other.me)
     assert slot is not None
     scribe.write_plain(scribe.open_additions(), encode(message).replace(message.secret, key), [slot])

@@ -20,16 +20,16 @@ class Addition:
     people: People
 
 
-class PlainJudge(ChangeResolver):
+class PlainResolver(ChangeResolver):
     """Takes its time."""
 
     additions: list[Addition]
     weighed: list[Exclusion]
     """Exclusions that count so far."""
 
-    def judged(self) -> ResolvedChanges:
+    def resolve(self) -> ResolvedChanges:
         self.additions, self.weighed = [], []
-        return super().judged()
+        return super().resolve()
 
     def _weigh(self, init: OpenedGroupMessage) -> People:
         order = [id_ for id_ in self._members_tangle(init.id) if id_ != init.id and self._fits(id_)]
@@ -60,7 +60,7 @@ class PlainJudge(ChangeResolver):
         self.weighed = list(self._exclusions.values())
         return NOBODY.union(*(one.people for one in self.additions if one.epoch == init.id))
 
-    def _undoing(self) -> ExclusionReversal:
+    def _reversal(self) -> ExclusionReversal:
         return PlainUndoing(self)
 
     def _was_excluded(self, author: FeedId, id_: MessageId, epoch: MessageId) -> bool:
@@ -97,21 +97,21 @@ class PlainJudge(ChangeResolver):
 class PlainUndoing(ExclusionReversal):
     """Which additions undo which exclusions, one by one."""
 
-    def __init__(self, judge: PlainJudge) -> None:
-        self.judge = judge
+    def __init__(self, resolver: PlainResolver) -> None:
+        self.resolver = resolver
         self.pairs = [
             (one, person, addition)
-            for one in judge.weighed
+            for one in resolver.weighed
             for person in one.until
-            for addition in judge.again(one, person)
+            for addition in resolver.again(one, person)
         ]
         self.all, self.within = {}, defaultdict(dict)
         for one, person, addition in self.pairs:
             for found in (self.all, self.within[addition.epoch]):
-                found[person] = found.get(person, 0) | judge.bit(one.id)
+                found[person] = found.get(person, 0) | resolver.bit(one.id)
 
     def left_out(self, known: int) -> People:
-        led = [one for one in self.judge.weighed if known & self.judge.bit(one.id)]
+        led = [one for one in self.resolver.weighed if known & self.resolver.bit(one.id)]
         out = NOBODY.union(*(one.people for one in led))
         while True:
             still = NOBODY.union(*(one.people - self._again(one, known, out) for one in led))
@@ -123,5 +123,5 @@ class PlainUndoing(ExclusionReversal):
         return frozenset(
             person
             for one, person, addition in self.pairs
-            if one == exclusion and (addition.by not in out or known & self.judge.bit(addition.id))
+            if one == exclusion and (addition.by not in out or known & self.resolver.bit(addition.id))
         )

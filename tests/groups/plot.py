@@ -94,7 +94,7 @@ def leak(plot: Plot, epoch: MessageId, to: str) -> None:
     key = plot.key(epoch)
 
     def learn(groups: GroupManager, _: GroupWriterPort, now_us: int) -> None:
-        groups.book.learn(key, plot.root)
+        groups.reader.learn(key, plot.root)
         groups.appended(now_us)
 
     plot.mesh.do(to, learn)

@@ -8,7 +8,7 @@ from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.feeds.layout import FIXED_TYPE, VARIABLE_TYPE
 from tinyssb_node.groups.entry_source import SealedEntry, StoreEntrySource
 from tinyssb_node.groups.reader import GroupReader
-from tinyssb_node.groups.reader_events import News
+from tinyssb_node.groups.reader_events import ReaderEvent
 from tinyssb_node.ids import Dialect, EpochKey, FeedId, MessageId, Origin
 from tinyssb_node.store.port import FeedRecord, Store
 
@@ -58,14 +58,14 @@ class Press(Shelf):
             self.store.append_chunk(feed, seq, number, packet, Origin.OWN, None)
         return SealedEntry(feed, seq, tip.id, prev, type_, content)
 
-    def read(self, book: GroupReader) -> list[News]:
+    def read(self, book: GroupReader) -> list[ReaderEvent]:
         """Let *book* take all that is to be handed out."""
         return read_all(self.source, book)
 
 
-def read_all(source: StoreEntrySource, book: GroupReader) -> list[News]:
+def read_all(source: StoreEntrySource, book: GroupReader) -> list[ReaderEvent]:
     """Let *book* take all that *source* has."""
-    news: list[News] = []
+    news: list[ReaderEvent] = []
     while not source.read_all or book.unfinished:
         news += book.go_on()
         for entry in source.next(AT_ONCE):
@@ -79,7 +79,7 @@ class PressScribe(Scribe):
     def __init__(self, name: str, press: Press, book: GroupReader | None = None) -> None:
         super().__init__(name)
         self.shelf = press
-        self.book = book or GroupReader(self.keys, press.source)
+        self.reader = book or GroupReader(self.keys, press.source)
         main = SigningKey(seed_of(name))
         press.signers[main.feed_id] = main
         additions = self.keys.additions()

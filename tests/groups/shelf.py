@@ -20,7 +20,7 @@ from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import AddMember, GroupContent, GroupInit, GroupMessage, post, text_of
 from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step, plan
 from tinyssb_node.groups.reader import GroupReader
-from tinyssb_node.groups.reader_events import News
+from tinyssb_node.groups.reader_events import ReaderEvent
 from tinyssb_node.groups.short_form import encode, with_owner
 from tinyssb_node.groups.writer import (
     draft_add,
@@ -81,9 +81,9 @@ class Shelf:
         """Hand out everything once more."""
         self.ahead = deque(self.entries)
 
-    def read(self, book: GroupReader) -> list[News]:
+    def read(self, book: GroupReader) -> list[ReaderEvent]:
         """Let *book* take all that is to be handed out."""
-        news: list[News] = []
+        news: list[ReaderEvent] = []
         while self.ahead or book.unfinished:
             news += book.go_on() if book.unfinished else book.take(self.ahead.popleft())
         return news
@@ -112,7 +112,7 @@ class Scribe:
     def __init__(self, name: str) -> None:
         self.keys = keys_of(name)
         self.shelf = Shelf()
-        self.book = GroupReader(self.keys, self.shelf)
+        self.reader = GroupReader(self.keys, self.shelf)
         self.since: dict[str, int] = {}
         self._root: MessageId | None = None
 
@@ -125,13 +125,13 @@ class Scribe:
     def root(self) -> MessageId:
         """First message of the group that he knew first."""
         if self._root is None:
-            self._root = next(iter(self.book.groups))
+            self._root = next(iter(self.reader.groups))
         return self._root
 
     @property
     def group(self) -> Group:
         """That group."""
-        return self.book.groups[self.root].group
+        return self.reader.groups[self.root].group
 
     @property
     def prefers(self) -> MessageId:
@@ -140,15 +140,15 @@ class Scribe:
         assert epoch is not None
         return epoch
 
-    def receive(self, entries: Iterable[SealedEntry]) -> list[News]:
+    def receive(self, entries: Iterable[SealedEntry]) -> list[ReaderEvent]:
         """Entries come."""
         self.shelf.put(entries)
-        return self.shelf.read(self.book)
+        return self.shelf.read(self.reader)
 
     def append(self, feed: FeedId, type_: int, content: bytes) -> SealedEntry:
         """Write an entry, and read it."""
         entry = self.shelf.append(feed, type_, content)
-        self.shelf.read(self.book)
+        self.shelf.read(self.reader)
         return entry
 
     # --- messages
@@ -222,14 +222,14 @@ class Scribe:
         root = root or self.root
         begun, known = None, frozenset[FeedId]()
         for step in steps:
-            group = self.book.groups[root].group
+            group = self.reader.groups[root].group
             match step:
                 case ExcludeStep(epoch, people):
                     self.write(draft_exclude(group, epoch, people), group.view[epoch].key)
                 case BeginEpochStep(previous):
                     known = frozenset[FeedId]().union(*(group.view[one].members for one in previous))
                     secret = self.draw_key()
-                    self.book.learn(secret, root)
+                    self.reader.learn(secret, root)
                     begun = self.write(draft_init(group, self.me, secret, previous)).id
                 case AddStep(epoch, people, old_keys):
                     at = epoch or begun
@@ -244,7 +244,7 @@ class Scribe:
 
     def act(self, now_us: int) -> int | None:
         """Do what the plan asks for now. Returns when to look again."""
-        if not self.book.groups:
+        if not self.reader.groups:
             return None
         while True:
             found = plan(self.group, self.me, since_us=self.since, now_us=now_us, seed=self.keys.waits_seed)

@@ -55,7 +55,7 @@ def test_excluding_one_of_sixteen_takes_sixteen_packets_and_seconds() -> None:
     mesh.settle(10 * MINUTE_US)
     root = mesh.create("a")
     mesh.add("a", root, MEMBERS[1:])
-    mesh.until(lambda: all(root in mesh[name].book.groups for name in MEMBERS), 6 * HOUR_US)
+    mesh.until(lambda: all(root in mesh[name].reader.groups for name in MEMBERS), 6 * HOUR_US)
     mesh.settle(HOUR_US)
     mesh.sendings.first.clear()
     mesh.sendings.all = 0

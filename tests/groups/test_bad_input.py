@@ -83,7 +83,7 @@ def test_an_init_by_who_knew_of_his_exclusion_breaks_r2(plot: Plot) -> None:
 
     def forge() -> None:
         init = draft_init(plot.group("c"), plot.mesh.id("c"), secret, [plot.root])
-        plot.mesh.do("c", lambda groups, _pen, _now: groups.book.learn(secret, plot.root))
+        plot.mesh.do("c", lambda groups, _pen, _now: groups.reader.learn(secret, plot.root))
         ids.append(plot.write("c", init, secret))
         # Nobody has the key until he hands it on.
         addition = replace(
@@ -192,7 +192,7 @@ def test_an_addition_with_a_wrong_key_breaks_r32(plot: Plot) -> None:
     wrong = replace(draft_add(plot.group("c"), plot.root, [plot.mesh.id("x")]), secret=EpochKey(b"\x09" * 32))
     nothing_changes(plot, lambda: ids.append(plot.write("c", wrong, plot.key())))
     assert {plot.rule(name, ids[0]) for name in "ab"} == {"R32"}
-    assert plot.root not in plot.mesh["x"].book.groups
+    assert plot.root not in plot.mesh["x"].reader.groups
 
 
 def test_an_addition_to_an_epoch_that_there_is_not_is_none(plot: Plot) -> None:
@@ -216,7 +216,7 @@ def test_an_addition_of_somebody_who_can_have_no_key_is_none(plot: Plot) -> None
     mesh.do("c", lambda groups, pen, _: groups.writer.additions_feed(pen))
     ids = []
     nothing_changes(plot, lambda: ids.append(plot.put("c", c.additions(), sealed)))
-    assert all(ids[0] in mesh[name].book.groups[plot.root].broken for name in "ab")
+    assert all(ids[0] in mesh[name].reader.groups[plot.root].broken for name in "ab")
 
 
 def test_short_names_of_nobody_wait(plot: Plot) -> None:
@@ -293,7 +293,7 @@ def test_an_envelope_for_somebody_else_is_counted(plot: Plot) -> None:
         return seal(text, feed.feed_id, previous, [epoch_slot(EpochKey(b"\x09" * 32))])
 
     nothing_changes(plot, lambda: plot.put("c", feed, sealed))
-    assert plot.mesh["a"].book.counts[GroupEntryFault.SEAL] == 1
+    assert plot.mesh["a"].reader.counts[GroupEntryFault.SEAL] == 1
 
 
 def test_a_body_that_was_changed_is_shown_as_broken(plot: Plot) -> None:
@@ -307,7 +307,7 @@ def test_a_body_that_was_changed_is_shown_as_broken(plot: Plot) -> None:
 
     nothing_changes(plot, lambda: ids.append(plot.put("c", feed, sealed)))
     for name in "ab":
-        broken = plot.mesh[name].book.groups[plot.root].broken[ids[0]]
+        broken = plot.mesh[name].reader.groups[plot.root].broken[ids[0]]
         assert (broken.author, broken.fault) == (plot.mesh.id("c"), GroupEntryFault.BODY)
         assert ids[0] not in plot.group(name)
 
@@ -322,7 +322,7 @@ def test_a_body_that_says_nothing_is_shown_as_broken(plot: Plot) -> None:
 
     nothing_changes(plot, lambda: ids.append(plot.put("c", feed, sealed)))
     for name in "ab":
-        broken = plot.mesh[name].book.groups[plot.root].broken[ids[0]]
+        broken = plot.mesh[name].reader.groups[plot.root].broken[ids[0]]
         assert (broken.author, broken.fault) == (plot.mesh.id("c"), GroupEntryFault.FORM)
 
 
@@ -331,8 +331,8 @@ def test_a_body_that_says_nothing_is_shown_as_broken(plot: Plot) -> None:
 
 def test_somebody_elses_feed_stays_his(plot: Plot) -> None:
     mesh, key = plot.mesh, plot.key()
-    theirs = mesh["a"].book.feed_of(mesh.id("b"), key)
-    additions = mesh["a"].book.feed_of(mesh.id("a"), None)
+    theirs = mesh["a"].reader.feed_of(mesh.id("b"), key)
+    additions = mesh["a"].reader.feed_of(mesh.id("a"), None)
     assert theirs is not None
     assert additions is not None
     main = mesh.world.inhabitants["c"].key
@@ -344,7 +344,7 @@ def test_somebody_elses_feed_stays_his(plot: Plot) -> None:
 
     nothing_changes(plot, forge)
     for name in "ab":
-        book = mesh[name].book
+        book = mesh[name].reader
         assert book.feed_of(mesh.id("b"), key) == theirs
         assert book.feed_of(mesh.id("c"), key) == plot.feed("c").feed_id
         assert book.feed_of(mesh.id("c"), None) is None
@@ -382,9 +382,9 @@ def test_a_feed_of_additions_that_does_not_point_back_is_nobodys(plot: Plot, par
     for name in "ab":
         assert mesh.source(name).entry(child.feed_id, 1) is not None
         assert ids[0] not in plot.group(name)
-        assert mesh[name].book.role_of(child.feed_id) is None
-        assert mesh[name].book.counts[GroupEntryFault.CHILD] >= 1
-    assert plot.root not in mesh["x"].book.groups
+        assert mesh[name].reader.role_of(child.feed_id) is None
+        assert mesh[name].reader.counts[GroupEntryFault.CHILD] >= 1
+    assert plot.root not in mesh["x"].reader.groups
 
 
 def test_what_is_sealed_twice_for_two_places_opens_at_its_own_only(plot: Plot) -> None:
@@ -393,7 +393,7 @@ def test_what_is_sealed_twice_for_two_places_opens_at_its_own_only(plot: Plot) -
     theirs = mesh.source("c").entry(plot.feed("b").feed_id, 1)
     assert theirs is not None
     nothing_changes(plot, lambda: plot.put("c", feed, lambda _: theirs.content))
-    assert mesh["a"].book.counts[GroupEntryFault.SEAL] == 1
+    assert mesh["a"].reader.counts[GroupEntryFault.SEAL] == 1
 
 
 def test_a_stolen_group_is_another_group(plot: Plot) -> None:

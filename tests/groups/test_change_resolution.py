@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.groups.plain import PlainJudge
+from tests.groups.plain import PlainResolver
 from tests.groups.world import GROUP, followed, key_of, message_id, person, said, start
 from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.groups import membership
@@ -180,10 +180,10 @@ def mischief(chance: Random, size: int) -> list[OpenedGroupMessage]:
     return written
 
 
-def outcome(messages: Sequence[OpenedGroupMessage], judge: type[ChangeResolver]) -> tuple[object, ...]:
-    """What messages come to, as *judge* has it."""
+def outcome(messages: Sequence[OpenedGroupMessage], resolver: type[ChangeResolver]) -> tuple[object, ...]:
+    """What messages come to, as *resolver* finds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(membership, "Judge", judge)
+        patch.setattr(membership, "ChangeResolver", resolver)
         group = Group(GROUP, ROOT)
         for each in messages:
             group.add(each)
@@ -197,7 +197,7 @@ def test_what_counts_is_what_going_through_all_of_it_finds() -> None:
         messages = mischief(chance, chance.randint(5, 60))
         if seed % 2:
             chance.shuffle(messages)
-        assert outcome(messages, ChangeResolver) == outcome(messages, PlainJudge), f"seed {seed}"
+        assert outcome(messages, ChangeResolver) == outcome(messages, PlainResolver), f"seed {seed}"
 
 
 @pytest.mark.parametrize("order", ["add, exclude", "exclude, add"])

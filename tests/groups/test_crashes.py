@@ -67,10 +67,10 @@ def test_a_loss_of_power_before_the_commit_leaves_no_group() -> None:
     mesh.world.crash("a", SECOND_US, torn=True)
     mesh.create("a", "lost")
     mesh.settle()
-    assert not mesh["a"].book.groups
+    assert not mesh["a"].reader.groups
     root = mesh.create("a", "found")
     mesh.settle()
-    assert list(mesh["a"].book.groups) == [root]
+    assert list(mesh["a"].reader.groups) == [root]
 
 
 def test_who_loses_power_at_each_packet_of_an_exclusion_hears_all_of_it() -> None:
@@ -124,7 +124,7 @@ def test_an_addition_cut_behind_any_entry_ends_after_the_restart(entries: int) -
     mesh.settle()
     if entries < 3:
         assert all_agree(mesh, root, "ab", "ab")
-        assert root not in mesh["d"].book.groups
+        assert root not in mesh["d"].reader.groups
     else:
         assert all_agree(mesh, root, "abd", "abd")
         assert mesh.epochs("d", root) == ["abcd", "abd"]

@@ -102,7 +102,7 @@ def test_a_departure_outlives_a_restart_and_ends_the_feed() -> None:
     mesh.world.crash("b", MINUTE_US)
     mesh.settle(2 * MINUTE_US)
     assert mesh["b"].left(root)
-    feed = mesh["b"].book.feed_of(mesh.id("b"), mesh.group("b", root).view[root].key)
+    feed = mesh["b"].reader.feed_of(mesh.id("b"), mesh.group("b", root).view[root].key)
     mesh.settle(group_limits.END_WAIT_US + 3 * HOUR_US)
     node = mesh.world.inhabitants["a"].node
     assert isinstance(node, Node)
@@ -115,7 +115,7 @@ def test_a_feed_of_an_epoch_that_is_over_ends_after_its_time() -> None:
     mesh.settle()
     mesh.exclude("a", root, "c")
     mesh.settle()
-    old = mesh["b"].book.feed_of(mesh.id("b"), mesh.group("b", root).view[root].key)
+    old = mesh["b"].reader.feed_of(mesh.id("b"), mesh.group("b", root).view[root].key)
     assert old is not None
 
     def last() -> int:
@@ -182,7 +182,7 @@ def test_groups_are_found_again_in_the_store() -> None:
         again.wake(due_us)
         due_us = again.next_wake_us()
     assert again.groups is not None
-    assert again.groups.book.groups[written.root].name == "hikers"
+    assert again.groups.reader.groups[written.root].name == "hikers"
 
 
 def test_who_is_in_no_group_loads_nothing_of_groups() -> None:

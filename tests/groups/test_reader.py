@@ -49,15 +49,15 @@ def test_members_read_what_members_write() -> None:
     c.say("without d")
     meet(*scribes)
     for scribe in (a, b, c):
-        assert texts(scribe.book, a.root) == ["hello", "without d"]
+        assert texts(scribe.reader, a.root) == ["hello", "without d"]
         assert scribe.prefers == a.prefers
-        assert not scribe.book.counts
-    assert texts(d.book, a.root) == ["hello"]
+        assert not scribe.reader.counts
+    assert texts(d.reader, a.root) == ["hello"]
     assert len(d.group.view.epochs) == 1
-    place = b.book.role_of(c.keys.epoch(a.group.view[c.prefers].key).feed_id)
+    place = b.reader.role_of(c.keys.epoch(a.group.view[c.prefers].key).feed_id)
     assert place is not None
     assert (place.member, place.role) == (c.me, FeedRole.EPOCH)
-    assert b.book.feed_of(a.me, None) == a.keys.additions().feed_id
+    assert b.reader.feed_of(a.me, None) == a.keys.additions().feed_id
 
 
 def test_news_say_what_to_fetch_and_what_was_said() -> None:
@@ -85,10 +85,10 @@ def test_a_feed_is_worth_fetching_before_anything_of_it_is_here() -> None:
     (known,) = [one for one in news if isinstance(one, FeedClaimed)]
     assert (known.feed, known.root) == (entry.feed, a.root)
     key = a.group.view[a.root].key
-    assert a.book.feed_of(b.me, key) == entry.feed
-    assert a.book.role_of(entry.feed) is None
+    assert a.reader.feed_of(b.me, key) == entry.feed
+    assert a.reader.role_of(entry.feed) is None
     a.receive([entry])
-    assert a.book.role_of(entry.feed) == known.place
+    assert a.reader.role_of(entry.feed) == known.place
 
 
 def test_who_lost_all_but_his_seed_finds_the_groups_that_he_made() -> None:
@@ -104,14 +104,14 @@ def test_who_lost_all_but_his_seed_finds_the_groups_that_he_made() -> None:
 
 def test_the_last_name_by_a_member_holds() -> None:
     a, b = begin("a", "b")
-    assert a.book.groups[a.root].name is None
+    assert a.reader.groups[a.root].name is None
     key = a.group.view[a.root].key
     b.write(draft_content(b.group, *rename("walks")), key)
     meet(a, b)
-    assert a.book.groups[a.root].name == "walks"
+    assert a.reader.groups[a.root].name == "walks"
     a.write(draft_content(a.group, *rename("long walks")), key)
     meet(a, b)
-    assert b.book.groups[a.root].name == "long walks"
+    assert b.reader.groups[a.root].name == "long walks"
 
 
 # --- in any order
@@ -128,7 +128,7 @@ def attempt(chance: Random, scribe: Scribe, steps: Callable[[], tuple[Step, ...]
 
 def happen(chance: Random, scribe: Scribe, scribes: list[Scribe], bad: float) -> None:
     """Something happens to somebody."""
-    if not scribe.book.groups or scribe.group.view.preference(scribe.me).epoch is None:
+    if not scribe.reader.groups or scribe.group.view.preference(scribe.me).epoch is None:
         return
     group, me = scribe.group, scribe.me
     inside = sorted(group.view[scribe.prefers].members - {me})

@@ -47,11 +47,11 @@ def test_what_is_wrong_changes_nobodys_membership(wrong: Mischief) -> None:
         assert {init: epoch.members for init, epoch in view.epochs.items() if init in expected} == expected
         assert scribe.prefers == a.root
         assert not view.exclusions
-        assert sorted(map(str, texts(scribe.book, a.root))) == ["after", "before", "before", "before"]
-        assert scribe.book.feed_of(c.me, key) == c.keys.epoch(key).feed_id
-        assert scribe.book.feed_of(b.me, key) == b.keys.epoch(key).feed_id
-        assert scribe.book.feed_of(b.me, None) == b.keys.additions().feed_id
-    seen = sum(a.book.counts.values()) + sum(line.flaw is not None for line in a.group.audit())
+        assert sorted(map(str, texts(scribe.reader, a.root))) == ["after", "before", "before", "before"]
+        assert scribe.reader.feed_of(c.me, key) == c.keys.epoch(key).feed_id
+        assert scribe.reader.feed_of(b.me, key) == b.keys.epoch(key).feed_id
+        assert scribe.reader.feed_of(b.me, None) == b.keys.additions().feed_id
+    seen = sum(a.reader.counts.values()) + sum(line.flaw is not None for line in a.group.audit())
     assert seen > 0 or wrong in {write_noise, say_the_key_is_of_another_group}
 
 
@@ -63,8 +63,8 @@ def test_the_audit_has_what_opened_and_says_nothing() -> None:
         change_what_is_sealed(Random(seed), b, a, key)
         seal_what_says_nothing(Random(seed), b, a, key)
     meet(a, b)
-    assert a.book.groups[a.root].broken == b.book.groups[a.root].broken
-    broken = list(a.book.groups[a.root].broken.values())
+    assert a.reader.groups[a.root].broken == b.reader.groups[a.root].broken
+    broken = list(a.reader.groups[a.root].broken.values())
     feeds = (b.keys.epoch(key).feed_id, b.keys.additions().feed_id)
     assert {(one.feed, one.fault) for one in broken} == set(
         product(feeds, (GroupEntryFault.BODY, GroupEntryFault.FORM))
@@ -77,8 +77,8 @@ def test_an_envelope_for_somebody_else_is_put_by_and_no_fault() -> None:
     root = a.create()
     a.do(add(a.group, a.me, [b.me]))
     d.receive(a.shelf.entries)
-    assert not d.book.groups
-    assert not d.book.counts
+    assert not d.reader.groups
+    assert not d.reader.counts
     a.do(add(a.group, a.me, [d.me]))
     d.receive(a.shelf.entries)
     assert d.group.view[root].members == {a.me, b.me, d.me}
@@ -116,8 +116,8 @@ def test_one_person_brings_so_many_keys(monkeypatch: pytest.MonkeyPatch) -> None
         roots.append(a.create())
         a.do([AddStep(roots[-1], (b.me,))], roots[-1])
     b.receive(a.shelf.entries)
-    assert list(b.book.groups) == roots[:3]
-    assert b.book.counts[GroupEntryFault.FULL] > 0
+    assert list(b.reader.groups) == roots[:3]
+    assert b.reader.counts[GroupEntryFault.FULL] > 0
 
 
 def test_a_key_is_tried_for_so_many_groups() -> None:
@@ -126,7 +126,7 @@ def test_a_key_is_tried_for_so_many_groups() -> None:
     for _ in range(6):
         say_the_key_is_of_another_group(Random(1), b, a, key)
     meet(a, b)
-    assert a.book.counts[GroupEntryFault.FULL] > 0
+    assert a.reader.counts[GroupEntryFault.FULL] > 0
     assert a.group.view[a.root].members == {a.me, b.me}
 
 
@@ -137,8 +137,8 @@ def test_a_member_has_so_many_feeds_in_an_epoch(monkeypatch: pytest.MonkeyPatch)
     for number in range(5):
         b.open_epoch(key, b.keys.epoch(key, number).feed_id)
     meet(a, b)
-    assert a.book.counts[GroupEntryFault.FULL] >= 2
-    assert a.book.feed_of(b.me, key) == b.keys.epoch(key, 2).feed_id
+    assert a.reader.counts[GroupEntryFault.FULL] >= 2
+    assert a.reader.feed_of(b.me, key) == b.keys.epoch(key, 2).feed_id
 
 
 @pytest.mark.parametrize("bound", ["HIDDEN_MAX", "UNREAD_MAX", "WAITING_MAX"])
@@ -155,9 +155,9 @@ def test_what_nobody_can_read_yet_is_bounded(bound: str, monkeypatch: pytest.Mon
     a.do([AddStep(a.root, (d.me,))])
     rest = [one for one in a.shelf.entries if one.id != a.root]
     assert d.receive(rest) is not None
-    assert d.book.counts[GroupEntryFault.FULL] + b.book.counts[GroupEntryFault.FULL] > 0
+    assert d.reader.counts[GroupEntryFault.FULL] + b.reader.counts[GroupEntryFault.FULL] > 0
     d.receive(a.shelf.entries)
-    assert a.root in d.book.groups
+    assert a.root in d.reader.groups
 
 
 def test_one_who_writes_much_that_is_not_for_us_pushes_out_nobody_else(
@@ -224,19 +224,19 @@ def test_a_group_shows_so_many_broken_entries(monkeypatch: pytest.MonkeyPatch) -
     for seed in range(4):
         seal_what_says_nothing(Random(seed), b, a, a.group.view[a.root].key)
     meet(a, b)
-    assert len(a.book.groups[a.root].broken) == 2
-    assert a.book.counts[GroupEntryFault.FULL] >= 2
+    assert len(a.reader.groups[a.root].broken) == 2
+    assert a.reader.counts[GroupEntryFault.FULL] >= 2
 
 
 def test_a_book_begins_anew_after_a_rollback() -> None:
     a, _ = begin("a", "b")
-    before = state(a.book, sorted(a.shelf.feeds))
+    before = state(a.reader, sorted(a.shelf.feeds))
     written = a.say("taken back")
     a.shelf.entries.remove(written)
     del a.shelf.feeds[written.feed][written.seq]
-    a.book.restart()
-    a.shelf.read(a.book)
-    assert state(a.book, sorted(a.shelf.feeds)) == before
+    a.reader.restart()
+    a.shelf.read(a.reader)
+    assert state(a.reader, sorted(a.shelf.feeds)) == before
 
 
 def test_who_made_a_group_finds_it_though_another_said_first_that_its_key_is_of_his() -> None:

@@ -45,10 +45,10 @@ def agreed(mesh: Mesh, root: MessageId, names: str, among: str | None = None) ->
 
 def test_s13_an_exclusion_is_three_messages_and_a_new_feed() -> None:
     mesh, root = begun("abc")
-    group = mesh["a"].book.groups[root].id
+    group = mesh["a"].reader.groups[root].id
     mesh.say("c", root, "at first")
     mesh.settle()
-    book = mesh["a"].book
+    book = mesh["a"].reader
     (old_key,) = book.keys_of(root)
     (post,) = [said for said, _ in mesh.said("a", root, GroupContent)]
     last_addition = mesh.said("a", root, AddMember)[-1][0].id
@@ -103,7 +103,7 @@ def test_s14_s18_who_is_excluded_reads_and_writes_nothing_new_also_after_a_resta
             mesh.settle()
         preference = mesh.group("c", root).view.preference(mesh.id("c"))
         assert (preference.epoch, preference.excluded) == (root, True)
-        assert len(mesh["c"].book.keys_of(root)) == 1
+        assert len(mesh["c"].reader.keys_of(root)) == 1
         assert mesh.texts("c", root) == []
         assert mesh.texts("b", root) == ["without c"]
         assert mesh["c"].due(root, mesh.world.now_us) == []
@@ -117,8 +117,8 @@ def test_s14_s18_who_is_excluded_reads_and_writes_nothing_new_also_after_a_resta
             assert isinstance(error, GroupRefusalError)
             assert error.refusal is RefusalReason.EXCLUDED
     held = mesh.world.inhabitants["c"].store
-    (new_key,) = set(mesh["a"].book.keys_of(root)) - set(mesh["c"].book.keys_of(root))
-    feed = mesh["a"].book.feed_of(mesh.id("a"), new_key)
+    (new_key,) = set(mesh["a"].reader.keys_of(root)) - set(mesh["c"].reader.keys_of(root))
+    feed = mesh["a"].reader.feed_of(mesh.id("a"), new_key)
     assert feed is not None
     assert held.entry(feed, 2) is not None  # it carries what it cannot read
 
@@ -129,7 +129,7 @@ def test_s15_all_others_get_the_new_key_and_write_on_a_new_feed() -> None:
     mesh.settle()
     mesh.exclude("a", root, "c")
     mesh.settle()
-    assert mesh["b"].book.keys_of(root) == mesh["a"].book.keys_of(root)
+    assert mesh["b"].reader.keys_of(root) == mesh["a"].reader.keys_of(root)
     new = mesh.say("b", root, "after").entries[-1].feed
     mesh.settle()
     assert new != old
@@ -163,8 +163,8 @@ def test_s17_one_of_twenty_one_is_excluded() -> None:
     mesh.settle()
     rest = names[:-1]
     assert agreed(mesh, root, rest)
-    assert all(len(mesh[name].book.keys_of(root)) == 2 for name in rest)
-    assert len(mesh["u"].book.keys_of(root)) == 1
+    assert all(len(mesh[name].reader.keys_of(root)) == 2 for name in rest)
+    assert len(mesh["u"].reader.keys_of(root)) == 1
     assert mesh.group("u", root).view.preference(mesh.id("u")).excluded
 
 

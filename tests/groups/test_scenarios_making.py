@@ -32,7 +32,7 @@ def adding(
 def test_s01_a_group_has_an_id_a_key_a_root_and_a_feed() -> None:
     mesh = Mesh("a")
     root = mesh.create("a")
-    book = mesh["a"].book
+    book = mesh["a"].reader
     (key,) = book.keys_of(root)
     feed = book.feed_of(mesh.id("a"), key)
     assert list(book.groups) == [root]
@@ -45,12 +45,12 @@ def test_s01_a_group_has_an_id_a_key_a_root_and_a_feed() -> None:
 def test_s02_it_begins_with_one_message_and_with_who_made_it() -> None:
     mesh = Mesh("a")
     root = mesh.create("a")
-    (key,) = mesh["a"].book.keys_of(root)
+    (key,) = mesh["a"].reader.keys_of(root)
     first, addition = mesh.group("a", root).audit()
     assert first.said.message == GroupInit(key, FIRST, FIRST, FIRST)
     assert addition.said.message == AddMember(
         secret=key,
-        group=mesh["a"].book.groups[root].id,
+        group=mesh["a"].reader.groups[root].id,
         root=root,
         creator=mesh.id("a"),
         people=(mesh.id("a"),),
@@ -64,7 +64,7 @@ def test_s03_its_first_message_is_sealed() -> None:
     mesh = Mesh("ab")
     root = mesh.create("a")
     mesh.settle()
-    book = mesh["a"].book
+    book = mesh["a"].reader
     (key,) = book.keys_of(root)
     feed = book.feed_of(mesh.id("a"), key)
     assert feed is not None
@@ -75,7 +75,7 @@ def test_s03_its_first_message_is_sealed() -> None:
     theirs = mesh.keys("b")
     slots = [theirs.own, theirs.member(mesh.id("a"))]
     assert unbox(entry.content, context_of(feed, entry.prev), [slot for slot in slots if slot]) is None
-    assert root not in mesh["b"].book.groups
+    assert root not in mesh["b"].reader.groups
 
 
 def test_s04_a_feed_that_was_announced_and_not_begun_is_nothing() -> None:
@@ -83,11 +83,11 @@ def test_s04_a_feed_that_was_announced_and_not_begun_is_nothing() -> None:
     assert not mesh.cut_short("a", lambda groups, pen, now: groups.create(pen, "lost", now), 1)
     mesh.crash("a")
     mesh.settle()
-    assert not mesh["a"].book.groups
+    assert not mesh["a"].reader.groups
     root = mesh.create("a", "found")
     mesh.add("a", root, "b")
     mesh.settle()
-    assert list(mesh["b"].book.groups) == [root]
+    assert list(mesh["b"].reader.groups) == [root]
 
 
 @pytest.mark.parametrize("entries", [2, 3, 4])
@@ -96,7 +96,7 @@ def test_s05_a_group_without_anybody_gets_who_made_it(entries: int) -> None:
     assert not mesh.cut_short("a", lambda groups, pen, now: groups.create(pen, "cut off", now), entries)
     mesh.crash("a")
     mesh.settle()
-    (root,) = mesh["a"].book.groups
+    (root,) = mesh["a"].reader.groups
     assert mesh.members("a", root) == "a"
     mesh.add("a", root, "b")
     mesh.settle()
@@ -105,7 +105,7 @@ def test_s05_a_group_without_anybody_gets_who_made_it(entries: int) -> None:
 
 def test_s06_who_is_added_has_the_same_group() -> None:
     mesh, root = begun("ab")
-    ours, theirs = (mesh[name].book for name in "ab")
+    ours, theirs = (mesh[name].reader for name in "ab")
     assert list(theirs.groups) == [root]
     assert theirs.groups[root].id == ours.groups[root].id
     assert theirs.keys_of(root) == ours.keys_of(root)
@@ -123,8 +123,8 @@ def test_s07_an_addition_says_where_it_stands_and_greets() -> None:
     _, (addition, message) = mesh.said("b", root, AddMember)
     assert addition.author == mesh.id("a")
     assert message == AddMember(
-        secret=mesh["a"].book.keys_of(root)[0],
-        group=mesh["a"].book.groups[root].id,
+        secret=mesh["a"].reader.keys_of(root)[0],
+        group=mesh["a"].reader.groups[root].id,
         root=root,
         creator=mesh.id("a"),
         people=(mesh.id("b"),),
@@ -227,10 +227,10 @@ def test_s22_s23_s28_members_are_listed_as_they_come() -> None:
     mesh = Mesh("abc")
     root = mesh.create("a")
     assert mesh.members("a", root) == "a"
-    assert not mesh["b"].book.groups
+    assert not mesh["b"].reader.groups
     mesh.add("a", root, "b")
     assert mesh.members("a", root) == "ab"
-    assert mesh.until(lambda: root in mesh["b"].book.groups, 5_000_000, 10_000) < 2_000_000
+    assert mesh.until(lambda: root in mesh["b"].reader.groups, 5_000_000, 10_000) < 2_000_000
     mesh.add("b", root, "c")
     assert mesh.until(lambda: mesh.members("a", root) == "abc", 5_000_000, 10_000) < 2_000_000
     mesh.settle()
@@ -262,7 +262,7 @@ def test_s25_s26_s27_several_groups_are_listed_and_told_apart_and_outlive_a_rest
     mesh.crash("b")
     mesh.settle()
     for name in "ab":
-        groups = mesh[name].book.groups
+        groups = mesh[name].reader.groups
         assert {root: held.name for root, held in groups.items()} == {one: "one", other: "other"}
         assert groups[one].id != groups[other].id
         assert mesh.texts(name, one) == ["in one"]
@@ -276,9 +276,9 @@ def test_s29_an_addition_hands_on_all_keys_and_opens_what_was_said_before() -> N
     mesh.exclude("a", root, "b")
     mesh.say("a", root, "lately")
     mesh.settle()
-    assert not mesh["c"].book.groups
+    assert not mesh["c"].reader.groups
     mesh.add("a", root, "c")
     mesh.settle()
-    assert set(mesh["c"].book.keys_of(root)) == set(mesh["a"].book.keys_of(root))
+    assert set(mesh["c"].reader.keys_of(root)) == set(mesh["a"].reader.keys_of(root))
     assert mesh.texts("c", root) == mesh.texts("a", root) == ["long ago", "lately"]
     assert mesh.epochs("c", root) == ["abc", "ac"]

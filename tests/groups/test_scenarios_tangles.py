@@ -14,7 +14,7 @@ from tinyssb_node.ids import MessageId
 
 def at_once(mesh: Mesh, name: str, root: MessageId, count: int) -> None:
     """Somebody says much, as if he had not heard what he said himself."""
-    book = mesh[name].book
+    book = mesh[name].reader
     group, key = book.groups[root].id, mesh.group(name, root).view[root].key
 
     def say(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> None:
@@ -118,7 +118,7 @@ def test_s44_messages_are_found_by_their_group() -> None:
     other = mesh.create("a")
     mesh.say("a", root, "here")
     mesh.say("a", other, "there")
-    book = mesh["a"].book
+    book = mesh["a"].reader
     for group in (root, other):
         (key,) = book.keys_of(group)
         feed = book.feed_of(mesh.id("a"), key)

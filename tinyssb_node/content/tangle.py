@@ -117,12 +117,12 @@ class Tangle(Generic[M]):
     """
 
     def __init__(
-        self, root: MessageId, recipe: TangleRules[M], *, waiting_max: int = content_limits.TANGLE_WAITING_MAX
+        self, root: MessageId, rules: TangleRules[M], *, waiting_max: int = content_limits.TANGLE_WAITING_MAX
     ) -> None:
         self.root = root
         self.forgotten = 0
         """Messages that waited for too long."""
-        self._recipe = recipe
+        self._rules = rules
         self._waiting_max = waiting_max
         self._placed: dict[MessageId, tuple[M, tuple[MessageId, ...]]] = {}
         """In the order in which they found their place."""
@@ -174,7 +174,7 @@ class Tangle(Generic[M]):
         """Take *message*, whose id is *id_*."""
         if id_ in self._placed or id_ in self._waiting:
             return _HELD
-        place = self._recipe.place(message)
+        place = self._rules.place(message)
         if place is None or place.first != (id_ == self.root) or not self._ours(id_, place):
             return _REFUSED
         lacking = [previous for previous in place.previous if previous not in self._placed]
@@ -209,7 +209,7 @@ class Tangle(Generic[M]):
         ready = deque([(id_, message, place)])
         while ready:
             id_, message, place = ready.popleft()
-            if not self._recipe.extends(message, [self._placed[previous][0] for previous in place.previous]):
+            if not self._rules.extends(message, [self._placed[previous][0] for previous in place.previous]):
                 continue
             self._placed[id_] = (message, place.previous)
             self._tips.difference_update(place.previous)

@@ -209,8 +209,8 @@ class GroupHandler:
         arguments.end()
         groups = await self._read_groups(place)
         count = 0
-        for root in list(groups.book.groups):
-            if root in groups.book.groups:  # what is found out meanwhile may make the book begin anew
+        for root in list(groups.reader.groups):
+            if root in groups.reader.groups:  # what is found out meanwhile may make the book begin anew
                 await client.send(self._row(place, groups, root))
                 await asyncio.sleep(0)  # a group of many messages takes its time when it is first looked at
                 count += 1
@@ -220,7 +220,7 @@ class GroupHandler:
         place, root = await self._find(arguments)
         arguments.end()
         groups = self._groups(self._node(place))
-        timeline, held = self._timeline(place, groups, root), groups.book.groups[root]
+        timeline, held = self._timeline(place, groups, root), groups.reader.groups[root]
         for epoch in epoch_rows(timeline, self._own, self._came_us(place, groups)):
             await client.send(epoch)
         group, problem = held.group, groups.problems.get(root)
@@ -261,7 +261,7 @@ class GroupHandler:
         groups = self._groups(self._node(place))
         timeline, came_us = self._timeline(place, groups, root), self._came_us(place, groups)
         lines = timeline.group.audit()
-        broken = sorted(groups.book.groups[root].broken.values(), key=lambda one: one.id)
+        broken = sorted(groups.reader.groups[root].broken.values(), key=lambda one: one.id)
         for number, line in enumerate(lines, 1):
             await client.send(audit_row(timeline, line, self._own, came_us))
             if number % limits.CONTROL_PAGE == 0:
@@ -269,7 +269,7 @@ class GroupHandler:
         for one in broken:
             entry = place.store.entry(one.feed, one.seq)
             came = None if entry is None else entry.committed_us
-            await client.send(broken_row(one, self._own, groups.book.role_of(one.feed), came))
+            await client.send(broken_row(one, self._own, groups.reader.role_of(one.feed), came))
         return {"count": len(lines) + len(broken)}
 
     async def _read(self, arguments: Arguments, client: ReplySender) -> CountRow:
@@ -288,7 +288,7 @@ class GroupHandler:
         return {"count": len(page)}
 
     def _row(self, place: NetworkStorage, groups: GroupManager, root: MessageId) -> GroupRow:
-        timeline, held = self._timeline(place, groups, root), groups.book.groups[root]
+        timeline, held = self._timeline(place, groups, root), groups.reader.groups[root]
         view = held.group.view
         preferred = view.preference(self._own).epoch
         members = NOBODY if preferred is None else view[preferred].members - view[preferred].excluded
@@ -308,7 +308,7 @@ class GroupHandler:
     # --- What all of them need
 
     def _timeline(self, place: NetworkStorage, groups: GroupManager, root: MessageId) -> Timeline:
-        group = groups.book.groups[root].group
+        group = groups.reader.groups[root].group
         timeline = self._timelines.get((place.name, root))
         if timeline is None or timeline.group is not group:
             timeline = self._timelines[place.name, root] = Timeline(group)
@@ -319,7 +319,7 @@ class GroupHandler:
         self, place: NetworkStorage, groups: GroupManager
     ) -> Callable[[OpenedGroupMessage], int | None]:
         def came_us(said: OpenedGroupMessage) -> int | None:
-            feed = groups.book.feed_of(said.author, None if said.role is FeedRole.ADDITIONS else said.key)
+            feed = groups.reader.feed_of(said.author, None if said.role is FeedRole.ADDITIONS else said.key)
             entry = None if feed is None else place.store.entry(feed, said.seq)
             return None if entry is None else entry.committed_us
 
@@ -328,7 +328,7 @@ class GroupHandler:
     def _state(self, groups: GroupManager, root: MessageId) -> str:
         if groups.left(root):
             return "left"
-        preference = groups.book.groups[root].group.view.preference(self._own)
+        preference = groups.reader.groups[root].group.view.preference(self._own)
         if preference.epoch is None:
             return "outside"
         return "excluded" if preference.excluded else "member"
@@ -355,7 +355,7 @@ class GroupHandler:
     async def _find(self, arguments: Arguments) -> tuple[NetworkStorage, MessageId]:
         """The group that arguments name. Raises UnknownGroupError, AmbiguousGroupError."""
         place, text = self._place(arguments), arguments.text("group")
-        held = (await self._read_groups(place)).book.groups
+        held = (await self._read_groups(place)).reader.groups
         word, digits = alike(text), text.lower()
         found = [
             root

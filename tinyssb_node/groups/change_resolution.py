@@ -212,7 +212,7 @@ class ChangeResolver:
         """Valid ones, so far without what depends on all of them."""
         self._chains: dict[MessageId, frozenset[MessageId]] = {}
 
-    def judged(self) -> ResolvedChanges:
+    def resolve(self) -> ResolvedChanges:
         """The outcome."""
         by_whom: dict[FeedId, int] = defaultdict(int)
         for init in self._epoch_tangle.order():
@@ -223,11 +223,11 @@ class ChangeResolver:
                 self._open(said)
             else:
                 self._flaws[init] = flaw
-        undoing = self._undoing()
-        epochs, doubtful = self._finished(undoing)
+        reversal = self._reversal()
+        epochs, doubtful = self._finished(reversal)
         standing = {
             id_: frozenset(
-                person for person in one.until if not undoing.all.get(person, 0) & self._histories.bit(id_)
+                person for person in one.until if not reversal.all.get(person, 0) & self._histories.bit(id_)
             )
             for id_, one in self._exclusions.items()
         }
@@ -363,7 +363,7 @@ class ChangeResolver:
 
     # --- what depends on all epochs (4.9)
 
-    def _undoing(self) -> ExclusionReversal:
+    def _reversal(self) -> ExclusionReversal:
         """Which exclusions are undone. An addition may undo those from its epoch, and of those from epochs before it
         the ones that its epoch's creator knew."""
         naming: dict[FeedId, int] = {}
@@ -381,18 +381,18 @@ class ChangeResolver:
             reaching[epoch] = excluding[epoch] | before & self._histories.known(epoch)
         return ExclusionReversal(self._additions.values(), naming, reaching)
 
-    def _finished(self, undoing: ExclusionReversal) -> tuple[list[Epoch], dict[MessageId, People]]:
+    def _finished(self, reversal: ExclusionReversal) -> tuple[list[Epoch], dict[MessageId, People]]:
         """All epochs with who should be in them. And by epoch whom nobody vouches for."""
         added = NOBODY.union(*self._added_by.values())
         finished, doubtful = [], {}
         for epoch in self._epochs.values():
             init = epoch.init
             led = self._histories.followed_by(init, self._exclusions)
-            without = undoing.left_out(self._histories.known(init))
+            without = reversal.left_out(self._histories.known(init))
             before = self._histories.followed_by(init, self._additions)
             known = NOBODY.union(*[self._additions[one].people for one in before])
             vouched = epoch.members | known | self._vouched(known | {epoch.creator}, without)
-            undone = undoing.within[init]
+            undone = reversal.within[init]
             finished.append(
                 replace(
                     epoch,

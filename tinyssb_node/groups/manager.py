@@ -30,7 +30,7 @@ from tinyssb_node.groups.plan import (
     plan,
 )
 from tinyssb_node.groups.reader import GroupReader
-from tinyssb_node.groups.reader_events import News
+from tinyssb_node.groups.reader_events import ReaderEvent
 from tinyssb_node.groups.replication import replication, writing_epoch
 from tinyssb_node.groups.waits import GroupWaits
 from tinyssb_node.groups.writer import (
@@ -97,9 +97,9 @@ class GroupManager:
         self._keys = keys
         self._replica = replica
         self._source = StoreEntrySource(store)
-        self.book = GroupReader(keys, self._source)
+        self.reader = GroupReader(keys, self._source)
         """What was read."""
-        self.writer: Final = GroupWriter(keys, self.book, replica, self._read_all)
+        self.writer: Final = GroupWriter(keys, self.reader, replica, self._read_all)
         self._waits = GroupWaits(store)
         self._changed: set[MessageId] = set()
         """Groups of which something came since they were looked at."""
@@ -117,20 +117,20 @@ class GroupManager:
     @property
     def read_all(self) -> bool:
         """True if everything that is here was read, with all keys."""
-        return self._source.read_all and not self.book.unfinished
+        return self._source.read_all and not self.reader.unfinished
 
-    def wake(self, pen: GroupWriterPort, now_us: int) -> None:
+    def wake(self, port: GroupWriterPort, now_us: int) -> None:
         """Read on; when all is read, do what is due."""
         self._read_on()
         if not self.read_all:
             self.next_us = now_us
             return
-        for root in sorted(self._changed - self.book.groups.keys()):
-            self._fetch_unread(pen, root)
+        for root in sorted(self._changed - self.reader.groups.keys()):
+            self._fetch_unread(port, root)
         for root in self._looking_at(now_us):
             self.problems.pop(root, None)
             try:
-                self._look(pen, root, now_us)
+                self._look(port, root, now_us)
             except _CANNOT_WRITE as error:
                 # Nobody asked for it just now, so nobody is there to be told: it is shown, and tried again.
                 self.problems[root] = error
@@ -146,28 +146,28 @@ class GroupManager:
 
     def _read_on(self) -> None:
         """Try the keys that are new before more is read: some of either in a turn."""
-        if self.book.unfinished:
-            self._note(self.book.go_on())
+        if self.reader.unfinished:
+            self._apply_events(self.reader.go_on())
             return
         for entry in self._source.next(group_limits.READ_AT_ONCE):
-            self._note(self.book.take(entry))
+            self._apply_events(self.reader.take(entry))
 
-    def _note(self, found: Iterable[News]) -> None:
-        for news in found:
-            if news.root is not None and news.changes:
-                self._changed.add(news.root)
+    def _apply_events(self, events: Iterable[ReaderEvent]) -> None:
+        for event in events:
+            if event.root is not None and event.changes:
+                self._changed.add(event.root)
 
     # --- what is due
 
     def _looking_at(self, now_us: int) -> Sequence[MessageId]:
         due = {root for root, due_us in self._due_us.items() if due_us <= now_us}
-        found = sorted((due | self._changed) & self.book.groups.keys())
+        roots = sorted((due | self._changed) & self.reader.groups.keys())
         self._changed.clear()
-        return found
+        return roots
 
-    def _look(self, pen: GroupWriterPort, root: MessageId, now_us: int) -> None:
+    def _look(self, port: GroupWriterPort, root: MessageId, now_us: int) -> None:
         """Keep to the rules in one group."""
-        self._fetch(pen, root)
+        self._fetch(port, root)
         if self._replica.read_only:
             return
         since_us = self._waits.since_us(root, now_us)
@@ -175,17 +175,17 @@ class GroupManager:
         due_us = {feed: since_us.get(_end_key(feed), now_us) + group_limits.END_WAIT_US for feed in ends}
         for feed, key in ends.items():
             if due_us[feed] <= now_us:
-                self.writer.end(pen, key)
+                self.writer.end(port, key)
                 del due_us[feed]
         kept = {_end_key(feed): at_us - group_limits.END_WAIT_US for feed, at_us in due_us.items()}
         wakes = [*due_us.values()]
         if root not in self._waits.left:
-            found = self._plan(root, now_us)
-            if found.steps:
-                self.writer.do(pen, root, found.steps)
+            planned = self._plan(root, now_us)
+            if planned.steps:
+                self.writer.do(port, root, planned.steps)
                 self._changed.add(root)
-            kept |= found.since_us
-            wakes += [] if found.wake_us is None else [found.wake_us]
+            kept |= planned.since_us
+            wakes += [] if planned.wake_us is None else [planned.wake_us]
         self._waits.keep(root, kept, now_us)
         self._due_us.pop(root, None)
         if wakes:
@@ -194,43 +194,43 @@ class GroupManager:
 
     def _plan(self, root: MessageId, now_us: int) -> GroupPlan:
         since_us = self._waits.since_us(root, now_us)
-        group = self.book.groups[root].group
+        group = self.reader.groups[root].group
         return plan(group, self._keys.main, since_us=since_us, now_us=now_us, seed=self._keys.waits_seed)
 
-    def _fetch(self, pen: GroupWriterPort, root: MessageId) -> None:
+    def _fetch(self, port: GroupWriterPort, root: MessageId) -> None:
         """Want the feeds that we should (4.8.2), and no others of the group."""
-        group = self.book.groups[root].group
+        group = self.reader.groups[root].group
         wish = replication(group, self._keys.main)
         left = root in self._waits.left
         for place in wish.fetch | wish.cease.keys():
-            feed = self.book.feed_of(place.member, group.view[place.epoch].key)
+            feed = self.reader.feed_of(place.member, group.view[place.epoch].key)
             if feed is None or place.member == self._keys.main or self._replica.is_closed(feed):
                 continue
             until = wish.cease.get(place)
             done = place in wish.cease and (until is None or self._frontier(feed) >= until)
-            pen.want(feed, wanted=not done and not left)
+            port.want(feed, wanted=not done and not left)
         if not left:
-            self._fetch_unread(pen, root)
+            self._fetch_unread(port, root)
 
-    def _fetch_unread(self, pen: GroupWriterPort, root: MessageId) -> None:
+    def _fetch_unread(self, port: GroupWriterPort, root: MessageId) -> None:
         """Want the feeds of epochs that we have the key of, and are not known to be in: their first messages, or what
         our addition follows, are lacking. If they ended before we came, they have left the set, and nobody brings them
         unless asked."""
-        held = self.book.groups.get(root)
-        view = None if held is None else held.group.view
+        readable = self.reader.groups.get(root)
+        view = None if readable is None else readable.group.view
         read = set() if view is None else {view[init].key for init in view.of(self._keys.main)}
-        for key in self.book.keys_of(root):
-            for person in sorted(self.book.people_of(root)) if key not in read else ():
-                feed = self.book.feed_of(person, key)
+        for key in self.reader.keys_of(root):
+            for person in sorted(self.reader.people_of(root)) if key not in read else ():
+                feed = self.reader.feed_of(person, key)
                 if feed is not None and not self._replica.is_closed(feed):
-                    pen.want(feed, wanted=True)
+                    port.want(feed, wanted=True)
 
     def _frontier(self, feed: FeedId) -> int:
         return self._replica.frontier(feed) if self._replica.holds(feed) else 0
 
     def _superseded(self, root: MessageId) -> dict[FeedId, SigningKey]:
         """Feeds of ours in epochs that the one we write in succeeds, or in all if we left, and that have not ended."""
-        view = self.book.groups[root].group.view
+        view = self.reader.groups[root].group.view
         me = self._keys.main
         epoch = writing_epoch(view, me)
         if root in self._waits.left:
@@ -242,55 +242,55 @@ class GroupManager:
 
     # --- what our user wants
 
-    def create(self, pen: GroupWriterPort, name: str | None, now_us: int) -> GroupWriteResult:
+    def create(self, port: GroupWriterPort, name: str | None, now_us: int) -> GroupWriteResult:
         """Begin a group with ourselves in it. Raises what publishing does."""
         self._read_all()
         self._waits.begin()
         secret = EpochKey(self._keys.draw(EpochKey.SIZE))
-        entries = self.writer.write(pen, draft_first(secret), secret)
+        entries = self.writer.write(port, draft_first(secret), secret)
         root = entries[-1].id
-        self.book.learn(secret, root)
+        self.reader.learn(secret, root)
         self._read_all()
-        entries += self.writer.do(pen, root, [AddStep(root, (self._keys.main,))])
+        entries += self.writer.do(port, root, [AddStep(root, (self._keys.main,))])
         if name is not None:
-            entries += self._post(pen, root, *rename(name))
+            entries += self._post(port, root, *rename(name))
         return self._written(root, entries, now_us)
 
     def add(
-        self, pen: GroupWriterPort, root: MessageId, people: Iterable[FeedId], text: str | None, now_us: int
+        self, port: GroupWriterPort, root: MessageId, people: Iterable[FeedId], text: str | None, now_us: int
     ) -> GroupWriteResult:
         """Take *people* into a group, with a greeting. Raises GroupRefusalError and what publishing does."""
         steps = add(self._group(root), self._keys.main, people)
-        return self._written(root, self.writer.do(pen, root, steps, text), now_us)
+        return self._written(root, self.writer.do(port, root, steps, text), now_us)
 
     def exclude(
-        self, pen: GroupWriterPort, root: MessageId, people: Iterable[FeedId], now_us: int
+        self, port: GroupWriterPort, root: MessageId, people: Iterable[FeedId], now_us: int
     ) -> GroupWriteResult:
         """Begin an epoch without *people*. Raises GroupRefusalError and what publishing does."""
         steps = exclude(self._group(root), self._keys.main, people)
-        return self._written(root, self.writer.do(pen, root, steps), now_us)
+        return self._written(root, self.writer.do(port, root, steps), now_us)
 
     def post(
-        self, pen: GroupWriterPort, root: MessageId, kind: str, body: bytes, now_us: int
+        self, port: GroupWriterPort, root: MessageId, kind: str, body: bytes, now_us: int
     ) -> GroupWriteResult:
         """Say something to a group. Raises GroupRefusalError and what publishing does."""
         self._group(root)
-        return self._written(root, self._post(pen, root, kind, body), now_us)
+        return self._written(root, self._post(port, root, kind, body), now_us)
 
-    def leave(self, pen: GroupWriterPort, root: MessageId, now_us: int) -> GroupWriteResult:
+    def leave(self, port: GroupWriterPort, root: MessageId, now_us: int) -> GroupWriteResult:
         """Say goodbye to a group if we still can, and take no part in it from then on: others may exclude us, and
         until then we could come back. Raises what publishing does."""
         view = self._group(root).view
         entries = []
         if writing_epoch(view, self._keys.main) is not None:
-            entries = self._post(pen, root, *leave())
+            entries = self._post(port, root, *leave())
         self._waits.leave(root, now_us)
         return self._written(root, entries, now_us)
 
     def come_back(self, root: MessageId, now_us: int) -> None:
         """Take part in a group again that we left. Raises UnknownGroupError."""
         self._read_all()
-        if root not in self.book.groups:
+        if root not in self.reader.groups:
             raise NotGroupMemberError(root)
         self._waits.come_back(root, now_us)
         self._changed.add(root)
@@ -311,25 +311,25 @@ class GroupManager:
     def due(self, root: MessageId, now_us: int) -> list[DueGroupTask]:
         """What the node is going to do for a group by itself, the most pressing first. Raises UnknownGroupError."""
         self._group(root)
-        found = self._plan(root, now_us)
-        return [DueGroupTask(task, found.due_us[task.key]) for task in found.tasks]
+        planned = self._plan(root, now_us)
+        return [DueGroupTask(task, planned.due_us[task.key]) for task in planned.tasks]
 
     def _group(self, root: MessageId) -> Group:
         """A group that we take part in. Raises UnknownGroupError, GroupLeftError."""
         self._read_all()
-        if root not in self.book.groups:
+        if root not in self.reader.groups:
             raise NotGroupMemberError(root)
         if root in self._waits.left:
             raise GroupLeftError(root)
-        return self.book.groups[root].group
+        return self.reader.groups[root].group
 
-    def _post(self, pen: GroupWriterPort, root: MessageId, kind: str, body: bytes) -> list[EntryAppended]:
-        group = self.book.groups[root].group
+    def _post(self, port: GroupWriterPort, root: MessageId, kind: str, body: bytes) -> list[EntryAppended]:
+        group = self.reader.groups[root].group
         preference = group.view.preference(self._keys.main)
         if preference.epoch is None or preference.excluded:
             raise GroupRefusalError(RefusalReason.EXCLUDED if preference.excluded else RefusalReason.OUTSIDE)
         message = draft_content(group, kind, body)
-        return self.writer.write(pen, message, group.view[preference.epoch].key)
+        return self.writer.write(port, message, group.view[preference.epoch].key)
 
     def _written(self, root: MessageId, entries: Iterable[EntryAppended], now_us: int) -> GroupWriteResult:
         self._changed.add(root)

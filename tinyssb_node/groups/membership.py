@@ -39,7 +39,7 @@ _SECOND_ROOT: Final = MessageFlaw("R34", "begins the group a second time")
 _OTHER_GROUP: Final = MessageFlaw("R34", "is of another group, or of another tangle")
 
 
-class _MembersRecipe:
+class _MembersRules:
     """What may be in the members tangle of an epoch (R32)."""
 
     def __init__(self, root: MessageId, group: "Group") -> None:
@@ -93,7 +93,7 @@ class Group:
         self._flaws: dict[MessageId, MessageFlaw] = {}
         """Of what its form alone rules out."""
         self._histories = CausalHistories()
-        self._judged: ResolvedChanges | None = None
+        self._resolved: ResolvedChanges | None = None
 
     def __contains__(self, id_: object) -> bool:
         """True for a message that was added."""
@@ -115,7 +115,7 @@ class Group:
         """The members tangle of the epoch that *init* begins (R32); empty if it is not here."""
         found = self._members.get(init)
         if found is None:
-            found = self._members[init] = Tangle[OpenedGroupMessage](init, _MembersRecipe(init, self))
+            found = self._members[init] = Tangle[OpenedGroupMessage](init, _MembersRules(init, self))
         return found
 
     def note(self, id_: MessageId, flaw: MessageFlaw) -> None:
@@ -130,7 +130,7 @@ class Group:
             return AddOutcome.HELD
         self._said[said.id] = said
         if self._histories.add(said.id, said.message):
-            self._judged = None
+            self._resolved = None
         flaw = self._flaw_of_form(said)
         if flaw is not None:
             self.note(said.id, flaw)
@@ -175,27 +175,27 @@ class Group:
     @property
     def view(self) -> EpochGraph:
         """Epochs, who is in them, and who was excluded."""
-        return self._judge().view
+        return self._resolve().view
 
     @property
     def pending(self) -> tuple[Exclusion, ...]:
         """Exclusions that no epoch came of, of people whom nobody took on again since; sorted by id."""
-        return self._judge().pending
+        return self._resolve().pending
 
     @property
     def barred(self) -> People:
         """Who was excluded from any epoch, and whom nobody took on again knowing of it."""
-        return self._judge().barred
+        return self._resolve().barred
 
     @property
     def standing(self) -> Mapping[MessageId, People]:
         """By exclusion: whom of those it names nobody took on again."""
-        return self._judge().standing
+        return self._resolve().standing
 
     @property
     def doubtful(self) -> Mapping[MessageId, People]:
         """By epoch: whom only people added who are excluded up to it, when its creator did not know; see R31."""
-        return self._judge().doubtful
+        return self._resolve().doubtful
 
     @property
     def lacking(self) -> bool:
@@ -204,11 +204,11 @@ class Group:
 
     def adders(self, person: FeedId) -> People:
         """Who added *person* to any epoch."""
-        return frozenset(by for by, people in self._judge().added_by.items() if person in people)
+        return frozenset(by for by, people in self._resolve().added_by.items() if person in people)
 
     def audit(self) -> list[AuditLine]:
         """All messages in the order of the group tangle; behind them, by their ids, what has no place in it."""
-        flaws = {**self._strangers(), **self._judge().flaws, **self._flaws}
+        flaws = {**self._strangers(), **self._resolve().flaws, **self._flaws}
         ordered = self.tangle.order()
         rest = sorted(self._said.keys() - set(ordered))
         lines = [AuditLine(self._said[id_], flaws.get(id_)) for id_ in ordered]
@@ -227,12 +227,12 @@ class Group:
             and (said.key is None or said.author not in people.get(said.key, NOBODY))
         }
 
-    def _judge(self) -> ResolvedChanges:
-        if self._judged is None:
-            self._judged = ChangeResolver(
+    def _resolve(self) -> ResolvedChanges:
+        if self._resolved is None:
+            self._resolved = ChangeResolver(
                 self._said, self._histories, self.epoch_tangle, self.members_tangle
-            ).judged()
-        return self._judged
+            ).resolve()
+        return self._resolved
 
 
 def _epoch_place(said: OpenedGroupMessage) -> TangleData | None:

@@ -46,7 +46,7 @@ from tinyssb_node.groups.reader_events import (
     GroupJoined,
     GroupMessageRead,
     InvalidGroupEntry,
-    News,
+    ReaderEvent,
 )
 from tinyssb_node.groups.short_form import PendingMessage, ReadingContext, decode, split_owner
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
@@ -70,9 +70,9 @@ class UnopenedAdditions:
 
     def put(self, feed: FeedId, seq: int, context: EnvelopeContext, content: bytes) -> bool:
         """Keep one. False: there were too many, and the feed with the most lost its first one."""
-        held = self._feeds.setdefault(feed, {})
-        self._count += seq not in held
-        held[seq] = _Addition(context, content[: group_limits.ENVELOPE_HEAD_SIZE])
+        readable = self._feeds.setdefault(feed, {})
+        self._count += seq not in readable
+        readable[seq] = _Addition(context, content[: group_limits.ENVELOPE_HEAD_SIZE])
         if self._count <= group_limits.UNREAD_MAX:
             return True
         most = max(self._feeds, key=lambda one: len(self._feeds[one]))
@@ -81,18 +81,18 @@ class UnopenedAdditions:
 
     def opened_by(self, slot: SlotKey) -> Iterator[tuple[FeedId, int] | None]:
         """Try a key on each that is here now: what it opens, which is forgotten; None for what it does not."""
-        for feed, held in list(self._feeds.items()):
-            for seq, one in list(held.items()):
+        for feed, readable in list(self._feeds.items()):
+            for seq, one in list(readable.items()):
                 opens = opens_first(one.head, one.context, slot)
                 if opens:
                     self._forget(feed, seq)
                 yield (feed, seq) if opens else None
 
     def _forget(self, feed: FeedId, seq: int) -> None:
-        held = self._feeds.get(feed, {})
-        if held.pop(seq, None) is not None:
+        readable = self._feeds.get(feed, {})
+        if readable.pop(seq, None) is not None:
             self._count -= 1
-            if not held:
+            if not readable:
                 del self._feeds[feed]
 
 
@@ -145,7 +145,7 @@ class ReadableGroup:
             if name:
                 self._names[said.id] = name
 
-    def spoil(self, broken: InvalidGroupEntry) -> bool:
+    def add_broken(self, broken: InvalidGroupEntry) -> bool:
         """Take note of an entry that says nothing. False: there are too many."""
         if len(self.broken) >= group_limits.BROKEN_MAX and broken.id not in self.broken:
             return False
@@ -175,15 +175,15 @@ class GroupReader:
         self._source = source
         self.counts: Counter[GroupEntryFault] = Counter()
         """What was no good. An entry that is taken twice may be counted twice."""
-        self._won: dict[FeedId, FeedClaim] = {}
+        self._best: dict[FeedId, FeedClaim] = {}
         """The best claim on each feed, of all times."""
-        self._news: list[News] = []
+        self._events: list[ReaderEvent] = []
         self._clear()
 
     def _clear(self) -> None:
         self.groups: dict[MessageId, ReadableGroup] = {}
         """Groups that can be read, by their first message."""
-        self._ring = Keyring(self.counts)
+        self._keyring = Keyring(self.counts)
         self._feeds = GroupFeeds(self.counts)
         self._hidden: dict[FeedId, dict[int, _Hidden]] = {}
         """By main feed of somebody who is named in a group, and number."""
@@ -191,9 +191,9 @@ class GroupReader:
         self._waiting: dict[bytes, dict[_Ref, None]] = {}
         """By what they lack: a group's first message, or how a main feed begins."""
         self._waits = 0
-        self._fresh: deque[tuple[EpochKey, MessageId] | FeedId] = deque()
+        self._untried: deque[tuple[EpochKey, MessageId] | FeedId] = deque()
         """Keys and people that were not tried yet on what came before."""
-        self._trying: Iterator[None] | None = None
+        self._trial: Iterator[None] | None = None
         """The one that is tried now, a step for each entry."""
 
     # --- what is known
@@ -209,20 +209,20 @@ class GroupReader:
 
     def keys_of(self, root: MessageId) -> Sequence[EpochKey]:
         """Keys that we have of a group, of which nothing else may be here yet."""
-        return self._ring.keys_of(root)
+        return self._keyring.keys_of(root)
 
     def people_of(self, root: MessageId) -> frozenset[FeedId]:
         """Whoever is named in a group, rightly or not."""
-        return frozenset(self._ring.people_of(root))
+        return frozenset(self._keyring.people_of(root))
 
     # --- taking entries
 
-    def learn(self, key: EpochKey, root: MessageId) -> list[News]:
+    def learn(self, key: EpochKey, root: MessageId) -> list[ReaderEvent]:
         """Take a key that we drew ourselves, for the group that begins with *root*."""
         self._learn(key, root, self._keys.main)
         return self._tried(group_limits.TRIES_OF_ENTRY)
 
-    def take(self, entry: SealedEntry) -> list[News]:
+    def take(self, entry: SealedEntry) -> list[ReaderEvent]:
         """An entry is whole. Returns what is new. Taken again, it changes nothing.
 
         If it brings keys, there may be more to try than is done at once: see `unfinished`.
@@ -242,15 +242,15 @@ class GroupReader:
     @property
     def unfinished(self) -> bool:
         """True while keys or people are new that were not tried yet on all that came before."""
-        return self._trying is not None or bool(self._fresh)
+        return self._trial is not None or bool(self._untried)
 
-    def go_on(self) -> list[News]:
+    def go_on(self) -> list[ReaderEvent]:
         """Try some more of what is new on what came before. Returns what came of it."""
         return self._tried(group_limits.TRIES_AT_ONCE)
 
     def restart(self) -> None:
         """Forget everything, and have it handed out once more: what was taken may have been taken back since."""
-        self._won.clear()
+        self._best.clear()
         self._begin_anew()
 
     def _begin_anew(self) -> None:
@@ -263,20 +263,20 @@ class GroupReader:
         else:
             self._read_epoch(entry, place, place.key)
 
-    def _tried(self, most: int) -> list[News]:
+    def _tried(self, most: int) -> list[ReaderEvent]:
         """Try what is new on what came before: at most so many times."""
         for _ in range(most):
-            if self._trying is None:
-                if not self._fresh:
+            if self._trial is None:
+                if not self._untried:
                     break
-                fresh = self._fresh.popleft()
-                self._trying = (
-                    self._try_on_person(fresh) if isinstance(fresh, FeedId) else self._try_key(*fresh)
+                untried = self._untried.popleft()
+                self._trial = (
+                    self._try_on_person(untried) if isinstance(untried, FeedId) else self._try_key(*untried)
                 )
-            if next(self._trying, self) is self:
-                self._trying = None
-        news, self._news = self._news, []
-        return news
+            if next(self._trial, self) is self:
+                self._trial = None
+        events, self._events = self._events, []
+        return events
 
     # --- whose feeds are whose
 
@@ -290,11 +290,11 @@ class GroupReader:
 
     def _look_for_announcement(self, entry: SealedEntry) -> None:
         """Only people who are named in one of our groups announce feeds to us; others' entries cost nothing."""
-        if not self._ring.groups_of(entry.feed):
+        if not self._keyring.groups_of(entry.feed):
             return
         context = context_of(entry.feed, entry.prev)
         hidden = _Hidden(context, entry.content)
-        if self._announces(entry.feed, entry.seq, hidden, self._ring.keys_with(entry.feed)):
+        if self._announces(entry.feed, entry.seq, hidden, self._keyring.keys_with(entry.feed)):
             return
         theirs = self._hidden.setdefault(entry.feed, {})
         theirs[entry.seq] = hidden
@@ -314,8 +314,10 @@ class GroupReader:
         new = self._feeds.claim(feed, claim)
         if new:
             key = claim.place.key
-            roots = self._ring.groups_of(claim.place.member) if key is None else self._ring.roots_of(key)
-            self._news += [FeedClaimed(feed, claim.place, root) for root in (*roots,) or (None,)]
+            roots = (
+                self._keyring.groups_of(claim.place.member) if key is None else self._keyring.roots_of(key)
+            )
+            self._events += [FeedClaimed(feed, claim.place, root) for root in (*roots,) or (None,)]
         if new or self._feeds.role_of(feed) is None:
             first = self._source.entry(feed, 1)
             if first is not None:
@@ -362,19 +364,19 @@ class GroupReader:
     def _decide(self, first: SealedEntry) -> None:
         """Whose a feed is, now that its first entry is here."""
         placed = self._feeds.role_of(first.feed)
-        holding = []
+        valid = []
         for claim in self._feeds.claims(first.feed):
             fault = None if claim.place == placed else fault_of(claim, first, self._source)
             if fault is None:
-                holding.append(claim)
+                valid.append(claim)
             else:
                 self._feeds.refuse(first.feed, claim, fault)
-        if not holding:
+        if not valid:
             return
-        best, won = min(holding), self._won.get(first.feed)
-        if won is not None and best.place != won.place and won <= best:
+        best, before = min(valid), self._best.get(first.feed)
+        if before is not None and best.place != before.place and before <= best:
             return  # after a restart: the better claim is going to be found again
-        self._won[first.feed] = best
+        self._best[first.feed] = best
         if placed is None:
             self._feeds.place(first.feed, best.place)
             self._source.again(first.feed)
@@ -385,17 +387,17 @@ class GroupReader:
 
     def _learn(self, key: EpochKey, root: MessageId, by: FeedId) -> None:
         self._name([self._keys.main, by], root)
-        if self._ring.learn(key, root, None if by == self._keys.main else by):
-            self._fresh.append((key, root))
+        if self._keyring.learn(key, root, None if by == self._keys.main else by):
+            self._untried.append((key, root))
 
     def _name(self, people: Iterable[FeedId], root: MessageId) -> None:
         for person in people:
-            if self._ring.name(person, root):
-                self._fresh.append(person)
+            if self._keyring.name(person, root):
+                self._untried.append(person)
 
     def _try_key(self, key: EpochKey, root: MessageId) -> Iterator[None]:
         """A key is there: see what it opens of what came before. What comes meanwhile is tried when it comes."""
-        for person in list(self._ring.people_of(root)):
+        for person in list(self._keyring.people_of(root)):
             theirs = self._hidden.get(person, {})
             for seq, hidden in list(theirs.items()):
                 if self._announces(person, seq, hidden, [key]):
@@ -407,7 +409,7 @@ class GroupReader:
                 self._read_again(ref)
             yield
         if (
-            len(self._ring.roots_of(key)) > 1
+            len(self._keyring.roots_of(key)) > 1
         ):  # somebody lies: its feeds and additions were read for another group
             for feed in (*self._feeds.with_key(key), *self._feeds.with_key(None)):
                 self._source.again(feed)
@@ -419,7 +421,7 @@ class GroupReader:
             self._source.again(person, FIXED_TYPE)
         theirs = self._hidden[person]
         for seq, hidden in list(theirs.items()):
-            if self._announces(person, seq, hidden, self._ring.keys_with(person)):
+            if self._announces(person, seq, hidden, self._keyring.keys_with(person)):
                 theirs.pop(seq, None)
             yield
         self._wake(person[: group_limits.SHORT_NAME_SIZE])
@@ -456,22 +458,22 @@ class GroupReader:
             root_of=lambda one: root if one == key else None,
             group_of=self._group_of,
             creator_of=self._creator_of,
-            people=self._ring.called,
+            people=self._keyring.called,
         )
 
     def _group_of(self, root: MessageId) -> GroupId | None:
-        held = self.groups.get(root)
-        return None if held is None else held.id
+        readable = self.groups.get(root)
+        return None if readable is None else readable.id
 
     def _creator_of(self, root: MessageId) -> FeedId | None:
-        held = self.groups.get(root)
-        return None if held is None else held.creator
+        readable = self.groups.get(root)
+        return None if readable is None else readable.creator
 
     def _read_epoch(self, entry: SealedEntry, place: FeedAssignment, key: EpochKey) -> None:
         """Read an entry of an epoch feed, for each group that its key is said to be of."""
-        if entry.seq == 1 and place.member == self._keys.main and entry.id not in self._ring.roots_of(key):
+        if entry.seq == 1 and place.member == self._keys.main and entry.id not in self._keyring.roots_of(key):
             self._find_own_group(entry)  # somebody may have said first that its key is of another group
-        roots = [root for root in self._ring.roots_of(key) if self._lacks(root, entry.id)]
+        roots = [root for root in self._keyring.roots_of(key) if self._lacks(root, entry.id)]
         if not roots:
             return
         try:
@@ -481,18 +483,18 @@ class GroupReader:
                 return
             plain = split_owner(opened.plain)[1] if entry.seq == 1 else opened.plain
         except PeerError as error:
-            self._spoil(entry, roots, GroupEntryFault.BODY, error)
+            self._record_fault(entry, roots, GroupEntryFault.BODY, error)
             return
         for root in roots:
             if root in self.groups:
-                self._hear(entry, place, root, plain)
+                self._read_message(entry, place, root, plain)
             else:
                 self._begin(entry, place, opened.read_key, plain)
 
     def _lacks(self, root: MessageId, id_: MessageId) -> bool:
         """Whether a group lacks a message and could take it. Nothing is read before its first message is."""
-        held = self.groups.get(root)
-        return root == id_ if held is None else id_ not in held.group
+        readable = self.groups.get(root)
+        return root == id_ if readable is None else id_ not in readable.group
 
     def _begin(self, entry: SealedEntry, place: FeedAssignment, read_key: bytes, plain: bytes) -> None:
         """Read what should be a group's first message."""
@@ -504,20 +506,20 @@ class GroupReader:
             self.counts[GroupEntryFault.FORM] += 1
             return
         self.groups[entry.id] = ReadableGroup(Group(group_id(read_key, entry.id), entry.id), place.member)
-        self._news.append(GroupJoined(entry.id))
+        self._events.append(GroupJoined(entry.id))
         self._name([place.member], entry.id)
         self._add(entry.id, entry, place, message)
-        for key in self._ring.keys_of(entry.id):
+        for key in self._keyring.keys_of(entry.id):
             for feed in self._feeds.with_key(key):
                 self._source.again(feed)
         self._wake(entry.id)
 
-    def _hear(self, entry: SealedEntry, place: FeedAssignment, root: MessageId, plain: bytes) -> None:
+    def _read_message(self, entry: SealedEntry, place: FeedAssignment, root: MessageId, plain: bytes) -> None:
         """Take a message on an epoch feed."""
         try:
             message = decode(plain, self._reading(place.member, place.key, root))
         except PeerError as error:
-            self._spoil(entry, [root], GroupEntryFault.FORM, error)
+            self._record_fault(entry, [root], GroupEntryFault.FORM, error)
             return
         if isinstance(message, PendingMessage):
             self._wait((entry.feed, entry.seq), message.ids)
@@ -526,7 +528,7 @@ class GroupReader:
 
     def _read_addition(self, entry: SealedEntry, place: FeedAssignment) -> None:
         """Read an entry of an additions feed, which may be sealed for any of our groups, or for us."""
-        if any(_added(held.group, entry.id) for held in self.groups.values()):
+        if any(_added(readable.group, entry.id) for readable in self.groups.values()):
             return
         if len(entry.content) < group_limits.ENVELOPE_MIN_SIZE:
             self.counts[GroupEntryFault.SEAL] += 1
@@ -534,24 +536,24 @@ class GroupReader:
         context = context_of(entry.feed, entry.prev)
         me = self._keys.main
         personal = self._keys.own if place.member == me else self._keys.member(place.member)
-        slots = self._ring.slots if personal is None else [*self._ring.slots, personal]
+        slots = self._keyring.slots if personal is None else [*self._keyring.slots, personal]
         try:
             opened, slot = _unbox(entry.content, context, slots)
         except PeerError as error:
             head = entry.content[: group_limits.ENVELOPE_HEAD_SIZE]
-            opening = [EpochKey(one.key) for one in self._ring.slots if opens_first(head, context, one)]
-            roots = dict.fromkeys(root for key in opening for root in self._ring.roots_of(key))
-            self._spoil(entry, roots, GroupEntryFault.BODY, error)
+            opening = [EpochKey(one.key) for one in self._keyring.slots if opens_first(head, context, one)]
+            roots = dict.fromkeys(root for key in opening for root in self._keyring.roots_of(key))
+            self._record_fault(entry, roots, GroupEntryFault.BODY, error)
             return
         if opened is None or slot is None:
             if not self._unread.put(entry.feed, entry.seq, context, entry.content):
                 self.counts[GroupEntryFault.FULL] += 1
             return
         key = EpochKey(slot.key) if slot.scheme is SlotScheme.GROUP else None
-        for root in (None,) if key is None else self._ring.roots_of(key):
-            self._hear_addition(entry, place, key, root, opened.plain)
+        for root in (None,) if key is None else self._keyring.roots_of(key):
+            self._read_plain_addition(entry, place, key, root, opened.plain)
 
-    def _hear_addition(
+    def _read_plain_addition(
         self,
         entry: SealedEntry,
         place: FeedAssignment,
@@ -565,7 +567,7 @@ class GroupReader:
             if isinstance(message, AddMember):
                 check_people(message)
         except PeerError as error:
-            self._spoil(entry, () if root is None else (root,), GroupEntryFault.FORM, error)
+            self._record_fault(entry, () if root is None else (root,), GroupEntryFault.FORM, error)
             return
         if isinstance(message, PendingMessage):
             for secret in message.secrets:
@@ -580,16 +582,16 @@ class GroupReader:
             self._add(root, entry, place, message)
 
     def _add(self, root: MessageId, entry: SealedEntry, place: FeedAssignment, message: GroupMessage) -> None:
-        held = self.groups.get(root)
-        if held is None:
+        readable = self.groups.get(root)
+        if readable is None:
             # Somebody begins a group on an additions feed, with a key of which the first message is not here yet.
             self._wait((entry.feed, entry.seq), [root])
-        elif entry.id not in held.group:
+        elif entry.id not in readable.group:
             said = OpenedGroupMessage(entry.id, place.member, place.role, place.key, message, entry.seq)
-            held.add(said)
-            self._news.append(GroupMessageRead(root, said))
+            readable.add(said)
+            self._events.append(GroupMessageRead(root, said))
 
-    def _spoil(
+    def _record_fault(
         self, entry: SealedEntry, roots: Iterable[MessageId], fault: GroupEntryFault, what: PeerError
     ) -> None:
         """An entry opened, and is no good."""
@@ -598,10 +600,10 @@ class GroupReader:
         assert place is not None, "only feeds of groups are read"
         broken = InvalidGroupEntry(entry.id, entry.feed, entry.seq, place.member, fault, str(what))
         for root in roots:
-            held = self.groups.get(root)
-            if held is None:
+            readable = self.groups.get(root)
+            if readable is None:
                 self._wait((entry.feed, entry.seq), [root])
-            elif not held.spoil(broken):
+            elif not readable.add_broken(broken):
                 self.counts[GroupEntryFault.FULL] += 1
 
 

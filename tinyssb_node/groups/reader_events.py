@@ -52,7 +52,7 @@ class GroupMessageRead:
         return not isinstance(self.said.message, GroupContent)
 
 
-News: TypeAlias = FeedClaimed | GroupJoined | GroupMessageRead
+ReaderEvent: TypeAlias = FeedClaimed | GroupJoined | GroupMessageRead
 
 
 class GroupEntryFault(StrEnum):

@@ -255,11 +255,11 @@ class GroupWriter:
     """Writes messages of one identity."""
 
     def __init__(
-        self, keys: GroupKeys, book: GroupReader, replica: Replica, read_all: Callable[[], None]
+        self, keys: GroupKeys, reader: GroupReader, replica: Replica, read_all: Callable[[], None]
     ) -> None:
         """*read_all* lets *book* read what was written."""
         self._keys = keys
-        self._book = book
+        self._reader = reader
         self._replica = replica
         self._read_all = read_all
         self._sealer = Sealer(keys)
@@ -267,46 +267,46 @@ class GroupWriter:
     # --- messages
 
     def write(
-        self, pen: GroupWriterPort, message: GroupMessage, epoch: EpochKey, known: Collection[FeedId] = ()
+        self, port: GroupWriterPort, message: GroupMessage, epoch: EpochKey, known: Collection[FeedId] = ()
     ) -> list[EntryAppended]:
         """Write *message*, sealed for the epoch of that key, and what announces its feed if that is new.
 
         Returns the entries; the message's is the last. Raises what publishing does, InvalidRecipientError and
         PhoneDialectError; the caller takes back what was written before then.
         """
-        if self._replica.record(pen.main.feed_id).dialect is not CHILD_DIALECT:
-            raise PhoneDialectError(pen.main.feed_id)
+        if self._replica.record(port.main.feed_id).dialect is not CHILD_DIALECT:
+            raise PhoneDialectError(port.main.feed_id)
         if isinstance(message, AddMember):
             self._sealer.check(message.people)
-            key, entries = self.additions_feed(pen)
+            key, entries = self.additions_feed(port)
         else:
-            key, entries = self._epoch_feed(pen, epoch)
+            key, entries = self._epoch_feed(port, epoch)
         seq, previous = self._replica.place(key.feed_id)
         first = seq == 1
         content = self._sealer.seal(message, epoch, key.feed_id, previous, first=first, known=known)
-        entries.append(pen.write(key, content))
+        entries.append(port.write(key, content))
         self._read_all()
         return entries
 
-    def additions_feed(self, pen: GroupWriterPort) -> tuple[SigningKey, list[EntryAppended]]:
+    def additions_feed(self, port: GroupWriterPort) -> tuple[SigningKey, list[EntryAppended]]:
         """Return our feed of additions, and the entries that announced it to everybody if it is new."""
         key = self._keys.additions()
         if self._begun(key.feed_id):
             return key, []
-        made = pen.write(
-            pen.main, serialize_child_made(ChildMade(key.feed_id, ADDITIONS_NOTE)), EntryType.CHILD_MADE
+        made = port.write(
+            port.main, serialize_child_made(ChildMade(key.feed_id, ADDITIONS_NOTE)), EntryType.CHILD_MADE
         )
-        child = serialize_child_of(ChildOf(pen.main.feed_id, made.seq, made.id))
-        return key, [made, pen.write(key, child, EntryType.CHILD_OF)]
+        child = serialize_child_of(ChildOf(port.main.feed_id, made.seq, made.id))
+        return key, [made, port.write(key, child, EntryType.CHILD_OF)]
 
-    def _epoch_feed(self, pen: GroupWriterPort, epoch: EpochKey) -> tuple[SigningKey, list[EntryAppended]]:
+    def _epoch_feed(self, port: GroupWriterPort, epoch: EpochKey) -> tuple[SigningKey, list[EntryAppended]]:
         """Our feed in an epoch, announced to its members."""
         key = self.open_key(epoch)
         if self._begun(key.feed_id):
             return key, []
-        _, previous = self._replica.place(pen.main.feed_id)
-        sealed = seal_announcement(key.feed_id, epoch, pen.main.feed_id, previous)
-        return key, [pen.write(pen.main, sealed)]
+        _, previous = self._replica.place(port.main.feed_id)
+        sealed = seal_announcement(key.feed_id, epoch, port.main.feed_id, previous)
+        return key, [port.write(port.main, sealed)]
 
     def open_key(self, epoch: EpochKey) -> SigningKey:
         """That of the first of our feeds in an epoch that has not ended."""
@@ -323,31 +323,31 @@ class GroupWriter:
     # --- steps
 
     def do(
-        self, pen: GroupWriterPort, root: MessageId, steps: Sequence[Step], text: str | None = None
+        self, port: GroupWriterPort, root: MessageId, steps: Sequence[Step], text: str | None = None
     ) -> list[EntryAppended]:
         """Carry out *steps* in the group that begins with *root*; *text* greets those who are added."""
         entries: list[EntryAppended] = []
         begun: MessageId | None = None
         known: Collection[FeedId] = ()
         for step in steps:
-            group = self._book.groups[root].group
+            group = self._reader.groups[root].group
             match step:
                 case ExcludeStep(epoch, people):
                     message = draft_exclude(group, epoch, people, feeds=self._feeds(group, epoch, people))
-                    entries += self.write(pen, message, group.view[epoch].key)
+                    entries += self.write(port, message, group.view[epoch].key)
                 case BeginEpochStep(previous):
                     secret = EpochKey(self._keys.draw(EpochKey.SIZE))
                     # Who is in the new epoch was in one of those before it, and so was who reads of it.
                     known = frozenset[FeedId]().union(*(group.view[one].members for one in previous))
                     init = draft_init(group, self._keys.main, secret, previous)
-                    self._book.learn(secret, root)
-                    entries += self.write(pen, init, secret)
+                    self._reader.learn(secret, root)
+                    entries += self.write(port, init, secret)
                     begun = entries[-1].id
                 case AddStep(epoch, people, old_keys):
                     at = epoch or begun
                     assert at is not None, "an epoch is begun before people are added to it"
                     addition = draft_add(group, at, people, text=text, old_keys=old_keys)
-                    entries += self.write(pen, addition, addition.secret, () if epoch else known)
+                    entries += self.write(port, addition, addition.secret, () if epoch else known)
         return entries
 
     def _feeds(
@@ -355,22 +355,22 @@ class GroupWriter:
     ) -> dict[FeedId, tuple[FeedId, int]]:
         """Each one's feed in an epoch, and the number of its last entry here (exclusion document v1.0)."""
         key = group.view[epoch].key
-        feeds = {person: self._book.feed_of(person, key) for person in people}
+        feeds = {person: self._reader.feed_of(person, key) for person in people}
         return {
             person: (feed, self._replica.frontier(feed) if self._replica.holds(feed) else 0)
             for person, feed in feeds.items()
             if feed is not None
         }
 
-    def end(self, pen: GroupWriterPort, feed: SigningKey) -> EntryAppended:
+    def end(self, port: GroupWriterPort, feed: SigningKey) -> EntryAppended:
         """Say that nothing more will come in a feed of ours."""
-        return pen.write(feed, serialize_continued(END), EntryType.CONTINUED)
+        return port.write(feed, serialize_continued(END), EntryType.CONTINUED)
 
     # --- costs
 
     def cost(self, root: MessageId, steps: Sequence[Step], text: str | None = None) -> GroupWriteCost:
         """What it takes to carry out *steps*, worked out without writing anything."""
-        group = self._book.groups[root].group
+        group = self._reader.groups[root].group
         bill = _Bill(self)
         known: Collection[FeedId] = ()
         for step in steps:

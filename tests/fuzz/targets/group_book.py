@@ -71,7 +71,7 @@ def _check(script: Script, honest: Scribe, member: Scribe) -> None:
     anew = Scribe("a")
     anew.receive(_shuffled(honest.shelf.entries, Random(script.number(256))))
     feeds = sorted(honest.shelf.feeds)
-    assert state(honest.book, feeds) == state(anew.book, feeds)
+    assert state(honest.reader, feeds) == state(anew.reader, feeds)
 
 
 def _shuffled(entries: Iterable[SealedEntry], chance: Random) -> list[SealedEntry]:
