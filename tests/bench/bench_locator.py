@@ -13,7 +13,6 @@ from statistics import median
 from tests.bench.figure import Figure
 from tests.islands.locator.villages import GROUP, SETTINGS, befriend, located, peer, place
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.labels import Label
 from tinyssb_node.islands.locator.locator import Locator
 from tinyssb_node.islands.locator.packets import (
     LocatorPing,
@@ -23,7 +22,7 @@ from tinyssb_node.islands.locator.packets import (
     Message,
     serialize,
 )
-from tinyssb_node.islands.locator.values import Advert, ResourceParameters
+from tinyssb_node.islands.locator.values import Advert, Label, ResourceParameters
 
 MESSAGES = 10_000
 ROUNDS = 3

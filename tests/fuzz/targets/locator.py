@@ -12,15 +12,6 @@ from tests.islands.locator.villages import GROUP, PORT, SETTINGS, TCP, peer, pla
 from tinyssb_node.errors import PeerError
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
-from tinyssb_node.islands.locator.effects import (
-    Effect,
-    LookupEnded,
-    NewerVersionReported,
-    ResourceFound,
-    ResourceNotFound,
-    SendDatagram,
-)
-from tinyssb_node.islands.locator.labels import Label, label_of_address
 from tinyssb_node.islands.locator.locator import Locator
 from tinyssb_node.islands.locator.packets import (
     LocatorPing,
@@ -33,7 +24,20 @@ from tinyssb_node.islands.locator.packets import (
     parse,
     serialize,
 )
-from tinyssb_node.islands.locator.values import Advert, Location, NodeParameters, ResourceParameters
+from tinyssb_node.islands.locator.values import (
+    Advert,
+    Effect,
+    Label,
+    Location,
+    LookupEnded,
+    NewerVersionReported,
+    NodeParameters,
+    ResourceFound,
+    ResourceNotFound,
+    ResourceParameters,
+    SendDatagram,
+    label_of_address,
+)
 
 STEPS_MAX = 60
 TALKATIVE = replace(SETTINGS, pong_peers=20)

@@ -22,9 +22,14 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.islands.gateway.feedfile import FeedFileSource
 from tinyssb_node.islands.gateway.rows import GatewayRow, LocationRow
 from tinyssb_node.islands.locator.addresses import ContactAddress, node_of, port_of
-from tinyssb_node.islands.locator.labels import group_of_network, label_of_feed
 from tinyssb_node.islands.locator.packets import LocatorPost, serialize
-from tinyssb_node.islands.locator.values import Advert, Location, ResourceParameters
+from tinyssb_node.islands.locator.values import (
+    Advert,
+    Location,
+    ResourceParameters,
+    group_of_network,
+    label_of_feed,
+)
 from tinyssb_node.store.home import Home
 
 pytestmark = pytest.mark.realtime

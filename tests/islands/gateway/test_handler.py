@@ -63,7 +63,7 @@ class Asking:
     """A client, and what it was sent."""
 
     def __init__(self, gateway: Gateway) -> None:
-        self.desk = GatewayHandler(gateway)
+        self.handler = GatewayHandler(gateway)
         self.items: list[object] = []
         self.gone = asyncio.Event()
 
@@ -71,7 +71,9 @@ class Asking:
         self.items.append(item)
 
     async def ask(self, command: str, **arguments: object) -> object:
-        return await self.desk.answer(Request(1, command, arguments), ControlConnection(self.send, self.gone))
+        return await self.handler.answer(
+            Request(1, command, arguments), ControlConnection(self.send, self.gone)
+        )
 
 
 @pytest.fixture

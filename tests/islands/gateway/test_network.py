@@ -8,9 +8,8 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.islands.gateway.config import FeedSelection
 from tinyssb_node.islands.gateway.peersfile import KnownPeers
 from tinyssb_node.islands.gateway.reachability import NOWHERE
-from tinyssb_node.islands.locator.labels import group_of_network, label_of_feed
 from tinyssb_node.islands.locator.packets import LocatorReport, serialize
-from tinyssb_node.islands.locator.values import Location, ResourceParameters
+from tinyssb_node.islands.locator.values import Location, ResourceParameters, group_of_network, label_of_feed
 
 ANA, BOB = feed_of(1), feed_of(2)
 

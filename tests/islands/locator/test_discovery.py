@@ -21,10 +21,9 @@ from tests.islands.locator.villages import (
 )
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
-from tinyssb_node.islands.locator.labels import Label
 from tinyssb_node.islands.locator.locator import Locator
 from tinyssb_node.islands.locator.packets import LocatorPing, LocatorPong, LocatorQuery, serialize
-from tinyssb_node.islands.locator.values import NodeParameters
+from tinyssb_node.islands.locator.values import Label, NodeParameters
 
 NODE = NodeParameters(5, 1_000_000, 2**20)
 
@@ -51,7 +50,7 @@ def test_two_nodes_confirm_each_other_by_three_messages() -> None:
     village = Village(2)
     village.run(10_000_000)
     for number, other in ((0, 1), (1, 0)):
-        (known,) = village.node(number)._desk.confirmed.all()
+        (known,) = village.node(number).context.confirmed.all()
         assert known.place == place(other)
         assert 20_000 <= known.rtt_us <= 200_000
         assert village.node(number).counts().drops == {}
@@ -75,8 +74,8 @@ def test_who_claims_another_address_is_proved_and_not_confirmed() -> None:
     assert answer.fresh is not None
     tell(locator, pong(7, answer.fresh), peer(1))
     assert locator.counts().confirmed == 0
-    assert locator._desk.is_proved(peer(1), 0)
-    assert not locator._desk.is_proved(peer(7), 0)
+    assert locator.context.is_proved(peer(1), 0)
+    assert not locator.context.is_proved(peer(7), 0)
     assert not locator.counts().reached
 
 
@@ -129,7 +128,7 @@ def test_a_pong_counts_only_with_the_cookie_for_where_it_comes_from() -> None:
     assert isinstance(answer, LocatorPong)
     assert (answer.copied, answer.fresh) == (b"f", None)
     assert (locator.counts().confirmed, locator.counts().unconfirmed) == (1, 1)
-    (known,) = locator._desk.confirmed.all()
+    (known,) = locator.context.confirmed.all()
     assert (known.rtt_us, known.parameters.free_bytes) == (30_000, 2**20)
 
 
@@ -187,14 +186,14 @@ def test_who_is_young_hurries_and_who_is_alone_asks_every_minute() -> None:
 
 def test_the_period_shrinks_and_the_age_limit_grows_with_the_root_of_the_sets() -> None:
     locator = alone()
-    desk = locator._desk
+    context = locator.context
     befriend(locator, 1)
     for levels in range(6):
         root = math.sqrt(max(levels, 1))
-        assert desk.unconfirmed.depth() == levels
-        assert locator._discovery._period_us(10**12) == pytest.approx(limits.PING_PERIOD_US / root)
-        assert desk.confirmed_age_us() == pytest.approx(limits.CONFIRMED_AGE_US * root, abs=1)
-        desk.unconfirmed.add(peer(BY_POSITION[levels][0]))
+        assert context.unconfirmed.depth() == levels
+        assert locator.discovery.ping_period_us(10**12) == pytest.approx(limits.PING_PERIOD_US / root)
+        assert context.confirmed_age_us() == pytest.approx(limits.CONFIRMED_AGE_US * root, abs=1)
+        context.unconfirmed.add(peer(BY_POSITION[levels][0]))
 
 
 def test_confirmed_peers_are_forgotten_at_their_age_limit() -> None:
@@ -234,7 +233,7 @@ def test_who_does_not_answer_when_used_is_given_up() -> None:
         now_us = locator.next_wake_us()
         pings += len([to for to, message in said(locator.wake(now_us)) if to == peer(1)])
     assert pings == limits.CHECK_PINGS
-    assert locator._discovery._checks == {}
+    assert locator.discovery.checks == {}
 
 
 def test_who_answers_when_used_stays() -> None:
@@ -247,7 +246,7 @@ def test_who_answers_when_used_stays() -> None:
     while locator.next_wake_us() < later_us + 10_000_000:
         locator.wake(locator.next_wake_us())
     assert locator.counts().confirmed == 1
-    assert locator._discovery._checks == {}
+    assert locator.discovery.checks == {}
 
 
 def test_a_node_of_another_group_is_not_heard() -> None:

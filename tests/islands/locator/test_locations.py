@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from tests.islands.locator.villages import address, peer, place
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import ContactAddress
-from tinyssb_node.islands.locator.labels import Label
-from tinyssb_node.islands.locator.locations import LocationMap
-from tinyssb_node.islands.locator.values import Location, ResourceParameters
+from tinyssb_node.islands.locator.table import LocationMap
+from tinyssb_node.islands.locator.values import Label, Location, ResourceParameters
 
 HERE, THERE = Label(b"h" * 20), Label(b"t" * 20)
 AGE_US = 100

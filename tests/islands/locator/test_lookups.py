@@ -21,16 +21,7 @@ from tests.islands.locator.villages import (
 )
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
-from tinyssb_node.islands.locator.effects import (
-    Effect,
-    LookupEnded,
-    NewerVersionReported,
-    ResourceFound,
-    ResourceNotFound,
-    SendDatagram,
-)
 from tinyssb_node.islands.locator.errors import TooManyLookupsError
-from tinyssb_node.islands.locator.labels import Label, label_of_address
 from tinyssb_node.islands.locator.locator import Locator
 from tinyssb_node.islands.locator.packets import (
     LocatorPost,
@@ -39,7 +30,19 @@ from tinyssb_node.islands.locator.packets import (
     RoutingHint,
     serialize,
 )
-from tinyssb_node.islands.locator.values import Advert, Location, ResourceParameters
+from tinyssb_node.islands.locator.values import (
+    Advert,
+    Effect,
+    Label,
+    Location,
+    LookupEnded,
+    NewerVersionReported,
+    ResourceFound,
+    ResourceNotFound,
+    ResourceParameters,
+    SendDatagram,
+    label_of_address,
+)
 
 NEAR, FAR = BY_POSITION[2][0], BY_POSITION[0][0]
 SOURCE = peer(77)
@@ -49,7 +52,7 @@ def knowing(*known: Location, friends: tuple[int, ...] = (NEAR, FAR), label: Lab
     locator = alone()
     befriend(locator, *friends)
     for one in known:
-        locator._desk.map.add(label, one, 0, proved=True)
+        locator.context.map.add(label, one, 0, proved=True)
     return locator
 
 
@@ -118,7 +121,7 @@ def test_what_we_have_is_reported_as_it_is_now() -> None:
     ((_, report),) = asked(locator)
     assert isinstance(report, LocatorReport)
     assert report.locations == (located(10, 5), located(0, 4, old=True))
-    assert locator._desk.map.known(LABEL) == (located(0, 3, old=True), located(10, 5))
+    assert locator.context.map.known(LABEL) == (located(0, 3, old=True), located(10, 5))
 
 
 def test_nobody_closer_and_nothing_known_is_not_found() -> None:
@@ -152,7 +155,7 @@ def test_who_has_proved_to_be_there_gets_all_in_parts_that_fit() -> None:
     for number in range(100):
         where = ContactAddress(b"\x20\x01" + bytes(13) + bytes([number]), PORT, TCP)
         everything.add(Location(where, ResourceParameters(5)))
-        locator._desk.map.add(LABEL, Location(where, ResourceParameters(5)), 0, proved=True)
+        locator.context.map.add(LABEL, Location(where, ResourceParameters(5)), 0, proved=True)
     sent = asked(locator)
     reports = [report for _, report in sent if isinstance(report, LocatorReport)]
     assert len(reports) == 3
@@ -300,7 +303,7 @@ def test_answers_that_come_soon_make_the_next_question_come_soon() -> None:
         query = query_of(locator.seek(LABEL, 0))
         tell(locator, reported(LABEL, query.cookie), SOURCE, elapsed_us)
         locator.seek(beside(3), elapsed_us)
-        periods.append(locator._seeks._seeks[beside(3)].period_us / limits.QUERY_GROWTH)
+        periods.append(locator.active.by_label[beside(3)].period_us / limits.QUERY_GROWTH)
     assert periods == pytest.approx(
         [limits.QUERY_PERIOD_MIN_US, 800_000, limits.QUERY_PERIOD_MAX_US / limits.QUERY_GROWTH]
     )
@@ -311,7 +314,7 @@ def test_only_so_many_lookups_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None
     locator = knowing()
     for at in (1, 2):
         locator.seek(beside(at), 0)
-    with pytest.raises(TooManyLookupsError, match="2 labels are sought"):
+    with pytest.raises(TooManyLookupsError, match="2 lookups are running"):
         locator.seek(beside(3), 0)
     locator.stop_seeking(beside(1))
     assert locator.seek(beside(3), 0)
@@ -346,7 +349,7 @@ def requestors(locator: Locator) -> list[Peer]:
 def test_until_somebody_pinged_us_answers_are_to_come_to_where_we_ask() -> None:
     nobody = Peer(b"", PORT)
     locator = knowing()
-    locator._desk.reached = False
+    locator.context.reached = False
     assert {*requestors(locator)} == {nobody}
     locator = knowing()
     assert locator.counts().reached

@@ -18,11 +18,16 @@ from tests.islands.locator.villages import (
 )
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
-from tinyssb_node.islands.locator.effects import NewerVersionReported
-from tinyssb_node.islands.locator.labels import Label, label_of_address
 from tinyssb_node.islands.locator.locator import Locator
 from tinyssb_node.islands.locator.packets import LocatorPost, LocatorReport, serialize
-from tinyssb_node.islands.locator.values import Advert, Location, ResourceParameters
+from tinyssb_node.islands.locator.values import (
+    Advert,
+    Label,
+    Location,
+    NewerVersionReported,
+    ResourceParameters,
+    label_of_address,
+)
 
 MINE = label_of_address(address(0))
 
@@ -51,7 +56,7 @@ def test_what_is_posted_is_kept_and_goes_on_to_who_is_closer() -> None:
     befriend(locator, near, far)
     advert = Advert(LABEL, located(1, 5))
     assert tell(locator, LocatorPost((advert,)), peer(1)) == []
-    assert locator._desk.map.known(LABEL) == (located(1, 5),)
+    assert locator.context.map.known(LABEL) == (located(1, 5),)
     assert posts(locator, limits.BUFFER_AGE_US - 1) == []
     assert posts(locator, limits.BUFFER_AGE_US) == [(peer(near), LocatorPost((advert,)))]
 
@@ -62,7 +67,7 @@ def test_what_nobody_is_closer_to_stays() -> None:
     tell(locator, LocatorPost((Advert(LABEL, located(1, 5)), Advert(MINE, located(1, 5)))), peer(1))
     assert posts(locator, limits.BUFFER_AGE_US) == []
     assert locator.counts().locations == 2
-    assert len(locator._upkeep.buffers) == 0
+    assert len(locator.maintenance.buffers) == 0
 
 
 def test_a_full_buffer_goes_at_once() -> None:
@@ -104,7 +109,7 @@ def test_enough_others_as_new_and_as_complete_keep_an_advert_from_going_on() -> 
         locator = alone()
         befriend(locator, near)
         for one in others:
-            locator._desk.map.add(LABEL, one, 0, proved=True)
+            locator.context.map.add(LABEL, one, 0, proved=True)
         tell(locator, LocatorPost((Advert(LABEL, located(1, 5)),)), peer(1))
         assert len(posts(locator, limits.BUFFER_AGE_US)) == expected
 
@@ -113,7 +118,7 @@ def test_own_resources_are_advertised_soon_then_seldom_and_in_the_open() -> None
     village = Village(3)
     village.node(1).offer(LABEL, ResourceParameters(9), 0)
     village.run(120_000_000)
-    assert any(village.node(number)._desk.map.known(LABEL) == (located(1, 9),) for number in (0, 2))
+    assert any(village.node(number).context.map.known(LABEL) == (located(1, 9),) for number in (0, 2))
     locator = alone()
     befriend(locator, 1, 2, 3)
     locator.offer(LABEL, ResourceParameters(9), 0)
@@ -131,9 +136,9 @@ def test_what_we_have_is_in_our_own_map_until_it_is_withdrawn() -> None:
     locator = alone()
     locator.offer(LABEL, ResourceParameters(9), 0)
     posts(locator, 2 * limits.ADVERT_ALONE_US)
-    assert locator._desk.map.known(LABEL) == (located(0, 9),)
+    assert locator.context.map.known(LABEL) == (located(0, 9),)
     locator.withdraw(LABEL)
-    assert locator._desk.map.known(LABEL) == ()
+    assert locator.context.map.known(LABEL) == ()
     before = locator.counts()
     posts(locator, 10**12)
     assert (before.resources, locator.counts().locations) == (0, 0)
@@ -144,19 +149,19 @@ def test_news_of_ours_is_advertised_within_minutes() -> None:
     befriend(locator, 1)
     locator.offer(LABEL, ResourceParameters(9), 0)
     for _ in range(20):
-        locator._resources.next_period_us(LABEL, SETTINGS.advert_period_us)
+        locator.resources.next_period_us(LABEL, SETTINGS.advert_period_us)
     posts(locator, limits.ADVERT_FIRST_US * 2)
-    due_us = locator._desk.timers.due_us(LABEL)
+    due_us = locator.context.timers.due_us(LABEL)
     assert due_us is not None
     assert due_us > SETTINGS.advert_period_us / 2
     locator.offer(LABEL, ResourceParameters(9), 10**8)
-    assert locator._desk.timers.due_us(LABEL) == due_us
+    assert locator.context.timers.due_us(LABEL) == due_us
     locator.offer(LABEL, ResourceParameters(10), 10**8)
-    sooner_us = locator._desk.timers.due_us(LABEL)
+    sooner_us = locator.context.timers.due_us(LABEL)
     assert sooner_us is not None
     assert sooner_us < 10**8 + 2 * limits.ADVERT_NEWS_US
     locator.offer(LABEL, ResourceParameters(11), 2 * 10**8)
-    assert locator._desk.timers.due_us(LABEL) == sooner_us
+    assert locator.context.timers.due_us(LABEL) == sooner_us
 
 
 def test_who_cannot_be_reached_advertises_nothing() -> None:
@@ -258,10 +263,10 @@ def test_a_place_that_failed_is_forgotten_for_an_hour() -> None:
     tell(locator, post, peer(9))
     locator.failed(place(1), 0)
     tell(locator, post, peer(9))
-    assert locator._desk.map.known(LABEL) == (located(2, 5),)
+    assert locator.context.map.known(LABEL) == (located(2, 5),)
     assert locator.counts().drops == {"shunned": 1}
     tell(locator, post, peer(9), limits.PLACE_SHUN_US)
-    assert {*locator._desk.map.known(LABEL)} == {located(1, 5), located(2, 5)}
+    assert {*locator.context.map.known(LABEL)} == {located(1, 5), located(2, 5)}
 
 
 def test_locations_are_forgotten_at_their_age_limit() -> None:

@@ -18,12 +18,6 @@ from tinyssb_node.islands.locator.errors import (
     MessageTypeError,
     TruncatedError,
 )
-from tinyssb_node.islands.locator.labels import (
-    Label,
-    group_of_network,
-    label_of_address,
-    label_of_feed,
-)
 from tinyssb_node.islands.locator.packets import (
     LocatorPing,
     LocatorPong,
@@ -34,12 +28,22 @@ from tinyssb_node.islands.locator.packets import (
     MessageType,
     RoutingHint,
     parse,
+    parse_usf,
     serialize,
+    serialize_usf,
     type_of,
     without_indirection,
 )
-from tinyssb_node.islands.locator.usf import parse_usf, serialize_usf
-from tinyssb_node.islands.locator.values import Advert, Location, NodeParameters, ResourceParameters
+from tinyssb_node.islands.locator.values import (
+    Advert,
+    Label,
+    Location,
+    NodeParameters,
+    ResourceParameters,
+    group_of_network,
+    label_of_address,
+    label_of_feed,
+)
 
 VECTORS = Path(__file__).parents[2] / "vectors" / "locator"
 FROZEN = json.loads((VECTORS / "messages_v1.json").read_text("utf-8"))

@@ -11,13 +11,16 @@ from hypothesis import strategies as st
 from tests.islands.locator.villages import PORT, TCP, address, peer, place
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import Peer
-from tinyssb_node.islands.locator.confirmed import ConfirmedPeers, weighed
-from tinyssb_node.islands.locator.historic import HistoricPeers
-from tinyssb_node.islands.locator.labels import Label, label_of_address, position
 from tinyssb_node.islands.locator.packets import RoutingHint
-from tinyssb_node.islands.locator.randomness import pick_weighed, quasi_period_us
-from tinyssb_node.islands.locator.unconfirmed import UnconfirmedPeers
-from tinyssb_node.islands.locator.values import NodeParameters
+from tinyssb_node.islands.locator.peers import (
+    ConfirmedPeers,
+    HistoricPeers,
+    UnconfirmedPeers,
+    pick_weighed,
+    quasi_period_us,
+    weighed,
+)
+from tinyssb_node.islands.locator.values import Label, NodeParameters, label_of_address, position
 
 MINE = label_of_address(address(0))
 BY_POSITION: dict[int, list[int]] = {}

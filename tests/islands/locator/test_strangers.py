@@ -10,8 +10,6 @@ from tests.fuzz.targets.locator import Story
 from tests.islands.locator.villages import GROUP, PORT, SETTINGS, TCP, address, peer, place
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
-from tinyssb_node.islands.locator.effects import SendDatagram
-from tinyssb_node.islands.locator.labels import Label
 from tinyssb_node.islands.locator.locator import Locator
 from tinyssb_node.islands.locator.packets import (
     LocatorPing,
@@ -20,7 +18,7 @@ from tinyssb_node.islands.locator.packets import (
     LocatorReport,
     serialize,
 )
-from tinyssb_node.islands.locator.values import Advert, Location, ResourceParameters
+from tinyssb_node.islands.locator.values import Advert, Label, Location, ResourceParameters, SendDatagram
 
 
 @settings(max_examples=300, deadline=None)
@@ -47,15 +45,20 @@ def test_a_flood_of_pings_leaves_nothing_behind() -> None:
         assert isinstance(effect, SendDatagram)
         assert effect.to == source
         assert len(effect.datagram) <= 3 * len(ping)
-    desk = locator._desk
-    assert (len(desk.proved), len(desk.confirmed), len(desk.unconfirmed), len(desk.map)) == (0, 0, 0, 0)
+    context = locator.context
+    assert (len(context.proved), len(context.confirmed), len(context.unconfirmed), len(context.map)) == (
+        0,
+        0,
+        0,
+        0,
+    )
 
 
 def test_tables_that_strangers_fill_have_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(limits, "LOCATIONS_UNPROVED_MAX", 100)
     locator = made()
-    locator._lookups.relays._most = 10
-    locator._lookups.forwarded._most = 10
+    locator.relay.relays.most = 10
+    locator.relay.forwarded.most = 10
     for number in range(1, 400):
         source, label = peer(number), Label(number.to_bytes(20, "big"))
         advert = Advert(label, Location(place(number), ResourceParameters(number)))
@@ -66,10 +69,10 @@ def test_tables_that_strangers_fill_have_bounds(monkeypatch: pytest.MonkeyPatch)
         )
         locator.failed(place(number), number)
     assert locator.counts().locations <= 100
-    assert len(locator._lookups.relays) <= 10
-    assert len(locator._lookups.forwarded) <= 10
-    assert len(locator._desk.shunned) <= limits.SHUNNED_MAX
-    assert len(locator._upkeep.buffers) <= SETTINGS.buffer_count_max * limits.LABEL_BITS
+    assert len(locator.relay.relays) <= 10
+    assert len(locator.relay.forwarded) <= 10
+    assert len(locator.context.shunned) <= limits.SHUNNED_MAX
+    assert len(locator.maintenance.buffers) <= SETTINGS.buffer_count_max * limits.LABEL_BITS
 
 
 def test_drops_are_counted_by_reason() -> None:

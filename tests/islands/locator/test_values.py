@@ -19,15 +19,15 @@ from tinyssb_node.islands.locator.addresses import (
     reachable,
     scope_of,
 )
-from tinyssb_node.islands.locator.cookies import CookieMaker, CookiePurpose
-from tinyssb_node.islands.locator.labels import (
+from tinyssb_node.islands.locator.context import CookieMaker, CookiePurpose
+from tinyssb_node.islands.locator.packets import parse_usf, serialize_usf
+from tinyssb_node.islands.locator.values import (
     Label,
     group_of_network,
     label_of_address,
     label_of_feed,
     position,
 )
-from tinyssb_node.islands.locator.usf import parse_usf, serialize_usf
 
 FROZEN = json.loads((VECTORS / "values_v1.json").read_text("utf-8"))
 labels = st.binary(min_size=20, max_size=20).map(Label)

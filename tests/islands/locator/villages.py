@@ -6,12 +6,17 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, port_of
-from tinyssb_node.islands.locator.effects import Effect, SendDatagram
-from tinyssb_node.islands.locator.labels import Label
 from tinyssb_node.islands.locator.locator import Locator
 from tinyssb_node.islands.locator.packets import LocatorPing, LocatorPong, Message, parse, serialize
-from tinyssb_node.islands.locator.settings import LocatorSettings
-from tinyssb_node.islands.locator.values import Location, NodeParameters, ResourceParameters
+from tinyssb_node.islands.locator.values import (
+    Effect,
+    Label,
+    Location,
+    LocatorSettings,
+    NodeParameters,
+    ResourceParameters,
+    SendDatagram,
+)
 
 GROUP = b"village!"
 PORT = port_of(4242)

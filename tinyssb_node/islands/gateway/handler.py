@@ -25,7 +25,7 @@ from tinyssb_node.problems import (
 
 
 class GatewayView(Protocol):
-    """What the desk needs of the gateway."""
+    """Gateway, as its request handler sees it."""
 
     @property
     def islands(self) -> Mapping[NetworkName, GatewayNetwork]:

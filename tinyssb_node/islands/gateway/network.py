@@ -16,20 +16,23 @@ from tinyssb_node.islands.gateway.reachability import NOWHERE
 from tinyssb_node.islands.gateway.stored import FeedHolding
 from tinyssb_node.islands.locator import limits as locator_limits
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
-from tinyssb_node.islands.locator.counts import LocatorCounters
-from tinyssb_node.islands.locator.effects import (
+from tinyssb_node.islands.locator.locator import Locator
+from tinyssb_node.islands.locator.peers import LocatorRandomSource
+from tinyssb_node.islands.locator.values import (
     Effect,
+    Label,
+    Location,
+    LocatorCounters,
+    LocatorSettings,
     LookupEnded,
     NewerVersionReported,
     ResourceFound,
     ResourceNotFound,
+    ResourceParameters,
     SendDatagram,
+    group_of_network,
+    label_of_feed,
 )
-from tinyssb_node.islands.locator.labels import Label, group_of_network, label_of_feed
-from tinyssb_node.islands.locator.locator import Locator
-from tinyssb_node.islands.locator.randomness import LocatorRandomSource
-from tinyssb_node.islands.locator.settings import LocatorSettings
-from tinyssb_node.islands.locator.values import Location, ResourceParameters
 
 Watch = Callable[[tuple[Location, ...], bool], None]
 """Is told of a report: locations, none where nobody is said to have it; and whether the lookup is over."""

@@ -1,8 +1,14 @@
-"""What the activities of a locator have in common: who we are, whom we know, what goes out."""
+"""State that the activities of a locator share: timers, cookies, peers, locations, and what goes out."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from enum import Enum
+from hashlib import blake2b
+from heapq import heapify, heappop, heappush
+from hmac import compare_digest
+from itertools import count
 from math import sqrt
+from typing import Final
 
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import (
@@ -13,22 +19,110 @@ from tinyssb_node.islands.locator.addresses import (
     reachable,
     scope_of,
 )
-from tinyssb_node.islands.locator.confirmed import ConfirmedPeers
-from tinyssb_node.islands.locator.cookies import CookieMaker
-from tinyssb_node.islands.locator.effects import Effect, SendDatagram
-from tinyssb_node.islands.locator.expiring_map import ExpiringMap
-from tinyssb_node.islands.locator.historic import HistoricPeers
-from tinyssb_node.islands.locator.labels import label_of_address
-from tinyssb_node.islands.locator.locations import LocationMap
 from tinyssb_node.islands.locator.packets import Message, serialize, type_of
-from tinyssb_node.islands.locator.randomness import LocatorRandomSource
-from tinyssb_node.islands.locator.settings import LocatorSettings
-from tinyssb_node.islands.locator.timers import LocatorTimers
-from tinyssb_node.islands.locator.unconfirmed import UnconfirmedPeers
+from tinyssb_node.islands.locator.peers import (
+    ConfirmedPeers,
+    HistoricPeers,
+    LocatorRandomSource,
+    UnconfirmedPeers,
+)
+from tinyssb_node.islands.locator.table import ExpiringMap, LocationMap
+from tinyssb_node.islands.locator.values import Effect, LocatorSettings, SendDatagram, label_of_address
+
+NEVER_US: Final = 2**62
+"""A time later than any other."""
+
+
+class LocatorTimers:
+    """One due time for each key."""
+
+    def __init__(self) -> None:
+        self._due: dict[Hashable, tuple[int, int]] = {}
+        """Time and number by key."""
+        self._heap: list[tuple[int, int, Hashable]] = []
+        """Entries that differ from ``_due`` are outdated."""
+        self._numbers = count()
+
+    def __len__(self) -> int:
+        """Return the number of times kept, outdated ones included."""
+        return len(self._heap)
+
+    def set(self, key: Hashable, due_us: int) -> None:
+        """Make *key* due at that time, in place of an earlier setting."""
+        entry = due_us, next(self._numbers)
+        self._due[key] = entry
+        heappush(self._heap, (*entry, key))
+        if len(self._heap) > 2 * len(self._due) + 16:
+            self._heap = [(*kept, key) for key, kept in self._due.items()]
+            heapify(self._heap)
+
+    def cancel(self, key: Hashable) -> None:
+        """Remove the time of *key*, if there is one."""
+        self._due.pop(key, None)
+
+    def due_us(self, key: Hashable) -> int | None:
+        """Return the time of *key*; None if it has none."""
+        entry = self._due.get(key)
+        return None if entry is None else entry[0]
+
+    def next_us(self) -> int:
+        """Return when the first key is due; NEVER_US if there is none."""
+        while self._heap:
+            due_us, number, key = self._heap[0]
+            if self._due.get(key) == (due_us, number):
+                return due_us
+            heappop(self._heap)
+        return NEVER_US
+
+    def pop(self, now_us: int) -> Iterator[Hashable]:
+        """Yield each due key once. Keys that are set meanwhile, for now or before, come in the next call."""
+        end = next(self._numbers)
+        while self.next_us() <= now_us and self._heap[0][1] < end:
+            key = heappop(self._heap)[2]
+            del self._due[key]
+            yield key
+
+
+_MASK = 2 ** (8 * limits.COOKIE_TIME_SIZE) - 1
+
+
+class CookiePurpose(Enum):
+    """The use of a cookie: one made for a ping is not valid for a query."""
+
+    PONG = b"locator pong"
+    REPORT = b"locator report"
+    RELAY = b"locator relay"
+
+
+class CookieMaker:
+    """Cookies: a time, and a keyed hash over it and the purpose. Only their maker can make or verify them."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+
+    def make(self, use: CookiePurpose, subject: bytes, now_us: int) -> bytes:
+        """Return a cookie for *subject*: a peer's addresses, or a label."""
+        return self._seal(use, subject, (now_us // 1_000 & _MASK).to_bytes(limits.COOKIE_TIME_SIZE, "big"))
+
+    def age_us(
+        self, cookie: bytes, use: CookiePurpose, subject: bytes, now_us: int, most_us: int
+    ) -> int | None:
+        """Return its age, to a millisecond; None if we did not make it for that, or it is older than *most_us*."""
+        time = cookie[: limits.COOKIE_TIME_SIZE]
+        if len(cookie) != limits.COOKIE_SIZE or not compare_digest(cookie, self._seal(use, subject, time)):
+            return None
+        age_us = 1_000 * ((now_us // 1_000 - int.from_bytes(time, "big")) & _MASK)
+        return age_us if age_us <= most_us else None
+
+    def _seal(self, use: CookiePurpose, subject: bytes, time: bytes) -> bytes:
+        digest = blake2b(
+            time + subject, digest_size=limits.COOKIE_MAC_SIZE, key=self._secret, person=use.value
+        ).digest()
+        return time + digest
 
 
 class LocatorContext:
-    """Shared by discovery, upkeep and lookups."""
+    """State shared by discovery, table maintenance and lookups."""
 
     def __init__(
         self,
@@ -41,7 +135,7 @@ class LocatorContext:
         self.settings = settings
         self.me = me
         self.label = label_of_address(me.node or secret)
-        """Ours. Who cannot be reached has one that nobody knows."""
+        """Our label. A node that cannot be reached has a secret one."""
         self.chance = chance
         self.cookies = CookieMaker(secret)
         self.timers = LocatorTimers()
@@ -57,27 +151,27 @@ class LocatorContext:
             set_limit=settings.location_set_max, age_us=settings.location_age_us, chance=chance
         )
         self.proved: ExpiringMap[Peer, None] = ExpiringMap(most=limits.PROVED_MAX, age_us=limits.PROVED_US)
-        """Who answered a cookie lately, so that nobody else can make us send there what it did not ask for."""
+        """Peers that answered a cookie lately. No third party can make us send unrequested data to others."""
         self.shunned: ExpiringMap[ContactAddress, None] = ExpiringMap(
             most=limits.SHUNNED_MAX, age_us=limits.PLACE_SHUN_US
         )
         """Locations that failed."""
         self.reached = False
-        """True once somebody pinged us who did not know us from ourselves."""
+        """True once a node pinged us that we had not contacted."""
         self.effects: list[Effect] = []
-        """What the shell is to do or to know, as it comes."""
+        """Effects for the shell, in order."""
         self.sent: Counter[str] = Counter()
         self.sent_bytes = 0
         self.drops: Counter[str] = Counter()
 
-    # --- saying
+    # --- sending
 
     def bytes_of(self, message: Message) -> bytes:
-        """The datagram of *message*."""
+        """Serialize *message* into a datagram."""
         return serialize(message, self.settings.group)
 
     def send(self, to: Peer, message: Message, most: int = limits.DATAGRAM_MAX) -> int:
-        """Send *message*, unless it has more than *most* bytes. Returns how many it has, 0 if it was not sent."""
+        """Send *message*, unless it has more than *most* bytes. Return its size, 0 if it was not sent."""
         datagram = self.bytes_of(message)
         if len(datagram) > most:
             self.drop("amplified")
@@ -86,42 +180,42 @@ class LocatorContext:
         return len(datagram)
 
     def send_bytes(self, to: Peer, datagram: bytes, type_: str) -> None:
-        """Send it as it is."""
+        """Send a datagram unchanged."""
         self.effects.append(SendDatagram(to, datagram))
         self.sent[type_.lower()] += 1
         self.sent_bytes += len(datagram)
 
     def drop(self, reason: str) -> None:
-        """Count something that was not done."""
+        """Count a message that was dropped."""
         self.drops[reason] += 1
 
-    # --- judging
+    # --- judging addresses
 
     def is_proved(self, peer: Peer, now_us: int) -> bool:
-        """True if it answered a cookie lately: replies to it need no bound."""
+        """Return True if it answered a cookie lately: replies to it need no bound (amplification)."""
         return peer in self.confirmed or self.proved.has(peer, now_us)
 
     def budget(self, peer: Peer, size: int, now_us: int) -> int | None:
-        """Bytes that a request of *size* bytes may bring upon *peer*; None: as many as it takes."""
+        """Return how many bytes may be sent to *peer* for a request of *size* bytes; None: no bound."""
         return None if self.is_proved(peer, now_us) else limits.AMPLIFICATION * size
 
     def may_send(self, peer: Peer) -> bool:
-        """True if its addresses are valid, and not ours."""
+        """Return True if its addresses are valid, and not ours."""
         return reachable(self.me.node, peer.node, peer.message) and peer.node != self.me.node
 
     def is_source(self, peer: Peer) -> bool:
-        """True if a message can have come from there: from one node, and not from ourselves."""
+        """Return True if a message can have come from there: from one node, and not from ourselves."""
         known = scope_of(peer.node) is not Scope.NOWHERE and is_port(peer.message)
         return known and peer.node != self.me.node
 
     def is_usable(self, place: ContactAddress) -> bool:
-        """True if a layer above could connect there."""
+        """Return True if the layer above could connect there."""
         return reachable(self.me.node, place.node, place.message) and is_port(place.connection)
 
     def confirmed_age_us(self) -> int:
-        """Age limit of confirmed peers, for as many sets as there are now."""
+        """Return the age limit of confirmed peers for the current number of sets."""
         return int(self.settings.confirmed_age_us * sqrt(max(self.unconfirmed.depth(), 1)))
 
     def peer_bytes(self, peer: Peer) -> bytes:
-        """What a cookie for *peer* is about."""
+        """Return the subject of a cookie for *peer*."""
         return bytes((len(peer.node),)) + peer.node + peer.message

@@ -1,4 +1,4 @@
-"""What datagrams get wrong, one class per broken rule, and what a caller can ask too much of."""
+"""Errors of datagrams, one class per broken rule (drops are counted by its name), and of callers."""
 
 from tinyssb_node.errors import LocalError, PeerError
 
@@ -24,15 +24,15 @@ class ForeignGroupError(PeerError):
     """A message of another group."""
 
     def __init__(self, found: bytes) -> None:
-        super().__init__(f"a locator's message of the group {found.hex()}, which is not ours")
+        super().__init__(f"a locator's message of the foreign group {found.hex()}")
         self.found = found
 
 
 class MessageTypeError(PeerError):
-    """A message of a type that there is not."""
+    """A message of an unknown type."""
 
     def __init__(self, found: int) -> None:
-        super().__init__(f"locators have messages of types 1 to 7, and not {found}")
+        super().__init__(f"a locator's message has a type from 1 to 7, not {found}")
         self.found = found
 
 
@@ -45,20 +45,20 @@ class DestinationError(PeerError):
 
 
 class TooManyLookupsError(LocalError):
-    """More lookups at a time than are done."""
+    """More lookups at a time than are allowed."""
 
     def __init__(self, most: int) -> None:
         super().__init__(
-            f"{most} labels are sought already. This one was not begun; stop another, or try again later"
+            f"{most} lookups are running, the most there can be. This one was not begun. Try again later"
         )
         self.most = most
 
 
 class TooManyResourcesError(LocalError):
-    """More local resources than are advertised."""
+    """More local resources than are allowed."""
 
     def __init__(self, most: int) -> None:
         super().__init__(
-            f"{most} resources are offered already, the most there can be. This one was not; withdraw one"
+            f"{most} resources are offered, the most there can be. This one was not added. Withdraw another first"
         )
         self.most = most

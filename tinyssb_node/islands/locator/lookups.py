@@ -4,15 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.active_lookups import ActiveLookups
 from tinyssb_node.islands.locator.addresses import Peer
-from tinyssb_node.islands.locator.confirmed import ConfirmedPeer, weighed
-from tinyssb_node.islands.locator.context import LocatorContext
-from tinyssb_node.islands.locator.cookies import CookiePurpose
+from tinyssb_node.islands.locator.context import CookiePurpose, LocatorContext
 from tinyssb_node.islands.locator.discovery import PeerDiscovery
-from tinyssb_node.islands.locator.effects import NewerVersionReported
-from tinyssb_node.islands.locator.expiring_map import ExpiringMap
-from tinyssb_node.islands.locator.labels import Label, position
+from tinyssb_node.islands.locator.errors import TooManyLookupsError
 from tinyssb_node.islands.locator.packets import (
     LocatorQuery,
     LocatorReport,
@@ -20,39 +15,126 @@ from tinyssb_node.islands.locator.packets import (
     size_of,
     without_indirection,
 )
-from tinyssb_node.islands.locator.resources import LocalResources
-from tinyssb_node.islands.locator.values import Location, ResourceParameters
+from tinyssb_node.islands.locator.peers import ConfirmedPeer, quasi_period_us, weighed
+from tinyssb_node.islands.locator.table import ExpiringMap, LocalResources
+from tinyssb_node.islands.locator.values import (
+    Label,
+    Location,
+    LookupEnded,
+    NewerVersionReported,
+    ResourceFound,
+    ResourceNotFound,
+    ResourceParameters,
+    position,
+)
+
+
+@dataclass(slots=True)
+class ActiveLookup:
+    """One running lookup."""
+
+    hint: RoutingHint
+    period_us: float
+    """Time until the next query."""
+    asked: int = 0
+    found: bool = False
+
+
+class ActiveLookups:
+    """Running lookups of the layer above: when each is asked again, and its reports."""
+
+    def __init__(self, context: LocatorContext) -> None:
+        self._context = context
+        self.by_label: dict[Label, ActiveLookup] = {}
+        self._response_us: float | None = None
+        """Moving average of the time from a query to its report."""
+
+    def __len__(self) -> int:
+        return len(self.by_label)
+
+    def begin(self, label: Label, hint: RoutingHint) -> bool:
+        """Start a lookup of *label*. Return False if there is one already. Raises TooManyLookupsError."""
+        if label in self.by_label:
+            return False
+        if len(self.by_label) >= limits.SEEKS_MAX:
+            raise TooManyLookupsError(limits.SEEKS_MAX)
+        period_us: float = self._context.settings.query_period_us
+        if self._response_us is not None:
+            period_us = limits.QUERY_RESPONSES * self._response_us
+        period_us = min(max(period_us, limits.QUERY_PERIOD_MIN_US), limits.QUERY_PERIOD_MAX_US)
+        self.by_label[label] = ActiveLookup(hint, period_us)
+        return True
+
+    def end(self, label: Label) -> None:
+        """End the lookup of *label*."""
+        self.by_label.pop(label, None)
+        self._context.timers.cancel(("seek", label))
+
+    def due(self, label: Label, now_us: int) -> ActiveLookup | None:
+        """Count a query that is due. Return None if all queries were sent, and the lookup is over."""
+        seek = self.by_label[label]
+        if seek.asked >= self._context.settings.seek_queries_max:
+            self.end(label)
+            self._context.effects.append(LookupEnded(label, seek.found))
+            return None
+        seek.asked += 1
+        self._context.timers.set(
+            ("seek", label), now_us + quasi_period_us(self._context.chance, seek.period_us)
+        )
+        seek.period_us = min(limits.QUERY_GROWTH * seek.period_us, limits.QUERY_PERIOD_MAX_US)
+        return seek
+
+    def reported(
+        self, label: Label, locations: tuple[Location, ...], elapsed_us: int, *, exact: bool
+    ) -> bool:
+        """Pass a report to the layer above. Return False if there is no such lookup."""
+        seek = self.by_label.get(label)
+        if seek is None:
+            return False
+        if elapsed_us:
+            before = self._response_us
+            self._response_us = elapsed_us if before is None else before + (elapsed_us - before) / 8
+        if locations:
+            seek.found = True
+            self._context.effects.append(ResourceFound(label, locations, elapsed_us, exact))
+        else:
+            self._context.effects.append(ResourceNotFound(label, elapsed_us))
+        return True
 
 
 @dataclass(frozen=True, slots=True)
 class RelayedQuery:
-    """A query of somebody who cannot be reached, whose answers we pass on."""
+    """A query of a node that cannot be reached, whose reports we forward."""
 
     source: Peer
     cookie: bytes
-    """The one it gave."""
+    """The cookie of the query."""
     label: Label
     left: int | None
-    """Bytes that may still be passed on; None: as many as come."""
+    """Bytes that may still be forwarded; None: no bound."""
 
 
 class QueryRelay:
-    """Answers queries, passes them on, and passes reports on."""
+    """Replies to queries, and forwarding of queries and reports."""
 
     def __init__(
-        self, desk: LocatorContext, discovery: PeerDiscovery, resources: LocalResources, seeks: ActiveLookups
+        self,
+        context: LocatorContext,
+        discovery: PeerDiscovery,
+        resources: LocalResources,
+        active: ActiveLookups,
     ) -> None:
-        self._desk = desk
+        self._context = context
         self._discovery = discovery
         self._resources = resources
-        self._seeks = seeks
+        self._active = active
         self.relays: ExpiringMap[bytes, RelayedQuery] = ExpiringMap(
             most=limits.RELAYS_MAX, age_us=limits.QUERY_WAIT_US
         )
         self.forwarded: ExpiringMap[Peer, int] = ExpiringMap(
             most=limits.FORWARD_PLACES_MAX, age_us=limits.FORWARD_WINDOW_US
         )
-        """Bytes of reports passed on to addresses that never answered."""
+        """Bytes of reports forwarded to addresses that never answered a cookie."""
         self.told: ExpiringMap[Label, None] = ExpiringMap(
             most=limits.RESOURCES_MAX, age_us=limits.NEWER_GAP_US
         )
@@ -60,25 +142,25 @@ class QueryRelay:
     # --- queries
 
     def ask(self, label: Label, hint: RoutingHint, now_us: int, *, direct: bool) -> None:
-        """A query to ourselves: answer what we know, and let it go to any peer.
+        """Query ourselves: report what we know, and forward the query to a peer.
 
         *direct*: reports are to come to our address, and not to where the query came from.
         """
-        desk = self._desk
-        cookie = desk.cookies.make(CookiePurpose.REPORT, label, now_us)
+        context = self._context
+        cookie = context.cookies.make(CookiePurpose.REPORT, label, now_us)
         peer = self._first_hop(label, hint)
         known = self._known(label)
         if known or peer is None:
-            self._arrived(LocatorReport(None, cookie, label, known, label == desk.label), now_us)
+            self._arrived(LocatorReport(None, cookie, label, known, label == context.label), now_us)
         if peer is not None:
-            requestor = desk.me.peer if direct else Peer(b"", desk.me.message)
-            desk.send(peer.peer, LocatorQuery(requestor, label, cookie, hint))
+            requestor = context.me.peer if direct else Peer(b"", context.me.message)
+            context.send(peer.peer, LocatorQuery(requestor, label, cookie, hint))
             self._discovery.check(peer, now_us)
 
     def _known(self, label: Label) -> tuple[Location, ...]:
-        """What is in the map; and ours as it is now, since its advert may be minutes off."""
-        known = self._desk.map.known(label)
-        ours, me = self._resources.get(label), self._desk.me
+        """Return the locations in the map, and our own as it is now, since its advert may be minutes off."""
+        known = self._context.map.known(label)
+        ours, me = self._resources.get(label), self._context.me
         if ours is None or not me.node:
             return known
         others = tuple(location for location in known if location.place.peer != me.peer)
@@ -86,60 +168,60 @@ class QueryRelay:
         return (*others, Location(me, replace(ours, old=ours.old or old)))
 
     def _first_hop(self, label: Label, hint: RoutingHint) -> ConfirmedPeer | None:
-        desk = self._desk
+        context = self._context
         if hint is RoutingHint.BEST:
-            closer = desk.confirmed.peers(position(desk.label, label))
-            return weighed(desk.chance, closer, label, hint)
-        return desk.confirmed.choose_relay(hint)
+            closer = context.confirmed.peers(position(context.label, label))
+            return weighed(context.chance, closer, label, hint)
+        return context.confirmed.choose_relay(hint)
 
-    def query_came(self, query: LocatorQuery, source: Peer, size: int, now_us: int) -> None:
-        """Answer it if we know, or nobody is closer; pass it on unless we know enough."""
-        desk = self._desk
+    def on_query(self, query: LocatorQuery, source: Peer, size: int, now_us: int) -> None:
+        """Report if we know locations or no peer is closer; forward the query unless we know enough."""
+        context = self._context
         label, requestor = query.label, query.requestor
         if not requestor.node:
-            if not desk.me.node:
-                desk.drop("unreachable")
+            if not context.me.node:
+                context.drop("unreachable")
                 return
-            query, requestor = self._for_another(query, source, size, now_us), desk.me.peer
-        elif not desk.may_send(requestor):
-            desk.drop("address")
+            query, requestor = self._for_another(query, source, size, now_us), context.me.peer
+        elif not context.may_send(requestor):
+            context.drop("address")
             return
         closer = [
             one
-            for one in desk.confirmed.peers(position(desk.label, label))
+            for one in context.confirmed.peers(position(context.label, label))
             if one.place.node not in (requestor.node, source.node)
         ]
         known = self._known(label)
         if known or not closer:
-            report = LocatorReport(None, query.cookie, label, known, label == desk.label)
-            if requestor == desk.me.peer:
+            report = LocatorReport(None, query.cookie, label, known, label == context.label)
+            if requestor == context.me.peer:
                 self._arrived(report, now_us)
             else:
-                self._report(requestor, report, desk.budget(requestor, size, now_us), query.hint, now_us)
-        if closer and desk.map.count(label, _counts) < desk.settings.enough:
-            chosen = weighed(desk.chance, closer, label, query.hint)
+                self._report(requestor, report, context.budget(requestor, size, now_us), query.hint, now_us)
+        if closer and context.map.count(label, _counts) < context.settings.enough:
+            chosen = weighed(context.chance, closer, label, query.hint)
             assert chosen is not None
-            desk.send(chosen.peer, query)
+            context.send(chosen.peer, query)
             self._discovery.check(chosen, now_us)
 
     def _for_another(self, query: LocatorQuery, source: Peer, size: int, now_us: int) -> LocatorQuery:
-        """The query of somebody who cannot be reached, as one of ours; answers go to where it came from."""
-        desk = self._desk
-        cookie = desk.cookies.make(
-            CookiePurpose.RELAY, desk.peer_bytes(source) + query.label + query.cookie, now_us
+        """Make a query of a node that cannot be reached one of ours; its reports go to where it came from."""
+        context = self._context
+        cookie = context.cookies.make(
+            CookiePurpose.RELAY, context.peer_bytes(source) + query.label + query.cookie, now_us
         )
-        left = desk.budget(source, size, now_us)
+        left = context.budget(source, size, now_us)
         self.relays.put(cookie, RelayedQuery(source, query.cookie, query.label, left), now_us)
-        return LocatorQuery(desk.me.peer, query.label, cookie, query.hint)
+        return LocatorQuery(context.me.peer, query.label, cookie, query.hint)
 
     # --- reports
 
-    def tell(
+    def report(
         self, to: Peer, label: Label, newer: Sequence[Location], left: int | None, now_us: int
     ) -> int | None:
-        """Tell *to* that it is behind: a report that no query brought. Returns what is left of *left* bytes."""
-        report = LocatorReport(None, None, label, tuple(newer), label == self._desk.label)
-        if to == self._desk.me.peer:
+        """Report to *to* unasked that it has an old version. Return what is left of *left* bytes."""
+        report = LocatorReport(None, None, label, tuple(newer), label == self._context.label)
+        if to == self._context.me.peer:
             self._arrived(report, now_us)
             return left
         spent = self._report(to, report, left, RoutingHint.UNIFORM, now_us)
@@ -148,26 +230,26 @@ class QueryRelay:
     def _report(
         self, to: Peer, report: LocatorReport, budget: int | None, hint: RoutingHint, now_us: int
     ) -> int:
-        """Send it by way of any peer, in as many parts as it takes. Returns bytes that arrive at *to*."""
-        desk = self._desk
-        relay = desk.confirmed.choose_relay(hint)
+        """Send a report through a peer, in as many parts as it takes. Return the bytes that arrive at *to*."""
+        context = self._context
+        relay = context.confirmed.choose_relay(hint)
         if relay is None:
-            desk.drop("alone")
+            context.drop("alone")
             return 0
         spent = 0
         for part in self._parts(report, budget):
-            size = len(desk.bytes_of(part))
+            size = len(context.bytes_of(part))
             way = LocatorReport(to, part.cookie, part.label, part.locations, part.exact)
-            if desk.send(relay.peer, way):
+            if context.send(relay.peer, way):
                 spent += size
         self._discovery.check(relay, now_us)
         return spent
 
     def _parts(self, report: LocatorReport, budget: int | None) -> list[LocatorReport]:
-        """*report* in parts that fit in datagrams, together no larger than *budget*; the best locations first."""
-        desk = self._desk
+        """Split *report* into parts that fit in datagrams, within *budget* bytes; the best locations first."""
+        context = self._context
         left = sorted(report.locations, key=_goodness, reverse=True)
-        around = len(desk.bytes_of(LocatorReport(None, report.cookie, report.label, (), report.exact)))
+        around = len(context.bytes_of(LocatorReport(None, report.cookie, report.label, (), report.exact)))
         parts: list[LocatorReport] = []
         while left or not parts:
             room = limits.DATAGRAM_MAX - limits.DESTINATION_SIZE_MAX
@@ -179,73 +261,73 @@ class QueryRelay:
                     break
                 taken.append(location)
             if room < 0 and not taken:
-                desk.drop("amplified")
+                context.drop("amplified")
                 break
             left = left[len(taken) :]
             parts.append(LocatorReport(None, report.cookie, report.label, tuple(taken), report.exact))
             if budget is not None:
-                budget -= len(desk.bytes_of(parts[-1]))
+                budget -= len(context.bytes_of(parts[-1]))
         return parts
 
-    def report_came(self, report: LocatorReport, datagram: bytes, now_us: int) -> None:
-        """Ours, or to be passed on."""
-        desk = self._desk
+    def on_report(self, report: LocatorReport, datagram: bytes, now_us: int) -> None:
+        """Handle a report that is for us, or forward it."""
+        context = self._context
         to = report.destination
-        if to is None or to == desk.me.peer:
+        if to is None or to == context.me.peer:
             self._arrived(report, now_us)
-        elif not desk.may_send(to):
-            desk.drop("address")
+        elif not context.may_send(to):
+            context.drop("address")
         else:
             onward = without_indirection(datagram, to)
-            if not desk.is_proved(to, now_us):
+            if not context.is_proved(to, now_us):
                 before = self.forwarded.get(to, now_us)
                 if before is not None and before + len(onward) > limits.FORWARD_BYTES:
-                    desk.drop("forwarded")
+                    context.drop("forwarded")
                     return
                 if before is None:
                     self.forwarded.put(to, len(onward), now_us)
                 else:
                     self.forwarded.change(to, before + len(onward))
-            desk.send_bytes(to, onward, "report" if report.cookie is None else "report_cookie")
+            context.send_bytes(to, onward, "report" if report.cookie is None else "report_cookie")
 
     def _arrived(self, report: LocatorReport, now_us: int) -> None:
-        """A direct report: of a lookup of ours, of one that we pass on, or news of what we have."""
-        desk = self._desk
+        """Handle a direct report: of our lookup, of a relayed one, or of a newer version of our resource."""
+        context = self._context
         usable = tuple(
             location
             for location in sorted(report.locations, key=_goodness, reverse=True)
-            if desk.is_usable(location.place) and not desk.shunned.has(location.place, now_us)
+            if context.is_usable(location.place) and not context.shunned.has(location.place, now_us)
         )
         if report.cookie is None:
-            self._news(report.label, usable, now_us)
+            self._newer_reported(report.label, usable, now_us)
             return
         relayed = self.relays.get(report.cookie, now_us)
         if relayed is not None and relayed.label == report.label:
             self._pass_back(report, relayed)
             return
-        elapsed_us = desk.cookies.age_us(
+        elapsed_us = context.cookies.age_us(
             report.cookie, CookiePurpose.REPORT, report.label, now_us, limits.QUERY_WAIT_US
         )
         if elapsed_us is None:
-            desk.drop("cookie")
+            context.drop("cookie")
             return
-        others = tuple(one for one in usable if one.place.peer != desk.me.peer)
-        if not others and any(one.place.peer != desk.me.peer for one in report.locations):
-            desk.drop("useless")
-        elif not self._seeks.reported(report.label, others, elapsed_us, exact=report.exact):
-            desk.drop("unsought")
+        others = tuple(one for one in usable if one.place.peer != context.me.peer)
+        if not others and any(one.place.peer != context.me.peer for one in report.locations):
+            context.drop("useless")
+        elif not self._active.reported(report.label, others, elapsed_us, exact=report.exact):
+            context.drop("unsought")
 
     def _pass_back(self, report: LocatorReport, relayed: RelayedQuery) -> None:
-        desk = self._desk
+        context = self._context
         assert report.cookie is not None
         left = relayed.left
         answer = LocatorReport(None, relayed.cookie, report.label, report.locations, report.exact)
         for part in self._parts(answer, left):
-            spent = desk.send(relayed.source, part)
+            spent = context.send(relayed.source, part)
             left = None if left is None else left - spent
         self.relays.change(report.cookie, RelayedQuery(relayed.source, relayed.cookie, relayed.label, left))
 
-    def _news(self, label: Label, locations: Sequence[Location], now_us: int) -> None:
+    def _newer_reported(self, label: Label, locations: Sequence[Location], now_us: int) -> None:
         ours = self._resources.get(label)
         if ours is None or ours.old:
             return
@@ -253,14 +335,14 @@ class QueryRelay:
         if not newer:
             return
         if self.told.has(label, now_us):
-            self._desk.drop("news")
+            self._context.drop("news")
             return
         self.told.put(label, None, now_us)
-        self._desk.effects.append(NewerVersionReported(label, newer))
+        self._context.effects.append(NewerVersionReported(label, newer))
 
 
 def _counts(parameters: ResourceParameters) -> bool:
-    """True if a location with these counts as one of enough, so that a query need not go on."""
+    """Return True if a location with these counts as one of enough, so that a query need not be forwarded."""
     return parameters.completeness == limits.COMPLETENESS_MAX and not parameters.old
 
 

@@ -1,118 +1,116 @@
-"""Posts and adverts: what keeps the hash table (text, "Hash table maintenance")."""
+"""Posts and adverts, which maintain the hash table (text, "Hash table maintenance")."""
 
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import Peer
-from tinyssb_node.islands.locator.adverts import AdvertBuffers
 from tinyssb_node.islands.locator.context import LocatorContext
-from tinyssb_node.islands.locator.labels import Label, position
 from tinyssb_node.islands.locator.lookups import QueryRelay
 from tinyssb_node.islands.locator.packets import LocatorPost
-from tinyssb_node.islands.locator.randomness import pick, quasi_period_us
-from tinyssb_node.islands.locator.resources import LocalResources
-from tinyssb_node.islands.locator.values import Advert, Location, ResourceParameters
+from tinyssb_node.islands.locator.peers import pick, quasi_period_us
+from tinyssb_node.islands.locator.table import AdvertBuffers, LocalResources
+from tinyssb_node.islands.locator.values import Advert, Label, Location, ResourceParameters, position
 
 
 class TableMaintenance:
-    """Spreads adverts, ours and others', and tells who is behind."""
+    """Forwarding of adverts, ours and others', and reports to nodes with old versions."""
 
-    def __init__(self, desk: LocatorContext, resources: LocalResources, lookups: QueryRelay) -> None:
-        self._desk = desk
+    def __init__(self, context: LocatorContext, resources: LocalResources, relay: QueryRelay) -> None:
+        self._context = context
         self._resources = resources
-        self._lookups = lookups
+        self._relay = relay
         self.buffers = AdvertBuffers(
-            count_max=desk.settings.buffer_count_max, group_size=len(desk.settings.group)
+            count_max=context.settings.buffer_count_max, group_size=len(context.settings.group)
         )
 
     # --- our own
 
     def offer(self, label: Label, parameters: ResourceParameters, now_us: int) -> None:
-        """Advertise it soon; sooner if it is new than if it changed."""
+        """Advertise a resource soon; sooner if it is new than if it changed."""
         before = self._resources.get(label)
         self._resources.put(label, parameters)
         if before == parameters:
             return
         wait_us = limits.ADVERT_FIRST_US if before is None else limits.ADVERT_NEWS_US
-        due_us = now_us + quasi_period_us(self._desk.chance, wait_us)
-        known_us = self._desk.timers.due_us(label)
-        self._desk.timers.set(label, due_us if known_us is None else min(due_us, known_us))
+        due_us = now_us + quasi_period_us(self._context.chance, wait_us)
+        known_us = self._context.timers.due_us(label)
+        self._context.timers.set(label, due_us if known_us is None else min(due_us, known_us))
 
     def withdraw(self, label: Label) -> None:
-        """Advertise it no more."""
+        """Stop advertising a resource."""
         self._resources.remove(label)
-        self._desk.timers.cancel(label)
-        self._desk.map.remove(label, self._desk.me.peer)
+        self._context.timers.cancel(label)
+        self._context.map.remove(label, self._context.me.peer)
 
     def advertise(self, label: Label, now_us: int) -> None:
-        """Treat one of our resources as if it had come in a post, but for the buffer; then wait."""
-        desk = self._desk
+        """Handle one of our resources as if it had come in a post, except for the buffer; then wait."""
+        context = self._context
         parameters = self._resources.get(label)
         assert parameters is not None
-        at = desk.confirmed.choose_set()
-        if at is None or not desk.me.node:
-            desk.timers.set(label, now_us + quasi_period_us(desk.chance, limits.ADVERT_ALONE_US))
+        at = context.confirmed.choose_set()
+        if at is None or not context.me.node:
+            context.timers.set(label, now_us + quasi_period_us(context.chance, limits.ADVERT_ALONE_US))
         else:
-            period_us = self._resources.next_period_us(label, desk.settings.advert_period_us)
-            desk.timers.set(label, now_us + quasi_period_us(desk.chance, period_us))
-        if desk.me.node:
-            self._take(Advert(label, Location(desk.me, parameters)), at, None, now_us, proved=True)
+            period_us = self._resources.next_period_us(label, context.settings.advert_period_us)
+            context.timers.set(label, now_us + quasi_period_us(context.chance, period_us))
+        if context.me.node:
+            self._take(Advert(label, Location(context.me, parameters)), at, None, now_us, proved=True)
 
     # --- others'
 
-    def post_came(self, post: LocatorPost, source: Peer, size: int, now_us: int) -> None:
-        """Keep what it says, and let it go on."""
-        desk = self._desk
-        proved = desk.is_proved(source, now_us)
+    def on_post(self, post: LocatorPost, source: Peer, size: int, now_us: int) -> None:
+        """Store the adverts of a post, and forward them."""
+        context = self._context
+        proved = context.is_proved(source, now_us)
         left = None if proved else limits.AMPLIFICATION * size
         for advert in post.adverts:
             place = advert.location.place
-            at = position(desk.label, advert.label)
-            if place.peer == desk.me.peer:
+            at = position(context.label, advert.label)
+            if place.peer == context.me.peer:
                 self._buffer(at, advert, now_us)
-            elif not desk.is_usable(place) or place.node == desk.me.node:
-                desk.drop("address")
-            elif desk.shunned.has(place, now_us):
-                desk.drop("shunned")
+            elif not context.is_usable(place) or place.node == context.me.node:
+                context.drop("address")
+            elif context.shunned.has(place, now_us):
+                context.drop("shunned")
             else:
                 left = self._take(advert, at, left, now_us, proved=proved)
 
     def _take(
         self, advert: Advert, at: int | None, left: int | None, now_us: int, *, proved: bool
     ) -> int | None:
-        """Into its buffer and the map. *left*: bytes of reports that it may bring; returns what is left of them."""
-        desk = self._desk
+        """Add an advert to its buffer and to the map. *left*: bytes of reports it may cause. Return those left over."""
+        context = self._context
         peer, told = advert.location.place.peer, advert.location.parameters
-        others = desk.map.count(
+        others = context.map.count(
             advert.label,
             lambda known: known.completeness >= told.completeness and known.timestamp >= told.timestamp,
             but=peer,
         )
-        if others < desk.settings.enough:
+        if others < context.settings.enough:
             self._buffer(at, advert, now_us)
-        change = desk.map.add(advert.label, advert.location, now_us, proved=proved)
+        change = context.map.add(advert.label, advert.location, now_us, proved=proved)
         if change.newer:
-            left = self._lookups.tell(peer, advert.label, change.newer, left, now_us)
+            left = self._relay.report(peer, advert.label, change.newer, left, now_us)
         for flagged in change.flagged:
             if flagged.place.node != peer.node:
                 to = flagged.place.peer
-                left = self._lookups.tell(to, advert.label, (change.added,), left, now_us)
+                left = self._relay.report(to, advert.label, (change.added,), left, now_us)
         return left
 
     def _buffer(self, at: int | None, advert: Advert, now_us: int) -> None:
-        """Let it wait for others to go with. Nowhere if the label is our own: nobody is closer."""
+        """Buffer an advert until others can be sent with it. Not if the label is our own: no node is closer."""
         if at is None:
             return
         if not self.buffers.fits(at, advert):
             self.flush(at)
         if self.buffers.add(at, advert):
-            self._desk.timers.set(at, now_us + self._desk.settings.buffer_age_us)
+            self._context.timers.set(at, now_us + self._context.settings.buffer_age_us)
         if self.buffers.full(at):
             self.flush(at)
 
     def flush(self, at: int) -> None:
-        """Send what waits for peers of the set *at* to one of them; if there is none, we are the closest."""
-        desk = self._desk
-        desk.timers.cancel(at)
+        """Send the buffer for the set *at* to one of its peers; if there is none, we are the closest node."""
+        context = self._context
+        context.timers.cancel(at)
         adverts = self.buffers.take(at)
-        peers = desk.confirmed.peers(at)
+        peers = context.confirmed.peers(at)
         if adverts and peers:
-            desk.send(pick(desk.chance, peers).peer, LocatorPost(adverts))
+            context.send(pick(context.chance, peers).peer, LocatorPost(adverts))

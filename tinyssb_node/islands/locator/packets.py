@@ -1,6 +1,7 @@
-"""Messages as bytes: ping, pong, report, post, query; the group and the type stand at their end.
+"""Messages of the locator as bytes: ping, pong, report, post, query; group and type stand at their end.
 
-``message = body options type group_identifier``. What is behind the body and in front of the type are options.
+``message = body options type group_identifier``. Options are between body and type. Numbers of node parameters are
+unsigned short floats (text, "Message formats"): two bytes, nine bits of precision.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -17,9 +18,25 @@ from tinyssb_node.islands.locator.errors import (
     MessageTypeError,
     TruncatedError,
 )
-from tinyssb_node.islands.locator.labels import Label
-from tinyssb_node.islands.locator.usf import parse_usf, serialize_usf
-from tinyssb_node.islands.locator.values import Advert, Location, NodeParameters, ResourceParameters
+from tinyssb_node.islands.locator.values import Advert, Label, Location, NodeParameters, ResourceParameters
+
+
+def parse_usf(data: bytes) -> int:
+    """Parse an unsigned short float."""
+    shift, low = data
+    return (256 + low) << (shift - 1) if shift else low
+
+
+def serialize_usf(number: int) -> bytes:
+    """Serialize the largest unsigned short float up to *number*. Raises ValueError if *number* is negative."""
+    if number < 0:
+        raise ValueError(f"{number} is negative")
+    number = min(number, limits.USF_MAX)
+    if number < 256:
+        return bytes((0, number))
+    shift = number.bit_length() - 9
+    return bytes((shift + 1, (number >> shift) - 256))
+
 
 _EXACT: Final = 0x80
 _HINT_SHIFT: Final = 6
@@ -27,7 +44,7 @@ _OLD: Final = 1 << 39
 
 
 class MessageType(IntEnum):
-    """The byte in front of the group identifier."""
+    """Type of a message: the byte in front of the group identifier."""
 
     PING = 1
     PONG_ONE = 2
@@ -39,7 +56,7 @@ class MessageType(IntEnum):
 
 
 class RoutingHint(IntEnum):
-    """How whoever passes a query on is asked to choose the next hop (text, "Message options")."""
+    """How a node that forwards a query is asked to choose the next hop (text, "Message options")."""
 
     TIME = 0
     """At random, so that the total time is short."""
@@ -47,12 +64,12 @@ class RoutingHint(IntEnum):
     """At random, so that there are few hops."""
     UNIFORM = 2
     BEST = 3
-    """Not at random: what seems quickest."""
+    """Not at random: the one that seems quickest."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocatorPing:
-    """Are you there?"""
+    """A question whether a node is there."""
 
     sender: Peer
     cookie: bytes
@@ -60,7 +77,7 @@ class LocatorPing:
 
 @dataclass(frozen=True, slots=True)
 class LocatorPong:
-    """Yes, and here are some others to try."""
+    """The answer to a ping, with other peers to try."""
 
     fresh: bytes | None
     """A cookie to be copied into another pong; None in the answer to a pong."""
@@ -73,32 +90,32 @@ class LocatorPong:
 
 @dataclass(frozen=True, slots=True)
 class LocatorReport:
-    """A resource can be found at these locations."""
+    """Locations at which a resource can be found."""
 
     destination: Peer | None
-    """To whom it is to be passed on; None: it has arrived."""
+    """The node that it is to be forwarded to; None: it has arrived."""
     cookie: bytes | None
-    """That of the query; None: no query brought it."""
+    """The cookie of the query; None: it was not requested."""
     label: Label
     locations: tuple[Location, ...]
-    """None at all: not found."""
+    """Empty: not found."""
     exact: bool = False
-    """True if *label* is that of the node that made the report."""
+    """True if *label* is the label of the reporting node."""
 
 
 @dataclass(frozen=True, slots=True)
 class LocatorPost:
-    """Store these locations."""
+    """Locations that are to be stored."""
 
     adverts: tuple[Advert, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class LocatorQuery:
-    """Where is this resource?"""
+    """A question where a resource is."""
 
     requestor: Peer
-    """To whom reports go. With an empty node address: to where the query came from (docs/formats/locator.md)."""
+    """The receiver of reports. With an empty node address: the query's source (docs/formats/locator.md)."""
     label: Label
     cookie: bytes
     hint: RoutingHint = RoutingHint.TIME
@@ -108,7 +125,7 @@ Message: TypeAlias = LocatorPing | LocatorPong | LocatorReport | LocatorPost | L
 
 
 def type_of(message: Message) -> MessageType:
-    """The type a message is sent as."""
+    """Return the type that a message is sent as."""
     match message:
         case LocatorPing():
             return MessageType.PING
@@ -126,7 +143,7 @@ def type_of(message: Message) -> MessageType:
 
 
 def serialize(message: Message, group: bytes) -> bytes:
-    """The datagram of a message. Raises ValueError for what its format cannot say."""
+    """Serialize a message. Raises ValueError for values that its format cannot hold."""
     match message:
         case LocatorPing(sender, cookie):
             body = _peer(sender) + _short(cookie)
@@ -149,7 +166,7 @@ def serialize(message: Message, group: bytes) -> bytes:
 
 
 def serialize_location(location: Location) -> bytes:
-    """The bytes of a location within a message."""
+    """Serialize a location within a message."""
     parameters = location.parameters
     timestamp = parameters.timestamp | (_OLD if parameters.old else 0)
     return (
@@ -160,7 +177,7 @@ def serialize_location(location: Location) -> bytes:
 
 
 def size_of(location: Location) -> int:
-    """How many bytes those are."""
+    """Return the size of a serialized location."""
     place = location.place
     return limits.LOCATION_AROUND + len(place.node) + len(place.message) + len(place.connection)
 
@@ -185,7 +202,7 @@ def _counted(items: Sequence[bytes]) -> bytes:
 
 
 def parse(datagram: bytes, group: bytes) -> Message:
-    """The message that a datagram is.
+    """Parse a datagram.
 
     Raises DatagramSizeError, ForeignGroupError, MessageTypeError, TruncatedError, DestinationError.
     """
@@ -199,12 +216,12 @@ def parse(datagram: bytes, group: bytes) -> Message:
 
 
 def without_indirection(datagram: bytes, destination: Peer) -> bytes:
-    """What goes to the destination of an indirect report: the same without it, options and all."""
+    """Remove the destination from an indirect report; options stay."""
     return datagram[1 + len(_peer(destination)) :]
 
 
 def _envelope(datagram: bytes, group: bytes) -> tuple[int, int]:
-    """The type of a datagram, and where it stands."""
+    """Return the type of a datagram, and its position."""
     if not datagram:
         raise TruncatedError("its group identifier")
     at = len(datagram) - 2 - datagram[-1]
@@ -218,7 +235,7 @@ def _envelope(datagram: bytes, group: bytes) -> tuple[int, int]:
 
 
 class _Body:
-    """Takes the fields in front of the type one after the other."""
+    """Reader of the fields in front of the type."""
 
     __slots__ = ("_at", "_data", "_end")
 
@@ -245,7 +262,7 @@ class _Body:
         return self.take(self.byte(what), what)
 
     def option(self) -> int:
-        """The first byte behind the body; 0 if there is none. Further ones are ignored (text)."""
+        """Return the first byte after the body; 0 if there is none. Further ones are ignored (text)."""
         return self._data[self._at] if self._at < self._end else 0
 
     def peer(self) -> Peer:

@@ -13,13 +13,17 @@ from typing import Final
 
 from tinyssb_node.errors import PeerError
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, port_of
-from tinyssb_node.islands.locator.effects import Effect, ResourceFound, SendDatagram
-from tinyssb_node.islands.locator.labels import Label
 from tinyssb_node.islands.locator.limits import LABEL_SIZE
 from tinyssb_node.islands.locator.locator import Locator
 from tinyssb_node.islands.locator.packets import LocatorQuery, LocatorReport, parse
-from tinyssb_node.islands.locator.settings import LocatorSettings
-from tinyssb_node.islands.locator.values import ResourceParameters
+from tinyssb_node.islands.locator.values import (
+    Effect,
+    Label,
+    LocatorSettings,
+    ResourceFound,
+    ResourceParameters,
+    SendDatagram,
+)
 from tinyssb_node.islands.sim import limits
 from tinyssb_node.islands.sim.dht_options import DhtOptions
 from tinyssb_node.islands.sim.dht_report import DhtReport, SimulatedLookup

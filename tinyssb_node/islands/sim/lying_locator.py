@@ -5,7 +5,6 @@ from typing import Final
 
 from tinyssb_node.errors import PeerError
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, port_of
-from tinyssb_node.islands.locator.effects import Effect, SendDatagram
 from tinyssb_node.islands.locator.locator import Locator
 from tinyssb_node.islands.locator.packets import (
     LocatorPost,
@@ -14,7 +13,7 @@ from tinyssb_node.islands.locator.packets import (
     parse,
     serialize,
 )
-from tinyssb_node.islands.locator.values import Advert, Location, ResourceParameters
+from tinyssb_node.islands.locator.values import Advert, Effect, Location, ResourceParameters, SendDatagram
 from tinyssb_node.islands.sim import limits
 
 
