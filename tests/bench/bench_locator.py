@@ -68,7 +68,7 @@ def filled(how: str) -> Locator:
         return made()
     locator = made(friends=400, labels=limits.LOCATIONS_MAX, resources=limits.RESOURCES_MAX)
     for number in range(limits.PROVED_MAX):
-        locator._desk.proved.put(peer(number), None, 0)
+        locator.context.proved.put(peer(number), None, 0)
         locator.failed(place(number), 0)
     return locator
 
