@@ -1,8 +1,8 @@
-"""Lines that are no records: of each file the first ones are listed, of the others how many there are.
+"""Bad lines, which are not valid records: the first ones of each file are listed, the others are counted.
 
-Whoever writes into a log decides how many there are, millions in a few megabytes. What is kept of them depends on
-nothing but which lines they are, not on how reading was cut into parts: `bounded` may be applied to parts and to what
-came of parts, in any order.
+A stranger may write millions of them into a log of a few megabytes. Which ones are kept depends only on the lines
+themselves, not on how reading was cut into parts: `bounded` may be applied to parts and to its own results, in any
+order.
 """
 
 import re
@@ -19,18 +19,19 @@ _MORE: Final = re.compile(r"and (\d+) more from here on in this file\Z")
 
 
 def more(count: int) -> str:
-    """The reason of a row that stands for *count* lines, of which it says where the first begins."""
+    """Return the reason of a row that stands for *count* lines and says where the first of them begins."""
     return f"and {count} more from here on in this file"
 
 
 def lines_of(reason: str) -> int:
-    """How many lines a row with this reason stands for."""
+    """Return how many lines a row with this reason stands for."""
     found = _MORE.match(reason)
     return int(found[1]) if found else 1
 
 
 def bounded(rows: Iterable[Row]) -> Iterator[Row]:
-    """The first lines of each file and a row for the others, by path and byte. Of two of one place the first counts."""
+    """Yield the first lines of each file and a row for the others, by path and byte. Of two at one byte the first
+    counts."""
     for path, of_file in groupby(sorted(rows, key=itemgetter(0, 1)), key=itemgetter(0)):
         listed: list[Row] = []
         first = count = 0

@@ -115,7 +115,7 @@ class NotKnownError(SinkError):
 
 
 class OverloadedError(SinkError):
-    """A request to the page beyond what its server takes at one time."""
+    """A request to the page beyond what its server accepts at one time."""
 
     def __init__(self, message: str, retry_after_s: int) -> None:
         super().__init__(message)

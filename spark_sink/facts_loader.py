@@ -1,4 +1,4 @@
-"""Hours of all nodes' logs, out of the serving database, with times put right: what derived figures are made of."""
+"""Loader of facts: hours of all nodes' logs out of the serving database, with corrected times."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -30,23 +30,23 @@ class AffectedHours:
     """
 
     asked: Ints
-    """Which of the hours asked for, by place."""
+    """Index of the requested hour."""
     node_no: Ints
     boot: Ints
     hour_us: Ints
     low_us: Ints
     high_us: Ints
-    """First and last full hour of mesh time that may have to be made anew."""
+    """First and last full hour of mesh time that may have to be derived again."""
 
 
 def keys_of(reader: Reader) -> set[Key]:
-    """The hours of logs of which there are sights. Raises DatabaseFailedError."""
+    """Return the hours of logs that have sights. Raises DatabaseFailedError."""
     found = reader.rows("SELECT DISTINCT node_no, boot, hour_us FROM sights")
     return {(int(node_no), int(boot), int(hour_us)) for node_no, boot, hour_us in found}  # type: ignore[arg-type] # columns of whole numbers and texts
 
 
 def affected_hours(clocks: Corrections, node_no: Ints, boot: Ints, hour_us: Ints) -> AffectedHours:
-    """Where figures depend on these hours of logs."""
+    """Return the mesh time in which figures depend on these hours of logs."""
     spans = clocks.spans(node_no, boot, hour_us, hour_us + HOUR_US - 1)
     asked = spans.asked
     low_us = _full_hour(spans.low_us - limits.HOURS_BEFORE_US)
@@ -55,7 +55,7 @@ def affected_hours(clocks: Corrections, node_no: Ints, boot: Ints, hour_us: Ints
 
 
 def hours_between(low_us: Ints, high_us: Ints) -> Ints:
-    """All full hours from one to another, each once, in order."""
+    """Return all full hours from one to another, each once, in order."""
     number = (high_us - low_us) // HOUR_US + 1
     return np.unique(np.repeat(low_us, number) + count_up(number) * HOUR_US)
 
@@ -65,7 +65,7 @@ def _full_hour(t_us: Ints) -> Ints:
 
 
 class FactsLoader:
-    """Loads hours; remembers what many of them need. Made anew for each pass."""
+    """Loads hours, and caches what many of them need. Made for one pass."""
 
     def __init__(self, reader: Reader, clocks: Corrections, known: AffectedHours) -> None:
         """*known* are all hours of logs of which there are sights. Raises DatabaseFailedError."""
@@ -76,7 +76,7 @@ class FactsLoader:
         self._uptimes = _uptimes(reader, clocks)
 
     def load(self, since_us: int, until_us: int) -> Facts:
-        """All there is of full hours, and a margin around. Raises DatabaseFailedError, DamagedDataError."""
+        """Load all facts of full hours, and of a margin around. Raises DatabaseFailedError, DamagedDataError."""
         sights = self._sights(since_us, until_us)
         arrived = (sights.kind == ENTRY) & (sights.feed_no >= 0)
         copies = self._copies(sights.feed_no[arrived], sights.seq[arrived])
@@ -144,7 +144,7 @@ class _Feeds:
         self._digits, self._numbers = digits[order], numbers[order]
 
     def numbers(self, digits: Ints) -> Ints:
-        """−1 for those that are not known."""
+        """Return the numbers of feeds, −1 for unknown ones."""
         if not len(self._digits):
             return np.full(len(digits), -1)
         place = np.minimum(np.searchsorted(self._digits, digits), len(self._digits) - 1)
@@ -158,12 +158,12 @@ def _uptimes(reader: Reader, clocks: Corrections) -> Uptimes:
 
 
 def mesh_times(clocks: Corrections, copies: pa.Table) -> tuple[Ints, Ints]:
-    """Mesh time and mesh of rows of ``copies``."""
+    """Return mesh time and mesh of rows of ``copies``."""
     return clocks.mesh_us(*(copies[name].to_numpy() for name in _TIMES))
 
 
 def records_by_node(reader: Reader, keys: set[Key]) -> Iterator[ClockRecords]:
-    """All sights, some nodes at a time, for the estimate of their clocks. Raises DatabaseFailedError."""
+    """Yield all sights, some nodes at a time, for the estimate of their clocks. Raises DatabaseFailedError."""
     by_node: dict[int, list[Key]] = {}
     for key in sorted(keys):
         by_node.setdefault(key[0], []).append(key)

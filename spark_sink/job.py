@@ -35,7 +35,7 @@ _ODDITIES: Final = pa.schema([("node", _TEXT), ("path", _TEXT), ("reason", _TEXT
 
 
 class Job:
-    """One stream into one database."""
+    """One stream into one database: source, merge of micro-batches, and refresh."""
 
     def __init__(self, session: "SparkSession", settings: Settings, database: Database) -> None:
         """Raises DatabaseFailedError, SinkError, NoLogsFolderError."""
@@ -50,7 +50,8 @@ class Job:
         self._sides = _Diagnostics(Planner(open_files(settings.logs, settings.endpoint)))
 
     def _check_checkpoint(self) -> None:
-        """A database is filled from one checkpoint: by another, records would be counted again, or never."""
+        """Check that the database was filled from this checkpoint: with another, records would be counted again, or
+        never."""
         rows = self._database.rows("SELECT query FROM batches")
         known = self.query_id()
         if rows and known is not None and rows[0][0] != known:
@@ -61,12 +62,12 @@ class Job:
             )
 
     def query_id(self) -> str | None:
-        """Spark's id of the query that the checkpoint belongs to, None if there is none yet."""
+        """Return Spark's id of the query that the checkpoint belongs to; None if there is none yet."""
         text = self._kept("metadata")
         return None if text is None else str(json.loads(text)["id"])
 
     def _kept(self, name: str) -> str | None:
-        """A file of the checkpoint, which may lie wherever Spark can read; None if there is none."""
+        """Read a file of the checkpoint, which may lie wherever Spark can read; None if there is none."""
         if "://" not in self._settings.checkpoint:
             path = Path(self._settings.checkpoint, name)
             return path.read_text() if path.exists() else None
@@ -80,7 +81,7 @@ class Job:
             return str(java.org.apache.commons.io.IOUtils.toString(stream, "UTF-8"))
 
     def start(self, *, once: bool) -> "StreamingQuery":
-        """Start the stream: all there is (*once*), or on and on."""
+        """Start the stream: for everything that is there (*once*), or continuously."""
         reader = (
             self._session.readStream.format("tinyssb-partials")
             .option("maxBytesPerBatch", self._settings.bytes_per_batch)
@@ -133,7 +134,7 @@ class Job:
 
 
 class _Diagnostics:
-    """What is not counted, and how much is still to be read; looked at every few seconds."""
+    """What was not counted, and how much is still to be read; updated every few seconds."""
 
     def __init__(self, planner: Planner) -> None:
         self._planner = planner
@@ -143,7 +144,7 @@ class _Diagnostics:
         self.behind_bytes = 0
 
     def look(self, place: StreamOffset, read_bytes: int) -> None:
-        """Look at what there is after *place*, up to which *read_bytes* more were read. Raises OSError."""
+        """Update for the offset *place*; *read_bytes* more were read up to it. Raises OSError."""
         self.gaps = _table(
             _GAPS, [(gap.node, gap.boot, gap.first_offset, gap.next_offset) for gap in gaps(place)]
         )
@@ -185,10 +186,10 @@ class RefreshThread(threading.Thread):
         self._failed = failed
         self._stopped = threading.Event()
         self.error: Exception | None = None
-        """Why it ended, if it was not told to."""
+        """Error that ended it, if any."""
 
     def run(self) -> None:
-        """Pass after pass, with rests between that leave most of the time to reading."""
+        """Run passes, with rests between that leave most of the time to reading."""
         try:
             rest_s = 0.0
             while not self._stopped.wait(rest_s):

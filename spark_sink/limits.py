@@ -16,16 +16,16 @@ BLOCK_SIZE: Final = 4 * 2**20
 SLOW_LINES: Final = 64
 """A block with a bad line is halved until it has no more lines than this, then read line by line."""
 BAD_LINES_LISTED: Final = 20
-"""Lines of one file that are no records and are listed: enough to see what is wrong with it. Of more the number is
-told: each costs five times as much as a record, and a megabyte can hold a million of them."""
+"""Bad lines of one file that are listed: enough to see what is wrong with it. Further ones are only counted:
+each costs five times as much as a record, and a megabyte can hold a million of them."""
 TAIL_SIZE: Final = 65_536
 """Bytes read at a time when the last line feed of a growing segment is looked for."""
 FOLDER_DEPTH_MAX: Final = 5
-"""How deep under the logs folder a node's folder may lie: <home>/<somebody>/.tinyssb/events/<node>."""
+"""Depth below the logs folder at which a node's folder may lie: <home>/<user>/.tinyssb/events/<node>."""
 TASK_SIZE: Final = 16 * 2**20
 """Bytes per Spark task: a second's work, so that a core's start-up cost vanishes and cores share evenly."""
 BATCH_SIZE: Final = 128 * 2**20
-"""Bytes per micro-batch unless told otherwise: 450,000 records or more, whose parts fit into the driver with ease."""
+"""Default bytes per micro-batch: 450,000 records or more, whose partial tables fit into the driver with ease."""
 SHARE_MIN: Final = 2**20
 """Bytes of one log read at a time when many are behind: forty segments of an hour, so that few have to be cut."""
 OFFSET_VERSION: Final = 2
@@ -35,15 +35,15 @@ OFFSET_MAX: Final = 10**12
 OFFSET_JUMP_MAX: Final = 2**20
 """Records that may lack in a segment: at 5 a second, two days of a full disk. More is a number gone wrong."""
 GAPS_PER_NODE_MAX: Final = 64
-"""Gaps told of one node, the latest: a wrong number in one file's name would be a hundred million boots not seen."""
+"""Gaps listed of one node, the latest: a wrong number in one file's name would make a hundred million missing boots."""
 PRINT_SIZE: Final = 64
-"""Bytes before the place reached that tell whether the file is still the one that was read: they hold a time stamp."""
+"""Bytes before the offset that identify the file that was read: they hold a time stamp."""
 FOLDER_SETTLED_NS: Final = 5 * 10**9
 """A folder that changed later than this before it was listed is listed again: file systems keep times to 2 s (FAT)."""
 FOLDER_LOOK_NS: Final = 60 * 10**9
-"""How long a folder that did not change is believed to have the same files of the same sizes."""
+"""Time for which an unchanged folder is assumed to have the same files with the same sizes."""
 LISTING_AGE_S: Final = 5.0
-"""How long a listing of an object store is used: it is paid for by the request, and takes seconds."""
+"""Time for which a listing of an object store is used: listings are paid for by the request, and take seconds."""
 LISTING_SHARE: Final = 4
 """A listing is used for so many times as long as it took."""
 
@@ -52,16 +52,16 @@ LISTING_SHARE: Final = 4
 STORE_VERSION: Final = 2
 """Version of the serving database that is written."""
 DERIVED_VERSION: Final = 2
-"""Version of what derived tables are made of and how. Raise it with any change that makes other rows of the same logs:
-the hours whose single packets are kept are then made anew."""
+"""Version of the definitions of derived tables. Raise it with any change that makes other rows from the same logs:
+the hours whose single packets are kept are then derived again."""
 APPLICATION_ID: Final = 0x74535342
-"""What marks the file as ours: "tSSB"."""
+"""Mark of our files: "tSSB"."""
 BAD_TEXT_MAX: Final = 200
 """Characters of a bad line that are kept: enough to see what it is."""
 LINK_WINDOW_US: Final = 60_000_000
-"""Farthest apart sending and hearing of one packet may be: the longest takes 7 s of air, and clocks differ."""
+"""Longest time between sending and hearing one packet: the longest packet takes 7 s of airtime, and clocks differ."""
 BUSY_TIMEOUT_S: Final = 10.0
-"""How long a statement waits for another connection's lock; a batch's transaction takes under one second."""
+"""Time that a statement waits for another connection's lock; a batch's transaction takes under one second."""
 POSTGRES_SCHEMA: Final = "tinyssb"
 """Schema of the tables in PostgreSQL unless the URL names another."""
 WRITER_CACHE_KIB: Final = 64 * 1024
@@ -69,27 +69,27 @@ WRITER_CACHE_KIB: Final = 64 * 1024
 WAL_PAGES: Final = 4_000
 """Pages in the write-ahead log before they are moved to the file: a busy page is then written once in many batches."""
 WAL_SIZE_MAX: Final = 64 * 2**20
-"""What is left of the write-ahead log on disk after a large batch."""
+"""Size of the write-ahead log that is left on disk after a large batch."""
 PACKETS_KEPT: Final = 2_000
-"""Single packets kept for looking at: more than anybody scrolls through."""
+"""Single packets kept for viewing: more than anybody scrolls through."""
 LOG_KEPT: Final = 10_000
 """Batches and refreshes that are remembered: hours of a busy job, weeks of a quiet one, and below one megabyte."""
 SUM_MAX: Final = 2**62
-"""Where sums stop: hostile records add up to more than a database's integers hold, honest ones never do."""
+"""Upper limit of sums: hostile records can exceed a database's integers, honest ones never do."""
 NAMES_KNOWN_MAX: Final = 1_000_000
-"""Names whose numbers are kept in memory, about 150 MB; then it begins anew."""
+"""Names whose numbers are cached, about 150 MB; then the cache is cleared."""
 KEYS_AT_A_TIME: Final = 5_000
-"""Keys that one query asks for: SQLite takes 32,766 parameters, PostgreSQL 65,535."""
+"""Keys in one query: SQLite allows 32,766 parameters, PostgreSQL 65,535."""
 ROWS_AT_A_TIME: Final = 50_000
 """Rows of a large table that are tuples at a time, before they are columns: about 10 MB."""
 ENTRIES_AT_A_TIME: Final = 200
-"""Entries whose copies are looked at together: 200,000 copies in a mesh of 1,000 nodes, 50 MB."""
+"""Entries whose copies are processed together: 200,000 copies in a mesh of 1,000 nodes, 50 MB."""
 SPREAD_MARGIN_US: Final = 3_600_000_000
-"""How much later a copy may seem to be than those it matters to: an hour, which is what is made anew anyway."""
+"""Margin by which a copy may be later than the copies it affects: an hour, the unit that is derived again anyway."""
 KEEP_DAYS: Final = 60
-"""Days that single packets are kept for matching unless told otherwise: logs come home within weeks."""
+"""Default days for which single packets are kept for matching: late logs arrive within weeks."""
 SIGHTS_MARGIN_US: Final = 2 * 3_600_000_000
-"""How much longer they are kept: figures of an hour need the hour before, and clocks differ."""
+"""Additional time for which they are kept: figures of an hour need the hour before, and clocks differ."""
 KEEPALIVE_S: Final = 30
 """Quiet time after which PostgreSQL asks whether the job still lives: one that is gone must not hold its lock."""
 
@@ -104,52 +104,54 @@ DRIFT_MAX_PPM: Final = 200
 DRIFT_USUAL_PPM: Final = 50.0
 """Standard deviation of what is expected of drift before anything is measured: a cheap quartz."""
 MATCH_TOLERANCE_US: Final = 20_000
-"""How far from the line two sightings of one transmission may lie: USB, scheduling and a busy Pi cost milliseconds."""
+"""Distance from the line that two sightings of one transmission may have: USB, scheduling and a busy Pi cost
+milliseconds."""
 MATCHES_MIN: Final = 5
 """Fewest shared transmissions that relate two clocks: a line goes through any two, and by chance near a third."""
 MATCHED_SHARE_MIN: Final = 0.25
 """Share of the packets two clocks have in common that must be of one transmission; by chance it is a few percent."""
 REPEATS_MAX: Final = 8
-"""A packet that one clock saw more often says little about when; pairs of sightings grow with the square of it."""
+"""A packet that one clock saw more often is a poor time mark; pairs of sightings grow with the square of it."""
 HOLDERS_MAX: Final = 64
 """A packet that more clocks saw went around the mesh; who shares it is then counted among so many at a time."""
 PAIRS_AT_A_TIME: Final = 2_000_000
 """Pairs of clocks that saw the same packet that are counted at a time: 150 MB, however large the mesh is."""
 PACKETS_MAX: Final = 256
-"""Packets looked at for each clock, and for it at its partners: hundreds of matches, and noise averages out."""
+"""Packets used for each clock, and for it at its partners: hundreds of matches, and noise averages out."""
 PACKETS_KEPT_MAX: Final = 4 * PACKETS_MAX
-"""The same before it is known which of them others saw, too: a quarter of all packets usually is enough."""
+"""The same limit before it is known which packets other clocks saw: a quarter of all packets usually is enough."""
 PARTNERS_MAX: Final = 4
 """With how many others a clock is compared first: enough to outvote a wrong one; each more costs a search."""
 PARTNER_ROUNDS: Final = 8
 """Times that groups which are apart try their next partners: chains of neighbours join by doubling."""
 CANDIDATES_MAX: Final = 1_000
-"""Pairs of sightings looked at for two clocks: noise of milliseconds averages out to less than 100 µs."""
+"""Pairs of sightings used for two clocks: noise of milliseconds averages out to less than 100 µs."""
 SLOPES_MAX: Final = 4_000
-"""Slopes tried for two clocks before giving up: a second; a line that is there takes about forty."""
+"""Slopes tried for two clocks before giving up: a second; an existing line takes about forty."""
 LINE_ROUNDS: Final = 3
 """Times a line is fitted to the points near it; after two they hardly change."""
 SOLVE_CLOCKS: Final = 32
-"""Clocks solved for at once, the nearest to the reference first: the work grows with the cube of it, and libraries
-share larger matrices out over threads, which takes thirty times as long where other programs want the cores, too."""
+"""Clocks solved for at once, the nearest to the reference first: the work grows with the cube of it. Libraries
+share larger matrices out over threads, which takes thirty times as long if other programs use the cores, too."""
 CLOCKS_AGREE_US: Final = 5_000_000
 """Clocks no farther apart than this agree on what time it is: some are set by hand, by looking at another."""
 REFERENCE_SHARE: Final = 0.25
 """Share of the best known clock's matches that make another good enough for a reference."""
 LOOK_BACK_US: Final = 3_600_000_000
-"""How long before a packet what led to it is looked for: figures of an hour need the hour before, and no more."""
+"""Time before a packet in which its cause is searched: figures of an hour need the hour before, and no more."""
 HEARD_WITHIN_US: Final = 2_000_000
-"""Farthest apart, by clocks put right, a packet's sending and hearing may be logged: a laden node is a second late."""
+"""Longest time, by corrected clocks, between the records of a packet's sending and hearing: a loaded node is a
+second late."""
 CLOCK_MOVED_US: Final = 10_000
-"""A correction that changed by more than this makes the hours it touches be reckoned anew."""
+"""A correction that changed by more than this causes its hours to be derived again."""
 SOLVE_ROUNDS: Final = 12
 """Rounds of least squares, half of them with either weight; both settle within five."""
 CLOCK_NOISE_MIN_US: Final = 100.0
-"""Least noise of a time stamp that is believed: none is taken at the very end of a packet."""
+"""Lower limit of the noise of a time stamp: none is taken exactly at the end of a packet."""
 HUBER: Final = 1.345
 """Standard deviations beyond which weight falls off: 95 % efficient (Huber 1981, Holland and Welsch 1977)."""
 TUKEY: Final = 4.685
-"""Standard deviations beyond which there is no weight: 95 % efficient (Holland and Welsch 1977)."""
+"""Standard deviations beyond which the weight is zero: 95 % efficient (Holland and Welsch 1977)."""
 
 # --- Partial tables (spark_sink/partials)
 
@@ -159,19 +161,19 @@ REDUCE_ROWS: Final = 100_000
 # --- Spark
 
 ALONE_S: Final = 20.0
-"""After which a cluster that has given no worker is told of: starting one takes five seconds."""
+"""Time without a worker after which the user is informed: starting one takes five seconds."""
 QUERY_STARTS_MAX: Final = 3
-"""How often the stream is begun in a row without a batch between. Spark gives it up if a Python worker needs more than
-ten seconds to start, which a busy machine can make it need, and is well the next time."""
+"""Times that the stream is started in a row without a batch between. Spark gives up if a Python worker needs more than
+ten seconds to start, which happens on a busy machine; the next start usually succeeds."""
 MEMORY_MIN_MB: Final = 512
 """Least heap: Spark itself refuses less than 450 MiB."""
 JAVA_WORDS_MAX: Final = 500
-"""Characters shown of what Java says when it does not start: its last lines name the reason."""
+"""Characters shown of Java's output when it does not start: its last lines name the cause."""
 
 # --- The refresh (docs/reference/sink.md)
 
 DIRTY_AT_A_TIME: Final = 500_000
-"""Marks looked at in one pass: a thousand nodes' logs of three weeks."""
+"""Marks processed in one pass: a thousand nodes' logs of three weeks."""
 SIGHTS_AT_A_TIME: Final = 400_000
 """Single packets and arrivals that are joined at a time: about 150 MB, and half a second."""
 SIGHTS_IN_MEMORY: Final = 3_000_000
@@ -179,9 +181,9 @@ SIGHTS_IN_MEMORY: Final = 3_000_000
 NODES_AT_A_TIME: Final = 16
 """Nodes whose sights are unpacked at a time when clocks are estimated: a week of them has about 250,000."""
 HOURS_BEFORE_US: Final = 2 * 60_000_000
-"""How far before a record derived figures may change because of it: a packet and its sending are told apart by less."""
+"""Time before a record in which it may change derived figures: a packet and its sending are closer than this."""
 HOURS_AFTER_US: Final = 62 * 60_000_000
-"""How far after it: an hour and a minute in which a sending or a contact counts, and some."""
+"""Time after it: an hour and a minute in which a sending or a contact counts, and a margin."""
 CLOCKS_EVERY_US: Final = 60_000_000
 """Least time between two estimates of all clocks while logs are written: they hardly change."""
 CLOCKS_SHARE: Final = 0.05
@@ -193,14 +195,14 @@ FORGET_EVERY_US: Final = 3_600_000_000
 REFRESH_EVERY_US: Final = 1_000_000
 """Least time between two refreshes while logs are written."""
 REFRESH_SHARE: Final = 0.25
-"""Most of the time that refreshing may take, so that reading goes on."""
+"""Largest share of the time for the refresh, so that reading continues."""
 SIDES_EVERY_NS: Final = 5_000_000_000
 """Least time between two looks for files that are passed over: all files are listed for that."""
 
 # --- The report (docs/reference/sink.md)
 
 REPORT_ROWS_MAX: Final = 100
-"""Rows of alerts, files passed over and bad lines: more than anybody reads in a terminal; the database has them all."""
+"""Rows of alerts, skipped files and bad lines: more than anybody reads in a terminal; the database has them all."""
 REPORT_NAME_MAX: Final = 20
 """Letters of a node's name in tables; the table of nodes has all of them."""
 REPORT_NODES_MAX: Final = 12
@@ -213,7 +215,7 @@ SHIPPING_VERSION: Final = 1
 BATCH_BYTES: Final = 131_072
 """Bytes of log in a batch at most, by the format."""
 BATCH_WIRE_MAX: Final = 135_168
-"""Bytes of a batch at most, by the format; the broker is told to let nothing larger through."""
+"""Largest batch in bytes, by the format; the broker is asked to refuse larger messages."""
 SEGMENT_BYTES_MAX: Final = 2**31
 """Bytes of a segment at most, by the format."""
 BOOT_MAX: Final = 10**8
@@ -223,25 +225,25 @@ PRINT_BYTES: Final = 128
 ROWS_MAX: Final = 1_000
 """Rows in an answer at most, by the format."""
 NETWORKS_PER_NODE_MAX: Final = 8
-"""Networks of one node: as many as a node takes part in. A hostile one would have a folder each for millions."""
+"""Networks of one node: as many as a node takes part in. A hostile node would make a folder each for millions."""
 SEGMENTS_PER_NODE_MAX: Final = 200_000
 """Segments of one node: 20 years of one an hour. Each costs a file, and a row of 60 bytes in the index."""
 NODES_MAX: Final = 20_000
-"""Nodes whose logs are taken: what one broker serves, and a bound where it has no access list."""
+"""Nodes whose logs are accepted: the size of one broker, and a limit if it has no access list."""
 QUOTA_MB: Final = 4_096
-"""MB of one node's segments unless told otherwise: half a year of a busy node (20 MB a day), if nobody compacts."""
+"""Default MB of one node's segments: half a year of a busy node (20 MB a day), without compaction."""
 KEEP_FREE_MB: Final = 1_024
-"""MB that stay free on the disk unless told otherwise: for the database, and for whoever else needs some."""
+"""Default MB that stay free on the disk: for the database and other programs."""
 COLLECT_BATCHES: Final = 32
 """Batches landed together, by one sync of each file and one of the index; the broker sends no more ahead: 4 MB."""
 SPACE_LOOK_S: Final = 5.0
-"""How long it is believed how much room the disk has: some hundred batches."""
+"""Time for which a measurement of free disk space is used: some hundred batches."""
 COLLECT_SESSION_S: Final = 30 * 86_400
-"""How long the broker keeps what waits for the collector: as long as nodes keep their logs."""
+"""Time for which the broker keeps messages for the collector: as long as nodes keep their logs."""
 COLLECT_AGAIN_MAX_S: Final = 30
 """Longest wait before a broker that is away is tried again."""
 COLLECT_NEWS: Final = 16
-"""Lines about the connection that wait to be told while the disk is busy; of more the latest ones."""
+"""Lines about the connection that wait to be printed while the disk is busy; the latest ones are kept."""
 COLLECT_TELL_S: Final = 60.0
 """Between two lines of what was collected, if anything was."""
 MQTT_PORT: Final = 1_883
@@ -252,13 +254,13 @@ MQTT_TLS_PORT: Final = 8_883
 # --- Contact groups (docs/reference/analytics.md, "Contact groups")
 
 SLOT_US: Final = 600_000_000
-"""How often the mesh's groups are looked at: ten minutes are short against what people notice, and six rows an hour."""
+"""Length of a slot in which the mesh's groups are computed: ten minutes, six rows an hour."""
 LEAST_SLOTS: Final = 3
-"""A contact counts for this many slots after its own: 30 minutes. Radios at SF7 advertise every 52 s at most when idle
-(`air_profile` of the node: 256 full packets), wires every 15 s, so that is 34 times nothing said."""
+"""A contact counts for this many slots after its own: 30 minutes. Idle radios at SF7 advertise every 52 s at most
+(`air_profile` of the node: 256 full packets), wires every 15 s, so that is 34 missing adverts."""
 MOST_SLOTS: Final = 6
 """The same for the slowest radios: an hour. At SF12 the longest interval is half an hour; more hours would have to be
-loaded for each one that is made anew."""
+loaded for each one that is derived again."""
 IDLE_PACKETS: Final = 256
 """Longest interval between adverts of an idle node, in full packets' time (`advert_max_us` of the node)."""
 IDLE_INTERVALS: Final = 24
@@ -268,9 +270,9 @@ connected through those others."""
 FULL_SIZE: Final = 120
 """Bytes of a full packet."""
 HEAD_SIZE: Final = 20
-"""What a LoRa frame's preamble and header take, in bytes' time: 14 at SF7, 24 at SF12."""
+"""Preamble and header of a LoRa frame, as the airtime of so many bytes: 14 at SF7, 24 at SF12."""
 HOLD_SLOTS: Final = 2
-"""Slots in a row that must show a change before it is told: one packet heard by chance is no mesh."""
+"""Slots in a row that must show a change before it is reported: one packet heard by chance is not a link."""
 
 # --- Alerts: thresholds of rules, see docs/reference/analytics.md
 
@@ -283,9 +285,9 @@ FADE_HOURS: Final = 3
 FADE_PACKETS: Final = 20
 """Packets that must have been sent in either: of fewer, half and a tenth are chance."""
 FADE_FROM: Final = 0.5
-"""What must have been delivered before: of less, nobody relied on it."""
+"""Ratio that must have been delivered before: no node relied on a worse link."""
 FADE_LASTS_US: Final = 24 * 3_600_000_000
-"""After this it is how things are: somebody moved."""
+"""Time after which the new state is normal: the node was moved."""
 
 # --- The archive (docs/formats/archive.md)
 
@@ -298,10 +300,10 @@ FILE_ROWS: Final = 125_000
 PIECE_ROWS: Final = 100_000
 """Rows after which a segment is cut: what is read at a time cannot be smaller than a piece; 16 MiB have 80,000."""
 PIECES_MAX: Final = 16
-"""Times a segment is cut where the day changes: clocks are put right once or twice; more is a clock gone wrong."""
+"""Times that a segment is cut where the day changes: clocks are set once or twice; more means a faulty clock."""
 GROUP_ROWS: Final = 16_384
 """Rows of a row group: what is read at least. A hundred segments of an hour, which lie side by side in one task."""
 COMPRESSION_LEVEL: Final = 3
-"""Of Zstandard: its default; 9 takes twice the time of writing for 4 % less."""
+"""Level of Zstandard: its default; level 9 takes twice the time of writing for 4 % less."""
 OLDER_THAN_H: Final = 24.0
-"""Hours that a segment must not have changed before it is archived, unless told otherwise: transfers take less."""
+"""Default hours that a segment must not have changed before it is archived: transfers take less."""

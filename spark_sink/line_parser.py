@@ -1,7 +1,7 @@
-"""Lines of the event log to Arrow: good ones as columns, bad ones as rows that say where and why.
+"""Parser of event log lines: records to Arrow columns, bad lines to rows with their position and reason.
 
 Whole blocks go through Arrow's JSON reader, which is fast, and then through checks of whole columns. A block that
-fails either is halved until its bad lines are found; what is left is read line by line, with the same rules.
+fails either is halved until its bad lines are found; the rest is read line by line, with the same rules.
 """
 
 import io
@@ -39,9 +39,9 @@ _DIGITS: Final = "0123456789abcdef"
 
 
 class Projection:
-    """Which columns are wanted, in which order, and what has to be read and checked for them.
+    """Requested columns in their order, and the fields that must be read and checked for them.
 
-    A field that nobody wants is not looked at, unless it tells whether a line is a record that belongs here.
+    A field that is not requested is not read, unless it decides whether a line is a record that belongs here.
     """
 
     def __init__(self, names: Sequence[str]) -> None:
@@ -68,17 +68,17 @@ class ReadPosition:
     next_offset: int = limits.OFFSET_MAX
     """They come before this one."""
     listed_max: int | None = None
-    """How many of the lines that are no records are listed; None: all."""
+    """Number of bad lines that are listed; None: all."""
     listed: int = 0
-    """How many were; moves on with reading."""
+    """Number of bad lines listed so far."""
     more: int = 0
-    """How many were only counted, and are not told of yet."""
+    """Number of bad lines only counted, and not yet reported."""
     more_byte: int = 0
-    """Where in the file the first of those begins."""
+    """Byte of the file at which the first of those begins."""
 
     @property
     def is_full(self) -> bool:
-        """No more lines that are no records are listed."""
+        """True if no more bad lines are listed."""
         return self.listed_max is not None and self.listed >= self.listed_max
 
     def count(self, byte: int, lines: int) -> None:
@@ -93,10 +93,10 @@ class BlockPart:
     """A part of a block, read off one file."""
 
     start: int
-    """Where in the block it begins."""
+    """Byte of the block at which it begins."""
     path: str
     byte: int
-    """Where in the file it begins."""
+    """Byte of the file at which it begins."""
     place: ReadPosition
 
 
@@ -111,7 +111,7 @@ class Block:
     """Bytes left out before ``data``; what the pieces' starts count from."""
 
     def cut(self, at: int) -> "tuple[Block, Block]":
-        """The *at* bytes at the beginning, and the rest."""
+        """Split the block into its first *at* bytes and the rest."""
         start = self.skipped + at
         later = bisect_left(self.pieces, start, key=lambda piece: piece.start)
         split = later if later < len(self.pieces) and self.pieces[later].start == start else later - 1
@@ -121,7 +121,7 @@ class Block:
         )
 
     def lines(self) -> Iterator[tuple[BlockPart, int, bytes]]:
-        """Each line with the piece and the place in its file where it lies."""
+        """Yield each line with the piece and the place in its file where it lies."""
         at = self.skipped
         for line in io.BytesIO(self.data):
             piece = self.pieces[bisect_right(self.pieces, at, key=lambda piece: piece.start) - 1]
@@ -130,7 +130,7 @@ class Block:
 
 
 class _NoRecordError(Exception):
-    """A line is no record; the message is what `bad_reason` says."""
+    """A bad line; the message is the content of `bad_reason`."""
 
 
 def parse_block(block: Block, shape: Projection) -> Iterator[pa.RecordBatch]:
@@ -163,7 +163,7 @@ def _parse(block: Block, shape: Projection) -> Iterator[pa.RecordBatch]:
 
 
 def _are_short(block: Block, feeds: Ints) -> bool:
-    """All lines are too short for records, and need only be counted; then they are, whole runs of them at once."""
+    """True if all lines are too short for records; then they are counted, many at once."""
     piece, place = block.pieces[0], block.pieces[0].place
     if len(block.pieces) > 1 or not place.is_full or len(feeds) == 0 or feeds[-1] != len(block.data) - 1:
         return False
@@ -174,7 +174,7 @@ def _are_short(block: Block, feeds: Ints) -> bool:
 
 
 def _parse_fast(block: Block, feeds: Ints, shape: Projection) -> pa.RecordBatch | None:
-    """All lines at once, None if any of them needs a closer look."""
+    """Parse all lines at once; None if any line needs a closer look."""
     if not _looks_like_objects(block.data, feeds):
         return None
     try:
@@ -203,10 +203,10 @@ def _parse_fast(block: Block, feeds: Ints, shape: Projection) -> pa.RecordBatch 
 
 
 def _looks_like_objects(block: bytes, feeds: Ints) -> bool:
-    """Every line is short enough, begins with { and ends with }.
+    """True if every line is short enough, begins with { and ends with }.
 
-    Then a value cannot go on in the next line, so that as many values as lines mean one in each. (Arrow's reader
-    would take several in one line, and dies of a line that says null.)
+    Then a value cannot continue in the next line. So if there are as many values as lines, each line has one. (Arrow's
+    reader would accept several in one line, and crashes on a line that is null.)
     """
     if len(feeds) == 0 or feeds[-1] != len(block) - 1 or feeds[0] == 0:
         return False
@@ -221,7 +221,7 @@ def _looks_like_objects(block: bytes, feeds: Ints) -> bool:
 
 
 def _is_true(table: pa.Table, shape: Projection) -> bool:
-    """The rules of `_check`, for whole columns."""
+    """Apply the rules of `_check` to whole columns."""
     if any(table.column(name).null_count for name in shape.header):
         return False
     return bool(
@@ -233,7 +233,7 @@ def _is_true(table: pa.Table, shape: Projection) -> bool:
 
 
 def _belong(table: pa.Table, block: Block, feeds: Ints) -> bool:
-    """All lines are records of their pieces' places; then the places move on."""
+    """True if all lines are records that belong to their parts' positions; then moves the positions on."""
     places = [piece.place for piece in block.pieces]
     starts = np.array([piece.start - block.skipped for piece in block.pieces])
     firsts = np.searchsorted(feeds, starts)  # lines that end before a piece's beginning come before it
@@ -288,7 +288,7 @@ def _has_fields(table: pa.Table, kind: str, names: tuple[str, ...]) -> bool:
 
 
 def _parse_lines(block: Block, shape: Projection) -> Iterator[dict[str, Any]]:
-    """The lines one by one, without those that are only counted."""
+    """Yield the lines one by one, without those that are only counted."""
     for piece, byte, line in block.lines():
         row = _parse_slow(piece, byte, line, shape)
         if "bad_path" not in row:
@@ -301,7 +301,7 @@ def _parse_lines(block: Block, shape: Projection) -> Iterator[dict[str, Any]]:
 
 
 def _parse_slow(piece: BlockPart, byte: int, line: bytes, shape: Projection) -> dict[str, Any]:
-    """One line as a row of the source: a record, or where and why there is none."""
+    """Parse one line to a row of the source: a record, or the position and reason of a bad line."""
     try:
         record = _parse_object(line, shape)
         _check(record, piece.place, shape)
@@ -327,7 +327,7 @@ def _parse_object(line: bytes, shape: Projection) -> dict[str, Any]:
 
 
 def bad_rows(rows: Sequence[tuple[str, int, str]], shape: Projection) -> pa.RecordBatch:
-    """Rows of (path, byte, reason) for what cannot be read at all."""
+    """Make rows of (path, byte, reason) for input that cannot be read at all."""
     return pa.RecordBatch.from_pylist(
         [
             {"bad_path": path, "bad_byte": byte, "bad_reason": reason, "bad_text": ""}
@@ -382,7 +382,7 @@ def _check_value(field: Field, value: object) -> None:
 
 
 def _is_text(value: object) -> bool:
-    """True for a text that has a UTF-8 form: JSON can say half a surrogate pair, which has none."""
+    """True for a text with a UTF-8 form: JSON can contain half a surrogate pair, which has none."""
     return isinstance(value, str) and not any(0xD800 <= ord(letter) <= 0xDFFF for letter in value)
 
 

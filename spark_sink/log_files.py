@@ -24,25 +24,26 @@ class LogFiles(Protocol):
     """
 
     def listing(self) -> Listing:
-        """What is there now. Raises NoLogsFolderError; OSError if something may not be read."""
+        """Return the segments that exist now. Raises NoLogsFolderError; OSError if something may not be read."""
         ...
 
     def read(self, path: str, low: int, high: int) -> bytes:
-        """Bytes *low* to *high* of a file, fewer at its end. Raises FileNotFoundError; OSError."""
+        """Return bytes *low* to *high* of a file, fewer at its end. Raises FileNotFoundError; OSError."""
         ...
 
     def open(self, path: str) -> "pa.NativeFile":
-        """A file for reading here and there. Raises FileNotFoundError; OSError."""
+        """Open a file for random access. Raises FileNotFoundError; OSError."""
         ...
 
     def passed_over(self) -> Sequence[tuple[str, str]]:
-        """Files of archives that could not be listed, and folders of no node; why, as of the last listing."""
+        """Return files of archives that could not be listed, and unreadable folders, with reasons, as of the last
+        listing."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """A folder as it was when it was looked at."""
+    """State of a folder when it was listed."""
 
     modified_ns: int
     looked_ns: int
@@ -56,9 +57,8 @@ class _Seen:
 class LocalLogFiles:
     """All nodes' logs below one folder (`log_files.LogFiles`).
 
-    A folder whose time of change is as it was has the same files: then only its newest segment is asked for its size.
-    For what that misses (a segment that is not the newest and grows where it lies) every folder is looked at anew once
-    a minute.
+    A folder with an unchanged modification time has the same files; then only the size of its newest segment is read.
+    This misses an older segment that grows in place, so every folder is listed again once a minute.
     """
 
     def __init__(self, root: str) -> None:
@@ -69,7 +69,7 @@ class LocalLogFiles:
         self._closed: list[str] = []
 
     def listing(self) -> Listing:
-        """What is there now. Raises NoLogsFolderError; OSError if a node's folder, or all of it, may not be read."""
+        """Return the segments that exist now. Raises NoLogsFolderError; OSError if a node's folder may not be read."""
         if not os.path.isdir(self._root):  # noqa: PTH112 - called often
             raise NoLogsFolderError(self._root)
         now_ns = time.time_ns()
@@ -87,7 +87,7 @@ class LocalLogFiles:
         return {node: joined for node, (_, joined) in self._joined.items()}
 
     def _join(self, node: str, lists: list[tuple[Segment, ...]]) -> tuple[Segment, ...]:
-        """The segments of several folders; the same object while none of them changes."""
+        """Join the segments of several folders; the same object while none of them changes."""
         if len(lists) == 1:
             return lists[0]
         before, joined = self._joined.get(node, ([], ()))
@@ -96,7 +96,7 @@ class LocalLogFiles:
         return tuple(sorted(segment for one in lists for segment in one))
 
     def read(self, path: str, low: int, high: int) -> bytes:
-        """Bytes *low* to *high* of a file, fewer at its end. Raises FileNotFoundError; OSError."""
+        """Return bytes *low* to *high* of a file, fewer at its end. Raises FileNotFoundError; OSError."""
         file = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         try:
             return os.pread(file, high - low, low)
@@ -104,11 +104,12 @@ class LocalLogFiles:
             os.close(file)
 
     def open(self, path: str) -> "pa.NativeFile":
-        """A file for reading here and there. Raises FileNotFoundError; OSError."""
+        """Open a file for random access. Raises FileNotFoundError; OSError."""
         return pa.memory_map(path)
 
     def passed_over(self) -> Sequence[tuple[str, str]]:
-        """Files of archives that could not be listed, and folders of no node; why, as of the last listing."""
+        """Return files of archives that could not be listed, and unreadable folders, with reasons, as of the last
+        listing."""
         closed = [
             (folder, "permission to read this folder is missing: it is not searched for logs")
             for folder in self._closed
@@ -118,7 +119,7 @@ class LocalLogFiles:
     def _walk(
         self, folder: str, depth: int, before: dict[str, _Seen], now_ns: int
     ) -> Iterator[tuple[str, _Seen]]:
-        """Nodes' folders and archives' days, each by its name and with its files."""
+        """Yield nodes' folders and archives' days, each by its name and with its files."""
         node = os.path.basename(os.path.abspath(folder))  # noqa: PTH100, PTH119 - called often
         is_node = NODE.match(node) is not None
         try:
@@ -189,7 +190,7 @@ def _segment(entry: "os.DirEntry[str]", boot: int, first: int, folder: str) -> S
 
 
 def _grown(known: _Seen) -> _Seen:
-    """A folder with the same files: the newest may have grown."""
+    """Update the size of the newest segment in a folder with the same files."""
     if not known.segments:
         return known
     last = known.segments[-1]
@@ -201,14 +202,15 @@ def _grown(known: _Seen) -> _Seen:
 
 
 SCHEME: Final = "s3://"
-"""How addresses of such places begin: ``s3://bucket/prefix``."""
+"""Scheme of such addresses: ``s3://bucket/prefix``."""
 
 
 def connect(root: str, endpoint: str = "") -> "ObjectStoreLogFiles":
-    """Logs below ``s3://bucket/prefix``; *endpoint* names a store that is not Amazon's, as ``http://host:port``.
+    """Connect to logs below ``s3://bucket/prefix``; *endpoint*, as ``http://host:port``, is for a store other than
+    Amazon's.
 
-    Keys, region and, if not given, the endpoint come from the environment as with all programs of this kind:
-    AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL. Nothing is asked of the store yet.
+    Keys, region and, if not given, the endpoint come from the usual variables of the environment: AWS_ACCESS_KEY_ID,
+    AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_ENDPOINT_URL. Nothing is requested from the store yet.
     """
     place = endpoint or os.environ.get("AWS_ENDPOINT_URL", "")
     scheme, _, host = place.rpartition("://")
@@ -223,7 +225,7 @@ def connect(root: str, endpoint: str = "") -> "ObjectStoreLogFiles":
 class ObjectStoreLogFiles:
     """All nodes' logs below one prefix (`log_files.LogFiles`).
 
-    A store tells of all its objects or of none, and takes its time: a listing is used for some seconds.
+    A store lists all of its objects at once, and slowly: a listing is used for some seconds.
     """
 
     def __init__(self, store: "pa.fs.FileSystem", root: str, scheme: str) -> None:
@@ -235,7 +237,7 @@ class ObjectStoreLogFiles:
         self._again_s = 0.0
 
     def listing(self) -> Listing:
-        """What is there now, or was a moment ago. Raises NoLogsFolderError; OSError if it may not be listed."""
+        """Return the segments of a recent listing. Raises NoLogsFolderError; OSError if it may not be listed."""
         began_s = time.monotonic()
         if began_s >= self._again_s:
             self._listing = self._list()
@@ -244,16 +246,16 @@ class ObjectStoreLogFiles:
         return self._listing
 
     def read(self, path: str, low: int, high: int) -> bytes:
-        """Bytes *low* to *high* of an object, fewer at its end. Raises FileNotFoundError; OSError."""
+        """Return bytes *low* to *high* of an object, fewer at its end. Raises FileNotFoundError; OSError."""
         with self._store.open_input_file(path.removeprefix(self._scheme)) as file:
             return bytes(file.read_at(max(0, min(high, file.size()) - low), low))
 
     def open(self, path: str) -> "pa.NativeFile":
-        """An object for reading here and there. Raises FileNotFoundError; OSError."""
+        """Open an object for random access. Raises FileNotFoundError; OSError."""
         return self._store.open_input_file(path.removeprefix(self._scheme))
 
     def passed_over(self) -> Sequence[tuple[str, str]]:
-        """Objects of archives that could not be listed, and why, as of the last listing."""
+        """Return objects of archives that could not be listed, with reasons, as of the last listing."""
         return self._index.passed_over()
 
     def _list(self) -> Listing:
@@ -278,7 +280,7 @@ class ObjectStoreLogFiles:
         return {node: self._known(node, tuple(sorted(segments))) for node, segments in sorted(found.items())}
 
     def _segment(self, path: str, size: int) -> tuple[str, Segment | None]:
-        """A segment and its node; None for any other object."""
+        """Return a segment and its node; None for any other object."""
         folder, _, name = path.rpartition("/")
         inner = folder[len(self._root) :].strip("/").split("/")
         node = folder.rpartition("/")[2]
@@ -290,13 +292,13 @@ class ObjectStoreLogFiles:
         return node, Segment(int(numbers[1]), int(numbers[2]), size, self._scheme + folder)
 
     def _known(self, node: str, segments: tuple[Segment, ...]) -> tuple[Segment, ...]:
-        """The same object while nothing changes, so that nobody has to compare."""
+        """Return the same object while nothing changes, so that callers need not compare."""
         before = self._listing.get(node)
         return before if before == segments and before is not None else segments
 
 
 def open_files(path: str, endpoint: str = "") -> LogFiles:
-    """The logs below a folder, or below ``s3://bucket/prefix`` of the store at *endpoint*. Looks at nothing yet."""
+    """Open the logs below a folder, or below ``s3://bucket/prefix`` of the store at *endpoint*. Reads nothing yet."""
     if path.startswith(SCHEME):
         return connect(path, endpoint)
     return LocalLogFiles(path)

@@ -1,7 +1,7 @@
-"""What to read next: from what lies there and what was read of it, to parts for tasks.
+"""Planner of micro-batches: from the files that exist and the offset, to parts for tasks.
 
-All that is known of a plan is its two offsets: what it reads is worked out from them and from the files, the same way
-when it is made and when Spark asks for it again after a crash.
+A plan is fully described by its two offsets. Its parts follow from them and from the files, in the same way when it is
+made and when Spark asks for it again after a crash.
 """
 
 from bisect import bisect_right
@@ -39,12 +39,12 @@ class _Unread:
 
     @property
     def size(self) -> int:
-        """Bytes that are there."""
+        """Number of its unread bytes."""
         return self.segment.size - self.low
 
 
 class _LogPlan:
-    """One node's log: what is to be read of it, worked out again only when it, or what was read of it, changes."""
+    """Plan of one node's log, computed again only when the log or its offset changes."""
 
     def __init__(self, files: LogFiles, node: str) -> None:
         self._files = files
@@ -59,7 +59,7 @@ class _LogPlan:
         """Bytes to be read, as far as that is known without looking into files."""
 
     def update(self, segments: tuple[Segment, ...], boots: LogOffset) -> None:
-        """See what there is now, and what was read of it. Raises OSError."""
+        """Set the current files and offset. Raises OSError."""
         if segments is self._segments and boots == self._boots:
             return
         self._memo.turn()
@@ -74,7 +74,7 @@ class _LogPlan:
         self.backlog = sum(want.size for want in self._unread) - sum(want.size for want in self._waiting)
 
     def take(self, share: int) -> LogOffset:
-        """What will have been read after *share* more bytes, or one line where that is more. Raises OSError."""
+        """Return the offset after *share* more bytes, or after one line if that is more. Raises OSError."""
         assert self._boots is not None
         boots = dict(self._boots)
         room = share
@@ -100,7 +100,7 @@ class _LogPlan:
         return {number: self._finished(number, boot) for number, boot in sorted(boots.items())}
 
     def _finished(self, number: int, boot: BootProgress) -> BootProgress:
-        """A boot with its runs joined, and fingerprints of those segments that may grow."""
+        """Join the intervals of a boot, and add fingerprints of segments that may grow."""
         assert self._boots is not None
         if boot is self._boots.get(number):
             return boot
@@ -118,7 +118,8 @@ class _LogPlan:
         return run
 
     def _step(self, want: _Unread, boot: BootProgress, high: int) -> Advance | None:
-        """The whole lines up to *high*; one line where none is. None if there is not one."""
+        """Return the step over whole lines up to *high*, or over one line if there is none; None if there is not
+        one."""
         segment, low = want.segment, want.low
         try:
             end = self._end(segment, low, high)
@@ -149,7 +150,7 @@ class _LogPlan:
         )
 
     def parts(self, end: LogOffset) -> tuple[list[SegmentPart], list[LostRecords]]:
-        """What lies between what was read and *end*, and what of it is not there any more. Raises OSError."""
+        """Return the parts between the offset and *end*, and the records that are lost. Raises OSError."""
         assert self._boots is not None
         parts: list[SegmentPart] = []
         lost: list[LostRecords] = []
@@ -169,7 +170,8 @@ class _LogPlan:
     def _parts_of(
         self, run: Interval, chosen: tuple[Segment, ...], before: BootProgress
     ) -> Iterator[tuple[SegmentPart, int, int]]:
-        """The parts that make *run* of what was read *before*, each with its first record and the one after it."""
+        """Yield the parts that make *run* of what was read *before*, each with its first record and the one after
+        it."""
         tails = {was.tail.segment: (was, was.tail) for was in before.runs if was.tail is not None}
         reached = run.first
         for segment in chosen:
@@ -203,7 +205,7 @@ class _LogPlan:
             return None
 
     def behind(self) -> int:
-        """Bytes to be read, without last lines that are not whole. Raises OSError."""
+        """Count unread bytes, without last lines that are incomplete. Raises OSError."""
         total = 0
         for want in self._unread:
             rest = want.size
@@ -214,7 +216,7 @@ class _LogPlan:
         return total
 
     def oddities(self) -> list[Oddity]:
-        """Files that are passed over, and last lines that will not be finished. Raises OSError."""
+        """List skipped files, and last lines that will not be completed. Raises OSError."""
         assert self._boots is not None
         newest = max([*self._choice.segments, *self._boots], default=0)
         found = list(self._choice.oddities)
@@ -233,7 +235,7 @@ class _LogPlan:
 
 
 def _overlaps(chosen: tuple[Segment, ...], boot: BootProgress) -> Iterator[tuple[Segment, str]]:
-    """Segments that begin with a record which the last segment of a run has brought."""
+    """Yield segments that begin with a record which the last segment of a run has brought."""
     for run in boot.runs:
         if run.tail is None:
             continue
@@ -251,7 +253,7 @@ def _archived_place(part: SegmentPart) -> tuple[str, int]:
 
 
 def _unread(chosen: tuple[Segment, ...], boot: BootProgress) -> Iterator[_Unread]:
-    """What is to be read of a boot."""
+    """Yield the segments of a boot that have unread bytes."""
     tails = {run.tail.segment: run.tail for run in boot.runs if run.tail is not None}
     for segment in chosen:
         tail = tails.get(segment.first)
@@ -263,7 +265,7 @@ def _unread(chosen: tuple[Segment, ...], boot: BootProgress) -> Iterator[_Unread
 
 
 def _next(boot: BootProgress, first: int, found: int | None) -> int:
-    """The offset after the last record of a piece of the segment that begins with *first*."""
+    """Return the offset after the last record of a piece of the segment that begins with *first*."""
     reached = max(
         (run.next for run in boot.runs if run.tail is not None and run.tail.segment == first), default=first
     )
@@ -284,9 +286,9 @@ class Planner:
         self._logs = {node: self._logs.get(node) or _LogPlan(self._files, node) for node in self._listing}
 
     def advance(self, start: StreamOffset, bytes_max: int | None) -> StreamOffset:
-        """How far everything will have been read after the batch that comes after *start*.
+        """Return the offset after the batch that follows *start*.
 
-        It has *bytes_max* bytes at most, but of each log that it reads at least one line. Raises OSError.
+        The batch has at most *bytes_max* bytes, but at least one line of each log that it reads. Raises OSError.
         """
         logs = {node: log for node, log in self._updated(start) if log.backlog}
         wants = {node: log.backlog for node, log in logs.items()}
@@ -295,9 +297,10 @@ class Planner:
         return {**start, **{node: boots for node, boots in taken.items() if boots}}
 
     def parts(self, start: StreamOffset, end: StreamOffset) -> tuple[list[SegmentPart], list[LostRecords]]:
-        """What a batch reads, and what of it is not there any more. Raises OSError.
+        """Return the parts of a batch, and the records that are lost. Raises OSError.
 
-        Segments are by node and in order, then what is archived, as it lies there: rows side by side are read together.
+        Segments are in order of node and name. Archived parts follow in order of their rows: neighbouring rows are read
+        together.
         """
         parts: list[SegmentPart] = []
         lost: list[LostRecords] = []
@@ -312,15 +315,15 @@ class Planner:
         return sorted(parts, key=_archived_place), lost
 
     def bytes_behind(self, offset: StreamOffset) -> int:
-        """Bytes that are there and not read yet. Raises OSError."""
+        """Count the bytes that exist and were not read yet. Raises OSError."""
         return sum(log.behind() for _, log in self._updated(offset))
 
     def bytes_listed(self) -> int:
-        """Bytes that are there, each file counted."""
+        """Count the bytes of all files."""
         return sum(segment.size for segments in self._listing.values() for segment in segments)
 
     def oddities(self, offset: StreamOffset) -> list[Oddity]:
-        """Files that are passed over, by node, and why; archives' files are of no node. Raises OSError."""
+        """List skipped files by node, with reasons; archives' files belong to no node. Raises OSError."""
         found = [oddity for _, log in self._updated(offset) for oddity in log.oddities()]
         return found + [Oddity("", path, reason) for path, reason in self._files.passed_over()]
 

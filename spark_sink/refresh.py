@@ -1,8 +1,8 @@
-"""Derived tables made anew where something new is known: figures that take all nodes' logs together.
+"""Refresh of derived tables: figures that take all nodes' logs together, computed again where facts are new.
 
 A pass estimates clocks if that is due, and replaces the derived rows of the hours of mesh time that depend on marked
-hours of logs, a few hours at a time, each in a transaction. A mark goes with the last of its hours, so whatever kills
-the job and whenever, the next pass does what is left.
+hours of logs, a few hours at a time, each in a transaction. A mark is deleted with the last of its hours. So the next
+pass completes the work whenever a job is killed.
 """
 
 import threading
@@ -89,7 +89,7 @@ class Refresh:
         return True
 
     def run_to_end(self, tell: Callable[[int, int], None] = lambda _done, _all: None) -> None:
-        """Bring derived tables to their final state for all logs there are, whatever order the logs came in.
+        """Bring derived tables to their final state for all logs, whatever order the logs came in.
 
         *tell* is called with the number of hours done and the number of all. Raises DatabaseFailedError.
         """
@@ -102,7 +102,7 @@ class Refresh:
     # --- Clocks
 
     def _estimate_clocks(self, least_us: int) -> None:
-        """Estimate all clocks anew; where that moves times by more than *least_us*, mark the hours."""
+        """Estimate all clocks; where that moves times by more than *least_us*, mark the hours."""
         with self._lock:
             named = self._database.rows("SELECT node_no, node FROM nodes")
             newest = self._database.rows("SELECT node_no, boot, last_us FROM boots")
@@ -146,7 +146,7 @@ class Refresh:
     # --- Hours
 
     def _derive(self, dirty: pa.Table, tell: Callable[[int, int], None] = lambda _done, _all: None) -> None:
-        """Derive all hours anew that depend on marked ones, and delete the marks."""
+        """Derive all hours that depend on marked ones, and delete the marks."""
         known = self._schedule.reach(self._clocks)
         with self._lock:
             loader = FactsLoader(self._database, self._clocks, known)
@@ -186,7 +186,7 @@ class Refresh:
         return True
 
     def _make_alerts(self) -> None:
-        """Make changes and alerts anew from all that was derived; then delete old packets if that is due."""
+        """Make all changes and alerts from the derived tables; then delete old packets if that is due."""
         self._schedule.note_alerts()
         with self._lock:
             columns = ", ".join(_GROUPS.names)
@@ -224,11 +224,12 @@ class Refresh:
                 self._schedule.reload_keys()
 
     def _latest_us(self) -> int:
-        """Latest time that is believed: later ones come from a wrong clock, if the job's own is right."""
+        """Return the latest plausible time: later ones come from a wrong clock, if the job's own is right."""
         return self._wall_us() + limits.CLOCK_AHEAD_MAX_US
 
     def _newest_us(self) -> int:
-        """Newest mesh time of any record; as on the page, what is ahead of the job does not count, unless all is."""
+        """Return the newest mesh time of any record; as on the page, times ahead of the job do not count, unless all
+        are."""
         ended_us = boot_times(self._clocks, boots_of(stored.boots(self._database))).until_us
         if not len(ended_us):
             return 0

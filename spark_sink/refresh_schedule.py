@@ -64,7 +64,7 @@ class RefreshSchedule:
 
     @property
     def keys(self) -> Ints:
-        """All hours of logs that have sights, a row each with the columns `KEY`."""
+        """Return all hours of logs that have sights, a row each with the columns `KEY`."""
         return np.array(sorted(self._keys), np.int64).reshape(-1, len(KEY))
 
     def reload_keys(self) -> None:
@@ -132,10 +132,10 @@ class RefreshSchedule:
     def affected(
         self, old: Corrections, new: Corrections, shifted: set[tuple[int, int]]
     ) -> tuple[pa.Table, Ints]:
-        """Return what has to be derived anew when *new* clocks replace *old* ones and shift these boots.
+        """Return what has to be derived again when *new* clocks replace *old* ones and shift these boots.
 
         First, hours of logs: those of the boots, and of other logs that lie where the boots' records lay until now.
-        Second, hours of mesh time in which nothing is left.
+        Second, hours of mesh time in which no records are left.
         """
         keys = self.keys
         own = np.array([(node_no, boot) in shifted for node_no, boot in keys[:, :2].tolist()], bool)
@@ -158,7 +158,7 @@ class RefreshSchedule:
     # --- Periodic work
 
     def clocks_are_due(self, now_us: int, dirty: pa.Table, clocks: Corrections) -> bool:
-        """True if clocks are to be estimated: the timer says so, or a marked boot has no clock yet."""
+        """True if clocks are to be estimated: the timer is due, or a marked boot has no clock yet."""
         if now_us >= self.clocks.due_us:
             return True
         node_no, boot = dirty["node_no"].to_numpy(), dirty["boot"].to_numpy()
@@ -179,6 +179,6 @@ class RefreshSchedule:
 
 
 def hours_table(keys: Iterable[Sequence[int]] | Ints) -> pa.Table:
-    """Hours of logs as a table with the columns `KEY`."""
+    """Return hours of logs as a table with the columns `KEY`."""
     columns = np.asarray(keys, np.int64).reshape(-1, len(KEY)).T
     return pa.table({name: pa.array(column) for name, column in zip(KEY, columns, strict=True)})

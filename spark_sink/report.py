@@ -24,7 +24,7 @@ class ReportTable:
     rows: Sequence[tuple[Any, ...]]
 
     def records(self) -> list[dict[str, Any]]:
-        """Its rows by column name."""
+        """Return its rows by column name."""
         return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
 
 
@@ -37,11 +37,11 @@ class _Book:
     feeds: Mapping[int, str]
 
     def rows(self, sql: str, *parameters: int) -> Rows:
-        """What a query finds, nodes' and feeds' numbers included."""
+        """Run a query; nodes and feeds are numbers."""
         return cast("Rows", self.db.rows(sql, parameters))
 
     def named(self, sql: str, *, nodes: int = 0, feed: int | None = None) -> Rows:
-        """What a query finds, its first *nodes* columns and the column *feed* by their long names."""
+        """Run a query, and replace its first *nodes* columns and the column *feed* by long names."""
         found = []
         for row in self.rows(sql):
             cells = list(row)
@@ -52,7 +52,7 @@ class _Book:
         return found
 
     def subject(self, text: str) -> str:
-        """What an alert is about (spark_sink/derive/alert_rules.py), by long names."""
+        """Return the subject of an alert (spark_sink/derive/alert_rules.py) by long names."""
         kind, *rest = text.split(" ", 2)
         names = [self.feeds if kind == "feed" else self.nodes, self.nodes if kind == "link" else {}]
         words = [
@@ -63,7 +63,7 @@ class _Book:
 
 
 def make(reader: Reader) -> dict[str, ReportTable]:
-    """All tables of the report, as they were at one moment. Raises DatabaseFailedError."""
+    """Return all tables of the report, as they were at one moment. Raises DatabaseFailedError."""
     with reader.snapshot():
         book = _Book(
             reader,
@@ -135,7 +135,7 @@ def _mean(total: float, count: int, digits: int) -> float | None:
 
 
 def _clocks(book: _Book) -> Rows:
-    """The newest clock of each node at the newest record of its boot, where others tell how wrong it is."""
+    """List the newest clock of each node at the newest record of its boot, if other clocks show its error."""
     ended = book.rows("SELECT node_no, boot, last_mono_us FROM boots")
     newest = {(node_no, boot): mono_us for node_no, boot, mono_us in ended}
     found = []
@@ -244,7 +244,7 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def render(report: Mapping[str, ReportTable]) -> str:
-    """The report for people: names for nodes and feeds where they are known, seconds for microseconds."""
+    """Format the report for people: names of nodes and feeds where known, seconds instead of microseconds."""
     names = _names(report["nodes"])
     parts = [_table(report["nodes"], {}), _behind_text(report["behind"], names)]
     parts += [
@@ -256,14 +256,14 @@ def render(report: Mapping[str, ReportTable]) -> str:
 
 
 def _names(nodes: ReportTable) -> dict[str, str]:
-    """Nodes by their ids; long names are cut, and two of one name have some digits, too."""
+    """Return names of nodes by id; long names are cut, and equal names get some digits."""
     known = [(row["node"], row["name"][: limits.REPORT_NAME_MAX]) for row in nodes.records() if row["name"]]
     namesakes = Counter(name for _node, name in known)
     return {node: f"{name} {node[:4]}" if namesakes[name] > 1 else name for node, name in known}
 
 
 def _behind_text(table: ReportTable, names: Mapping[str, str]) -> str:
-    """Entries behind: a line for each feed, a column for each node; a line a node where that would be too wide."""
+    """Format entries behind: a line for each feed and a column for each node; if too wide, a line for each node."""
     records = table.records()
     nodes = sorted({record["node"] for record in records}, key=lambda node: names.get(node, node))
     if not records:
@@ -279,7 +279,7 @@ def _behind_text(table: ReportTable, names: Mapping[str, str]) -> str:
 
 
 def _sums(records: Sequence[Mapping[str, Any]], names: Mapping[str, str]) -> Rows:
-    """Of each node, in how many feeds it is behind, and by how many entries; who is farthest behind comes first."""
+    """Return for each node in how many feeds and by how many entries it is behind; the farthest behind comes first."""
     feeds: Counter[str] = Counter()
     entries: Counter[str] = Counter()
     for record in records:
@@ -321,7 +321,7 @@ def _cell(column: str, value: object, names: Mapping[str, str]) -> object:
 
 
 def _moment(t_us: int) -> str:
-    """A point in time to the second, UTC; as it is where no calendar has it."""
+    """Format a time to the second, UTC; unchanged if no calendar has it."""
     try:
         return (_EPOCH + timedelta(microseconds=t_us)).strftime("%Y-%m-%d %H:%M:%S")
     except OverflowError:
@@ -329,7 +329,7 @@ def _moment(t_us: int) -> str:
 
 
 def _feed(feed: str, names: Mapping[str, str]) -> str:
-    """A feed by the name of the node whose it is, else by its first digits: a node is named by its own feed's."""
+    """Name a feed by the node that owns it, else by its first digits, which are also the node's id."""
     return names.get(feed[:_NODE_DIGITS], feed[:_NODE_DIGITS])
 
 
@@ -348,5 +348,5 @@ def _columns(headings: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
 
 
 def _plain(text: str) -> str:
-    """*text* without what would move a terminal's cursor: names and paths are anybody's."""
+    """Replace characters of *text* that would move a terminal's cursor: names and paths come from strangers."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)

@@ -1,4 +1,4 @@
-"""Runs a job in this process: tells how far it is, ends it in order, puts its failures into plain words."""
+"""Process of a job: it reports progress, stops the job in order, and explains its failures."""
 
 import json
 import math
@@ -31,7 +31,7 @@ _OURS: Final = re.compile(r"spark_sink\.errors\.([A-Za-z]+Error): ([^\n]+)")
 
 
 def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
-    """Fill the database: with all there is (*once*), or until SIGINT or SIGTERM. Returns the exit code.
+    """Fill the database: from everything that is there (*once*), or until SIGINT or SIGTERM. Returns the exit code.
 
     Raises SinkError.
     """
@@ -142,7 +142,7 @@ class _SupervisedQuery:
 
 
 def _given_up(error: errors.JobFailedError) -> bool:
-    """Whether Spark gave the query up, and is itself still there."""
+    """Return whether Spark gave up the query, and Spark itself is still running."""
     from pyspark.errors import StreamingQueryException  # noqa: PLC0415 - as above
 
     return isinstance(error.__cause__, StreamingQueryException)
@@ -170,7 +170,7 @@ def _watch(query: "StreamingQuery", settings: Settings, progress: "_Progress") -
 
 
 def _java_gone() -> tuple[type[Exception], ...]:
-    """What calls of Java raise when it ended."""
+    """Return the errors that calls of Java raise after Java ended."""
     from py4j.protocol import Py4JError  # noqa: PLC0415 - as above
 
     return Py4JError, ConnectionError
@@ -233,7 +233,7 @@ class _Progress:
 
 
 def plain(text: str, settings: Settings) -> errors.SinkError:
-    """What stopped the stream, in one sentence; Spark's own report of it goes into a file."""
+    """Explain in one sentence what stopped the stream; Spark's own report goes into a file."""
     if ours := _OURS.search(text):
         error = errors.SinkError(ours[2])
         error.exit_code = getattr(errors, ours[1], errors.SinkError).exit_code
@@ -244,7 +244,7 @@ def plain(text: str, settings: Settings) -> errors.SinkError:
 
 
 def _details(settings: Settings) -> Path:
-    """Where a report goes that is too long to be shown: beside what of the job is here, else where nobody minds."""
+    """Return the path for a long report: beside the local files of the job, else in the temporary folder."""
     for place in (settings.database, settings.checkpoint):
         if "://" not in place:
             return Path(f"{place}.failure.txt")

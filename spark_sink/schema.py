@@ -33,7 +33,7 @@ class Field:
     low: int = 0
     high: int = 0
     digits: int | None = None
-    """How many hexadecimal digits, in lower case, if that is what the text is."""
+    """Number of hexadecimal digits, in lower case, if the text is that."""
 
 
 def _count(name: str, high: int = 2**32) -> Field:
@@ -53,7 +53,7 @@ TIME_MAX_US: Final = 2**53
 HEADER: Final = ("v", "node", "boot", "offset", "t_us", "mono_us", "kind")
 """Fields that every record has."""
 IDENTITY: Final = ("v", "node", "boot", "offset", "t_us", "kind")
-"""Fields that tell whether a line is a record that belongs here, and was not counted before."""
+"""Fields that decide whether a line is a record that belongs here, and was not counted before."""
 
 FIELDS: Final = (
     _count("v"),
@@ -116,7 +116,7 @@ BAD_FIELDS: Final = (
     _text("bad_reason"),
     _text("bad_text"),
 )
-"""Where a line that is no record lies (path, bytes from the file's start), what is wrong, how it begins."""
+"""Position of a bad line (path, bytes from the file's start), the reason, and its beginning."""
 
 REQUIRED: Final = {
     "start": ("name", "feed"),
@@ -128,13 +128,13 @@ REQUIRED: Final = {
     "fork": ("feed", "seq", "held", "other"),
     "spared": ("face", "count"),
 }
-"""By kind, the fields without which a record cannot be counted. Records of other kinds are only counted by kind."""
+"""By kind, the fields without which a record cannot be counted. Of other kinds, only the number is counted."""
 
 COLUMNS: Final = FIELDS + BAD_FIELDS
 """All columns of the source, in order."""
 
 
 def ddl(names: Iterable[str]) -> str:
-    """The columns *names* as a schema that Spark reads. Raises KeyError for a name that is no column."""
+    """Write the columns *names* as a schema for Spark. Raises KeyError for a name that is no column."""
     types = {field.name: field.type.value for field in COLUMNS}
     return ", ".join(f"{name} {types[name]}" for name in names)

@@ -1,4 +1,4 @@
-"""Which of a node's files are read, and which are passed over and why."""
+"""Choice of a node's files: which are read, and which are skipped and why."""
 
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -25,7 +25,7 @@ class Oddity:
 
 @dataclass(slots=True)
 class ProbeCache:
-    """What was found in files: asked again only for files that changed, forgotten once they are not asked for."""
+    """Cache of what was found in files: read again only for files that changed, dropped when no longer asked for."""
 
     _new: dict[Hashable, Any] = field(default_factory=dict)
     _old: dict[Hashable, Any] = field(default_factory=dict)
@@ -35,7 +35,7 @@ class ProbeCache:
         self._old, self._new = self._new, {}
 
     def get(self, key: Hashable, find: Callable[[], Found]) -> Found:
-        """What *find* found for *key*."""
+        """Return the result of *find* for *key*."""
         if key not in self._new:
             self._new[key] = self._old[key] if key in self._old else find()
         return self._new[key]  # type: ignore[no-any-return]
@@ -46,19 +46,19 @@ class SegmentChoice:
     """A node's files to read from."""
 
     segments: Mapping[int, tuple[Segment, ...]]
-    """By boot, in order of their first offsets, each once."""
+    """Segments by boot, in order of their first offsets, each once."""
     oddities: tuple[Oddity, ...]
 
 
 def choose(
     files: LogFiles, memo: ProbeCache, node: str, segments: Iterable[Segment], boots: LogOffset
 ) -> SegmentChoice:
-    """Take each segment once. Raises OSError.
+    """Choose each segment once. Raises OSError.
 
-    A folder that has another first line for a boot than the one that was counted, or than another folder has, tells of
-    another boot of the same number, as after a node was set up anew with the same key: none of that boot is taken from
-    it. Of two files of one name the longer is taken if it goes on where the other ends, else one of them. What
-    an archive has is taken rather than a file of the same size, which may be deleted any time.
+    A folder may have another first line for a boot than the boot that was counted, or than another folder has. Then it
+    holds another boot of the same number, as after a node was set up again with the same key; none of that boot is read
+    from it. Of two files with one name the longer is chosen if it continues the other, else one of them. An archived
+    segment is preferred to a file of the same size, which may be deleted at any time.
     """
     chosen: dict[int, tuple[Segment, ...]] = {}
     chooser = _Chooser(files, memo, node)
@@ -86,7 +86,7 @@ class _Chooser:
         return tuple(taken)
 
     def _strange_folders(self, starts: list[Segment], boot: BootProgress) -> set[str]:
-        """Folders in which this boot is another one than that which is counted."""
+        """Return folders whose log of this boot differs from the one that is counted."""
         if not boot.print and len(starts) < 2:
             return set()
         lines = {segment: line for segment in starts if (line := self._first_line(segment)) is not None}
@@ -105,7 +105,7 @@ class _Chooser:
         return {segment.folder for segment in strange}
 
     def _one_of(self, same: list[Segment], tail: Tail | None) -> Segment | None:
-        """The file to read a segment from, None if there is none to go on with."""
+        """Return the file to read a segment from; None if none continues what was read."""
         fitting = same if tail is None else [segment for segment in same if self._fits(segment, tail)]
         if not fitting:
             self._say_why(same, tail)

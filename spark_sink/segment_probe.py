@@ -1,6 +1,6 @@
-"""Looks into segments without reading them: how far their lines are whole, which record is the last, what is the same.
+"""Probes of segments: where their whole lines end, which record is the last, and whether two are the same.
 
-What is here tells planning which records a piece of a segment has, for a few kilobytes read.
+For a few kilobytes read, they show the planner which records a part of a segment has.
 """
 
 import hashlib
@@ -15,20 +15,20 @@ from spark_sink.segments import Segment
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """Where a piece of a segment ends."""
+    """End of a part of a segment."""
 
     byte: int
     """Behind its last line feed."""
     next: int | None
     """The offset after that of its last record, None if no line of it is a record."""
     stopped: bool
-    """The last record says that the boot ended in order."""
+    """The last record is an orderly stop of the boot."""
 
 
 def find_end(files: LogFiles, node: str, segment: Segment, low: int, high: int) -> End | None:
-    """Where the whole lines between bytes *low* and *high* end, None if there are none. A line begins at *low*.
+    """Find where the whole lines between bytes *low* and *high* end; None without any. A line begins at *low*.
 
-    What is archived ends where one of its pieces does. Raises FileNotFoundError; OSError.
+    An archived segment ends where one of its pieces does. Raises FileNotFoundError; OSError.
     """
     if segment.pieces:
         return _end_of_pieces(segment, low, high)
@@ -60,7 +60,7 @@ def _end_of_pieces(segment: Segment, low: int, high: int) -> End | None:
 
 
 def _record(line: bytes, node: str, segment: Segment) -> dict[str, Any] | None:
-    """A line that tells its offset. One that no segment of that size can have is not believed."""
+    """Parse a line with an offset. An offset that no segment of that size can have is refused."""
     if len(line) >= limits.LINE_SIZE_MAX:
         return None
     try:
@@ -76,9 +76,9 @@ def _record(line: bytes, node: str, segment: Segment) -> dict[str, Any] | None:
 
 
 def line_end(files: LogFiles, segment: Segment, byte: int) -> int | None:
-    """The place behind the first line feed at *byte* or later, None if there is none. Raises as `find_end`.
+    """Return the byte behind the first line feed at *byte* or later; None without any. Raises as `find_end`.
 
-    Of what is archived, the first end of a piece behind *byte*.
+    For an archived segment, return the first end of a piece behind *byte*.
     """
     if segment.pieces:
         ends = (piece.high - segment.pieces[0].low for piece in segment.pieces)
@@ -95,9 +95,9 @@ def line_end(files: LogFiles, segment: Segment, byte: int) -> int | None:
 
 
 def first_line(files: LogFiles, segment: Segment) -> bytes | None:
-    """The first line, at most as much of it as a record may have; None if it is not whole yet.
+    """Return the first line, up to the longest record; None if it is incomplete.
 
-    Of what is archived only the beginnings of boots are known, else it is None. Raises FileNotFoundError; OSError.
+    For archived segments only the beginnings of boots are known, else it is None. Raises FileNotFoundError; OSError.
     """
     if segment.pieces:
         return segment.pieces[0].line.encode("latin-1") or None
@@ -109,12 +109,12 @@ def first_line(files: LogFiles, segment: Segment) -> bytes | None:
 
 
 def fingerprint(data: bytes) -> str:
-    """Eight hexadecimal digits that tell *data* from anything else it may be mixed up with."""
+    """Return eight hexadecimal digits that identify *data*."""
     return hashlib.blake2b(data, digest_size=4).hexdigest()
 
 
 def tail_print(files: LogFiles, segment: Segment, byte: int) -> str:
-    """Fingerprint of the first line and of the last bytes before *byte*, up to which the segment is read.
+    """Return fingerprint of the first line and of the last bytes before *byte*, up to which the segment is read.
 
     Empty for what is archived if no piece ends there. Raises FileNotFoundError; OSError.
     """
@@ -126,7 +126,7 @@ def tail_print(files: LogFiles, segment: Segment, byte: int) -> str:
 
 
 def says_clean(line: bytes) -> bool | None:
-    """What a boot's first record says of the boot before: it ended in order. None if it does not say."""
+    """Return whether a boot's first record says that the boot before ended in order; None if it does not say."""
     try:
         record = json.loads(line)
     except (ValueError, RecursionError):
@@ -136,9 +136,9 @@ def says_clean(line: bytes) -> bool | None:
 
 
 def begins_alike(files: LogFiles, one: Segment, other: Segment) -> bool:
-    """True if the shorter of two files is the beginning of the other, as far as first and last lines of it tell.
+    """True if the shorter of two files is the beginning of the other, judged by its first and last lines.
 
-    Where one is archived, only the end of a piece can tell. Raises FileNotFoundError; OSError.
+    If one is archived, only the end of a piece can be compared. Raises FileNotFoundError; OSError.
     """
     if one.pieces or other.pieces:
         byte = min(one.size, other.size)

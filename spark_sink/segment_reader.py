@@ -51,9 +51,9 @@ class _Gatherer:
 def read_parts(
     files: LogFiles, parts: Iterable[SegmentPart], shape: Projection, *, listed_max: int | None = None
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records of parts of segments. What is not there any more is a row that says so. Raises OSError.
+    """Yield the records of parts of segments. For a part that no longer exists, a bad-line row says so. Raises OSError.
 
-    Of lines that are no records the first *listed_max* of each part are rows, and then how many follow; None: all are.
+    The first *listed_max* bad lines of each part are rows, followed by the number of further ones; None: all are rows.
     """
     gatherer = _Gatherer(shape)
     archived: list[SegmentPart] = []
@@ -86,7 +86,7 @@ def read_parts(
 
 
 def _archived_since(files: LogFiles, part: SegmentPart) -> Segment | None:
-    """What an archive has of a segment whose file is not there any more. Raises OSError."""
+    """Return the archived form of a segment whose file no longer exists. Raises OSError."""
     for segment in files.listing().get(part.node, ()):
         if segment.pieces and (segment.boot, segment.first) == (part.segment.boot, part.segment.first):
             return segment if segment.size >= part.high else None
@@ -94,7 +94,7 @@ def _archived_since(files: LogFiles, part: SegmentPart) -> Segment | None:
 
 
 def _offset_before(files: LogFiles, first: int, part: SegmentPart) -> int:
-    """The offset of the record before those that are to be counted; less than any of them if that is not known."""
+    """Return the offset of the record before those to be counted; a smaller number if that is not known."""
     if part.after is not None:
         return part.after
     before = _record_before(files, part.segment.path, first)
@@ -102,7 +102,7 @@ def _offset_before(files: LogFiles, first: int, part: SegmentPart) -> int:
 
 
 def _first_line(files: LogFiles, path: str, low: int) -> int:
-    """The beginning of the first line that begins at *low* or later, the end of the file if none does."""
+    """Return the start of the first line that begins at *low* or later, the end of the file if none does."""
     if low == 0:
         return 0
     byte = low - 1
@@ -115,7 +115,7 @@ def _first_line(files: LogFiles, path: str, low: int) -> int:
 
 
 def _record_before(files: LogFiles, path: str, end: int) -> dict[str, Any] | None:
-    """The record whose line ends at *end*, None if that line is no JSON object with a whole number as offset."""
+    """Return the record whose line ends at *end*; None if the line is not a JSON object with an integer offset."""
     line = files.read(path, max(0, end - limits.LINE_SIZE_MAX), end)[:-1].rpartition(b"\n")[2]
     try:
         record = json.loads(line)

@@ -14,7 +14,7 @@ NODE: Final = re.compile(r"[0-9a-f]{16}\Z")
 SEGMENT: Final = re.compile(r"([0-9]{8})-([0-9]{12})\.jsonl\Z")
 """Name of a segment: its boot and the offset of its first record."""
 NETWORKS: Final = "networks"
-"""Where a home has the logs of its further networks, one mesh each: not to be mixed with this one."""
+"""Folder in a home with the logs of its further networks, which are meshes of their own."""
 DAY: Final = re.compile(r"day=[0-9]{4}-[0-9]{2}-[0-9]{2}\Z")
 """Name of a folder of an archive."""
 ARCHIVED: Final = re.compile(r"[^.].*\.parquet\Z")
@@ -33,7 +33,7 @@ class ArchivedPiece(NamedTuple):
     next: int
     """Offsets it stands for: from ``first`` up to before ``next``."""
     stopped: bool
-    """Its last record says that the boot ended in order."""
+    """The last record is an orderly stop of the boot."""
     print: str
     """Fingerprint of the segment up to ``high``, as `ends.tail_print` makes it."""
     line: str
@@ -41,7 +41,7 @@ class ArchivedPiece(NamedTuple):
     path: str
     """The Parquet file."""
     row: int
-    """Its first row there."""
+    """Its first row in that file."""
     rows: int
 
 
@@ -60,18 +60,18 @@ class Segment(NamedTuple):
 
     @property
     def path(self) -> str:
-        """Where it lies."""
+        """Return its path."""
         place = f"{self.pieces[0].path}#" if self.pieces else f"{self.folder}/"
         return place + segment_name(self.boot, self.first)
 
 
 def segment_name(boot: int, first: int) -> str:
-    """The file name of a segment (docs/formats/events.md)."""
+    """Return the file name of a segment (docs/formats/events.md)."""
     return f"{boot:08d}-{first:012d}.jsonl"
 
 
 Listing: TypeAlias = Mapping[str, tuple[Segment, ...]]
-"""By node, the segments of its log, by name and then by folder: the same one may lie in several."""
+"""Segments of logs by node, in order of name and folder: the same segment may lie in several."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,13 +83,13 @@ class SegmentPart:
     low: int
     high: int
     after: int | None
-    """Its records come after this offset; None: after that of the record before ``low``."""
+    """Only records after this offset belong to it; None: after that of the record before ``low``."""
     before: int
     """And before this one: what lies beyond was, or will be, read elsewhere."""
 
     @property
     def size(self) -> int:
-        """Bytes in it."""
+        """Number of its bytes."""
         return self.high - self.low
 
 
@@ -104,11 +104,11 @@ class LostRecords:
 
 
 def share_bytes(wants: Mapping[str, int], total: int, least: int) -> dict[str, int]:
-    """Deal *total* bytes out, so that nobody gets more than wanted.
+    """Share *total* bytes among logs, so that none gets more than it wants.
 
-    Who wants less than an equal share gets it all. The others get an equal share, or, where that is less than *least*,
-    those that want most get *least* and the others nothing: reading many logs a little each time costs more than
-    reading some of them properly, and next time they are the ones that want most.
+    A log that wants less than an equal share gets all of it. The others get an equal share. Where that is less than
+    *least*, those that want most get *least* and the others nothing: reading many logs a little each time costs more
+    than reading some of them properly, and next time the others want most.
     """
     shares: dict[str, int] = {}
     ordered = sorted(wants, key=lambda node: (wants[node], node))

@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _SUBMITTED: Final = "PYSPARK_GATEWAY_PORT"
-"""What `spark-submit` leaves in the environment of programs it starts: Java runs already, as it was told to."""
+"""Environment variable that `spark-submit` sets for its programs: Java is already running, with its own options."""
 _LOG4J: Final = Path(__file__).with_name("log4j2.properties")
 
 
 def java() -> str | None:
-    """Where Java is: in JAVA_HOME, or on the PATH; None if nowhere."""
+    """Return the path of Java: in JAVA_HOME, or on the PATH; None if it is missing."""
     home = os.environ.get("JAVA_HOME")
     if home:
         return shutil.which(str(Path(home) / "bin" / "java"))
@@ -71,7 +71,7 @@ def make_session(*, threads: int, memory_mb: int, master: str = LOCAL) -> "Spark
 
 
 def has_workers(session: "SparkSession") -> bool:
-    """Whether a cluster has given the session anybody to work for it; on this machine it works itself."""
+    """Return whether a cluster has given the session a worker; on this machine it works itself."""
     context = session.sparkContext
     if str(context.master).startswith("local"):
         return True
@@ -79,10 +79,9 @@ def has_workers(session: "SparkSession") -> bool:
 
 
 def _start(builder: "SparkSession.Builder", master: str) -> "SparkSession":
-    """Start Java with its standard error in a file: it greets with warnings that are nobody's business.
+    """Start Java with its standard error in a file, because it begins with warnings that users cannot act on.
 
-    What fails later comes as an exception; what keeps Java from starting is in the file.
-    Raises UnavailableError.
+    Later failures come as exceptions; the cause that keeps Java from starting is in the file. Raises UnavailableError.
     """
     from py4j.protocol import Py4JError  # noqa: PLC0415 - as above
     from pyspark.errors import PySparkRuntimeError  # noqa: PLC0415 - as above

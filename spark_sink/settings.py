@@ -1,4 +1,4 @@
-"""What a job is told, checked before Spark is started."""
+"""Settings of a job, checked before Spark is started."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from spark_sink.serving.address import is_address
 LOCAL = "local"
 """Spark in this process."""
 NO_SPARK = "Spark is not installed. Install it with: pip install 'tinyssb-node[spark]'"
-"""What to tell users without the extra ``spark``."""
+"""Message to users without the extra ``spark``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,17 +20,17 @@ class Settings:
     logs: str
     """Folder with the nodes' event logs, at any depth that ``folders`` looks into; or ``s3://bucket/prefix``."""
     database: str
-    """The serving database, made if there is none: the path of a file, or a ``postgresql://`` URL."""
+    """The serving database, made if missing: the path of a file, or a ``postgresql://`` URL."""
     checkpoint: str
-    """Where Spark keeps how far it has read: a folder, or on a cluster a URL that all machines reach."""
+    """Folder of Spark's checkpoint, or on a cluster a URL that all machines reach."""
     endpoint: str = ""
-    """Of an S3-compatible store."""
+    """Address of an S3-compatible store."""
     keep_days: int = limits.KEEP_DAYS
-    """How long single packets are kept behind the newest record: later logs are not matched with older ones."""
+    """Days for which single packets are kept behind the newest record: later logs are not matched with older ones."""
     bytes_per_batch: int = limits.BATCH_SIZE
     """Most bytes of log in one micro-batch."""
     master: str = LOCAL
-    """Where Spark runs: in this process, or the URL of a cluster, as ``spark://host:7077``."""
+    """Spark in this process, or the URL of a cluster, as ``spark://host:7077``."""
     threads: int = 2
     """Spark's tasks at a time, where it runs in this process."""
     memory_mb: int = 1024
@@ -53,9 +53,9 @@ class Settings:
 
 
 def default_checkpoint(database: str) -> str:
-    """Beside the database, so that the two are moved and deleted together.
+    """Return a path beside the database, so that the two are moved and deleted together.
 
-    Raises OptionError where the database is no file.
+    Raises OptionError if the database is not a file.
     """
     if is_address(database):
         raise OptionError(

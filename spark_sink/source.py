@@ -41,12 +41,12 @@ from spark_sink.stream_offset import StreamOffset, parse_offset, serialize_offse
 
 _PARTIALS: Final = "part STRING, rows BINARY"
 READ: Final = "read"
-"""The part that says in a column ``bytes`` how much a task read."""
+"""Part with a column ``bytes``: how much a task read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the source was told."""
+    """Options of the source."""
 
     path: str
     endpoint: str
@@ -69,7 +69,7 @@ class Options:
         )
 
     def files(self) -> LogFiles:
-        """Where the logs lie."""
+        """Open the logs."""
         return open_files(self.path, self.endpoint)
 
 
@@ -92,7 +92,7 @@ def _size(options: Mapping[str, str], name: str, default: int, *, least: int) ->
 
 
 def _names(wanted: StructType) -> list[str]:
-    """The columns that are wanted. Raises OptionError if the source has no such column, or of another type."""
+    """Return the requested columns. Raises OptionError if the source has no such column, or of another type."""
     known = {field.name: field.type.value for field in schema.COLUMNS}
     for field in wanted:
         if known.get(field.name) != field.dataType.simpleString().upper():
@@ -103,7 +103,7 @@ def _names(wanted: StructType) -> list[str]:
 
 
 class Task(InputPartition):
-    """What one Spark task reads: parts of segments, and losses to be written down."""
+    """Input of one Spark task: parts of segments, and losses to be reported."""
 
     def __init__(self, parts: Sequence[SegmentPart], lost: Sequence[LostRecords] = ()) -> None:
         super().__init__(None)
@@ -113,7 +113,7 @@ class Task(InputPartition):
 
 @dataclass(frozen=True, slots=True)
 class _ReadPlan:
-    """How tasks read: it travels to where they run."""
+    """Reading of tasks; it is sent to the workers."""
 
     options: Options
     names: tuple[str, ...]
@@ -149,14 +149,14 @@ def _lost_row(lost: LostRecords) -> tuple[str, int, str]:
 
 
 def _needed() -> tuple[str, ...]:
-    """The columns that are reduced."""
+    """Return the columns that are reduced."""
     from spark_sink.partials.reduce import NEEDED  # noqa: PLC0415 - who only wants rows does without it
 
     return tuple(NEEDED)
 
 
 def _partials(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """What the analytics need of a task's rows, as small tables."""
+    """Reduce a task's rows to small tables for the analytics."""
     from spark_sink.partials.reduce import reduce  # noqa: PLC0415 - as above
 
     for part, table in reduce(batches):
@@ -180,15 +180,15 @@ class TinyssbDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """What ``format`` takes."""
+        """Return the name for ``format``."""
         return "tinyssb"
 
     def schema(self) -> str:
-        """One flat schema for all kinds of records."""
+        """Return one flat schema for all kinds of records."""
         return schema.ddl(field.name for field in schema.COLUMNS)
 
     def reader(self, schema: StructType) -> "TinyssbReader":
-        """Read what there is now, once."""
+        """Read everything that is there now, once."""
         return TinyssbReader(self._reading(schema))
 
     def streamReader(self, schema: StructType) -> "TinyssbStreamReader":  # noqa: N802 - Spark's name
@@ -201,17 +201,17 @@ class TinyssbDataSource(DataSource):
 
 
 class TinyssbPartialsDataSource(TinyssbDataSource):
-    """The same logs, reduced in the tasks to what the analytics need."""
+    """The same logs, reduced in the tasks to small tables for the analytics."""
 
     partials = True
 
     @classmethod
     def name(cls) -> str:
-        """What ``format`` takes."""
+        """Return the name for ``format``."""
         return "tinyssb-partials"
 
     def schema(self) -> str:
-        """Tables by name."""
+        """Return the schema of packed tables by name."""
         return _PARTIALS
 
 
@@ -235,7 +235,7 @@ class TinyssbReader(DataSourceReader):
 
 
 class TinyssbStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Records as they come; the offset says which records of every boot have been read."""
+    """Stream of records; its offset holds which records of every boot have been read."""
 
     def __init__(self, reading: _ReadPlan) -> None:
         self._reading = reading
@@ -244,7 +244,7 @@ class TinyssbStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._planned: dict[str, Any] | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Begin with all there is, or where the option says."""
+        """Begin with everything, or at the offset in the options."""
         return serialize_offset(self._reading.options.starting_offset)
 
     def getDefaultReadLimit(self) -> ReadLimit:  # noqa: N802 - Spark's name

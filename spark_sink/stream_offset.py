@@ -1,8 +1,9 @@
-"""How far the logs have been read: intervals of records, by node and boot. Pure.
+"""Offset of the stream: intervals of records that have been read, by node and boot. Pure.
 
-Segments arrive in any order, so what has been read of a boot is a list of *runs*: records without a hole, normally one.
-A run ends in the segment that brought its last records, which may still grow. What lies between runs is a gap, and
-closes when its records come. Spark keeps all this as the offset of its checkpoint; docs/reference/sink.md describes it.
+Segments arrive in any order, so the progress of a boot is a list of *intervals* of records without a hole, normally
+one. An interval ends in the segment that brought its last records, which may still grow. Between intervals are gaps,
+which close when their records arrive. Spark keeps this as the offset of its checkpoint; docs/reference/sink.md
+describes it.
 """
 
 from collections.abc import Iterable, Mapping
@@ -41,14 +42,14 @@ class Interval:
 
 @dataclass(frozen=True, slots=True)
 class BootProgress:
-    """What has been read of one boot's log."""
+    """Progress of reading one boot's log."""
 
     print: str = ""
-    """Fingerprint of its very first line, empty until that is read: tells it from another boot of the same number."""
+    """Fingerprint of its very first line, empty until that is read: it differs in another boot of the same number."""
     clean: bool | None = None
-    """What its first record says of the boot before: it ended in order; None until that is read."""
+    """Whether the boot before ended in order, by the first record of this one; None until that is read."""
     stopped: bool = False
-    """Its last record says that it ended in order."""
+    """Its last record is an orderly stop."""
     runs: tuple[Interval, ...] = ()
     """In order; they have no record in common."""
 
@@ -64,7 +65,7 @@ class Advance:
     next: int
     """Offset of the record after it."""
     stopped: bool
-    """Its last record says that the boot ended in order."""
+    """Its last record is an orderly stop of the boot."""
     start: tuple[str, bool | None] | None = None
     """``print`` and ``clean`` of the boot, where the step begins with the boot's first record."""
 
@@ -82,7 +83,7 @@ class Gap:
 
 LogOffset: TypeAlias = Mapping[int, BootProgress]
 StreamOffset: TypeAlias = Mapping[str, LogOffset]
-"""By node and boot, what has been read."""
+"""Progress of all logs, by node and boot."""
 
 
 def covers(boot: BootProgress, offset: int) -> bool:
@@ -91,12 +92,12 @@ def covers(boot: BootProgress, offset: int) -> bool:
 
 
 def bound(boot: BootProgress, offset: int) -> int:
-    """The first record after *offset* that was read already: what is read now has to end before it."""
+    """Return the first record after *offset* that was read already, before which a new interval has to end."""
     return min((run.first for run in boot.runs if run.first > offset), default=limits.OFFSET_MAX)
 
 
 def step_on(boot: BootProgress, step: Advance) -> BootProgress:
-    """*boot* after *step*: a run that began in its segment grows, or there is a new one."""
+    """Return *boot* after *step*: an interval that began in its segment grows, or there is a new one."""
     tail = Tail(step.segment, step.high)
     runs = []
     first = step.segment
@@ -133,7 +134,7 @@ def _is_read(tail: Tail | None, sizes: Mapping[int, int]) -> bool:
 
 
 def holes(first: int, end: int, known: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """What of ``first``..``end`` no interval of *known* covers."""
+    """Return the parts of ``first``..``end`` that no interval of *known* covers."""
     found = []
     reached = first
     for low, high in sorted(known):
@@ -146,9 +147,9 @@ def holes(first: int, end: int, known: Iterable[tuple[int, int]]) -> list[tuple[
 
 
 def gaps(offset: StreamOffset) -> list[Gap]:
-    """What is missing, node by node and in order; of each node the latest ``limits.GAPS_PER_NODE_MAX``.
+    """List missing records, node by node and in order; of each node the latest ``limits.GAPS_PER_NODE_MAX``.
 
-    A boot's end is missing if the next boot says that it ended in order, and its last record was not seen. A boot that
+    A boot's end is missing if the next boot says that it ended in order, and its last record was not read. A boot that
     ended in a crash has no end to wait for.
     """
     found: list[Gap] = []

@@ -1,7 +1,7 @@
-"""Spark's parent of Python workers, with everything a worker needs imported before it forks.
+"""Daemon that forks Spark's Python workers, with everything a worker needs already imported.
 
-Spark starts a process for each task and each plan of a stream; importing Arrow and this package anew in every one of
-them costs more than a small batch does.
+Spark starts a process for each task and each plan of a stream. Importing Arrow and this package again in each of them
+costs more than a small batch does.
 """
 
 from pyspark import daemon
@@ -12,7 +12,7 @@ from spark_sink import segment_reader as _blocks
 from spark_sink import source as _source
 
 WARM = (_runner, _planner, _blocks, _source)
-"""What is kept imported."""
+"""Modules that stay imported."""
 
 if __name__ == "__main__":
     daemon.manager()

@@ -35,7 +35,7 @@ _Key: TypeAlias = tuple[str, int, int]
 
 @dataclass(frozen=True, slots=True)
 class CompactOptions:
-    """What is to be done."""
+    """Options of one compaction."""
 
     logs: Path
     archive: Path
@@ -51,17 +51,17 @@ class CompactOptions:
 
 @dataclass(slots=True)
 class CompactSummary:
-    """What was done."""
+    """Counts of what one compaction did."""
 
     segments: int = 0
     """Archived, wholly or the rest of them."""
     records: int = 0
     """Rows written: records, and lines that are none."""
     log_bytes: int = 0
-    """Of segments, archived."""
+    """Bytes of segments that were archived."""
     files: int = 0
     file_bytes: int = 0
-    """Of the archive's files written."""
+    """Bytes of the files that were written."""
     deleted: int = 0
     """Segments deleted."""
     kept: int = 0
@@ -142,7 +142,7 @@ class _Compaction:
             self._write(day)
 
     def _rests(self, node: str, closed: list[Segment], archived: Chains) -> Iterator[Unarchived]:
-        """What of a node's closed segments is not archived. Raises OSError."""
+        """Yield the parts of a node's closed segments that are not archived yet. Raises OSError."""
         there = archived.get(node, ())
         chains = {(node, segment.boot, segment.first): segment for segment in there}
         boots = {
@@ -231,7 +231,7 @@ class _Compaction:
 
 
 def _archived(archive: Path) -> Chains:
-    """What is in the archive's files that can be read. Raises OSError."""
+    """Return the segments in the archive's files that can be read. Raises OSError."""
     listing = LocalLogFiles(str(archive)).listing()
     return {
         node: tuple(segment for segment in segments if segment.pieces) for node, segments in listing.items()
@@ -239,7 +239,7 @@ def _archived(archive: Path) -> Chains:
 
 
 def _closed(listing: Listing, order: CompactOptions) -> Iterator[tuple[str, list[Segment]]]:
-    """By node, the segments that have a successor in their folder and have not changed for long enough."""
+    """Yield, by node, segments that have a successor in their folder and have not changed for long enough."""
     changed_s = order.now_s - order.older_than_h * _HOUR_S
     for node, segments in listing.items():
         newest: dict[str, Segment] = {}
@@ -266,7 +266,7 @@ def _changed_before(segment: Segment, time_s: float) -> bool:
 
 
 def _day(files: LocalLogFiles, rest: Unarchived) -> str:
-    """About when a segment begins: its records are written together with those of the same day."""
+    """Return about which day a segment begins: its records are written together with those of the same day."""
     try:
         return day_name(json.loads(segment_probe.first_line(files, rest.segment) or b"")["t_us"])
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError, FileNotFoundError):
@@ -274,7 +274,7 @@ def _day(files: LocalLogFiles, rest: Unarchived) -> str:
 
 
 def _groups(rests: Iterable[Unarchived]) -> Iterator[list[Unarchived]]:
-    """Small segments by the block, large ones alone."""
+    """Yield small segments in groups of a block, and large ones alone."""
     group: list[Unarchived] = []
     size = 0
     for rest in rests:

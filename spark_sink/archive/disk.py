@@ -1,4 +1,4 @@
-"""What compaction does to the disk, step by step: a crash between any two of them loses nothing and doubles nothing."""
+"""Disk operations of compaction, step by step: a crash between any two steps loses nothing and doubles nothing."""
 
 import os
 from pathlib import Path

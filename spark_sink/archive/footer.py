@@ -1,4 +1,4 @@
-"""What an archive's file says of itself: the pieces it holds (docs/formats/archive.md). Pure."""
+"""Footers of an archive's files: the pieces that a file holds (docs/formats/archive.md). Pure."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ _NUMBERS: Final = ("segment", "low", "high", "first", "next", "stopped", "rows")
 _UNREADABLE: Final = "the description of pieces in its footer cannot be read"
 
 Chains: TypeAlias = Mapping[str, tuple[Segment, ...]]
-"""By node, in order."""
+"""Archived segments by node, in order."""
 
 
 class Archived(NamedTuple):
@@ -40,11 +40,11 @@ class PassedOver:
 
 
 class FooterError(Exception):
-    """A footer is not what an archive's file has; the message says why."""
+    """A footer that no file of an archive can have; the message says why."""
 
 
 def serialize_footer(pieces: Sequence[Archived]) -> bytes:
-    """Write what a file of these *pieces* says of itself. Round trip: `parse_footer`."""
+    """Write the footer of a file with these *pieces*. Round trip: `parse_footer`."""
     lists: dict[str, list[Any]] = {name: [] for name in _LISTS}
     for node, boot, piece in pieces:
         row = {"node": node, "boot": boot, **piece._asdict(), "stopped": int(piece.stopped)}
@@ -56,7 +56,7 @@ def serialize_footer(pieces: Sequence[Archived]) -> bytes:
 
 
 def parse_footer(text: bytes, path: str, rows: int) -> list[Archived]:
-    """Read what the file at *path*, which has so many *rows*, says of itself. Raises FooterError."""
+    """Read the footer of the file at *path*, which has so many *rows*. Raises FooterError."""
     try:
         footer = json.loads(text)
         version = footer["version"]
@@ -79,7 +79,7 @@ def parse_footer(text: bytes, path: str, rows: int) -> list[Archived]:
 
 
 def _archived(lists: dict[str, Any], line: str, path: str, row: int) -> Archived:
-    """One piece. Raises ValueError for what cannot be true; TypeError, AttributeError."""
+    """Read one piece. Raises ValueError for impossible values; TypeError, AttributeError."""
     node, boot = lists.pop("node"), lists.pop("boot")
     if any(type(lists[name]) is not int for name in _NUMBERS) or type(boot) is not int:
         raise ValueError("a number is none")
@@ -99,9 +99,9 @@ def _archived(lists: dict[str, Any], line: str, path: str, row: int) -> Archived
 
 
 def chain(pieces: Iterable[Archived], root_of: Mapping[str, str]) -> tuple[Chains, list[PassedOver]]:
-    """Pieces to segments, as many as have no hole between; and what overlaps those that were taken.
+    """Join pieces without a hole between them to segments; return these, and the pieces that overlap others.
 
-    *root_of*: of each Parquet file, the archive in which it lies: the folder of its segments.
+    *root_of*: for each Parquet file the archive in which it lies, which is the folder of its segments.
     """
     passed: list[PassedOver] = []
     chains: list[list[Archived]] = []

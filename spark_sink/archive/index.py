@@ -1,4 +1,4 @@
-"""Which segments lie in archives: the footers of Parquet files, each read once."""
+"""Index of archived segments: the footers of Parquet files, each read once."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple, TypeAlias
@@ -21,11 +21,11 @@ class ArchiveFile(NamedTuple):
     path: str
     size: int
     stamp: int
-    """Time of its last change: with path and size it tells whether this is the file whose footer is known."""
+    """Time of its last change: with path and size it identifies the file whose footer is known."""
 
 
 class ArchiveIndex:
-    """What is known of archives' files."""
+    """Footers of archives' files, read when a file is new or has changed."""
 
     def __init__(self, read: Read) -> None:
         self._read = read
@@ -34,7 +34,7 @@ class ArchiveIndex:
         self._overlaps: list[PassedOver] = []
 
     def update(self, files: Iterable[ArchiveFile]) -> Chains:
-        """The archived segments by node, the same objects while nothing changes. Raises OSError."""
+        """Return the archived segments by node, the same objects while nothing changes. Raises OSError."""
         there = set(files)
         if there != self._known.keys():
             self._known = {file: self._known.get(file) or self._look(file) for file in sorted(there)}
@@ -50,7 +50,7 @@ class ArchiveIndex:
         return self._chains
 
     def passed_over(self) -> Sequence[tuple[str, str]]:
-        """Files of which nothing, or not all, is read, and why."""
+        """Return the files of which nothing, or not all, is read, and why."""
         files = [known for known in self._known.values() if isinstance(known, PassedOver)]
         overlaps = {passed.path: passed.reason for passed in self._overlaps}
         return [*((passed.path, passed.reason) for passed in files), *overlaps.items()]
@@ -65,7 +65,7 @@ class ArchiveIndex:
 
 
 def _footer(read: Read, file: ArchiveFile) -> tuple[bytes, str, int]:
-    """Our text in the footer of a Parquet file, its path and the rows it has. Raises FooterError; OSError."""
+    """Return our text in the footer of a Parquet file, its path and the rows it has. Raises FooterError; OSError."""
     end = read(file.path, max(0, file.size - _END_SIZE), file.size)
     size = int.from_bytes(end[:4], "little") + _END_SIZE
     if len(end) != _END_SIZE or end[4:] != _MAGIC or size > min(file.size, limits.FOOTER_SIZE_MAX):

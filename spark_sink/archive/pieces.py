@@ -23,18 +23,18 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LINE_FEED: Final = 10
 
 SHAPE: Final = Projection([field.name for field in COLUMNS])
-"""All there is in a record."""
+"""All columns of a record."""
 SCHEMA: Final = SHAPE.schema.append(pa.field(BYTE, pa.int64()))
 """The columns of an archive's files."""
 
 
 class ChangedError(Exception):
-    """A segment is not the one that it was when it was looked at."""
+    """A segment that changed since it was probed."""
 
 
 @dataclass(frozen=True, slots=True)
 class Unarchived:
-    """What of a segment is not archived yet."""
+    """The part of a segment that is not archived yet."""
 
     node: str
     segment: Segment
@@ -47,7 +47,7 @@ class Unarchived:
 
     @property
     def next(self) -> int:
-        """The offset after its last record."""
+        """Return the offset after its last record."""
         return max(self.first, self.end.next or 0)
 
 
@@ -61,14 +61,14 @@ class NewPiece:
 
 
 def day_name(t_us: int) -> str:
-    """The day of a time in microseconds since 1970-01-01 UTC, as in names of folders."""
+    """Return the day of a time in microseconds since 1970-01-01 UTC, as in names of folders."""
     return (_EPOCH + timedelta(microseconds=t_us)).strftime("%Y-%m-%d")
 
 
 def cut_segment(files: LogFiles, rest: Unarchived) -> Iterator[NewPiece]:
-    """The pieces of what of a segment is not archived, in order. Raises ChangedError, FileNotFoundError; OSError.
+    """Yield the new pieces of an unarchived part of a segment, in order. The same bytes make the same pieces.
 
-    The same bytes make the same pieces.
+    Raises ChangedError, FileNotFoundError; OSError.
     """
     starts = _line_starts(files, rest)
     cutter = _PieceCutter(files, rest)
@@ -84,7 +84,7 @@ def cut_segment(files: LogFiles, rest: Unarchived) -> Iterator[NewPiece]:
 
 
 def cut_together(files: LogFiles, rests: Sequence[Unarchived]) -> list[list[NewPiece]]:
-    """The pieces of several small segments, each's in order: reading them together takes a fifth of the time.
+    """Cut several small segments into pieces, each in order: reading them together takes a fifth of the time.
 
     Raises ChangedError, FileNotFoundError; OSError.
     """
@@ -112,7 +112,7 @@ def _with_bytes(rows: pa.Table, starts: Ints) -> pa.Table:
 
 
 def _line_starts(files: LogFiles, rest: Unarchived) -> Ints:
-    """Where lines begin. Raises ChangedError, FileNotFoundError; OSError."""
+    """Return the byte at which each line begins. Raises ChangedError, FileNotFoundError; OSError."""
     found = []
     byte = rest.low
     while byte < rest.end.byte:
@@ -156,7 +156,7 @@ class _PieceCutter:
         self._gathered.append(rows.slice(begin))
 
     def _new_days(self, rows: pa.Table) -> Iterator[tuple[int, int]]:
-        """Places where the day is another one than before; a line that is no record is of the day before it."""
+        """Yield the rows where the day changes; a bad line belongs to the day before it."""
         t_us = rows.column("t_us")
         known = np.flatnonzero(np.asarray(t_us.is_valid()))
         days = t_us.drop_null().to_numpy() // _DAY_US
@@ -165,7 +165,7 @@ class _PieceCutter:
             yield int(known[place]), int(days[place])
 
     def _cut(self, rows: pa.Table, at: int) -> NewPiece:
-        """The piece before row *at*, which begins the next one."""
+        """Return the piece before row *at*, which begins the next one."""
         end = self._first
         for table in reversed(self._gathered):
             last = pc.max(table.column("offset")).as_py()
@@ -175,14 +175,14 @@ class _PieceCutter:
         return self._piece(rows.column(BYTE)[at].as_py(), end, stopped=False)
 
     def last(self) -> NewPiece:
-        """The piece that is left. Raises ChangedError, FileNotFoundError; OSError."""
+        """Return the last piece. Raises ChangedError, FileNotFoundError; OSError."""
         rest, high = self._rest, self._rest.end.byte
         if self._files.read(rest.segment.path, high - 1, high) != b"\n":
             raise ChangedError(rest.segment.path)
         return self._piece(high, rest.next, stopped=rest.end.stopped)
 
     def _piece(self, high: int, end: int, *, stopped: bool) -> NewPiece:
-        """The piece that ends before byte *high* and record *end*; the next one begins there."""
+        """Return the piece that ends before byte *high* and record *end*; the next one begins there."""
         rest, low = self._rest, self._low
         rows = pa.concat_tables(self._gathered)
         is_start = (rest.segment.first, low) == (0, 0)

@@ -1,4 +1,4 @@
-"""What an archive has of parts of segments, as the records that `blocks.read_parts` makes of lines."""
+"""Archived parts of segments, read as the records that `segment_reader.read_parts` makes of lines."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from spark_sink.log_files import LogFiles
 from spark_sink.segments import ArchivedPiece, SegmentPart
 
 BYTE = "byte"
-"""Column that says where in its segment a line begins."""
+"""Column with the byte of its segment at which a line begins."""
 _NEEDED = ("offset", BYTE)
 
 
@@ -24,7 +24,7 @@ class _WantedRows:
     part: SegmentPart
 
     def is_whole(self) -> bool:
-        """All of its rows are wanted."""
+        """True if all of its rows are wanted."""
         base = self.part.segment.pieces[0].low
         after = self.piece.first - 1 if self.part.after is None else self.part.after
         return (
@@ -38,9 +38,9 @@ class _WantedRows:
 def read_archived(
     files: LogFiles, parts: Iterable[SegmentPart], shape: Projection
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records of parts that lie in archives, those side by side together.
+    """Yield the records of parts that lie in archives; neighbouring rows are read together.
 
-    What cannot be read any more is a row that says so. Raises OSError.
+    For a part that can no longer be read, a bad-line row says so. Raises OSError.
     """
     by_path: dict[str, list[_WantedRows]] = {}
     for part in parts:
@@ -98,7 +98,7 @@ def _read_file(
 def _chosen(
     table: pa.Table, begin: int, wanted: list[_WantedRows], shape: Projection
 ) -> Iterator[pa.RecordBatch]:
-    """The wanted rows of a row group, the first of which is row *begin* of the file."""
+    """Yield the wanted rows of a row group, the first of which is row *begin* of the file."""
     whole: list[tuple[int, int]] = []
     for rows in wanted:
         low = max(rows.piece.row - begin, 0)
@@ -114,7 +114,7 @@ def _chosen(
 
 
 def _filtered(table: pa.Table, part: SegmentPart) -> pa.Table:
-    """The rows that *part* has."""
+    """Return the rows that *part* has."""
     base = part.segment.pieces[0].low
     byte, offset = table.column(BYTE), table.column("offset")
     chosen = pc.and_(pc.greater_equal(byte, part.low + base), pc.less(byte, part.high + base))
@@ -125,7 +125,7 @@ def _filtered(table: pa.Table, part: SegmentPart) -> pa.Table:
 
 
 def _shaped(table: pa.Table, shape: Projection) -> Iterator[pa.RecordBatch]:
-    """Rows with the columns of *shape*; what an older archive does not have is null."""
+    """Yield rows with the columns of *shape*; columns missing in an older archive are null."""
     columns = [
         table.column(field.name).cast(field.type)
         if field.name in table.column_names

@@ -1,1 +1,1 @@
-"""How wrong the nodes' clocks are, from packets that several of them saw (docs/reference/analytics.md)."""
+"""Offsets and drifts of the nodes' clocks, from packets that several of them saw (docs/reference/analytics.md)."""

@@ -1,4 +1,4 @@
-"""Clocks that can be compared, directly or through others, and whose time is taken for right."""
+"""Groups of clocks that can be compared, directly or through others, and the reference of each group."""
 
 import heapq
 from collections.abc import Mapping, Sequence
@@ -13,7 +13,7 @@ from spark_sink.clocks.matches import Matches, match
 from spark_sink.clocks.shared_packets import ClockPairs, SharedPackets, best_partners
 
 LinksByClock: TypeAlias = Mapping[int, Mapping[int, Matches]]
-"""By clock, its links by the clock at the other end."""
+"""For each clock, its links by the clock at the other end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +22,13 @@ class ClockGroup:
 
     clocks: Sequence[int]
     parents: Sequence[int]
-    """By place in `clocks`, the clock before it that it shares most with; the reference has itself."""
+    """For each of `clocks`, the clock before it that it shares most with; for the reference, itself."""
     ahead_us: Sequence[int]
-    """Of the reference, roughly."""
+    """Rough offsets against the reference."""
 
 
 def links(packets: SharedPackets, pairs: ClockPairs, clocks: int) -> list[Matches]:
-    """What clocks share with their best partners; groups that are still apart then try their next best ones."""
+    """Match clocks with their best partners; groups that are still apart then try their next best ones."""
     found: list[Matches] = []
     labels, most = np.arange(clocks), limits.PARTNERS_MAX
     for _ in range(limits.PARTNER_ROUNDS):
@@ -45,7 +45,7 @@ def links(packets: SharedPackets, pairs: ClockPairs, clocks: int) -> list[Matche
 
 
 def _labels(clocks: int, found: Sequence[Matches]) -> Ints:
-    """By clock, the smallest one that it is related to."""
+    """Return for each clock the smallest one that it is related to."""
     label = list(range(clocks))
     for link in found:
         low, high = sorted((_root(label, link.left), _root(label, link.right)))
@@ -63,7 +63,7 @@ def _root(label: list[int], clock: int) -> int:
 
 
 def neighbours(found: Sequence[Matches]) -> dict[int, dict[int, Matches]]:
-    """Links by the clocks at either end."""
+    """Index links by the clocks at either end."""
     near: dict[int, dict[int, Matches]] = {}
     for link in found:
         near.setdefault(link.left, {})[link.right] = link
@@ -72,10 +72,10 @@ def neighbours(found: Sequence[Matches]) -> dict[int, dict[int, Matches]]:
 
 
 def groups(near: LinksByClock) -> list[ClockGroup]:
-    """All clocks that have links, in groups.
+    """Group all clocks that have links.
 
-    The reference is, of the clocks known by `limits.REFERENCE_SHARE` of the best known one's matches or more, the one
-    that most others agree with (`limits.CLOCKS_AGREE_US`); of several the smallest.
+    The reference is chosen among the clocks with `limits.REFERENCE_SHARE` of the most matches or more. It is the one
+    that most others agree with (`limits.CLOCKS_AGREE_US`); among several, the smallest.
     """
     left = set(near)
     found = []
@@ -87,7 +87,7 @@ def groups(near: LinksByClock) -> list[ClockGroup]:
 
 
 def _outwards(reference: int, near: LinksByClock) -> ClockGroup:
-    """From the *reference* on, each next one that which shares the most with one that is there already."""
+    """Build a group from the *reference* on: each next clock is the one that shares most with those already in it."""
     ahead = {reference: 0}
     order, parents = [reference], [reference]
     waiting: list[tuple[int, int, int]] = []

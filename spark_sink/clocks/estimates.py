@@ -19,18 +19,18 @@ _PPM: Final = 1e-6
 
 @dataclass(frozen=True, slots=True)
 class Estimates:
-    """How wrong clocks are, a value for each. Errors are of chance; they do not know of delays that never change."""
+    """Errors of clocks, a value for each clock. They are random errors; constant delays are not in them."""
 
     reference: Ints
-    """Place of the clock whose time is taken for right in this group of clocks."""
+    """Index of the clock that is the reference of this group of clocks."""
     at_us: Ints
-    """Where `offset_us` holds, by this clock: the middle of what it is known by."""
+    """The time, by this clock, at which `offset_us` holds: the middle of its matches."""
     offset_us: Floats
-    """How far it is ahead of the reference, microseconds."""
+    """Offset against the reference, positive if ahead, microseconds."""
     offset_error_us: Floats
     """Standard error of that at `at_us`, microseconds."""
     drift_ppm: Floats
-    """How much faster than the reference it runs, microseconds a second."""
+    """Drift against the reference, positive if faster, microseconds per second."""
     drift_error_ppm: Floats
     """Standard error of that."""
     covariance_us_ppm: Floats
@@ -40,7 +40,7 @@ class Estimates:
 
 
 def estimate(clocks: Clocks, seen: Sightings) -> Estimates:
-    """Offset and drift of every one of *clocks*, whatever order the sightings come in.
+    """Return offset and drift of every one of *clocks*, whatever order the sightings come in.
 
     Clocks that share enough transmissions, directly or through others, are a group and have the same reference. A
     clock that shares nothing is its own.
@@ -58,17 +58,17 @@ def estimate(clocks: Clocks, seen: Sightings) -> Estimates:
 
 @dataclass(slots=True)
 class _State:
-    """What is known of a group's clocks, by their place in it."""
+    """Estimates of a group's clocks, by their index in it."""
 
     ahead_us: Ints
     middle_us: Ints
-    """By this clock, the middle of what it is known by."""
+    """The middle of its matches, by this clock."""
     up_us: Floats
-    """What is still to be added in the middle, beyond taking `ahead_us` away."""
+    """Correction still to be added in the middle, after `ahead_us` was subtracted."""
     up_ppm: Floats
     """And for each second away from it."""
     covariance: Floats
-    """Of these two, by place."""
+    """Covariance matrix of these two, for each clock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class _Equations:
     """Equations: by the first guess a transmission's two times differ by `rest_us`, and either clock was there."""
 
     begin: Ints
-    """Where each link's rows begin."""
+    """Row at which each link begins."""
     ends: Ints
     """Places in the group of each link's two clocks."""
     count: Ints
@@ -86,7 +86,7 @@ class _Equations:
     weights: Floats
 
     def residuals_us(self, state: _State) -> Floats:
-        """What is left of `rest_us`."""
+        """Return the residuals of `rest_us`."""
         up_us = np.repeat(state.up_us[self.ends], self.count, axis=0)
         up_ppm = np.repeat(state.up_ppm[self.ends], self.count, axis=0)
         left = up_us[:, 0] + up_ppm[:, 0] * self.left_s
@@ -173,7 +173,7 @@ def _solve_some(clocks: range, rows: _Equations, state: _State) -> None:
 
 
 def _normal(rows: _Equations, left_over: Floats, weights: Floats, clocks: range) -> tuple[Floats, Floats]:
-    """Normal equations of *clocks*: offset and drift of each, one after the other."""
+    """Return normal equations of *clocks*: offset and drift of each, one after the other."""
     design = np.stack([np.ones_like(rows.left_s), rows.left_s, -np.ones_like(rows.right_s), -rows.right_s])
     weighted = design * weights
     size = 2 * len(clocks)
@@ -202,7 +202,7 @@ def _add_parents_errors(clocks: range, parents: Sequence[int], state: _State) ->
 
 
 def _noise_us(residuals_us: Floats) -> float:
-    """Standard deviation by the median of absolute values, which outliers do not move."""
+    """Return standard deviation by the median of absolute values, which outliers do not move."""
     return max(limits.CLOCK_NOISE_MIN_US, 1.4826 * float(np.median(np.abs(residuals_us))))
 
 

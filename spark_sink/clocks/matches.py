@@ -1,7 +1,7 @@
-"""What two clocks saw of the same transmissions, told from what only looks alike.
+"""Matches: transmissions that two clocks both saw, separated from packets that only look alike.
 
-The same hash may have been sent by several nodes, or often, so a hash in two logs is no more than a candidate. Those
-that are of one transmission differ by the clocks' offset and drift, and lie on a line; the others lie anywhere.
+The same hash may have been sent by several nodes, or often, so a hash in two logs is only a candidate. Candidates of
+one transmission differ by the clocks' offset and drift, and lie on a line; the others lie anywhere.
 """
 
 import heapq
@@ -15,7 +15,7 @@ from spark_sink.arrays import Floats, Ints, count_up
 from spark_sink.clocks.shared_packets import SharedPackets
 
 _STEEPEST: Final = 2 * limits.DRIFT_MAX_PPM / 1_000_000
-"""One clock as fast as can be, the other as slow."""
+"""Steepest line: one clock as fast as possible, the other as slow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,7 +28,8 @@ class Matches:
     left_us: Ints
     right_us: Ints
     weights: Floats
-    """What each is worth: of *k* clocks that saw a packet only *k* - 1 of the k (k - 1) / 2 differences are news."""
+    """Weight of each: of *k* clocks that saw a packet, only *k* - 1 of the k (k - 1) / 2 differences are
+    independent."""
 
     def __len__(self) -> int:
         return len(self.weights)
@@ -45,7 +46,7 @@ class Line:
 
 
 def match(packets: SharedPackets, left: int, right: int) -> Matches | None:
-    """What two clocks saw of the same transmissions; None if too little lies on any one line."""
+    """Match what two clocks saw of the same transmissions; None if too few points lie on one line."""
     ours, theirs = _common(packets, left, right)
     ours, theirs = _first_candidates(packets, ours, theirs)
     one, other, run = _candidates(packets, ours, theirs)
@@ -68,7 +69,7 @@ def match(packets: SharedPackets, left: int, right: int) -> Matches | None:
 
 
 def _common(packets: SharedPackets, left: int, right: int) -> tuple[Ints, Ints]:
-    """Runs of packets that both clocks saw."""
+    """Return runs of packets that both clocks saw."""
     ours = np.arange(packets.first[left], packets.first[left + 1])
     theirs = np.arange(packets.first[right], packets.first[right + 1])
     place = np.searchsorted(packets.packet[theirs], packets.packet[ours])
@@ -78,7 +79,7 @@ def _common(packets: SharedPackets, left: int, right: int) -> tuple[Ints, Ints]:
 
 
 def _first_candidates(packets: SharedPackets, ours: Ints, theirs: Ints) -> tuple[Ints, Ints]:
-    """As many runs as make `limits.CANDIDATES_MAX` candidates, of what fewest clocks saw."""
+    """Return as many runs as make `limits.CANDIDATES_MAX` candidates, beginning with those that fewest clocks saw."""
     number = packets.length[ours] * packets.length[theirs]
     order = np.argsort(packets.holders[ours], kind="stable")
     before = np.cumsum(number[order]) - number[order]
@@ -87,7 +88,8 @@ def _first_candidates(packets: SharedPackets, ours: Ints, theirs: Ints) -> tuple
 
 
 def _candidates(packets: SharedPackets, ours: Ints, theirs: Ints) -> tuple[Ints, Ints, Ints]:
-    """Each sighting of a run with each of the other clock's: rows of either, and the place of the run in *ours*."""
+    """Pair each sighting of a run with each of the other clock's; return rows of either, and the index of the
+    run in *ours*."""
     wide = packets.length[theirs]
     number = packets.length[ours] * wide
     run = np.repeat(np.arange(len(ours)), number)
@@ -98,12 +100,13 @@ def _candidates(packets: SharedPackets, ours: Ints, theirs: Ints) -> tuple[Ints,
 
 
 def densest_line(x: Floats, y: Floats, least: int) -> Line | None:
-    """The line with the most points within `limits.MATCH_TOLERANCE_US`, but for one at the very edge.
+    """Find the line with the most points within `limits.MATCH_TOLERANCE_US`, except points at the very edge.
 
-    None if none has *least*, or after `limits.SLOPES_MAX` slopes.
+    Returns None if no line has *least* points, or after `limits.SLOPES_MAX` slopes.
 
-    *x* in microseconds around 0, *y* in microseconds. Slopes are halved best first: how many points all the slopes of
-    an interval could have at most says which to look at next, so that the first one narrow enough is the best.
+    *x* is in microseconds around 0, *y* in microseconds. This is a best-first branch and bound over slopes: the bound
+    is how many points all slopes of an interval could have at most. So the first interval narrow enough holds the best
+    line.
     """
     reach = max(float(np.abs(x).max()), 1.0)
     tolerance = limits.MATCH_TOLERANCE_US
@@ -123,9 +126,9 @@ def densest_line(x: Floats, y: Floats, least: int) -> Line | None:
 
 
 def _line(x: Floats, y: Floats, slope: float, least: int) -> Line | None:
-    """The line of that *slope* where the points are densest, or a better one by least squares through those near it.
+    """Return the line of that *slope* where points are densest, or a better one by least squares through those near it.
 
-    None if there are not *least* points near either.
+    None if fewer than *least* points are near either.
     """
     _, at_zero = _fullest(y - slope * x, limits.MATCH_TOLERANCE_US)
     best = Line(slope, at_zero, 0)
@@ -145,7 +148,7 @@ def _line(x: Floats, y: Floats, slope: float, least: int) -> Line | None:
 
 
 def _fullest(values: Floats, tolerance: float) -> tuple[int, float]:
-    """How many *values* fit within *tolerance* of some number at most, and which number; they get sorted."""
+    """Return how many *values* fit within *tolerance* of one number at most, and the number. Sorts *values*."""
     values.sort()
     ends = values.searchsorted(values + 2 * tolerance, "right")
     counts = ends - np.arange(len(values))

@@ -1,4 +1,4 @@
-"""Which packets tell how clocks differ, and which clocks are worth comparing."""
+"""Selection of packets that show how clocks differ, and of the pairs of clocks to compare."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from spark_sink.arrays import Bools, Ints, count_up, run_starts, runs
 from spark_sink.clocks.sightings import Clocks, Sightings
 
 _WHOLE: Final = 1 << 32
-"""What a packet is worth that one clock saw; whole numbers add up to the same in any order."""
+"""Worth of a packet that one clock saw; whole numbers have the same sum in any order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,12 +24,12 @@ class SharedPackets:
     """A number for each hash, by run."""
     clock: Ints
     begin: Ints
-    """Where a run begins in `seen`."""
+    """Index in `seen` at which a run begins."""
     length: Ints
     holders: Ints
-    """How many clocks saw the packet."""
+    """Number of clocks that saw the packet."""
     first: Ints
-    """By clock, where its runs begin; one more for the end."""
+    """For each clock the index of its first run; one more for the end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,16 +43,16 @@ class ClockPairs:
         return len(self.left)
 
     def take(self, rows: "Ints | Bools") -> "ClockPairs":
-        """Some of them."""
+        """Return some of the pairs."""
         return ClockPairs(self.left[rows], self.right[rows])
 
 
 def shared_packets(seen: Sightings, clocks: int) -> SharedPackets:
-    """The packets that tell most, in whatever order they come; the same sighting twice counts once.
+    """Select the packets that tell most about clocks. Order and repetition of sightings do not matter.
 
-    Left out is what a clock saw more than `limits.REPEATS_MAX` times. A packet is kept if its hash is among the
-    `limits.PACKETS_MAX` smallest of any clock that saw it: so all who saw it keep the same ones, and a clock that
-    lived for minutes keeps all that it has in common with one that ran for weeks.
+    Packets that a clock saw more than `limits.REPEATS_MAX` times are left out. A packet is kept if its hash is among
+    the `limits.PACKETS_MAX` smallest of any clock that saw it. So all clocks that saw it keep the same packets, and a
+    clock that lived for minutes keeps everything that it shares with one that ran for weeks.
     """
     seen = telling(seen)
     begin, length = runs(run_starts(seen.hash, seen.clock))
@@ -78,7 +78,7 @@ def shared_packets(seen: Sightings, clocks: int) -> SharedPackets:
 
 
 def telling(seen: Sightings) -> Sightings:
-    """In order of packet and clock, each once, without what a clock saw more than `limits.REPEATS_MAX` times."""
+    """Sort by packet and clock, drop repetitions, and what a clock saw more than `limits.REPEATS_MAX` times."""
     seen = seen.take(np.lexsort((seen.sent, seen.t_us, seen.clock, seen.hash)))
     seen = seen.take(run_starts(seen.hash, seen.clock, seen.t_us, seen.sent))
     length = runs(run_starts(seen.hash, seen.clock))[1]
@@ -86,7 +86,7 @@ def telling(seen: Sightings) -> Sightings:
 
 
 def smallest(hashes: Ints, clock: Ints, most: int) -> Ints:
-    """The *most* smallest hashes that each clock saw, of all clocks together, in order."""
+    """Return the *most* smallest hashes that each clock saw, of all clocks together, in order."""
     order = np.lexsort((clock, hashes))
     order = order[run_starts(hashes[order], clock[order])]
     order = order[np.argsort(clock[order], kind="stable")]
@@ -95,7 +95,7 @@ def smallest(hashes: Ints, clock: Ints, most: int) -> Ints:
 
 
 def likely_pairs(packets: SharedPackets, clocks: Clocks) -> ClockPairs:
-    """Clocks that share `limits.MATCHES_MIN` packets or more, most in common first, rare packets counting more.
+    """Return clocks that share `limits.MATCHES_MIN` packets or more, most in common first, rare packets counting more.
 
     Of a packet that more than `limits.HOLDERS_MAX` clocks saw, only some pairs are counted, of each packet others.
     """
@@ -120,7 +120,7 @@ def likely_pairs(packets: SharedPackets, clocks: Clocks) -> ClockPairs:
 
 
 class _PairSums:
-    """How often each pair of clocks came, and its worth; exact, so that pieces may be added in any order."""
+    """Count and worth of each pair of clocks; exact, so parts may be added in any order."""
 
     def __init__(self) -> None:
         self._keys: list[Ints] = []
@@ -136,7 +136,7 @@ class _PairSums:
             self._append(*self.taken())
 
     def taken(self) -> tuple[Ints, Ints, Ints]:
-        """Pairs in order, how often each came, and what it is worth; from now on none."""
+        """Return pairs in order, their counts and worths, and begin again with none."""
         keys, place = np.unique(np.concatenate([np.empty(0, np.int64), *self._keys]), return_inverse=True)
         count, worth = np.zeros((2, len(keys)), np.int64)
         np.add.at(count, place, np.concatenate([np.empty(0, np.int64), *self._counts]))
@@ -151,7 +151,7 @@ class _PairSums:
 
 
 def _groups(begin: Ints, size: Ints, packet: Ints) -> Iterator[tuple[Ints, int]]:
-    """Rows of packets seen by equally many clocks, a line each; of larger ones lines of `limits.HOLDERS_MAX`.
+    """Yield rows of packets seen by equally many clocks, a line each; of larger ones, lines of `limits.HOLDERS_MAX`.
 
     Some of them at a time: *limits.PAIRS_AT_A_TIME* pairs, or one more packet's.
     """
@@ -179,7 +179,7 @@ def _pieces(lines: Ints) -> Iterator[tuple[Ints, int]]:
 
 
 def best_partners(pairs: ClockPairs, labels: Ints, most: int) -> Bools:
-    """For each of *labels* (a number for every clock) its *most* best pairs; those within one label are passed over."""
+    """Return the *most* best pairs of each of *labels* (a number for every clock), without pairs within one label."""
     between = np.flatnonzero(labels[pairs.left] != labels[pairs.right])
     label = np.concatenate([labels[pairs.left[between]], labels[pairs.right[between]]])
     place = np.concatenate([between, between])

@@ -17,13 +17,13 @@ class Sightings:
     """Place of the clock in `Clocks`."""
     sent: Bools
     t_us: Ints
-    """What the clock showed at the packet's end."""
+    """Time of this clock at the packet's end."""
 
     def __len__(self) -> int:
         return len(self.hash)
 
     def take(self, rows: "Ints | Bools") -> "Sightings":
-        """Some rows of it."""
+        """Return some of the rows."""
         return Sightings(self.hash[rows], self.clock[rows], self.sent[rows], self.t_us[rows])
 
 
@@ -34,18 +34,18 @@ class Clocks:
     node: Ints
     boot: Ints
     era: Ints
-    """How often it had jumped in this boot."""
+    """Number of its jumps before, in this boot."""
     from_mono_us: Ints
-    """When it began, by the boot's monotonic clock."""
+    """Its beginning, by the boot's monotonic clock."""
     base_us: Ints
-    """What it showed then, less `from_mono_us`."""
+    """Its time at the beginning, minus `from_mono_us`."""
 
     def __len__(self) -> int:
         return len(self.node)
 
 
 def by_clock(node: Ints, boot: Ints, t_us: Ints, mono_us: Ints) -> tuple[Clocks, Ints]:
-    """The clocks that these records were written by, and for each record the place of its clock.
+    """Return the clocks that these records were written by, and for each record the place of its clock.
 
     A jump is a change of wall minus monotonic clock by more than `limits.CLOCK_JUMP_US` from one record to the next.
     """
@@ -64,7 +64,7 @@ def by_clock(node: Ints, boot: Ints, t_us: Ints, mono_us: Ints) -> tuple[Clocks,
 
 
 def _in_order(node: Ints, boot: Ints, t_us: Ints, mono_us: Ints) -> Ints:
-    """Rows by node, boot, and time; logs mostly are in that order already, and sorting costs most."""
+    """Sort rows by node, boot, and time, unless they are in that order already: sorting costs most."""
     later = np.zeros(max(0, len(node) - 1), bool)
     same = np.ones(len(later), bool)
     for column in (node, boot, mono_us, t_us):

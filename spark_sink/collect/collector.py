@@ -1,6 +1,6 @@
-"""What a collector does with a message: bytes in, an answer out, and what is new handed to where it lands.
+"""Core of the collector: a message in, a reply out, and new bytes passed to the landing.
 
-The rules are in docs/formats/log-shipping.md; nothing here knows a disk or a broker.
+The rules are in docs/formats/log-shipping.md. Nothing here knows a disk or a broker.
 """
 
 from collections import Counter
@@ -33,40 +33,41 @@ from spark_sink.collect.messages import (
 
 
 class Landing(Protocol):
-    """Where segments land. What is written counts for good only once it was synced, by whoever runs the collector."""
+    """Storage of collected segments. Written bytes are durable only after the caller has synced them."""
 
     def have(self, log: Log, segment: SegmentId) -> int:
-        """The first so many bytes of a segment are here."""
+        """Return the number of first bytes of a segment that are stored."""
         ...
 
     def rows(self, log: Log, since: SegmentId, most: int) -> Sequence[HaveRow]:
-        """Up to *most* segments from *since* on, in order, of which something is here."""
+        """Return up to *most* stored segments from *since* on, in order."""
         ...
 
     def read(self, log: Log, segment: SegmentId, at: int, size: int) -> bytes | None:
-        """Bytes of a segment, fewer at its end; None if its file is not here any more."""
+        """Return bytes of a segment, fewer at its end; None if its file no longer exists."""
         ...
 
     def write(self, log: Log, segment: SegmentId, at: int, content: bytes) -> bool:
-        """Put *content* at byte *at*, which is where what we have ends. False if there is no room for it, or the file
-        was deleted this moment: then nothing of it is here."""
+        """Write *content* at byte *at*, which is where the stored bytes end. Returns False without room, or if the file
+        was deleted at this moment: then nothing of it is stored.
+        """
         ...
 
     def forget(self, log: Log, segment: SegmentId) -> None:
-        """Nothing of this segment is here: what we thought was is not."""
+        """Note that nothing of this segment is stored any more."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What to tell a node, once all was synced."""
+    """A reply to a node, to be sent after a sync."""
 
     topic: str
     message: bytes
 
 
 class _Match(StrEnum):
-    """What is here, against what a batch says of it."""
+    """Comparison of the stored bytes with what a batch says of them."""
 
     SAME = "same"
     OTHER = "other"
@@ -80,14 +81,14 @@ class Collector:
     """Takes the messages of all nodes."""
 
     def __init__(self, landing: Landing, *, life: int) -> None:
-        """*life*: a number by chance, by which nodes see that the collector was started anew."""
+        """*life*: a random number, by which nodes notice that the collector was restarted."""
         self._landing = landing
         self._life: Final = life
         self.counts: Final[Counter[str]] = Counter()
         """Batches by what became of them: ``new``, ``known``, ``gap``, ``other``, ``full``, ``bad: …``; ``bytes``."""
 
     def receive(self, topic: str, message: bytes) -> Reply | None:
-        """Any bytes on any topic. Raises OSError."""
+        """Handle any bytes on any topic. Raises OSError."""
         log = parse_topic(topic)
         if log is None:
             self.counts["bad: no topic of a node"] += 1

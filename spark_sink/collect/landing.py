@@ -1,7 +1,7 @@
-"""Where collected segments land: files as nodes have them, and an index of what of them is there for good.
+"""Storage of collected segments: the same files as on the nodes, and an index of the bytes that are durable.
 
-The index says what nodes were told. A file may have more than that after a crash, never less; then the same bytes are
-written over it. A file that the index does not know, copied here by somebody, counts with all it has.
+The index holds what nodes were told. After a crash a file may have more than that, never less; then the same bytes are
+written over it. A file that the index does not know, copied into the folder by a user, counts with all its bytes.
 """
 
 import errno
@@ -22,7 +22,7 @@ from spark_sink.segments import NETWORKS, SEGMENT, segment_name
 INDEX: Final = "collect.sqlite"
 """The index's name."""
 OPEN: Final = "open"
-"""What topics call the network without a key."""
+"""Name that topics use for the network without a key."""
 _FULL: Final = {errno.ENOSPC, errno.EDQUOT}
 _WRITING: Final = os.O_WRONLY | os.O_CLOEXEC | os.O_NOFOLLOW
 _SCHEMA: Final = """
@@ -53,7 +53,7 @@ class LandingFolder:
 
     @classmethod
     def open(cls, root: Path, *, quota_bytes: int, keep_free_bytes: int) -> Self:
-        """Segments in *root*, which is made if it is not there. A node may have *quota_bytes* of them, and
+        """Return segments in *root*, which is made if it is not there. A node may have *quota_bytes* of them, and
         *keep_free_bytes* of the disk stay free. Raises BusyError, StorageError."""
         with _faults(root):
             root.mkdir(parents=True, exist_ok=True)
@@ -83,7 +83,7 @@ class LandingFolder:
         self._index.close()
 
     def sync(self) -> None:
-        """From now on what was written is here for good."""
+        """Make everything that was written durable."""
         with _faults(self._root):
             for file in self._open.values():
                 os.fsync(file)
@@ -95,12 +95,12 @@ class LandingFolder:
     # --- Landing
 
     def have(self, log: Log, segment: SegmentId) -> int:
-        """The first so many bytes of a segment are here."""
+        """Return the number of first bytes of a segment that are stored."""
         found = self._found(log, segment)
         return 0 if found is None else found
 
     def rows(self, log: Log, since: SegmentId, most: int) -> Sequence[HaveRow]:
-        """Up to *most* segments from *since* on, in order, of which something is here."""
+        """Return up to *most* stored segments from *since* on, in order."""
         number = self._number(log)
         if number is None:
             return ()
@@ -113,7 +113,7 @@ class LandingFolder:
         return tuple(HaveRow(SegmentId(boot, first), have) for boot, first, have in found)
 
     def read(self, log: Log, segment: SegmentId, at: int, size: int) -> bytes | None:
-        """Bytes of a segment, fewer at its end; None if its file is not here any more."""
+        """Return bytes of a segment, fewer at its end; None if its file no longer exists."""
         path = self._path(log, segment)
         with _faults(path):
             try:
@@ -126,8 +126,9 @@ class LandingFolder:
                 os.close(file)
 
     def write(self, log: Log, segment: SegmentId, at: int, content: bytes) -> bool:
-        """Put *content* at byte *at*, which is where what we have ends. False if there is no room for it, or the file
-        was deleted this moment: then nothing of it is here."""
+        """Write *content* at byte *at*, which is where the stored bytes end. Returns False without room, or if the file
+        was deleted at this moment: then nothing of it is stored.
+        """
         if not self._has_room(log, len(content)):
             return False
         number = self._number(log, make=True)
@@ -155,7 +156,7 @@ class LandingFolder:
         return True
 
     def forget(self, log: Log, segment: SegmentId) -> None:
-        """Nothing of this segment is here: what we thought was is not."""
+        """Note that nothing of this segment is stored any more."""
         with _faults(self._root):
             self._index.execute(
                 "UPDATE landed SET have = 0 WHERE log = ? AND boot = ? AND first = ?",
@@ -171,7 +172,7 @@ class LandingFolder:
         return self._folder(log) / segment_name(*segment)
 
     def _put(self, path: Path, at: int, content: bytes) -> None:
-        """Raises FileNotFoundError if there is no file, and *at* is not its beginning."""
+        """Write to a segment. Raises FileNotFoundError if there is no file, and *at* is not its beginning."""
         file = self._begin(path) if at == 0 else self._open.get(path)
         if file is None:
             file = self._open[path] = os.open(path, _WRITING)
@@ -230,7 +231,7 @@ class LandingFolder:
         return used + size <= self._quota_bytes
 
     def _count(self, node: str) -> int:
-        """Bytes of segments that lie here, whoever put them there."""
+        """Return the bytes of all stored segments of a node, including those that a user copied into the folder."""
         total = 0
         with _faults(self._root):
             networks = [Path(entry) for entry in _entries(self._root / NETWORKS)]
@@ -247,7 +248,7 @@ class LandingFolder:
         return self._ask("SELECT have FROM landed WHERE log = ? AND boot = ? AND first = ?", number, *segment)
 
     def _number(self, log: Log, *, make: bool = False) -> int | None:
-        """The log's number in the index. None if there is none, or, with *make*, if there may be no more of them."""
+        """Return the log's number in the index; None if it has none, or, with *make*, if no more logs are allowed."""
         if log in self._logs:
             return self._logs[log]
         number = self._ask("SELECT id FROM logs WHERE network = ? AND node = ?", *log)
@@ -271,7 +272,7 @@ class LandingFolder:
         return number
 
     def _copied(self, log: Log, number: int | None) -> Sequence[tuple[SegmentId, int]]:
-        """Segments that somebody put here, and their sizes."""
+        """Return segments that a user copied into the folder, and their sizes."""
         copied: list[tuple[SegmentId, int]] = []
         with _faults(self._root):
             for segment, size in _segments(self._folder(log)):
@@ -283,14 +284,14 @@ class LandingFolder:
         return copied[: limits.SEGMENTS_PER_NODE_MAX]
 
     def _ask(self, query: str, *values: object) -> int | None:
-        """The one number that *query* finds; None for none."""
+        """Return the one number that *query* finds; None for none."""
         with _faults(self._root):
             found = self._index.execute(query, values).fetchone()
         return None if found is None else int(found[0])
 
 
 def _entries(folder: Path) -> Sequence[os.DirEntry[str]]:
-    """What is in a folder; nothing if there is none. Raises OSError."""
+    """Return the entries of a folder; none if the folder does not exist. Raises OSError."""
     try:
         return list(os.scandir(folder))
     except (FileNotFoundError, NotADirectoryError):
@@ -298,8 +299,9 @@ def _entries(folder: Path) -> Sequence[os.DirEntry[str]]:
 
 
 def _segments(folder: Path) -> Iterator[tuple[SegmentId, int]]:
-    """The segments in a folder and their sizes; what is deleted meanwhile (archived, say) is not there.
-    Raises OSError."""
+    """Yield the segments in a folder and their sizes, without those deleted meanwhile (by archiving, for example).
+    Raises OSError.
+    """
     for entry in _entries(folder):
         named = SEGMENT.match(entry.name)
         with suppress(FileNotFoundError):

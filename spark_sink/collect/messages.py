@@ -11,9 +11,9 @@ from typing import Final, NamedTuple
 from spark_sink import limits
 
 TOPICS: Final = "tinyssb-log/+/+/up"
-"""What a collector subscribes to."""
+"""Topics that a collector subscribes to."""
 STATUS: Final = "tinyssb-log/collector/status"
-"""Where it says whether it is there."""
+"""Topic of the collector's status, online or offline."""
 FINE, GAP, OTHER, FULL = range(4)
 """States of a segment."""
 LISTING, MORE, VERSION = 1, 2, 4
@@ -38,7 +38,7 @@ class Log(NamedTuple):
 
     @property
     def topic_down(self) -> str:
-        """Where its shipper is answered."""
+        """Return topic of replies to its shipper."""
         return f"tinyssb-log/{self.network}/{self.node}/down"
 
 
@@ -51,11 +51,11 @@ class SegmentId(NamedTuple):
 
 
 class HaveRow(NamedTuple):
-    """What is here of a segment."""
+    """State of one stored segment."""
 
     segment: SegmentId
     have: int
-    """Its first so many bytes."""
+    """Number of its first bytes that are stored."""
     state: int = FINE
 
 
@@ -88,24 +88,24 @@ class UnknownVersion:
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """What is no message, and why."""
+    """A malformed message, and the rule that it breaks."""
 
     rule: str
 
 
 def parse_topic(topic: str) -> Log | None:
-    """Whose log a message is of; None if the topic is no such topic."""
+    """Return the log that a message belongs to; None for any other topic."""
     found = _UP.match(topic)
     return None if found is None else Log(found[1], found[2])
 
 
 def fingerprint(head: bytes, tail: bytes) -> bytes:
-    """Of what comes before a batch: of the segment's first bytes and of the last ones before the batch."""
+    """Hash what comes before a batch: the first bytes of the segment, and the last ones before the batch."""
     return blake2b(head + tail, digest_size=8).digest()
 
 
 def parse_message(message: bytes) -> LogBatch | Ask | UnknownVersion | Malformed:
-    """What a node says; any bytes."""
+    """Parse the message of a node; any bytes."""
     if len(message) > limits.BATCH_WIRE_MAX:
         return Malformed("too long")
     if len(message) < 6:
@@ -147,7 +147,7 @@ def _can_be(segment: SegmentId) -> bool:
 
 
 def serialize_have(run: int, life: int, flags: int, rows: Sequence[HaveRow]) -> bytes:
-    """An answer to the message with this *run*, of a collector that drew *life* when it was started."""
+    """Write a reply to the message with this *run*, from a collector that drew *life* at its start."""
     assert len(rows) <= limits.ROWS_MAX
     header = _HAVE.pack(limits.SHIPPING_VERSION, _KIND_HAVE, run, life, flags, len(rows))
     return header + b"".join(_ROW.pack(*row.segment, row.have, row.state) for row in rows)

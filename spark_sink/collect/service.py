@@ -1,7 +1,7 @@
-"""``tinyssb-sink collect``: takes the nodes' event logs from an MQTT broker and lands them as files.
+"""``tinyssb-sink collect``: receives the nodes' event logs from an MQTT broker and stores them as files.
 
-A message is acknowledged to the broker once what was in it is on the disk, so the broker keeps it until then, and sends
-no more than a few ahead. What the broker loses all the same nodes send again: they believe answers, not the broker.
+A message is acknowledged to the broker after its content is on the disk. So the broker keeps the message until then,
+and sends only a few ahead. Nodes send again what the broker loses: they rely on the collector's replies only.
 """
 
 import queue
@@ -46,14 +46,14 @@ _FOR_GOOD: Final = {0x84, 0x85, 0x86, 0x87, 0x8A, 0x8C}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CollectorSettings:
-    """What a collector is told."""
+    """Settings of a collector."""
 
     root: Path
-    """Where logs land."""
+    """Folder for the logs."""
     broker: str
     """``mqtt://host[:port]``, or ``mqtts://`` with TLS."""
     name: str
-    """By which the broker keeps what waits for us: one for each collector at a broker."""
+    """Client id, by which the broker queues messages: a different one for each collector at a broker."""
     user: str | None
     password_file: Path | None
     ca_file: Path | None
@@ -74,15 +74,15 @@ class _Message(NamedTuple):
 
 
 class _Client(mqtt.Client):
-    """One that says what paho keeps to itself or to its log."""
+    """MQTT client that exposes errors which paho only logs."""
 
     ended = ""
     """Why its thread is not there any more."""
     why = ""
-    """Why there is no connection, if it is known."""
+    """Cause of a lost connection, if known."""
 
     def reconnect(self) -> MQTTErrorCode:
-        """What the thread does for every connection."""
+        """Connect, and note the cause of a failure."""
         self.why = ""
         try:
             return super().reconnect()
@@ -91,7 +91,7 @@ class _Client(mqtt.Client):
             raise
 
     def loop_forever(self, timeout: float = 1.0, retry_first_connection: bool = False) -> MQTTErrorCode:
-        """What the thread does."""
+        """Run the network loop, and note the cause of its end."""
         try:
             code = super().loop_forever(timeout, retry_first_connection)
         except Exception as error:
@@ -102,21 +102,21 @@ class _Client(mqtt.Client):
 
 
 class CollectorService:
-    """One run of the collector."""
+    """One run of the collector: MQTT client, landing folder, and reports to the user."""
 
     def __init__(self, settings: CollectorSettings, tell: Callable[[str], None]) -> None:
-        """*tell* is called by whoever calls ``run``; an OSError from it stops nothing. Raises OptionError."""
+        """*tell* is called in the thread that calls ``run``; an OSError from it stops nothing. Raises OptionError."""
         self._settings = settings
         self._tell = tell
         self._incoming: queue.Queue[_Message] = queue.Queue(limits.COLLECT_BATCHES)
-        """What came by the connection that there is: no more than a broker may send ahead, so it has room."""
+        """Messages of the current connection: a broker may not send more ahead than fit."""
         self._connection = 0
         self._up = False
         self._refusal = ""
         self._trouble = ""
-        """Why there is no connection, as it was told."""
+        """Cause of the lost connection that was reported last."""
         self._news: deque[str] = deque(maxlen=limits.COLLECT_NEWS)
-        """What is to be told of the connection."""
+        """Reports about the connection that wait to be printed."""
         self._untold = 0
         self._overflow = 0
         self._stop = threading.Event()
@@ -127,7 +127,7 @@ class CollectorService:
         self._stop.set()
 
     def run(self) -> None:
-        """Collect until told to stop.
+        """Collect until ``stop`` is called.
 
         Raises RefusedError, InternalError, BusyError, StorageError.
         """
@@ -177,7 +177,7 @@ class CollectorService:
         self._report(collector.counts, told)
 
     def _take(self) -> list[_Message]:
-        """What has come; waits a little if nothing has."""
+        """Return the messages that have arrived; wait a little if there are none."""
         messages: list[_Message] = []
         try:
             messages.append(self._incoming.get(timeout=0.5))
@@ -196,7 +196,7 @@ class CollectorService:
                 self._client.ack(message.mid, 1)
 
     def _report(self, counts: Counter[str], told: Counter[str]) -> Counter[str]:
-        """Tell what was done since *told*, if anything was."""
+        """Report the counts since *told*, if any changed."""
         now = Counter(counts)
         now["dropped: too many at once, or not by QoS 1"] = self._overflow
         now["not reported in time"] = self._untold
@@ -210,7 +210,7 @@ class CollectorService:
             self._say(self._news.popleft())
 
     def _say(self, line: str) -> None:
-        """Tell it, if that is possible: logs matter more than a full disk for what we say of them."""
+        """Print a line if possible: collecting logs matters more than a full disk under our output."""
         try:
             self._tell(line)
         except OSError:
@@ -309,7 +309,7 @@ class CollectorService:
 
 
 def _parse_broker(broker: str) -> tuple[str, int, bool]:
-    """Host and port, and whether it speaks TLS. Raises OptionError."""
+    """Parse the address of a broker: host, port, and whether it uses TLS. Raises OptionError."""
     found = _BROKER.fullmatch(broker)
     if found is not None:
         tls, host = found[1] == "mqtts", found[2].strip("[]")
@@ -322,7 +322,7 @@ def _parse_broker(broker: str) -> tuple[str, int, bool]:
 
 
 def _why_not(error: OSError) -> str:
-    """Why there is no connection, in words that say what to look at."""
+    """Return the cause of a failed connection in words that say what to check."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return f"its certificate is not trusted: {error.verify_message.rstrip('.')}"
     return error.strerror or str(error)

@@ -1,4 +1,4 @@
-"""What is worth an alert: a rule each, with its thresholds and why they are what they are."""
+"""Alert rules: each with its thresholds and their reasons."""
 
 from dataclasses import dataclass
 from typing import Final, Literal
@@ -11,7 +11,7 @@ Level = Literal["warning", "alarm"]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """When to speak up, and when to be silent again."""
+    """A rule with hysteresis: when an alert begins, and when it ends."""
 
     name: str
     level: Level
@@ -22,11 +22,11 @@ class Rule:
     hold_us: int
     """Alerts that last less than this are not kept."""
     unit: str
-    """Of the value."""
+    """Unit of the value."""
     sentence: str
     """For people, with ``{who}`` for the subject and ``{value}`` for the value with its unit."""
     why: str
-    """Where the numbers come from."""
+    """Reason for the thresholds."""
 
 
 RULES: Final = {
@@ -114,5 +114,5 @@ RULES: Final = {
         ),
     )
 }  # fmt: skip
-"""By name. Subjects are words with spaces between: ``mesh``, ``node 3``, ``face 3 lora0``, ``feed 7``, ``boot 3 12``,
-``link 3 5`` (sender, receiver), the numbers being those of the database."""
+"""Rules by name. Subjects are words separated by spaces: ``mesh``, ``node 3``, ``face 3 lora0``, ``feed 7``,
+``boot 3 12``, ``link 3 5`` (sender, receiver). The numbers are those of the database."""

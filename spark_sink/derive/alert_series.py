@@ -1,4 +1,4 @@
-"""From values over time to the spans in which they were too high, for many subjects at once."""
+"""Time series, and the spans in which their values were too high, for many subjects at once."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -10,7 +10,7 @@ from spark_sink.arrays import Bools, Floats, Ints, run_starts
 from spark_sink.derive.facts import HOUR_US
 
 OPEN: Final = -(2**63)
-"""In place of an end: it goes on."""
+"""In place of an end: the span is still open."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,33 +22,33 @@ class Series:
     value: Floats
 
     def at(self, t_us: Ints) -> "Series":
-        """The same at other times."""
+        """Return the same values at other times."""
         return Series(self.subject, t_us, self.value)
 
     def where(self, chosen: Bools) -> "Series":
-        """Some of the rows."""
+        """Return some of the rows."""
         return Series(self.subject[chosen], self.t_us[chosen], self.value[chosen])
 
     def reaching(self, least: float) -> "Series":
-        """The rows of subjects that reach this value at some time, which are few."""
+        """Return the rows of subjects that reach this value at some time, which are few."""
         return self.where(np.isin(self.subject, np.unique(self.subject[self.value >= least])))
 
 
 @dataclass(frozen=True, slots=True)
 class Spans:
-    """When values were too high, in order of subject and begin."""
+    """Spans in which values were too high, in order of subject and begin."""
 
     subject: Ints
     since_us: Ints
     until_us: Ints
-    """`OPEN` where it goes on."""
+    """`OPEN` if the span has not ended."""
     value: Floats
     """The last one that was too high, or not yet low enough."""
     peak: Floats
 
 
 def spans(series: Series, raise_at: float, clear_at: float, may: Bools | None = None) -> Spans:
-    """From where a value reaches *raise_at*, if it *may*, to where one is down to *clear_at*."""
+    """Find spans from a value that reaches *raise_at*, if it *may*, to one that is down to *clear_at*."""
     order = np.lexsort((series.value, series.t_us, series.subject))
     subject, t_us, value = series.subject[order], series.t_us[order], series.value[order]
     first = run_starts(subject)
@@ -69,7 +69,7 @@ def spans(series: Series, raise_at: float, clear_at: float, may: Bools | None = 
 
 
 def hourly(subject: Ints, hour_us: Ints, value: Ints | Floats) -> Series:
-    """Values of hours, several of one added up, with 0 in each hour that follows one and is missing."""
+    """Sum up values by hour, with 0 in each missing hour that follows one."""
     order = np.lexsort((hour_us, subject))
     subject, hour_us = subject[order], hour_us[order]
     begins = np.flatnonzero(run_starts(subject, hour_us))
@@ -85,10 +85,10 @@ def hourly(subject: Ints, hour_us: Ints, value: Ints | Floats) -> Series:
 
 
 def rolling(subject: Ints, tick: Ints, value: Ints | Floats, window: Ints) -> Series:
-    """What came within the window before, at each time when something came or left the window.
+    """Sum up what happened within the window before, at each time when something enters or leaves the window.
 
     Times are in coarse ticks, so that hostile ones, with the subject in front, still fit into 64 bits. *window* is in
-    ticks, a value a row, the same for all rows of a subject. What came exactly a window ago has left it.
+    ticks, a value for each row, the same for all rows of a subject. What happened exactly a window ago has left it.
     """
     if not len(subject):
         return Series(subject, tick, value.astype(np.float64))
@@ -106,13 +106,13 @@ def rolling(subject: Ints, tick: Ints, value: Ints | Floats, window: Ints) -> Se
 
 
 def mesh_us(clocks: pa.Table, node_no: Ints, t_us: Ints) -> Ints:
-    """Times by nodes' wall clocks, put right by the clock that each node had begun last when it showed that time."""
+    """Correct times of nodes' wall clocks: by the latest clock of each node that had begun when it showed that time."""
     starts = ints(clocks, "base_us") + ints(clocks, "from_mono_us")
     return _right(clocks, ints(clocks, "node_no"), starts, node_no, t_us, t_us)
 
 
 def boot_mesh_us(clocks: pa.Table, node_no: Ints, boot: Ints, mono_us: Ints, t_us: Ints) -> Ints:
-    """Times by nodes' wall clocks of which boot and monotonic clock are known, put right."""
+    """Correct times of nodes' wall clocks, of which boot and monotonic clock are known."""
     groups = ints(clocks, "node_no") * _BOOTS + ints(clocks, "boot")
     return _right(clocks, groups, ints(clocks, "from_mono_us"), node_no * _BOOTS + boot, mono_us, t_us)
 
@@ -122,7 +122,7 @@ _BOOTS: Final = 10**9
 
 
 def _right(clocks: pa.Table, group: Ints, start: Ints, asked: Ints, moment: Ints, t_us: Ints) -> Ints:
-    """*t_us* put right by the clock of its group that started last before then, else by the first, else as it is."""
+    """Correct *t_us* by the last clock of its group that had started; else by the first; else leave it as it is."""
     if not len(group):
         return t_us
     tie = ints(clocks, "base_us")
@@ -150,5 +150,5 @@ def _right(clocks: pa.Table, group: Ints, start: Ints, asked: Ints, moment: Ints
 
 
 def ints(table: pa.Table, name: str) -> Ints:
-    """A column without nulls."""
+    """Return a column without nulls."""
     return np.asarray(table[name].to_numpy(), np.int64)

@@ -98,7 +98,7 @@ _NEVER: Final = 2**63 - 1
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """What a rule found: spans, and how its subjects are called."""
+    """Result of a rule: spans, and the names of their subjects."""
 
     rule: str
     spans: Spans
@@ -106,7 +106,7 @@ class RuleResult:
 
 
 def alerts(inputs: AlertInputs) -> pa.Table:
-    """Rows of the table `alerts`, all of them, in order of rule, subject and begin.
+    """Make the rows of the table `alerts`, all of them, in order of rule, subject and begin.
 
     The cost grows as the rows do, a few sorts a rule. Hours that are not over can begin an alert, but end none.
     """
@@ -159,7 +159,7 @@ def _found(rule: str, series: Series) -> Spans:
 
 
 def _isolated(inputs: AlertInputs) -> Spans:
-    """Hours without any contact, until there was one again or the node was no longer up."""
+    """Find hours without any contact, until there was one again or the node was no longer up."""
     ends_us = _ends_us(inputs)
     begun: dict[int, int] = {}
     rows: list[tuple[int, int, int, float]] = []
@@ -181,7 +181,7 @@ def _isolated(inputs: AlertInputs) -> Spans:
 
 
 def _split(inputs: AlertInputs) -> Spans:
-    """In how many parts the mesh is because it split.
+    """Find spans in which the mesh is in several parts because it split.
 
     A split is over when nodes of two of its parts are in one group again, or when fewer than two parts have a node that
     is up.
@@ -212,7 +212,7 @@ def _split(inputs: AlertInputs) -> Spans:
 
 
 def _changes(inputs: AlertInputs, kinds: tuple[str, str]) -> Iterator[tuple[str, int, str, str]]:
-    """Changes of these kinds in order; at the same time, in the order of their names."""
+    """Yield changes of these kinds in order; at the same time, in the order of their names."""
     table = inputs.changes
     columns = (table[name].to_pylist() for name in ("t_us", "kind", "subject", "detail"))
     for t_us, kind, subject, detail in sorted(zip(*columns, strict=True)):
@@ -221,7 +221,7 @@ def _changes(inputs: AlertInputs, kinds: tuple[str, str]) -> Iterator[tuple[str,
 
 
 def _ends_us(inputs: AlertInputs) -> dict[int, int]:
-    """By node, the end of the last hour in which it was up; `_NEVER` if that was no more than an hour ago."""
+    """Return the end of the last hour in which each node was up; `_NEVER` if that was at most an hour ago."""
     node_no, hour_us = ints(inputs.ups, "node_no"), ints(inputs.ups, "hour_us")
     nodes, which = np.unique(node_no, return_inverse=True)
     last_us = np.full(len(nodes), OPEN)
@@ -231,7 +231,7 @@ def _ends_us(inputs: AlertInputs) -> dict[int, int]:
 
 
 def stuck(inputs: AlertInputs) -> Spans:
-    """Entries that a node lacked hours ago of those that others had, where it was up and got none of others' since."""
+    """Find nodes that lacked entries hours ago that others had, and got none of others since, while they were up."""
     order = np.lexsort((ints(inputs.ups, "hour_us"), ints(inputs.ups, "node_no")))
     node_no, hour = ints(inputs.ups, "node_no")[order], ints(inputs.ups, "hour_us")[order] // HOUR_US
     newest, held, got = _held(inputs.steps, inputs.boots)
@@ -248,7 +248,7 @@ def stuck(inputs: AlertInputs) -> Spans:
 
 
 class _RunningSums:
-    """What somebody has by the end of an hour, from what came in each."""
+    """Running totals of many subjects: the sum by the end of an hour, from the gains of each hour."""
 
     def __init__(self, who: Ints, hour: Ints, gain: Ints) -> None:
         self._begin = int(hour.min()) if len(hour) else 0
@@ -260,7 +260,7 @@ class _RunningSums:
         self._sum = np.concatenate([np.zeros(1, np.int64), np.cumsum(gain[order])])
 
     def by(self, who: Ints, hour: Ints) -> Ints:
-        """By the end of *hour*; 0 for whoever has nothing."""
+        """Return the sums by the end of *hour*; 0 for a subject without any."""
         place = np.searchsorted(self._who, who)
         known = np.isin(who, self._who)
         begin = np.searchsorted(self._key, place * self._span)
@@ -270,7 +270,7 @@ class _RunningSums:
 
 
 def _held(steps: pa.Table, boots: pa.Table) -> tuple[_RunningSums, _RunningSums, _RunningSums]:
-    """Entries that anybody has, under the number 0; that each node has; and that each node has of others' feeds."""
+    """Sum up entries that any node has, under the number 0; that each node has; and that each has of others' feeds."""
     node_no, feed_no, seq = (ints(steps, name) for name in ("node_no", "feed_no", "seq"))
     hour = ints(steps, "hour_us") // HOUR_US
     order = np.lexsort((seq, hour, feed_no, node_no))
@@ -299,7 +299,7 @@ def _gains(seq: Ints, first: Bools) -> Ints:
 
 
 def faded(inputs: AlertInputs) -> RuleResult:
-    """Percent of what is sent that is lost, where it was much less just before."""
+    """Find links that lose most of what is sent, in percent, and lost much less just before."""
     table, rule = inputs.links, RULES["faded"]
     heard, sent = ints(table, "heard"), ints(table, "sent")
     sender, receiver, hour = ints(table, "sender"), ints(table, "receiver"), ints(table, "hour_us") // HOUR_US
@@ -343,7 +343,7 @@ def _old_news(found: Spans, now_us: int) -> Spans:
 
 
 def _hours(inputs: AlertInputs, rule: str, node_no: Ints, subject: Ints, hour_us: Ints, value: Ints) -> Spans:
-    """Spans of what was counted by the hour, by nodes' own clocks; *subject* determines *node_no*."""
+    """Apply a rule to counts by the hour of nodes' own clocks; *subject* determines *node_no*."""
     series = hourly(subject, hour_us, value).reaching(RULES[rule].raise_at)
     known, places = np.unique(subject, return_index=True)
     node = node_no[places][np.searchsorted(known, series.subject)] if len(known) else series.subject
@@ -355,7 +355,7 @@ def _hours(inputs: AlertInputs, rule: str, node_no: Ints, subject: Ints, hour_us
 
 
 def _silent(inputs: AlertInputs) -> Spans:
-    """Boots whose log ended without a stop, until the node's next boot."""
+    """Find boots whose log ended without a stop, until the node's next boot."""
     table = inputs.boots.sort_by([("node_no", "ascending"), ("boot", "ascending")])
     node_no = ints(table, "node_no")
     found = boot_times(corrections(inputs.clocks), boots_of(table))
@@ -369,7 +369,7 @@ def _silent(inputs: AlertInputs) -> Spans:
 
 
 def _faces(node_no: Ints, face: pa.ChunkedArray) -> tuple[Ints, Ints, Callable[[int], str]]:
-    """A number for each node and face, by number the node, and how each is called."""
+    """Return a number for each node and face; for each number its node; and a function for its name."""
     names = face.combine_chunks().dictionary_encode()
     called = names.dictionary.to_pylist()
     width = max(len(called), 1)
@@ -380,9 +380,9 @@ def _faces(node_no: Ints, face: pa.ChunkedArray) -> tuple[Ints, Ints, Callable[[
 
 
 def _duty(inputs: AlertInputs) -> list[RuleResult]:
-    """Time on the air in the last window of the law, percent of what it allows, ten minutes by ten minutes.
+    """Compute airtime in the last window of the law, in percent of what it allows, every ten minutes.
 
-    What is surely over the law is what is left without the longest packet, of which all but its end may be older.
+    The longest packet is subtracted for the alarm, since all but its end may be older than the window.
     """
     table = inputs.airtime.join(inputs.faces, ["node_no", "face"], join_type="inner")
     face, nodes, name = _faces(ints(table, "node_no"), table["face"])
@@ -406,7 +406,7 @@ def _duty(inputs: AlertInputs) -> list[RuleResult]:
 
 
 def _clock_wrong(inputs: AlertInputs) -> Spans:
-    """How far each clock is off in the middle of what is known of it, minutes, until the node has another one."""
+    """Find clocks that are wrong, in minutes, in the middle of their matches, until the node has another clock."""
     table = inputs.clocks
     node_no = ints(table, "node_no")
     started_us = ints(table, "base_us") + ints(table, "from_mono_us")
@@ -416,14 +416,14 @@ def _clock_wrong(inputs: AlertInputs) -> Spans:
 
 
 def _incidents(inputs: AlertInputs, kind: str) -> tuple[pa.Table, Ints]:
-    """Incidents of a kind, and their times put right."""
+    """Return incidents of a kind, and their corrected times."""
     table = inputs.incidents.filter(pc.equal(inputs.incidents["kind"], kind))
     columns = (ints(table, name) for name in ("node_no", "boot", "mono_us", "t_us"))
     return table, boot_mesh_us(inputs.clocks, *columns)
 
 
 def _clock_jump(inputs: AlertInputs) -> Spans:
-    """Jumps, seconds; each counts for an hour."""
+    """Find jumps of clocks, in seconds; each counts for an hour."""
     table, t_us = _incidents(inputs, "clock")
     node_no = ints(table, "node_no")
     seconds = np.abs(table["n"].fill_null(0).to_numpy()) / _SECOND_US
@@ -442,7 +442,7 @@ def _clock_jump(inputs: AlertInputs) -> Spans:
 
 
 def _restarts(inputs: AlertInputs) -> Spans:
-    """Boots in the last six hours before which the node did not end in order."""
+    """Count boots in the last six hours before which the node did not end in order."""
     table, t_us = _incidents(inputs, "start")
     second, window = t_us // _SECOND_US, np.full(len(t_us), limits.RESTARTS_US // _SECOND_US)
     series = rolling(ints(table, "node_no"), second, np.ones(len(t_us)), window)
@@ -466,14 +466,14 @@ def _node_hours(inputs: AlertInputs, rule: str, table: pa.Table, column: str) ->
 
 
 def _refused(inputs: AlertInputs, rule: str, details: tuple[str, ...]) -> RuleResult:
-    """What was turned away, or had to wait, for one of these reasons."""
+    """Apply a rule to what was refused, or had to wait, for one of these reasons."""
     counts = inputs.counts
     chosen = pc.and_(pc.equal(counts["kind"], "refused"), pc.is_in(counts["detail"], pa.array(details)))
     return _node_hours(inputs, rule, counts.filter(chosen), "total")
 
 
 def _fork(inputs: AlertInputs) -> Spans:
-    """Feeds with a fork, how many nodes saw it, since the first did."""
+    """Find feeds with a fork, and how many nodes saw it, since the first did."""
     table, t_us = _incidents(inputs, "fork")
     known = table["feed_no"].is_valid().to_numpy()
     feed_no, node_no = table["feed_no"].fill_null(0).to_numpy()[known], ints(table, "node_no")[known]
@@ -486,7 +486,7 @@ def _fork(inputs: AlertInputs) -> Spans:
 
 
 def _log_missing(inputs: AlertInputs) -> RuleResult:
-    """Records that are missing, by boot, since it began."""
+    """Count missing records of each boot, since it began."""
     table = inputs.gaps.join(inputs.boots, ["node_no", "boot"], join_type="inner")
     node_no, boot = ints(table, "node_no"), ints(table, "boot")
     began_us = boot_times(corrections(inputs.clocks), boots_of(table)).since_us

@@ -11,7 +11,7 @@ from spark_sink.arrays import Ints
 PER_DOUBLING: Final = 16
 """Buckets to a factor of two: of long delays each is 4.4 % wide, and the whole of a year has 560."""
 UNIT_US: Final = 1_000
-"""Well below this all buckets are 45 µs wide: clocks are not put right any better."""
+"""Well below this all buckets are 45 µs wide: clocks cannot be corrected more precisely."""
 NEGATIVE: Final = -1
 """The bucket of delays below 0, which clocks that are not quite right make of very short ones."""
 
@@ -21,19 +21,19 @@ _LOWS_US: Final = np.array(
 
 
 def bucket_of(delay_us: Ints) -> Ints:
-    """The bucket of each delay: floor(16 · log₂(1 + delay / 1 ms)), or `NEGATIVE`."""
+    """Return the bucket of each delay: floor(16 · log₂(1 + delay / 1 ms)), or `NEGATIVE`."""
     return np.searchsorted(_LOWS_US, delay_us, "right").astype(np.int64) - 1
 
 
 def bucket_low_us(bucket: Ints) -> Ints:
-    """Shortest delay of each bucket, microseconds; the next bucket's is where it ends. `NEGATIVE` is all at 0."""
+    """Return the shortest delay of each bucket, microseconds; it ends at that of the next one. `NEGATIVE` is at 0."""
     return np.asarray(_LOWS_US[np.clip(bucket, 0, len(_LOWS_US) - 1)])
 
 
 def percentiles_us(buckets: Sequence[int], counts: Sequence[int], shares: Sequence[float]) -> list[float]:
-    """Delays that *shares* of all are no longer than, microseconds, each bucket's taken to be spread evenly over it.
+    """Return the delays that *shares* of all do not exceed, microseconds; each bucket is taken as evenly filled.
 
-    The same bucket may come several times, in any order. Of nothing there are none: the list is then empty.
+    The same bucket may come several times, in any order. Without any counts, the list is empty.
     """
     if not sum(counts):
         return []

@@ -1,4 +1,4 @@
-"""What happened to the mesh: it split, parts met again, nodes were left alone and came back."""
+"""Changes of the mesh: splits, joins, and nodes that become isolated or come back."""
 
 import json
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ _NONE: Final = -(2**63)
 
 @dataclass(slots=True)
 class GroupState:
-    """What is known at the end of a slot, to go on from. Nodes are places in `nodes`; an array has a value for each.
+    """State of all groups at the end of a slot. Nodes are indexes into `nodes`; an array has a value for each.
 
-    A group is told by the place of its first node; a node that is not up is a group by itself.
+    A group is identified by the index of its first node; a node that is not up is a group by itself.
     """
 
     nodes: Ints
@@ -32,7 +32,7 @@ class GroupState:
     seen: Ints
     """Groups as the last slot had them."""
     told: Ints
-    """Groups as they were told of: they change when two slots say the same."""
+    """Groups as reported: they change when two slots in a row agree."""
     alone: Ints
     """For how many slots in a row the node had no contact that counts; 0 while it has one."""
     fresh: Bools
@@ -42,7 +42,7 @@ class GroupState:
     touched: Ints
     """For how many slots in a row it had one."""
     isolated_us: Ints
-    """Since when it is told to be isolated; `_NONE` if it is not."""
+    """Time since which the node is reported as isolated; `_NONE` if it is not."""
 
 
 Told = tuple[int, str, str, str]
@@ -50,10 +50,10 @@ Told = tuple[int, str, str, str]
 
 
 def changes(groups: pa.Table) -> pa.Table:
-    """Rows of the table `changes`, from all rows of `groups`, in any order.
+    """Make the rows of the table `changes`, from all rows of `groups`, in any order.
 
-    Something is told when two slots in a row show it, as of the first of them; that a node is isolated, as of its last
-    contact. Parts of a mesh have two nodes at least; what befalls a single one is that it is isolated, or back.
+    A change is reported when two slots in a row show it, as of the first of them. That a node is isolated is reported
+    as of its last contact. Parts of a mesh have at least two nodes; a single node is isolated, or back.
     """
     slot_us, node_no, group_no = (groups[name].to_numpy() for name in ("slot_us", "node_no", "group_no"))
     last_us = groups["last_us"].fill_null(_NONE).to_numpy()
@@ -104,9 +104,9 @@ def _step(now: GroupState, slot_us: int, node: Ints, group: Ints, last_us: Ints,
 
 
 def _regroup(now: GroupState, seen: Ints, t_us: int, rows: list[Told]) -> None:
-    """Hold what is told between what both slots keep together and what either does.
+    """Keep the reported groups between what both slots join and what either of them joins.
 
-    Whoever was together and is apart in both slots is split; whoever is together in both is joined.
+    Nodes that were together and are apart in both slots are split; nodes that are together in both are joined.
     """
     places = np.arange(len(seen))
     told = _same(np.where(now.up, now.told, len(seen) + places), np.zeros_like(places))
@@ -123,14 +123,14 @@ def _regroup(now: GroupState, seen: Ints, t_us: int, rows: list[Told]) -> None:
 
 
 def _same(one: Ints, other: Ints) -> Ints:
-    """By place, the first place that has the same *one* and the same *other*."""
+    """Return for each index the first one with the same *one* and the same *other*."""
     key = one * len(other) + other
     _, first, which = np.unique(key, return_index=True, return_inverse=True)
     return np.asarray(first[which])
 
 
 def _parts(nodes: Ints, members: Ints, parts: Ints) -> list[list[int]]:
-    """Numbers of the nodes of each part of two or more."""
+    """Return numbers of the nodes of each part of two or more."""
     part = parts[members]
     found = [nodes[members[part == one]].tolist() for one in np.unique(part)]
     return [some for some in found if len(some) > 1]

@@ -1,4 +1,4 @@
-"""From packets that several nodes saw to rows of the table `clocks` (docs/reference/analytics.md)."""
+"""Rows of the table `clocks`, from packets that several nodes saw (docs/reference/analytics.md)."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _BOOT_BITS: Final = 27
 
 @dataclass(frozen=True, slots=True)
 class ClockRecords:
-    """What nodes wrote, in any order, the same ones twice if need be: columns as in `Sights`."""
+    """Records of nodes, in any order; repetition does not matter. The columns are those of `Sights`."""
 
     node_no: Ints
     boot: Ints
@@ -35,7 +35,7 @@ class ClockRecords:
     mono_us: Ints
 
     def take(self, rows: Ints) -> "ClockRecords":
-        """Some of them."""
+        """Return some of them."""
         return ClockRecords(
             self.node_no[rows],
             self.boot[rows],
@@ -48,14 +48,14 @@ class ClockRecords:
 
 
 def unpack_records(node_no: Sequence[int], boot: Sequence[int], rows: Sequence[bytes]) -> ClockRecords:
-    """Of rows of the table `sights`. Raises DamagedDataError."""
+    """Unpack rows of the table `sights`. Raises DamagedDataError."""
     found = unpack_all(rows, _COLUMNS)
     numbers = np.repeat(np.array(node_no, np.int64), found.lengths)
     return ClockRecords(numbers, np.repeat(np.array(boot, np.int64), found.lengths), **found.columns)
 
 
 def clock_rows(parts: Callable[[], Iterable[ClockRecords]], names: Mapping[int, str]) -> pa.Table:
-    """Rows of the table `clocks`: all clocks of all nodes.
+    """Make the rows of the table `clocks`: all clocks of all nodes.
 
     *parts* gives all records, those of a boot in one part, and is asked twice: so no more than a part and some packets
     of each clock are ever in memory. *names* are the nodes' own by their numbers: they decide where otherwise the
@@ -83,7 +83,7 @@ def clock_rows(parts: Callable[[], Iterable[ClockRecords]], names: Mapping[int, 
 
 
 def _wanted(parts: Iterable[ClockRecords]) -> Callable[[Ints], Bools]:
-    """Whether hashes are among the smallest of any clock: what all who saw such a packet keep of it."""
+    """Return a test whether hashes are among the smallest of any clock: the packets that all their receivers keep."""
     found = np.empty(0, np.int64)
     for all_ in parts:
         part = _by_own_clock(all_)
@@ -106,7 +106,7 @@ def _wanted(parts: Iterable[ClockRecords]) -> Callable[[Ints], Bools]:
 
 
 def _by_own_clock(part: ClockRecords) -> ClockRecords:
-    """But for what was written again after a crash: by an earlier clock, and with a `mono_us` of 0."""
+    """Drop records written again after a crash: they have the time of an earlier clock, and a `mono_us` of 0."""
     again = (part.mono_us == 0) & (part.kind > TX)
     return part.take(np.flatnonzero(~again)) if again.any() else part
 
@@ -121,7 +121,7 @@ def _ranked(node_no: Ints, ranks: Mapping[int, int]) -> Ints:
 
 
 def _joined(clocks: Sequence[Clocks], seen: Sequence[Sightings]) -> tuple[Clocks, Sightings]:
-    """All clocks in order, and what they saw."""
+    """Return all clocks in order, and what they saw."""
     columns = [np.concatenate([getattr(some, name) for some in clocks]) for name in Clocks.__slots__]
     order = np.lexsort(columns[2::-1])
     place = np.empty(len(order), np.int64)
@@ -153,9 +153,10 @@ def _table(clocks: Clocks, node_no: Ints, found: Estimates) -> pa.Table:
 
 
 def _meshes(clocks: Clocks, node_no: Ints, found: Estimates) -> Ints:
-    """Of a clock that met nobody its node's number; of others one that names the first of those related.
+    """Return for a clock related to no other its node's number; for others a number that names the first of those
+    related.
 
-    That is larger than any node's number, and lasts while more clocks come to be known.
+    That is larger than any node's number, and stays the same while more clocks become known.
     """
     first = np.full(len(clocks), len(clocks))
     np.minimum.at(first, found.reference, np.arange(len(clocks)))

@@ -25,22 +25,22 @@ class Arrivals:
     """Entries that came from a node whose log has the sending, as places in the sights, a value for each."""
 
     commit: Ints
-    """Of the record that it was committed,"""
+    """Index of the record that commits it."""
     rx: Ints
     """of the packet that brought it,"""
     tx: Ints
     """and of its sending."""
 
     def take(self, rows: Ints) -> "Arrivals":
-        """Some of them."""
+        """Return some of them."""
         return Arrivals(self.commit[rows], self.rx[rows], self.tx[rows])
 
 
 def arrivals(facts: Facts, heard: Transmissions) -> Arrivals:
-    """All of which it is known. An entry that a node commits again, after its store was lost, arrives only once.
+    """Find the packet that brought each entry. An entry committed again, after a store was lost, arrives only once.
 
-    The packet that brought it is the last one not after it, and up to `limits.LOOK_BACK_US` before, that brought
-    something new and was this entry.
+    The packet is the last one not after the commit, and up to `limits.LOOK_BACK_US` before, that brought something new
+    and was this entry.
     """
     sights = facts.sights
     commit = _first_commits(facts)
@@ -58,7 +58,7 @@ def arrivals(facts: Facts, heard: Transmissions) -> Arrivals:
 
 
 def _first_commits(facts: Facts) -> Ints:
-    """Places of records of entries that came from peers, the first of each node."""
+    """Return places of records of entries that came from peers, the first of each node."""
     sights, copies = facts.sights, facts.copies
     commit = np.flatnonzero((sights.kind == ENTRY) & (sights.verdict == _PEER) & (sights.feed_no >= 0))
     commit = commit[np.lexsort((sights.offset[commit], sights.boot[commit]))]
@@ -82,7 +82,7 @@ FEED: Final = "feed"
 
 
 def delays(facts: Facts) -> pa.Table:
-    """Rows of the table `delays` of the scopes `node` and `feed`: copies that came in each hour, by how long they took.
+    """Make the rows of the table `delays` of the scopes `node` and `feed`: copies that arrived in each hour, by delay.
 
     A copy counts if its publisher's is known and their times can be compared: their clocks are related, or neither is
     related to any.
@@ -101,9 +101,9 @@ def delays(facts: Facts) -> pa.Table:
 
 
 def _publishers(copies: Copies) -> tuple[Ints, Ints]:
-    """Places of the publisher's copy and of the other one, for each copy that is not a publisher's.
+    """Return the index of the publisher's copy and of the other one, for each copy that is not a publisher's.
 
-    Of several that say an entry is theirs, the one with the smallest number is believed.
+    If several nodes claim to have published an entry, the one with the smallest number counts.
     """
     order = np.lexsort((copies.node_no, 1 - copies.own, copies.seq, copies.feed_no))
     feed_no, seq = copies.feed_no[order], copies.seq[order]
@@ -131,7 +131,7 @@ def _count(scope: str, hour_us: Ints, who: Ints, bucket: Ints) -> pa.Table:
 
 
 def hops(facts: Facts, heard: Transmissions | None = None) -> pa.Table:
-    """Rows of the table `delays` with the scope `hop`: of copies that came in the hours asked for.
+    """Make the rows of the table `delays` with the scope `hop`: of copies that came in the hours asked for.
 
     *heard* are the transmissions of the sights, if they are known already.
     """
@@ -156,7 +156,7 @@ def hops(facts: Facts, heard: Transmissions | None = None) -> pa.Table:
 
 
 def hop_delays(facts: Facts, found: Arrivals) -> tuple[Arrivals, Ints]:
-    """Arrivals of which it is known when the sender had the entry itself, and how long before that was."""
+    """Return arrivals whose sender is known to have had the entry, and how long before that was."""
     sights, copies = facts.sights, facts.copies
     sender = sights.node_no[found.tx]
     commit = found.commit

@@ -1,4 +1,4 @@
-"""What derived figures are made of: hours of packets and arrivals of all nodes, with times put right."""
+"""Facts: hours of packets and arrivals of all nodes, with corrected times, from which figures are derived."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -36,9 +36,9 @@ class Sights:
     t_us: Ints
     mono_us: Ints
     mesh_us: Ints
-    """By the clock of the mesh."""
+    """Time by the clock of the mesh."""
     mesh: Ints
-    """Which clocks may be compared: those with the same number (docs/formats/serving.md, `clocks`)."""
+    """Clocks with the same number can be compared (docs/formats/serving.md, `clocks`)."""
     hash: Ints
     length: Ints
     airtime_us: Ints
@@ -68,7 +68,7 @@ class Copies:
 
 @dataclass(frozen=True, slots=True)
 class Uptimes:
-    """When nodes were up, by mesh time: from the first to the last record of each boot; in order of node_no."""
+    """Times when nodes were up, in mesh time: from the first to the last record of each boot; in order of node_no."""
 
     node_no: Ints
     boot: Ints
@@ -90,4 +90,4 @@ class Facts:
     copies: Copies
     uptimes: Uptimes
     frontiers: Mapping[tuple[int, int], int]
-    """By (node_no, feed_no), what was held when ``since_us`` began, 0 where it is not in here."""
+    """Frontiers by (node_no, feed_no) at ``since_us``; a missing one is 0."""

@@ -1,4 +1,4 @@
-"""Who was in contact with whom, ten minutes by ten minutes, and into which groups that divides the mesh."""
+"""Contacts between nodes in slots of ten minutes, and the groups into which they divide the mesh."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -12,7 +12,7 @@ from spark_sink.derive.facts import HOUR_US, RX, Facts
 from spark_sink.derive.transmissions import transmissions
 
 _HEARD: Final = (0, 1)
-"""Verdicts, new and duplicate, that show contact with somebody even where no log tells who sent it."""
+"""Verdicts, new and duplicate, that show a contact even if no log has the sending."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,20 +20,21 @@ class _Contacts:
     """Packets that were heard; nodes are places in a sorted list of those that are known."""
 
     sender: Ints
-    """−1: somebody without a log."""
+    """−1: a sender without a log."""
     receiver: Ints
     slot: Ints
     t_us: Ints
     life: Ints
-    """How many slots after its own a contact counts."""
+    """Number of slots after its own in which a contact counts."""
 
 
 def groups(facts: Facts) -> pa.Table:
-    """Rows of the table `groups`: one for each node and slot in which it was up, be it for a moment.
+    """Make the rows of the table `groups`: one for each node and slot in which it was up, even for a moment.
 
-    Two nodes are in touch in the slot in which one heard the other, and in the `limits.LEAST_SLOTS` to
-    `limits.MOST_SLOTS` that follow, by how slow the radio is. Groups are what is connected by such contacts among nodes
-    that are up. `last_us` is when a node last heard, or was heard by, anybody; it is null when that no longer counts.
+    Two nodes are in contact in the slot in which one heard the other, and in the `limits.LEAST_SLOTS` to
+    `limits.MOST_SLOTS` that follow, depending on how slow the radio is. Groups are the connected components of these
+    contacts among nodes that are up. `last_us` is the last time at which a node heard, or was heard by, any other; it
+    is null when that no longer counts.
     """
     nodes = np.union1d(facts.uptimes.node_no, facts.sights.node_no)
     slots = (facts.until_us - facts.since_us) // limits.SLOT_US
@@ -63,7 +64,7 @@ def groups(facts: Facts) -> pa.Table:
 
 
 def _up(facts: Facts, nodes: Ints, slots: int) -> Ints:
-    """Keys, slot times number of nodes plus node, of the slots in which nodes were up; in order."""
+    """Return the keys, slot times number of nodes plus node, of slots in which nodes were up; in order."""
     uptimes = facts.uptimes
     begin = np.clip((uptimes.since_us - facts.since_us) // limits.SLOT_US, 0, slots)
     end = np.clip((uptimes.until_us - facts.since_us) // limits.SLOT_US + 1, 0, slots)
@@ -72,13 +73,13 @@ def _up(facts: Facts, nodes: Ints, slots: int) -> Ints:
 
 
 def _spread(value: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
-    """Each value once for every slot from *begin* on and before *end*, and that slot."""
+    """Repeat each value for every slot from *begin* on and before *end*; return values and slots."""
     count = np.maximum(end - begin, 0)
     return np.repeat(value, count), count_up(count) + np.repeat(begin, count)
 
 
 def _contacts(facts: Facts, nodes: Ints) -> _Contacts:
-    """All that was heard of what sights have."""
+    """Return the contacts of all heard packets in the sights."""
     sights = facts.sights
     rx = np.flatnonzero(sights.kind == RX)
     sender = transmissions(sights).sender[rx]
@@ -99,7 +100,7 @@ def _contacts(facts: Facts, nodes: Ints) -> _Contacts:
 
 
 def _edges(contacts: _Contacts, up: Ints, nodes: int, slots: int) -> tuple[Ints, Ints]:
-    """Places in *up* of any two nodes that are in touch, each pair once a slot."""
+    """Return indexes in *up* of any two nodes in contact, each pair once a slot."""
     known = contacts.sender >= 0
     low = np.minimum(contacts.sender, contacts.receiver)[known]
     high = np.maximum(contacts.sender, contacts.receiver)[known]
@@ -112,7 +113,7 @@ def _edges(contacts: _Contacts, up: Ints, nodes: int, slots: int) -> tuple[Ints,
 
 
 def _lasting(what: Ints, slot: Ints, life: Ints, slots: int) -> tuple[Ints, Ints]:
-    """The slots in which something counts that was so in *slot*; each may come several times."""
+    """Return the slots in which a value counts that belongs to *slot*; each may come several times."""
     what, slot, life = _told_apart(np.unique(_key(what, slot, life, slots)), slots)
     return _spread(what, np.clip(slot, 0, slots), np.clip(slot + life + 1, 0, slots))
 
@@ -121,20 +122,20 @@ _LIVES: Final = limits.MOST_SLOTS + 1
 
 
 def _key(what: Ints, slot: Ints, life: Ints, slots: int) -> Ints:
-    """One number for what was so in a slot, and for how long that counts; earlier slots than can matter are one."""
+    """Return one number for a value, a slot, and how long it counts; slots too early to matter are one."""
     width = slots + _LIVES + 1
     return (what * width + np.clip(slot + _LIVES, 0, width - 1)) * _LIVES + life
 
 
 def _told_apart(key: Ints, slots: int) -> tuple[Ints, Ints, Ints]:
-    """What, slot and life of keys."""
+    """Split keys into value, slot and life."""
     place, life = np.divmod(key, _LIVES)
     what, slot = np.divmod(place, slots + _LIVES + 1)
     return what, slot - _LIVES, life
 
 
 def _last(contacts: _Contacts, nodes: int, slots: int) -> tuple[Ints, Ints]:
-    """By key (slot times number of nodes plus node), the time of the last contact that counts."""
+    """Return for each key (slot times number of nodes plus node) the time of the last contact that counts."""
     known = contacts.sender >= 0
     node = np.concatenate([contacts.receiver, contacts.sender[known]])
     slot = np.concatenate([contacts.slot, contacts.slot[known]])
@@ -147,7 +148,7 @@ def _last(contacts: _Contacts, nodes: int, slots: int) -> tuple[Ints, Ints]:
 
 
 def _newest(key: Ints, t_us: Ints) -> tuple[Ints, Ints]:
-    """Each key once, in order, with its latest time."""
+    """Return each key once, in order, with its latest time."""
     order = np.argsort(key, kind="stable")
     key = key[order]
     begins = np.flatnonzero(run_starts(key))
@@ -156,9 +157,9 @@ def _newest(key: Ints, t_us: Ints) -> tuple[Ints, Ints]:
 
 
 def components(count: int, left: Ints, right: Ints) -> Ints:
-    """By place, the smallest place it is connected to, *left* and *right* being the ends of what connects.
+    """Return for each index the smallest index that it is connected to; *left* and *right* are the ends of the edges.
 
-    Each round ties every tree to the smallest root next to it and makes trees flat; it ends when nothing moves.
+    Each round ties every tree to the smallest root next to it and flattens the trees; it ends when nothing changes.
     """
     label = np.arange(count)
     while True:

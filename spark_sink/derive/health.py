@@ -1,4 +1,4 @@
-"""How the mesh is, in one sentence."""
+"""Health of the mesh in one sentence."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -17,24 +17,24 @@ class Behind:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """What the sentence is made of."""
+    """Figures from which the sentence is made."""
 
     nodes: int
     """Nodes whose logs are known."""
     entries: int
-    """Entries that anybody has."""
+    """Entries that any node has."""
     behind: Sequence[Behind] = ()
     """Nodes that lack some of them, in any order."""
     isolated: Sequence[str] = ()
-    """Names of nodes in contact with nobody."""
+    """Names of nodes that are out of contact with all others."""
     silent: Sequence[str] = ()
     """Names of nodes whose log ended without a stop."""
     split_since_us: int | None = None
-    """Since when the mesh is in parts, mesh time; None if it is not."""
+    """Time since which the mesh is split, in mesh time; None if it is not."""
     alarms: int = 0
     """Alerts of the level `alarm` that go on."""
     warnings: int = 0
-    """Alerts of the level `warning` that go on, but for those of rules that the above tells of."""
+    """Open alerts of the level `warning`, without those of rules that are reported above."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Health:
 
 
 def health(figures: Figures, clock: Callable[[int], str]) -> Health:
-    """Say how the mesh is; *clock* tells a time in microseconds as people read it, such as 14:02."""
+    """Describe the mesh; *clock* formats a time in microseconds for people, such as 14:02."""
     if not figures.nodes:
         return Health("unknown", "No node's log has been read yet.")
     parts = [_having(figures)]
@@ -66,7 +66,7 @@ def health(figures: Figures, clock: Callable[[int], str]) -> Health:
 
 
 def _having(figures: Figures) -> str:
-    """Who has everything."""
+    """Describe which nodes have all entries."""
     if not figures.entries:
         return f"{_count(figures.nodes, 'node', 'nodes')}, and nothing published yet"
     if not figures.behind:
@@ -89,7 +89,7 @@ def _names(names: Sequence[str]) -> str:
 
 
 def _list(names: Sequence[str]) -> str:
-    """Up to three names, in order; more are counted."""
+    """Join up to three names, in order; more are counted."""
     some = sorted(names)
     if len(some) > 3:
         return f"{len(some):,} nodes"

@@ -1,4 +1,4 @@
-"""The way of one message: when it reached whom, by whom, and how often it was sent for that."""
+"""The journey of one message: when it reached each node, from which sender, and how often it was sent."""
 
 from dataclasses import dataclass
 
@@ -14,16 +14,16 @@ _NEW = 0
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """How a copy came to a node."""
+    """Arrival of a copy at a node."""
 
     node_no: int
     t_us: int
-    """When it was committed."""
+    """Time when it was committed."""
     sender: int
     """The node that sent the packet that brought it."""
     sent_us: int
     hop_us: int | None
-    """Since the sender had it itself; None where that is not known."""
+    """Time since the sender had it itself; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,8 @@ class Journey:
 
 
 def journey(facts: Facts, feed_no: int, seq: int) -> Journey:
-    """The way of an entry's own packet, not of its side chain, by the sights in *facts*; its hours do not matter."""
+    """Return the journey of an entry's own packet, not of its side chain, by the sights in *facts*, whatever their
+    hours."""
     sights = facts.sights
     heard = transmissions(sights)
     found = arrivals(facts, heard)

@@ -1,4 +1,4 @@
-"""Who heard whom, how often and how well (docs/reference/analytics.md, "Links")."""
+"""Links: which node heard which, how often and how well (docs/reference/analytics.md, "Links")."""
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from spark_sink.derive.transmissions import Transmissions, transmissions
 
 
 def links(facts: Facts, heard: Transmissions | None = None) -> pa.Table:
-    """Rows of the table `links`: of every hour, any two nodes of which one heard the other in it.
+    """Make the rows of the table `links`: for every hour, any two nodes of which one heard the other.
 
     *heard* are the transmissions of the sights, if they are known already.
     """
@@ -44,7 +44,7 @@ def links(facts: Facts, heard: Transmissions | None = None) -> pa.Table:
 
 
 def receptions(facts: Facts, heard: Transmissions) -> tuple[Ints, Ints]:
-    """Places of packets heard that were sent in the hours asked for, one for each receiver, and of their sendings."""
+    """Return indexes of packets heard that were sent in the hours, one for each receiver, and of their sendings."""
     sights = facts.sights
     rx = np.flatnonzero(heard.tx >= 0)
     tx = heard.tx[rx]
@@ -57,13 +57,13 @@ def receptions(facts: Facts, heard: Transmissions) -> tuple[Ints, Ints]:
 
 
 def _sums(place: Ints, values: Ints | Floats, size: int) -> Floats:
-    """Sums that do not depend on the order of rows: floating point adds up the smallest first."""
+    """Sum up values in a fixed order, the smallest first, since floating-point sums depend on the order."""
     order = np.argsort(values, kind="stable")
     return np.bincount(place[order], values[order], size).astype(np.float64)
 
 
 def _sent(facts: Facts, pairs: list[Ints], place: Ints, tx: Ints) -> Ints:
-    """How many packets a pair's sender sent in the hour while the receiver was up, on those faces that it heard."""
+    """Count the packets that a pair's sender sent in the hour while the receiver was up, on the faces that it heard."""
     sights = facts.sights
     sending = sights.mesh_us >= facts.since_us
     sending &= (sights.mesh_us < facts.until_us) & (sights.kind == TX)
@@ -83,7 +83,7 @@ def _sent(facts: Facts, pairs: list[Ints], place: Ints, tx: Ints) -> Ints:
 
 
 def up_at(facts: Facts, uptimes: Uptimes, node_no: Ints, t_us: Ints) -> Bools:
-    """Whether nodes were up at times within the hours asked for."""
+    """Return whether nodes were up at times within the requested hours."""
     span = facts.until_us - facts.since_us + 2
 
     def places(node: Ints, time_us: Ints) -> Ints:

@@ -17,7 +17,7 @@ _OPEN_US: Final = 2**62
 
 
 def comparable(node: Ints, mesh: Ints, other_node: Ints, other_mesh: Ints) -> Bools:
-    """Whether times are of related clocks; or both of clocks that met nobody, which are taken for right."""
+    """Return whether clocks are related; or neither is related to any, and both are taken as correct."""
     return np.asarray((mesh == other_mesh) | ((mesh == node) & (other_mesh == other_node)))
 
 
@@ -26,18 +26,18 @@ class MeshStretches:
     """Stretches of mesh time in which records may lie that a boot wrote in a stretch of its own time."""
 
     asked: Ints
-    """Which of the stretches asked for, by place."""
+    """Index of the requested stretch."""
     low_us: Ints
     high_us: Ints
     mesh: Ints
-    """Of the clock by which that is so; the node's number where none is known."""
+    """Mesh of the clock that gives these times; the node's number if no clock is known."""
     again: Ints
     """1: that clock is of the boot before. Only records written again after a crash go by it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Corrections:
-    """How to put clocks right: rows of the table `clocks`, in order of (node_no, boot, era), a value each."""
+    """Corrections of clocks: rows of the table `clocks`, in order of (node_no, boot, era), a value each."""
 
     node_no: Ints
     boot: Ints
@@ -50,10 +50,10 @@ class Corrections:
     boots: Ints
     """A key for each boot, in order."""
     first: Ints
-    """By boot, the place of its first clock; one more for the end."""
+    """For each boot the index of its first clock; one more for the end."""
 
     def mesh_us(self, node_no: Ints, boot: Ints, t_us: Ints, mono_us: Ints) -> tuple[Ints, Ints]:
-        """Mesh time and mesh of records with these columns.
+        """Return mesh time and mesh of records with these columns.
 
         A record written again after a crash (its `mono_us` is 0 while its boot's clock showed something else) is by the
         last clock of the newest boot before, if that had begun. A record whose clock is not known stays as it is, by a
@@ -73,19 +73,19 @@ class Corrections:
         return mesh_us, mesh
 
     def put_right(self, clock: Ints, t_us: Ints) -> Ints:
-        """Mesh time when a clock, by its place, showed *t_us*."""
+        """Return mesh time when a clock, by its place, showed *t_us*."""
         slowed = self.drift_ppm[clock] * _PPM / (1 + self.drift_ppm[clock] * _PPM)
         return t_us - self.offset_us[clock] - np.rint(slowed * (t_us - self.at_us[clock])).astype(np.int64)
 
     def shown(self, clock: Ints) -> tuple[Ints, Ints]:
-        """What clocks showed when they began and at most when they ended: a boot's last one may go on."""
+        """Return the time of clocks at their beginning, and at most at their end: a boot's last clock has none."""
         last = np.isin(clock + 1, self.first)
         end_us = self.from_mono_us[np.minimum(clock + 1, len(self.from_mono_us) - 1)]
         until_us = self.base_us[clock] + end_us + HOUR_US
         return self.base_us[clock] + self.from_mono_us[clock] - HOUR_US, np.where(last, _OPEN_US, until_us)
 
     def clock(self, node_no: Ints, boot: Ints, mono_us: Ints) -> Ints:
-        """Place of the clock that a boot had at *mono_us*, −1 if it is not known: the last begun, or the first."""
+        """Return the index of the clock that a boot had at *mono_us*: the last begun, or the first; −1 if unknown."""
         if not len(self.boots):
             return np.full(len(node_no), -1)
         key = _key(node_no, boot)
@@ -104,7 +104,8 @@ class Corrections:
         return low
 
     def spans(self, node_no: Ints, boot: Ints, low_us: Ints, high_us: Ints) -> MeshStretches:
-        """Where records may lie in mesh time that boots wrote while their clocks showed *low_us* to *high_us*."""
+        """Return the mesh time in which boots may have written records while their clocks showed *low_us* to
+        *high_us*."""
         key = _key(node_no, boot)
         begin = self.first[np.searchsorted(self.boots, key)]
         number = self.first[np.searchsorted(self.boots, key, "right")] - begin
@@ -128,7 +129,7 @@ class Corrections:
         return MeshStretches(np.concatenate([asked, lost]), low, high, mesh, again)
 
     def _clock_before(self, node_no: Ints, boot: Ints) -> Ints:
-        """Place of the last clock of the newest boot before, −1 if there is none."""
+        """Return the index of the last clock of the newest boot before, −1 if there is none."""
         place = self.first[np.searchsorted(self.boots, _key(node_no, boot))] - 1
         found: Ints = np.full(len(node_no), -1)
         same = np.flatnonzero(place >= 0)
@@ -142,7 +143,7 @@ def _key(node_no: Ints, boot: Ints) -> Ints:
 
 
 def corrections(clocks: pa.Table) -> Corrections:
-    """How rows of the table `clocks` put times right."""
+    """Make corrections from rows of the table `clocks`."""
     columns = {name: clocks[name].to_numpy() for name in clocks.column_names}
     order = np.lexsort((columns["era"], columns["boot"], columns["node_no"]))
     columns = {name: np.ascontiguousarray(column[order]) for name, column in columns.items()}
@@ -215,27 +216,27 @@ class Boots:
 
 
 def boots_of(table: pa.Table) -> Boots:
-    """Rows of the table ``boots``, or some with its columns."""
+    """Take the columns of the table ``boots``, or of one that has them."""
     return Boots(*(np.asarray(table[name].to_numpy(), np.int64) for name in Boots.__slots__))
 
 
 @dataclass(frozen=True, slots=True)
 class BootTimes:
-    """When boots were up; a value each."""
+    """Beginnings and ends of boots, in mesh time; a value each."""
 
     since_us: Ints
     until_us: Ints
     """Their last record: never before `since_us`."""
     mesh: Ints
-    """That of the clock that tells the end; the node's number if none is known."""
+    """Mesh of the clock that gives the end; the node's number if no clock is known."""
 
 
 def boot_times(clocks: Corrections, boots: Boots) -> BootTimes:
-    """When boots were up, by those of their clocks that are related to others, if any is, and else by the last.
+    """Return when boots were up, by those of their clocks that are related to others, or else by the last clock.
 
-    Only packets and arrivals show when a clock jumped. What came before the first of them or after the last, above all
-    the record of the start, may have been written by another one, as where a machine without a clock asks the network
-    for the time: its moment is told by the monotonic clock, which goes on when the machine sleeps.
+    Only packets and arrivals show when a clock jumped. Records before the first of them or after the last, above all
+    the start record, may have been written by another clock: a machine without a battery-backed clock asks the network
+    for the time. The times of these records follow from the monotonic clock, which also runs while the machine sleeps.
     """
     last = clocks.clock(boots.node_no, boots.boot, boots.last_mono_us)
     known = np.flatnonzero(last >= 0)
@@ -252,9 +253,9 @@ def boot_times(clocks: Corrections, boots: Boots) -> BootTimes:
 
 
 def _by_related(clocks: Corrections, clock: Ints, *, from_begin: bool) -> Ints:
-    """Of the same boot the first clock that is related to others, or else the last one up to *clock*, or the next.
+    """Return the first clock of the same boot that is related to others; else the last up to *clock*, or the next.
 
-    *clock* itself where none is.
+    Returns *clock* itself if none is related.
     """
     count = len(clocks.node_no)
     place = np.arange(count)
@@ -269,7 +270,7 @@ def _by_related(clocks: Corrections, clock: Ints, *, from_begin: bool) -> Ints:
 
 
 def _right(clocks: Corrections, clock: Ints, t_us: Ints, mono_us: Ints) -> Ints:
-    """Mesh time of records: of `t_us` if that is what *clock* may have shown, and else of what it would have."""
+    """Return the mesh time of records: of `t_us` if *clock* may have shown it, else of the time it must have shown."""
     shown_us = clocks.base_us[clock] + mono_us
     slewed_us = np.abs(mono_us - clocks.from_mono_us[clock]) * (limits.DRIFT_MAX_PPM * _PPM)
     own = np.abs(t_us - shown_us) <= limits.CLOCK_JUMP_US + slewed_us

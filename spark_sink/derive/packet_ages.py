@@ -1,4 +1,4 @@
-"""Which hours of logs are so long ago that their single packets need not be kept."""
+"""Ages of hours of logs: which hours are so old that their single packets need not be kept."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -28,22 +28,24 @@ class PacketAges:
     """Hours of logs, a value each."""
 
     old: Ints
-    """1: so long before the newest record of any related clock that nothing is made of its packets any more."""
+    """1: so long before the newest record of any related clock that no figure needs its packets any more."""
     by_reading: Ints
-    """1: its clock tells no age that could be trusted for good; when it was read does."""
+    """1: its clock gives no reliable age; the time when it was read does."""
     low_us: Ints
     high_us: Ints
-    """First and last moment of mesh time of its records that is not ahead; if there is none, low is above high."""
+    """First and last mesh time of its records that is not in the future; if there is none, low is above high."""
 
 
 def packet_ages(
     clocks: Corrections, hours: LogHours, boots: Boots, keep_us: int, latest_us: int
 ) -> PacketAges:
-    """How old these hours of logs are. What is later than *latest_us* in mesh time is of clocks that are ahead.
+    """Return how old these hours of logs are. Times later than *latest_us* in mesh time come from clocks that are
+    ahead.
 
-    A group of related clocks is its own measure: one that was never set shows 1970, and so may all of a mesh. What a
-    clock says that met nobody tells nothing of when it was: a log that is still to come may put it right. The same log
-    may relate a smaller group to the largest one, so all but the largest are measured by when they were read, too.
+    A group of related clocks is its own measure: a clock that was never set shows 1970, and so may all of a mesh. A
+    clock related to no other does not show when its log was written: a log that is still to come may correct it. The
+    same log may relate a smaller group to the largest one. So all groups but the largest are also measured by when they
+    were read.
     """
     count = len(hours.hour_us)
     found = boot_times(clocks, boots)

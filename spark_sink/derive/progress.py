@@ -10,7 +10,8 @@ from spark_sink.derive.facts import ENTRY, HOUR_US, Copies, Facts
 
 
 def steps(facts: Facts) -> pa.Table:
-    """Rows of the table `steps`. Entries are committed in order, so the highest one of an hour is its frontier.
+    """Make the rows of the table `steps`. Entries are committed in order, so the highest one of an hour is its
+    frontier.
 
     An hour counts only if its highest entry is above all that was held before: what is recorded again, after a store
     was put back from an older copy, is no growth.
@@ -43,9 +44,10 @@ MINUTE_US: Final = 60_000_000
 
 
 def progress(facts: Facts) -> pa.Table:
-    """Rows of the table `progress`: an entry is published when its publisher says so, else when its first copy came.
+    """Make the rows of the table `progress`: entries count as published by their publisher's record, or their first
+    copy.
 
-    The publisher's copy counts among the copies, so that both sums are the same as long as nobody else has anything.
+    The publisher's copy counts among the copies, so both sums are equal as long as no other node has any entry.
     """
     copies = facts.copies
     published = _counts(_published_us(copies), facts)
@@ -62,21 +64,21 @@ def progress(facts: Facts) -> pa.Table:
 
 
 def _published_us(copies: Copies) -> Ints:
-    """When each entry was published, in any order."""
+    """Return when each entry was published, in any order."""
     order = np.lexsort((copies.mesh_us, 1 - copies.own, copies.seq, copies.feed_no))
     feed_no, seq = copies.feed_no[order], copies.seq[order]
     return np.asarray(copies.mesh_us[order][run_starts(feed_no, seq)])
 
 
 def _counts(t_us: Ints, facts: Facts) -> tuple[Ints, Ints]:
-    """Minutes in which anything of the hours asked for happened, and how often."""
+    """Count what happened in each minute of the hours."""
     inside = t_us[(t_us >= facts.since_us) & (t_us < facts.until_us)]
     minutes, counts = np.unique(inside // MINUTE_US * MINUTE_US, return_counts=True)
     return minutes, counts.astype(np.int64)
 
 
 def _at(minutes: Ints, some: Ints, counts: Ints) -> Ints:
-    """The counts of *some* of the minutes, put in their places among all."""
+    """Place the counts of *some* minutes among all minutes."""
     found = np.zeros(len(minutes), np.int64)
     found[np.searchsorted(minutes, some)] = counts
     return found

@@ -1,4 +1,4 @@
-"""Rows told apart by several columns at once."""
+"""Keys of rows that several columns identify together."""
 
 from typing import Final
 
@@ -10,7 +10,7 @@ _MOST: Final = 2**62
 
 
 def keys(*columns: Ints) -> Ints:
-    """A number for each row: the same for the same values, and in the same order as the rows are by *columns*."""
+    """Return a number for each row: equal for equal values, and in the order of the rows by *columns*."""
     key: Ints = np.zeros(len(columns[0]), np.int64)
     if not len(key):
         return key
@@ -29,13 +29,14 @@ def keys(*columns: Ints) -> Ints:
 
 
 def grouped(*columns: Ints) -> tuple[list[Ints], Ints]:
-    """Which rows there are, column by column and in order, and for each row the place of its like among them."""
+    """Return the distinct rows, column by column and in order, and for each row its index among them."""
     _, first, place = np.unique(keys(*columns), return_index=True, return_inverse=True)
     return [column[first] for column in columns], place
 
 
 def last_before(wanted: Ints, wanted_us: Ints, known: Ints, known_us: Ints) -> Ints:
-    """For each of *wanted* keys, the place of the same one in *known* that is the last not after its time, else −1.
+    """Return for each of *wanted* keys, the place of the same one in *known* that is the last not after its time, else
+    −1.
 
     Of several at the same time it is the last in *known*.
     """

@@ -20,7 +20,7 @@ PACKETS: Final = (
 NO_FACE: Final = 255
 NO_RSSI: Final = -32_768
 NO_CHUNK: Final = 2**32 - 1
-"""What stands for "unknown" or "none" in a column."""
+"""Values for "unknown" or "none" in a column."""
 
 _TYPES: Final = {
     "kind": "<u1",
@@ -81,10 +81,11 @@ class Unpacked:
     """The rows of many blobs, one after the other."""
 
     columns: dict[str, Numbers]
-    """By name, all of 64 bits. ``face`` is an index into `faces`, −1 for none; else values are as they were packed."""
+    """Columns by name, of 64 bits. ``face`` is an index into `faces`, −1 for none; other values are as they were
+    packed."""
     faces: tuple[str, ...]
     lengths: Numbers
-    """How many rows each blob had, to repeat by them what is known of a blob."""
+    """Number of rows of each blob, to repeat a blob's values by."""
 
 
 def pack(rows: Packed) -> bytes:
@@ -153,7 +154,7 @@ def _damaged(reason: str) -> DamagedDataError:
 
 
 def _open(blob: bytes) -> tuple[bytes, int, tuple[str, ...], int]:
-    """Uncompressed bytes, number of rows, names of faces, and where the columns begin."""
+    """Decompress a blob; return its bytes, number of rows, names of faces, and the byte at which columns begin."""
     try:
         version, size = _HEAD.unpack_from(blob)
         if version != VERSION:

@@ -1,4 +1,4 @@
-"""Which sending each packet heard was: who heard whom (docs/reference/analytics.md, "Transmissions")."""
+"""Transmissions: the sending that each heard packet belongs to (docs/reference/analytics.md, "Transmissions")."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,7 +11,7 @@ from spark_sink.derive.facts import RX, TX, Sights
 
 _MESH_FACTOR: Final = np.int64(-7_046_029_254_386_353_131)
 _RADIO_FACTOR: Final = np.int64(-4_417_276_706_812_531_889)
-"""Odd numbers with bits all over (2⁶⁴ divided by the golden ratio; a prime of xxHash), to tell like hashes apart."""
+"""Odd numbers with well-spread bits (2⁶⁴ divided by the golden ratio; a prime of xxHash), to separate equal hashes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +19,16 @@ class Transmissions:
     """For each row of some sights: the place of what it heard being sent, and who sent it."""
 
     tx: Ints
-    """−1 where the row is no packet heard, or nobody's log has its sending."""
+    """−1 if the row is not a heard packet, or no log has its sending."""
     sender: Ints
     """Node number, likewise."""
 
 
 def transmissions(sights: Sights) -> Transmissions:
-    """Put each packet heard down to a sending of another node, and to the same whatever order equal times come in.
+    """Match each heard packet with a sending of another node; the order of equal times does not matter.
 
-    By clocks that are related it is the nearest in time, up to `limits.HEARD_WITHIN_US` away; by two clocks that met
-    nobody the last one before, up to `limits.LINK_WINDOW_US`, or else the first one after, up to the same
+    With related clocks it is the nearest in time, at most `limits.HEARD_WITHIN_US` away. With two clocks that are
+    related to no other it is the last one before, at most `limits.LINK_WINDOW_US`, or else the first one after, at most
     `limits.HEARD_WITHIN_US`. A radio does not hear a cable.
     """
     tx: Ints = np.full(len(sights), -1)
@@ -77,7 +77,8 @@ def _settle_ties(sights: Sights, rows: Ints, key: Ints) -> None:
 
 
 def _others(heard: Ints, sent: Bools, node: Ints, key: Ints, step: int) -> Ints:
-    """For each row in *heard*, the next row in one direction in which another node sent the same packet, else −1."""
+    """Return for each row in *heard*, the next row in one direction in which another node sent the same packet, else
+    −1."""
     tx = np.flatnonzero(sent)
     if not len(tx):
         return np.full(len(heard), -1)

@@ -1,4 +1,4 @@
-"""What airtime was good for (docs/reference/analytics.md, "What airtime was good for")."""
+"""Use of airtime: whether packets brought news, repaired a loss, or were redundant (docs/reference/analytics.md)."""
 
 from typing import Final
 
@@ -23,7 +23,7 @@ _CONTENT: Final = 1
 
 
 def uses(facts: Facts, heard: Transmissions | None = None) -> pa.Table:
-    """Rows of the table `uses`: all packets sent in the hours asked for.
+    """Make the rows of the table `uses`: all packets sent in the hours asked for.
 
     *heard* are the transmissions of the sights, if they are known already.
     """
@@ -51,7 +51,7 @@ def uses(facts: Facts, heard: Transmissions | None = None) -> pa.Table:
 
 
 def _use(facts: Facts, heard: Transmissions, sent: Ints) -> Ints:
-    """What each packet *sent* was good for, as a place in `USES`."""
+    """Classify each packet *sent*, as an index into `USES`."""
     sights = facts.sights
     rx = np.flatnonzero(heard.tx >= 0)
     was_heard, was_new = np.zeros(len(sights), bool), np.zeros(len(sights), bool)
@@ -64,7 +64,7 @@ def _use(facts: Facts, heard: Transmissions, sent: Ints) -> Ints:
 
 
 def _sent_before(facts: Facts, sent: Ints) -> Bools:
-    """Whether the same node had sent the same packet on the same face not long before."""
+    """Return whether the same node had sent the same packet on the same face shortly before."""
     sights = facts.sights
     rows = np.flatnonzero((sights.kind == TX) & (sights.packet <= _CONTENT))
     key = keys(sights.node_no[rows], sights.face[rows], sights.hash[rows])
@@ -77,7 +77,7 @@ def _sent_before(facts: Facts, sent: Ints) -> Bools:
 
 
 def _old(facts: Facts, heard: Transmissions, sent: Ints) -> Bools:
-    """Whether it brought an entry, at once, to somebody and the sender had had that for long."""
+    """Return whether it brought an entry, at once, to a node, and the sender had had the entry for long."""
     sights = facts.sights
     found, delay_us = hop_delays(facts, arrivals(facts, heard))
     waited_us = sights.mesh_us[found.commit] - sights.mesh_us[found.tx]

@@ -1,1 +1,1 @@
-"""The page: what the serving database says about a mesh, for people (docs/reference/dashboard.md). It only reads."""
+"""Web page of the serving database, read-only (docs/reference/dashboard.md)."""

@@ -18,7 +18,7 @@ from spark_sink.page import limits
 
 
 def refusal(status: int, message: str, **headers: str) -> Response:
-    """A request that is not answered, and why; *message* is a sentence for people."""
+    """Refuse a request; *message* is a sentence for people."""
     return JSONResponse({"v": limits.API_VERSION, "message": message}, status, headers)
 
 
@@ -26,14 +26,14 @@ TOKEN_VARIABLE: Final = "TINYSSB_PAGE_TOKEN"  # noqa: S105 - its name
 COOKIE: Final = "tinyssb_page"
 LOCAL_NAMES: Final = ("localhost", "127.0.0.1", "[::1]", "::1")
 GUARDED: Final = ("/api/", "/metrics")
-"""What a token is needed for. The page itself holds no figures, and asks for the token."""
+"""Paths that need a token. The page itself holds no figures, and asks for the token."""
 
 
 def headers(tiles: str | None = None) -> Mapping[str, str]:
-    """What every answer carries; *tiles* is the origin of a map's pictures, if there are any.
+    """Return the headers of every answer; *tiles* is the origin of the map's tiles, if there are any.
 
-    Names of nodes come from strangers: one that became markup would still run nothing and send nothing anywhere.
-    Servers of pictures want to know which page asks; they are told its origin, and neither path nor query.
+    Names of nodes come from strangers: even if one became markup, it could run nothing and send nothing anywhere. Tile
+    servers want to know which page asks; they receive its origin, without path and query.
     """
     pictures = f"'self' data: blob: {tiles}" if tiles else "'self' data: blob:"
     return {
@@ -50,7 +50,7 @@ def headers(tiles: str | None = None) -> Mapping[str, str]:
 
 
 def is_local(host: str) -> bool:
-    """Whether an address to bind to can be reached from this machine only."""
+    """Return whether an address to bind to can be reached from this machine only."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -58,12 +58,12 @@ def is_local(host: str) -> bool:
 
 
 def allowed_hosts(host: str) -> list[str]:
-    """The names a server bound to ``host`` answers to: a page elsewhere cannot read it by a name of its own."""
+    """Return the names a server bound to ``host`` answers to: a page elsewhere cannot read it by a name of its own."""
     return [*LOCAL_NAMES, host] if is_local(host) else ["*"]
 
 
 def read_token(path: Path) -> str:
-    """The token in a file: its first line. Raises ConfigurationError."""
+    """Return the token in a file: its first line. Raises ConfigurationError."""
     try:
         with path.open("rb") as file:
             text = file.read(limits.TOKEN_SIZE_MAX).decode("ascii").split("\n")[0].strip()
@@ -89,7 +89,7 @@ def _bad_token(where: str, reason: str) -> ConfigurationError:
 
 
 def check_token(token: str, where: str) -> str:
-    """The token, if it can be used. Raises ConfigurationError."""
+    """Return the token, if it can be used. Raises ConfigurationError."""
     if len(token) < limits.TOKEN_SIZE_MIN:
         raise _bad_token(where, f"has {len(token)} characters, fewer than {limits.TOKEN_SIZE_MIN}")
     if not token.isascii() or not token.isprintable() or " " in token:
@@ -98,12 +98,12 @@ def check_token(token: str, where: str) -> str:
 
 
 def cookie_of(token: str) -> str:
-    """What the cookie holds: whoever reads it off a browser cannot get the token out of it."""
+    """Return the value of the cookie, from which the token cannot be recovered."""
     return hmac.new(token.encode(), b"tinyssb page", hashlib.sha256).hexdigest()
 
 
 class FixedHeaders:
-    """Puts headers on every answer; what is not said to be kept is asked for anew each time."""
+    """Adds headers to every answer; browsers must revalidate answers without a cache header of their own."""
 
     def __init__(self, app: ASGIApp, fixed: Mapping[str, str]) -> None:
         self._app = app
@@ -174,7 +174,7 @@ class TokenGuard:
         )
 
     def _trade(self, path: str, token: str, rest: list[tuple[str, str]]) -> Response:
-        """The cookie for a token, and the same page without the token in its address."""
+        """Return the cookie for a token, and the same page without the token in its address."""
         if not _same(token, self._token):
             return PlainTextResponse("That is not the token of this page. Go back and try again.\n", 401)
         # A path that begins with two slashes would lead to another server.
@@ -197,5 +197,5 @@ class TokenGuard:
 
 
 def _same(one: str, other: str) -> bool:
-    """Whether two secrets are equal, in a time that does not tell where they differ."""
+    """Compare two secrets in constant time."""
     return hmac.compare_digest(one.encode("utf-8", "replace"), other.encode())

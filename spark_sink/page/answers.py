@@ -22,7 +22,7 @@ _FULL_RETRY_S: Final = 10
 
 @dataclass(frozen=True, slots=True)
 class ViewRequest:
-    """What is asked for, and how it is to be answered."""
+    """A request for a view, and the format of the answer."""
 
     view: str
     question: Question
@@ -36,20 +36,20 @@ class Payload:
 
     body: bytes
     packed: bytes | None
-    """The same by gzip, where that is worth it."""
+    """The same, compressed by gzip if that pays."""
     etag: str
     csv: bool
 
 
 def make_payload(body: bytes, *, csv: bool = False) -> Payload:
-    """An answer with its tag, and compressed if it is large."""
+    """Return an answer with its tag, and compressed if it is large."""
     large = len(body) > limits.COMPRESS_SIZE
     packed = gzip.compress(body, limits.COMPRESS_LEVEL, mtime=0) if large else None
     return Payload(body, packed, f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"', csv)
 
 
 class AnswerService:
-    """Answers questions about one database, and tells listeners of each change."""
+    """Answers requests about one database, and notifies listeners of each change."""
 
     def __init__(
         self, name: str, *, tick_s: float = limits.TICK_S, heartbeat_s: float = limits.HEARTBEAT_S
@@ -70,19 +70,20 @@ class AnswerService:
 
     @property
     def listeners(self) -> int:
-        """Pages that listen now."""
+        """Number of pages that listen now."""
         return self._listeners
 
     async def answer(self, request: ViewRequest) -> Payload:
-        """The answer, from what is kept if nothing changed. Raises OverloadedError, BadQuestionError, NotKnownError."""
+        """Return the answer, from what is kept if nothing changed. Raises OverloadedError, BadQuestionError,
+        NotKnownError."""
         return await self._in_thread(lambda: self._answer(request))
 
     async def look(self) -> DatabaseState:
-        """The state of the database now. Raises OverloadedError."""
+        """Return the state of the database now. Raises OverloadedError."""
         return await self._in_thread(self._source.look)
 
     async def read(self, work: Callable[[Scope], Answer]) -> Answer | None:
-        """Something else of one state of the database; None if there is nothing to read. Raises OverloadedError."""
+        """Compute something else from one state of the database; None without data. Raises OverloadedError."""
         return await self._in_thread(lambda: self._source.read(work))
 
     async def _in_thread(self, work: Callable[[], Found]) -> Found:
@@ -122,7 +123,7 @@ class AnswerService:
             self._kept_size -= _size(gone)
 
     async def run(self) -> None:
-        """Look once a tick while anybody listens, until closed."""
+        """Check for changes once a tick while a page listens, until closed."""
         while not self._closed.is_set():
             if self._listeners:
                 await self._look_for_news()
@@ -168,7 +169,7 @@ class AnswerService:
         self._news.set()
 
     async def close(self) -> None:
-        """End all listening and let go of the database."""
+        """End all listening and close the database."""
         self.stop()
         await asyncio.get_running_loop().run_in_executor(self._thread, self._source.close)
         self._thread.shutdown()
@@ -182,7 +183,7 @@ def _size(payload: Payload) -> int:
 
 
 async def _wait(event: asyncio.Event, timeout_s: float) -> bool:
-    """Whether the event was set within the time."""
+    """Wait for an event; return whether it was set within the time."""
     try:
         await asyncio.wait_for(event.wait(), timeout_s)
     except TimeoutError:

@@ -67,8 +67,8 @@ def make_app(
     tls: bool = False,
     tiles: Tiles | None = None,
 ) -> Starlette:
-    """The application over one database, to be bound to ``host``; *token* is what one must have to see figures, and
-    *tiles* is where a map's pictures come from."""
+    """Make the application over one database, to be bound to ``host``; figures need the *token*, and the map takes its
+    tiles from *tiles*."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
@@ -122,7 +122,7 @@ def make_app(
 
 
 def _guards(host: str, token: str | None, tiles: Tiles | None, *, tls: bool) -> list[Middleware]:
-    """What every request has to pass."""
+    """Return the checks that every request has to pass."""
     guards = [
         Middleware(access.FixedHeaders, fixed=access.headers(tiles.origin if tiles else None)),
         Middleware(access.RequestLimits),
@@ -134,7 +134,7 @@ def _guards(host: str, token: str | None, tiles: Tiles | None, *, tls: bool) -> 
 
 
 async def not_found(request: Request, _error: Exception) -> Response:
-    """An address that leads nowhere."""
+    """Refuse an address that leads nowhere."""
     return refusal(404, f"There is nothing at {request.url.path}.")
 
 
@@ -145,7 +145,7 @@ async def overloaded(_request: Request, error: Exception) -> Response:
 
 
 def answering(answers: AnswerService, view: str) -> Handler:
-    """What answers the questions about one view."""
+    """Make the handler for one view."""
 
     async def handle(request: Request) -> Response:
         try:
@@ -164,7 +164,7 @@ def answering(answers: AnswerService, view: str) -> Handler:
 
 
 def parse_request(view: str, query: Mapping[str, str], path: Mapping[str, str]) -> answers.ViewRequest:
-    """What an address asks for. Raises BadQuestionError, NotKnownError."""
+    """Parse the address of a request. Raises BadQuestionError, NotKnownError."""
     named = next((kind for kind in NAMED if kind in path), None)
     if named and not NAMED[named].fullmatch(path[named]):
         digits = {"node": 16, "feed": 64}[named]
@@ -192,7 +192,7 @@ def parse_request(view: str, query: Mapping[str, str], path: Mapping[str, str]) 
 
 
 def number(query: Mapping[str, str], name: str) -> int | None:
-    """A parameter that is a whole number; None where it is not given. Raises BadQuestionError."""
+    """Return a parameter that is a whole number; None where it is not given. Raises BadQuestionError."""
     text = query.get(name)
     if not text:
         return None
@@ -204,7 +204,7 @@ def number(query: Mapping[str, str], name: str) -> int | None:
 def file_response(
     request: Request, files: StaticFiles, name: str, headers: Mapping[str, str] | None = None
 ) -> Response:
-    """A file of the page, with these headers."""
+    """Return a file of the page, with these headers."""
     file = files.get(name)
     if file is None:
         return refusal(404, f"There is nothing at {request.url.path}.")
@@ -214,8 +214,9 @@ def file_response(
 
 
 def ahead(path: str) -> str:
-    """What the view at a path will ask for, as a ``Link`` header (RFC 8288): the browser fetches it while it still
-    reads the page, and not when the page has found out which view it is to show."""
+    """Return a ``Link`` header (RFC 8288) with the files of the view at a path: the browser loads them while it parses
+    the page, and not after the page has found out which view to show.
+    """
     view = path.split("/")[1] or "overview"
     links = [f"</static/views/{view}.js>; rel=modulepreload"]
     if view in WITH_LINES:
@@ -225,7 +226,7 @@ def ahead(path: str) -> str:
 
 
 def reply(request: Request, payload: Payload, media_type: str, headers: Mapping[str, str]) -> Response:
-    """An answer, compressed if the browser takes that; only its tag if the browser has it already."""
+    """Make an answer: compressed if the browser accepts that; only the tag if the browser has the content already."""
     tags = {"etag": payload.etag, "vary": "accept-encoding", **headers}
     known = [tag.strip().removeprefix("W/") for tag in request.headers.get("if-none-match", "").split(",")]
     if payload.etag in known:
@@ -236,7 +237,7 @@ def reply(request: Request, payload: Payload, media_type: str, headers: Mapping[
 
 
 def takes_gzip(accepted: str) -> bool:
-    """Whether a list of encodings has gzip (RFC 9110, 12.5.3)."""
+    """Return whether a list of encodings has gzip (RFC 9110, 12.5.3)."""
     for one in accepted.split(","):
         name, _, weight = one.partition(";")
         if name.strip().casefold() == "gzip":
@@ -245,7 +246,7 @@ def takes_gzip(accepted: str) -> bool:
 
 
 async def stream(first: bytes | None, pages: AsyncGenerator[bytes | None]) -> AsyncIterator[bytes]:
-    """Server-sent events: ``change`` with the summary, ``clock`` with this machine's time as a sign of life."""
+    """Yield server-sent events: ``change`` with the summary, ``clock`` with this machine's time as a sign of life."""
     async with contextlib.aclosing(pages):
         yield f"retry: {limits.RETRY_MS}\n\n".encode()
         yield server_sent(first)
@@ -254,6 +255,6 @@ async def stream(first: bytes | None, pages: AsyncGenerator[bytes | None]) -> As
 
 
 def server_sent(payload: bytes | None) -> bytes:
-    """One event of the stream (HTML Living Standard, 9.2); the JSON has no line feeds inside."""
+    """Format one server-sent event (HTML Living Standard, 9.2); the JSON has no line feeds inside."""
     clock = b'event: clock\ndata: {"now_us":%d}\n\n' % (time.time_ns() // 1_000)
     return clock if payload is None else clock + b"event: change\ndata: %b\n\n" % payload

@@ -1,4 +1,4 @@
-"""The clocks of nodes as the refresh found them, and what they say in mesh time (docs/reference/analytics.md)."""
+"""Clocks of nodes as the refresh estimated them, and conversion to mesh time (docs/reference/analytics.md)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,8 @@ class Clock:
     from_mono_us: int
     base_us: int
     mesh: int
-    """Clocks with the same number are related; one that met nobody has its node's number, and no others have."""
+    """Clocks with the same number are related; a clock related to no other has its node's number, which no group
+    has."""
     at_us: int
     offset_us: int
     drift_ppm: float
@@ -29,18 +30,18 @@ class Clock:
     matches: int
 
     def mesh_us(self, own_us: int) -> int:
-        """What the clock of the mesh showed when this one showed ``own_us``."""
+        """Convert a time of this clock to mesh time."""
         drift = self.drift_ppm / 1e6
         return own_us - self.offset_us - round(drift / (1 + drift) * (own_us - self.at_us))
 
     def own_us(self, mesh_us: int) -> int:
-        """The other way round."""
+        """Convert mesh time to a time of this clock."""
         return (
             mesh_us + self.offset_us + round(self.drift_ppm / 1e6 * (mesh_us + self.offset_us - self.at_us))
         )
 
     def error_us(self, own_us: int) -> float:
-        """Standard error of ``mesh_us``."""
+        """Return standard error of ``mesh_us``."""
         apart_s = (own_us - self.at_us) / limits.SECOND_US
         variance = (
             self.offset_error_us**2
@@ -51,7 +52,7 @@ class Clock:
 
 
 def load_clocks(db: Reader) -> dict[int, list[Clock]]:
-    """The clocks by node, oldest first. Raises DatabaseFailedError."""
+    """Return the clocks by node, oldest first. Raises DatabaseFailedError."""
     clocks: dict[int, list[Clock]] = {}
     rows = db.rows(
         "SELECT node_no, boot, era, from_mono_us, base_us, mesh, at_us, offset_us, drift_ppm, offset_error_us,"
@@ -63,12 +64,12 @@ def load_clocks(db: Reader) -> dict[int, list[Clock]]:
 
 
 def clock_of_boot(clocks: Sequence[Clock], boot: int) -> Clock | None:
-    """The clock that a boot has now, or had at its end; None if it is not known."""
+    """Return the clock that a boot has now, or had at its end; None if it is not known."""
     return next((clock for clock in reversed(clocks) if clock.boot == boot), None)
 
 
 def clock_at(clocks: Sequence[Clock], boot: int, mono_us: int) -> Clock | None:
-    """The clock that a boot went by at a moment of it; None if it is not known."""
+    """Return the clock that a boot went by at a moment of it; None if it is not known."""
     of_boot = [clock for clock in clocks if clock.boot == boot]
     earlier = [clock for clock in of_boot if clock.from_mono_us <= mono_us]
     if earlier:
@@ -77,7 +78,7 @@ def clock_at(clocks: Sequence[Clock], boot: int, mono_us: int) -> Clock | None:
 
 
 def clock_of_record(clocks: Sequence[Clock], boot: int, mono_us: int, t_us: int) -> Clock | None:
-    """The clock that a record's ``t_us`` was read off; None if it is not known.
+    """Return the clock that a record's ``t_us`` was read off; None if it is not known.
 
     A record that was written again after a crash (its ``mono_us`` is 0, while its boot's clock showed another time) is
     by the last clock of the boots before, if that had begun: as spark_sink/derive/mesh_time.py has it.

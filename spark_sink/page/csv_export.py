@@ -23,7 +23,7 @@ MAIN: Final = {
     "faults": "alerts",
     "job": "batches",
 }
-"""Which list of an answer is given where the question does not name one."""
+"""List of an answer that is exported by default."""
 _FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
 _LINES: Final[Mapping[str, tuple[str, ...]]] = {
     "convergence": ("t_us", "missing"),
@@ -33,7 +33,7 @@ _LINES: Final[Mapping[str, tuple[str, ...]]] = {
 
 
 def sheet(view: str, answer: Answer, table: str | None) -> bytes:
-    """One list of an answer as CSV with a line of headings. Raises BadQuestionError."""
+    """Export one list of an answer as CSV with a line of headings. Raises BadQuestionError."""
     name = table or MAIN[view]
     rows = cells(answer) if view == "heatmap" and name == "cells" else answer.get(name)
     if not isinstance(rows, list) or not (name in _LINES or all(isinstance(row, Mapping) for row in rows)):
@@ -50,7 +50,7 @@ def sheet(view: str, answer: Answer, table: str | None) -> bytes:
 
 
 def cells(answer: Answer) -> list[Answer]:
-    """The heat map, a row a cell."""
+    """Return the heat map, a row a cell."""
     chunks = answer["chunks_missing"]
     return [
         {
@@ -68,7 +68,7 @@ def cells(answer: Answer) -> list[Answer]:
 
 
 def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row with what is inside of objects beside the rest; lists of words are one cell, others are left out."""
+    """Flatten a row: fields of objects beside the rest; lists of words in one cell; other lists are left out."""
     flat: dict[str, Any] = {}
     for name, value in row.items():
         if isinstance(value, Mapping):
@@ -82,7 +82,7 @@ def flatten(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def cell(value: object) -> str:
-    """What stands in a cell. A text that a spreadsheet would take for a formula is made a plain one."""
+    """Format a cell. A text that a spreadsheet would take for a formula becomes plain text."""
     if value is None:
         return ""
     if not isinstance(value, str):

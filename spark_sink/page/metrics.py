@@ -33,7 +33,7 @@ TOTALS: Final = {
 
 
 def figures(scope: Scope) -> Answer:
-    """What the metrics are made of. Raises DatabaseFailedError."""
+    """Compute the figures of the metrics. Raises DatabaseFailedError."""
     standing = common.load_holdings(scope)
     shown = common.shown_nodes(scope, standing.behind)
     alerts: dict[str, int] = {"warning": 0, "alarm": 0}
@@ -59,7 +59,7 @@ def figures(scope: Scope) -> Answer:
 
 
 def shares(scope: Scope, nodes: list[int]) -> list[Answer]:
-    """For every face under a law, the share of the window before now that was spent, and the share allowed."""
+    """Return for every face under a law, the share of the window before now that was spent, and the share allowed."""
     found = []
     for number, laws in common.laws(scope).items():
         if number not in nodes:
@@ -85,7 +85,7 @@ def shares(scope: Scope, nodes: list[int]) -> list[Answer]:
 
 
 def exposition(found: Answer | None, listeners: int) -> bytes:
-    """The text that is scraped; without figures where the database cannot be read."""
+    """Return the text that is scraped; without figures where the database cannot be read."""
     registry = CollectorRegistry(auto_describe=False)
     registry.register(_Figures(found, listeners))
     return generate_latest(registry)

@@ -1,4 +1,4 @@
-"""One database by its name, asked by one thread: opened when it is there, opened again when it was replaced."""
+"""Connection to one database by its name, used by one thread: opened when the database exists, again if replaced."""
 
 import contextlib
 import json
@@ -56,7 +56,7 @@ class DatabaseState:
     state: State
     message: str
     identity: tuple[int, ...]
-    """Which file it is, and how often it was written to."""
+    """Identity of the file, and the number of transactions."""
 
 
 class ReconnectingReader:
@@ -68,7 +68,7 @@ class ReconnectingReader:
         self._place: tuple[int, ...] = ()
 
     def look(self) -> DatabaseState:
-        """The state that the database is in now. Nothing is raised: what is wrong is in the message."""
+        """Return the current state of the database. Nothing is raised: errors are in the message."""
         try:
             reader = self._open()
             moment = DatabaseState("ready", "", (*self._place, reader.changes()))
@@ -160,7 +160,7 @@ def _head(scope: Scope) -> Answer:
 
 
 def serialize(answer: Answer) -> bytes:
-    """An answer as JSON on one line."""
+    """Return an answer as JSON on one line."""
     return json.dumps(answer, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode(
         "utf-8", "replace"
     )

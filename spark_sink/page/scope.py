@@ -1,4 +1,4 @@
-"""What a question is about: a database, its names, and a range of time."""
+"""Scope of a question: a database, its names, and a range of time."""
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,14 +11,14 @@ from spark_sink.page.clocks import Clock, clock_of_record, load_clocks
 from spark_sink.serving.database import Reader, Value
 
 Answer: TypeAlias = dict[str, Any]
-"""What becomes a JSON object."""
+"""Content of a JSON object."""
 Rows: TypeAlias = list[tuple[Any, ...]]
 Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked for besides the view; each None where it is not given."""
+    """Parameters of a request besides the view; each None if not given."""
 
     from_us: int | None = None
     to_us: int | None = None
@@ -38,16 +38,16 @@ class Node:
     number: int
     node: str
     label: str
-    """Its name; with some digits of its id where two nodes share the name; those alone if it has none."""
+    """Its name, followed by some digits of its id if two nodes share the name; only digits if it has no name."""
     feed: str | None
     boot: int
     running: bool
     last_us: int
-    """Its newest record, by its own clock."""
+    """Time of its newest record, by its own clock."""
     version: str | None
 
     def named(self) -> Answer:
-        """The fields that name it."""
+        """Return the fields that name it."""
         return {"node": self.node, "label": self.label}
 
 
@@ -58,18 +58,18 @@ class Feed:
     number: int
     feed: str
     label: str
-    """That of the node that owns it, else some digits of its id."""
+    """Label of the node that owns it, else some digits of its id."""
     owner: str | None
     """The node (16 digits) that owns it, if its log was read."""
 
     def named(self) -> Answer:
-        """The fields that name it."""
+        """Return the fields that name it."""
         return {"feed": self.feed, "label": self.label}
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """One state of the database, and the range that is asked for."""
+    """One state of the database, and the requested range."""
 
     db: Reader
     nodes: Mapping[int, Node]
@@ -84,36 +84,36 @@ class Scope:
     asked: Question
 
     def hours(self) -> tuple[int, int]:
-        """The full hours that the range touches: first, and the one after the last."""
+        """Return the full hours that the range touches: first, and the one after the last."""
         return self.from_us - self.from_us % limits.HOUR_US, -(-self.to_us // limits.HOUR_US) * limits.HOUR_US
 
     def label(self, number: int) -> str:
-        """How a node is called."""
+        """Return the label of a node."""
         node = self.nodes.get(number)
         return node.label if node else f"node {number}"
 
     def node_id(self, number: int | None) -> str | None:
-        """A node's 16 digits; None for none."""
+        """Return a node's 16 digits; None for none."""
         node = self.nodes.get(number) if number is not None else None
         return node.node if node else None
 
     def node(self) -> Node:
-        """The node that the address names. Raises NotKnownError."""
+        """Return the node that the address names. Raises NotKnownError."""
         for node in self.nodes.values():
             if node.node == self.asked.name:
                 return node
         raise NotKnownError(f"No log of the node {self.asked.name} has been read. Is a digit missing?")
 
     def feed(self) -> Feed:
-        """The feed that the address names. Raises NotKnownError."""
+        """Return the feed that the address names. Raises NotKnownError."""
         for feed in self.feeds.values():
             if feed.feed == self.asked.name:
                 return feed
         raise NotKnownError(f"No log mentions the feed {self.asked.name}. Is a digit missing?")
 
     def subject(self, text: str) -> Answer:
-        """What an alert or a change is about, by ids and labels: ``mesh``, ``node 7``, ``group 7``, ``face 7 lora``,
-        ``boot 7 2``, ``feed 7``, ``link 7 8`` (spark_sink/derive/alert_rules.py)."""
+        """Name the subject of an alert or a change by ids and labels: ``mesh``, ``node 7``, ``group 7``, ``face 7
+        lora``, ``boot 7 2``, ``feed 7``, ``link 7 8`` (spark_sink/derive/alert_rules.py)."""
         kind, *rest = text.split(" ", 2)
         number = int(rest[0]) if rest and rest[0].isdecimal() else -1
         about: Answer = {"subject": text, "label": text, "node": self.node_id(number), "feed": None}
@@ -132,28 +132,28 @@ class Scope:
         return about
 
     def mesh_us(self, node_no: int, boot: int, mono_us: int, t_us: int) -> int:
-        """A moment of a node's log by the clock of the mesh; as the node has it where its clock is not known."""
+        """Convert a time of a node's log to mesh time; unchanged if its clock is not known."""
         clock = clock_of_record(self.clocks.get(node_no, ()), boot, mono_us, t_us)
         return clock.mesh_us(t_us) if clock else t_us
 
     def clock(self, node_no: int) -> Clock | None:
-        """The newest clock of a node."""
+        """Return the newest clock of a node."""
         known = self.clocks.get(node_no, ())
         return known[-1] if known else None
 
     def is_off(self, number: int) -> bool:
-        """Whether a node's newest clock is so wrong that its facts must be looked for at other times."""
+        """Return whether a node's newest clock is so wrong that its facts lie at other times."""
         clock = self.clock(number)
         return clock is not None and abs(clock.offset_us) > limits.MINUTE_US
 
     def own_range(self, node_no: int, from_us: int, to_us: int) -> tuple[int, int]:
-        """What a node's newest clock showed at the beginning and the end of a range of mesh time."""
+        """Convert a range of mesh time to the time of a node's newest clock."""
         clock = self.clock(node_no)
         return (clock.own_us(from_us), clock.own_us(to_us)) if clock else (from_us, to_us)
 
 
 def fetch(db: Reader, sql: str, parameters: Sequence[Value] = ()) -> Rows:
-    """What a query finds; its columns have the types that serving/tables.py says. Raises DatabaseFailedError."""
+    """Run a query; its columns have the types in serving/tables.py. Raises DatabaseFailedError."""
     return cast("Rows", db.rows(sql, parameters))
 
 
@@ -164,18 +164,18 @@ def select(db: Reader, columns: str, rest: str, parameters: Sequence[Value] = ()
 
 
 def pieces(values: Sequence[Item], size: int = limits.VALUES_PER_QUERY) -> Iterator[Sequence[Item]]:
-    """Values, a statement's worth at a time."""
+    """Yield values, a statement's worth at a time."""
     for first in range(0, len(values), size):
         yield values[first : first + size]
 
 
 def marks(count: int) -> str:
-    """So many ``?`` for a list of a statement."""
+    """Return *count* question marks for a list in a statement."""
     return ", ".join("?" * count)
 
 
 def committed(db: Reader) -> int | None:
-    """When the job last wrote, by the clock of its machine; None if it never did."""
+    """Return when the job last wrote, by the clock of its machine; None if it never did."""
     ((committed_us,),) = fetch(db, "SELECT max(committed_us) FROM batches")
     return committed_us if isinstance(committed_us, int) else None
 
@@ -183,10 +183,9 @@ def committed(db: Reader) -> int | None:
 def span_of_records(
     db: Reader, clocks: Mapping[int, Sequence[Clock]], committed_us: int | None
 ) -> tuple[int, int] | None:
-    """Mesh time of the oldest record and of the newest, the "now" of all figures; None if there is none.
+    """Return the mesh time of the oldest record and of the newest, the "now" of all figures; None without records.
 
-    Clocks that are not known yet may be wrong. The job's is the judge then: what is ahead of it does not count, unless
-    all is.
+    Clocks that are not known yet may be wrong. Times ahead of the job's clock do not count, unless all are.
     """
     rows = fetch(db, "SELECT node_no, boot, first_us, first_mono_us, last_us, last_mono_us FROM boots")
     if not rows:
@@ -203,7 +202,7 @@ def span_of_records(
 
 
 def make_scope(db: Reader, asked: Question) -> Scope | None:
-    """The scope of a question; None while nothing has been read into the database. Raises BadQuestionError."""
+    """Return the scope of a question; None while nothing has been read into the database. Raises BadQuestionError."""
     committed_us = committed(db)
     clocks = load_clocks(db)
     span = span_of_records(db, clocks, committed_us)
@@ -235,7 +234,7 @@ def make_scope(db: Reader, asked: Question) -> Scope | None:
 
 
 def load_nodes(db: Reader) -> dict[int, Node]:
-    """The nodes whose logs were read, by number."""
+    """Return the nodes whose logs were read, by number."""
     rows = fetch(
         db,
         "SELECT n.node_no, n.node, n.name, f.feed, n.boot, n.running, n.last_us, n.version FROM node_names n"
@@ -264,7 +263,7 @@ def _label(node: str, name: str | None, *, shared: bool) -> str:
 
 
 def load_feeds(db: Reader, nodes: Mapping[int, Node]) -> dict[int, Feed]:
-    """All feeds that any log told of, by number."""
+    """Return all feeds that any log mentions, by number."""
     owners = {node.feed: node for node in nodes.values() if node.feed}
     feeds = {}
     for number, feed in fetch(db, "SELECT feed_no, feed FROM feeds ORDER BY feed_no"):

@@ -1,4 +1,4 @@
-"""Serving the page until told to stop: the socket, certificate and token."""
+"""Server process of the page: the socket, certificate and token."""
 
 import contextlib
 import socket
@@ -26,7 +26,7 @@ class TlsFiles:
 
 
 class PageServer(uvicorn.Server):
-    """Ends the endless answers first when it is told to stop; uvicorn would wait for them."""
+    """Server that ends open event streams first when it is stopped; uvicorn would wait for them."""
 
     def __init__(self, config: uvicorn.Config, answers: AnswerService) -> None:
         super().__init__(config)
@@ -41,7 +41,7 @@ class PageServer(uvicorn.Server):
 def make_server(
     name: str, *, host: str, token: str | None = None, tls: TlsFiles | None = None, tiles: Tiles | None = None
 ) -> PageServer:
-    """The server of the page over the database *name*; it is given its socket when it runs.
+    """Make the server of the page over the database *name*; it receives its socket when it runs.
 
     Raises ConfigurationError.
     """
@@ -71,7 +71,7 @@ def make_server(
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket at the address; port 0 takes a free one. Raises UnavailableError."""
+    """Return a listening socket at the address; port 0 takes a free one. Raises UnavailableError."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
@@ -83,7 +83,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def page_address(listener: socket.socket, *, tls: bool = False) -> str:
-    """What to type into a browser on this machine."""
+    """Return the address to type into a browser on this machine."""
     scheme = "https" if tls else "http"
     host, port = listener.getsockname()[:2]
     local = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)  # noqa: S104 - compared with, not bound to
@@ -101,10 +101,10 @@ def serve(
     tls: TlsFiles | None = None,
     tiles: Tiles | None = None,
 ) -> None:
-    """Serve the page over the database *name* until SIGINT or SIGTERM; ``announce`` is given its address.
+    """Serve the page over the database *name* until SIGINT or SIGTERM; ``announce`` is called with its address.
 
-    The database may be made later: the page says so until then. Where others can reach the address, a token is needed
-    unless the page is to be open to all. Raises ConfigurationError, UnavailableError.
+    The database may be made later; until then the page says so. If other machines can reach the address, a token is
+    needed, unless the page is to be open to all. Raises ConfigurationError, UnavailableError.
     """
     if token is None and not open_to_all and not is_local(host):
         raise ConfigurationError(

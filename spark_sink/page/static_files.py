@@ -12,7 +12,7 @@ STATIC: Final = Path(__file__).parent / "static"
 _VENDOR: Final = "vendor/"
 _TEXT: Final = (".js", ".css", ".svg", ".html", ".txt", ".json")
 _TYPES: Final = {".js": "text/javascript", ".svg": "image/svg+xml"}
-"""What systems do not agree on, or do not know."""
+"""Types that systems do not agree on, or do not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class StaticFiles:
         self._kept: dict[Path, tuple[tuple[int, int], StaticFile]] = {}
 
     def get(self, name: str) -> StaticFile | None:
-        """The file of this name below the folder; None if there is none."""
+        """Return the file of this name below the folder; None if there is none."""
         path = (self._folder / name).resolve()
         if not path.is_relative_to(self._folder) or not path.is_file():
             return None

@@ -1,4 +1,4 @@
-"""Pictures of the ground for the map, from a server that whoever runs the page names."""
+"""Map tiles, from a server that the operator of the page names."""
 
 import re
 from dataclasses import dataclass
@@ -8,23 +8,23 @@ from urllib.parse import urlsplit
 from spark_sink.errors import ConfigurationError
 
 PLACES: Final = ("{z}", "{x}", "{y}")
-"""What stands in an address for zoom, column and row, as map servers have it."""
+"""Placeholders for zoom, column and row, as tile servers use them."""
 _HOST: Final = re.compile(r"[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:[0-9]{1,5})?")
-"""Anything else could say something to the browser in the header that the origin becomes a part of."""
+"""Other characters could add directives to the security header that contains the origin."""
 
 
 @dataclass(frozen=True, slots=True)
 class Tiles:
-    """Where a map's pictures come from."""
+    """A tile server."""
 
     url: str
     """With {z}, {x} and {y}."""
     by: str
-    """Whom they are by, as the map says it."""
+    """Attribution, shown on the map."""
 
     @property
     def origin(self) -> str:
-        """The server, as a policy names it."""
+        """Return the origin of the server, for the security policy."""
         found = urlsplit(self.url)
         return f"{found.scheme}://{found.netloc}"
 

@@ -1,7 +1,7 @@
-"""Brings the page's libraries into the repository: pinned versions from npm, bundled, each with its licence.
+"""Vendored libraries of the page: pinned versions from npm, bundled, each with its licence.
 
-Run as ``python -m spark_sink.page.vendor`` after changing a pin; it needs npm and Node.js, and the network. What it
-writes is committed, so that nobody else needs either. Packages whose integrity differs from the pin are refused.
+Run as ``python -m spark_sink.page.vendor`` after changing a pin. It needs npm, Node.js and the network. The files that
+it writes are committed, so nobody else needs these. Packages whose integrity differs from the pin are refused.
 """
 
 import base64
@@ -23,7 +23,7 @@ STATIC: Final = Path(__file__).parent / "static"
 FOLDER: Final = "vendor"
 LIST: Final = "VENDOR.txt"
 AXE_FOLDER: Final = Path(__file__).parents[2] / "tests" / "browser" / "vendor"
-"""Where the accessibility checker goes: it is for tests, and not part of the page."""
+"""Folder of the accessibility checker, which is for tests and not part of the page."""
 
 
 class VendorError(SinkError):
@@ -32,7 +32,7 @@ class VendorError(SinkError):
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """One package of npm in one version."""
+    """One version of an npm package."""
 
     name: str
     version: str
@@ -41,7 +41,7 @@ class Pin:
 
     @property
     def folder(self) -> str:
-        """Name of the folder that holds what is made of it."""
+        """Name of the folder for its files."""
         return f"{self.name}-{self.version}"
 
 
@@ -88,7 +88,7 @@ ESBUILD: Final = Pin(
     "sha512-GccVwhv3mmOUVQHCQm2Ox/rby8n/EqUwvZxE6Pjfikrq/lWw9g9WX/u9EykWnpot3Ko6j426DgQdea2xWKIAQA==",
 )
 PAGE: Final = (UPLOT, LEAFLET, ECHARTS)
-"""What the page loads; zrender and tslib are bundled into echarts, esbuild makes the bundles."""
+"""Libraries that the page loads. zrender and tslib are bundled into echarts; esbuild makes the bundles."""
 
 ECHARTS_ENTRY: Final = """\
 export { init, use, registerTheme } from "echarts/core";
@@ -187,13 +187,13 @@ def _page(packages: dict[str, Path], work: Path, vendor: Path) -> None:
 
 
 def digests(folder: Path) -> dict[str, str]:
-    """SHA-256 of every file below *folder* but the list itself, by path."""
+    """Return SHA-256 of every file below *folder* but the list itself, by path."""
     files = sorted(one for one in folder.rglob("*") if one.is_file() and one.name != LIST)
     return {one.relative_to(folder).as_posix(): hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
 
 
 def listing(pins: tuple[Pin, ...], folder: Path) -> str:
-    """The text of the list: what each library is, its licence, and the hash of every file."""
+    """Return the text of the list: what each library is, its licence, and the hash of every file."""
     head = (
         "Libraries kept here, made by `python -m spark_sink.page.vendor` from npm; not to be changed by hand."
     )
@@ -222,7 +222,7 @@ def make(static: Path, axe_folder: Path) -> None:
 
 
 def main() -> int:
-    """Make everything anew; 1 and a sentence on standard error where that failed."""
+    """Make everything again; on failure return 1 and print a sentence on standard error."""
     try:
         make(STATIC, AXE_FOLDER)
     except VendorError as error:

@@ -1,6 +1,6 @@
-"""How partial rows of the fact tables are merged: any order and any grouping give the same (docs/formats/serving.md).
+"""Combiner of partial rows of the fact tables: associative and commutative (docs/formats/serving.md).
 
-Partial rows have the columns of the fact tables, but name nodes and feeds (`node`, `feed`) instead of numbering them.
+Partial rows have the columns of the fact tables, but names of nodes and feeds (`node`, `feed`) instead of numbers.
 """
 
 from collections import defaultdict
@@ -54,11 +54,11 @@ KEYS: Final = {
     name: tuple(_NAMED.get(key, key) for key in _TABLES[name].key if key not in _LEFT_OUT.get(name, ()))
     for name in SCHEMAS
 }
-"""What names a row of each partial table."""
+"""Columns that identify a row of each partial table."""
 
 
 def merge(name: str, rows: pa.Table) -> pa.Table:
-    """Rows of the partial table *name*, merged to one for each key.
+    """Make the rows of the partial table *name*, merged to one for each key.
 
     Texts may be dictionary-encoded; optional columns of which nothing is known may be left out. Tables of single
     things (`incidents`, `bad_lines`, `sights`, `packets`) stay as they are, since no two of their rows are of the
@@ -78,7 +78,7 @@ def merge(name: str, rows: pa.Table) -> pa.Table:
 
 
 def spelled(name: str, rows: pa.Table, *, encoded: bool = False) -> pa.Table:
-    """All columns of the partial table *name*, in order; texts are spelled out unless they may be *encoded*."""
+    """Return all columns of the partial table *name*, in order; texts are spelled out unless they may be *encoded*."""
     columns = []
     for field in SCHEMAS[name]:
         if field.name not in rows.column_names:
@@ -93,7 +93,7 @@ def spelled(name: str, rows: pa.Table, *, encoded: bool = False) -> pa.Table:
 
 
 def _add(*sums: str) -> Merge:
-    """Rows of one key are added up."""
+    """Make a merge that adds up the rows of one key."""
 
     def add(rows: pa.Table, groups: RowGroups) -> pa.Table:
         found = rows.drop_columns(list(sums)).take(pa.array(groups.some()))
@@ -105,7 +105,7 @@ def _add(*sums: str) -> Merge:
 
 
 def _pick(*criteria: tuple[Callable[[Column], Criterion], str]) -> Merge:
-    """One row of each key is the one: the best by the first criterion for which they differ."""
+    """Keep one row of each key: the best by the first criterion in which they differ."""
 
     def pick(rows: pa.Table, groups: RowGroups) -> pa.Table:
         best = groups.best([criterion(rows.column(name)) for criterion, name in criteria])
@@ -115,7 +115,7 @@ def _pick(*criteria: tuple[Callable[[Column], Criterion], str]) -> Merge:
 
 
 def _unknown_last(column: Column) -> Criterion:
-    """Known is better than unknown."""
+    """Prefer known to unknown."""
     return least(pc.is_null(column))
 
 
@@ -135,9 +135,9 @@ LATEST: Final = ("last_offset", "last_us", "last_mono_us")
 
 
 def _boots(rows: pa.Table, groups: RowGroups) -> pa.Table:
-    """Records are added up; what the first, the last and the starting record say is kept whole.
+    """Add up records; keep the values of the first, the last and the start record each as a whole.
 
-    There should be one stopping record; where there are more, the smallest values are taken.
+    There should be one stop record; if there are more, the smallest values count.
     """
     reasons = rows.column("stop_reason")
     picks = {
@@ -174,7 +174,7 @@ _MERGES: Final[Mapping[str, Merge]] = {
 
 
 def combine(parts: Iterable[tuple[str, pa.Table]]) -> dict[str, pa.Table]:
-    """Partial tables by name, each with one row a key, from what `reduce` gave for parts of the records.
+    """Return partial tables by name, each with one row a key, from what `reduce` gave for parts of the records.
 
     How records were divided makes no difference, but for `packets`, of which those read last are kept, and `sights`:
     records of one hour that were read in several tasks stay in several rows.

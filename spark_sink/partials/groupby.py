@@ -20,24 +20,24 @@ Criterion: TypeAlias = Callable[[Ints, Ints, int], Ints]
 """Given rows, the group of each and the number of groups: a number for each row, the least in a group is the best."""
 
 LAST: Final = 2**63 - 1
-"""Comes after every number there is; stands for null where the least number is looked for."""
+"""Greater than any number; stands for null where the least number is wanted."""
 _HALF: Final = 31
 _HALF_MASK: Final = 2**31 - 1
 """Great numbers are summed up in two halves."""
 _KEYS_MAX: Final = 2**62
 _TABLE_RATIO: Final = 8
-"""How many places a table may have for each row, to number keys by it rather than by hashing them."""
+"""Table places per row up to which keys are numbered by a table rather than by hashing."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowGroups:
-    """Which group each row belongs to; groups are counted from 0."""
+    """Group number of each row, counted from 0."""
 
     of: Ints
     count: int
 
     def sums(self, values: Ints) -> Ints:
-        """The sum in each group of values that are not below 0; sums stop at `limits.SUM_MAX`."""
+        """Return the sum in each group of values that are not negative; sums stop at `limits.SUM_MAX`."""
         if len(values) and int(values.max()) * len(values) <= limits.SUM_MAX:
             return self._sums(values)
         high, low = self._sums(values >> _HALF), self._sums(values & _HALF_MASK)
@@ -50,21 +50,21 @@ class RowGroups:
         return found
 
     def least(self, values: Ints) -> Ints:
-        """The least value in each group."""
+        """Return the least value in each group."""
         return _least(values, self.of, self.count)
 
     def most(self, values: Ints) -> Ints:
-        """The greatest value in each group, none of which is below 0."""
+        """Return the greatest value in each group, none of which is below 0."""
         found = np.zeros(self.count, np.int64)
         np.maximum.at(found, self.of, values)
         return found
 
     def some(self) -> Ints:
-        """A row of each group: its first."""
+        """Return the first row of each group."""
         return self.best(())
 
     def best(self, criteria: Sequence[Criterion]) -> Ints:
-        """The row of each group that is best by the first criterion; of equals by the next, and so on."""
+        """Return the row of each group that is best by the first criterion; of equals by the next, and so on."""
         rows, of = np.arange(len(self.of)), self.of
         for criterion in criteria:
             if len(rows) == self.count:
@@ -98,7 +98,7 @@ def group(columns: Sequence[Column], rows: int) -> RowGroups:
 
 
 def _numbered(column: Column) -> tuple[Ints, int]:
-    """Numbers from 0 up to before the number that is returned with them, equal where the column is."""
+    """Return numbers from 0 on, equal where the column is, and an upper limit of them."""
     if not pa.types.is_integer(column.type):
         numbers, names = codes(column)
         return numbers + 1, len(names) + 1
@@ -123,7 +123,8 @@ def _dense(key: Ints, size: int) -> tuple[Ints, int]:
 
 
 def codes(column: Column) -> tuple[Ints, pa.Array]:
-    """Texts as numbers: for each row the place of its text among those that occur, −1 for null; and these texts."""
+    """Encode texts: return for each row the index of its text among those that occur, −1 for null; and these
+    texts."""
     encoded = column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     if isinstance(encoded, pa.ChunkedArray):
         encoded = encoded.combine_chunks() if encoded.num_chunks else pa.array([], encoded.type)
@@ -136,14 +137,15 @@ def codes(column: Column) -> tuple[Ints, pa.Array]:
 
 
 def texts(numbers: Ints, names: pa.Array) -> pa.DictionaryArray:
-    """The other way round."""
+    """Turn numbers back into texts."""
     unknown = numbers < 0
     indices = pa.array(numbers.astype(np.int32), mask=unknown if unknown.any() else None)
     return pa.DictionaryArray.from_arrays(indices, names)
 
 
 def chosen(length: int, otherwise: Texts | None, *choices: tuple[Bools, Texts | None]) -> pa.DictionaryArray:
-    """A text for each row: that of the last choice that is true for it, else *otherwise*; None stands for null."""
+    """Choose a text for each row: that of the last choice that is true for it, else *otherwise*; None stands for
+    null."""
     numbers = np.full(length, -1, np.int64)
     names, place = [pa.array([], pa.string())], 0
     for rows, source in ((np.ones(length, np.bool_), otherwise), *choices):
@@ -162,7 +164,7 @@ def chosen(length: int, otherwise: Texts | None, *choices: tuple[Bools, Texts | 
 
 
 def numbers_of(column: Column, unknown: int = 0) -> Ints:
-    """A column of whole numbers or truths; null becomes *unknown*."""
+    """Return a column of whole numbers or truths; null becomes *unknown*."""
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int64())
     if column.null_count == len(column):
@@ -173,21 +175,21 @@ def numbers_of(column: Column, unknown: int = 0) -> Ints:
 
 
 def least(column: Column, unknown: int = LAST) -> Criterion:
-    """The smallest number is the best; null is *unknown*."""
+    """Prefer the smallest number; null is *unknown*."""
     values = numbers_of(column, unknown)
     return lambda rows, _of, _count: values if len(rows) == len(values) else values[rows]
 
 
 def greatest(column: Column, unknown: int = -1) -> Criterion:
-    """The greatest number is the best; null is *unknown*."""
+    """Prefer the greatest number; null is *unknown*."""
     values = -numbers_of(column, unknown)
     return lambda rows, _of, _count: values if len(rows) == len(values) else values[rows]
 
 
 def first_text(column: Column) -> Criterion:
-    """The text that comes first in the order of bytes is the best, null before all.
+    """Prefer the text that comes first in the order of bytes, null before all.
 
-    Texts are put in order only where those of a group differ, which they hardly ever do.
+    Texts are sorted only where those of a group differ, which is rare.
     """
 
     def rank(rows: Ints, of: Ints, count: int) -> Ints:

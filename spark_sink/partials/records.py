@@ -14,12 +14,12 @@ from spark_sink.partials.groupby import codes, numbers_of, texts
 _NUMBERED: Final = (
     "node", "kind", "feed", "reason", "face", "origin", "packet", "verdict", "direction", "rule",
 )  # fmt: skip
-"""Texts that tell records apart; they come again and again, and are numbered."""
+"""Texts that identify records; they repeat often, and are numbered."""
 _SPELLED: Final = (
     "name", "dialect", "version", "spec", "id", "state", "held", "other", "network", "network_name", "region",
     "sub_band", "hash",
 )  # fmt: skip
-"""Texts that are only handed on, or looked at in few records."""
+"""Texts that are only copied, or read in few records."""
 _NUMBERS: Final = (
     "boot", "offset", "t_us", "mono_us", "clean", "step_us", "seq", "type", "size", "chunks", "chunk", "complete",
     "length", "rssi_dbm", "airtime_us", "count", "limit_ppm", "window_us",
@@ -28,7 +28,7 @@ _REALS: Final = ("snr_db", "latitude", "longitude")
 _LISTS: Final = ("seqs", "chunks_wanted")
 BAD: Final = ("bad_path", "bad_byte", "bad_reason", "bad_text")
 COLUMNS: Final = (*_NUMBERED, *_SPELLED, *_NUMBERS, *_REALS, *_LISTS, *BAD)
-"""Columns of the source that are looked at; others need not be read at all."""
+"""Columns of the source that are used; others need not be read."""
 _TYPES: Final = {
     **dict.fromkeys(_NUMBERED, pa.dictionary(pa.int32(), pa.string())),
     **dict.fromkeys(_SPELLED, pa.string()),
@@ -50,7 +50,7 @@ class RecordColumns:
         return self._length
 
     def column(self, name: str) -> pa.Array:
-        """A column in Arrow; texts by which records are told apart are dictionary-encoded."""
+        """Return a column in Arrow; texts that identify records are dictionary-encoded."""
         if name not in self._columns:
             self._columns[name] = self._take(name)
         return self._columns[name]
@@ -61,37 +61,37 @@ class RecordColumns:
         return self._chosen.of.column(name).take(self._chosen.rows)
 
     def numbers(self, name: str, unknown: int = 0) -> Ints:
-        """A column of whole numbers or truths; null becomes *unknown*."""
+        """Return a column of whole numbers or truths; null becomes *unknown*."""
         return numbers_of(self.column(name), unknown)
 
     def codes(self, name: str) -> tuple[Ints, pa.Array]:
-        """A column of texts: for each record the place of its text among those that occur (−1: null), and these."""
+        """Return a column of texts as in `codes`: for each record the index of its text (−1: null), and the texts."""
         return codes(self.column(name))
 
     def says(self, name: str, *values: str) -> Bools:
-        """Whether the column *name* is one of *values*."""
+        """Return whether the column *name* is one of *values*."""
         numbers, names = self.codes(name)
         return np.array([text in values for text in names.to_pylist()] + [False])[numbers]
 
     def has(self, name: str) -> Bools:
-        """Whether the column *name* has a value."""
+        """Return whether the column *name* has a value."""
         return np.asarray(self.column(name).is_valid())
 
     def known(self, *names: str) -> "RecordColumns":
-        """The records in which all of these columns have a value."""
+        """Return the records in which all of these columns have a value."""
         if not any(self.column(name).null_count for name in names):
             return self
         return self.where(np.logical_and.reduce([self.has(name) for name in names]))
 
     def where(self, chosen: Bools) -> "RecordColumns":
-        """The records at which *chosen* is true."""
+        """Return the records at which *chosen* is true."""
         rows = pa.array(np.flatnonzero(chosen))
         if self._chosen is None:
             return RecordColumns({}, len(rows), _Chosen(self, rows))
         return RecordColumns({}, len(rows), _Chosen(self._chosen.of, self._chosen.rows.take(rows)))
 
     def of(self, *kinds: str) -> "RecordColumns":
-        """The records of these kinds."""
+        """Return the records of these kinds."""
         if kinds not in self._of_kinds:
             self._of_kinds[kinds] = self.where(self.says("kind", *kinds))
         return self._of_kinds[kinds]
@@ -104,7 +104,7 @@ class _Chosen:
 
 
 def gather(batches: Sequence[pa.RecordBatch]) -> tuple[RecordColumns, pa.Table]:
-    """The records of *batches* together, and the rows that are none (docs/formats/events.md tells which)."""
+    """Join the records of *batches*, and separate bad lines (docs/formats/events.md defines them)."""
     table = pa.Table.from_batches(batches)
     table = table.select([name for name in COLUMNS if name in table.column_names])
     bad = table.slice(0, 0)

@@ -25,7 +25,7 @@ TRANSFORMS: Final[dict[str, Callable[[RecordColumns], pa.Table]]] = {
     "sights": sights.sights,
     "packets": transforms.packets,
 }
-"""Which function makes which table's partial rows."""
+"""Functions that make the partial rows, by table."""
 NEEDED: Final = COLUMNS
 """The columns of the source that are read; a source that is asked for these only has less to do."""
 

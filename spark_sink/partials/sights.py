@@ -29,7 +29,7 @@ _DIGITS: Final = 16
 
 
 def sights(records: RecordColumns) -> pa.Table:
-    """Partial rows of `sights`."""
+    """Make the partial rows of `sights`."""
     found = records.of("rx", "tx", "entry", "chunk")
     found = found.where(~found.says("kind", "chunk") | (found.numbers("complete") == 1))
     hours_us = found.numbers("t_us") - found.numbers("t_us") % HOUR_US
@@ -56,7 +56,7 @@ def sights(records: RecordColumns) -> pa.Table:
 
 
 def _order(of: Ints, offsets: Ints) -> Ints:
-    """Rows by group, and by offset within it; as they are read they mostly are so already."""
+    """Sort rows by group, and by offset within it; they mostly are in that order already."""
     steps = np.diff(of)
     if ((steps > 0) | ((steps == 0) & (np.diff(offsets) > 0))).all():
         return np.arange(len(of))
@@ -64,7 +64,7 @@ def _order(of: Ints, offsets: Ints) -> Ints:
 
 
 def _columns(found: RecordColumns) -> _Columns:
-    """The packed columns but for `face`, each of its type; a number that is too great becomes the greatest there is."""
+    """Make the packed columns except `face`, each with its type; too great a number becomes the greatest possible."""
     received, sent = found.says("kind", "rx"), found.says("kind", "tx")
     packets = received | sent
     verdicts = np.where(received, _coded(found, "verdict", _VERDICTS), _SENT)
@@ -96,13 +96,13 @@ def _columns(found: RecordColumns) -> _Columns:
 
 
 def _coded(found: RecordColumns, name: str, known: dict[str, int]) -> Ints:
-    """Texts as the codes that they are *known* by."""
+    """Convert texts to their *known* codes."""
     numbers, names = found.codes(name)
     return np.array([known.get(text, _OTHER) for text in names.to_pylist()] + [_OTHER])[numbers]
 
 
 def first_digits(names: pa.Array) -> Ints:
-    """The first 16 hexadecimal digits of each text as a signed number; 0 where they are something else."""
+    """Convert the first 16 hexadecimal digits of each text to a signed number; 0 for other texts."""
     digits = pc.binary_slice(names.cast(pa.binary()), 0, _DIGITS)
     try:
         data = binascii.unhexlify(_bytes_of(digits))
@@ -115,7 +115,7 @@ def first_digits(names: pa.Array) -> Ints:
 
 
 def _bytes_of(texts: pa.Array) -> bytes:
-    """All texts, one after the other."""
+    """Join all texts."""
     _, offsets, data = texts.buffers()
     if data is None:
         return b""
@@ -124,7 +124,7 @@ def _bytes_of(texts: pa.Array) -> bytes:
 
 
 def _faces(found: RecordColumns, order: Ints, of: Ints) -> tuple[Ints, list[list[str]]]:
-    """For each row the place of its face among those of its group, and these for each group.
+    """Return for each row the place of its face among those of its group, and these for each group.
 
     *of* has the groups of the rows in *order*, and never falls.
     """
@@ -146,12 +146,12 @@ def _faces(found: RecordColumns, order: Ints, of: Ints) -> tuple[Ints, list[list
 
 
 def _cut(name: str) -> str:
-    """A name that is not too long to be packed."""
+    """Shorten a name so that it can be packed."""
     return name.encode()[:_NAMES_MAX].decode(errors="ignore")
 
 
 def _pieces(columns: _Columns, faces: Sequence[Sequence[str]], begins: Ints) -> Iterator[Packed]:
-    """The rows of one group after the other."""
+    """Yield the rows of one group after the other."""
     ends = np.append(begins, len(columns["kind"]))[1:]
     for names, low, high in zip(faces, begins.tolist(), ends.tolist(), strict=True):
         yield Packed(**{name: column[low:high] for name, column in columns.items()}, faces=tuple(names))

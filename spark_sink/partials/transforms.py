@@ -17,12 +17,12 @@ SLOT_US: Final = 600_000_000
 
 
 def since(t_us: Ints, unit_us: int) -> pa.Array:
-    """The beginning of the full hours, or other units, that times are in."""
+    """Return the beginnings of the full hours, or other units, that times lie in."""
     return pa.array(t_us - t_us % unit_us)
 
 
 def traffic(records: RecordColumns) -> pa.Table:
-    """Partial rows of `traffic`."""
+    """Make the partial rows of `traffic`."""
     found = records.of("rx", "tx", "tx_more")
     received, many = found.says("kind", "rx"), found.says("kind", "tx_more")
     invalid = received & found.says("verdict", "invalid")
@@ -40,7 +40,7 @@ def traffic(records: RecordColumns) -> pa.Table:
 
 
 def airtime(records: RecordColumns) -> pa.Table:
-    """Partial rows of `airtime`."""
+    """Make the partial rows of `airtime`."""
     sent = records.of("tx")
     sent = sent.where(sent.numbers("airtime_us") > 0)
     columns = {name: sent.column(name) for name in ("node", "face", "airtime_us")}
@@ -50,7 +50,7 @@ def airtime(records: RecordColumns) -> pa.Table:
 
 
 def packets(records: RecordColumns) -> pa.Table:
-    """Partial rows of `packets`: the last ones read."""
+    """Make the partial rows of `packets`: the last ones read."""
     found = records.of("rx", "tx")
     found = found.where(np.arange(len(found)) >= len(found) - limits.PACKETS_KEPT)
     names = (
@@ -86,7 +86,7 @@ _INCIDENTS: Final = ("start", "stop", "clock", "face_up", "face_down", "fork", "
 
 
 def counts(records: RecordColumns) -> pa.Table:
-    """Partial rows of `counts`."""
+    """Make the partial rows of `counts`."""
     details = [
         (records.says("kind", *kinds) & records.has(name), records.column(name))
         for name, kinds in _DETAILS.items()
@@ -113,7 +113,7 @@ def _totals(records: RecordColumns) -> Ints:
 
 
 def _places_asked_for(seqs: pa.ListArray) -> Ints:
-    """How many numbers above 0 there are in each list."""
+    """Count the numbers above 0 in each list."""
     seqs = seqs.fill_null([]) if seqs.null_count else seqs
     asked = np.asarray(seqs.values.fill_null(0)) > 0
     before = np.concatenate(([0], np.cumsum(asked)))
@@ -122,7 +122,7 @@ def _places_asked_for(seqs: pa.ListArray) -> Ints:
 
 
 def incidents(records: RecordColumns) -> pa.Table:
-    """Partial rows of `incidents`."""
+    """Make the partial rows of `incidents`."""
     found = records.of(*_INCIDENTS)
     names = (
         "node", "boot", "offset", "t_us", "mono_us", "kind", "face", "rule", "feed", "seq", "held", "other",
@@ -144,14 +144,14 @@ def incidents(records: RecordColumns) -> pa.Table:
 
 
 def sets(records: RecordColumns) -> pa.Table:
-    """Partial rows of `sets`."""
+    """Make the partial rows of `sets`."""
     found = records.of("set")
     columns = {name: found.column(name) for name in ("node", "boot", "offset", "state", "t_us")}
     return merge("sets", pa.table({**columns, "feeds": found.column("count")}))
 
 
 def entries(records: RecordColumns) -> pa.Table:
-    """Partial rows of `entries`."""
+    """Make the partial rows of `entries`."""
     found = records.of("entry")
     own = found.says("origin", "own")
     columns = {name: found.column(name) for name in ("feed", "seq", "id", "size", "chunks")}
@@ -163,21 +163,21 @@ def entries(records: RecordColumns) -> pa.Table:
 
 
 def copies(records: RecordColumns) -> pa.Table:
-    """Partial rows of `copies`."""
+    """Make the partial rows of `copies`."""
     found = records.of("entry")
     names = ("feed", "seq", "node", "boot", "offset", "t_us", "mono_us", "origin", "face")
     return merge("copies", pa.table({name: found.column(name) for name in names}))
 
 
 def frontiers(records: RecordColumns) -> pa.Table:
-    """Partial rows of `frontiers`."""
+    """Make the partial rows of `frontiers`."""
     found = records.of("entry")
     names = ("node", "feed", "seq", "boot", "t_us")
     return merge("frontiers", pa.table({name: found.column(name) for name in names}))
 
 
 def side_chains(records: RecordColumns) -> pa.Table:
-    """Partial rows of `side_chains`."""
+    """Make the partial rows of `side_chains`."""
     found = records.of("chunk").known("feed", "seq", "chunk")
     columns = {name: found.column(name) for name in ("feed", "seq", "node")}
     columns["held"] = pa.array(found.numbers("chunk") + 1)
@@ -189,7 +189,7 @@ _PLACE = ("offset", "t_us", "mono_us")
 
 
 def boots(records: RecordColumns) -> pa.Table:
-    """Partial rows of `boots`."""
+    """Make the partial rows of `boots`."""
     started = records.of("start")
     started = started.where(started.numbers("offset") == 0)
     stopped = records.of("stop")
@@ -209,7 +209,7 @@ def boots(records: RecordColumns) -> pa.Table:
 
 
 def _spans(records: RecordColumns) -> pa.Table:
-    """From where to where records go."""
+    """Find the first and the last record of each boot."""
     groups = group([records.column(key) for key in KEYS["boots"]], len(records))
     offsets = records.column("offset")
     found = {"records": pa.array(groups.sums(np.ones(len(records), np.int64)))}
@@ -224,7 +224,7 @@ def _spans(records: RecordColumns) -> pa.Table:
 
 
 def _ends(records: RecordColumns, columns: dict[str, Any]) -> pa.Table:
-    """Records that say more, and are counted already."""
+    """Make rows for records with further values, which are counted elsewhere."""
     places = {
         new: records.column(old) for names in (FIRST, LATEST) for new, old in zip(names, _PLACE, strict=True)
     }
@@ -233,7 +233,7 @@ def _ends(records: RecordColumns, columns: dict[str, Any]) -> pa.Table:
 
 
 def faces(records: RecordColumns) -> pa.Table:
-    """Partial rows of `faces`."""
+    """Make the partial rows of `faces`."""
     changes = records.of("face_up", "face_down").known("face")
     names = ("node", "face", "boot", "offset", "t_us", "spec", "region", "sub_band", "limit_ppm", "window_us")
     columns = {name: changes.column(name) for name in names}
@@ -242,6 +242,6 @@ def faces(records: RecordColumns) -> pa.Table:
 
 
 def bad_lines(rows: pa.Table) -> pa.Table:
-    """Partial rows of `bad_lines`, from those rows of the source that are no records."""
+    """Make the partial rows of `bad_lines`, from those rows of the source that are no records."""
     columns = {name.removeprefix("bad_"): rows.column(name) for name in rows.column_names}
     return merge("bad_lines", pa.table(columns))

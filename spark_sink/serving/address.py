@@ -1,4 +1,4 @@
-"""Where a PostgreSQL database is: ``postgresql://user:password@host/database?schema=tinyssb``."""
+"""Addresses of PostgreSQL databases: ``postgresql://user:password@host/database?schema=tinyssb``."""
 
 import re
 from dataclasses import dataclass
@@ -18,12 +18,12 @@ class Address:
     """A database, and the schema in it that is ours."""
 
     url: str
-    """As libpq takes it; it may hold a password."""
+    """The URL for libpq; it may hold a password."""
     schema: str
     shown: str
     """For messages: no password, no options."""
     secrets: tuple[str, ...]
-    """What must be in no message."""
+    """Texts that no message may contain."""
 
     def __repr__(self) -> str:
         return f"Address({self.shown!r})"
@@ -36,12 +36,12 @@ class Address:
 
 
 def is_address(name: str) -> bool:
-    """Whether a database's name is a URL; else it is a path."""
+    """Return whether a database's name is a URL; else it is a path."""
     return name.startswith(_SCHEMES)
 
 
 def shown(name: str) -> str:
-    """A database's name as users may see it: without its password. Raises OptionError."""
+    """Return the name of a database for messages, without its password. Raises OptionError."""
     return parse_address(name).shown if is_address(name) else name
 
 

@@ -64,7 +64,7 @@ def _locked(path: Path) -> Iterator[None]:
 
 
 def _postgres() -> ModuleType:
-    """The driver is loaded for those who ask for it only. Raises UnavailableError."""
+    """Load the driver, only when it is needed. Raises UnavailableError."""
     try:
         from spark_sink.serving import postgres  # noqa: PLC0415
     except ImportError as error:

@@ -108,12 +108,12 @@ class Database(Reader):
 
 
 def rows_of(table: pa.Table) -> Iterator[Row]:
-    """The rows of *table*, as tuples."""
+    """Return the rows of *table*, as tuples."""
     return zip(*(column.to_pylist() for column in table.columns), strict=True)
 
 
 def table_of(name: str, columns: Sequence[str], rows: Sequence[Row]) -> pa.Table:
-    """Rows that a query found, with these columns of the table called *name*."""
+    """Make a table of rows that a query found, with these columns of the table called *name*."""
     types = {column.name: ddl.ARROW_TYPES[column.type] for column in TABLES[name].columns}
     schema = pa.schema([(column, types[column]) for column in columns])
     if not rows:
@@ -125,7 +125,7 @@ def table_of(name: str, columns: Sequence[str], rows: Sequence[Row]) -> pa.Table
 
 
 def _table_of_some(parts: Iterable[Sequence[Row]], schema: pa.Schema) -> pa.Table:
-    """Rows that come some at a time, as one table with these columns."""
+    """Make one table with these columns of rows that come some at a time."""
     return pa.Table.from_batches(
         [
             pa.RecordBatch.from_arrays(

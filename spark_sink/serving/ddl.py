@@ -14,16 +14,16 @@ ARROW_TYPES: Final = {
     ColumnType.TEXT: pa.string(),
     ColumnType.BYTES: pa.binary(),
 }
-"""How columns look in Arrow."""
+"""Types of columns in Arrow."""
 
 
 @dataclass(frozen=True, slots=True)
 class Dialect:
-    """Where the two databases differ."""
+    """Differences between the two databases."""
 
     types: Mapping[ColumnType, str]
     strict: bool
-    """Tables check types by themselves only when told, and may be kept in the order of their key."""
+    """Tables need the option to check types, and may be stored in the order of their key."""
 
 
 SQLITE: Final = Dialect(
@@ -48,12 +48,13 @@ _DEFAULTS: Final = {
 
 
 def quoted(names: Sequence[str]) -> str:
-    """Names of columns, one after the other; some are words of SQL."""
+    """Quote names of columns, since some are words of SQL."""
     return ", ".join(f'"{name}"' for name in names)
 
 
 def additions(existing: Mapping[str, Collection[str]], dialect: Dialect) -> list[str]:
-    """The statements that add the tables and columns that a database lacks; *existing* has its columns by table."""
+    """Return the statements that add the tables and columns that a database lacks; *existing* has its columns by
+    table."""
     statements = []
     for table in TABLES.values():
         columns = existing.get(table.name)
@@ -70,7 +71,7 @@ def additions(existing: Mapping[str, Collection[str]], dialect: Dialect) -> list
 
 
 def staging(table: str, rows: pa.Table, dialect: Dialect) -> str:
-    """The statement that makes the temporary table ``new_<table>`` for rows with these columns."""
+    """Return the statement that makes the temporary table ``new_<table>`` for rows with these columns."""
     types = {arrow: dialect.types[kind] for kind, arrow in ARROW_TYPES.items()}
     columns = ", ".join(f'"{field.name}" {types[field.type]}' for field in rows.schema)
     return f"CREATE TEMP TABLE new_{table} ({columns}){' STRICT' if dialect.strict else ''}"
@@ -84,7 +85,8 @@ def _create(table: Table, dialect: Dialect) -> str:
 
 
 def _options(table: Table) -> str:
-    """Rows lie in the order of the key, but where SQLite does better: one number, and rows too large for a tree."""
+    """Store rows in the order of the key, unless SQLite is better without: one number as key, or rows too large for
+    a tree."""
     types = {column.name: column.type for column in table.columns}
     numbered = len(table.key) == 1 and types[table.key[0]] is ColumnType.INT
     large = ColumnType.BYTES in types.values()
@@ -119,4 +121,4 @@ VIEWS: Final = {
         LEFT JOIN boots s ON s.node_no = m.node_no AND s.boot = m.started
     """,
 }
-"""What each view selects, by its name."""
+"""Query of each view, by its name."""

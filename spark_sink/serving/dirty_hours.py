@@ -1,4 +1,4 @@
-"""Which hours have to be derived anew: the tables ``dirty`` and ``touched``."""
+"""Marks of hours to be derived again: the tables ``dirty`` and ``touched``."""
 
 from collections.abc import Callable
 from typing import Final, TypeAlias
@@ -14,7 +14,7 @@ from spark_sink.serving import facts
 from spark_sink.serving.database import Database, table_of
 
 MeshTimes: TypeAlias = Callable[[pa.Table], Ints]
-"""From copies, as facts.copies_of has them, to when they came by mesh time, in microseconds."""
+"""Function from copies, as facts.copies_of returns them, to their mesh times in microseconds."""
 
 _EVER_US: Final = np.iinfo(np.int64).min
 _NEVER_US: Final = np.iinfo(np.int64).max
@@ -78,7 +78,7 @@ def clear(database: Database, marked: pa.Table) -> None:
 
 
 def _matter(copies: pa.Table, new: Bools, mesh_us: Ints) -> Bools:
-    """Which copies, in order of entries, those that are new matter to."""
+    """Return which copies, in order of entries, the new ones affect."""
     feed_no, seq = copies["feed_no"].to_numpy(), copies["seq"].to_numpy()
     first, count = runs(run_starts(feed_no, seq))
     entry = np.repeat(np.arange(len(first)), count)

@@ -1,4 +1,4 @@
-"""What the refresh and the page read of the facts, as Arrow."""
+"""Queries of facts for the refresh and the page, as Arrow tables."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -17,25 +17,25 @@ _DIRTY_COLUMNS: Final = tuple(column.name for column in TABLES["dirty"].columns)
 
 
 def sights_of(reader: Reader, wanted: Sequence[tuple[int, int, int]]) -> pa.Table:
-    """The rows of ``sights`` with these (node_no, boot, hour_us). Raises DatabaseFailedError."""
+    """Return the rows of ``sights`` with these (node_no, boot, hour_us). Raises DatabaseFailedError."""
     return _with_keys(reader, "sights", ("node_no", "boot", "hour_us"), _SIGHT_COLUMNS, wanted)
 
 
 def copies_of(reader: Reader, entries: Sequence[tuple[int, int]]) -> pa.Table:
-    """All rows of ``copies`` with these (feed_no, seq). Raises DatabaseFailedError."""
+    """Return all rows of ``copies`` with these (feed_no, seq). Raises DatabaseFailedError."""
     return _with_keys(reader, "copies", ("feed_no", "seq"), COPY_COLUMNS, entries)
 
 
 def boots(reader: Reader) -> pa.Table:
-    """The table ``boots``, by its key. Raises DatabaseFailedError."""
+    """Return the table ``boots``, by its key. Raises DatabaseFailedError."""
     found = reader.rows(f"SELECT {quoted(_BOOT_COLUMNS)} FROM boots ORDER BY node_no, boot")  # noqa: S608
     return table_of("boots", _BOOT_COLUMNS, found)
 
 
 def dirty(reader: Reader, limit: int) -> pa.Table:
-    """At most *limit* rows of ``dirty``, by hour: the nodes' logs of one hour come together.
+    """Return at most *limit* rows of ``dirty``, by hour: the nodes' logs of one hour come together.
 
-    marks.spread has to be called before. Raises DatabaseFailedError.
+    dirty_hours.spread has to be called before. Raises DatabaseFailedError.
     """
     found = reader.rows(
         f"SELECT {quoted(_DIRTY_COLUMNS)} FROM dirty ORDER BY hour_us, node_no, boot LIMIT ?",  # noqa: S608
@@ -47,7 +47,7 @@ def dirty(reader: Reader, limit: int) -> pa.Table:
 def _with_keys(
     reader: Reader, table: str, key: Sequence[str], columns: Sequence[str], wanted: Sequence[tuple[int, ...]]
 ) -> pa.Table:
-    """Rows whose *key* is among *wanted*, in order of the table's key."""
+    """Return rows whose *key* is among *wanted*, in order of the table's key."""
     distinct = sorted(set(wanted))
     joined = " AND ".join(f"t.{column} = w.{column}" for column in key)
     names = ", ".join(f't."{column}"' for column in columns)

@@ -45,7 +45,7 @@ def _update(table: str, expressions: Mapping[str, str], condition: str = "") -> 
 
 
 def _better(table: str, condition: str) -> str:
-    """The new row takes the place of the old one if *condition* holds."""
+    """Replace the old row by the new one if *condition* holds."""
     rest = TABLES[table].columns[len(TABLES[table].key) :]
     return _update(table, {column.name: f'excluded."{column.name}"' for column in rest}, condition)
 
@@ -69,13 +69,13 @@ def _sums(table: str) -> dict[str, str]:
 
 
 def _smallest(table: str, column: str) -> str:
-    """The smallest value known, null only while there is none."""
+    """Keep the smallest known value; null only without any."""
     new, old = f'excluded."{column}"', f'{table}."{column}"'
     return f"CASE WHEN {old} IS NULL OR {new} < {old} THEN {new} ELSE {old} END"
 
 
 def _boots() -> str:
-    """A boot has one ``start`` and one ``stop``; where a log has more of them, the smallest values are taken."""
+    """Merge boots. A boot has one ``start`` and one ``stop``; if a log has more, the smallest values count."""
     told = (column.name for column in TABLES["boots"].columns if column.optional)
     expressions = {column: _smallest("boots", column) for column in told}
     # Nodes call feeds by name, and numbers depend on the order of reading.
@@ -96,7 +96,7 @@ def _boots() -> str:
 
 
 def _entries() -> str:
-    """Whoever published an entry knows it best; else, and among several who say so, the smallest id counts."""
+    """Merge entries. The publisher's record counts first; else, and among several publishers, the smallest id."""
     named = ("id", "type", "size", "chunks")
     told = ("id", "boot", "t_us", "mono_us", "type", "size", "chunks")
     return _better(
@@ -112,7 +112,7 @@ def _entries() -> str:
 
 
 def _side_chains() -> str:
-    """Packets of a side chain come in order, so the highest number of them is that of those held."""
+    """Merge side chains. Their packets come in order, so the highest number is that of all stored ones."""
     held = "CASE WHEN excluded.held > side_chains.held THEN excluded.held ELSE side_chains.held END"
     return _update("side_chains", {"held": held, "complete_us": _smallest("side_chains", "complete_us")})
 
@@ -134,7 +134,7 @@ RULES: Final = {
     "counts": _update("counts", _sums("counts")),
     "incidents": _statement("incidents", "NOTHING"),
 }
-"""By table, the statement that merges ``new_<table>`` into it."""
+"""Statements that upsert ``new_<table>``, by table."""
 
 
 _SORTED: Final = frozenset({"copies", "entries", "frontiers", "side_chains"})
@@ -165,9 +165,9 @@ class MicroBatch:
     offsets: str
     """The place reached in every log, as the source writes it."""
     now_us: int
-    """When it is merged, by this machine's clock."""
+    """Time of the merge, by this machine's clock."""
     read_us: int
-    """How long Spark took."""
+    """Spark's time for the batch."""
     bytes: int
     """Size of what was read."""
     behind_bytes: int
@@ -185,10 +185,10 @@ def last_batch(database: Database, query: str) -> int | None:
 
 
 def merge(database: Database, names: NameNumbers, batch: MicroBatch) -> bool:
-    """Merge *batch* unless it was merged before, which is what is returned. Durable when this returns.
+    """Merge *batch* unless it was merged before, and return whether it was new. Durable when this returns.
 
-    A query that is new to the database takes the place of the one before it; it must have begun where that one
-    ended. Raises SinkError if a batch before this one is missing, DatabaseFailedError; then nothing was merged.
+    A query that is new to the database replaces the one before it; it must have begun where that one ended. Raises
+    SinkError if a batch before this one is missing, DatabaseFailedError; then nothing was merged.
     """
     last = last_batch(database, batch.query)
     expected = 0 if last is None else last + 1
@@ -241,7 +241,7 @@ def _merge_rows(database: Database, table: str, rows: pa.Table) -> None:
 
 
 def _add_sights(database: Database, rows: pa.Table, now_us: int) -> None:
-    """No number of a transaction comes twice, so it tells deliveries apart, whatever stream they come from."""
+    """Insert sights. The number of a transaction never repeats, so it identifies the delivery, whatever the stream."""
     count = rows.num_rows
     delivery = pa.array(np.full(count, database.changes(), np.int64))
     rows = rows.append_column("batch", delivery).append_column("part", pa.array(np.arange(count)))
@@ -269,7 +269,7 @@ def _merge_sides(database: Database, names: NameNumbers, batch: MicroBatch) -> N
 
 
 def _merge_bad_lines(database: Database, found: pa.Table) -> None:
-    """List the first lines of each file, and tell how many more there are."""
+    """List the first bad lines of each file, and the number of further ones."""
     names = [column.name for column in TABLES["bad_lines"].columns]
     paths = pc.unique(found.column("path")).to_pylist()
     for begin in range(0, len(paths), limits.KEYS_AT_A_TIME):

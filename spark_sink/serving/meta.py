@@ -1,4 +1,4 @@
-"""What the database says of itself: the table ``meta``."""
+"""Metadata of the database: the table ``meta``."""
 
 from importlib.metadata import version
 from pathlib import Path
@@ -9,7 +9,7 @@ from spark_sink.errors import SinkError
 from spark_sink.serving.database import Database, Reader
 
 FIRST_ROWS: Final = (("version", str(limits.STORE_VERSION)), ("changes", "0"))
-"""What is there from the beginning."""
+"""Rows of a new database."""
 
 
 def check_version(database: Path | str, version: int) -> None:
@@ -32,7 +32,7 @@ def filling(database: Path | str) -> str:
 
 
 _PROGRAM: Final = version("tinyssb-node")
-"""Which version this program has."""
+"""Version of this program."""
 
 
 def write_program(database: Database) -> None:
@@ -45,11 +45,11 @@ def write_program(database: Database) -> None:
 
 
 DERIVED: Final = "derived"
-"""The row that says which version of the definitions derived tables are made by."""
+"""Row with the version of the definitions of derived tables."""
 
 
 def read_derived(reader: Reader) -> int | None:
-    """By which version derived tables were made; None before they were. Raises DatabaseFailedError."""
+    """Return the version of derived tables; None before there are any. Raises DatabaseFailedError."""
     return _number(reader, DERIVED)
 
 
@@ -59,18 +59,18 @@ def write_derived(database: Database) -> None:
 
 
 SIGHTS_SINCE: Final = "sights_since_us"
-"""The row that says since which hour of mesh time single packets are kept; there is none while all are."""
+"""Row with the first hour of mesh time whose single packets are kept; missing while all are."""
 SIGHTS_UNTIL: Final = "sights_until_us"
-"""The row that says before which hour none was forgotten either; where there is none, nothing is known of that."""
+"""Row with the hour before which no packets were deleted either; missing if that is unknown."""
 
 
 def read_sights_since(reader: Reader) -> int | None:
-    """Since which hour single packets are kept, in microseconds of mesh time; None: all. Raises DatabaseFailedError."""
+    """Return the first hour whose single packets are kept, in mesh time; None: all. Raises DatabaseFailedError."""
     return _number(reader, SIGHTS_SINCE)
 
 
 def read_sights_until(reader: Reader) -> int | None:
-    """Before which hour they are kept, too; None: before none. Raises DatabaseFailedError."""
+    """Return the hour before which they are kept, too; None: before none. Raises DatabaseFailedError."""
     return _number(reader, SIGHTS_UNTIL)
 
 

@@ -16,7 +16,7 @@ _NAMED: Final = {
     "feed_no": ("feed", "feeds"),
     "publisher": ("publisher", "nodes"),
 }
-"""By column of a table: the column of names that it is made from, and the table that numbers them."""
+"""By column of a table: the column of names it is made from, and the table with their numbers."""
 _GIVEN: Final = frozenset({"place", "batch", "part"})
 """Columns that the merge gives."""
 
@@ -29,12 +29,12 @@ class NameNumbers:
         self._known: dict[str, dict[str, int]] = {"nodes": {}, "feeds": {}}
 
     def forget(self) -> None:
-        """Numbers given in a transaction that failed are no numbers. Those of the database are looked up again."""
+        """Forget cached numbers after a failed transaction; they are read from the database again."""
         for known in self._known.values():
             known.clear()
 
     def numbered(self, table: str, rows: pa.Table) -> pa.Table:
-        """The columns of *table*, from rows that have names in ``node``, ``feed`` and ``publisher``.
+        """Return the columns of *table*, from rows that have names in ``node``, ``feed`` and ``publisher``.
 
         Columns that may be null may be missing. Within a transaction. Raises DatabaseFailedError.
         """
@@ -46,7 +46,7 @@ class NameNumbers:
         return pa.table(columns)
 
     def numbers(self, table: str, names: Sequence[str]) -> list[int]:
-        """The numbers of these names in *table*, which is ``nodes`` or ``feeds``. Raises DatabaseFailedError."""
+        """Return the numbers of these names in *table*, which is ``nodes`` or ``feeds``. Raises DatabaseFailedError."""
         known = self._known[table]
         missing = list(dict.fromkeys(name for name in names if name not in known))
         if missing:

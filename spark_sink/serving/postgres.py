@@ -147,7 +147,7 @@ def open_for_reading(address: Address) -> PostgresReader:
 
 
 def _storable(rows: pa.Table) -> pa.Table:
-    """Texts of PostgreSQL hold no NUL: it becomes ␀0, and ␀ itself ␀1, so that different texts stay different."""
+    """Replace NUL, which PostgreSQL refuses, by ␀0, and ␀ itself by ␀1, so that different texts stay different."""
     for index, field in enumerate(rows.schema):
         if pa.types.is_string(field.type):
             column = rows.column(index)
@@ -206,7 +206,7 @@ def _check(connection: "psycopg.Connection[Any]", address: Address, *, may_be_ne
 
 
 def _columns(connection: "psycopg.Connection[Any]", address: Address) -> dict[str, set[str]]:
-    """Columns by table of the schema, none where it does not exist."""
+    """Return columns by table of the schema, none where it does not exist."""
     existing: dict[str, set[str]] = {}
     for table, column in connection.execute(
         "SELECT c.relname, a.attname FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
@@ -219,7 +219,7 @@ def _columns(connection: "psycopg.Connection[Any]", address: Address) -> dict[st
 
 
 def _prepare(connection: "psycopg.Connection[Any]", address: Address) -> None:
-    """All in one transaction, so that a crash leaves either all tables or none."""
+    """Create what is missing in one transaction, so that a crash leaves either all tables or none."""
     with connection.transaction():
         connection.execute(f'CREATE SCHEMA IF NOT EXISTS "{address.schema}"')
         for statement in ddl.additions(_columns(connection, address), ddl.POSTGRES):

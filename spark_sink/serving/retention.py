@@ -19,7 +19,7 @@ from spark_sink.serving.meta import (
 )
 
 PATH: Final = "retention"
-"""What rows of ``oddities`` have in the place of a path that tell of logs which came too late."""
+"""In place of a path, in rows of ``oddities`` about logs that came too late."""
 _EVER_US: Final = -(2**63)
 _AGED: Final = (
     "sights s JOIN new_ages a ON a.node_no = s.node_no AND a.boot = s.boot AND a.hour_us = s.hour_us"
@@ -27,12 +27,12 @@ _AGED: Final = (
 
 
 def forget(database: Database, ages: pa.Table, now_us: int, keep_us: int) -> int:
-    """Delete rows of ``sights`` that are `old` by *ages*, or `by_reading` and read *keep_us* ago; says how many.
+    """Delete rows of ``sights`` that are `old` by *ages*, or `by_reading` and read *keep_us* ago; return their number.
 
-    *ages* are all hours of logs (``node_no``, ``boot``, ``hour_us``) with what derive/ageing.py says of them. *now_us*
-    is the clock of the job. Marks go with the last row. Derived rows of the hours of mesh time that depend on them are
-    not made anew from now on. What came since the last call for such hours and goes now is told in ``oddities``, by
-    node. In a transaction of its own. Raises DatabaseFailedError.
+    *ages* are all hours of logs (``node_no``, ``boot``, ``hour_us``) with the columns of derive/packet_ages.py.
+    *now_us* is the clock of the job. Marks are deleted with the last row. The derived rows of the affected hours of
+    mesh time are not made again from now on. Late rows that came for such hours since the last call, and are deleted
+    now, are reported in ``oddities``, by node. In a transaction of its own. Raises DatabaseFailedError.
     """
     with database.transaction():
         read_before = _read_before(database, now_us - keep_us)
@@ -61,9 +61,9 @@ def forget(database: Database, ages: pa.Table, now_us: int, keep_us: int) -> int
 def kept(
     reader: Reader, hours: Sequence[int], tables: Mapping[str, pa.Table]
 ) -> tuple[list[int], dict[str, pa.Table]]:
-    """Of *hours* of mesh time and derived rows those that can be made anew: their sights are not forgotten.
+    """Return those of *hours* of mesh time and of derived rows that can be made again: their sights are still there.
 
-    Rows of tables that are of no hour stay all. Raises DatabaseFailedError.
+    Rows of tables without hours are all returned. Raises DatabaseFailedError.
     """
     since_us, until_us = read_sights_since(reader), read_sights_until(reader)
     if since_us is None:
@@ -85,10 +85,11 @@ def kept(
 
 
 def repair(database: Database, latest_us: int) -> bool:
-    """Take back what a clock that is ahead of *latest_us* made an earlier version forget; says if there was any.
+    """Undo a deletion limit that a clock ahead of *latest_us* caused in an earlier version; return whether there was
+    one.
 
-    The packets are gone, and so rows stay that were made of them. All hours after them can be made again. In a
-    transaction of its own. Raises DatabaseFailedError.
+    The packets are gone, so rows made from them stay. All hours after them can be made again. In a transaction of its
+    own. Raises DatabaseFailedError.
     """
     since_us = read_sights_since(database)
     if since_us is None or since_us <= latest_us:
@@ -102,7 +103,7 @@ def repair(database: Database, latest_us: int) -> bool:
 
 
 def _freeze(database: Database, low_us: int, high_us: int) -> None:
-    """Hours that depend on what lies between, and those between what was frozen and these, are not made anew."""
+    """Freeze the hours that depend on this range, and those between frozen hours and it: they are not made again."""
     before_us = low_us - limits.HOURS_BEFORE_US
     after_us = high_us + limits.HOURS_AFTER_US
     since_us, until_us = read_sights_since(database), read_sights_until(database)
@@ -114,7 +115,7 @@ def _freeze(database: Database, low_us: int, high_us: int) -> None:
 
 
 def _going(database: Database, ages: pa.Table, read_before: int) -> pa.Table:
-    """Those hours of which some sights go."""
+    """Return the hours of which some sights are to be deleted."""
     goes = ages["old"].to_numpy() == 1
     query = "SELECT DISTINCT node_no, boot, hour_us FROM sights WHERE batch <= ?"
     if long_ago := set(database.rows(query, (read_before,))):
@@ -139,7 +140,7 @@ def _note_time(database: Database, now_us: int, keep_us: int) -> None:
 
 
 def _note_late(database: Database) -> None:
-    """Say of which nodes old sights came for hours that could not be made anew any more."""
+    """Report the nodes whose old sights came for hours that can no longer be made again."""
     since_us, until_us = read_sights_since(database), read_sights_until(database)
     ((changes,),) = database.rows("SELECT max(changes) FROM forgets")
     if since_us is None or not isinstance(changes, int):

@@ -122,7 +122,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
 
 
 def _prepare(connection: sqlite3.Connection) -> None:
-    """Settings of the connection; tables, in one transaction, so that a crash leaves either all of them or none."""
+    """Set up the connection and the tables, in one transaction, so that a crash leaves either all tables or none."""
     for setting in (
         "journal_mode = WAL",
         "synchronous = FULL",  # Spark's checkpoint must not be ahead of us

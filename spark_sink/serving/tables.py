@@ -1,4 +1,4 @@
-"""The tables of the serving database, said once for SQLite and PostgreSQL (docs/formats/serving.md)."""
+"""Tables of the serving database, defined once for SQLite and PostgreSQL (docs/formats/serving.md)."""
 
 from dataclasses import dataclass
 from enum import Enum
@@ -6,7 +6,7 @@ from typing import Final
 
 
 class ColumnType(Enum):
-    """What a column holds; the value is what Arrow calls it."""
+    """Type of a column; the value is its name in Arrow."""
 
     INT = "int64"
     REAL = "double"
@@ -44,7 +44,7 @@ _TYPES: Final = {
 
 
 def _table(name: str, key: str, rest: str, *indexes: str) -> Table:
-    """A table of ``name:type`` words; a question mark after the type says that the column may be null."""
+    """Define a table in words ``name:type``; a question mark after the type allows null."""
     columns = []
     for word in f"{key} {rest}".split():
         column, _, kind = word.partition(":")
@@ -115,14 +115,14 @@ FACTS: Final = (
         "snr_db:real? airtime_us:int feed_no:int? seq:int? chunk:int?",
     ),
 )
-"""What the logs say, merged batch by batch. Times are by the clock of the node that wrote the record."""
+"""Facts of the logs, merged batch by batch. Times are by the clock of the node that wrote the record."""
 
 SIDE: Final = (
     _table("bad_lines", "path:text byte:int", "reason:text text:text"),
     _table("gaps", "node_no:int boot:int first_offset:int", "next_offset:int?"),
     _table("oddities", "node:text path:text", "reason:text"),
 )
-"""What was not counted, and why."""
+"""Input that was not counted, and why."""
 
 JOB: Final = (
     _table("meta", "name:text", "value:text"),
@@ -137,7 +137,7 @@ JOB: Final = (
     _table("dirty", "node_no:int boot:int hour_us:int", "marked_us:int"),
     _table("touched", "feed_no:int seq:int node_no:int", ""),
 )
-"""How far the job is, and how it fares. Times are by the clock of the machine that runs it."""
+"""Progress and speed of the job. Times are by the clock of the machine that runs it."""
 
 DERIVED: Final = (
     _table(
@@ -161,7 +161,7 @@ DERIVED: Final = (
     _table("changes", "t_us:int kind:text subject:text", "detail:text"),
     _table("alerts", "rule:text subject:text since_us:int", "until_us:int? level:text value:real peak:real"),
 )
-"""What follows from all logs together, made anew for each hour that something new is known of. Times are by the clock
-of the mesh: nodes' clocks, put right."""
+"""Figures from all logs together, derived again for each hour with new facts. Times are by the clock of the mesh:
+corrected clocks of nodes."""
 
 TABLES: Final = {table.name: table for table in (*NAMES, *FACTS, *SIDE, *JOB, *DERIVED)}

@@ -1,1 +1,1 @@
-"""What the page asks the database, one module a view: functions of a scope, which read no clock."""
+"""Queries of the page, one module for each view: functions of a scope, which read no clock."""

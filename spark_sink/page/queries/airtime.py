@@ -11,7 +11,7 @@ Slots = dict[int, int]
 
 
 def airtime(scope: Scope) -> Answer:
-    """The answer of ``/api/airtime``. Raises DatabaseFailedError."""
+    """Return the answer of ``/api/airtime``. Raises DatabaseFailedError."""
     totals = common.airtime_sums(scope, list(scope.nodes), scope.from_us, scope.to_us)
     worst = sorted(totals, key=lambda number: (-totals[number], number))[: limits.NODES_SHOWN_MAX]
     slots, packets = slots_of(scope, worst)
@@ -57,7 +57,7 @@ def airtime(scope: Scope) -> Answer:
 def slots_of(
     scope: Scope, nodes: list[int]
 ) -> tuple[dict[tuple[int, str], Slots], dict[tuple[int, str], int]]:
-    """Airtime by slot, and packets, of every face of nodes; slots are by the node's own clock."""
+    """Return airtime by slot, and packets, of every face of nodes; slots are by the node's own clock."""
     slots: dict[tuple[int, str], Slots] = defaultdict(dict)
     packets: dict[tuple[int, str], int] = defaultdict(int)
     sql = "SELECT node_no, face, slot_us, airtime_us, packets FROM airtime WHERE {own} ORDER BY node_no, face, slot_us"
@@ -69,7 +69,7 @@ def slots_of(
 
 
 def slots_before(scope: Scope, windows_us: Mapping[tuple[int, str], int]) -> dict[tuple[int, str], Slots]:
-    """Airtime of faces by slot in the windows before the range, which count in windows that end within it."""
+    """Return airtime of faces by slot in the windows before the range, which count in windows that end within it."""
     of_node: dict[int, int] = defaultdict(int)
     for (number, _face), window_us in windows_us.items():
         of_node[number] = max(of_node[number], whole_slots_us(window_us))
@@ -86,7 +86,7 @@ def slots_before(scope: Scope, windows_us: Mapping[tuple[int, str], int]) -> dic
 
 
 def thinned(scope: Scope, number: int, slots: Mapping[int, int]) -> list[tuple[int, int]]:
-    """[slot_us, airtime_us], by mesh time; of long ranges, the fullest slot of each stretch stands for it."""
+    """Return [slot_us, airtime_us], by mesh time; of long ranges, the fullest slot of each stretch stands for it."""
     clock = scope.clock(number)
     span_us = max(slots) - min(slots) + limits.SLOT_US if slots else 0
     step_us = max(1, -(-span_us // (limits.POINTS_MAX * limits.SLOT_US))) * limits.SLOT_US
@@ -101,12 +101,12 @@ def thinned(scope: Scope, number: int, slots: Mapping[int, int]) -> list[tuple[i
 
 
 def whole_slots_us(time_us: int) -> int:
-    """A time, or the length of a window, rounded up to whole slots."""
+    """Return a time, or the length of a window, rounded up to whole slots."""
     return -(-time_us // limits.SLOT_US) * limits.SLOT_US
 
 
 def fullest_ppm(slots: Mapping[int, int], window_us: int, since_us: int = 0) -> int:
-    """The most that a window of whole slots holds that ends with a slot since then, in microseconds a second."""
+    """Return the most that a window of whole slots holds that ends with a slot since then, in microseconds a second."""
     window_us = whole_slots_us(window_us)
     times_us = sorted(slots)
     left = sent_us = most_us = 0
@@ -121,7 +121,7 @@ def fullest_ppm(slots: Mapping[int, int], window_us: int, since_us: int = 0) -> 
 
 
 def window_ppm(slots: Mapping[int, int], window_us: int, end_us: int) -> int:
-    """Airtime of the slots that begin in the window before ``end_us``, in microseconds a second of the window.
+    """Return airtime of the slots that begin in the window before ``end_us``, in microseconds a second of the window.
 
     Both are rounded up to whole slots: of a shorter window nothing is known but that it is within its slot.
     """
@@ -133,7 +133,7 @@ def window_ppm(slots: Mapping[int, int], window_us: int, end_us: int) -> int:
 
 
 def spent(scope: Scope, column: str) -> dict[tuple[int, str], dict[str, int]]:
-    """Airtime by what a column of ``uses`` says, for every face of every node, in the range."""
+    """Sum up airtime by a column of ``uses``, for every face of every node, in the range."""
     first_us, end_us = scope.hours()
     rows = fetch(
         scope.db,
@@ -148,7 +148,7 @@ def spent(scope: Scope, column: str) -> dict[tuple[int, str], dict[str, int]]:
 
 
 def copies_delivered(scope: Scope) -> int:
-    """Copies that came to somebody in the range; what a node published itself is none."""
+    """Count copies that arrived at other nodes in the range, without those of the publishers."""
     ((copied, published),) = fetch(
         scope.db,
         "SELECT coalesce(sum(copied), 0), coalesce(sum(published), 0) FROM progress"

@@ -1,4 +1,4 @@
-"""What several views count the same way."""
+"""Figures that several views compute in the same way."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -16,10 +16,10 @@ from spark_sink.page.scope import Answer, Rows, Scope, fetch, marks, pieces, sel
 
 @dataclass(frozen=True, slots=True)
 class Holdings:
-    """Who has how much, as frontiers tell."""
+    """Entries that nodes have and lack, by their frontiers."""
 
     newest: dict[int, int]
-    """The highest entry of each feed that anybody holds."""
+    """The highest entry of each feed that any node holds."""
     lacked: dict[int, int]
     """Entries of each feed that are lacked, all nodes together."""
     behind: dict[int, int]
@@ -27,10 +27,10 @@ class Holdings:
 
 
 def load_holdings(scope: Scope) -> Holdings:
-    """How far everybody is.
+    """Load how far each node and feed is.
 
-    What a node lacks is what is known of all feeds minus what it holds: two passes over the frontiers, and no pair of a
-    node and a feed is looked at by itself. Raises DatabaseFailedError.
+    Entries that a node lacks are the sum over all feeds minus what it holds: two passes over the frontiers, without a
+    look at each pair of a node and a feed. Raises DatabaseFailedError.
     """
     feeds = fetch(scope.db, "SELECT feed_no, max(seq), sum(seq) FROM frontiers GROUP BY feed_no")
     held = {number: int(total) for number, total in fetch(scope.db, _HELD)}
@@ -47,14 +47,15 @@ _HELD: Final = "SELECT node_no, sum(seq) FROM frontiers GROUP BY node_no"
 
 
 def shown_nodes(scope: Scope, behind: dict[int, int]) -> list[int]:
-    """The nodes by label; where there are too many, those farthest behind."""
+    """Return the nodes by label; where there are too many, those farthest behind."""
     worst = sorted(scope.nodes, key=lambda number: (-behind.get(number, 0), scope.nodes[number].node))
     shown = worst[: limits.NODES_SHOWN_MAX]
     return sorted(shown, key=lambda number: (scope.nodes[number].label.casefold(), scope.nodes[number].node))
 
 
 def shown_feeds(scope: Scope, behind: dict[int, int]) -> list[int]:
-    """The feeds that anybody holds: those of known nodes by label, then others; where too many, those most lacked."""
+    """Return the feeds that any node holds: those of known nodes by label, then others; if too many, those most
+    lacked."""
     known = [number for number in behind if number in scope.feeds]
     worst = sorted(known, key=lambda number: (-behind[number], scope.feeds[number].feed))
     feeds = [scope.feeds[number] for number in worst[: limits.FEEDS_SHOWN_MAX]]
@@ -63,13 +64,14 @@ def shown_feeds(scope: Scope, behind: dict[int, int]) -> list[int]:
 
 
 def feed_row(scope: Scope, number: int, newest: int) -> Answer:
-    """A feed as lists have it."""
+    """Return a feed as lists have it."""
     feed = scope.feeds[number]
     return {**feed.named(), "owner": feed.owner, "newest": newest}
 
 
 def spread(counts: Iterable[tuple[int, int]]) -> Answer:
-    """Median, 95th percentile and number of delays from (bucket, count) pairs; both null where there are none."""
+    """Return median, 95th percentile and number of delays from (bucket, count) pairs; both null where there are
+    none."""
     pairs = list(counts)
     found = percentiles_us([bucket for bucket, _n in pairs], [n for _bucket, n in pairs], (0.5, 0.95))
     median_us, p95_us = (round(value) for value in found) if found else (None, None)
@@ -77,7 +79,7 @@ def spread(counts: Iterable[tuple[int, int]]) -> Answer:
 
 
 def bucket_rows(counts: dict[int, int]) -> list[tuple[int, int, int]]:
-    """Buckets as [from, to, n], microseconds; delays below 0, of clocks that are not quite right, count as 0."""
+    """Return buckets as [from, to, n], microseconds; delays below 0, of clocks that are not quite right, count as 0."""
     if not counts:
         return []
     buckets = sorted(counts)
@@ -88,7 +90,7 @@ def bucket_rows(counts: dict[int, int]) -> list[tuple[int, int, int]]:
 
 
 def delays_by(scope: Scope, kind: str) -> dict[tuple[int, int], dict[int, int]]:
-    """Counts by bucket of every (a, b) of a scope of the table ``delays``, in the range."""
+    """Return counts by bucket of every (a, b) of a scope of the table ``delays``, in the range."""
     first_us, end_us = scope.hours()
     found: dict[tuple[int, int], dict[int, int]] = defaultdict(dict)
     rows = fetch(
@@ -103,16 +105,16 @@ def delays_by(scope: Scope, kind: str) -> dict[tuple[int, int], dict[int, int]]:
 
 
 def airtime_sums(scope: Scope, nodes: Sequence[int], from_us: int, to_us: int) -> dict[int, int]:
-    """Airtime that nodes spent in slots beginning in a range of mesh time."""
+    """Return airtime that nodes spent in slots beginning in a range of mesh time."""
     sql = "SELECT node_no, sum(airtime_us) FROM airtime WHERE {own} GROUP BY node_no"
     return {number: int(total) for number, total in own_rows(scope, sql, "slot_us", nodes, from_us, to_us)}
 
 
 def own_rows(scope: Scope, sql: str, column: str, nodes: Sequence[int], from_us: int, to_us: int) -> Rows:
-    """Rows of nodes in a range of mesh time, where ``column`` has the nodes' own times.
+    """Return rows of nodes in a range of mesh time, where ``column`` has the nodes' own times.
 
-    ``{own}`` in the statement stands for the condition. It runs for some nodes at a time.
-    Facts that are kept by slots or hours of a wrong clock are taken for those of the nearest ones of mesh time.
+    ``{own}`` in the statement stands for the condition. The statement runs for some nodes at a time. Facts that are
+    kept by slots or hours of a wrong clock count as those of the nearest ones of mesh time.
     """
     found: Rows = []
     for some in pieces(nodes, limits.NODES_PER_QUERY):
@@ -135,7 +137,7 @@ _UNITS_US: Final = {"slot_us": limits.SLOT_US, "hour_us": limits.HOUR_US}
 
 
 def _own_bounds(scope: Scope, column: str, number: int, from_us: int, to_us: int) -> tuple[int, int]:
-    """A range of mesh time by the clock of a node, for times as a column has them."""
+    """Return a range of mesh time by the clock of a node, for times as a column has them."""
     unit_us = _UNITS_US.get(column, 1)
     begin_us, end_us = scope.own_range(number, from_us, to_us)
     return (
@@ -158,7 +160,7 @@ def laws(scope: Scope) -> dict[int, list[Answer]]:
 
 
 def places(scope: Scope) -> dict[int, tuple[float, float]]:
-    """Latitude and longitude of the nodes that say where they are, in degrees; the newest boot's word counts."""
+    """Return latitude and longitude of nodes that report a position, in degrees, as of the newest boot."""
     rows = fetch(
         scope.db,
         "SELECT node_no, latitude, longitude FROM boots"
@@ -168,7 +170,7 @@ def places(scope: Scope) -> dict[int, tuple[float, float]]:
 
 
 def isolated(scope: Scope) -> dict[int, int]:
-    """The nodes that are isolated now, and since when: of one that is no longer up nobody can say that it is."""
+    """Return the nodes that are isolated now, and since when, without nodes that are no longer up."""
     rows = fetch(
         scope.db, "SELECT subject, since_us FROM alerts WHERE rule = 'isolated' AND until_us IS NULL"
     )
@@ -176,7 +178,7 @@ def isolated(scope: Scope) -> dict[int, int]:
 
 
 def clock_fields(scope: Scope, number: int) -> Answer:
-    """How wrong a node's newest clock is now; null where nothing is known of it."""
+    """Return the error of a node's newest clock now; null if unknown."""
     clock = scope.clock(number)
     if clock is None or clock.matches == 0:
         return {"clock_offset_us": None, "clock_error_us": None, "clock_drift_ppm": None}
@@ -189,7 +191,7 @@ def clock_fields(scope: Scope, number: int) -> Answer:
 
 
 def node_rows(scope: Scope, numbers: Sequence[int], behind: dict[int, int]) -> list[Answer]:
-    """Nodes as the overview lists them."""
+    """Return nodes as the overview lists them."""
     delays = delays_by(scope, "node")
     hour_us = scope.as_of_us - scope.as_of_us % limits.HOUR_US
     airtime_us = airtime_sums(scope, numbers, hour_us - limits.HOUR_US, hour_us)
@@ -225,7 +227,7 @@ def node_rows(scope: Scope, numbers: Sequence[int], behind: dict[int, int]) -> l
 
 
 def alert_rows(scope: Scope, *, most: int) -> list[Answer]:
-    """Alerts: open ones, then those that closed within the range, newest first."""
+    """Return alerts: open ones, then those that closed within the range, newest first."""
     rows = fetch(
         scope.db,
         "SELECT rule, subject, since_us, until_us, level, value, peak FROM alerts"
@@ -237,7 +239,7 @@ def alert_rows(scope: Scope, *, most: int) -> list[Answer]:
 
 
 def alert_row(scope: Scope, row: tuple[Any, ...]) -> Answer:
-    """One alert with its sentence."""
+    """Return one alert with its sentence."""
     rule, subject, since_us, until_us, level, value, peak = row
     about = scope.subject(subject)
     return {
@@ -253,7 +255,7 @@ def alert_row(scope: Scope, row: tuple[Any, ...]) -> Answer:
 
 
 def sentence(rule: str, who: str, value: float) -> str:
-    """An alert in words."""
+    """Return an alert in words."""
     known = RULES.get(rule)
     if known is None:  # of a newer program
         return f"{who}: {rule} {value:g}"
@@ -264,7 +266,7 @@ def sentence(rule: str, who: str, value: float) -> str:
 
 
 def link_rows(scope: Scope, where: str = "1 = 1", parameters: Sequence[int] = ()) -> list[Answer]:
-    """Links in the range, most packets first."""
+    """Return links in the range, most packets first."""
     first_us, end_us = scope.hours()
     rows = fetch(
         scope.db,
@@ -277,7 +279,7 @@ def link_rows(scope: Scope, where: str = "1 = 1", parameters: Sequence[int] = ()
 
 
 def link_row(scope: Scope, row: tuple[Any, ...]) -> Answer:
-    """One link; ratio, RSSI and SNR are null where nothing is known of them."""
+    """Return one link; ratio, RSSI and SNR are null if unknown."""
     sender, receiver, heard, sent, rssi_sum, rssi_n, snr_sum, snr_n, first_us, last_us = row
     return {
         "sender": scope.node_id(sender),
@@ -293,7 +295,7 @@ def link_row(scope: Scope, row: tuple[Any, ...]) -> Answer:
 
 
 def copies_of(scope: Scope, feed_no: int, seqs: Sequence[int]) -> Rows:
-    """(seq, node_no, mesh time, origin, face) of all copies of some entries of a feed, in order of time."""
+    """Return (seq, node_no, mesh time, origin, face) of all copies of some entries of a feed, in order of time."""
     found: Rows = []
     for some in pieces(seqs):
         rows = fetch(

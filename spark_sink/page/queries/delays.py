@@ -1,4 +1,4 @@
-"""How long entries take, as distributions: by node, by feed, by hop."""
+"""Distributions of delays: by node, by feed, by hop."""
 
 from collections import Counter
 from typing import Final
@@ -15,7 +15,7 @@ SCOPES: Final = ("node", "feed", "hop")
 
 
 def delays(scope: Scope) -> Answer:
-    """The answer of ``/api/delays``. Raises BadQuestionError, DatabaseFailedError."""
+    """Return the answer of ``/api/delays``. Raises BadQuestionError, DatabaseFailedError."""
     kind = scope.asked.scope or "node"
     if kind not in SCOPES:
         raise BadQuestionError(f"`scope` is one of {', '.join(SCOPES)}.")
@@ -40,8 +40,9 @@ def delays(scope: Scope) -> Answer:
 
 
 def over_time(scope: Scope, kind: str) -> tuple[int, list[tuple[int, int, int, int]]]:
-    """How many copies took how long when: the length of a stretch of time, and [from_us, low_us, high_us, n] with
-    delays in halves of doublings. Raises DatabaseFailedError."""
+    """Count copies by arrival time and delay. Returns the length of a period, and [from_us, low_us, high_us, n] with
+    delays in halves of doublings. Raises DatabaseFailedError.
+    """
     rows = fetch(
         scope.db,
         "SELECT hour_us, bucket, sum(n) FROM delays WHERE hour_us >= ? AND hour_us < ? AND scope = ?"

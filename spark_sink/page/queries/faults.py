@@ -1,4 +1,4 @@
-"""What went wrong: alerts, single incidents, packets that were refused, logs that could not be read."""
+"""Faults: alerts, single incidents, refused packets, logs that could not be read."""
 
 from spark_sink.page import limits
 from spark_sink.page.queries import common
@@ -6,7 +6,7 @@ from spark_sink.page.scope import Answer, Scope, fetch, select
 
 
 def faults(scope: Scope) -> Answer:
-    """The answer of ``/api/faults``. Raises DatabaseFailedError."""
+    """Return the answer of ``/api/faults``. Raises DatabaseFailedError."""
     return {
         "alerts": common.alert_rows(scope, most=limits.ROWS_MAX),
         "incidents": incidents(scope),
@@ -22,7 +22,7 @@ def faults(scope: Scope) -> Answer:
 
 
 def incidents(scope: Scope, node_no: int | None = None) -> list[Answer]:
-    """Single records that tell of trouble or change, in the range, newest first; of one node or of all."""
+    """List single records of trouble or change in the range, newest first; of one node or of all."""
     nodes = [node_no] if node_no is not None else list(scope.nodes)
     sql = (
         "SELECT node_no, boot, mono_us, t_us, kind, face, rule, detail, feed_no, seq, n FROM incidents WHERE {own}"
@@ -51,7 +51,8 @@ def incidents(scope: Scope, node_no: int | None = None) -> list[Answer]:
 
 
 def _most(scope: Scope, sql: str, column: str, names: tuple[str, ...]) -> list[Answer]:
-    """Rows of a node, texts and counts, with the largest last column first; names are of what comes after the node."""
+    """Return rows of a node, texts and counts, with the largest last column first; names are of what comes after the
+    node."""
     if column == "hour_us":
         first_us, end_us = scope.hours()
     else:
@@ -65,12 +66,12 @@ def _most(scope: Scope, sql: str, column: str, names: tuple[str, ...]) -> list[A
 
 
 def _plain(value: object) -> object:
-    """Sums as whole numbers: PostgreSQL makes decimals of them."""
+    """Return sums as whole numbers: PostgreSQL makes decimals of them."""
     return value if isinstance(value, str) or value is None else int(str(value))
 
 
 def invalid(scope: Scope) -> list[Answer]:
-    """Packets that were no valid ones, by node, face and reason, most first."""
+    """Return invalid packets, by node, face and reason, most first."""
     sql = (
         "SELECT node_no, face, reason, sum(packets) FROM traffic WHERE verdict = 'invalid' AND {own}"
         " GROUP BY node_no, face, reason"
@@ -79,25 +80,25 @@ def invalid(scope: Scope) -> list[Answer]:
 
 
 def refused(scope: Scope) -> list[Answer]:
-    """What was turned away at a bound, by node and rule, most first."""
+    """List what was refused at a limit, by node and rule, most first."""
     sql = "SELECT node_no, detail, sum(total) FROM counts WHERE kind = 'refused' AND {own} GROUP BY node_no, detail"
     return _most(scope, sql, "hour_us", ("rule", "total"))
 
 
 def flapping(scope: Scope) -> list[Answer]:
-    """Faces that went down, most often first."""
+    """Return faces that went down, most often first."""
     sql = "SELECT node_no, detail, sum(records) FROM counts WHERE kind = 'face_down' AND {own} GROUP BY node_no, detail"
     return _most(scope, sql, "hour_us", ("face", "downs"))
 
 
 def restarts(scope: Scope) -> list[Answer]:
-    """Boots that began in the range, and how many of them found that the one before had not ended in order."""
+    """Return boots that began in the range, and how many of them found that the one before had not ended in order."""
     sql = "SELECT node_no, sum(CASE WHEN clean = 0 THEN 1 ELSE 0 END), count(*) FROM boots WHERE {own} GROUP BY node_no"
     return _most(scope, sql, "started_us", ("unclean", "boots"))
 
 
 def forks(scope: Scope, feed_no: int | None = None) -> list[Answer]:
-    """Places of feeds with two entries, whenever that was found; of one feed or of all, newest first."""
+    """Return sequence numbers with two entries, whenever that was found; of one feed or of all, newest first."""
     rows = fetch(
         scope.db,
         "SELECT feed_no, seq, held, other, node_no, boot, mono_us, t_us FROM incidents WHERE kind = 'fork'"
@@ -132,7 +133,7 @@ def oddities(scope: Scope) -> list[Answer]:
 
 
 def gaps(scope: Scope) -> list[Answer]:
-    """Stretches of logs that have not come."""
+    """List ranges of records that have not arrived."""
     rows = fetch(
         scope.db,
         "SELECT node_no, boot, first_offset, next_offset FROM gaps ORDER BY node_no, boot, first_offset LIMIT ?",

@@ -1,4 +1,4 @@
-"""One feed: who has how much of it, its latest entries, how long they take."""
+"""One feed: how much of it each node has, its latest entries, and their delays."""
 
 from collections import defaultdict
 from statistics import median
@@ -10,7 +10,7 @@ from spark_sink.page.scope import Answer, Scope, fetch
 
 
 def feed(scope: Scope) -> Answer:
-    """The answer of ``/api/feed/{feed}``. Raises NotKnownError, DatabaseFailedError."""
+    """Return the answer of ``/api/feed/{feed}``. Raises NotKnownError, DatabaseFailedError."""
     found = scope.feed()
     held = frontiers(scope, [found.number])
     newest = max(held.values(), default=0)
@@ -38,7 +38,7 @@ def feed(scope: Scope) -> Answer:
 
 
 def entries(scope: Scope, feed_no: int) -> list[Answer]:
-    """Its latest entries, newest first: copies that others got, when the last came, and the median of their delays."""
+    """List its latest entries, newest first: copies at other nodes, the last arrival, and the median delay."""
     rows = fetch(
         scope.db,
         "SELECT seq, id, size, chunks, publisher, boot, mono_us, t_us FROM entries WHERE feed_no = ?"

@@ -22,7 +22,7 @@ FIGURES: Final = (
 
 
 def gossip(scope: Scope) -> Answer:
-    """The answer of ``/api/gossip``. Raises DatabaseFailedError."""
+    """Return the answer of ``/api/gossip``. Raises DatabaseFailedError."""
     found = of_nodes(scope, list(scope.nodes))
     together: Answer = {name: sum(row[name] for row in found.values()) for name in FIGURES}
     agreed = [row["agreed_us"] for row in found.values()]
@@ -40,7 +40,7 @@ def gossip(scope: Scope) -> Answer:
 
 
 def of_nodes(scope: Scope, nodes: Sequence[int]) -> dict[int, Answer]:
-    """The figures of some nodes in the range."""
+    """Return the figures of some nodes in the range."""
     sums: dict[int, Counter[str]] = {number: Counter() for number in nodes}
     sql = (
         "SELECT node_no, kind, detail, sum(records), sum(total) FROM counts WHERE {own}"
@@ -82,7 +82,7 @@ def _count(sums: Counter[str], kind: str, detail: str, records: int, total: int)
 
 
 def agreed_since(scope: Scope) -> dict[int, int]:
-    """When each node came to the set of feeds that most nodes have, by mesh time; those with another are left out."""
+    """Return when each node reached the set of feeds that most nodes have, in mesh time; others are left out."""
     rows = fetch(scope.db, "SELECT node_no, state, t_us FROM sets ORDER BY node_no")
     if not rows:
         return {}

@@ -12,8 +12,8 @@ Cells = dict[tuple[int, int], int]
 
 
 def heatmap(scope: Scope) -> Answer:
-    """The answer of ``/api/heatmap``. Which nodes and feeds are shown does not depend on ``at``, so that a slider moves
-    nothing but the figures. Raises DatabaseFailedError."""
+    """Return the answer of ``/api/heatmap``. Which nodes and feeds are shown does not depend on ``at``, so that a
+    slider moves nothing but the figures. Raises DatabaseFailedError."""
     standing = common.load_holdings(scope)
     nodes, feeds = common.shown_nodes(scope, standing.behind), common.shown_feeds(scope, standing.lacked)
     at_us = scope.asked.at_us
@@ -45,7 +45,7 @@ def heatmap(scope: Scope) -> Answer:
 
 
 def frontiers(scope: Scope, feeds: list[int]) -> Cells:
-    """What every node holds now, by (node_no, feed_no)."""
+    """Return the frontier of each node now, by (node_no, feed_no)."""
     held: Cells = {}
     for some in pieces(feeds):
         rows = fetch(
@@ -58,7 +58,7 @@ def frontiers(scope: Scope, feeds: list[int]) -> Cells:
 
 
 def frontiers_at(scope: Scope, feeds: list[int], at_us: int) -> Cells:
-    """What every node held when the hour before a full hour had ended."""
+    """Return the frontier of each node at the end of the hour before a full hour."""
     held: Cells = {}
     for some in pieces(feeds):
         rows = fetch(
@@ -73,7 +73,7 @@ def frontiers_at(scope: Scope, feeds: list[int], at_us: int) -> Cells:
 
 
 def chunks_missing(scope: Scope, held: Cells, feeds: list[int], nodes: list[int]) -> list[list[int]]:
-    """Packets of side chains that each node lacks of the entries it has, a row a feed and a column a node."""
+    """Return packets of side chains that each node lacks of the entries it has, a row a feed and a column a node."""
     seqs: dict[int, list[int]] = defaultdict(list)
     sizes: dict[int, list[int]] = defaultdict(list)
     here: dict[tuple[int, int], int] = {}

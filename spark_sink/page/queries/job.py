@@ -1,4 +1,4 @@
-"""How the job fares that fills the database."""
+"""State of the job that fills the database."""
 
 from spark_sink.page import limits
 from spark_sink.page.scope import Answer, Scope, fetch, select
@@ -8,7 +8,8 @@ REFRESH = "committed_us, hours, sights, wall_us, waiting"
 
 
 def job(scope: Scope) -> Answer:
-    """The answer of ``/api/job``; times are by the clock of the machine that runs it. Raises DatabaseFailedError."""
+    """Return the answer of ``/api/job``; times are by the clock of the machine that runs it. Raises
+    DatabaseFailedError."""
     batches = latest(scope, "batch_log", BATCH)
     refreshes = latest(scope, "refresh_log", REFRESH)
     ((records,),) = fetch(scope.db, "SELECT coalesce(sum(records), 0) FROM batches")
@@ -30,12 +31,13 @@ def job(scope: Scope) -> Answer:
 
 
 def lag_us(scope: Scope) -> int | None:
-    """How much later the job committed than the newest record is."""
+    """Return the time from the newest record to the last commit of the job."""
     return scope.committed_us - scope.as_of_us if scope.committed_us is not None else None
 
 
 def rate(batches: list[Answer]) -> float | None:
-    """Records a second over the last batches; null until there are two. The oldest tells only when the others began."""
+    """Return records per second over the last batches; null until there are two. The oldest only marks the
+    beginning."""
     some = batches[: limits.RATE_BATCHES]
     if len(some) < 2 or some[0]["committed_us"] <= some[-1]["committed_us"]:
         return None

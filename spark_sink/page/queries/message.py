@@ -23,7 +23,7 @@ _CLOCK_COLUMNS = ("from_mono_us", "base_us", "mesh", "at_us", "offset_us", "drif
 
 
 def journey_of(scope: Scope, feed: Feed, seq: int) -> Journey:
-    """The way of an entry, as far as logs have it. Raises DatabaseFailedError, DamagedDataError."""
+    """Return the journey of an entry, as far as logs show it. Raises DatabaseFailedError, DamagedDataError."""
     put_right = corrections(_clock_table(scope))
     rows = fetch(
         scope.db,
@@ -60,7 +60,7 @@ def _copies(rows: Rows, put_right: Corrections, feed_no: int, seq: int) -> Copie
 
 
 def _sights(scope: Scope, times_us: Sequence[int], put_right: Corrections, feed: Feed, seq: int) -> Sights:
-    """All rows about the entry's packet; those of hours in which a copy came, and a while before."""
+    """Return all rows about the entry's packet, from hours in which a copy arrived, and a while before."""
     table = sights_of(scope.db, _hours(scope, times_us))
     found = unpack_all(table["rows"].to_pylist())
     columns = dict(found.columns)
@@ -86,7 +86,7 @@ def _sights(scope: Scope, times_us: Sequence[int], put_right: Corrections, feed:
 
 
 def _hours(scope: Scope, times_us: Sequence[int]) -> list[tuple[int, int, int]]:
-    """(node_no, boot, hour by its clock) of all logs around some moments of mesh time; the earliest, if too many."""
+    """Return (node_no, boot, hour by its clock) of all logs around some mesh times; the earliest, if too many."""
     found: dict[tuple[int, int, int], None] = {}
     boots = fetch(scope.db, "SELECT node_no, boot, first_us, last_us FROM boots ORDER BY node_no, boot")
     last_us = -1
@@ -117,7 +117,7 @@ def _ints(values: Sequence[int]) -> Ints:
 
 
 def message(scope: Scope) -> Answer:
-    """The answer of ``/api/message/{feed}/{seq}``. Raises NotKnownError, DatabaseFailedError."""
+    """Return the answer of ``/api/message/{feed}/{seq}``. Raises NotKnownError, DatabaseFailedError."""
     feed = scope.feed()
     seq = scope.asked.seq
     rows = fetch(
@@ -192,7 +192,7 @@ def _arrival(
 
 
 def missing(scope: Scope, feed_no: int, seq: int) -> list[Answer]:
-    """The nodes that lack the entry, and how far behind they are in its feed."""
+    """Return the nodes that lack the entry, and how far behind they are in its feed."""
     rows = fetch(
         scope.db,
         "SELECT node_no, seq, newest FROM behind WHERE feed_no = ? AND seq < ? ORDER BY node_no",

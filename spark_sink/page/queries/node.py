@@ -1,4 +1,4 @@
-"""One node: its boots, clocks, faces, links, what it lacks, what happened to it."""
+"""One node: its boots, clocks, faces, links, missing entries and incidents."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from spark_sink.page.scope import Answer, Scope, fetch, select
 
 
 def node(scope: Scope) -> Answer:
-    """The answer of ``/api/node/{node}``. Raises NotKnownError, DatabaseFailedError."""
+    """Return the answer of ``/api/node/{node}``. Raises NotKnownError, DatabaseFailedError."""
     number = scope.node().number
     (row,) = common.node_rows(scope, [number], common.load_holdings(scope).behind)
     return {
@@ -26,13 +26,13 @@ def node(scope: Scope) -> Answer:
 
 
 def _named(scope: Scope, links: list[Answer], end: str) -> list[Answer]:
-    """Links with the label of the node at one end."""
+    """Return links with the label of the node at one end."""
     labels = {node.node: node.label for node in scope.nodes.values()}
     return [{**link, "label": labels.get(link[end])} for link in links]
 
 
 def boots(scope: Scope, number: int) -> list[Answer]:
-    """Its boots, newest first."""
+    """List its boots, newest first."""
     rows = fetch(
         scope.db,
         "SELECT boot, first_us, last_us, clean, stop_reason, stopped_us, version, records FROM boots WHERE node_no = ?"
@@ -59,7 +59,7 @@ def boots(scope: Scope, number: int) -> list[Answer]:
 
 
 def clocks(scope: Scope, number: int) -> list[Answer]:
-    """Its clocks, newest first."""
+    """List its clocks, newest first."""
     return [
         {
             "boot": clock.boot,
@@ -89,7 +89,7 @@ def faces(scope: Scope, number: int) -> list[Answer]:
 
 
 def feeds_behind(scope: Scope, number: int) -> list[Answer]:
-    """The feeds of which it lacks anything, most lacked first."""
+    """Return the feeds of which it lacks anything, most lacked first."""
     rows = fetch(
         scope.db,
         "SELECT m.feed_no, coalesce(f.seq, 0), m.newest FROM"

@@ -12,7 +12,7 @@ from spark_sink.page.scope import Answer, Scope, fetch, pieces
 
 
 def overview(scope: Scope) -> Answer:
-    """The answer of ``/api/overview``. Raises DatabaseFailedError."""
+    """Return the answer of ``/api/overview``. Raises DatabaseFailedError."""
     standing = common.load_holdings(scope)
     totals = headline(scope, standing)
     nodes, feeds = common.shown_nodes(scope, standing.behind), common.shown_feeds(scope, standing.lacked)
@@ -34,14 +34,14 @@ def overview(scope: Scope) -> Answer:
 
 
 def summary(scope: Scope) -> Answer:
-    """What every page is told of a change: totals, sentence, level. Raises DatabaseFailedError."""
+    """Summarise a change for every open page: totals, sentence, level. Raises DatabaseFailedError."""
     standing = common.load_holdings(scope)
     how = condition(scope, standing)
     return {"totals": headline(scope, standing), "sentence": how.sentence, "level": how.level}
 
 
 def headline(scope: Scope, standing: common.Holdings) -> Answer:
-    """The counts of the headline."""
+    """Return the counts of the headline."""
     ((forks,),) = fetch(scope.db, "SELECT count(DISTINCT feed_no) FROM incidents WHERE kind = 'fork'")
     sides = {table: counted(scope, f"SELECT 1 AS one FROM {table}") for table in ("gaps", "oddities")}
     listed = fetch(scope.db, "SELECT reason FROM bad_lines LIMIT ?", (limits.COUNTED_MAX,))
@@ -59,13 +59,13 @@ def headline(scope: Scope, standing: common.Holdings) -> Answer:
 
 
 def counted(scope: Scope, rows: str) -> int:
-    """How many rows a query finds, counted up to a bound."""
+    """Count the rows of a query, up to a limit."""
     ((count,),) = fetch(scope.db, f"SELECT count(*) FROM ({rows} LIMIT ?) AS some", (limits.COUNTED_MAX,))
     return int(count)
 
 
 def condition(scope: Scope, standing: common.Holdings) -> Health:
-    """The mesh in one sentence, from who lacks what and the alerts that are open."""
+    """Return the health of the mesh in one sentence, from missing entries and open alerts."""
     rows = fetch(
         scope.db,
         "SELECT rule, subject, since_us, level FROM alerts WHERE until_us IS NULL ORDER BY since_us, rule, subject"
@@ -95,15 +95,15 @@ _TOLD: Final = ("isolated", "silent", "split")
 
 
 def _clock(t_us: int) -> str:
-    """A time as the sentence says it; where its reader is, nobody here knows."""
+    """Format a time for the sentence, in UTC: the time zone of its reader is not known here."""
     return datetime.fromtimestamp(t_us / limits.SECOND_US, UTC).strftime("%-d %b %H:%M UTC")
 
 
 def convergence(scope: Scope, totals: Answer) -> list[tuple[int, int]]:
-    """Copies missing in the mesh at points of the range, [t_us, missing].
+    """Count copies missing in the mesh at points of the range, [t_us, missing].
 
-    Counted backwards from what is missing now: an entry that is published is missing wherever it is not, and each copy
-    takes one away. So the line ends where the headline says, even if the logs of the first days are gone.
+    Counted backwards from the copies missing now: a published entry is missing wherever it is not, and each copy takes
+    one away. So the line ends at the figure of the headline, even if the logs of the first days are gone.
     """
     first_us = scope.from_us - scope.from_us % limits.MINUTE_US
     span_us = min(scope.to_us, scope.as_of_us + 1) - first_us
@@ -136,7 +136,7 @@ def convergence(scope: Scope, totals: Answer) -> list[tuple[int, int]]:
 
 
 def recent(scope: Scope, newest: dict[int, int]) -> list[Answer]:
-    """The latest entries and how far each came; the newest first."""
+    """Return the latest entries and how far each came; the newest first."""
     entries = latest_entries(scope, newest)
     holders: dict[tuple[int, int], list[int]] = defaultdict(list)
     arrived: dict[tuple[int, int], int] = {}
@@ -170,10 +170,10 @@ def recent(scope: Scope, newest: dict[int, int]) -> list[Answer]:
 
 
 def latest_entries(scope: Scope, newest: dict[int, int]) -> list[tuple[Any, ...]]:
-    """(feed_no, seq, id, size, chunks, publisher, mesh time) of the latest entries of all feeds; those without a
-    publisher's record count from the first copy that is known of.
+    """Return (feed_no, seq, id, size, chunks, publisher, mesh time) of the latest entries of all feeds.
 
-    They are of the feeds with the latest newest entries, since later ones of a feed have later times.
+    Entries without a publisher's record count from their first known copy. The entries are searched in the feeds with
+    the latest newest entries, since later entries of a feed have later times.
     """
     known = [number for number in newest if number in scope.feeds]
     tips = _latest(scope, [(number, newest[number], 1) for number in known])
@@ -184,7 +184,7 @@ def latest_entries(scope: Scope, newest: dict[int, int]) -> list[tuple[Any, ...]
 
 
 def _latest(scope: Scope, wanted: list[tuple[int, int, int]]) -> list[tuple[Any, ...]]:
-    """The last entries of feeds, each given by its number, its newest entry and how many; the latest first."""
+    """Return the last entries of feeds, each given by its number, its newest entry and a count; the latest first."""
     found: list[tuple[Any, ...]] = []
     for some in pieces(wanted, limits.NODES_PER_QUERY):
         where = " OR ".join(["(feed_no = ? AND seq > ?)"] * len(some))
@@ -200,7 +200,7 @@ def _latest(scope: Scope, wanted: list[tuple[int, int, int]]) -> list[tuple[Any,
 
 
 def _is_published(row: tuple[Any, ...]) -> bool:
-    """Its publisher's log says when."""
+    """True if its publisher's log has its time."""
     *_, publisher, _boot, _mono_us, t_us = row
     return publisher is not None and t_us is not None
 
@@ -215,7 +215,7 @@ def _placed(scope: Scope, row: tuple[Any, ...], first_us: dict[tuple[int, int], 
 
 
 def _first_copies(scope: Scope, entries: list[tuple[Any, ...]]) -> dict[tuple[int, int], int]:
-    """When the first copy of each entry came, by feed and number: clocks are put right before times are compared."""
+    """Return when the first copy of each entry arrived, by feed and number; clocks are corrected before comparing."""
     found: dict[tuple[int, int], int] = {}
     for some in pieces(entries, limits.NODES_PER_QUERY):
         where = " OR ".join(["(feed_no = ? AND seq = ?)"] * len(some))

@@ -6,7 +6,7 @@ from spark_sink.page.scope import Answer, Scope, select
 
 
 def packets(scope: Scope) -> Answer:
-    """The answer of ``/api/packets``: newest first; after a place those read since. Raises BadQuestionError,
+    """Return the answer of ``/api/packets``: newest first; after a place those read since. Raises BadQuestionError,
     DatabaseFailedError."""
     limit = scope.asked.limit if scope.asked.limit is not None else limits.PACKETS_DEFAULT
     if not 1 <= limit <= limits.PACKETS_MAX:

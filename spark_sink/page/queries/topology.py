@@ -1,4 +1,4 @@
-"""Who hears whom, who is together with whom, and what changed."""
+"""Links between nodes, groups of connected nodes, and their changes."""
 
 import json
 from typing import Any
@@ -9,7 +9,7 @@ from spark_sink.page.scope import Answer, Scope, fetch
 
 
 def topology(scope: Scope) -> Answer:
-    """The answer of ``/api/topology``. Raises DatabaseFailedError."""
+    """Return the answer of ``/api/topology``. Raises DatabaseFailedError."""
     behind = common.load_holdings(scope).behind
     where = common.places(scope)
     group = groups(scope)
@@ -38,7 +38,7 @@ def topology(scope: Scope) -> Answer:
 
 
 def groups(scope: Scope) -> dict[int, int]:
-    """The group of each node in the last slot of the range that is known of."""
+    """Return the group of each node in the last slot of the range that is known of."""
     ((slot_us,),) = fetch(
         scope.db,
         "SELECT max(slot_us) FROM groups WHERE hour_us < ? AND slot_us < ?",
@@ -50,7 +50,7 @@ def groups(scope: Scope) -> dict[int, int]:
 
 
 def changes(scope: Scope) -> list[Answer]:
-    """What happened to the mesh in the range, newest first."""
+    """List changes of the mesh in the range, newest first."""
     rows = fetch(
         scope.db,
         "SELECT t_us, kind, subject, detail FROM changes WHERE t_us >= ? AND t_us < ?"
@@ -64,7 +64,7 @@ def changes(scope: Scope) -> list[Answer]:
 
 
 def _named(scope: Scope, detail: dict[str, Any]) -> dict[str, Any]:
-    """A detail with nodes by their ids instead of their numbers."""
+    """Replace numbers of nodes in a detail by their ids."""
     if "nodes" in detail:
         detail = {**detail, "nodes": [scope.node_id(number) for number in detail["nodes"]]}
     if "parts" in detail:
