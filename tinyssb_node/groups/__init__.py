@@ -1,1 +1,1 @@
-"""Private groups: what only members can open. Pure."""
+"""Private groups, whose content only members can open. Pure."""

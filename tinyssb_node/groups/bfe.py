@@ -1,4 +1,4 @@
-"""How ids and lists are spelled where they are hashed: BFE, SLP, contexts (docs/formats/envelope.md)."""
+"""Encodings of ids and lists where they are hashed: BFE, SLP, contexts (docs/formats/envelope.md)."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -13,20 +13,20 @@ _CODE_SIZE: Final = 2
 _TINYSSB_FEED: Final = b"\x00\x54"
 _TINYSSB_MESSAGE: Final = b"\x01\x54"
 NOTHING: Final = b"\x06\x02"
-"""BFE of no value: how programs for classic feeds write what stands before the first message."""
+"""BFE of no value: programs for classic feeds write it as the predecessor of a first message."""
 _FIRST: Final = {
     b"\x00\x00": b"\x01\x00",
     b"\x00\x01": b"\x01\x01",
     b"\x00\x03": b"\x01\x04",
     b"\x00\x04": b"\x01\x05",
 }
-"""Codes of feeds, and those of their messages: they do not line up."""
+"""Codes of feeds, and those of their messages, which differ."""
 _FIRST_SIZE: Final = 32
-"""Zeros before the first message of a feed that is not of tinySSB."""
+"""Zeros in the place of the first message's predecessor, in feeds that are not of tinySSB."""
 
 
 def slp(items: Iterable[bytes]) -> bytes:
-    """A list of byte strings, each behind its length. Raises ValueError for one of more than 65,535 bytes."""
+    """Return a list of byte strings, each after its length. Raises ValueError for one of more than 65,535 bytes."""
     parts = []
     for item in items:
         if len(item) > group_limits.SLP_ITEM_MAX:
@@ -36,25 +36,25 @@ def slp(items: Iterable[bytes]) -> bytes:
 
 
 def bfe_feed(feed: FeedId) -> bytes:
-    """A tinySSB feed id in BFE, 34 bytes."""
+    """Return a tinySSB feed id in BFE, 34 bytes."""
     return _TINYSSB_FEED + feed
 
 
 def bfe_message(message: MessageId) -> bytes:
-    """The id of a tinySSB entry in BFE, 22 bytes."""
+    """Return the id of a tinySSB entry in BFE, 22 bytes."""
     return _TINYSSB_MESSAGE + message
 
 
 @dataclass(frozen=True, slots=True)
 class EnvelopeContext:
-    """The place of an entry, to which its envelope is bound. Raises ValueError for what is no id in BFE."""
+    """The position of an entry, to which its envelope is bound. Raises ValueError for an invalid BFE id."""
 
     feed: bytes
     """Id of the feed, in BFE."""
     previous: bytes
-    """Id of the entry before, in BFE. `NOTHING` becomes the zeros that stand before a first message."""
+    """Id of the entry before, in BFE. `NOTHING` becomes the zeros before a first message."""
     info: bytes = field(init=False, repr=False, compare=False)
-    """What every derivation begins with."""
+    """First part of the info of every derivation."""
 
     def __post_init__(self) -> None:
         if len(self.feed) <= _CODE_SIZE or self.feed[0] != _FEED:
@@ -70,5 +70,6 @@ class EnvelopeContext:
 
 
 def context_of(feed: FeedId, previous: MessageId) -> EnvelopeContext:
-    """That of the entry of *feed* behind *previous*: an id, or what its dialect has there before entry 1."""
+    """Return the context of the entry of *feed* after *previous*: an id, or the value that its dialect has before entry
+    1."""
     return EnvelopeContext(bfe_feed(feed), bfe_message(previous))

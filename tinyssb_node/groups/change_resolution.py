@@ -1,4 +1,5 @@
-"""What messages of a group count for: who was in which epoch when he wrote, and what he knew (4.9, decision 0033)."""
+"""The resolution of changes to a group: which messages count, given who was in which epoch and what each author knew
+(4.9, decision 0033)."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -22,37 +23,38 @@ from tinyssb_node.ids import FeedId, MessageId
 
 @dataclass(frozen=True, slots=True)
 class ResolvedChanges:
-    """What all messages together come to."""
+    """The result of all messages together."""
 
     view: EpochGraph
     flaws: Mapping[MessageId, MessageFlaw]
     pending: tuple[Exclusion, ...]
     standing: Mapping[MessageId, People]
-    """By exclusion: whom of those it names nobody took on again."""
+    """By exclusion: the people it names whom nobody has added again."""
     barred: People
-    """All of them."""
+    """All people in `standing`."""
     doubtful: Mapping[MessageId, People]
     added_by: Mapping[FeedId, People]
-    """Whom somebody added to any epoch."""
+    """By person: those whom they added to any epoch."""
 
 
 class CausalHistories:
-    """What each message follows of those that change the group, as far as they are here: one bit for each of these.
+    """For each message, the messages before it that change the group, as far as they are here: one bit for each of
+    these.
 
-    That somebody names an id shows that he knew the message, in whichever tangle he names it and whatever it is worth.
-    What follows something that we cannot read counts all the same: who reads less would otherwise hold fewer people
-    for members. A message that comes late is made known to all that follow it, once for each.
+    A message that names an id shows that its author knew that message, whichever tangle it is named in and whether or
+    not it counts. Messages behind one that we cannot read count all the same; otherwise people who can read less would
+    compute fewer members. A late message is added to the history of all that follow it, once for each.
     """
 
     def __init__(self) -> None:
         self._masks: dict[MessageId, int] = {}
         self._bits: dict[MessageId, int] = {}
-        """Of messages that change the group."""
+        """Bits of messages that change the group."""
         self._followers: dict[MessageId, list[MessageId]] = {}
-        """Of messages that are here, and of those that are not."""
+        """Followers of messages, stored and missing ones."""
 
     def add(self, id_: MessageId, message: GroupMessage) -> bool:
-        """Take a message, once. True if it makes any difference to what messages that change the group follow."""
+        """Add a message, once. Returns whether the histories of messages that change the group have changed."""
         mask = 0
         for one in _named(message):
             self._followers.setdefault(one, []).append(id_)
@@ -64,7 +66,7 @@ class CausalHistories:
         return self._tell(id_) or changes
 
     def _tell(self, id_: MessageId) -> bool:
-        """Let all that follow *id_* follow what it follows."""
+        """Add the history of *id_* to all messages that follow it."""
         told = False
         ahead = [id_]
         while ahead:
@@ -78,20 +80,22 @@ class CausalHistories:
         return told
 
     def known(self, id_: MessageId) -> int:
-        """Bits of all messages that change the group and that *id_* follows. Raises KeyError for what is not here."""
+        """Return the bits of all messages that change the group and precede *id_*. Raises KeyError for a missing
+        message."""
         return self._masks[id_]
 
     def bit(self, id_: MessageId) -> int:
-        """The bit of a message that changes the group. Raises KeyError for what is not here, or changes nothing."""
+        """Return the bit of a message that changes the group. Raises KeyError for a missing message, or one that
+        changes nothing."""
         return self._bits[id_]
 
     def followed_by(self, id_: MessageId, others: Iterable[MessageId]) -> list[MessageId]:
-        """Those of *others*, all of which change the group, that *id_* follows. Raises KeyError."""
+        """Return those of *others*, all of which change the group, that *id_* follows. Raises KeyError."""
         mask, bits = self._masks[id_], self._bits
         return [other for other in others if mask & bits[other]]
 
     def lacked(self, missing: Iterable[MessageId]) -> bool:
-        """Whether a message that changes the group follows one of those *missing*: its author knew what we do not."""
+        """Return whether a message that changes the group follows one of *missing*: its author knew more than we do."""
         seen = set(missing)
         ahead = list(seen)
         while ahead:
@@ -104,12 +108,13 @@ class CausalHistories:
         return False
 
     def rank(self, id_: MessageId) -> tuple[int, MessageId]:
-        """Sorts messages, each behind all that it follows, in an order that depends on what is here only."""
+        """Return a sort key that puts each message behind all that it follows, and depends on the stored messages
+        only."""
         return (self._masks[id_].bit_count(), id_)
 
 
 def _named(message: GroupMessage) -> set[MessageId]:
-    """All that *message* says it follows."""
+    """Return all messages that *message* names as predecessors."""
     named = set(message.group_tangle.previous)
     if isinstance(message, GroupInit):
         named.update(message.epoch_tangle.previous)
@@ -127,27 +132,29 @@ class _Addition:
     people: People
     bit: int
     known: int
-    """Bits of what its author knew."""
+    """Bits of the messages that its author knew."""
 
 
 class ExclusionReversal:
-    """Which exclusions which additions undo, once all of both are known: one bit for each exclusion.
+    """The exclusions that additions undo, once all of both are known: one bit for each exclusion.
 
-    An addition undoes an exclusion for a person in both if its author knew of it, and so did who made the epoch that it
-    is to: otherwise he may only be handing on a key that was owed. Whom an exclusion names undoes it for nobody.
+    An addition undoes an exclusion of a person in both if its author knew of it, and so did the creator of the epoch
+    that it adds to. Otherwise the author may only be handing on a key that was owed. An addition by a person whom the
+    exclusion names undoes it for nobody.
     """
 
     def __init__(
         self, additions: Iterable[_Addition], naming: Mapping[FeedId, int], reaching: Mapping[MessageId, int]
     ) -> None:
-        """*naming*: by person the exclusions that name him. *reaching*: by epoch those that an addition may undo."""
+        """Take *naming*, the exclusions of each person, and *reaching*, by epoch the exclusions that an addition may
+        undo."""
         self._naming = naming
         self._each: list[tuple[_Addition, FeedId, int]] = []
-        """Additions, whom they take on, and which exclusions they undo for him."""
+        """Additions, a person added by each, and the exclusions that it undoes for this person."""
         self._by: dict[FeedId, dict[FeedId, int]] = defaultdict(dict)
         """The same by author and person."""
         self.all: dict[FeedId, int] = {}
-        """By person: exclusions undone for him."""
+        """By person: the exclusions undone for them."""
         self.within: dict[MessageId, dict[FeedId, int]] = defaultdict(dict)
         """The same by additions to one epoch."""
         for one in additions:
@@ -160,10 +167,10 @@ class ExclusionReversal:
                         found[person] = found.get(person, 0) | undone
 
     def left_out(self, known: int) -> People:
-        """Whom exclusions that lead up to an epoch name, and nobody took on again, in whichever epoch.
+        """Return the people whom exclusions up to an epoch name, and whom nobody added again, in any epoch.
 
-        Who is left out himself takes on nobody, unless the epoch's creator knew: he may say that he had not heard.
-        *known* is what the creator knew.
+        People who are left out themselves add nobody again, unless the epoch's creator knew of the addition: they may
+        claim that they had not heard of their exclusion. *known* has the bits that the creator knew.
         """
         stand = {person: mask & known for person, mask in self._naming.items() if mask & known}
         named = stand.keys()
@@ -181,10 +188,10 @@ class ExclusionReversal:
 
 
 class ChangeResolver:
-    """Weighs all messages that change the group: what their authors knew decides what counts for what.
+    """The resolver of all messages that change the group: what their authors knew decides which count.
 
-    Strangers add us to groups of theirs, and write in them what they like. So nothing here compares each message with
-    each: what somebody knew, and what an exclusion or an addition is about, are bits (decision 0033).
+    Strangers can add us to groups of theirs, and write there as much as they like. So no message is compared with every
+    other one: what an author knew, and what exclusions and additions are about, are bits (decision 0033).
     """
 
     def __init__(
@@ -201,19 +208,19 @@ class ChangeResolver:
         self._flaws: dict[MessageId, MessageFlaw] = {}
         self._additions: dict[MessageId, _Addition] = {}
         self._at: dict[int, _Addition] = {}
-        """Additions by the place of their bit."""
+        """Additions by the number of their bit."""
         self._taking: dict[MessageId, dict[FeedId, int]] = {}
-        """By epoch and person: additions of him to it by others."""
+        """By epoch and person: additions of the person to it by others."""
         self._added_by: dict[FeedId, set[FeedId]] = defaultdict(set)
         self._exclusions: dict[MessageId, Exclusion] = {}
         self._naming: dict[MessageId, dict[FeedId, int]] = {}
-        """By epoch and person: exclusions of him from it."""
+        """By epoch and person: exclusions of the person from it."""
         self._epochs: dict[MessageId, Epoch] = {}
-        """Valid ones, so far without what depends on all of them."""
+        """Valid epochs, without the fields that depend on all of them."""
         self._chains: dict[MessageId, frozenset[MessageId]] = {}
 
     def resolve(self) -> ResolvedChanges:
-        """The outcome."""
+        """Return the result."""
         by_whom: dict[FeedId, int] = defaultdict(int)
         for init in self._epoch_tangle.order():
             said = self._said[init]
@@ -246,7 +253,7 @@ class ChangeResolver:
     # --- epochs
 
     def _flaw_of_epoch(self, said: OpenedGroupMessage, count: int) -> MessageFlaw | None:
-        """Why an init begins no epoch that counts."""
+        """Return why an init begins no epoch that counts."""
         message = said.message
         assert isinstance(message, GroupInit)
         previous = self._epoch_tangle.previous(said.id)
@@ -268,7 +275,7 @@ class ChangeResolver:
         return None
 
     def _open(self, said: OpenedGroupMessage) -> None:
-        """Find out who was added to a valid epoch, and who was excluded from it."""
+        """Resolve who was added to a valid epoch, and who was excluded from it."""
         message = said.message
         assert isinstance(message, GroupInit)
         previous = self._epoch_tangle.previous(said.id)
@@ -278,10 +285,10 @@ class ChangeResolver:
         self._epochs[said.id] = Epoch(said.id, message.secret, said.author, previous, members)
 
     def _weigh(self, init: OpenedGroupMessage) -> People:
-        """Let what is in an epoch's members tangle count, or not. Returns who was added.
+        """Resolve which messages in an epoch's members tangle count. Returns the people added.
 
-        All of it by people who are inside, in the order of rank; who comes in has what stood before that looked at in
-        the next round.
+        Messages of people who are in the epoch are taken in the order of rank. Earlier messages of a person added later
+        are looked at in the next round.
         """
         order = [id_ for id_ in self._members_tangle(init.id) if id_ != init.id and self._fits(id_)]
         order.sort(key=self._histories.rank)
@@ -316,7 +323,7 @@ class ChangeResolver:
         return frozenset(members)
 
     def _fits(self, id_: MessageId) -> bool:
-        """Whether an addition names who made the group; whatever else is in the tangle does not name him."""
+        """Return whether an addition names the creator of the group; other messages in the tangle do not name them."""
         message = self._said[id_].message
         if (
             not isinstance(message, AddMember)
@@ -351,7 +358,7 @@ class ChangeResolver:
     def _pass_over_strangers(
         self, exclusions: Iterable[Exclusion], epoch: MessageId, people: AbstractSet[FeedId]
     ) -> None:
-        """Only who is in an epoch is excluded from it."""
+        """Drop from exclusions the people who are not in the epoch."""
         for one in exclusions:
             until = {person: seq for person, seq in one.until.items() if person in people}
             if until:
@@ -364,8 +371,8 @@ class ChangeResolver:
     # --- what depends on all epochs (4.9)
 
     def _reversal(self) -> ExclusionReversal:
-        """Which exclusions are undone. An addition may undo those from its epoch, and of those from epochs before it
-        the ones that its epoch's creator knew."""
+        """Return which exclusions are undone. An addition may undo those from its epoch, and of those from earlier
+        epochs the ones that its epoch's creator knew."""
         naming: dict[FeedId, int] = {}
         excluding: dict[MessageId, int] = {}
         for epoch, people in self._naming.items():
@@ -382,7 +389,7 @@ class ChangeResolver:
         return ExclusionReversal(self._additions.values(), naming, reaching)
 
     def _finished(self, reversal: ExclusionReversal) -> tuple[list[Epoch], dict[MessageId, People]]:
-        """All epochs with who should be in them. And by epoch whom nobody vouches for."""
+        """Return all epochs with the people who should be in them, and by epoch the people for whom nobody vouches."""
         added = NOBODY.union(*self._added_by.values())
         finished, doubtful = [], {}
         for epoch in self._epochs.values():
@@ -410,7 +417,8 @@ class ChangeResolver:
         return finished, doubtful
 
     def _vouched(self, trusted: People, without: People) -> People:
-        """Whom *trusted* people added anywhere, and whom these added, and so on; never by somebody in *without*."""
+        """Return the people whom *trusted* people added anywhere, and those whom these added, and so on, without
+        *without*."""
         found = NOBODY
         ahead = trusted - without
         while ahead:
@@ -422,8 +430,8 @@ class ChangeResolver:
     # --- what somebody knew
 
     def _was_excluded(self, author: FeedId, id_: MessageId, epoch: MessageId) -> bool:
-        """Whether the author of *id_* knew, when he wrote it, that he had been excluded from *epoch*, and of nobody who
-        had taken him on again there since."""
+        """Return whether the author of *id_* knew, when they wrote it, that they had been excluded from *epoch*, and
+        knew of nobody who had added them again there since."""
         known, naming = self._histories.known(id_), self._naming[epoch]
         stand = known & naming.get(author, 0)
         additions = known & self._taking[epoch].get(author, 0) if stand else 0
@@ -431,6 +439,6 @@ class ChangeResolver:
             addition = self._at[additions.bit_length()]
             stand &= ~addition.known | naming.get(addition.by, 0)
             additions ^= addition.bit
-            if not stand & addition.known:  # nor does any addition that it follows undo more
+            if not stand & addition.known:  # no addition that it follows undoes more either
                 additions &= ~addition.known
         return bool(stand)

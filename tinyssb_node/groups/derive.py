@@ -1,4 +1,4 @@
-"""Keys out of keys: HKDF with SHA-256 (RFC 5869), and the derivations of box2 (docs/formats/envelope.md)."""
+"""Key derivation: HKDF with SHA-256 (RFC 5869), and the derivations of box2 (docs/formats/envelope.md)."""
 
 from hashlib import sha256
 from typing import Final
@@ -8,14 +8,14 @@ from tinyssb_node.groups.bfe import EnvelopeContext, slp
 
 _INNER: Final = bytes(byte ^ 0x36 for byte in range(256))
 _OUTER: Final = bytes(byte ^ 0x5C for byte in range(256))
-"""What HMAC does to each byte of a key (RFC 2104)."""
+"""Tables of HMAC's XOR of each byte of a key (RFC 2104)."""
 
 
 def mac(key: bytes, message: bytes) -> bytes:
-    """HMAC with SHA-256, 32 bytes, for keys of at most 64.
+    """Return HMAC with SHA-256, 32 bytes, for keys of at most 64.
 
-    Python's own takes five times as long for the few bytes that are hashed here, and nearly all of the work of trying
-    keys is this. Raises ValueError for a longer key.
+    Python's own takes five times as long for inputs this short, and trying keys consists of little else. Raises
+    ValueError for a longer key.
     """
     if len(key) > group_limits.HASH_BLOCK_SIZE:
         raise ValueError(f"a key of {len(key)} bytes, the most is {group_limits.HASH_BLOCK_SIZE}")
@@ -25,7 +25,7 @@ def mac(key: bytes, message: bytes) -> bytes:
 
 
 def expand(key: bytes, info: bytes, size: int = group_limits.SECRET_SIZE) -> bytes:
-    """HKDF's second step: *size* bytes out of *key*, which is random already. Raises ValueError for too many."""
+    """Return *size* bytes from *key*, which is random already: HKDF's second step. Raises ValueError for too many."""
     if not 0 < size <= group_limits.EXPAND_MAX:
         raise ValueError(f"{size} bytes of key, the most is {group_limits.EXPAND_MAX}")
     made = last = mac(key, info + b"\x01")
@@ -38,17 +38,17 @@ def expand(key: bytes, info: bytes, size: int = group_limits.SECRET_SIZE) -> byt
 
 
 def hkdf(secret: bytes, salt: bytes, info: bytes) -> bytes:
-    """Both steps of HKDF: 32 bytes out of *secret*, which may be any secret bytes. *salt* has at most 64."""
+    """Return 32 bytes from *secret*, which may be any secret bytes: both steps of HKDF. *salt* has at most 64."""
     return expand(mac(salt, secret), info)
 
 
 def labels(*names: bytes) -> bytes:
-    """What a derivation is told beside its context. Raises ValueError for an empty name."""
+    """Return the labels of a derivation, which follow its context. Raises ValueError for an empty name."""
     if not all(names):
         raise ValueError("a label is empty")
     return slp(names)
 
 
 def derive(key: bytes, context: EnvelopeContext, label: bytes, size: int = group_limits.SECRET_SIZE) -> bytes:
-    """*size* bytes for what *label* names (see `labels`), at the place *context*, out of *key*."""
+    """Derive *size* bytes from *key* at *context*, for the purpose that *label* names (see `labels`)."""
     return expand(key, context.info + label, size)

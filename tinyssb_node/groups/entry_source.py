@@ -1,4 +1,4 @@
-"""Entries of the store as a reader of groups takes them: whole, each with the place that an envelope is bound to."""
+"""Complete entries of the store for a group reader, each with the context that an envelope is bound to."""
 
 from collections import deque
 from collections.abc import Iterator, Sequence
@@ -15,51 +15,51 @@ from tinyssb_node.store.port import Store, StoredChunk, StoredEntry
 
 @dataclass(frozen=True, slots=True)
 class SealedEntry:
-    """An entry of which everything is here."""
+    """A complete entry."""
 
     feed: FeedId
     seq: int
     id: MessageId
     prev: MessageId
-    """Id of the entry before, or what the feed's dialect has before entry 1: what an envelope is bound to."""
+    """Id of the entry before, or the value that the feed's dialect has before entry 1. An envelope is bound to it."""
     type: int
     """Its type byte."""
     content: bytes
-    """All of it."""
+    """Its whole content."""
 
 
 class SealedEntrySource(Protocol):
-    """Where a book reads."""
+    """The entries that a group reader reads."""
 
     def entry(self, feed: FeedId, seq: int) -> SealedEntry | None:
-        """One entry; None unless all of it is here."""
+        """Return one entry; None unless it is complete."""
         ...
 
     def again(self, feed: FeedId, type_: int | None = None) -> None:
-        """Hand out once more what was handed out of *feed*, or only what is of one type."""
+        """Deliver the entries of *feed* once more, or only those of one type."""
         ...
 
     def restart(self) -> None:
-        """Hand everything out once more."""
+        """Deliver all entries once more."""
         ...
 
 
 @dataclass(slots=True)
 class _Again:
-    """Entries of one feed to be handed out once more."""
+    """Entries of one feed that are delivered once more."""
 
     feed: FeedId
     type: int | None
     """Only those of this type; None: all."""
     until: int
-    """Those that came no later than this."""
+    """The last arrival number of those entries."""
     seq: int = 1
-    """Where to go on."""
+    """The next sequence number."""
 
 
 @dataclass(slots=True)
 class _Chained:
-    """An entry that came by, and the packets of its side chain that came right behind it."""
+    """An entry, and the packets of its side chain that arrived directly after it."""
 
     entry: StoredEntry
     prev: MessageId
@@ -67,13 +67,14 @@ class _Chained:
     packets: list[bytes]
 
     def awaits(self, chunk: StoredChunk) -> bool:
-        """True if *chunk* is its next packet."""
+        """Return whether *chunk* is its next packet."""
         entry = self.entry
         return (chunk.feed, chunk.seq, chunk.chunk) == (entry.feed, entry.seq, len(self.packets))
 
 
 class StoreEntrySource:
-    """Hands out what a store got, each entry once it is whole; in order of arrival, but for what is asked for again."""
+    """The entries of a store, each delivered once when it is complete; in order of arrival, except for entries that are
+    requested again."""
 
     def __init__(self, store: Store) -> None:
         self._store = store
@@ -81,31 +82,31 @@ class StoreEntrySource:
         self._again: deque[_Again] = deque()
         self._dialects: dict[FeedId, Dialect | None] = {}
         self._last: dict[FeedId, tuple[int, MessageId]] = {}
-        """Number and id of the entry of a feed that came by last."""
+        """Number and id of the latest entry of each feed."""
         self._chained: _Chained | None = None
-        """The entry with a side chain that came by last."""
+        """The latest entry with a side chain."""
 
     @property
     def read_all(self) -> bool:
-        """True if nothing is left to be handed out."""
+        """True if nothing is left to be delivered."""
         return not self._again and self._arrival >= self._store.last_arrival()
 
     def next(self, limit: int) -> list[SealedEntry]:
-        """What comes next: of *limit* entries and packets at a time those entries that are whole. May be none."""
+        """Return the complete entries among the next *limit* entries and packets. There may be none."""
         return self._next_again(limit) if self._again else self._next_new(limit)
 
     def entry(self, feed: FeedId, seq: int) -> SealedEntry | None:
-        """One entry; None unless all of it is here."""
+        """Return one entry; None unless it is complete."""
         entry = self._store.entry(feed, seq)
         return None if entry is None else self._whole(entry)
 
     def again(self, feed: FeedId, type_: int | None = None) -> None:
-        """Hand out once more what was handed out of *feed*, or only what is of one type."""
+        """Deliver the entries of *feed* once more, or only those of one type."""
         if not any(one.feed == feed and one.type in {None, type_} and one.seq == 1 for one in self._again):
             self._again.append(_Again(feed, type_, self._arrival))
 
     def restart(self) -> None:
-        """Hand everything out once more."""
+        """Deliver all entries once more."""
         self._arrival = 0
         self._again.clear()
         self._chained = None
@@ -143,7 +144,7 @@ class StoreEntrySource:
         return found
 
     def _begun(self, entry: StoredEntry) -> SealedEntry | None:
-        """An entry came. Returns it if it has no side chain."""
+        """Handle an entry. Returns it if it has no side chain."""
         prev, layout = self._prev(entry), self._layout(entry)
         self._last[entry.feed] = entry.seq, entry.id
         if not layout.chunks:
@@ -152,7 +153,7 @@ class StoreEntrySource:
         return None
 
     def _ended(self, chunk: StoredChunk) -> SealedEntry | None:
-        """A packet of a side chain came. Returns its entry if it was the last one."""
+        """Handle a packet of a side chain. Returns its entry if it was the last one."""
         last = self._chained
         if last is not None and last.awaits(chunk):
             last.packets.append(chunk.packet)

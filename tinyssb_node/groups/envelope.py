@@ -1,7 +1,7 @@
-"""Envelopes, box2: sealed for up to 16 recipients, bound to the place of their entry (docs/formats/envelope.md).
+"""Envelopes (box2): sealed for up to 16 recipients, bound to the context of their entry (docs/formats/envelope.md).
 
-Nothing outside says for whom an envelope is: `unbox` tries keys. What it opens is authentic to the last byte; what it
-cannot open is somebody else's, or broken, and nobody can tell which.
+An envelope does not name its recipients: `unbox` tries keys. The content it opens is authentic to the last byte. An
+envelope that it cannot open is for others or damaged, which cannot be distinguished.
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ class UnwritableEnvelopeError(LocalError):
 
 
 class SlotScheme(StrEnum):
-    """What kind of recipient a key is shared with."""
+    """The kind of recipient a key is shared with."""
 
     GROUP = "envelope-large-symmetric-group"
     OWN = "envelope-symmetric-key-for-self"
@@ -70,7 +70,7 @@ class SlotScheme(StrEnum):
 
     @property
     def depth(self) -> int:
-        """On how many slots a key of this kind is tried: the group's is the first slot."""
+        """The number of slots on which a key of this kind is tried: the group's is the first slot."""
         return 1 if self is SlotScheme.GROUP else group_limits.SLOTS_MAX
 
 
@@ -84,7 +84,7 @@ class SlotKey:
     key: bytes = field(repr=False)
     """The secret, 32 bytes."""
     scheme: SlotScheme
-    """With whom it is shared."""
+    """The kind of recipient it is shared with."""
 
     def __post_init__(self) -> None:
         _check_secret(self.key)
@@ -95,31 +95,31 @@ class OpenedEnvelope:
     """An envelope that one of our keys opened, and that nobody changed."""
 
     plain: bytes = field(repr=False)
-    """What was sealed, at least one byte."""
+    """The sealed text, at least one byte."""
     read_key: bytes = field(repr=False)
     """The key that opens this one envelope; a group's id is made with that of its first message."""
     key: int
-    """Which of the keys that were tried opened it, from 0."""
+    """Number of the key that opened it, from 0."""
     slot: int
-    """Which slot it opened, from 0."""
+    """Number of the slot that it opened, from 0."""
 
 
 def slot_of(message_key: bytes, context: EnvelopeContext, recipient: SlotKey) -> bytes:
-    """The slot that holds *message_key* for *recipient*. Of a slot it is the message key again."""
+    """Return the slot that holds *message_key* for *recipient*. Applied to a slot, it returns the message key."""
     mask = derive(recipient.key, context, _SLOT[recipient.scheme])
     return _xor(message_key, int.from_bytes(mask, "big"))
 
 
 def read_key_of(message_key: bytes, context: EnvelopeContext) -> bytes:
-    """The key that opens the envelope sealed with *message_key* at this place, 32 bytes."""
+    """Return the key that opens the envelope sealed with *message_key* at this context, 32 bytes."""
     return derive(message_key, context, _READ)
 
 
 def box(plain: bytes, context: EnvelopeContext, recipients: Sequence[SlotKey], message_key: bytes) -> bytes:
-    """Seal *plain* for *recipients*: the content of the entry at *context*.
+    """Return *plain* sealed for *recipients*: the content of the entry at *context*.
 
-    *message_key* is 32 secret random bytes that are used for nothing else, ever; ValueError for what cannot be that.
-    An envelope that has left the node must not be replaced by another for the same context. Raises
+    *message_key* is 32 secret random bytes that are used for nothing else, ever; raises ValueError for an impossible
+    one. An envelope that has left the node must not be replaced by another for the same context. Raises
     UnwritableEnvelopeError.
     """
     _check_secret(message_key)
@@ -155,7 +155,7 @@ def box(plain: bytes, context: EnvelopeContext, recipients: Sequence[SlotKey], m
 def unbox(
     envelope: bytes, context: EnvelopeContext, keys: Sequence[SlotKey], depth: int | None = None
 ) -> OpenedEnvelope | None:
-    """What *envelope*, the content of the entry at *context*, says to whoever has *keys*. None: it is not for them.
+    """Return the content that *keys* open of *envelope*, the content of the entry at *context*. None: it is for others.
 
     Each key is tried on as many slots as its scheme says, or on *depth*, which costs as much for an envelope of any
     length. Raises MalformedEnvelopeError, which is the author's fault, and ValueError for more keys than
@@ -186,14 +186,15 @@ def unbox(
 
 
 def opens_first(head: bytes, context: EnvelopeContext, key: SlotKey) -> bool:
-    """Whether *key* opens the first slot of an envelope, of which *head* has `limits.ENVELOPE_HEAD_SIZE` bytes."""
+    """Return whether *key* opens the first slot of an envelope, of which *head* has `limits.ENVELOPE_HEAD_SIZE`
+    bytes."""
     mask = int.from_bytes(derive(key.key, context, _SLOT[key.scheme]), "big")
     read_key = read_key_of(_xor(head[group_limits.HEADER_BOX_SIZE :], mask), context)
     return _open(head[: group_limits.HEADER_BOX_SIZE], derive(read_key, context, _HEADER)) is not None
 
 
 def _body(envelope: bytes, context: EnvelopeContext, header: bytes, read_key: bytes, place: int) -> bytes:
-    """The body of an envelope whose header we opened by the slot *place*. Raises as `unbox`."""
+    """Return the body of an envelope whose header the slot *place* opened. Raises as `unbox` does."""
     offset = int.from_bytes(header[: group_limits.OFFSET_SIZE], "little")
     low = group_limits.HEADER_BOX_SIZE + (place + 1) * group_limits.SLOT_SIZE
     high = len(envelope) - group_limits.BODY_BOX_MIN_SIZE

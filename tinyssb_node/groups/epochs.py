@@ -1,7 +1,7 @@
 """The epochs of a group, and which one a member prefers (exclusion document, 3 and 4.2 to 4.8).
 
-All of it is a function of which epochs there are, who is in them, and who was excluded from them: `membership` finds
-that out from messages. Where the document is silent or at odds with itself, decision 0033 says what is done.
+All of it is a function of the epochs, their members, and the exclusions from them, which `membership` computes from
+messages. Where the document is silent or contradicts itself, decision 0033 applies.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -21,32 +21,33 @@ class Epoch:
     """One epoch, as far as we know it."""
 
     init: MessageId
-    """Id of its first message, which is what names it."""
+    """Id of its first message, which names it."""
     key: EpochKey = field(repr=False)
     creator: FeedId
     previous: tuple[MessageId, ...]
     """Epochs that it succeeds directly: all tips its creator knew (R38). None: epoch zero."""
     members: People
-    """Declared members: who was added (3)."""
+    """Declared members: the people added (3)."""
     excluded: People = NOBODY
-    """Those of them whom somebody excluded from it, and nobody took on again since."""
+    """Members who were excluded from it, and whom nobody has added again."""
     exclusions: frozenset[MessageId] = frozenset()
     """Exclusions that lead up to it: its creator knew of them (4.9, decision 0033)."""
     without: People = NOBODY
-    """Who was excluded up to this epoch, and not taken on again (4.9)."""
+    """People excluded up to this epoch, and not added again (4.9)."""
     correct: People = NOBODY
-    """Who should be in it: all whom anybody added to any epoch, without these (4.9)."""
+    """People who should be in it: all who were added to any epoch, without these (4.9)."""
     due: People = NOBODY
-    """Those of them whom its creator knew of: he owes them the key (R8)."""
+    """Those of them whom its creator knew of, and must send the key to (R8)."""
 
     @property
     def missing(self) -> People:
-        """Who should be in it and was not added."""
+        """People who should be in it and were not added."""
         return self.correct - self.members
 
     @property
     def rank(self) -> tuple[bytes, bytes]:
-        """The smallest wins a tie: unsigned bytes of the key (4.3); the same key twice is somebody's mischief."""
+        """Sort key of the tie-break: the smallest wins, as unsigned bytes of the key (4.3). The same key twice is
+        misuse."""
         return (bytes(self.key), bytes(self.init))
 
 
@@ -57,18 +58,19 @@ class Exclusion:
     id: MessageId
     by: FeedId
     epoch: MessageId
-    """From which epoch."""
+    """The epoch it excludes from."""
     until: Mapping[FeedId, int | None]
-    """Who is excluded, and the number of his last entry in that epoch that the excluder had; None: not said."""
+    """The people excluded, and the number of each one's last entry in that epoch that the excluder had; None: not
+    given."""
 
     @property
     def people(self) -> People:
-        """Who is excluded."""
+        """The people excluded."""
         return frozenset(self.until)
 
 
 class EpochRelation(StrEnum):
-    """How the members of two forked epochs overlap."""
+    """The overlap of the members of two forked epochs."""
 
     SAME = "same"
     SUBSET = "subset"
@@ -77,7 +79,7 @@ class EpochRelation(StrEnum):
 
 
 class PreferenceRule(StrEnum):
-    """Which section of the document led to a preference."""
+    """The section of the document that led to a preference."""
 
     EPOCH_ZERO = "epoch-zero"
     SUCCESSOR = "4.2"
@@ -96,47 +98,48 @@ class EpochFork:
     nearest: frozenset[MessageId]
     """Nearest common predecessors: one, or several where an epoch joins forks."""
     witnesses: People
-    """Who is in both, and was in what they come from."""
+    """People who are in both, and were in their nearest common predecessors."""
     winner: MessageId
-    """Of the tie-break (4.3)."""
+    """Winner of the tie-break (4.3)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ForkResolution:
-    """The epoch that would join forks which overlap (4.6)."""
+    """The epoch that would join overlapping forks (4.6)."""
 
     base: MessageId
     """The tie-break's winner, which it succeeds."""
     others: frozenset[MessageId]
     """The forks that it joins to it."""
     exclude: People
-    """Members of the base who were excluded in the others. Nobody: adding whom they lack makes the forks the same."""
+    """Members of the base who were excluded in the others. If empty, adding the missing people makes the forks the
+    same."""
     members: People
-    """Who will be in it."""
+    """Its future members."""
     previous: tuple[MessageId, ...]
-    """What its init follows in the epoch tangle."""
+    """Predecessors of its init in the epoch tangle."""
 
 
 @dataclass(frozen=True, slots=True)
 class EpochPreference:
-    """Which epoch a member prefers, and why."""
+    """The epoch that a member prefers, and why."""
 
     epoch: MessageId | None
-    """None: he is in no epoch that we know."""
+    """None: they are in no epoch that we know."""
     tips: tuple[MessageId, ...] = ()
-    """Epochs that he is in, and that no other one which he is in succeeds, sorted."""
+    """Epochs that they are in, and that no other one of theirs succeeds, sorted."""
     rules: tuple[PreferenceRule, ...] = ()
-    """What was applied, in the document's order."""
+    """The rules applied, in the document's order."""
     resolution: ForkResolution | None = None
-    """What a witness has to do if nobody else does it first (4.6)."""
+    """The epoch that a witness has to begin if nobody else does it first (4.6)."""
     interim: bool = False
-    """True while forks that overlap wait to be joined: the preference may change."""
+    """True while overlapping forks wait to be joined: the preference may change."""
     excluded: bool = False
-    """True if somebody excluded him from the epoch that he prefers. He can say nothing new."""
+    """True if they were excluded from the epoch that they prefer. They can write nothing new."""
 
 
 class EpochGraph:
-    """All epochs of a group that somebody knows. A value: it never changes."""
+    """All known epochs of a group. An immutable value."""
 
     def __init__(self, epochs: Iterable[Epoch], exclusions: Iterable[Exclusion] = ()) -> None:
         """Take *epochs*, each behind those that it succeeds. Raises ValueError if one is not."""
@@ -144,7 +147,7 @@ class EpochGraph:
         self.exclusions = {exclusion.id: exclusion for exclusion in exclusions}
         self._before: dict[MessageId, frozenset[MessageId]] = {}
         self._preferences: dict[FeedId, EpochPreference] = {}
-        """Those that were asked for: every message makes somebody ask."""
+        """Cache of preferences: every message asks for one."""
         for epoch in epochs:
             if not all(previous in self.epochs for previous in epoch.previous):
                 raise ValueError("an epoch stands behind those that it succeeds")
@@ -161,38 +164,40 @@ class EpochGraph:
     __hash__ = None  # type: ignore[assignment] # how Python says: not hashable
 
     def __getitem__(self, init: MessageId) -> Epoch:
-        """The epoch that *init* begins. Raises KeyError."""
+        """Return the epoch that *init* begins. Raises KeyError."""
         return self.epochs[init]
 
     # --- the graph (3)
 
     def predecessors(self, init: MessageId) -> frozenset[MessageId]:
-        """All epochs that precede this one, directly or not."""
+        """Return all epochs that precede this one, directly or not."""
         return self._before[init]
 
     def chain(self, init: MessageId) -> frozenset[MessageId]:
-        """The epoch and all that precede it."""
+        """Return the epoch and all that precede it."""
         return self._before[init] | {init}
 
     def tips_among(self, inits: Collection[MessageId]) -> tuple[MessageId, ...]:
-        """Those of *inits* that no other of them succeeds, sorted."""
+        """Return those of *inits* that no other of them succeeds, sorted."""
         passed = frozenset[MessageId]().union(*(self._before[init] for init in inits))
         return tuple(sorted(set(inits) - passed))
 
     def nearest(self, one: MessageId, other: MessageId) -> frozenset[MessageId]:
-        """Common predecessors of two epochs that no other common one succeeds; either epoch may be one itself.
+        """Return the common predecessors of two epochs that no other common one succeeds; either epoch may be one
+        itself.
 
-        There are several if an epoch that joins forks (R38) is among them; what counts then is who is in all of them.
+        There are several if an epoch that joins forks (R38) is among them; then the people who are in all of them
+        count.
         """
         return frozenset(self.tips_among(self.chain(one) & self.chain(other)))
 
     def witnesses(self, one: MessageId, other: MessageId) -> People:
-        """forkWitness: members of both and of their nearest common predecessor (3)."""
+        """Return the members of both and of their nearest common predecessor (3, forkWitness)."""
         common = self.epochs[one].members & self.epochs[other].members
         return common.intersection(*(self.epochs[near].members for near in self.nearest(one, other)))
 
     def relation(self, one: MessageId, other: MessageId) -> EpochRelation:
-        """How their members overlap (4.4 to 4.7)."""
+        """Return how their members overlap (4.4 to 4.7)."""
         left, right = self.epochs[one].members, self.epochs[other].members
         if left == right:
             return EpochRelation.SAME
@@ -201,11 +206,12 @@ class EpochGraph:
         return EpochRelation.OVERLAP if left & right else EpochRelation.DISJOINT
 
     def winner(self, inits: Collection[MessageId]) -> MessageId:
-        """The tie-break's winner: the smallest key as unsigned bytes (4.3). Raises ValueError if there are none."""
+        """Return the tie-break's winner: the smallest key as unsigned bytes (4.3). Raises ValueError if there are
+        none."""
         return min(inits, key=lambda init: self.epochs[init].rank)
 
     def forks(self) -> list[EpochFork]:
-        """All pairs of forked epochs (3)."""
+        """Return all pairs of forked epochs (3)."""
         return [
             EpochFork(
                 (one, other),
@@ -220,23 +226,23 @@ class EpochGraph:
     # --- preferring (4.2 to 4.8)
 
     def of(self, person: FeedId) -> tuple[MessageId, ...]:
-        """Epochs that *person* is a declared member of: he has their keys. Those that precede come first."""
+        """Return the epochs that *person* is a declared member of, and has the keys of. Predecessors come first."""
         return tuple(init for init, epoch in self.epochs.items() if person in epoch.members)
 
     def tips(self, person: FeedId) -> tuple[MessageId, ...]:
-        """Of the epochs that *person* is in, those that no other of them succeeds (R10, R23), sorted."""
+        """Return those epochs of *person* that no other of them succeeds (R10, R23), sorted."""
         return self.tips_among(self.of(person))
 
     def open_tips(self, person: FeedId) -> tuple[MessageId, ...]:
-        """Those tips from which nobody excluded him; all, if there are no such (decision 0033)."""
+        """Return those tips from which nobody excluded *person*; all, if there are none (decision 0033)."""
         tips = self.tips(person)
         return tuple(tip for tip in tips if person not in self.epochs[tip].excluded) or tips
 
     def preference(self, person: FeedId) -> EpochPreference:
-        """What *person* prefers if he knows what we know (4.8).
+        """Return the epoch that *person* prefers if they know what we know (4.8).
 
-        Forks of the same and of smaller membership are settled first, since that needs no new epoch; the outcome is
-        then the same in whatever order one takes them. What is left overlaps, and is for 4.6.
+        Forks of the same and of smaller membership are settled first, since that needs no new epoch; the result is then
+        independent of the order. The remaining forks overlap, and are settled by 4.6.
         """
         found = self._preferences.get(person)
         if found is None:
@@ -273,7 +279,8 @@ class EpochGraph:
         )
 
     def _smallest(self, tips: Iterable[MessageId]) -> list[MessageId]:
-        """What 4.4 and 4.5 leave: epochs whose members hold no other's; of several with the same ones the winner."""
+        """Return the result of 4.4 and 4.5: epochs whose members include no other's; of several with the same members
+        the winner."""
         best: dict[People, MessageId] = {}
         for tip in tips:
             members = self.epochs[tip].members
@@ -283,16 +290,18 @@ class EpochGraph:
     def _resolution(
         self, base: MessageId, others: Collection[MessageId], tips: tuple[MessageId, ...]
     ) -> ForkResolution:
-        """What the text of 4.6 asks for. Its formula would drop who was added to one of the forks only.
+        """Return the epoch that the text of 4.6 asks for. Its formula would drop people who were added to one of the
+        forks only.
 
-        Forks that 4.4 and 4.5 settled are joined too (R38), so those who were excluded in them are left out as well.
+        Forks that 4.4 and 4.5 settled are joined too (R38), so people who were excluded in them are left out as well.
         """
         barred = NOBODY.union(*(self._excluded_in(other, base) for other in tips if other != base))
         members = self.epochs[base].members
         return ForkResolution(base, frozenset(others), members & barred, members - barred, tips)
 
     def _excluded_in(self, init: MessageId, base: MessageId) -> People:
-        """Who was excluded on the way to *init*, and whom nobody on the way to *base* took on knowing of it."""
+        """Return the people who were excluded on the way to *init*, and whom nobody on the way to *base* added again
+        knowing of it."""
         epoch, other = self.epochs[init], self.epochs[base]
         return epoch.without.intersection(
             NOBODY.union(

@@ -1,4 +1,10 @@
-"""Whose feeds are whose in groups: what people say of feeds, and what their first entries say."""
+"""The owners of a group's feeds: announcements, claims, and the first entries that confirm or contradict them.
+
+A hidden announcement is an entry of the main feed, all 48 bytes of it, and looks random without the epoch's key
+(docs/formats/envelope.md). A feed of additions is announced to everybody, as a child of the main feed
+(docs/formats/children.md), and names the entry that announces it. A feed of an epoch begins with an envelope that the
+epoch's key opens, and that names its owner.
+"""
 
 from collections import Counter
 from dataclasses import dataclass, field
@@ -24,20 +30,21 @@ from tinyssb_node.ids import EpochKey, FeedId, MessageId
 from tinyssb_node.limits import CONTENT_SIZE, FEED_ID_SIZE
 
 ADDITIONS_NOTE: Final = b"grp/add"
-"""What a main feed says its feed of additions is for."""
+"""Note with which a main feed names its feed of additions."""
 _NONCE: Final = bytes(SEAL_NONCE_SIZE)
-"""The key is bound to the place, which has one entry."""
+"""The key is bound to the context, which has one entry."""
 _ANNOUNCE: Final = labels(b"announce")
 assert FEED_ID_SIZE + SEAL_TAG_SIZE == CONTENT_SIZE
 
 
 def seal_announcement(feed: FeedId, epoch_key: EpochKey, main: FeedId, previous: MessageId) -> bytes:
-    """The content, 48 bytes, of the entry of *main* behind *previous* that tells an epoch's members of *feed*."""
+    """Return the content, 48 bytes, of the entry of *main* after *previous* that announces *feed* to an epoch's
+    members."""
     return crypto_secretbox(feed, _NONCE, derive(epoch_key, context_of(main, previous), _ANNOUNCE))
 
 
 def open_announcement(content: bytes, epoch_key: EpochKey, context: EnvelopeContext) -> FeedId | None:
-    """The feed that an entry at *context* announces to the epoch with that key; None if it does no such thing."""
+    """Return the feed that an entry at *context* announces to the epoch with that key; None if it announces none."""
     if len(content) != CONTENT_SIZE:
         return None
     try:
@@ -48,22 +55,22 @@ def open_announcement(content: bytes, epoch_key: EpochKey, context: EnvelopeCont
 
 @dataclass(frozen=True, slots=True, order=True)
 class FeedClaim:
-    """Somebody says in his main feed that a feed is his. Of several that hold, the smallest counts."""
+    """A claim in a main feed to own a feed. Of several valid claims, the smallest counts."""
 
     seq: int
-    """The number of his entry that says so."""
+    """Sequence number of the entry that claims it."""
     place: FeedAssignment = field(compare=False)
     tie: tuple[bytes, bytes]
-    """His main feed, and the key: nobody gets two claims on one feed to hold but by breaking ciphers."""
+    """Main feed and key of the claim. Two valid claims on one feed are possible only if a cipher is broken."""
 
 
 def claim_of(seq: int, place: FeedAssignment) -> FeedClaim:
-    """That *place* is claimed by an entry *seq*."""
+    """Return the claim of *place* by an entry *seq*."""
     return FeedClaim(seq, place, (bytes(place.member), bytes(place.key or b"")))
 
 
 def fault_of(claim: FeedClaim, first: SealedEntry, source: SealedEntrySource) -> GroupEntryFault | None:
-    """What is wrong with a claim on the feed that begins with *first*; None: it holds."""
+    """Return the fault of a claim on the feed that begins with *first*; None: the claim is valid."""
     place = claim.place
     if place.key is None:
         return None if _is_child(first, place.member, source) else GroupEntryFault.CHILD
@@ -82,7 +89,7 @@ def fault_of(claim: FeedClaim, first: SealedEntry, source: SealedEntrySource) ->
 
 
 def _is_child(first: SealedEntry, parent: FeedId, source: SealedEntrySource) -> bool:
-    """Whether parent and child point at each other."""
+    """Return whether parent and child name each other."""
     if first.type != EntryType.CHILD_OF:
         return False
     try:
@@ -97,18 +104,19 @@ def _is_child(first: SealedEntry, parent: FeedId, source: SealedEntrySource) -> 
 
 
 class GroupFeeds:
-    """Feeds of groups."""
+    """The feeds of all groups, with their owners."""
 
     def __init__(self, counts: Counter[GroupEntryFault]) -> None:
         self._counts = counts
         self._claims: dict[FeedId, dict[FeedAssignment, FeedClaim]] = {}
         self._of: dict[tuple[FeedId, EpochKey | None], dict[FeedId, int]] = {}
-        """By member and key: feeds that he claims, and that do not say otherwise, with the entry that claims them."""
+        """By member and key: feeds that the member claims and that do not contradict, with the entry that claims each.
+        """
         self._placed: dict[FeedId, FeedAssignment] = {}
         self._by_key: dict[EpochKey | None, list[FeedId]] = {}
 
     def claim(self, feed: FeedId, claim: FeedClaim) -> bool:
-        """Somebody says that *feed* is his. False: that was known, or he has too many."""
+        """Add a claim. Returns False if it was known, or if the member has too many feeds."""
         place = claim.place
         theirs = self._of.setdefault((place.member, place.key), {})
         before = theirs.get(feed)
@@ -122,30 +130,31 @@ class GroupFeeds:
         return True
 
     def claims(self, feed: FeedId) -> list[FeedClaim]:
-        """What is said of a feed, and not refused."""
+        """Return the claims on a feed that were not refused."""
         return list(self._claims.get(feed, {}).values())
 
     def refuse(self, feed: FeedId, claim: FeedClaim, fault: GroupEntryFault) -> None:
-        """It is not so."""
+        """Remove a claim, and count its fault."""
         self._counts[fault] += 1
         del self._claims[feed][claim.place]
         del self._of[claim.place.member, claim.place.key][feed]
 
     def place(self, feed: FeedId, place: FeedAssignment) -> None:
-        """It is so."""
+        """Assign a feed to its owner."""
         self._placed[feed] = place
         self._by_key.setdefault(place.key, []).append(feed)
 
     def role_of(self, feed: FeedId) -> FeedAssignment | None:
-        """Whose *feed* is; None unless he and the feed say so."""
+        """Return the owner and role of *feed*; None unless owner and feed agree."""
         return self._placed.get(feed)
 
     def with_key(self, key: EpochKey | None) -> list[FeedId]:
-        """Feeds in the epoch with that key; for None those of additions."""
+        """Return the feeds in the epoch with that key; for None those of additions."""
         return self._by_key.get(key, [])
 
     def feed_of(self, member: FeedId, key: EpochKey | None) -> FeedId | None:
-        """Somebody's feed in the epoch with that key: the last that he announced; for None his first of additions."""
+        """Return a member's feed in the epoch with that key: the last one announced; for None their first feed of
+        additions."""
         theirs = sorted((seq, feed) for feed, seq in self._of.get((member, key), {}).items())
         if not theirs:
             return None

@@ -1,6 +1,6 @@
-"""Keys of epochs that reached us, which groups they are said to be of, and who is named in these groups.
+"""Keys of epochs, the groups that each is claimed to be of, and the people named in these groups.
 
-Nothing here says who is in a group (`membership` does): it says what to try on which entry.
+A keyring decides which keys to try on which entry. Who is a member is decided in `membership`.
 """
 
 from collections import Counter
@@ -18,26 +18,27 @@ _NOBODY: Final[AbstractSet[FeedId]] = frozenset()
 
 
 class Keyring:
-    """Grows only, so that what it holds does not depend on the order in which things came, but for its bounds."""
+    """A set of keys that only grows. Within its bounds, its content does not depend on the order of arrival."""
 
     def __init__(self, counts: Counter[GroupEntryFault]) -> None:
         self._counts = counts
         self._roots: dict[EpochKey, list[MessageId]] = {}
         self._keys: dict[MessageId, list[EpochKey]] = {}
         self._by: dict[FeedId, int] = {}
-        """How many keys somebody brought."""
+        """How many keys each person brought."""
         self._people: dict[MessageId, set[FeedId]] = {}
         self._groups: dict[FeedId, list[MessageId]] = {}
         self._named: dict[bytes, set[FeedId]] = {}
         self.slots: list[SlotKey] = []
-        """Of all keys, in the order in which they came."""
+        """Slots of all keys, in order of arrival."""
 
     # --- keys
 
     def learn(self, key: EpochKey, root: MessageId, by: FeedId | None) -> bool:
-        """Take a key that *by* says is of the group that begins with *root*. False: known, or one too many.
+        """Add a key that *by* claims to be of the group that begins with *root*. Returns False if it is known, or one
+        too many.
 
-        None: we say so ourselves, as often as we like.
+        With None it is a claim of our own, for which there is no quota.
         """
         roots = self._roots.get(key, [])
         if root in roots:
@@ -57,17 +58,17 @@ class Keyring:
         return True
 
     def roots_of(self, key: EpochKey) -> Sequence[MessageId]:
-        """Groups that a key is said to be of: one, unless somebody lies."""
+        """Return the groups that a key is claimed to be of: one, unless somebody lies."""
         return self._roots.get(key, ())
 
     def keys_of(self, root: MessageId) -> Sequence[EpochKey]:
-        """Keys said to be of a group."""
+        """Return the keys claimed to be of a group."""
         return self._keys.get(root, ())
 
     # --- people
 
     def name(self, person: FeedId, root: MessageId) -> bool:
-        """Somebody is named in a group, or wrote in it. False: that was known."""
+        """Note that a person is named in a group, or wrote in it. Returns False if that was known."""
         people = self._people.setdefault(root, set())
         if person in people:
             return False
@@ -77,17 +78,17 @@ class Keyring:
         return True
 
     def people_of(self, root: MessageId) -> AbstractSet[FeedId]:
-        """Who is named in a group."""
+        """Return the people named in a group."""
         return self._people.get(root, _NOBODY)
 
     def called(self, name: bytes) -> AbstractSet[FeedId]:
-        """All people whose main feed begins like that."""
+        """Return all people whose main feed id begins with *name*."""
         return self._named.get(name, _NOBODY)
 
     def groups_of(self, person: FeedId) -> Sequence[MessageId]:
-        """Groups that somebody is named in."""
+        """Return the groups that a person is named in."""
         return self._groups.get(person, ())
 
     def keys_with(self, person: FeedId) -> Iterable[EpochKey]:
-        """Keys of these groups, each once."""
+        """Return the keys of these groups, each once."""
         return dict.fromkeys(key for root in self._groups.get(person, ()) for key in self.keys_of(root))

@@ -1,4 +1,9 @@
-"""Keys by which envelopes are shared, and the ids that only those who open them know (docs/formats/envelope.md)."""
+"""Keys by which envelopes are shared, ids that only their readers know, and all keys of one identity, derived from its
+seed (docs/formats/envelope.md).
+
+Since everything derives from the seed, a node finds half-made feeds again after a crash, and the words of an identity
+restore all of it.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -51,9 +56,9 @@ def dm_key(shared: bytes, mine: SharedKeyParty, yours: SharedKeyParty) -> bytes:
 
 
 def member_slot(mine: SealKey, yours: FeedId) -> SlotKey | None:
-    """The slot between my feed and *yours*, the same on both sides. None if *yours* is a key that nobody can have.
+    """Return the slot between my feed and *yours*, the same on both sides; None if *yours* is not a valid key.
 
-    Raises ValueError for my own feed: what one seals for oneself has `own_slot`.
+    Raises ValueError for my own feed: content sealed for oneself has `own_slot`.
     """
     if yours == mine.feed_id:
         raise ValueError("one's own slot is own_slot's")
@@ -68,9 +73,9 @@ def member_slot(mine: SealKey, yours: FeedId) -> SlotKey | None:
 
 
 def check_people(message: AddMember) -> None:
-    """Raises GroupMessageError if one of those added has a feed id that is no key that anybody can have.
+    """Raise GroupMessageError if one of the people added has a feed id that is not a valid key.
 
-    Nothing can be sealed for him: as a member he would keep all others from beginning an epoch.
+    Nothing can be sealed for such a member, so they would keep all others from beginning an epoch.
     """
     for person in message.people:
         if not _possible(person):
@@ -90,60 +95,61 @@ def _curve25519(feed: FeedId) -> bytes | None:
 
 
 def own_slot(seed: bytes) -> SlotKey:
-    """The slot of what the identity with this *seed* seals for itself (decision 0032)."""
+    """Return the slot of content that the identity with this *seed* seals for itself (decision 0032)."""
     return SlotKey(derive_secret(seed, _OWN), SlotScheme.OWN)
 
 
 def derive_secret(seed: bytes, *names: bytes) -> bytes:
-    """32 secret bytes for what *names* say, out of the *seed* of an identity, and always the same."""
+    """Derive 32 secret bytes for the purpose *names* from the *seed* of an identity, always the same."""
     return hkdf(seed, _SALT, slp((_OURS, *names)))
 
 
 def epoch_slot(epoch_key: EpochKey) -> SlotKey:
-    """The slot of all members of an epoch."""
+    """Return the slot of all members of an epoch."""
     return SlotKey(epoch_key, SlotScheme.GROUP)
 
 
 def cloaked_id(read_key: bytes, message: bytes) -> bytes:
-    """The id, 32 bytes, by which those who can open a message speak of it; *message* is its id in BFE."""
+    """Return the id, 32 bytes, of a message that only its readers can compute; *message* is its id in BFE."""
     return expand(read_key, slp((_CLOAKED, message)))
 
 
 def group_id(read_key: bytes, init: MessageId) -> GroupId:
-    """The id of the group whose first message is the entry *init*, an envelope opened by *read_key*."""
+    """Return the id of the group whose first message is the entry *init*, an envelope opened by *read_key*."""
     return GroupId(cloaked_id(read_key, bfe_message(init)))
 
 
 class GroupKeys:
-    """The keys of one identity. Shown nowhere: ``repr`` names the main feed only."""
+    """The keys of one identity. They are never shown: ``repr`` names the main feed only."""
 
     def __init__(self, seed: bytes, draw: Callable[[int], bytes]) -> None:
-        """*seed* is the identity's, 32 bytes (ValueError); *draw* makes that many random bytes."""
+        """Derive them from *seed*, the identity's 32 bytes (ValueError); *draw* makes that many random bytes."""
         self._seed = seed
         self.seal: Final = SealKey(seed)
-        """Opens what was sealed for our main feed."""
+        """Opens content that was sealed for our main feed."""
         self.main: Final = self.seal.feed_id
-        """Our main feed: what we are as a member."""
+        """Our main feed, which names us as a member."""
         self.own: Final[SlotKey] = own_slot(seed)
-        """The slot of what we seal for ourselves."""
+        """The slot of content that we seal for ourselves."""
         self.draw: Final = draw
         self.waits_seed: Final = derive_secret(seed, b"waits")
-        """Makes the waits of `planning.plan` random for others."""
+        """Seed that makes the waits of `plan.plan` unpredictable for others."""
         self._additions: SigningKey | None = None
         self._members: dict[FeedId, SlotKey | None] = {}
 
     def additions(self) -> SigningKey:
-        """Of our feed of additions."""
+        """Return the key of our feed of additions."""
         if self._additions is None:
             self._additions = SigningKey(derive_secret(self._seed, b"additions"))
         return self._additions
 
     def epoch(self, key: EpochKey, generation: int = 0) -> SigningKey:
-        """Of our feed in the epoch with *key*; of the next *generation*, up to 255, if the one before has ended."""
+        """Return the key of our feed in the epoch with *key*; of the next *generation*, up to 255, if the one before
+        has ended."""
         return SigningKey(derive_secret(self._seed, b"epoch", key, bytes([generation])))
 
     def member(self, person: FeedId) -> SlotKey | None:
-        """The slot between us and somebody else, by his main feed. None: nobody can have that key.
+        """Return the slot between us and another person, by their main feed. None: that is not a valid key.
 
         The first time it costs a multiplication on the curve. Raises ValueError for ourselves.
         """

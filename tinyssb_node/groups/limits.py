@@ -1,4 +1,4 @@
-"""Numbers of groups, each with its source. What they share with the node is in ``tinyssb_node.limits``."""
+"""Limits of groups, each with its source. Those that the node shares are in ``tinyssb_node.limits``."""
 
 from typing import Final
 
@@ -21,48 +21,48 @@ OFFSET_SIZE: Final = 2
 HEADER_SIZE: Final = 16
 """Bytes of a header before it is boxed: offset, flags, room for extensions (envelope-spec)."""
 HEADER_BOX_SIZE: Final = HEADER_SIZE + SEAL_TAG_SIZE
-"""Bytes of a boxed header: the first slot stands behind them."""
+"""Bytes of a boxed header: the first slot follows."""
 SLOT_SIZE: Final = SECRET_SIZE
 """Bytes of a slot (envelope-spec)."""
 SLOTS_MAX: Final = 16
 """Most slots of an envelope (private-group-spec), and most that one key is tried on."""
 assert SLOTS_MAX == 1 + GROUP_ADD_MAX
 BODY_BOX_MIN_SIZE: Final = SEAL_TAG_SIZE + 1
-"""Least bytes of a boxed body: no envelope says nothing (envelope-js)."""
+"""Least bytes of a boxed body: an envelope is never empty (envelope-js)."""
 ENVELOPE_HEAD_SIZE: Final = HEADER_BOX_SIZE + SLOT_SIZE
-"""Bytes by which one tells whether an envelope is for a group."""
+"""Bytes that show whether an envelope is for a group."""
 ENVELOPE_MIN_SIZE: Final = HEADER_BOX_SIZE + SLOT_SIZE + BODY_BOX_MIN_SIZE
 """Least bytes of an envelope."""
 assert ENVELOPE_MIN_SIZE == 81
 assert HEADER_BOX_SIZE + SLOTS_MAX * SLOT_SIZE < 2 ** (8 * OFFSET_SIZE)
 ENVELOPE_KEYS_MAX: Final = 256
-"""Most keys that are tried on one envelope: strangers may add us to any number of groups, and shall not make every
-entry cost more than some milliseconds."""
+"""Most keys that are tried on one envelope. Strangers can add us to any number of groups, and must not make every entry
+cost more than some milliseconds."""
 SLP_ITEM_MAX: Final = 2**16 - 1
 """Most bytes of an item of an SLP list (envelope-spec)."""
 EXPAND_MAX: Final = 255 * 32
 """Most bytes that one expansion yields (RFC 5869 2.3)."""
 HASH_BLOCK_SIZE: Final = 64
-"""Bytes of SHA-256's block, to which HMAC fills up a key (RFC 2104)."""
+"""Bytes of SHA-256's block, to which HMAC pads a key (RFC 2104)."""
 
 # --- Messages in their short form (docs/formats/group-messages.md) ----------------------------------------------------
 
 OWNER_SIZE: Final = 8
-"""Bytes of a main feed id in front of an epoch feed's first message. Who announces another's feed as his own would need
-an id that begins like the other's: 2**64 attempts."""
+"""Bytes of a main feed id before an epoch feed's first message. To announce another's feed as their own, a person would
+need an id that begins like the other's: 2**64 attempts."""
 SHORT_NAME_SIZE: Final = 8
 """Bytes of a feed id that name a member: 15 of 32 bytes would take four packets more."""
 SHORT_CHECK_SIZE: Final = 12
-"""Bytes of the hash over all whom short names mean. With a name they make 20, as many as an id of an entry has; and
-they are no multiple of 8, so that a row of names never has the length of a row of ids."""
+"""Bytes of the hash over all people that short names mean. With a name they make 20, as many as an entry's id has. They
+are not a multiple of 8, so a list of names never has the length of a list of ids."""
 assert SHORT_NAME_SIZE + SHORT_CHECK_SIZE == MESSAGE_ID_SIZE
 assert FEED_ID_SIZE % SHORT_NAME_SIZE == 0 != SHORT_CHECK_SIZE % SHORT_NAME_SIZE
 SHORT_TRIES_MAX: Final = 64
-"""Combinations of people that names are tried with. Two feed ids that begin alike take 2**32 attempts."""
+"""Combinations of people that names are tried with. To make two feed ids that begin alike takes 2**32 attempts."""
 PLAIN_MAX: Final = 32_768
-"""Most bytes of a message: all that one may name at once fits, and four times what classic feeds allow."""
+"""Most bytes of a message: the most people that one may name fit, and it is four times what classic feeds allow."""
 BODY_DEPTH_MAX: Final = 16
-"""How deep fields of a message may be nested: less than BIPF allows, as they stand in a list already."""
+"""Most levels of nested fields of a message: fewer than BIPF allows, as they are in a list already."""
 assert BODY_DEPTH_MAX < BIPF_DEPTH_MAX
 
 # --- What a reader keeps in mind (docs/reference/groups.md) -----------------------------------------------------------
@@ -70,50 +70,55 @@ assert BODY_DEPTH_MAX < BIPF_DEPTH_MAX
 KEYS_BY_ONE_MAX: Final = ENVELOPE_KEYS_MAX
 """Most keys of epochs that one person brings us: 20 groups of 12 epochs."""
 ROOTS_OF_KEY_MAX: Final = 4
-"""Most groups that a key is tried for. It is of one; members may say that it is of theirs."""
+"""Most groups that a key is tried for. It belongs to one; members may claim that it is of theirs."""
 FEEDS_OF_ONE_MAX: Final = 16
 """Most feeds that one member has in one epoch: a new one is begun if the one before was ended too early."""
 HIDDEN_MAX: Final = 1_024
-"""Most entries of one main feed that may turn out to announce a feed: all that somebody in 85 groups of 12 epochs
-writes; 250 bytes each."""
+"""Most entries of one main feed that may announce a feed: as many as a member of 85 groups with 12 epochs writes; 250
+bytes each."""
 UNREAD_MAX: Final = 8_192
-"""Most additions that no key opens yet, of all feeds together: 255 feeds with 32 each; 500 bytes each. Beyond
-that the feed with the most of them loses its first."""
+"""Most additions that no key opens yet, of all feeds together: 255 feeds with 32 each; 500 bytes each. Beyond that the
+first one of the feed with the most is evicted."""
 TRIES_AT_ONCE: Final = 1_024
 """Entries that new keys are tried on in one turn of the node: 10 ms on a notebook. One addition may bring 256 keys,
-each to be tried on all that is unread."""
+each to be tried on all unopened additions."""
 TRIES_OF_ENTRY: Final = 64
-"""The same for an entry just read, of which there are `READ_AT_ONCE`: mostly that is all there is to try."""
+"""The same for an entry just read, of which there are `READ_AT_ONCE`: usually there is no more to try."""
 WAITING_MAX: Final = 4_096
-"""Most messages that wait for a name or for their group's beginning: their places only, 200 bytes each."""
+"""Most messages that wait for a name or for their group's first message: only their addresses, 200 bytes each."""
 BROKEN_MAX: Final = 256
-"""Most entries of a group shown in its audit though they say nothing."""
+"""Most malformed entries of a group shown in its audit."""
 
 # --- What members do by themselves (docs/reference/groups.md, decision 0033) ------------------------------------------
 
 REPAIR_WAIT_US: Final = (60_000_000, 1_800_000_000)
-"""Shortest and longest random wait before one adds whom others forgot to add: an entry takes minutes on the air."""
+"""Shortest and longest random wait before a member adds people whom others left out: an entry takes minutes on the air.
+"""
 RESOLVE_WAIT_US: Final = (60_000_000, 1_800_000_000)
-"""The same before one makes the epoch that joins two forks (4.6). ssb-tribes2 waits 10 to 120 s, over the Internet."""
+"""The same before a member begins the epoch that joins two forks (4.6). ssb-tribes2 waits 10 to 120 s, over the
+Internet."""
 COMPLETE_WAIT_US: Final = (3_600_000_000, 7_200_000_000)
-"""The same before one completes what somebody began who may be writing still: an exclusion is 16 packets on the air."""
+"""The same before a member completes an operation of another, who may still be writing: an exclusion is 16 packets on
+the air."""
 GUESS_WAIT_US: Final = (43_200_000_000, 86_400_000_000)
-"""The same before one adds whom an epoch seems to lack though something is missing that its maker knew: an exclusion on
-its way over slow air. It does come to that if who held it is gone for good."""
+"""The same before a member adds people whom an epoch seems to lack while a message that its creator knew is missing: an
+exclusion may be on its way over slow air. The wait ends even if that message is lost for good."""
 GENERATIONS_MAX: Final = 8
-"""Feeds that one member begins in one epoch: a further one if what succeeded the epoch turned out not to count."""
+"""Feeds that one member begins in one epoch: a further one if the epoch's successor turned out not to count."""
 END_WAIT_US: Final = 3_600_000_000
-"""How long a feed of a superseded epoch stays open. Its author writes no more there; but what succeeded the epoch may
-turn out not to count while parts of the group meet again, and then he does."""
+"""How long a feed of a superseded epoch stays open. Its author writes there no more, unless the successor turns out not
+to count when parts of the group meet again."""
 READ_AT_ONCE: Final = 200
 """Entries and packets that are read for groups in one turn of the node: some milliseconds on a Raspberry Pi."""
 WAITS_SAVE_US: Final = 600_000_000
-"""How often waits are written down while nothing else is: what a restart may add to a wait."""
+"""How often waits are stored while nothing else is: the most that a restart adds to a wait."""
 RETRY_US: Final = 3_600_000_000
-"""After which time something is tried again that could not be written: the set was full, or a feed."""
+"""The wait before a write is tried again that failed because the set, or a feed, was full."""
 TIPS_POST_MAX: Final = 4
-"""Predecessors that a message to a group names, 20 bytes each; the rest stay tips until somebody writes more."""
+"""Predecessors that a message to a group names, 20 bytes each; the rest stay tips until a further message."""
 TIPS_MAX: Final = 32
-"""Predecessors that a change of members or epochs names: what somebody made its author know has to be among them."""
+"""Predecessors that a change of members or epochs names: those from which its author knew of other changes have to be
+among them."""
 EPOCHS_BY_ONE_MAX: Final = 64
-"""Epochs by one member that count. One excludes a neighbour once; who goes on grinding keys only wears himself out."""
+"""Epochs by one member that count. A member excludes a neighbour once; one who searches for small keys only costs
+themselves work."""

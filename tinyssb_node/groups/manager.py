@@ -1,10 +1,10 @@
-"""What a member of private groups does by himself: reads, keeps to the rules, finishes what is begun.
+"""The groups of one identity in the node: reading, following the rules, finishing interrupted operations.
 
-The node asks it in its turn. It reads what the store got since, some at a time, so that a long past holds nothing up;
-then, for each group of which something came, it fetches the feeds it should, and writes what the plan asks for.
+The node calls the manager in turns. It reads new entries of the store, some at a time, so that a long history delays
+nothing. Then, for each group with new messages, it fetches the feeds that it should, and writes the steps of the plan.
 
-What it knows of groups is made anew from the store after each start. Kept are only the waits under way, and what its
-user wants: not to be in a group any more.
+The state of groups is rebuilt from the store after each start. Only the running waits are kept, and which groups the
+user left.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -56,7 +56,7 @@ _CANNOT_WRITE: Final = (
 
 
 class NotGroupMemberError(LocalError):
-    """We are in no such group."""
+    """A group that this node is not in."""
 
     def __init__(self, root: MessageId) -> None:
         super().__init__(f"nothing was written: no group here begins with {root.hex()}")
@@ -64,16 +64,16 @@ class NotGroupMemberError(LocalError):
 
 
 class GroupLeftError(LocalError):
-    """We left that group."""
+    """A group that the user left."""
 
     def __init__(self, root: MessageId) -> None:
-        super().__init__("nothing was written: you left this group, and somebody in it has to add you again")
+        super().__init__("nothing was written: you left this group. Ask a member to add you again")
         self.root = root
 
 
 @dataclass(frozen=True, slots=True)
 class GroupWriteResult:
-    """What an operation wrote."""
+    """The entries that an operation wrote."""
 
     root: MessageId
     """The group's first message."""
@@ -83,11 +83,11 @@ class GroupWriteResult:
 
 @dataclass(frozen=True, slots=True)
 class DueGroupTask:
-    """Something the node is going to do for a group, unless somebody else does it first."""
+    """A task that the node will do for a group, unless another member does it first."""
 
     task: GroupTask
     due_us: int
-    """When."""
+    """When the node does it."""
 
 
 class GroupManager:
@@ -98,29 +98,29 @@ class GroupManager:
         self._replica = replica
         self._source = StoreEntrySource(store)
         self.reader = GroupReader(keys, self._source)
-        """What was read."""
+        """The state of the groups."""
         self.writer: Final = GroupWriter(keys, self.reader, replica, self._read_all)
         self._waits = GroupWaits(store)
         self._changed: set[MessageId] = set()
-        """Groups of which something came since they were looked at."""
+        """Groups with new messages since they were last checked."""
         self._due_us: dict[MessageId, int] = {}
-        """When to look at a group again."""
+        """When to check a group again."""
         self.next_us: int | None = 0
         """When ``wake`` is due; None: nothing is to be done."""
         self.problems: dict[MessageId, LocalError] = {}
-        """By group: what kept the node from doing what it should."""
+        """By group: the error that kept the node from doing a task."""
 
     def appended(self, now_us: int) -> None:
-        """The store got something."""
+        """Note that the store has new entries."""
         self.next_us = now_us
 
     @property
     def read_all(self) -> bool:
-        """True if everything that is here was read, with all keys."""
+        """True if all stored entries were read, with all keys."""
         return self._source.read_all and not self.reader.unfinished
 
     def wake(self, port: GroupWriterPort, now_us: int) -> None:
-        """Read on; when all is read, do what is due."""
+        """Read on; when everything is read, do the tasks that are due."""
         self._read_on()
         if not self.read_all:
             self.next_us = now_us
@@ -132,7 +132,7 @@ class GroupManager:
             try:
                 self._look(port, root, now_us)
             except _CANNOT_WRITE as error:
-                # Nobody asked for it just now, so nobody is there to be told: it is shown, and tried again.
+                # No command waits for this: the problem is shown in listings, and the write is tried again later.
                 self.problems[root] = error
                 self._due_us[root] = now_us + group_limits.RETRY_US
         self._read_all()
@@ -145,7 +145,7 @@ class GroupManager:
             self._read_on()
 
     def _read_on(self) -> None:
-        """Try the keys that are new before more is read: some of either in a turn."""
+        """Try new keys before more entries are read, some of either in a turn."""
         if self.reader.unfinished:
             self._apply_events(self.reader.go_on())
             return
@@ -166,7 +166,7 @@ class GroupManager:
         return roots
 
     def _look(self, port: GroupWriterPort, root: MessageId, now_us: int) -> None:
-        """Keep to the rules in one group."""
+        """Apply the rules to one group."""
         self._fetch(port, root)
         if self._replica.read_only:
             return
@@ -189,7 +189,7 @@ class GroupManager:
         self._waits.keep(root, kept, now_us)
         self._due_us.pop(root, None)
         if wakes:
-            # Now and then it is kept how long all of it has been waiting.
+            # The durations of all waits are stored from time to time.
             self._due_us[root] = min(*wakes, now_us + group_limits.WAITS_SAVE_US)
 
     def _plan(self, root: MessageId, now_us: int) -> GroupPlan:
@@ -198,7 +198,7 @@ class GroupManager:
         return plan(group, self._keys.main, since_us=since_us, now_us=now_us, seed=self._keys.waits_seed)
 
     def _fetch(self, port: GroupWriterPort, root: MessageId) -> None:
-        """Want the feeds that we should (4.8.2), and no others of the group."""
+        """Want the feeds that the rules name (4.8.2), and no others of the group."""
         group = self.reader.groups[root].group
         wish = replication(group, self._keys.main)
         left = root in self._waits.left
@@ -213,9 +213,9 @@ class GroupManager:
             self._fetch_unread(port, root)
 
     def _fetch_unread(self, port: GroupWriterPort, root: MessageId) -> None:
-        """Want the feeds of epochs that we have the key of, and are not known to be in: their first messages, or what
-        our addition follows, are lacking. If they ended before we came, they have left the set, and nobody brings them
-        unless asked."""
+        """Want the feeds of epochs whose key we have, and in which we are not known to be: their first messages, or the
+        predecessors of our addition, are missing. Feeds that ended before we came have left the set, and return only if
+        a peer names them."""
         readable = self.reader.groups.get(root)
         view = None if readable is None else readable.group.view
         read = set() if view is None else {view[init].key for init in view.of(self._keys.main)}
@@ -229,7 +229,8 @@ class GroupManager:
         return self._replica.frontier(feed) if self._replica.holds(feed) else 0
 
     def _superseded(self, root: MessageId) -> dict[FeedId, SigningKey]:
-        """Feeds of ours in epochs that the one we write in succeeds, or in all if we left, and that have not ended."""
+        """Return our feeds that have not ended, in epochs that the one we write in succeeds, or in all epochs if we
+        left."""
         view = self.reader.groups[root].group.view
         me = self._keys.main
         epoch = writing_epoch(view, me)
@@ -243,7 +244,7 @@ class GroupManager:
     # --- what our user wants
 
     def create(self, port: GroupWriterPort, name: str | None, now_us: int) -> GroupWriteResult:
-        """Begin a group with ourselves in it. Raises what publishing does."""
+        """Begin a group with ourselves in it. Raises the errors of publishing."""
         self._read_all()
         self._waits.begin()
         secret = EpochKey(self._keys.draw(EpochKey.SIZE))
@@ -259,27 +260,27 @@ class GroupManager:
     def add(
         self, port: GroupWriterPort, root: MessageId, people: Iterable[FeedId], text: str | None, now_us: int
     ) -> GroupWriteResult:
-        """Take *people* into a group, with a greeting. Raises GroupRefusalError and what publishing does."""
+        """Add *people* to a group, with a greeting. Raises GroupRefusalError and the errors of publishing."""
         steps = add(self._group(root), self._keys.main, people)
         return self._written(root, self.writer.do(port, root, steps, text), now_us)
 
     def exclude(
         self, port: GroupWriterPort, root: MessageId, people: Iterable[FeedId], now_us: int
     ) -> GroupWriteResult:
-        """Begin an epoch without *people*. Raises GroupRefusalError and what publishing does."""
+        """Begin an epoch without *people*. Raises GroupRefusalError and the errors of publishing."""
         steps = exclude(self._group(root), self._keys.main, people)
         return self._written(root, self.writer.do(port, root, steps), now_us)
 
     def post(
         self, port: GroupWriterPort, root: MessageId, kind: str, body: bytes, now_us: int
     ) -> GroupWriteResult:
-        """Say something to a group. Raises GroupRefusalError and what publishing does."""
+        """Write a message to a group. Raises GroupRefusalError and the errors of publishing."""
         self._group(root)
         return self._written(root, self._post(port, root, kind, body), now_us)
 
     def leave(self, port: GroupWriterPort, root: MessageId, now_us: int) -> GroupWriteResult:
-        """Say goodbye to a group if we still can, and take no part in it from then on: others may exclude us, and
-        until then we could come back. Raises what publishing does."""
+        """Announce that we leave a group, if we still can write there, and take no part in it from then on. Until
+        others exclude us, we can come back. Raises the errors of publishing."""
         view = self._group(root).view
         entries = []
         if writing_epoch(view, self._keys.main) is not None:
@@ -288,7 +289,7 @@ class GroupManager:
         return self._written(root, entries, now_us)
 
     def come_back(self, root: MessageId, now_us: int) -> None:
-        """Take part in a group again that we left. Raises UnknownGroupError."""
+        """Take part again in a group that we left. Raises NotGroupMemberError."""
         self._read_all()
         if root not in self.reader.groups:
             raise NotGroupMemberError(root)
@@ -297,25 +298,26 @@ class GroupManager:
         self.next_us = now_us
 
     def cost_of_adding(self, root: MessageId, people: Iterable[FeedId], text: str | None) -> GroupWriteCost:
-        """What it would take. Raises GroupRefusalError."""
+        """Return the cost of adding *people*. Raises GroupRefusalError."""
         return self.writer.cost(root, add(self._group(root), self._keys.main, people), text)
 
     def cost_of_excluding(self, root: MessageId, people: Iterable[FeedId]) -> GroupWriteCost:
-        """What it would take. Raises GroupRefusalError."""
+        """Return the cost of excluding *people*. Raises GroupRefusalError."""
         return self.writer.cost(root, exclude(self._group(root), self._keys.main, people))
 
     def left(self, root: MessageId) -> bool:
-        """True if we left a group."""
+        """Return whether we left a group."""
         return root in self._waits.left
 
     def due(self, root: MessageId, now_us: int) -> list[DueGroupTask]:
-        """What the node is going to do for a group by itself, the most pressing first. Raises UnknownGroupError."""
+        """Return the tasks that the node will do for a group, the most urgent first. Raises NotGroupMemberError,
+        GroupLeftError."""
         self._group(root)
         planned = self._plan(root, now_us)
         return [DueGroupTask(task, planned.due_us[task.key]) for task in planned.tasks]
 
     def _group(self, root: MessageId) -> Group:
-        """A group that we take part in. Raises UnknownGroupError, GroupLeftError."""
+        """Return a group that we take part in. Raises NotGroupMemberError, GroupLeftError."""
         self._read_all()
         if root not in self.reader.groups:
             raise NotGroupMemberError(root)
@@ -338,5 +340,5 @@ class GroupManager:
 
 
 def _end_key(feed: FeedId) -> str:
-    """Names the wait before a feed ends, among those of the plan."""
+    """Return the key of the wait before a feed ends, among those of the plan."""
     return f"end/{feed.hex()}"

@@ -1,8 +1,8 @@
-"""Who is in which epoch of a group: three tangles made of what members wrote, in whatever order it comes (4.9, 4.10).
+"""The members of each epoch of a group: three tangles of messages, which may arrive in any order (4.9, 4.10).
 
-A message takes part in a tangle if it has the form, the feed and the key that the tangle asks for; whether it counts
-depends on who wrote it and on what he knew. What does not count is kept with the rule that it broke, for the audit.
-The view is a function of the set of messages held, and of nothing else.
+A message takes part in a tangle if it has the form, the feed and the key that the tangle requires. Whether it counts
+depends on its author and on what they knew. Messages that do not count are kept with the rule that they broke, for the
+audit. The result is a function of the set of stored messages, and of nothing else.
 """
 
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ class AuditLine:
     flaw: MessageFlaw | None
     """None: it counts."""
     waits: bool = False
-    """True if it follows something that is not here, or that we cannot read."""
+    """True if it follows a message that is missing, or that we cannot read."""
 
 
 _SECOND_ROOT: Final = MessageFlaw("R34", "begins the group a second time")
@@ -40,19 +40,19 @@ _OTHER_GROUP: Final = MessageFlaw("R34", "is of another group, or of another tan
 
 
 class _MembersRules:
-    """What may be in the members tangle of an epoch (R32)."""
+    """Rules of the members tangle of an epoch (R32)."""
 
     def __init__(self, root: MessageId, group: "Group") -> None:
         self._root = root
         self._group = group
 
     def place(self, message: OpenedGroupMessage) -> TangleData | None:
-        """Where it says it stands."""
+        """Return the message's tangle data."""
         said = message.message
         return said.members_tangle if isinstance(said, GroupInit | AddMember | ExcludeMember) else None
 
     def extends(self, message: OpenedGroupMessage, previous: Sequence[OpenedGroupMessage]) -> bool:  # noqa: ARG002 - a port's signature
-        """Whether it is on the feed, and has the key, that it needs to change this epoch's members."""
+        """Return whether the message is on the feed, and has the key, that it needs to change this epoch's members."""
         init = self._group.init(self._root)
         flaw = None if init is None or message.id == self._root else self._flaw(message, init)
         if flaw is not None:
@@ -77,7 +77,7 @@ class _MembersRules:
 
 
 class Group:
-    """Everything that we hold of one group."""
+    """All messages of one group."""
 
     def __init__(self, group: GroupId, root: MessageId) -> None:
         self.group = group
@@ -91,41 +91,41 @@ class Group:
         self._members: dict[MessageId, Tangle[OpenedGroupMessage]] = {}
         """Members tangles by their root (R32)."""
         self._flaws: dict[MessageId, MessageFlaw] = {}
-        """Of what its form alone rules out."""
+        """Flaws that follow from a message's form alone."""
         self._histories = CausalHistories()
         self._resolved: ResolvedChanges | None = None
 
     def __contains__(self, id_: object) -> bool:
-        """True for a message that was added."""
+        """Return whether a message was added."""
         return id_ in self._said
 
     def __len__(self) -> int:
         return len(self._said)
 
     def said(self, id_: MessageId) -> OpenedGroupMessage:
-        """A message that was added. Raises KeyError."""
+        """Return a message that was added. Raises KeyError."""
         return self._said[id_]
 
     def init(self, id_: MessageId) -> GroupInit | None:
-        """The init *id_*, if it is here and is one."""
+        """Return the init *id_*, if it is here and is one."""
         said = self._said.get(id_)
         return said.message if said is not None and isinstance(said.message, GroupInit) else None
 
     def members_tangle(self, init: MessageId) -> Tangle[OpenedGroupMessage]:
-        """The members tangle of the epoch that *init* begins (R32); empty if it is not here."""
+        """Return the members tangle of the epoch that *init* begins (R32); it is empty if *init* is missing."""
         found = self._members.get(init)
         if found is None:
             found = self._members[init] = Tangle[OpenedGroupMessage](init, _MembersRules(init, self))
         return found
 
     def note(self, id_: MessageId, flaw: MessageFlaw) -> None:
-        """Keep what is wrong with a message; the first thing found stays."""
+        """Record a flaw of a message; the first one found stays."""
         self._flaws.setdefault(id_, flaw)
 
     # --- taking messages
 
     def add(self, said: OpenedGroupMessage) -> AddOutcome:
-        """Take a message. Its outcome is that in the group tangle."""
+        """Add a message. Returns its outcome in the group tangle."""
         if said.id in self._said:
             return AddOutcome.HELD
         self._said[said.id] = said
@@ -150,7 +150,7 @@ class Group:
         return outcome
 
     def _flaw_of_form(self, said: OpenedGroupMessage) -> MessageFlaw | None:
-        """What is wrong with a message whatever others wrote."""
+        """Return the flaw of a message that does not depend on messages of others."""
         message = said.message
         if message.group is None:
             if said.id != self.root:
@@ -174,40 +174,41 @@ class Group:
 
     @property
     def view(self) -> EpochGraph:
-        """Epochs, who is in them, and who was excluded."""
+        """Epochs, their members, and exclusions."""
         return self._resolve().view
 
     @property
     def pending(self) -> tuple[Exclusion, ...]:
-        """Exclusions that no epoch came of, of people whom nobody took on again since; sorted by id."""
+        """Exclusions that no epoch followed, of people whom nobody has added again; sorted by id."""
         return self._resolve().pending
 
     @property
     def barred(self) -> People:
-        """Who was excluded from any epoch, and whom nobody took on again knowing of it."""
+        """People excluded from any epoch, and added again by nobody who knew of it."""
         return self._resolve().barred
 
     @property
     def standing(self) -> Mapping[MessageId, People]:
-        """By exclusion: whom of those it names nobody took on again."""
+        """By exclusion: the people it names whom nobody has added again."""
         return self._resolve().standing
 
     @property
     def doubtful(self) -> Mapping[MessageId, People]:
-        """By epoch: whom only people added who are excluded up to it, when its creator did not know; see R31."""
+        """By epoch: people added only by members who are excluded up to it, if its creator did not know that; see
+        R31."""
         return self._resolve().doubtful
 
     @property
     def lacking(self) -> bool:
-        """True while a message that changes the group follows one that is not here, or that we cannot read."""
+        """True while a message that changes the group follows one that is missing, or that we cannot read."""
         return self._histories.lacked(self.tangle.missing)
 
     def adders(self, person: FeedId) -> People:
-        """Who added *person* to any epoch."""
+        """Return the people who added *person* to any epoch."""
         return frozenset(by for by, people in self._resolve().added_by.items() if person in people)
 
     def audit(self) -> list[AuditLine]:
-        """All messages in the order of the group tangle; behind them, by their ids, what has no place in it."""
+        """Return all messages in the order of the group tangle, then by id those that have no position in it."""
         flaws = {**self._strangers(), **self._resolve().flaws, **self._flaws}
         ordered = self.tangle.order()
         rest = sorted(self._said.keys() - set(ordered))
@@ -215,7 +216,7 @@ class Group:
         return lines + [AuditLine(self._said[id_], flaws.get(id_), id_ not in flaws) for id_ in rest]
 
     def _strangers(self) -> dict[MessageId, MessageFlaw]:
-        """What somebody said with the key of an epoch that he is not in."""
+        """Return the messages written with the key of an epoch by people who are not in it."""
         people: dict[EpochKey, People] = {}
         for epoch in self.view.epochs.values():
             people[epoch.key] = people.get(epoch.key, NOBODY) | epoch.members | {epoch.creator}

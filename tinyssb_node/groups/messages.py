@@ -1,8 +1,11 @@
-"""What members of a private group write: one value for each kind of message, which can only be built as it has to be.
+"""The messages of a private group: one value for each kind, which can only be built in a valid form.
 
-The values have all that the classic messages have (private-group-spec 8.1.0; exclusion document 4.1 and 4.10), so that
-none is lost between the short form that goes over the air and the long one of other programs. Whether a message counts
-is not said here: that depends on what others wrote (`membership`).
+The values have all fields of the messages of classic feeds (private-group-spec 8.1.0; exclusion document 4.1 and 4.10).
+So the short form that is sent over the air and the long form of other programs can be converted without loss. Whether a
+message counts depends on messages of others (`membership`).
+
+The body of a `GroupContent` is the BIPF dict of all fields but `type`, `recps` and the group's tangle, in one canonical
+encoding: names in order. It can hold JSON values and bytes (docs/formats/group-messages.md).
 """
 
 from base64 import b64decode, b64encode
@@ -22,7 +25,7 @@ from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
 
 class GroupMessageError(PeerError):
-    """A message of a private group is none: a field of it has not what that field has to have."""
+    """A message of a private group that is malformed: one of its fields has an invalid value."""
 
     def __init__(self, kind: str, where: str, what: str) -> None:
         super().__init__(f"{where} of a {kind} {what}")
@@ -39,16 +42,16 @@ _NOBODY: Final = bytes(limits.FEED_ID_SIZE)
 
 @dataclass(frozen=True, slots=True)
 class ExcludedMember:
-    """Somebody who is excluded."""
+    """A person who is excluded."""
 
     member: FeedId
     feed: FeedId | None = None
-    """His feed in the epoch that he is excluded from (v1.0); None: not said (v0.0)."""
+    """Their feed in the epoch that they are excluded from (v1.0); None: not given (v0.0)."""
     seq: int | None = None
-    """Number of the last entry in it that the excluder has, 0 if he has none (v1.0)."""
+    """Number of its last entry that the excluder has, 0 for none (v1.0)."""
 
     def __post_init__(self) -> None:
-        """Raises GroupMessageError."""
+        """Raise GroupMessageError if the fields contradict each other."""
         _check_person(EXCLUDE, "excludes", self.member)
         if (self.feed is None) != (self.seq is None):
             raise GroupMessageError(EXCLUDE, "excludes", "says a feed without a number, or a number alone")
@@ -61,18 +64,18 @@ class GroupInit:
     """The first message of an epoch, on its author's feed of that epoch (4.1.3)."""
 
     secret: EpochKey = field(repr=False)
-    """The epoch's key. All-zero keys seal nothing."""
+    """The epoch's key. A key of zeros seals nothing."""
     group_tangle: TangleData
     epoch_tangle: TangleData
     members_tangle: TangleData
-    """Always first: an epoch's members are told from here on."""
+    """Always first: it begins the list of an epoch's members."""
     group: GroupId | None = None
     """None in the group's first message, whose id is not known while it is written."""
     author: FeedId | None = None
-    """Whom the message is for beside the group: who wrote it. None in the group's first message."""
+    """The author, for whom the message is sealed beside the group. None in the group's first message."""
 
     def __post_init__(self) -> None:
-        """Raises GroupMessageError."""
+        """Raise GroupMessageError if a field is invalid."""
         _check_key(INIT, "secret", self.secret)
         if not self.members_tangle.first:
             raise GroupMessageError(INIT, "tangles.members", "does not begin a tangle")
@@ -91,15 +94,15 @@ class GroupInit:
 
 @dataclass(frozen=True, slots=True)
 class AddMember:
-    """Somebody hands an epoch's key to people, on his additions feed (4.1.5)."""
+    """An addition: its author shares an epoch's key with people, on their additions feed (4.1.5)."""
 
     secret: EpochKey = field(repr=False)
     """Key of the epoch."""
     group: GroupId
     root: MessageId
-    """The group's first message. A newcomer knows nothing else of it."""
+    """The group's first message, which a newcomer needs to find the group."""
     creator: FeedId
-    """Who made the group."""
+    """Author of the group's first message."""
     people: tuple[FeedId, ...]
     """1 to 15, each once."""
     group_tangle: TangleData
@@ -108,10 +111,10 @@ class AddMember:
     text: str | None = None
     """A greeting."""
     old_secrets: tuple[EpochKey, ...] = field(default=(), repr=False)
-    """Keys of the epochs before; none if somebody is taken on into a new one."""
+    """Keys of earlier epochs; none for people who were not in them and join a new one."""
 
     def __post_init__(self) -> None:
-        """Raises GroupMessageError."""
+        """Raise GroupMessageError if a field is invalid."""
         _check_key(ADD, "secret", self.secret)
         _check_person(ADD, "creator", self.creator)
         _check_people(ADD, "recps", self.people, limits.GROUP_ADD_MAX)
@@ -129,7 +132,7 @@ class AddMember:
 
 @dataclass(frozen=True, slots=True)
 class ExcludeMember:
-    """Somebody says that the next epoch will be without some people, on his feed of this epoch (4.1.4)."""
+    """An exclusion: the next epoch will be without some people. It is on its author's feed of this epoch (4.1.4)."""
 
     group: GroupId
     excludes: tuple[ExcludedMember, ...]
@@ -138,7 +141,7 @@ class ExcludeMember:
     members_tangle: TangleData
 
     def __post_init__(self) -> None:
-        """Raises GroupMessageError."""
+        """Raise GroupMessageError if a field is invalid."""
         _check_people(EXCLUDE, "excludes", [each.member for each in self.excludes], limits.GROUP_NAMED_MAX)
         if len({each.feed is None for each in self.excludes}) != 1:
             raise GroupMessageError(EXCLUDE, "excludes", "mixes two forms")
@@ -147,23 +150,23 @@ class ExcludeMember:
 
     @property
     def people(self) -> frozenset[FeedId]:
-        """Who is excluded."""
+        """The people who are excluded."""
         return frozenset(each.member for each in self.excludes)
 
 
 @dataclass(frozen=True, slots=True)
 class GroupContent:
-    """Anything else that is said to a group."""
+    """Any other message to a group."""
 
     kind: str
     """Its type, such as `post`."""
     body: bytes
-    """The rest of it, as it came out of the envelope."""
+    """The other fields, as they were in the envelope."""
     group: GroupId
     group_tangle: TangleData
 
     def __post_init__(self) -> None:
-        """Raises GroupMessageError."""
+        """Raise GroupMessageError if a field is invalid."""
         if not 1 <= len(self.kind.encode()) <= limits.GROUP_KIND_MAX:
             raise GroupMessageError("message to a group", "type", "is empty or too long")
         if self.kind in {INIT, ADD, EXCLUDE}:
@@ -177,12 +180,12 @@ GroupMessage: TypeAlias = GroupInit | AddMember | ExcludeMember | GroupContent
 
 
 class FeedRole(StrEnum):
-    """What a feed of a member is for."""
+    """The role of a member's feed."""
 
     ADDITIONS = "additions"
-    """His one feed of additions."""
+    """The member's one feed of additions."""
     EPOCH = "epoch"
-    """His feed in one epoch."""
+    """The member's feed in one epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,9 +196,9 @@ class OpenedGroupMessage:
     author: FeedId
     """Main feed of the member whose feed it is on."""
     role: FeedRole
-    """Of the feed that it is on."""
+    """Role of the feed that it is on."""
     key: EpochKey | None = field(repr=False)
-    """Of the epoch whose feed it is on; None on an additions feed."""
+    """Key of the epoch whose feed it is on; None on an additions feed."""
     message: GroupMessage
     seq: int = 0
     """Its number in its feed."""
@@ -203,12 +206,12 @@ class OpenedGroupMessage:
 
 @dataclass(frozen=True, slots=True)
 class MessageFlaw:
-    """Why a message does not count."""
+    """The reason why a message does not count."""
 
     rule: str
-    """Of the list in docs/reference/groups.md, such as `R32`."""
+    """Number of the rule in docs/reference/groups.md, such as `R32`."""
     what: str
-    """In words, for the audit."""
+    """Description for the audit."""
 
 
 def _check_key(kind: str, where: str, key: EpochKey) -> None:
@@ -231,7 +234,7 @@ def _check_people(kind: str, where: str, people: Sequence[FeedId], most: int) ->
 
 
 def _check_follows(kind: str, where: str, place: TangleData) -> None:
-    """R32 to R34: whatever is no root says the root, and what it follows."""
+    """Raise GroupMessageError unless *place* names a root and predecessors (R32 to R34)."""
     if place.root is None:
         raise GroupMessageError(kind, where, "names no root")
     if len(place.previous) > limits.TANGLE_PREVIOUS_MAX:
@@ -242,16 +245,16 @@ POST: Final = "post"
 NAME: Final = "group/name"
 LEAVE: Final = "group/leave"
 _BYTES_FIELD: Final = "$base64"
-"""Bytes are an object with this one field where they have to be JSON. So no dict may look like that."""
+"""In JSON, bytes are an object with this one field. So no dict may look like that."""
 _WHAT: Final = "message to a group"
 _TEXT: Final = "text"
 _NAME: Final = "name"
 
 
 def body_of(fields: Mapping[str, Value]) -> bytes:
-    """The one spelling of *fields*.
+    """Return the canonical encoding of *fields*.
 
-    Raises GroupMessageError for what JSON could not say, and for fields that every message has.
+    Raises GroupMessageError for values that JSON does not have, and for fields that every message has.
     """
     taken = fields.keys() & {"type", "recps"}
     if taken:
@@ -265,7 +268,7 @@ def body_of(fields: Mapping[str, Value]) -> bytes:
 
 
 def fields_of(body: bytes) -> dict[str, Value]:
-    """What *body* says. Raises GroupMessageError."""
+    """Return the fields in *body*. Raises GroupMessageError."""
     try:
         fields = bipf.decode(body)
     except BipfError as error:
@@ -277,7 +280,7 @@ def fields_of(body: bytes) -> dict[str, Value]:
 
 
 def checked_fields(value: Value) -> dict[str, Value]:
-    """*value* as fields, if it is a dict of names. Raises GroupMessageError."""
+    """Return *value* as fields, if it is a dict of names. Raises GroupMessageError."""
     if not isinstance(value, dict):
         raise GroupMessageError(_WHAT, "body", "is no dict")
     return {_name(key): item for key, item in value.items()}
@@ -320,27 +323,27 @@ def like_bytes(value: Mapping[Scalar, Value]) -> bool:
 
 
 def post(text: str) -> tuple[str, bytes]:
-    """Kind and body of something said."""
+    """Return kind and body of a text to the group."""
     return POST, body_of({_TEXT: text})
 
 
 def rename(text: str) -> tuple[str, bytes]:
-    """Kind and body of what gives the group a name. The last one in the group's order holds."""
+    """Return kind and body of a message that names the group. The last one in the group's order counts."""
     return NAME, body_of({_NAME: text})
 
 
 def leave() -> tuple[str, bytes]:
-    """Kind and body of what says that its author leaves the group."""
+    """Return kind and body of a message by which its author leaves the group."""
     return LEAVE, body_of({})
 
 
 def text_of(content: GroupContent) -> str | None:
-    """What a post says; None if *content* is none, or says nothing in words."""
+    """Return the text of a post; None if *content* is not a post, or has no text."""
     return _said(content, POST, _TEXT)
 
 
 def name_of(content: GroupContent) -> str | None:
-    """The name that *content* gives the group; None if it gives none."""
+    """Return the name that *content* gives the group; None if it gives none."""
     return _said(content, NAME, _NAME)
 
 

@@ -1,9 +1,8 @@
-"""What a member does next: excluding, adding, repairing, joining forks (exclusion document, 4.1, 4.6, 4.9).
+"""The next steps of a member: excluding, adding, repairing, joining forks (exclusion document, 4.1, 4.6, 4.9).
 
-A plan is worked out anew from what is held, each time that something came or a wait is over. So an operation that a
-crash or a lost node cut short is finished by the same rules that would have carried it out, here or by somebody else,
-and whoever sees that another was faster has nothing left to do (R17). Only how long something has been waiting is
-remembered between two plans.
+A plan is computed anew from the stored messages, each time that one arrives or a wait ends. So an operation that a
+crash or a lost node interrupted is finished by the same rules, here or by another member. A member who sees that
+another was faster has nothing left to do (R17). Only the duration of waits is kept between two plans.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +20,7 @@ from tinyssb_node.ids import FeedId, MessageId
 
 
 class RefusalReason(StrEnum):
-    """Why an operation is none."""
+    """The reason why an operation is refused."""
 
     SELF = "you cannot exclude yourself (4.1)"
     STRANGER = "they are not in the epoch that you write in"
@@ -33,7 +32,7 @@ class RefusalReason(StrEnum):
 
 
 class GroupRefusalError(LocalError):
-    """What was asked for is against the rules of groups. Nothing was written."""
+    """An operation that the rules of groups do not allow. Nothing was written."""
 
     def __init__(self, refusal: RefusalReason, people: Iterable[FeedId] = ()) -> None:
         super().__init__(f"nothing was written: {refusal.value}")
@@ -43,7 +42,7 @@ class GroupRefusalError(LocalError):
 
 @dataclass(frozen=True, slots=True)
 class ExcludeStep:
-    """Write a `group/exclude-member`, on one's feed of *epoch* and sealed with its key (R7)."""
+    """A step: write a `group/exclude-member`, on our feed of *epoch* and sealed with its key (R7)."""
 
     epoch: MessageId
     people: tuple[FeedId, ...]
@@ -51,40 +50,42 @@ class ExcludeStep:
 
 @dataclass(frozen=True, slots=True)
 class BeginEpochStep:
-    """Draw a new key and write a `group/init`, on a new feed of one's own (R4 to R6)."""
+    """A step: draw a new key and write a `group/init`, on a new feed of ours (R4 to R6)."""
 
     previous: tuple[MessageId, ...]
-    """The epochs that it succeeds: all tips of one's own (R38)."""
+    """The epochs that it succeeds: all our tips (R38)."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddStep:
-    """Write a `group/add-member`, on one's additions feed and sealed with the epoch's key and theirs (R8)."""
+    """A step: write a `group/add-member`, on our additions feed and sealed with the epoch's key and the new members'
+    (R8)."""
 
     epoch: MessageId | None
-    """None: the one that the `Begin` before it makes."""
+    """None: the one that the `BeginEpochStep` before it begins."""
     people: tuple[FeedId, ...]
     """1 to 15."""
     old_keys: tuple[MessageId, ...] = ()
-    """Earlier epochs whose keys go along (`oldSecrets`): those that one cannot add people to, being excluded there."""
+    """Earlier epochs whose keys are included (`oldSecrets`): those to which the adder, being excluded there, cannot add
+    people."""
 
 
 Step: TypeAlias = ExcludeStep | BeginEpochStep | AddStep
 
 
 class TaskPurpose(StrEnum):
-    """Why there is something to do."""
+    """The reason for a task."""
 
     FINISH = "finish"
-    """An epoch or exclusion of one's own, cut short."""
+    """An epoch or exclusion of our own was interrupted."""
     REPAIR = "repair"
     """An epoch lacks people (R29, R31)."""
     COMPLETE = "complete"
-    """Somebody excluded people, and no epoch came of it."""
+    """A member excluded people, and no epoch followed."""
     RESOLVE = "resolve"
     """Forks overlap (R15)."""
     GUESS = "guess"
-    """An epoch seems to lack people; but something is missing that its maker knew, maybe that they were excluded."""
+    """An epoch seems to lack people, but a message that its creator knew is missing; it may be their exclusion."""
 
 
 _WAITS_US: Final = {
@@ -98,38 +99,39 @@ _WAITS_US: Final = {
 
 @dataclass(frozen=True, slots=True)
 class GroupTask:
-    """Something that a member should do, or that another may do first."""
+    """A task for a member, which another member may do first."""
 
     purpose: TaskPurpose
     epoch: MessageId
-    """Which epoch lacks people, or is succeeded."""
+    """The epoch that lacks people, or is succeeded."""
     steps: tuple[Step, ...]
-    """All of it, as far as it can be foreseen; never empty."""
+    """All steps, as far as they can be foreseen; never empty."""
 
     @property
     def key(self) -> str:
-        """Names it for as long as it is to be done."""
+        """A name that stays the same until the task is done."""
         return f"{self.purpose.value}/{self.epoch.hex()}"
 
 
 @dataclass(frozen=True, slots=True)
 class GroupPlan:
-    """What to do now, and when to look again."""
+    """The steps to write now, and when to plan again."""
 
     steps: tuple[Step, ...]
-    """To be written now, in order. If writing stops in between, the next plan goes on from there."""
+    """To be written now, in order. If writing stops in between, the next plan continues from there."""
     since_us: Mapping[str, int]
-    """By task: when it was first seen. To be kept, and handed to the next plan."""
+    """By task: when it was first seen. To be kept, and passed to the next plan."""
     wake_us: int | None
-    """When the next wait is over; None: nothing waits."""
+    """When the next wait ends; None: nothing waits."""
     tasks: tuple[GroupTask, ...] = ()
-    """All there is to do, waiting or not."""
+    """All tasks, waiting or not."""
     due_us: Mapping[str, int] = field(default_factory=dict)
-    """By task: when it is done, unless somebody else was faster."""
+    """By task: when it is done, unless another member is faster."""
 
 
 def plan(group: Group, me: FeedId, *, since_us: Mapping[str, int], now_us: int, seed: bytes) -> GroupPlan:
-    """What *me* should do. *seed* is random, secret and kept: it makes waits random, and the same after a restart.
+    """Return what *me* should do. *seed* is random, secret and kept: it makes waits random, and the same after a
+    restart.
 
     *since_us* comes from the plan before; *now_us* is on any clock that does not jump back.
     """
@@ -142,17 +144,17 @@ def plan(group: Group, me: FeedId, *, since_us: Mapping[str, int], now_us: int, 
 
 
 def _wait_us(seed: bytes, me: FeedId, task: GroupTask) -> int:
-    """A random wait (R16): uniform for who does not know the seed."""
+    """Return a random wait (R16): uniform for anybody who does not know the seed."""
     least, most = _WAITS_US[task.purpose]
     drawn = int.from_bytes(sha256(seed + me + task.key.encode()).digest()[:8], "big")
     return least + drawn % (most - least + 1)
 
 
 def tasks(group: Group, me: FeedId) -> tuple[GroupTask, ...]:
-    """All that *me* could do for the group, the most pressing first.
+    """Return all tasks that *me* could do for the group, the most urgent first.
 
-    People are added before anything is excluded (R30). Who was excluded from anywhere, and taken on by nobody since, is
-    not added by itself anywhere.
+    People are added before anybody is excluded (R30). People who were excluded from any epoch, and added again by
+    nobody, are not added automatically.
     """
     view = group.view
     preference = view.preference(me)
@@ -186,9 +188,10 @@ def tasks(group: Group, me: FeedId) -> tuple[GroupTask, ...]:
 
 
 def _unfinished(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
-    """Epochs that lack people whom *me* was about to add: those that he made, and his own newcomers.
+    """Return the tasks for epochs that lack people whom *me* was about to add: epochs that *me* created, and newcomers
+    of *me*.
 
-    The first that whoever makes a group adds is himself.
+    The first person whom the creator of a group adds is themselves.
     """
     found = []
     for init, epoch in group.view.epochs.items():
@@ -206,35 +209,37 @@ def _unfinished(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
 
 
 def _repairs(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
-    """Epochs of *me* that lack somebody (R29)."""
+    """Return the epochs of *me* that lack somebody (R29)."""
     return [(init, people) for init in group.view.of(me) if (people := _known_lacking(group, init, me))]
 
 
 def _told(group: Group, init: MessageId) -> bool:
-    """Whether all is here that the makers of an epoch and of those before it knew: one can tell whom they excluded.
+    """Return whether everything is here that the creators of an epoch and its predecessors knew, so that it is certain
+    whom they excluded.
 
-    Entries of different feeds come in any order: the init of an epoch, and additions to it, may be here long before the
-    exclusion that led to it. And whoever adds people to an epoch is taken to know what its maker knew.
+    Entries of different feeds arrive in any order: the init of an epoch, and additions to it, may be here long before
+    the exclusion that led to it. People who add others to an epoch are assumed to know what its creator knew.
     """
     return all(one in group.tangle for one in group.view.chain(init))
 
 
 def _known_lacking(group: Group, init: MessageId, me: FeedId) -> People:
-    """Who lacks in an epoch, if one can tell."""
+    """Return the people whom an epoch lacks, as far as that is certain."""
     return _lacking(group, init, me) if _told(group, init) else NOBODY
 
 
 def _remaining(group: Group, init: MessageId, me: FeedId) -> People:
-    """Who lacks in an epoch that *me* made, and is in all those before it: they remain, whatever is missing."""
+    """Return the people whom an epoch created by *me* lacks, and who are in all its predecessors: they remain, whatever
+    is missing."""
     before = [group.view[one].members for one in group.view[init].previous]
     return _lacking(group, init, me).intersection(*before) if before else NOBODY
 
 
 def _lacking(group: Group, init: MessageId, me: FeedId) -> People:
-    """Who should be added to an epoch without anybody asking for it: nobody whom somebody excluded.
+    """Return the people to add to an epoch without anybody asking for it: nobody who was excluded.
 
-    And nobody who does not belong in the epoch that *me* prefers: to be added to an earlier one by *me* would vouch for
-    whom only people brought in that are excluded by now.
+    It leaves out people who do not belong in the epoch that *me* prefers. To add them to an earlier epoch would vouch
+    for people whom only members brought in who are excluded by now.
     """
     epoch, preferred = group.view[init], group.view.preference(me).epoch
     if me in epoch.excluded or me in epoch.without:
@@ -244,16 +249,17 @@ def _lacking(group: Group, init: MessageId, me: FeedId) -> People:
 
 
 def _left_to_others(group: Group, me: FeedId, base: MessageId) -> bool:
-    """Whether somebody in *base* excluded *me* from another epoch, and others are there: it is for them to act."""
+    """Return whether somebody in *base* excluded *me* from another epoch, and others are there: then it is for them to
+    act."""
     epoch = group.view[base]
     out = NOBODY.union(*(people for _, people in _aimed_at(group, base)))
     return me in out and bool(epoch.members - out)
 
 
 def _aimed_at(group: Group, base: MessageId) -> list[tuple[Exclusion, People]]:
-    """Exclusions by members of *base* that name members of it, and these.
+    """Return the exclusions by members of *base* that name members of it, and these members.
 
-    What somebody wrote who is not in it himself concerns it only through epochs that both are in (4.6, 4.7).
+    A message by a person who is not in an epoch concerns it only through epochs that both are in (4.6, 4.7).
     """
     epoch = group.view[base]
     aimed = [(one, group.standing[one.id] & epoch.members) for one in group.view.exclusions.values()]
@@ -261,9 +267,10 @@ def _aimed_at(group: Group, base: MessageId) -> list[tuple[Exclusion, People]]:
 
 
 def _begun(group: Group, me: FeedId, base: MessageId) -> dict[bool, People]:
-    """Whom exclusions that no epoch came of would take out of *base*: True by *me*, False by others.
+    """Return the people whom exclusions that no epoch followed would take out of *base*: True for those by *me*, False
+    by others.
 
-    Who is named in one leaves it to others: he is excluded himself.
+    A person named in one leaves it to others, being excluded.
     """
     resolution = group.view.preference(me).resolution
     resolved = {me} if resolution is None else {me} | resolution.exclude
@@ -282,7 +289,8 @@ def _begun(group: Group, me: FeedId, base: MessageId) -> dict[bool, People]:
 def exclude(
     group: Group, me: FeedId, people: Iterable[FeedId], *, epoch: MessageId | None = None
 ) -> tuple[Step, ...]:
-    """All steps of excluding *people* from the epoch that *me* prefers (4.1), which has to be *epoch* if that is given.
+    """Return all steps of excluding *people* from the epoch that *me* prefers (4.1), which has to be *epoch* if that is
+    given.
 
     Writing the first ones is enough: `plan` asks for the rest at once. Raises GroupRefusalError.
     """
@@ -302,9 +310,9 @@ def exclude(
 
 
 def add(group: Group, me: FeedId, people: Iterable[FeedId]) -> tuple[Step, ...]:
-    """All steps of adding *people* to all epochs of *me*, the earliest first (R29). Raises GroupRefusalError.
+    """Return all steps of adding *people* to all epochs of *me*, the earliest first (R29). Raises GroupRefusalError.
 
-    Nobody can read an epoch who cannot read those before it. Who was excluded is taken on again by this.
+    An epoch can be read only by people who can read those before it. Excluded people are added again by this.
     """
     named = frozenset(people)
     base = _writable(group, me, None)
@@ -323,7 +331,7 @@ def add(group: Group, me: FeedId, people: Iterable[FeedId]) -> tuple[Step, ...]:
 
 
 def _writable(group: Group, me: FeedId, epoch: MessageId | None) -> MessageId:
-    """The epoch that *me* changes: the one that he prefers (R2). Raises GroupRefusalError."""
+    """Return the epoch that *me* changes: the one that they prefer (R2). Raises GroupRefusalError."""
     preference = group.view.preference(me)
     if preference.epoch is None:
         raise GroupRefusalError(RefusalReason.OUTSIDE)
@@ -337,10 +345,10 @@ def _writable(group: Group, me: FeedId, epoch: MessageId | None) -> MessageId:
 
 
 def _exclusion(group: Group, me: FeedId, base: MessageId, people: People) -> tuple[Step, ...]:
-    """Exclude, init, add (R3 to R9).
+    """Return the steps exclude, init, add (R3 to R9).
 
-    Since the new epoch joins all forks, it is also without those whom others excluded in them, or were about to. Who is
-    excluded from the base already is not excluded again.
+    The new epoch joins all forks, so it is also without people who were excluded in them, or were about to be. People
+    who are excluded from the base already are not excluded again.
     """
     view = group.view
     resolution = view.preference(me).resolution
@@ -355,7 +363,7 @@ def _exclusion(group: Group, me: FeedId, base: MessageId, people: People) -> tup
 
 
 def _connected_exclusions(group: Group, base: MessageId) -> People:
-    """Who was excluded from *base* by messages that a new init follows."""
+    """Return the people excluded from *base* by messages that a new init follows."""
     view = group.view
     return view[base].excluded & NOBODY.union(
         *(one.people for one in view.exclusions.values() if one.epoch == base and one.id in group.tangle)
@@ -363,7 +371,8 @@ def _connected_exclusions(group: Group, base: MessageId) -> People:
 
 
 def _additions(group: Group, me: FeedId, epoch: MessageId, people: People) -> tuple[AddStep, ...]:
-    """Additions to an epoch, with keys of those before it that *me*, excluded there, cannot add the people to."""
+    """Return additions to an epoch, with keys of those before it to which *me*, excluded there, cannot add the
+    people."""
     view = group.view
     before = view.predecessors(epoch)
     shut = [init for init in view.of(me) if init in before and me in view[init].excluded]
@@ -373,7 +382,7 @@ def _additions(group: Group, me: FeedId, epoch: MessageId, people: People) -> tu
 def _adds(
     epoch: MessageId | None, people: Iterable[FeedId], old_keys: tuple[MessageId, ...] = ()
 ) -> tuple[AddStep, ...]:
-    """As many additions as it takes, 15 people in each (R8a)."""
+    """Return as many additions as it takes, 15 people in each (R8a)."""
     ordered: Sequence[FeedId] = sorted(people)
     size = limits.GROUP_ADD_MAX
     return tuple(

@@ -1,8 +1,9 @@
-"""What one identity knows of its groups: it reads entries as they come and opens what its keys open.
+"""The groups that one identity can read: a reader takes entries as they arrive, and opens those that the identity's
+keys open.
 
-Entries, keys and names may come in any order: what cannot be opened or read yet is looked at again when what it lacks
-is there. What the book holds depends on the set of entries taken, and on nothing else. Nothing that a stranger or a
-member writes makes it raise: what is no good is counted.
+Entries, keys and names may arrive in any order. An entry that cannot be opened or read yet is tried again when the
+missing key, name or message is there. The state of a reader depends on the set of entries taken, and on nothing else.
+No entry of a stranger or a member makes it raise: invalid ones are counted.
 """
 
 from collections import Counter, deque
@@ -59,7 +60,8 @@ class _Addition:
 
 
 class UnopenedAdditions:
-    """What is kept of them, by feed: who writes many that are not for us pushes out nobody else's."""
+    """Additions that no key opens yet, by feed. A feed with many additions that are not for us evicts no other
+    feed's."""
 
     def __init__(self) -> None:
         self._feeds: dict[FeedId, dict[int, _Addition]] = {}
@@ -69,7 +71,7 @@ class UnopenedAdditions:
         return self._count
 
     def put(self, feed: FeedId, seq: int, context: EnvelopeContext, content: bytes) -> bool:
-        """Keep one. False: there were too many, and the feed with the most lost its first one."""
+        """Store one. Returns False if there were too many; the first one of the feed with the most was evicted then."""
         readable = self._feeds.setdefault(feed, {})
         self._count += seq not in readable
         readable[seq] = _Addition(context, content[: group_limits.ENVELOPE_HEAD_SIZE])
@@ -80,7 +82,8 @@ class UnopenedAdditions:
         return False
 
     def opened_by(self, slot: SlotKey) -> Iterator[tuple[FeedId, int] | None]:
-        """Try a key on each that is here now: what it opens, which is forgotten; None for what it does not."""
+        """Try a key on each stored addition. Yields the address of one that it opens, which is removed, and None for
+        any other."""
         for feed, readable in list(self._feeds.items()):
             for seq, one in list(readable.items()):
                 opens = opens_first(one.head, one.context, slot)
@@ -98,29 +101,29 @@ class UnopenedAdditions:
 
 @dataclass(slots=True)
 class ReadableGroup:
-    """A group."""
+    """A group, with what its messages and malformed entries state."""
 
     group: Group
     creator: FeedId
-    """Who made it."""
+    """Author of the first message."""
     broken: dict[MessageId, InvalidGroupEntry] = field(default_factory=dict)
-    """Entries that opened and say nothing, up to `limits.BROKEN_MAX`."""
+    """Entries that opened and are malformed, up to `limits.BROKEN_MAX`."""
     _names: dict[MessageId, str] = field(default_factory=dict)
-    """By message: names that people gave the group."""
+    """Names given to the group, by message."""
 
     @property
     def root(self) -> MessageId:
-        """Its first message."""
+        """Id of the group's first message."""
         return self.group.root
 
     @property
     def id(self) -> GroupId:
-        """Its id, by which nobody speaks of it on the air."""
+        """Id of the group. It is never sent."""
         return self.group.group
 
     @property
     def name(self) -> str | None:
-        """The last name in the group's order that somebody gave it who was in the epoch then."""
+        """The last name, in the group's order, whose author was in the epoch of that message."""
         names = {id_: name for id_, name in self._names.items() if self._counts(self.group.said(id_))}
         if len(names) > 1:
             placed = [id_ for id_ in self.group.tangle.order() if id_ in names]
@@ -138,7 +141,7 @@ class ReadableGroup:
         return said.author in inside
 
     def add(self, said: OpenedGroupMessage) -> None:
-        """Take a message."""
+        """Add a message."""
         self.group.add(said)
         if isinstance(said.message, GroupContent) and said.message.kind == NAME:
             name = name_of(said.message)
@@ -146,7 +149,7 @@ class ReadableGroup:
                 self._names[said.id] = name
 
     def add_broken(self, broken: InvalidGroupEntry) -> bool:
-        """Take note of an entry that says nothing. False: there are too many."""
+        """Record a malformed entry. Returns False if there are too many."""
         if len(self.broken) >= group_limits.BROKEN_MAX and broken.id not in self.broken:
             return False
         self.broken[broken.id] = broken
@@ -161,22 +164,22 @@ _Ref = tuple[FeedId, int]
 
 @dataclass(frozen=True, slots=True)
 class _Hidden:
-    """An entry of a main feed that may announce an epoch feed to people whose key we have not yet."""
+    """An entry of a main feed that may announce an epoch feed to people whose key we do not have yet."""
 
     context: EnvelopeContext
     content: bytes
 
 
 class GroupReader:
-    """The groups of one identity."""
+    """The reader of one identity's groups."""
 
     def __init__(self, identity: GroupKeys, source: SealedEntrySource) -> None:
         self._keys: Final = identity
         self._source = source
         self.counts: Counter[GroupEntryFault] = Counter()
-        """What was no good. An entry that is taken twice may be counted twice."""
+        """Invalid entries by fault. An entry that is taken twice may be counted twice."""
         self._best: dict[FeedId, FeedClaim] = {}
-        """The best claim on each feed, of all times."""
+        """The best claim on each feed, over all restarts of the reader."""
         self._events: list[ReaderEvent] = []
         self._clear()
 
@@ -186,33 +189,33 @@ class GroupReader:
         self._keyring = Keyring(self.counts)
         self._feeds = GroupFeeds(self.counts)
         self._hidden: dict[FeedId, dict[int, _Hidden]] = {}
-        """By main feed of somebody who is named in a group, and number."""
+        """By main feed of a person named in a group, and sequence number."""
         self._unread = UnopenedAdditions()
         self._waiting: dict[bytes, dict[_Ref, None]] = {}
-        """By what they lack: a group's first message, or how a main feed begins."""
+        """Addresses of entries by what they wait for: a group's first message, or the beginning of a main feed id."""
         self._waits = 0
         self._untried: deque[tuple[EpochKey, MessageId] | FeedId] = deque()
-        """Keys and people that were not tried yet on what came before."""
+        """Keys and people that were not tried yet on earlier entries."""
         self._trial: Iterator[None] | None = None
-        """The one that is tried now, a step for each entry."""
+        """The key or person that is being tried, one step for each entry."""
 
     # --- what is known
 
     def feed_of(self, member: FeedId, key: EpochKey | None) -> FeedId | None:
-        """Somebody's feed in the epoch with that key, or of additions (None), as far as he says and the feed does not
-        contradict: its entries may not be here. Of several in one epoch the last."""
+        """Return a member's feed in the epoch with that key, or of additions for None: the last one claimed in an
+        epoch. The feed must not contradict the claim; its entries may be missing."""
         return self._feeds.feed_of(member, key)
 
     def role_of(self, feed: FeedId) -> FeedAssignment | None:
-        """Whose a feed is, if both say so."""
+        """Return the owner and role of a feed if its owner and the feed agree on them."""
         return self._feeds.role_of(feed)
 
     def keys_of(self, root: MessageId) -> Sequence[EpochKey]:
-        """Keys that we have of a group, of which nothing else may be here yet."""
+        """Return our keys of a group, of which nothing else may be here yet."""
         return self._keyring.keys_of(root)
 
     def people_of(self, root: MessageId) -> frozenset[FeedId]:
-        """Whoever is named in a group, rightly or not."""
+        """Return everybody named in a group, rightly or not."""
         return frozenset(self._keyring.people_of(root))
 
     # --- taking entries
@@ -223,7 +226,7 @@ class GroupReader:
         return self._tried(group_limits.TRIES_OF_ENTRY)
 
     def take(self, entry: SealedEntry) -> list[ReaderEvent]:
-        """An entry is whole. Returns what is new. Taken again, it changes nothing.
+        """Take a complete entry. Returns the events that follow. An entry that is taken again changes nothing.
 
         If it brings keys, there may be more to try than is done at once: see `unfinished`.
         """
@@ -241,15 +244,15 @@ class GroupReader:
 
     @property
     def unfinished(self) -> bool:
-        """True while keys or people are new that were not tried yet on all that came before."""
+        """True while new keys or people were not tried yet on all earlier entries."""
         return self._trial is not None or bool(self._untried)
 
     def go_on(self) -> list[ReaderEvent]:
-        """Try some more of what is new on what came before. Returns what came of it."""
+        """Try some more new keys and people on earlier entries. Returns the events that follow."""
         return self._tried(group_limits.TRIES_AT_ONCE)
 
     def restart(self) -> None:
-        """Forget everything, and have it handed out once more: what was taken may have been taken back since."""
+        """Clear everything, and read all entries again: entries that were taken may have been rolled back since."""
         self._best.clear()
         self._begin_anew()
 
@@ -264,7 +267,7 @@ class GroupReader:
             self._read_epoch(entry, place, place.key)
 
     def _tried(self, most: int) -> list[ReaderEvent]:
-        """Try what is new on what came before: at most so many times."""
+        """Try new keys and people on earlier entries, at most *most* times."""
         for _ in range(most):
             if self._trial is None:
                 if not self._untried:
@@ -289,7 +292,8 @@ class GroupReader:
             self._claim(made.feed, claim_of(entry.seq, FeedAssignment(entry.feed, FeedRole.ADDITIONS)))
 
     def _look_for_announcement(self, entry: SealedEntry) -> None:
-        """Only people who are named in one of our groups announce feeds to us; others' entries cost nothing."""
+        """Look whether an entry announces a feed to us. Only people named in one of our groups do, so entries of others
+        cost nothing."""
         if not self._keyring.groups_of(entry.feed):
             return
         context = context_of(entry.feed, entry.prev)
@@ -324,7 +328,7 @@ class GroupReader:
                 self._decide(first)
 
     def _take_first(self, entry: SealedEntry) -> None:
-        """The first entry of a feed says whose it is."""
+        """Read the first entry of a feed, which names its owner."""
         if entry.type == EntryType.CHILD_OF:
             self._name_parent(entry)
         elif entry.type == VARIABLE_TYPE:
@@ -332,7 +336,7 @@ class GroupReader:
         self._decide(entry)
 
     def _name_parent(self, entry: SealedEntry) -> None:
-        """The parent may have come by before anybody cared."""
+        """Read the parent's entry again: it may have arrived before anybody was interested in it."""
         try:
             child = parse_child_of(entry.content)
         except PeerError:
@@ -342,7 +346,7 @@ class GroupReader:
             self._take_child_made(parent)
 
     def _find_own_group(self, entry: SealedEntry) -> None:
-        """Whoever has nothing but his identity finds the groups again that he made."""
+        """Find a group that we made. This needs the identity alone, and so works after a recovery of the key."""
         try:
             opened = unbox(entry.content, context_of(entry.feed, entry.prev), [self._keys.own])
             owner, plain = (b"", b"") if opened is None else split_owner(opened.plain)
@@ -362,7 +366,7 @@ class GroupReader:
             )
 
     def _decide(self, first: SealedEntry) -> None:
-        """Whose a feed is, now that its first entry is here."""
+        """Assign a feed to its owner, now that its first entry is here."""
         placed = self._feeds.role_of(first.feed)
         valid = []
         for claim in self._feeds.claims(first.feed):
@@ -375,7 +379,7 @@ class GroupReader:
             return
         best, before = min(valid), self._best.get(first.feed)
         if before is not None and best.place != before.place and before <= best:
-            return  # after a restart: the better claim is going to be found again
+            return  # after a restart: the better claim will be found again
         self._best[first.feed] = best
         if placed is None:
             self._feeds.place(first.feed, best.place)
@@ -396,7 +400,7 @@ class GroupReader:
                 self._untried.append(person)
 
     def _try_key(self, key: EpochKey, root: MessageId) -> Iterator[None]:
-        """A key is there: see what it opens of what came before. What comes meanwhile is tried when it comes."""
+        """Try a new key on earlier entries. Entries that arrive meanwhile are tried when they arrive."""
         for person in list(self._keyring.people_of(root)):
             theirs = self._hidden.get(person, {})
             for seq, hidden in list(theirs.items()):
@@ -410,12 +414,13 @@ class GroupReader:
             yield
         if (
             len(self._keyring.roots_of(key)) > 1
-        ):  # somebody lies: its feeds and additions were read for another group
+        ):  # a member lies: its feeds and additions were read for another group
             for feed in (*self._feeds.with_key(key), *self._feeds.with_key(None)):
                 self._source.again(feed)
 
     def _try_on_person(self, person: FeedId) -> Iterator[None]:
-        """Somebody is named in a group: see whether he announced feeds to us, and who waits for his name."""
+        """Try the entries of a person newly named in a group for announcements, and entries that wait for their
+        name."""
         if person not in self._hidden:
             self._hidden[person] = {}
             self._source.again(person, FIXED_TYPE)
@@ -427,7 +432,7 @@ class GroupReader:
         self._wake(person[: group_limits.SHORT_NAME_SIZE])
 
     def _wait(self, ref: _Ref, ids: Iterable[bytes]) -> None:
-        """Read an entry again when one of *ids* is known: a first message, or how a main feed begins."""
+        """Read an entry again when one of *ids* is known: a first message, or the beginning of a main feed id."""
         for id_ in ids:
             refs = self._waiting.setdefault(id_, {})
             if ref not in refs:
@@ -451,7 +456,8 @@ class GroupReader:
     # --- reading
 
     def _reading(self, author: FeedId, key: EpochKey | None, root: MessageId | None) -> ReadingContext:
-        """What is known of a message by *author* that *key*, said to be of the group with that root, opened."""
+        """Return what is known of a message by *author*, opened by *key*, which is claimed to be of the group with that
+        root."""
         return ReadingContext(
             author=author,
             key=key,
@@ -470,9 +476,9 @@ class GroupReader:
         return None if readable is None else readable.creator
 
     def _read_epoch(self, entry: SealedEntry, place: FeedAssignment, key: EpochKey) -> None:
-        """Read an entry of an epoch feed, for each group that its key is said to be of."""
+        """Read an entry of an epoch feed, for each group that its key is claimed to be of."""
         if entry.seq == 1 and place.member == self._keys.main and entry.id not in self._keyring.roots_of(key):
-            self._find_own_group(entry)  # somebody may have said first that its key is of another group
+            self._find_own_group(entry)  # a member may have claimed before that its key is of another group
         roots = [root for root in self._keyring.roots_of(key) if self._lacks(root, entry.id)]
         if not roots:
             return
@@ -492,12 +498,13 @@ class GroupReader:
                 self._begin(entry, place, opened.read_key, plain)
 
     def _lacks(self, root: MessageId, id_: MessageId) -> bool:
-        """Whether a group lacks a message and could take it. Nothing is read before its first message is."""
+        """Return whether a group lacks a message and could take it. Nothing is read before the group's first
+        message."""
         readable = self.groups.get(root)
         return root == id_ if readable is None else id_ not in readable.group
 
     def _begin(self, entry: SealedEntry, place: FeedAssignment, read_key: bytes, plain: bytes) -> None:
-        """Read what should be a group's first message."""
+        """Read an entry that should be a group's first message."""
         try:
             message = decode(plain, self._reading(place.member, place.key, None))
         except PeerError:
@@ -561,7 +568,7 @@ class GroupReader:
         root: MessageId | None,
         plain: bytes,
     ) -> None:
-        """Take a message on an additions feed. An addition hands on its keys even if the rest cannot be read yet."""
+        """Take a message on an additions feed. The keys in an addition are used even if the rest cannot be read yet."""
         try:
             message = decode(plain, self._reading(place.member, key, root))
             if isinstance(message, AddMember):
@@ -584,7 +591,7 @@ class GroupReader:
     def _add(self, root: MessageId, entry: SealedEntry, place: FeedAssignment, message: GroupMessage) -> None:
         readable = self.groups.get(root)
         if readable is None:
-            # Somebody begins a group on an additions feed, with a key of which the first message is not here yet.
+            # An init on an additions feed, sealed with the key of a group whose first message is missing.
             self._wait((entry.feed, entry.seq), [root])
         elif entry.id not in readable.group:
             said = OpenedGroupMessage(entry.id, place.member, place.role, place.key, message, entry.seq)
@@ -594,7 +601,7 @@ class GroupReader:
     def _record_fault(
         self, entry: SealedEntry, roots: Iterable[MessageId], fault: GroupEntryFault, what: PeerError
     ) -> None:
-        """An entry opened, and is no good."""
+        """Record an entry that opened and is invalid."""
         self.counts[fault] += 1
         place = self._feeds.role_of(entry.feed)
         assert place is not None, "only feeds of groups are read"
@@ -608,14 +615,14 @@ class GroupReader:
 
 
 def _added(group: Group, id_: MessageId) -> bool:
-    """Whether a group has an addition. What else stands on an additions feed may be of several groups."""
+    """Return whether a group has an addition. Other messages on an additions feed may be of several groups."""
     return id_ in group and isinstance(group.said(id_).message, AddMember)
 
 
 def _unbox(
     envelope: bytes, context: EnvelopeContext, slots: Sequence[SlotKey]
 ) -> tuple[OpenedEnvelope, SlotKey] | tuple[None, None]:
-    """What an envelope holds, and which of any number of keys opened it. Raises PeerError."""
+    """Return the content of an envelope, and the one of any number of keys that opened it. Raises PeerError."""
     for at in range(0, len(slots), group_limits.ENVELOPE_KEYS_MAX):
         some = slots[at : at + group_limits.ENVELOPE_KEYS_MAX]
         opened = unbox(envelope, context, some)

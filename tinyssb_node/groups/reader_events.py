@@ -1,4 +1,4 @@
-"""What a book finds out when an entry comes."""
+"""Events of a group reader: the consequences of an entry."""
 
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,30 +10,30 @@ from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 @dataclass(frozen=True, slots=True)
 class FeedAssignment:
-    """Whose a feed is, and what for."""
+    """The owner and role of a feed."""
 
     member: FeedId
-    """His main feed."""
+    """Main feed of the owner."""
     role: FeedRole
     key: EpochKey | None = field(default=None, repr=False)
-    """Of the epoch; None for additions."""
+    """Key of the epoch; None for additions."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeedClaimed:
-    """Somebody says that a feed is his. Whether the feed says so too is known once its first entry is here."""
+    """A member claims a feed. The claim is confirmed by the feed's first entry."""
 
     feed: FeedId
     place: FeedAssignment
     root: MessageId | None
-    """Of the group; None: of no group that we know, or of all."""
+    """First message of the group; None: of no group that we know, or of all."""
     changes = True
-    """Whether the feeds or the members of the group may be others now."""
+    """True if the feeds or the members of the group may have changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class GroupJoined:
-    """A group can be read from now on."""
+    """A group that can be read from now on."""
 
     root: MessageId
     changes = True
@@ -41,14 +41,14 @@ class GroupJoined:
 
 @dataclass(frozen=True, slots=True)
 class GroupMessageRead:
-    """A message of a group."""
+    """A message of a group that was read."""
 
     root: MessageId
     said: OpenedGroupMessage
 
     @property
     def changes(self) -> bool:
-        """Whether the feeds or the members of the group may be others now."""
+        """True if the feeds or the members of the group may have changed."""
         return not isinstance(self.said.message, GroupContent)
 
 
@@ -56,25 +56,25 @@ ReaderEvent: TypeAlias = FeedClaimed | GroupJoined | GroupMessageRead
 
 
 class GroupEntryFault(StrEnum):
-    """What is wrong with an entry that should have been one of a group's."""
+    """The fault of an entry that should have been one of a group's."""
 
     CHILD = "child"
     """A first entry names a parent that does not name it as its feed of additions."""
     OWNER = "owner"
-    """Somebody announces as his what is another's."""
+    """A member announces another member's feed as their own."""
     SEAL = "seal"
     """In a feed of an epoch, and not sealed with the epoch's key."""
     BODY = "body"
     """Sealed for us, and changed or cut off."""
     FORM = "form"
-    """Sealed for us, and no message."""
+    """Sealed for us, and not a message."""
     FULL = "full"
-    """Forgotten, since there was too much to be kept in mind. A restart looks at it again."""
+    """Evicted, because more had to be kept in memory than is allowed. It is read again after a restart."""
 
 
 @dataclass(frozen=True, slots=True)
 class InvalidGroupEntry:
-    """An entry that opened for us, and says nothing that anybody could mean."""
+    """An entry that opened for us and is malformed."""
 
     id: MessageId
     feed: FeedId
@@ -82,4 +82,4 @@ class InvalidGroupEntry:
     author: FeedId
     fault: GroupEntryFault
     what: str
-    """In words, for the audit."""
+    """Description for the audit."""

@@ -1,4 +1,4 @@
-"""Where a member writes, and which feeds of a group he fetches and serves (exclusion document, 4.8)."""
+"""The epoch that a member writes in, and the feeds of a group that they fetch and serve (exclusion document, 4.8)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,31 +18,32 @@ class EpochFeed:
 
 @dataclass(frozen=True, slots=True)
 class GroupReplication:
-    """What to do with the feeds of a group."""
+    """The feeds of a group to fetch and serve."""
 
     fetch: frozenset[EpochFeed]
     """To be kept up to date."""
     cease: Mapping[EpochFeed, int | None]
-    """No more to be fetched beyond this number of an entry (v1.0); None: beyond what is here."""
+    """Not to be fetched beyond this sequence number (v1.0); None: beyond the stored entries."""
     serve: frozenset[EpochFeed]
-    """To be handed on to whoever asks: all of them (R26)."""
+    """To be sent to any peer that requests them: all of them (R26)."""
     additions: People
-    """Whose additions feeds to fetch."""
+    """People whose additions feeds are fetched."""
     single: frozenset[MessageId]
-    """Messages that others follow and that are not here. They may be fetched wherever they are (R28)."""
+    """Messages that others follow and that are missing. They may be fetched wherever they are (R28)."""
 
 
 def writing_epoch(view: EpochGraph, me: FeedId) -> MessageId | None:
-    """The one epoch that *me* writes in (R24); None if he is in none, or was excluded from it."""
+    """Return the one epoch that *me* writes in (R24); None if they are in none, or were excluded from it."""
     preference = view.preference(me)
     return None if preference.excluded else preference.epoch
 
 
 def replication(group: Group, me: FeedId) -> GroupReplication:
-    """What *me* fetches and serves (4.8.2): of epochs that he does not prefer, no news of those excluded from them.
+    """Return the feeds that *me* fetches and serves (4.8.2): of epochs that they do not prefer, nothing new of people
+    excluded from them.
 
-    Unless something is missing that others knew when they changed the group. It may be on such a feed (R28); and what
-    one takes somebody's fork for must not depend on whether one heard of his exclusion before or after he made it.
+    This does not apply while a message is missing that others knew when they changed the group. It may be on such a
+    feed (R28); and how a fork is judged must not depend on whether its author's exclusion arrived before or after it.
     """
     view = group.view
     lacking = group.lacking
@@ -65,7 +66,7 @@ def replication(group: Group, me: FeedId) -> GroupReplication:
 
 
 def _until(view: EpochGraph, epoch: MessageId, member: FeedId) -> int | None:
-    """The last entry of an excluded member's feed that any excluder had, if they say so (v1.0)."""
+    """Return the last entry of an excluded member's feed that any excluder had, if all give one (v1.0)."""
     said = [
         one.until[member] for one in view.exclusions.values() if one.epoch == epoch and member in one.until
     ]

@@ -1,8 +1,9 @@
-"""The short form of a group's messages, in which they go over the air (docs/formats/group-messages.md, decision 0037).
+"""The short form of a group's messages, in which they are sent over the air (docs/formats/group-messages.md, decision
+0037).
 
-What the opening key implies is left out: the group, its first message, who wrote it. So a message is read with a
-`Reading`: what the reader knows so far. If that does not do yet, `decode` says what it lacks, and the message waits.
-Each message has one spelling only.
+Values that follow from the opening key are left out: the group, its first message, the author. So a message is decoded
+with a `ReadingContext`: what the reader knows so far. If that is not enough yet, `decode` returns what is missing, and
+the message waits. Each message has one canonical encoding.
 """
 
 import hashlib
@@ -43,7 +44,7 @@ _EXCLUDE: Final = "X"
 _POST: Final = "P"
 _CONTENT: Final = "C"
 _PAIR_SIZE: Final = 2 * limits.FEED_ID_SIZE
-"""A member and his feed in the epoch."""
+"""A member and their feed in the epoch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,37 +52,37 @@ class ReadingContext:
     """What a reader knows of a message beside its bytes."""
 
     author: FeedId
-    """Main feed of who wrote it."""
+    """Main feed of the author."""
     key: EpochKey | None = field(repr=False)
-    """The group key that opened it; None: it was opened with a key between members, or one's own."""
+    """The group key that opened it; None: it was opened with a key between members, or our own."""
     root_of: Callable[[EpochKey], MessageId | None]
-    """First message of the group that a key is of. Somebody may say of another group's key that it is of his: such a
-    message is decoded once for each, and in the wrong group it follows nothing."""
+    """First message of the group of a key. A member may claim that another group's key is of theirs: such a message is
+    decoded once for each group, and in the wrong group it follows nothing."""
     group_of: Callable[[MessageId], GroupId | None]
     """By the group's first message; None: that is not read yet."""
     creator_of: Callable[[MessageId], FeedId | None]
-    """The same, for who wrote it."""
+    """The same, for its author."""
     people: Callable[[bytes], Collection[FeedId]]
-    """All people known whose main feed begins with these 8 bytes."""
+    """All known people whose main feed id begins with these 8 bytes."""
 
 
 class MissingContext(StrEnum):
-    """What would have to be known to read a message."""
+    """The kind of knowledge that is missing to read a message."""
 
     GROUP = "group"
-    """To which group a key belongs."""
+    """The group of a key."""
     ROOT = "root"
     """A group's first message."""
     PERSON = "person"
-    """Who is meant by 8 bytes."""
+    """The person meant by 8 bytes."""
 
 
 class SharedEpochKey(NamedTuple):
-    """A key that somebody hands on."""
+    """A key that an addition shares."""
 
     key: EpochKey
     root: MessageId
-    """Of the group that it is for."""
+    """First message of the group that it is for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,28 +91,30 @@ class PendingMessage:
 
     what: MissingContext
     ids: tuple[bytes, ...]
-    """The key, the id of the first message, or the beginnings of feed ids. News of any of them is worth another try."""
+    """The key, the id of the first message, or the beginnings of feed ids. It is tried again when one of them becomes
+    known."""
     secrets: tuple[SharedEpochKey, ...] = ()
-    """Keys that it hands on. They can be used at once."""
+    """Keys that it shares. They can be used at once."""
 
 
 def with_owner(plain: bytes, main: FeedId) -> bytes:
-    """What the first envelope of an epoch feed holds: whose the feed is, and *plain*."""
+    """Return the content of the first envelope of an epoch feed: the beginning of the owner's main feed id, and
+    *plain*."""
     return main[: group_limits.OWNER_SIZE] + plain
 
 
 def split_owner(plain: bytes) -> tuple[bytes, bytes]:
-    """The first 8 bytes of the main feed, and the message. Raises GroupMessageError if there is none."""
+    """Return the first 8 bytes of the main feed id, and the message. Raises GroupMessageError if there is none."""
     if len(plain) <= group_limits.OWNER_SIZE:
         raise GroupMessageError(_WHAT, "owner", "is all there is")
     return plain[: group_limits.OWNER_SIZE], plain[group_limits.OWNER_SIZE :]
 
 
 def encode(message: GroupMessage, *, known: Collection[FeedId] = ()) -> bytes:
-    """The short form of *message*. Raises GroupMessageError for a body without one, or what is too long.
+    """Return the short form of *message*. Raises GroupMessageError for an invalid body, or a message that is too long.
 
-    *known* are the people in an epoch that every reader is in. If all that are added are among them, they are named
-    by 8 bytes.
+    *known* are the people in an epoch that every reader is in. If all people who are added are among them, they are
+    named by 8 bytes.
     """
     value: list[Value]
     if isinstance(message, GroupInit):
@@ -141,7 +144,7 @@ def _init(message: GroupInit) -> list[Value]:
 
 
 def _check_root(kind: str, where: str, place: TangleData, root: MessageId | None) -> None:
-    """What is said once cannot be two things."""
+    """Raise GroupMessageError if *place* is in another group: the root is encoded once, for both."""
     if place.root != root:
         raise GroupMessageError(kind, where, "is of another group than the message")
 
@@ -200,13 +203,14 @@ def _joined(ids: tuple[MessageId, ...]) -> bytes:
 
 
 def _rooted(place: TangleData) -> bytes:
-    """A tangle's first message, and the predecessors unless that is the only one."""
+    """Return a tangle's first message, and the predecessors unless that is the only one."""
     root = place.root or b""
     return root if place.previous == (root,) else root + _joined(place.previous)
 
 
 def decode(plain: bytes, reading: ReadingContext) -> GroupMessage | PendingMessage:
-    """What *plain*, out of its envelope and without an owner, says. Raises GroupMessageError, and nothing else."""
+    """Return the message in *plain*, the content of an envelope without an owner. Raises GroupMessageError, and nothing
+    else."""
     if len(plain) > group_limits.PLAIN_MAX:
         raise GroupMessageError(_WHAT, "length", f"is more than {group_limits.PLAIN_MAX} bytes")
     try:
@@ -226,7 +230,7 @@ def decode(plain: bytes, reading: ReadingContext) -> GroupMessage | PendingMessa
 
 
 def _again(message: GroupMessage, items: list[Value]) -> bytes:
-    """*message* spelled anew, with people named as *items* name them."""
+    """Return *message* encoded again, with people named as *items* name them."""
     if isinstance(message, AddMember) and items[2] == _named(message.people):
         return encode(message, known=message.people)
     return encode(message)
@@ -280,7 +284,7 @@ def _parse_add(items: list[Value], reading: ReadingContext) -> AddMember | Pendi
 
 
 def _rest(items: list[Value]) -> tuple[tuple[EpochKey, ...], str | None]:
-    """Earlier keys and a greeting, either of which may be left out."""
+    """Return earlier keys and a greeting, either of which may be left out."""
     old: tuple[EpochKey, ...] = ()
     if items and isinstance(items[0], bytes):
         data = _bytes(ADD, "oldSecrets", items[0])
@@ -294,7 +298,7 @@ def _rest(items: list[Value]) -> tuple[tuple[EpochKey, ...], str | None]:
 
 
 def _people(data: bytes, reading: ReadingContext) -> tuple[FeedId, ...] | PendingMessage:
-    """Who is named. Names are tried with all who could be meant, until the check is right."""
+    """Return the people named. All people who match the short names are tried, until the check is right."""
     if len(data) % limits.FEED_ID_SIZE == 0:
         return tuple(map(FeedId, _parts(ADD, "recps", data, limits.FEED_ID_SIZE)))
     check, rest = data[: group_limits.SHORT_CHECK_SIZE], data[group_limits.SHORT_CHECK_SIZE :]
@@ -385,7 +389,7 @@ def _group(key: EpochKey, reading: ReadingContext) -> _Group | PendingMessage:
 
 
 def _members(kind: str, value: Value) -> TangleData:
-    """The place in a tangle whose first message is said."""
+    """Return the tangle data of a tangle whose first message is given."""
     ids = _bytes(kind, "tangles.members", value)
     root, rest = ids[: limits.MESSAGE_ID_SIZE], ids[limits.MESSAGE_ID_SIZE :]
     if len(root) != limits.MESSAGE_ID_SIZE:

@@ -1,6 +1,6 @@
-"""What of groups outlives the program: how long tasks have been waiting, and which groups one left.
+"""Group state that survives a restart: how long tasks have been waiting, and which groups the user left.
 
-Waits are kept as spans, which need no clock: what was waiting before goes on waiting where it was.
+Waits are stored as durations, which need no clock: after a restart a task continues to wait where it was.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from tinyssb_node.store.port import Store
 META: Final = "groups"
 """Name in the store. Format: docs/formats/store.md."""
 NOTHING: Final = "{}"
-"""Kept there while nothing else is."""
+"""The stored value while there is no other."""
 
 
 class _Kept(msgspec.Struct, omit_defaults=True):
@@ -32,26 +32,26 @@ class GroupWaits:
         self._store = store
         kept = msgspec.json.decode(store.get_meta(META) or NOTHING, type=_Kept)
         self.left: set[MessageId] = {MessageId.from_hex(root) for root in kept.left}
-        """Groups that our user left."""
+        """Groups that the user left."""
         self._waited_us = {MessageId.from_hex(root): dict(each) for root, each in kept.waited_us.items()}
-        """How long tasks had been waiting at the last start."""
+        """How long each task had been waiting at the last start."""
         self._since_us: dict[MessageId, dict[str, int]] = {}
         self._saved_us: int | None = None
 
     def begin(self) -> None:
-        """Let the program look for groups at its next start: there are some."""
+        """Note in the store that there are groups, so that the next start looks for them."""
         if self._store.get_meta(META) is None:
             self._store.put_meta(META, NOTHING)
 
     def since_us(self, root: MessageId, now_us: int) -> Mapping[str, int]:
-        """Since when the tasks of a group have been waiting."""
+        """Return since when the tasks of a group have been waiting."""
         waited = self._waited_us.pop(root, None)
         if waited is not None:
             self._since_us[root] = {task: now_us - each_us for task, each_us in waited.items()}
         return self._since_us.get(root, {})
 
     def keep(self, root: MessageId, since_us: Mapping[str, int], now_us: int) -> None:
-        """These are the tasks of a group by now."""
+        """Set the tasks of a group."""
         before = self._since_us.pop(root, {})
         if since_us:
             self._since_us[root] = dict(since_us)
@@ -60,12 +60,12 @@ class GroupWaits:
             self._save(now_us)
 
     def leave(self, root: MessageId, now_us: int) -> None:
-        """Our user left a group."""
+        """Note that the user left a group."""
         self.left.add(root)
         self._save(now_us)
 
     def come_back(self, root: MessageId, now_us: int) -> None:
-        """Our user is in it again."""
+        """Note that the user is in a group again."""
         self.left.discard(root)
         self._save(now_us)
 

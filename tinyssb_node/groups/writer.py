@@ -1,6 +1,8 @@
-"""Writing to groups: whatever a step asks for, sealed, on the feed that it belongs on, which is made if need be.
+"""Writing to groups: messages at their position in the group's tangles (exclusion document, 4.10), sealed, on the feed
+that they belong on, which is created if necessary.
 
-An envelope is bound to its place, so all of it happens in one go: nothing else is written in between.
+An envelope is bound to the position of its entry, so all of it happens in one transaction, and nothing else is written
+in between.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -48,12 +50,12 @@ _NO_FEEDS: Final[Mapping[FeedId, tuple[FeedId, int]]] = {}
 
 
 def draft_first(secret: EpochKey) -> GroupInit:
-    """The message that begins a group (R32 to R34)."""
+    """Return the message that begins a group (R32 to R34)."""
     return GroupInit(secret, FIRST, FIRST, FIRST)
 
 
 def draft_init(group: Group, me: FeedId, secret: EpochKey, previous: Iterable[MessageId]) -> GroupInit:
-    """The message that begins an epoch which succeeds *previous* (R6, R38)."""
+    """Return the message that begins an epoch which succeeds *previous* (R6, R38)."""
     epoch = TangleData(group.root, tuple(sorted(previous)))
     return GroupInit(secret, _behind(group.tangle, group_limits.TIPS_MAX), epoch, FIRST, group.group, me)
 
@@ -66,7 +68,7 @@ def draft_add(
     text: str | None = None,
     old_keys: Iterable[MessageId] = (),
 ) -> AddMember:
-    """The message that adds *people* to an epoch (R8). *old_keys* are epochs whose keys go along."""
+    """Return the message that adds *people* to an epoch (R8). *old_keys* are epochs whose keys are included."""
     view = group.view
     return AddMember(
         secret=view[epoch].key,
@@ -88,10 +90,10 @@ def draft_exclude(
     *,
     feeds: Mapping[FeedId, tuple[FeedId, int]] = _NO_FEEDS,
 ) -> ExcludeMember:
-    """The message that excludes *people* from an epoch (R7).
+    """Return the message that excludes *people* from an epoch (R7).
 
-    *feeds* has each one's feed in the epoch and the number of its last entry that we have (v1.0). Whoever has none
-    there makes it the form of v0.0 for all: one message has one form.
+    *feeds* has each one's feed in the epoch and the number of its last entry that we have (v1.0). If one of them has
+    none there, the form is v0.0 for all, since a message has one form.
     """
     named = tuple(people)
     full = all(person in feeds for person in named)
@@ -106,14 +108,16 @@ def draft_exclude(
 
 
 def draft_content(group: Group, kind: str, body: bytes) -> GroupContent:
-    """Something to say to the group."""
+    """Return a message with any other content for the group."""
     return GroupContent(kind, body, group.group, _behind(group.tangle, group_limits.TIPS_POST_MAX))
 
 
 def _behind_known(group: Group, epoch: MessageId) -> TangleData:
-    """Behind what changed an epoch's members last, as far as all is here that its authors knew.
+    """Return the tangle data after the last changes to an epoch's members, as far as everything is here that their
+    authors knew.
 
-    Whoever names more is taken to know what they knew, such as an exclusion that he has not heard of.
+    A message that named more would claim that its author knew what those authors knew, such as an exclusion that has
+    not arrived.
     """
     tangle = group.members_tangle(epoch)
     known = [id_ for id_ in tangle if id_ in group.tangle]
@@ -123,7 +127,8 @@ def _behind_known(group: Group, epoch: MessageId) -> TangleData:
 
 
 def _behind(tangle: Tangle[OpenedGroupMessage], most: int) -> TangleData:
-    """Behind the tips (R37), or *most* of them: those that change the group first, so that it stays known who knew."""
+    """Return the tangle data after the tips (R37), or *most* of them: first those that change the group, to record who
+    knew them."""
     tips = tangle.tips
     if len(tips) > most:
         tips = tuple(
@@ -137,7 +142,7 @@ _TAG: Final = BODY_BOX_MIN_SIZE - 1
 
 
 class InvalidRecipientError(LocalError):
-    """Nothing can be sealed for somebody: his feed id is no key that anybody can have. Nothing was written."""
+    """A person for whom nothing can be sealed, because their feed id is not a valid key. Nothing was written."""
 
     def __init__(self, person: FeedId) -> None:
         super().__init__(f"nothing was written: nobody can have the key of the feed {person.hex()}")
@@ -145,7 +150,7 @@ class InvalidRecipientError(LocalError):
 
 
 class Sealer:
-    """Seals in the name of one identity."""
+    """The sealing of messages by one identity."""
 
     def __init__(self, keys: GroupKeys) -> None:
         self._keys = keys
@@ -160,23 +165,24 @@ class Sealer:
         first: bool,
         known: Collection[FeedId] = _NOBODY,
     ) -> bytes:
-        """The content of the entry of *feed* behind *previous*, for the epoch with that key and whom the message names.
+        """Return the content of the entry of *feed* after *previous*, for the epoch with that key and the people named
+        in the message.
 
-        *first*: it begins an epoch feed, and says whose that is. *known* may be named short: all who will read the
-        message know them. Raises InvalidRecipientError.
+        *first*: it begins an epoch feed, and names the owner. *known* are people who may be named by 8 bytes: all
+        readers of the message know them. Raises InvalidRecipientError.
         """
         slots = self._slots(message, epoch)
         return box(self._plain(message, first, known), context_of(feed, previous), slots, self._message_key())
 
     def size(self, message: GroupMessage, *, first: bool, known: Collection[FeedId] = _NOBODY) -> int:
-        """Bytes of content that `seal` would make."""
+        """Return the size of the content that `seal` would make, in bytes."""
         people = (
             len(message.people) if isinstance(message, AddMember) else int(isinstance(message, GroupInit))
         )
         return HEADER_BOX_SIZE + SLOT_SIZE * (1 + people) + _TAG + len(self._plain(message, first, known))
 
     def check(self, people: Collection[FeedId]) -> None:
-        """Raises InvalidRecipientError if one of *people* is nobody who can read anything."""
+        """Raise InvalidRecipientError if one of *people* has a feed id that is not a valid key."""
         for person in people:
             self._slot(person)
 
@@ -189,7 +195,7 @@ class Sealer:
         if isinstance(message, AddMember):
             slots += [self._slot(person) for person in message.people]
         elif isinstance(message, GroupInit):
-            # Whoever lost all but the words of his identity can read from it which epochs he began.
+            # From it, a user who restored their identity from words learns which epochs they began.
             slots.append(self._keys.own)
         return slots
 
@@ -200,19 +206,20 @@ class Sealer:
         return slot
 
     def _message_key(self) -> bytes:
-        """32 random bytes, which are all zero once in 2^256 times."""
+        """Return 32 random bytes that are not all zero."""
         while not any(key := self._keys.draw(SECRET_SIZE)):
             pass
         return key
 
 
 _UNDRAWN: Final = EpochKey(b"\x01" * EpochKey.SIZE)
-"""In the place of a key that is drawn when it is needed: all are of one length."""
+"""Placeholder of a key that is drawn when it is needed: all have one length."""
 _NO_ID: Final = MessageId(bytes(MessageId.SIZE))
 
 
 class PhoneDialectError(LocalError):
-    """Our main feed is written for phones, which stop at the entries that announce feeds. Nothing was written."""
+    """Our main feed has the dialect of phone apps, which stop at the entries that announce feeds. Nothing was
+    written."""
 
     def __init__(self, feed: FeedId) -> None:
         super().__init__(
@@ -222,25 +229,25 @@ class PhoneDialectError(LocalError):
 
 
 class GroupWriterPort(Protocol):
-    """What the node lends to whoever writes feeds of ours."""
+    """The interface through which the group code appends entries to the node's feeds."""
 
     @property
     def main(self) -> SigningKey:
-        """Of our main feed."""
+        """Key of our main feed."""
         ...
 
     def write(self, key: SigningKey, content: bytes, type_: int | None = None) -> EntryAppended:
-        """Append an entry to a feed of ours, which becomes one by that, and tell everybody."""
+        """Append an entry to a feed of ours, creating the feed if necessary, and offer it to all peers."""
         ...
 
     def want(self, feed: FeedId, *, wanted: bool) -> bool:
-        """Fetch *feed*, or no longer. False if there is no room for it in the set."""
+        """Fetch *feed*, or stop it. Returns False if there is no room for it in the set."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class GroupWriteCost:
-    """What it takes to write something."""
+    """The cost of writing messages."""
 
     messages: int
     """Entries."""
@@ -248,16 +255,16 @@ class GroupWriteCost:
     """Entries and the packets of their side chains."""
     content_bytes: int
     steps: tuple[str, ...]
-    """What they are, in order, for people."""
+    """Their descriptions for people, in order."""
 
 
 class GroupWriter:
-    """Writes messages of one identity."""
+    """The writing of messages by one identity."""
 
     def __init__(
         self, keys: GroupKeys, reader: GroupReader, replica: Replica, read_all: Callable[[], None]
     ) -> None:
-        """*read_all* lets *book* read what was written."""
+        """Write with *keys*; *read_all* lets *reader* read the entries that were written."""
         self._keys = keys
         self._reader = reader
         self._replica = replica
@@ -269,10 +276,10 @@ class GroupWriter:
     def write(
         self, port: GroupWriterPort, message: GroupMessage, epoch: EpochKey, known: Collection[FeedId] = ()
     ) -> list[EntryAppended]:
-        """Write *message*, sealed for the epoch of that key, and what announces its feed if that is new.
+        """Write *message*, sealed for the epoch of that key, and the announcement of its feed if that is new.
 
-        Returns the entries; the message's is the last. Raises what publishing does, InvalidRecipientError and
-        PhoneDialectError; the caller takes back what was written before then.
+        Returns the entries; the message's is the last. Raises the errors of publishing, InvalidRecipientError and
+        PhoneDialectError; the caller rolls back entries written before then.
         """
         if self._replica.record(port.main.feed_id).dialect is not CHILD_DIALECT:
             raise PhoneDialectError(port.main.feed_id)
@@ -300,7 +307,7 @@ class GroupWriter:
         return key, [made, port.write(key, child, EntryType.CHILD_OF)]
 
     def _epoch_feed(self, port: GroupWriterPort, epoch: EpochKey) -> tuple[SigningKey, list[EntryAppended]]:
-        """Our feed in an epoch, announced to its members."""
+        """Return our feed in an epoch, and the entry that announced it to the members if it is new."""
         key = self.open_key(epoch)
         if self._begun(key.feed_id):
             return key, []
@@ -309,7 +316,7 @@ class GroupWriter:
         return key, [port.write(port.main, sealed)]
 
     def open_key(self, epoch: EpochKey) -> SigningKey:
-        """That of the first of our feeds in an epoch that has not ended."""
+        """Return the key of the first of our feeds in an epoch that has not ended."""
         for generation in range(group_limits.GENERATIONS_MAX):
             key = self._keys.epoch(epoch, generation)
             if not self._replica.ended(key.feed_id):
@@ -317,7 +324,7 @@ class GroupWriter:
         return key
 
     def _begun(self, feed: FeedId) -> bool:
-        """Whether *feed* has been announced: that it is, and its first entry, are written together."""
+        """Return whether *feed* has been announced. Announcement and first entry are written together."""
         return self._replica.holds(feed)
 
     # --- steps
@@ -325,7 +332,7 @@ class GroupWriter:
     def do(
         self, port: GroupWriterPort, root: MessageId, steps: Sequence[Step], text: str | None = None
     ) -> list[EntryAppended]:
-        """Carry out *steps* in the group that begins with *root*; *text* greets those who are added."""
+        """Carry out *steps* in the group that begins with *root*; *text* greets the people who are added."""
         entries: list[EntryAppended] = []
         begun: MessageId | None = None
         known: Collection[FeedId] = ()
@@ -337,7 +344,7 @@ class GroupWriter:
                     entries += self.write(port, message, group.view[epoch].key)
                 case BeginEpochStep(previous):
                     secret = EpochKey(self._keys.draw(EpochKey.SIZE))
-                    # Who is in the new epoch was in one of those before it, and so was who reads of it.
+                    # All members of the new epoch, and all readers of this message, were in one of those before it.
                     known = frozenset[FeedId]().union(*(group.view[one].members for one in previous))
                     init = draft_init(group, self._keys.main, secret, previous)
                     self._reader.learn(secret, root)
@@ -353,7 +360,7 @@ class GroupWriter:
     def _feeds(
         self, group: Group, epoch: MessageId, people: Collection[FeedId]
     ) -> dict[FeedId, tuple[FeedId, int]]:
-        """Each one's feed in an epoch, and the number of its last entry here (exclusion document v1.0)."""
+        """Return each one's feed in an epoch, and the number of its last entry here (exclusion document v1.0)."""
         key = group.view[epoch].key
         feeds = {person: self._reader.feed_of(person, key) for person in people}
         return {
@@ -363,13 +370,13 @@ class GroupWriter:
         }
 
     def end(self, port: GroupWriterPort, feed: SigningKey) -> EntryAppended:
-        """Say that nothing more will come in a feed of ours."""
+        """End a feed of ours."""
         return port.write(feed, serialize_continued(END), EntryType.CONTINUED)
 
     # --- costs
 
     def cost(self, root: MessageId, steps: Sequence[Step], text: str | None = None) -> GroupWriteCost:
-        """What it takes to carry out *steps*, worked out without writing anything."""
+        """Return the cost of *steps* without writing anything."""
         group = self._reader.groups[root].group
         bill = _Bill(self)
         known: Collection[FeedId] = ()
@@ -392,7 +399,8 @@ class GroupWriter:
     def size_of(
         self, message: GroupMessage, epoch: EpochKey, known: Collection[FeedId], begun: set[FeedId]
     ) -> tuple[int, int]:
-        """Bytes of content of *message*, and how many entries announce its feed, which is in *begun* from then on."""
+        """Return the size of *message* in bytes of content, and how many entries announce its feed, which is added to
+        *begun*."""
         if isinstance(message, AddMember):
             feed, announcing, first = self._keys.additions().feed_id, 2, False
         else:
@@ -404,7 +412,7 @@ class GroupWriter:
 
 
 class _Bill:
-    """Adds up a cost."""
+    """An account of the cost of several messages."""
 
     def __init__(self, writer: GroupWriter) -> None:
         self._writer = writer
@@ -412,13 +420,13 @@ class _Bill:
         self._lines: list[tuple[str, int]] = []
 
     def add(self, name: str, message: GroupMessage, epoch: EpochKey, known: Collection[FeedId] = ()) -> None:
-        """One message more."""
+        """Add one message."""
         size, announcing = self._writer.size_of(message, epoch, known, self._begun)
         self._lines += [("announce", limits.CONTENT_SIZE)] * announcing
         self._lines.append((name, size))
 
     def total(self) -> GroupWriteCost:
-        """All of them."""
+        """Return the total."""
         return GroupWriteCost(
             len(self._lines),
             sum(packet_count(size, CHILD_DIALECT) for _, size in self._lines),
@@ -428,7 +436,7 @@ class _Bill:
 
 
 def _unbegun(group: Group, people: Collection[FeedId], text: str | None) -> AddMember:
-    """An addition to an epoch that is not begun, as long as it will be."""
+    """Return an addition to an epoch that is not begun yet, of the same size as the final one."""
     return AddMember(
         secret=_UNDRAWN,
         group=group.group,
