@@ -1,4 +1,4 @@
-"""What the core asks its shell to do. Nothing here has happened yet when the core returns it."""
+"""Effects: what the core asks its shell to do. Nothing of it has happened yet when the core returns it."""
 
 from dataclasses import dataclass
 
@@ -8,14 +8,14 @@ from tinyssb_node.ids import FaceName, PacketKind
 
 @dataclass(frozen=True, slots=True)
 class Send:
-    """Hand *packet* to *face*, after everything the core wrote to the store is committed."""
+    """A request to send *packet* on *face*, once everything the core wrote to the store is committed."""
 
     face: FaceName
     """Which face."""
     packet: bytes
     """8 to 120 bytes, without CRC or other framing."""
     kind: PacketKind
-    """What it is."""
+    """Its kind."""
 
 
 Effect = Send | Event

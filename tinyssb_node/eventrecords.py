@@ -1,7 +1,7 @@
-"""Events as the lines of ``docs/formats/events.md``, for whoever writes an event log: the daemon, the simulator.
+"""Events as lines of an event log (``docs/formats/events.md``), as the daemon and the simulator write them.
 
-A line is written for every packet, so what can be known from an event's class is worked out once: which msgspec struct
-it becomes, which of its fields are bytes and turn into hexadecimal, which are texts and may need cutting.
+A line is written for every packet. So everything that follows from an event's class is computed once: its msgspec
+struct, its fields of bytes, which become hexadecimal, and its texts, which may need cutting.
 """
 
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ START: Final = "start"
 STOP: Final = "stop"
 """Kind of the last record of a boot that ended in order."""
 MARK: Final = "mark"
-"""Kind of the record that says how far the log was when its segment began."""
+"""Kind of the record that states the log's last arrival number when its segment began."""
 
 KINDS: Final[Mapping[type[events.Event], str]] = {
     events.DaemonStarted: START,
@@ -48,13 +48,13 @@ KINDS: Final[Mapping[type[events.Event], str]] = {
     events.Refused: "refused",
     events.AnswersSpared: "spared",
 }
-"""What each event is called in the log."""
+"""The kinds of records by class of event."""
 
 Serializer = Callable[[Any, int, int, int], bytes]
 """(event, offset, t_us, mono_us) to a line."""
 
 SEGMENT_SUFFIX: Final = ".jsonl"
-"""How the name of a segment ends."""
+"""Suffix of a segment's file name."""
 BOOT_DIGITS: Final = 8
 """Digits of the boot in it."""
 OFFSET_DIGITS: Final = 12
@@ -77,14 +77,14 @@ def record_serializers(
 
 
 def segment_name(boot: int, first_offset: int) -> str:
-    """What the segment of *boot* that begins with *first_offset* is called."""
+    """Return the file name of the segment of *boot* that begins with *first_offset*."""
     return f"{boot:0{BOOT_DIGITS}}-{first_offset:0{OFFSET_DIGITS}}{SEGMENT_SUFFIX}"
 
 
 def serialize_mark(
     node: str, boot: int, offset: int, t_us: int, mono_us: int, arrival: int, network: str | None = None
 ) -> bytes:
-    """Return the line that says that the records before it go up to *arrival*."""
+    """Return the line stating that the records before it go up to *arrival*."""
     values = (EVENT_VERSION, node, boot, offset, t_us, mono_us, MARK)
     record = dict(zip((*_HEADER, "arrival"), (*values, arrival), strict=True))
     return _ENCODER.encode(record if network is None else {**record, _NETWORK: network}) + b"\n"
@@ -92,7 +92,7 @@ def serialize_mark(
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """What the log must know of an event's field."""
+    """The properties of an event's field that matter to the log."""
 
     name: str
     type: type
@@ -100,7 +100,7 @@ class _Field:
 
 
 def _fields(event: type[events.Event]) -> list[_Field]:
-    """The fields of a class of events; those that may be left out last, as positional arguments want it."""
+    """Return the fields of a class of events, optional ones last, as positional arguments require."""
     found = [_field(name, hint) for name, hint in get_type_hints(event).items()]
     return sorted(found, key=attrgetter("optional"))
 
@@ -108,7 +108,7 @@ def _fields(event: type[events.Event]) -> list[_Field]:
 def _field(name: str, hint: object) -> _Field:
     options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
     plain = next(option for option in options if option is not NoneType)
-    plain = getattr(plain, "__supertype__", plain)  # a NewType is what it was made from
+    plain = getattr(plain, "__supertype__", plain)  # a NewType is the type it was made from
     return _Field(name, get_origin(plain) or plain, NoneType in options)
 
 
@@ -140,12 +140,13 @@ def _serializer(
 
 
 def _getter(names: list[str]) -> Callable[[Any], tuple[Any, ...]]:
-    """The values of several attributes at once; ``attrgetter`` makes no tuple of a single one."""
+    """Return a function that reads several attributes at once; ``attrgetter`` makes no tuple of a single one."""
     get = attrgetter(*names)
     return get if len(names) > 1 else lambda event: (get(event),)
 
 
 @lru_cache(maxsize=limits.FACES_MAX)
 def _clean(text: str) -> str:
-    """Cut a text so that its record keeps to its size; what UTF-8 cannot say becomes a question mark."""
+    """Cut a text so that its record keeps to its size, and replace characters that UTF-8 cannot encode by question
+    marks."""
     return text[: limits.EVENT_TEXT_MAX].encode("utf-8", "replace").decode()

@@ -1,4 +1,4 @@
-"""What happened. The shell stamps each event with time and place and appends it to the event log.
+"""Events: records of what happened. The shell adds time, node and offset to each, and appends it to the event log.
 
 ``docs/formats/events.md`` is the contract; the field names here are the field names there.
 """
@@ -36,7 +36,7 @@ class EntryAppended:
     chunks: int
     """Packets of its side chain, 0 for none."""
     origin: Origin
-    """How it came."""
+    """Its origin."""
     face: FaceName | None
     """Which face brought it, None for our own and imported ones."""
     arrival: int
@@ -58,7 +58,7 @@ class ChunkAppended:
     complete: bool
     """True if this was the last one missing."""
     origin: Origin
-    """How it came."""
+    """Its origin."""
     face: FaceName | None
     """Which face brought it, None for our own and imported ones."""
     arrival: int
@@ -72,15 +72,15 @@ class PacketReceived:
     face: FaceName
     """Which face."""
     packet: PacketKind
-    """What it is."""
+    """Its kind."""
     length: int
     """Bytes, without framing."""
     hash: bytes
     """First 8 bytes of the SHA-256 of the packet: the same on every node that heard or sent it."""
     verdict: Verdict
-    """What it was to us."""
+    """The result of checking it."""
     reason: str | None = None
-    """Why it is invalid; the rule's name."""
+    """The reason why it is invalid: the rule's name."""
     rssi_dbm: int | None = None
     """Received signal strength, where the face knows it."""
     snr_db: float | None = None
@@ -102,7 +102,7 @@ class PacketSent:
     face: FaceName
     """Which face."""
     packet: PacketKind
-    """What it is."""
+    """Its kind."""
     length: int
     """Bytes, without framing."""
     hash: bytes
@@ -113,14 +113,14 @@ class PacketSent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PacketsSent:
-    """More packets of one kind went out on a face where air costs nothing than have a record each."""
+    """A summary of sent packets of one kind that have no record each, on a face where airtime costs nothing."""
 
     face: FaceName
     """Which face."""
     packet: PacketKind
-    """What they are."""
+    """Their kind."""
     count: int
-    """How many."""
+    """Their number."""
     size: int
     """Bytes of all of them, without framing."""
 
@@ -136,7 +136,7 @@ class WantSeen:
     state: bytes
     """XOR of the set's feed ids, 32 bytes: the set its numbers index."""
     offset_index: int
-    """Index of the first feed it speaks of."""
+    """Index of the feed that the first number is about."""
     seqs: tuple[int, ...]
     """Next wanted sequence number per feed from *offset_index* on, 0 for "not this one"."""
 
@@ -182,7 +182,7 @@ class NoveltySeen:
     face: FaceName
     """Which face."""
     feed: FeedId
-    """The feed id it tells of."""
+    """The feed id in it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,9 +196,9 @@ class SketchSeen:
     salt: bytes
     """Its salt, 4 bytes."""
     count: int
-    """Feed ids in the set it tells of."""
+    """Feed ids in the sender's set."""
     capacity: int
-    """Differences it can tell, 0 to 26."""
+    """Most differences that can be computed from it, 0 to 26."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,14 +238,15 @@ class SetChanged:
     state: bytes
     """XOR of the set's feed ids now, 32 bytes."""
     face: FaceName | None
-    """Which face told us, None for a user of this node, and where one has left."""
+    """The face by which it came; None for a user of this node, and where one has left."""
     left: bool | None = None
-    """True if it has left the set, and what was held of it is kept."""
+    """True if it has left the set; its entries stay stored."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForkFound:
-    """Two validly signed entries claim the same place of a feed. Both are kept as proof; the feed is frozen."""
+    """Two validly signed entries have the same sequence number in a feed. Both are kept as proof; the feed is
+    frozen."""
 
     feed: FeedId
     """The forked feed."""
@@ -268,7 +269,7 @@ class FaceUp:
     sub_band: str | None = None
     """The legal sub-band it sends in; None where no law limits how much is sent. So are the following."""
     limit_ppm: int | None = None
-    """What may be sent, in microseconds per second of the window."""
+    """Airtime allowed, in microseconds per second of the window."""
     window_us: int | None = None
     """Any window of this length counts."""
 
@@ -280,30 +281,30 @@ class FaceDown:
     face: FaceName
     """Its name."""
     reason: str
-    """Why, in plain words."""
+    """The reason, in plain words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Refused:
-    """Something was turned away at a bound of ours; at most one record a minute and rule."""
+    """Something was refused because of a limit; at most one record a minute and rule."""
 
     rule: str
     """Which bound: queue, orphans, set, faces, rate (records of junk), budget (airtime), read_only (the disk),
     event_log."""
     face: FaceName | None
-    """Whose, where it is a face's."""
+    """The face, if the limit is a face's."""
     count: int
-    """How many since the last such record."""
+    """Number since the last such record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AnswersSpared:
-    """Packets we were about to give were heard from somebody else first; at most one record a minute and face."""
+    """Replies were dropped because another node gave them first; at most one record a minute and face."""
 
     face: FaceName
-    """Where."""
+    """The face."""
     count: int
-    """How many since the last such record."""
+    """Number since the last such record."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,9 +330,9 @@ class DaemonStarted:
     clean: bool
     """True if the boot before ended by a stop record (or there was none)."""
     network_name: NetworkName | None = None
-    """What its user calls the network; None for the default one."""
+    """The node's own name for the network; None for the default one."""
     latitude: float | None = None
-    """Where it stands, degrees north (WGS 84), if its user says so."""
+    """The node's position if its user configured one: degrees north (WGS 84)."""
     longitude: float | None = None
     """Degrees east."""
 
@@ -341,7 +342,7 @@ class DaemonStopped:
     """Last record of a boot that ended in order."""
 
     reason: str
-    """Why: signal or command."""
+    """The reason: signal or command."""
 
 
 Event = (

@@ -40,7 +40,7 @@ def blocked_short(feed: bytes) -> bytes:
 
 
 class MessageId(_FixedBytes):
-    """The first 20 bytes of a SHA-256 over an entry and its place (spec 4.2.4)."""
+    """The first 20 bytes of a SHA-256 over an entry and its position (spec 4.2.4)."""
 
     __slots__ = ()
     SIZE = limits.MESSAGE_ID_SIZE
@@ -64,7 +64,7 @@ class EpochKey(_FixedBytes):
 
 
 class Dmx(_FixedBytes):
-    """The first 7 bytes of a SHA-256 that say what a packet is for (spec 4.2)."""
+    """The first 7 bytes of a SHA-256, which identify a packet to nodes that expect it (spec 4.2)."""
 
     __slots__ = ()
     SIZE = limits.DMX_SIZE
@@ -77,20 +77,20 @@ FaceName = NewType("FaceName", str)
 """Name of a face (a link to the outside), unique in a running node."""
 
 NetworkName = NewType("NetworkName", str)
-"""What a node's user calls a network. Others may call it otherwise: its key is what they have in common."""
+"""A node's own name for a network. Other nodes may use other names: what they share is the network key."""
 DEFAULT_NETWORK = NetworkName("default")
 """The network of a node that has no other."""
 
 
 class Dialect(StrEnum):
-    """How a feed is written (decision 0001)."""
+    """The dialect in which a feed is written (decision 0001)."""
 
     SPEC = "spec"
     DEPLOYED = "deployed"
 
 
 class Origin(StrEnum):
-    """How a packet came into our store."""
+    """The way by which a packet came into the store."""
 
     OWN = "own"
     PEER = "peer"
@@ -98,7 +98,7 @@ class Origin(StrEnum):
 
 
 class PacketKind(StrEnum):
-    """What a packet is."""
+    """The kind of a packet."""
 
     ENTRY = "entry"
     CHUNK = "chunk"
@@ -116,7 +116,7 @@ class PacketKind(StrEnum):
 
 
 class Verdict(StrEnum):
-    """What a received packet was to us."""
+    """The result of checking a received packet."""
 
     NEW = "new"
     DUPLICATE = "duplicate"
@@ -125,7 +125,7 @@ class Verdict(StrEnum):
 
 
 class Direction(StrEnum):
-    """Which way a packet went."""
+    """The direction of a packet."""
 
     RX = "rx"
     TX = "tx"

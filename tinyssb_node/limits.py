@@ -1,8 +1,7 @@
 """Every number of the product, each with its source.
 
-"spec" is the tinySSB specification (draft); where it is silent or contradicts what is on the air, the decision
-records in ``docs/decisions/`` say what was chosen. Numbers without a source are ours, and say why they are what they
-are.
+"spec" is the tinySSB specification (draft). Where it is silent or contradicts deployed nodes, the decision records in
+``docs/decisions/`` state the choice. Numbers without a source are ours; their text gives the reason.
 """
 
 from typing import Final
@@ -22,7 +21,7 @@ CONTENT_SIZE: Final = 48
 SIGNATURE_SIZE: Final = 64
 """Bytes of an ed25519 signature (RFC 8032 5.1.6)."""
 FEED_ID_SIZE: Final = 32
-"""Bytes of an ed25519 public key, which is what names a feed (spec 4.1)."""
+"""Bytes of an ed25519 public key, which names a feed (spec 4.1)."""
 BLOCKED_SIZE: Final = 12
 """Bytes that stand for a feed in a blocklist: nobody can forge an id that begins with 96 given bits, and three of these
 fit into an entry."""
@@ -31,13 +30,13 @@ MESSAGE_ID_SIZE: Final = 20
 SEQ_SIZE: Final = 4
 """Bytes of a sequence number where it is hashed, big-endian (spec 4.2.2)."""
 SEQ_MAX: Final = 2**32 - 1
-"""Largest sequence number that SEQ_SIZE can say."""
+"""Largest sequence number that SEQ_SIZE bytes can hold."""
 
 assert DMX_SIZE + TYPE_SIZE + CONTENT_SIZE + SIGNATURE_SIZE == PACKET_SIZE
 CHILD_NOTE_SIZE: Final = CONTENT_SIZE - FEED_ID_SIZE
 """Bytes of the note beside a feed id in an entry of type 4 or 5 (docs/formats/children.md)."""
 PARENT_ID_SIZE: Final = CONTENT_SIZE - FEED_ID_SIZE - SEQ_SIZE
-"""Bytes of the parent's message id in a child's first entry: 12, what is left beside its feed id and number."""
+"""Bytes of the parent's message id in a child's first entry: 12, the room left beside its feed id and number."""
 
 CHUNK_CONTENT_SIZE: Final = 100
 """Bytes of content in one side-chain packet (spec, message type 1)."""
@@ -50,7 +49,7 @@ HEAD_SIZE: Final = CONTENT_SIZE - MESSAGE_ID_SIZE
 assert HEAD_SIZE == 28
 
 CLAIM_SIZE: Final = DMX_SIZE + 1 + 3 * FEED_ID_SIZE + 1
-"""Bytes of a CLAIM. The spec's drawing says 103; its own fields add up to 105, which is what is sent."""
+"""Bytes of a CLAIM. The spec's drawing says 103; its own fields add up to 105, the size on the air."""
 assert CLAIM_SIZE == 105
 NOVELTY_SIZE: Final = DMX_SIZE + 1 + FEED_ID_SIZE
 """Bytes of a NOVELTY and of a ZAP."""
@@ -62,13 +61,14 @@ PONG_OWN_MAX_SIZE: Final = DMX_SIZE + 80
 BOARD_NAME_DIGITS: Final = 4
 """Hexadecimal digits that boards call themselves and us by."""
 PONG_EVERY_US: Final = 60_000_000
-"""How often one board is answered. Boards ping every 25 to 27 s and forget whom they did not hear of for 3 minutes."""
+"""Least time between two pongs to one board. Boards ping every 25 to 27 s and drop neighbours after 3 minutes of
+silence."""
 PONG_GAP_US: Final = 10_000_000
-"""How often a face says a pong, whoever asks: names of boards cost nothing to make up."""
+"""Least time between two pongs on a face, to any board: names of boards cost nothing to make up."""
 PONG_BOARDS_MAX: Final = 32
-"""Boards whose last answer is remembered. A board itself remembers 8 neighbours."""
+"""Boards whose last pong is remembered. A board itself remembers 8 neighbours."""
 PONG_STALE_US: Final = 30_000_000
-"""How long a pong waits for its turn; the next ping has come by then."""
+"""Age at which a waiting pong is dropped; the next ping has come by then."""
 CRC_SIZE: Final = 4
 """Bytes of the CRC-32 (zlib, big-endian) behind a packet on UDP and LoRa."""
 
@@ -83,18 +83,19 @@ SET_MAX: Final = 255
 IN_VAIN_PACKETS: Final = 4
 """Measure of packets with refused ids on the air, 2 for each, from which on we ask as soon as we would answer."""
 STRAY_PACKETS: Final = 16
-"""The same of packets that are of nobody we know, beyond the others: a batch of another network is soon over."""
+"""The same measure for packets of unknown networks, in excess of the others: a batch of another network is soon
+over."""
 IN_VAIN_HASTE: Final = 0.25
-"""How much shorter all waits for silence are then: between the packets of somebody who leaves little."""
+"""Factor on all waits for silence then, to find room between the packets of a node that floods the channel."""
 WANTS_READ: Final = 256
-"""WANTs remembered as they were read: a second's worth from a crowd."""
+"""Parsed WANTs that are cached: a second's worth in a dense mesh."""
 VECTOR_SIZE: Final = PACKET_SIZE - DMX_SIZE
 """Bytes of BIPF in a WANT or CHNK."""
 
 # --- BIPF ----------------------------------------------------------------------------------------------------------
 
 BIPF_DEPTH_MAX: Final = 32
-"""Deepest nesting that is read; a packet of 48 bytes can nest 48 lists, nobody's content does."""
+"""Deepest nesting that is parsed. A packet of 48 bytes can nest 48 lists; no known content does."""
 BIPF_INT_SIZE_MAX: Final = 8
 """Most bytes of an integer."""
 BIPF_TAG_SIZE_MAX: Final = 5
@@ -105,17 +106,18 @@ BIPF_TAG_SIZE_MAX: Final = 5
 CONTENT_PUBLISH_MAX: Final = 65_536
 """Most bytes of content we publish in one entry: 656 packets, about 2.2 minutes of air at SF7/125 kHz."""
 CONTENT_FETCH_MAX: Final = 1_048_576
-"""Most bytes of content whose side chain we ask for; an entry that declares more is kept, its side chain is not."""
+"""Most bytes of content whose side chain we request. An entry that declares more is stored without its side chain."""
 
 TANGLE_PREVIOUS_MAX: Final = SET_MAX
-"""Most predecessors in one tangle: who follows its own last message too leaves one tip for each feed of the set."""
+"""Most predecessors in one tangle: an author who also follows their own last message leaves one tip per feed of the
+set."""
 
-# --- Node tables (each bounded; what overflows costs the sender) -----------------------------------------------------
+# --- Node tables (each bounded; the sender bears the cost of an overflow) ---------------------------------------------
 
 ORPHANS_MAX: Final = 512
 """Packets kept that nothing expects yet (arrived before their predecessor): 60 kB."""
 RECENT_MAX: Final = 2_048
-"""Packet hashes remembered per face, to tell duplicates and to hold back what was just on the air."""
+"""Packet hashes remembered per face, to detect duplicates and to suppress what was just on the air."""
 QUEUE_MAX: Final = 1_024
 """Packets waiting per face; a further one is refused and counted."""
 SIDE_CHAINS_MAX: Final = 4_096
@@ -152,15 +154,15 @@ CONTROL_PAGE: Final = 256
 CONTROL_GROUPS_LOOK_S: Final = 0.02
 """Seconds between two looks whether the groups have been read after a start, which takes 2 s for 10,000 messages."""
 CONTROL_GROUPS_LOOKS: Final = 500
-"""Most such looks, 10 s; then what has been read so far is told."""
+"""Most such looks, 10 s; then the reply has what has been read so far."""
 IMPORT_PACKETS_MAX: Final = 512
 """Most packets in one import request, which is one transaction and about 30 ms of signature checks."""
 assert (2 * PACKET_SIZE + 3) * IMPORT_PACKETS_MAX < CONTROL_REQUEST_MAX
 EXPORT_VERSION: Final = 1
 """Version of export files (docs/formats/export.md)."""
 TURN_US: Final = 100_000
-"""Longest time that received frames are taken into one transaction: commits are dear (5 to 50 ms on an SD card), yet
-timers and clients must get their turn."""
+"""Longest time for which received frames go into one transaction: a commit takes 5 to 50 ms on an SD card, yet timers
+and clients must get their turn."""
 COLLECTOR_THRESHOLD: Final = 20_000
 """New objects between two looks for garbage cycles among the young: about one a thousand packets."""
 TURN_CHECK_FRAMES: Final = 32
@@ -170,8 +172,8 @@ CLOCK_STEP_US: Final = 1_000_000
 RETRY_US: Final = 30_000_000
 """Wait before a full disk, or a face that could not be opened, is tried again."""
 DISK_ROOM_MIN: Final = 1_048_576
-"""Free bytes below which a node whose disk was full waits, and `doctor` warns: room for a thousand entries, with what
-is said of them in the event log."""
+"""Free bytes below which a node whose disk was full waits, and `doctor` warns: room for a thousand entries and their
+records in the event log."""
 TICK_US: Final = 1_000_000
 """The daemon looks at the clock and the age of its files this often: as finely as CLOCK_STEP_US asks."""
 LOG_REPEAT_US: Final = 60_000_000
@@ -195,7 +197,7 @@ CONTENT_LENGTH_SIZE_MAX: Final = 5
 """Most bytes of the varint that declares a content's length (as for a BIPF tag)."""
 assert CONTENT_PUBLISH_MAX <= CONTENT_FETCH_MAX < 2 ** (7 * CONTENT_LENGTH_SIZE_MAX)
 PACKET_HASH_SIZE: Final = 8
-"""Bytes of a packet's hash in the event log: tells apart 2**32 packets, one mesh's traffic of many years."""
+"""Bytes of a packet's hash in the event log: enough to distinguish 2**32 packets, one mesh's traffic of many years."""
 FORK_PROOF_SIZE: Final = 8 + 1 + 1 + FEED_ID_SIZE + SEQ_SIZE + MESSAGE_ID_SIZE + 2 * PACKET_SIZE
 """Bytes of a serialized fork proof (docs/formats/packets.md)."""
 assert FORK_PROOF_SIZE == 306
@@ -225,10 +227,10 @@ EVENT_RETENTION_BYTES: Final = 2**30
 EVENT_RETENTION_AGE_US: Final = 30 * 86_400 * 1_000_000
 """Age of the oldest segment kept, unless configured otherwise: 30 days."""
 EVENT_RETENTION_SURE_US: Final = 86_400 * 1_000_000
-"""How long a segment has to be too old before it goes: a day, in which a clock that is wrong may be set right."""
+"""Time that a segment stays too old before it is deleted: a day, in which a wrong clock may be set right."""
 EVENT_SYNC_US: Final = 5_000_000
-"""Longest time between two fsyncs of a segment that is written to: what a power cut may cost of the records that the
-store cannot give back."""
+"""Longest time between two fsyncs of the open segment: the records that a power cut may lose and the store cannot
+restore."""
 EVENT_BACKLOG_BYTES: Final = 4 * 2**20
 """Records that wait in memory while the disk is full; further ones are dropped and counted."""
 EVENT_CATCH_UP_BATCH: Final = 1_000
@@ -241,7 +243,7 @@ BACKOFF_MIN_S: Final = 1.0
 BACKOFF_MAX_S: Final = 30.0
 """Longest wait before a link is tried again: a person who plugs it back in should see it come up."""
 LINK_SETTLED_S: Final = 10.0
-"""A link that held this long starts its back-off anew when it breaks."""
+"""Time a link must be up for its back-off to start again from the first wait."""
 FACE_NAME_MAX: Final = 32
 """Most characters of a name given to a face: it stands in table columns."""
 FACE_SPEC_MAX: Final = 512
@@ -254,7 +256,7 @@ UDP_PORT: Final = 1558
 UDP_TTL_DEFAULT: Final = 1
 """Hops a multicast datagram may take: 1 stays in the local network, as phones have it."""
 UDP_READ_SIZE: Final = 2_048
-"""Bytes read of a datagram; what is longer is no packet anyway."""
+"""Bytes read of a datagram; a longer one is no packet anyway."""
 UDP_READS_IN_A_ROW: Final = 32
 """Datagrams read before other tasks get a turn."""
 UDP_PEERS_MAX: Final = 64
@@ -262,17 +264,17 @@ UDP_PEERS_MAX: Final = 64
 UDP_PEER_AGE_S: Final = 300.0
 """Silence after which a peer gets no more copies."""
 UDP_RECENT_MAX: Final = 512
-"""Datagrams remembered: of ours until multicast brings them back, of peers to know a unicast copy."""
+"""Datagrams remembered: our own until multicast returns them, and peers' to recognise a unicast copy."""
 UDP_ECHO_AGE_S: Final = 1.0
-"""How long ours are remembered; loopback takes microseconds."""
+"""Time for which our own are remembered; loopback takes microseconds."""
 UDP_COPY_WINDOW_S: Final = 0.4
 """The same datagram from the same peer within this time is its multicast and unicast copy: above the 0.3 s for which
 Wi-Fi access points hold back multicast, below the 0.5 s at which the quickest advert repeats."""
 UDP_CHECK_S: Final = 15.0
-"""How often the interface's address is looked at, to join the group anew when it changed."""
+"""Time between two checks of the interface's address; when it changed, the group is joined again."""
 
 WS_PEERS_MAX: Final = 64
-"""Connections to one listening WebSocket face; a further one is told 503."""
+"""Connections to one listening WebSocket face; a further one gets status 503."""
 WS_HANDSHAKES_MAX: Final = 16
 """Connections to it beyond those that are still shaking hands; a further one is dropped."""
 WS_MESSAGE_MAX: Final = 4_096
@@ -300,19 +302,19 @@ BLE_BURST_MAX: Final = 32
 BLE_ADVERT_MIN_US: Final = 2_000_000
 """Shortest interval between adverts over Bluetooth: boards and phones take seconds to answer one."""
 BLE_SCAN_S: Final = 5.0
-"""How long a central listens for boards at a time: they advertise every 20 to 40 ms, but share the air with Wi-Fi."""
+"""Time for which a central scans for boards: they advertise every 20 to 40 ms, but share the channel with Wi-Fi."""
 BLE_REST_S: Final = 15.0
-"""How long it then leaves the adapter to the links there are, which suffer while it listens."""
+"""Pause after a scan, which slows down the links that are up."""
 BLE_PHONE_REST_S: Final = 900.0
-"""How long a central leaves a phone alone: phones change their address after 15 minutes (Core 5.4, Vol 3, Part C,
+"""Time for which a central leaves a phone alone: phones change their address after 15 minutes (Core 5.4, Vol 3, Part C,
 Appendix A, TGAP(private_addr_int))."""
 BLE_KNOWN_MAX: Final = 64
 """Addresses a central remembers; the one not met for longest makes room."""
 
 SERIAL_READ_SIZE: Final = 4_096
-"""Bytes read at a time from a serial port: what the kernel keeps of one (Linux, N_TTY_BUF_SIZE)."""
+"""Bytes read at a time from a serial port: the size of the kernel's buffer (Linux, N_TTY_BUF_SIZE)."""
 GUEST_GAP_PACKETS: Final = 3
-"""Silence after each packet on somebody else's mesh, in packets' time: a quarter of the air at most."""
+"""Silence after each packet on another operator's mesh, in packets' time: a quarter of the airtime at most."""
 
 LORA_FRAME_READ: Final = 127
 """Bytes of a LoRa frame that deployed boards read (MAX_PKT_LEN of their io.cpp): the CRC of a longer one fails."""
@@ -320,9 +322,9 @@ LORA_FRAME_READ: Final = 127
 ETHER_VERSION: Final = 1
 """Version of the protocol between ether faces and the ether (docs/formats/ether.md)."""
 ETHER_PORT: Final = 7_777
-"""TCP port of an ether, unless told otherwise."""
+"""Default TCP port of an ether."""
 ETHER_TIME_SCALE_MAX: Final = 10_000.0
-"""Most modelled seconds in a second: beyond it a packet is shorter than the machine's scheduler can tell."""
+"""Most modelled seconds in a second: beyond it a packet is shorter than the resolution of the machine's scheduler."""
 ETHER_LINE_MAX: Final = 16_384
 """Most bytes of a line to the ether: a cut that names ETHER_NODES_MAX nodes has 7 kB."""
 ETHER_STATUS_MAX: Final = 2**20
@@ -343,11 +345,11 @@ PATH_LOSS_REFERENCE_M: Final = 40.0
 """Distance at which the path loss of the modelled channel was measured (Bor et al., "Do LoRa low-power wide-area
 networks scale?", 2016)."""
 PATH_LOSS_REFERENCE_DB: Final = 127.41
-"""What was measured there."""
+"""Path loss measured there."""
 PATH_LOSS_EXPONENT: Final = 2.08
-"""How it grows with distance; same source."""
+"""Exponent by which it grows with distance; same source."""
 ETHER_HELLO_S: Final = 5.0
-"""Time for a new connection to say hello, and for the ether to answer."""
+"""Time for a new connection's HELLO, and for the ether's answer."""
 REFUSED_EVERY_US: Final = 60_000_000
 """Least time between two records of things turned away by the same rule on the same face."""
 JUNK_BURST: Final = 100
@@ -355,18 +357,20 @@ JUNK_BURST: Final = 100
 JUNK_PER_S: Final = 5
 """Records of invalid or unknown packets that a face may cause for long: 430,000 a day, 100 MB at most."""
 SENT_BURST: Final = 1_000
-"""Packets sent where air costs nothing that have a record each, at once: a peer that catches up is told of in full."""
+"""Packets sent at once that have a record each, where airtime costs nothing: a peer that catches up is recorded in
+full."""
 SENT_PER_S: Final = 5
 """The same for long: 430,000 records a day, 100 MB at most."""
 SENT_TOLD_US: Final = 60_000_000
-"""Longest time until further ones are told of by their number."""
+"""Longest time until further ones are recorded by their number."""
 SHARED_CHUNKS_MAX: Final = 64
-"""Chunks taken over from another side chain for one received packet: 120 bytes that point to somebody's long side chain
-must not cost us a megabyte."""
+"""Chunks copied from another side chain for one received packet: 120 bytes that point to a long side chain must not
+cost us a megabyte."""
 GIVEN_RANGES_MAX: Final = 4
-"""Ranges of a feed remembered as just given on a face: two askers at different places, and what is pushed meanwhile."""
+"""Ranges of a feed remembered as just sent on a face: for two peers that request from different positions, and for
+entries pushed meanwhile."""
 CONTENTION_PACKETS: Final = (8.0, 4.0, 16.0)
-"""On the air: packets' time over which those who want to send spread, by urgency (answer, carry, ask)."""
+"""On the air: packets' time over which senders spread at random, by urgency (reply, relay, request)."""
 AFTER_DATA_PACKETS: Final = (0.0, 4.0, 16.0)
 """Packets' time after data, by urgency, before its share of the contention begins."""
 AFTER_VECTOR_PACKETS: Final = (0.0, 4.0, 8.0)
@@ -374,93 +378,95 @@ AFTER_VECTOR_PACKETS: Final = (0.0, 4.0, 8.0)
 CROWD_NEIGHBOURS: Final = 2
 """Stations in reach among which answers and requests spread so widely; with fewer they need less time."""
 CROWD_LEAST: Final = 0.5
-"""How little time they need at least, of the above."""
+"""The least factor on that time."""
 BATCH_PACKETS: Final = 4
-"""Packets in a row to who won the channel: a contention each would double the time, longer batches collide dearer."""
+"""Packets in a row for the node that won the channel: contention for each would double the time, collisions of longer
+batches cost more."""
 BATCH_GAP_US: Final = 2_000
 """Gap within a batch: the turnaround of a modem (field measurements: 1 ms over SPI), less than others wait at least."""
 ASK_AGAIN_MAX: Final = 3
-"""Times that ids of which we only know that they exist are asked for anew."""
+"""Most requests for ids of which nothing but their existence is known."""
 TRICKLE_DRIFT: Final = 4
 """The longest intervals of timers differ by up to this part of them."""
 YIELDS_MAX: Final = 2
-"""Requests left to others in a row: who has what they ask for may be out of their reach, or they out of ours."""
+"""Requests in a row that are left to other nodes: they may be out of reach of the nodes that could reply, or we out of
+theirs."""
 CARRY_MAX: Final = 4
-"""News waiting to be carried on, at most."""
+"""Most entries that wait to be relayed."""
 CARRY_MEMORY_US: Final = 600_000_000
-"""For how long a copy of what we carried counts as an echo of it."""
+"""Time for which a copy of a packet that we relayed counts as its echo."""
 CARRY_DOUBT: Final = 0.7
-"""How much less likely carrying gets each time no echo came."""
+"""Factor on the likelihood of relaying each time no echo came."""
 CARRY_LEAST: Final = 0.1
 """Likelihood that never goes away: meshes change."""
 ANSWERS_PACKETS: Final = 12
-"""Packets' time after a request, or an answer to it, in which new entries are answers rather than news."""
+"""Packets' time after a request, or a reply to it, in which new entries count as replies, not as just published."""
 PUSH_CHUNKS_MAX: Final = 16
 """Packets of a side chain sent unasked behind a new entry of ours; the rest is asked for."""
 
-# --- Whom to ask on the air (docs/decisions/0019) --------------------------------------------------------------------
+# --- Addressed requests on the air (docs/decisions/0019) --------------------------------------------------------------
 
 SPEAKER_SIZE: Final = 2
 """Bytes of the name that a station has on the air until it is switched off: two of 50 neighbours share one 2 % of the
 time, and then both answer."""
 WANT_VECTOR_SIZE: Final = VECTOR_SIZE - 2 * SPEAKER_SIZE
-"""Bytes of a WANT's list: behind it stand who speaks and whom it asks."""
+"""Bytes of a WANT's list: the names of its sender and of the node it addresses follow."""
 NEIGHBOURS_MAX: Final = 32
 """Stations remembered in reach of a face; the one silent for longest makes room."""
 MARKS_MAX: Final = 64
 """Entries of a feed, beyond the next one it lacks, that a neighbour is believed to have heard."""
 FLOOR_PACKETS: Final = 8
-"""Packets in a row to who was asked by name, while others in reach of either keep silent: 1.6 s at SF7."""
+"""Packets in a row for an addressed node, while others in reach of either stay silent: 1.6 s at SF7."""
 REQUEST_PACKETS: Final = 16
-"""Packets' time that a request to everybody is answered: later its sender has said, or heard, something else."""
+"""Packets' time for which a request to all nodes is served: later its sender has sent, or received, something else."""
 KNOWN_PACKETS: Final = 600
-"""Packets' time that what a neighbour said counts: two minutes at SF7, half an hour at SF11."""
+"""Packets' time for which a neighbour's WANT counts: two minutes at SF7, half an hour at SF11."""
 MARK_PACKETS: Final = 3_000
-"""Packets' time that a neighbour is believed to have heard what was sent in reach of us."""
+"""Packets' time for which a neighbour is believed to have received what was sent in reach of us."""
 SIGNAL_GOOD_DB: Final = 12.0
 """Decibels above the weakest signal that can be read, from which on a link is as good as any: fading takes 10."""
 SIGNAL_LEAST: Final = 0.02
-"""What a neighbour that is hardly heard counts, of one that is heard well: better than nobody."""
+"""Weight of a neighbour with the weakest signal, relative to one with a good signal: more than none."""
 ASK_FULL: Final = 64
-"""Entries that one neighbour has for us for which we ask as soon as may be; for fewer the longer the fewer they are, as
-what others ask for may bring them too."""
+"""Entries for us at one neighbour that make a request as urgent as possible. With fewer of them it waits longer,
+because replies to other nodes may bring them too."""
 ASK_PATIENCE_MAX: Final = 4.0
-"""How much longer at most."""
+"""Most such factors that a request waits longer."""
 ASK_PATIENCE_PACKETS: Final = 2.0
 """Packets' time that each such measure adds before the contention begins."""
 GIVE_FULL: Final = 8
 """Neighbours served by an answer that goes as soon as may be; one that serves fewer leaves others the advantage."""
 GIVE_PATIENCE_MAX: Final = 8.0
-"""How much later at most."""
+"""Most such factors that a reply waits longer."""
 THRIFT: Final = 3.0
-"""How much later on top of that goes who has used up its airtime: others may have some left."""
+"""Further factor for a node that has used up its airtime: others may have some left."""
 STALE_SHARE: Final = 0.9
-"""What a neighbour that did not just ask counts when answers are put in order, of one that did."""
+"""Weight of a neighbour that did not just send a request when replies are ordered, relative to one that did."""
 
 # --- Air (docs/decisions/0008) --------------------------------------------------------------------------------------
 
 LEDGER_RECORDS_MAX: Final = 4_096
-"""Transmissions told apart in one window. Full packets at SF7 and 125 kHz in the widest allowance, 10 % of an hour, are
-1,755; beyond the bound neighbours are put together, so that air is freed a few seconds late."""
+"""Transmissions with a record each in one window. Full packets at SF7 and 125 kHz in the widest allowance, 10 % of an
+hour, are 1,755. Beyond the limit adjacent ones are merged, so that airtime is freed a few seconds late."""
 AIR_ADVERT_PERMILLE: Final = 500
-"""Share of an allowance that adverts and requests may use: news always finds the other half."""
+"""Share of an allowance that advertisements and requests may use: the other half stays for new entries."""
 AIR_CONTENT_PERMILLE: Final = 900
 """Share that entries and chunks may use: a node that gives to others for an hour can still ask and be asked."""
 AIR_CLOCK_KEEP_US: Final = 60_000_000
-"""How often the ledger's clock is written while nothing is sent: what a power cut may cost of time already waited."""
+"""Time between two writes of the ledger's clock while nothing is sent: the waiting time that a power cut may cost."""
 
 # --- Repair of sets by sketches (docs/formats/packets.md, decision 0009) ----------------------------------------------
 
 SALT_SIZE: Final = 4
-"""Bytes of a salt: with a new one for each sketch nobody can prepare feed ids that look alike."""
+"""Bytes of a salt: with a new one for each sketch nobody can prepare feed ids with equal short ids."""
 SHORT_ID_SIZE: Final = 4
 """Bytes of a short id: among 255 ids two look alike under one salt of 130,000."""
 SKETCH_CAPACITY: Final = 26
-"""Most differences that a sketch in one packet gives back, whoever has them."""
+"""Most differences that can be computed from a sketch in one packet, both sides counted."""
 SET_CHECKSUM_SIZE: Final = 3
 """Bytes of the checksum of a set in a SKETCH: a wrong reading passes once in 16 million, until the next salt."""
 SKETCH_MIN_SIZE: Final = DMX_SIZE + 1 + SALT_SIZE + 1 + SET_CHECKSUM_SIZE
-"""Bytes of a SKETCH of capacity 0, which only tells whether two sets are the same."""
+"""Bytes of a SKETCH of capacity 0, which only shows whether two sets are the same."""
 assert SKETCH_MIN_SIZE + SKETCH_CAPACITY * SHORT_ID_SIZE == PACKET_SIZE
 ASK_MIN_SIZE: Final = DMX_SIZE + 1 + SALT_SIZE + SHORT_ID_SIZE
 """Bytes of an ASK for one feed id."""
@@ -477,13 +483,13 @@ SALT_TRIES_MAX: Final = 8
 # --- The web page's process (docs/decisions/0030) ---------------------------------------------------------------------
 
 WEB_PORT: Final = 8_780
-"""Where the page is unless told otherwise: beside the sink's, which is at 8765."""
+"""Default port of the page: near the sink's, which is 8765."""
 COMPANION_END_S: Final = 5.0
 """Seconds after which the daemon kills a process beside it that does not end: less than systemd gives the daemon."""
 COMPANION_RESTART_MAX_S: Final = 300.0
-"""Longest wait before such a process is started again: what keeps it from running is seldom gone sooner."""
+"""Longest wait before such a process is started again: the cause of its failure is seldom gone sooner."""
 COMPANION_TOLD_MAX: Final = 4_096
-"""Most bytes in which such a process says why it ends: a pipe takes so many at once, though nobody reads (pipe(7))."""
+"""Most bytes of such a process's reason for ending: a pipe takes so many at once without a reader (pipe(7))."""
 
 # --- Private groups: members and epochs (docs/reference/groups.md, decision 0033) -------------------------------------
 
@@ -498,4 +504,4 @@ GROUP_NAMED_MAX: Final = SET_MAX
 GROUP_TEXT_MAX: Final = 1_024
 """Most bytes of the text that goes with an addition: a greeting."""
 GROUP_KIND_MAX: Final = 64
-"""Most bytes of the word that says what a message to a group is."""
+"""Most bytes of the word that names the kind of a message to a group."""

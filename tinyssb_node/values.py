@@ -1,4 +1,4 @@
-"""Values that are made for every packet."""
+"""A dataclass decorator for values that are made for every packet."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
-"""BIPF, the binary format of WANT, CHNK and what people publish (decision 0002).
+"""BIPF, the binary format of WANT, CHNK and published content (decision 0002).
 
-A value is a tag, the varint of ``length << 3 | type``, and *length* bytes. Strict: what is read fits its bounds,
-nests at most ``limits.BIPF_DEPTH_MAX`` deep, and is valid UTF-8 where it is text.
+A value is a tag, the varint of ``length << 3 | type``, and *length* bytes. Parsing is strict: a value fits its bounds,
+nests at most ``limits.BIPF_DEPTH_MAX`` deep, and text is valid UTF-8.
 """
 
 import struct
@@ -26,18 +26,18 @@ _DOUBLE_FORMAT: Final = struct.Struct("<d")
 
 
 class BipfError(PeerError):
-    """Bytes that are not BIPF, or a value that BIPF cannot say."""
+    """Bytes that are not BIPF, or a value that BIPF cannot represent."""
 
     def __init__(self, reason: str, offset: int) -> None:
         super().__init__(f"not BIPF at byte {offset}: {reason}")
         self.reason = reason
         """Which rule is broken."""
         self.offset = offset
-        """Where, in bytes from the start; 0 for a value that cannot be written."""
+        """Offset in bytes from the start; 0 for a value that cannot be written."""
 
 
 def decode(data: bytes) -> Value:
-    """The one value that fills *data*. Raises BipfError."""
+    """Return the one value that fills *data*. Raises BipfError."""
     value, end = decode_prefix(data)
     if end != len(data):
         raise BipfError("more bytes than one value has", end)
@@ -45,15 +45,15 @@ def decode(data: bytes) -> Value:
 
 
 def decode_prefix(data: bytes, *, unsigned: bool = False) -> tuple[Value, int]:
-    """The value at the start of *data*, and how many bytes it has. Raises BipfError.
+    """Return the value at the start of *data* and its size. Raises BipfError.
 
-    With *unsigned* integers are read as never negative, the way WANT and CHNK mean them.
+    With *unsigned* integers are never negative, as in WANT and CHNK.
     """
     return _Reader(data, unsigned=unsigned).value(0, len(data), 0)
 
 
 class _Reader:
-    """Reads nested values from one buffer."""
+    """A parser of nested values in one buffer."""
 
     __slots__ = ("_data", "_signed")
 
@@ -62,7 +62,7 @@ class _Reader:
         self._signed = not unsigned
 
     def value(self, offset: int, end: int, depth: int) -> tuple[Value, int]:
-        """The value at *offset*, which ends before *end*, and the offset behind it."""
+        """Return the value at *offset*, which ends before *end*, and the offset behind it."""
         kind, start, stop = self._tag(offset, end)
         if kind == _INT:
             return self._int(start, stop), stop
@@ -81,7 +81,7 @@ class _Reader:
         raise BipfError("type 7 is not in use", offset)
 
     def _tag(self, offset: int, end: int) -> tuple[int, int, int]:
-        """Type, first byte and end of the value whose tag is at *offset*."""
+        """Return type, first byte and end of the value whose tag is at *offset*."""
         if offset < end and self._data[offset] < 0x80:  # nearly all tags: twice as fast
             tag, start = self._data[offset], offset + 1
         else:
@@ -146,12 +146,12 @@ class _Reader:
 
 
 def encode(value: Value) -> bytes:
-    """The bytes of *value*: integers in the fewest, dict entries in their order. Raises BipfError."""
+    """Return the bytes of *value*: integers in the fewest bytes, dict entries in their order. Raises BipfError."""
     return _encode(value, 0)
 
 
 def encoded_size(value: Value) -> int:
-    """How many bytes ``encode`` makes of *value*. Raises BipfError."""
+    """Return the size of ``encode(value)``. Raises BipfError."""
     return len(encode(value))
 
 
@@ -185,7 +185,7 @@ def _encode_scalar(value: Scalar) -> bytes:
 
 
 def _int_bytes(number: int) -> bytes:
-    """The fewest bytes of *number* in two's complement, little-endian."""
+    """Return the fewest bytes of *number* in two's complement, little-endian."""
     size = (number if number >= 0 else ~number).bit_length() // 8 + 1
     if size > limits.BIPF_INT_SIZE_MAX:
         raise BipfError(f"an integer has at most {limits.BIPF_INT_SIZE_MAX} bytes", 0)

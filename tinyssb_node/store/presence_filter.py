@@ -1,4 +1,4 @@
-"""What is surely not in the store, told without asking SQLite: most packets of a flood are of no feed of ours."""
+"""A Bloom-like filter of one hash: it excludes most packets of a flood without asking SQLite."""
 
 from collections.abc import Iterable
 from typing import Final
@@ -9,7 +9,7 @@ _PLACES: Final = 8 * limits.HINTS_SIZE - 1
 
 
 class PresenceFilter:
-    """A bit for every number that may be there. Numbers are taken from hashes, so their last bits say enough."""
+    """One bit for every stored number. Numbers come from hashes, so their last bits are enough."""
 
     __slots__ = ("_bits",)
 
@@ -19,13 +19,13 @@ class PresenceFilter:
             self.add(number)
 
     def add(self, number: int) -> None:
-        """*number* is there from now on."""
+        """Add *number*."""
         place = number & _PLACES
         self._bits[place >> 3] |= 1 << (place & 7)
 
     def may_have(self, one: bytes, other: bytes) -> bool:
-        """False if neither number is there; True if one of them is, or by chance. They are big-endian: signed or not,
-        their last bits are the same."""
+        """Return False if neither number was added; True if one of them was, or by chance. They are big-endian: signed
+        or not, their last bits are the same."""
         bits = self._bits
         place = int.from_bytes(one) & _PLACES
         if bits[place >> 3] >> (place & 7) & 1:

@@ -1,4 +1,4 @@
-"""Before a store is written: nobody else does, and what an earlier process left is on the disk for good."""
+"""Preparation of a store for writing: one writer only, and what an earlier process left is durable."""
 
 import errno
 from pathlib import Path
@@ -24,8 +24,8 @@ def take_lock(path: Path) -> FolderLock:
 
 
 def recover_log(path: Path) -> None:
-    """See that what a process left in the write-ahead log of *path*, because it did not end in order, is on the disk.
-    New commits go behind it, and would be lost with it. Raises StoreFailedError."""
+    """Make durable what a process that did not end in order left in the write-ahead log of *path*. New commits are
+    appended behind it, and would be lost with it. Raises StoreFailedError."""
     log = path.with_name(path.name + "-wal")
     try:
         write_anew(log)
@@ -34,8 +34,8 @@ def recover_log(path: Path) -> None:
 
 
 def sync_names(path: Path) -> None:
-    """See that the store's file and its write-ahead log, both there by now, are found after a power cut: SQLite tells
-    nobody if that fails. Raises StoreFailedError."""
+    """Make the names of the store's file and of its write-ahead log durable: SQLite does not report a failure to do so.
+    Raises StoreFailedError."""
     try:
         sync_folder(path.parent)
     except OSError as error:

@@ -1,6 +1,6 @@
-"""Taking what is damaged out of a store in SQLite, so that peers can give it again.
+"""Removal of what is damaged from a store in SQLite, so that peers can send it again.
 
-The whole file is copied aside first: nothing is lost that could be read before, be it damaged.
+The whole file is copied first: nothing is lost that could be read before, even if it is damaged.
 """
 
 import sqlite3
@@ -18,19 +18,19 @@ from tinyssb_node.store.sqlite_file import open_for_writing, store_faults
 
 @dataclass(frozen=True, slots=True)
 class ChainCut:
-    """A side chain keeps its first packets."""
+    """A side chain that is cut to its first packets."""
 
     seq: int
     """The entry it hangs on."""
     held: int
-    """How many it keeps."""
+    """Number of packets kept."""
     chain: SideChain | None
-    """How far it is known then; None: the entry has no side chain."""
+    """The state of the chain then; None: the entry has no side chain."""
 
 
 @dataclass(frozen=True, slots=True)
 class FeedCut:
-    """A feed keeps what is whole."""
+    """A feed that is cut to its intact part."""
 
     feed: FeedId
     keep: int
@@ -41,7 +41,7 @@ class FeedCut:
 
 @dataclass(frozen=True, slots=True)
 class ForkCut:
-    """A proof that proves nothing goes, and the feed is no longer frozen by it."""
+    """A proof that proves nothing and is deleted; the feed is no longer frozen by it."""
 
     feed: FeedId
     seq: int
@@ -118,8 +118,8 @@ def _last_arrival(connection: sqlite3.Connection) -> int:
 
 
 def _keep_counting(connection: sqlite3.Connection, last: int) -> None:
-    """No arrival number is given twice, or the event log would take what comes again for what it has: if the last one
-    went, what is left last has it now."""
+    """Keep arrival numbers from being given twice: the event log would take an append with an old number for one that
+    it has. If the last append was deleted, the last one left gets its number."""
     left = _last_arrival(connection)
     for table in ("entries", "chunks"):
         connection.execute(f"UPDATE {table} SET arrival = ? WHERE arrival = ?", (last, left))  # noqa: S608 - our names

@@ -18,14 +18,14 @@ from tinyssb_node.store.errors import PassphraseUnusableError, PassphraseWrongEr
 
 @dataclass(frozen=True, slots=True)
 class Passphrase:
-    """What opens a sealed secret, kept out of ``repr``."""
+    """A passphrase that opens a sealed secret, kept out of ``repr``."""
 
     raw: bytes = field(repr=False)
     """UTF-8 in normal form C."""
 
     @classmethod
     def of(cls, text: str) -> Self:
-        """*text* as a passphrase. Raises PassphraseUnusableError."""
+        """Make a passphrase of *text*. Raises PassphraseUnusableError."""
         try:
             raw = unicodedata.normalize("NFC", text).encode()
         except UnicodeEncodeError:
@@ -52,7 +52,7 @@ class SealedSeed:
     """Nonce, tag and the seed encrypted: 72 bytes."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError for what would not be tried."""
+        """Raise ValueError for parameters that would not be tried."""
         if not 1 <= self.ops <= limits.SEAL_OPS_MAX:
             raise ValueError(f"ops is not from 1 to {limits.SEAL_OPS_MAX}")
         if not limits.SEAL_MEMORY_MIN <= self.memory <= limits.SEAL_MEMORY_MAX:
@@ -67,7 +67,7 @@ class SealedSeed:
 def seal(
     seed: bytes, passphrase: Passphrase, *, ops: int = limits.SEAL_OPS, memory: int = limits.SEAL_MEMORY
 ) -> SealedSeed:
-    """*seed* in a box that only *passphrase* opens. Raises SealMemoryError."""
+    """Seal *seed* so that only *passphrase* opens it. Raises SealMemoryError."""
     salt = secrets.token_bytes(limits.SEAL_SALT_SIZE)
     nonce = secrets.token_bytes(limits.SEAL_NONCE_SIZE)
     key = _derive(passphrase, salt, ops, memory)
@@ -75,7 +75,7 @@ def seal(
 
 
 def unseal(sealed: SealedSeed, passphrase: Passphrase, path: Path) -> bytes:
-    """The seed; *path* is for the errors. Raises PassphraseWrongError, SealMemoryError."""
+    """Return the seed; *path* is for the errors. Raises PassphraseWrongError, SealMemoryError."""
     key = _derive(passphrase, sealed.salt, sealed.ops, sealed.memory)
     nonce, encrypted = sealed.box[: limits.SEAL_NONCE_SIZE], sealed.box[limits.SEAL_NONCE_SIZE :]
     try:

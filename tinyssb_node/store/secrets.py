@@ -1,7 +1,7 @@
-"""The identity file: the one secret of a node, or where it is. Format: ``docs/formats/identity.md``.
+"""The identity file: a node's secret, or the place to get it from. Format: ``docs/formats/identity.md``.
 
-Whoever reads it can write the feed; whoever loses it cannot go on with the feed; two programs that use it at once fork
-the feed. So it is made once, never overwritten by another secret, and not used while others can reach it.
+Anyone who reads it can write the feed; without it the feed cannot go on; two programs that use it at once fork the
+feed. So it is made once, never overwritten by another secret, and not used while others can read it.
 """
 
 import os
@@ -38,14 +38,14 @@ _OTHERS: Final = stat.S_IRWXG | stat.S_IRWXO
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """A node's key and how it writes. The seed is kept out of ``repr``, so that no log or traceback shows it."""
+    """A node's key and dialect. The seed is kept out of ``repr``, so that no log or traceback shows it."""
 
     seed: bytes = field(repr=False)
     """The ed25519 seed, 32 bytes (RFC 8032 5.1.5)."""
     dialect: Dialect
     """The dialect the feed is written in, for good (decision 0001)."""
     note: str | None = None
-    """Whatever its user wants to remember of it: when and where it was made."""
+    """A note by its user: for example, when and where it was made."""
 
     def __post_init__(self) -> None:
         if len(self.seed) != limits.SEED_SIZE:
@@ -59,27 +59,27 @@ class Identity:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityFileContent:
-    """What an identity file says."""
+    """The content of an identity file."""
 
     dialect: Dialect
     """As in ``Identity``."""
     feed: FeedId
     """The feed that the key writes."""
     secret: bytes | SealedSeed | None = field(repr=False)
-    """The seed, the seed sealed with a passphrase, or None: it is handed in from elsewhere."""
+    """The seed, the seed sealed with a passphrase, or None: systemd provides it."""
     note: str | None = None
     """As in ``Identity``."""
 
 
 def kept_plain(identity: Identity) -> IdentityFileContent:
-    """*identity* as a file says it that holds its seed."""
+    """Return the file content of *identity* with its seed in plain."""
     return IdentityFileContent(
         dialect=identity.dialect, feed=identity.feed, secret=identity.seed, note=identity.note
     )
 
 
 def kept_sealed(identity: Identity, passphrase: Passphrase) -> IdentityFileContent:
-    """*identity* as a file says it that only *passphrase* opens. Raises SealMemoryError."""
+    """Return the file content of *identity* sealed with *passphrase*. Raises SealMemoryError."""
     sealed = seal(identity.seed, passphrase)
     return IdentityFileContent(
         dialect=identity.dialect, feed=identity.feed, secret=sealed, note=identity.note
@@ -199,12 +199,12 @@ def replace_identity(path: Path, kept: IdentityFileContent) -> None:
 
 @contextmanager
 def _written_beside(path: Path, kept: IdentityFileContent) -> Iterator[Path]:
-    """*kept* in a file of its own beside *path*, synced, which is gone at the end."""
+    """Write *kept* to a temporary file beside *path*, synced, and delete it at the end."""
     try:
         # mkstemp opens with O_EXCL and mode 0600.
         descriptor, name = tempfile.mkstemp(prefix=".identity-", dir=path.parent)
     except OSError as error:
-        error.filename = str(path.parent)  # Of a file that never was nobody should be told.
+        error.filename = str(path.parent)  # No error for a file that never existed.
         raise
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -217,17 +217,17 @@ def _written_beside(path: Path, kept: IdentityFileContent) -> Iterator[Path]:
 
 
 def read_identity(path: Path) -> IdentityFileContent:
-    """What the identity file at *path* says.
+    """Parse the identity file at *path*.
 
     Raises IdentityMissingError, IdentityExposedError and IdentityOwnerError if others could reach it,
-    IdentityDamagedError and IdentityTooNewError if it cannot be understood, OSError if the file system refuses.
+    IdentityDamagedError and IdentityTooNewError if it cannot be parsed, OSError if the file system refuses.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
         raise IdentityMissingError(path) from None
     except PermissionError:
-        # The usual reason, said before the system's own "permission denied".
+        # The usual reason, ahead of the system's own "permission denied".
         _check_reach(path, path.stat())
         raise
     try:
@@ -238,7 +238,7 @@ def read_identity(path: Path) -> IdentityFileContent:
 
 
 def folder_reach(path: Path) -> int | None:
-    """The mode of the folder that *path* is in, if anybody but its owner has rights to it; None if it is as it should.
+    """Return the mode of the folder of *path* if users besides its owner have rights to it; None if not.
 
     Raises OSError.
     """

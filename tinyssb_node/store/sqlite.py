@@ -1,7 +1,7 @@
 """The store in SQLite (decision 0004). Format: ``docs/formats/store.md``.
 
-Appends wait in lists and are written many at a time: by ``commit``, or by the first read that might need them.
-Frontiers and side chains under way are written once per commit, however often they changed in between.
+Appends are buffered and written many at a time: by ``commit``, or by the first read that might need them. Frontiers and
+unfinished side chains are written once per commit, however often they changed in between.
 """
 
 import sqlite3
@@ -40,12 +40,12 @@ SqlValue = int | str | bytes | None
 
 @dataclass(slots=True)
 class KeptFeed:
-    """What is kept of a feed, as the file numbers it."""
+    """A feed's record with its number in the file."""
 
     number: int
     record: FeedRecord
     seq: int
-    """Ahead of the record's while appends come in; the record is made anew when somebody asks."""
+    """Ahead of the record's while appends come in; the record is updated when it is read."""
     tip: MessageId | None
 
     @property
@@ -54,14 +54,14 @@ class KeptFeed:
         return self.record.retired and self.record.dialect is None
 
     def current(self) -> FeedRecord:
-        """The record with the frontier as it is now."""
+        """Return the record with the current frontier."""
         if self.record.seq != self.seq:
             self.record = replace(self.record, seq=self.seq, tip=self.tip)
         return self.record
 
 
 def proof_of(feed: bytes, seq: int, raw: object) -> ForkProof | None:
-    """The proof in *raw* of a fork of *feed* at *seq*; None if it is none."""
+    """Parse the proof in *raw* of a fork of *feed* at *seq*; None if it is malformed or about another position."""
     if not isinstance(raw, bytes):
         return None
     try:
@@ -72,7 +72,7 @@ def proof_of(feed: bytes, seq: int, raw: object) -> ForkProof | None:
 
 
 def feed_row(feed: KeptFeed) -> tuple[SqlValue, ...]:
-    """A row of ``feeds``."""
+    """Return the row of ``feeds``."""
     record = feed.current()
     return (
         feed.number,
@@ -91,7 +91,7 @@ def feed_row(feed: KeptFeed) -> tuple[SqlValue, ...]:
 def kept_feed(
     row: tuple[int, bytes, str | None, int, bytes | None, int, int, int | None, int, int],
 ) -> KeptFeed:
-    """A row of ``feeds`` as it is kept in memory."""
+    """Parse a row of ``feeds``."""
     number, feed, dialect, seq, tip, own, wanted, forked_at, child, retired = row
     record = FeedRecord(
         feed=FeedId(feed),
@@ -113,14 +113,14 @@ _MEND_PROOF: Final = (
     "`tinyssb verify --repair` keeps a copy of it and takes out what is damaged; "
     "whoever has the feed proves its fork again."
 )
-"""What to do about a damaged proof."""
+"""Advice about a damaged proof."""
 
 _EntryRow = tuple[int, int, bytes, bytes, str, str | None, int, int]
 _ChunkRow = tuple[int, int, int, bytes, str, str | None, int, int]
 
 
 class SqliteStore:
-    """A ``Store`` in one file. Opened for writing it holds the lock of the file's folder until it is closed."""
+    """A ``Store`` in one file. Opened for writing, it keeps the lock of the file's folder until it is closed."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, lock: FolderLock | None) -> None:
         """Use ``open`` or ``open_readonly``."""
@@ -130,7 +130,7 @@ class SqliteStore:
         self._spoiled = False
         """A write failed: SQLite may have undone the transaction by itself, so nothing may be added to it."""
         self._alone = False
-        """Opened on a full disk: nobody else can read the file until something could be written."""
+        """True if opened on a full disk: no other process can read the file until something could be written."""
         self._feeds: dict[FeedId, KeptFeed] = {}
         self._ids: dict[int, FeedId] = {}
         """Feeds by their number in the file."""
@@ -173,7 +173,7 @@ class SqliteStore:
 
     @classmethod
     def open_readonly(cls, path: Path) -> Self:
-        """Open the store at *path* for reading, as it is now, whoever else has it open; writes fail.
+        """Open the store at *path* for reading, as it is now, while others may have it open; writes fail.
 
         Raises StoreTooNewError, StoreDamagedError, StoreFailedError.
         """
@@ -185,11 +185,11 @@ class SqliteStore:
             return store
 
     def feeds(self) -> Sequence[FeedRecord]:
-        """All feeds, those that have left the set among them, sorted by feed id."""
+        """Return all feeds, retired ones included, sorted by feed id."""
         return [feed.current() for _, feed in sorted(self._feeds.items()) if not feed.dropped]
 
     def put_feed(self, record: FeedRecord) -> None:
-        """Add or replace what is kept of a feed."""
+        """Add or replace the record of a feed."""
         known = self._feeds.get(record.feed)
         number = max(self._ids, default=0) + 1 if known is None else known.number
         self._feeds[record.feed] = KeptFeed(number, record, record.seq, record.tip)
@@ -197,7 +197,7 @@ class SqliteStore:
         self._moved.add(record.feed)
 
     def drop_feed(self, feed: FeedId) -> None:
-        """Forget a feed of which nothing is held, and that is not ours. Put again, it is new."""
+        """Delete a feed of which nothing is stored, and that is not ours. Added again, it is new."""
         record = self._feeds[feed].current()
         assert record.dialect is None, "what is held is kept"
         self.put_feed(replace(record, retired=True))
@@ -234,21 +234,21 @@ class SqliteStore:
         return arrival
 
     def put_side_chain(self, chain: SideChain) -> None:
-        """Remember how far an unfinished side chain is; forget it when it is complete."""
+        """Store the state of an unfinished side chain; delete it when the chain is complete."""
         self._new_side_chains[self._feeds[chain.feed].number, chain.seq] = chain
 
     def side_chains(self) -> Sequence[SideChain]:
-        """All unfinished side chains, sorted by feed and sequence number."""
+        """Return all unfinished side chains, sorted by feed and sequence number."""
         rows = self._select("SELECT feed, seq, chunks, held, next_hash, content_size FROM side_chains", ())
         found = [SideChain(self._ids[number], *rest) for number, *rest in rows]
         return sorted(found, key=lambda chain: (chain.feed, chain.seq))
 
     def entry(self, feed: FeedId, seq: int) -> StoredEntry | None:
-        """One entry, O(log n)."""
+        """Return one entry, O(log n)."""
         return next(iter(self.entries(feed, seq, 1)), None)
 
     def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[StoredEntry]:
-        """Up to *limit* entries from sequence number *first* on, in order."""
+        """Return up to *limit* entries from sequence number *first* on, in order."""
         known = self._feeds.get(feed)
         if known is None:
             return []
@@ -259,11 +259,11 @@ class SqliteStore:
         return [self._entry(row) for row in self._select(sql, (known.number, first, first + limit))]
 
     def chunk(self, feed: FeedId, seq: int, chunk: int) -> bytes | None:
-        """One packet of a side chain, O(log n)."""
+        """Return one packet of a side chain, O(log n)."""
         return next(iter(self.chunks(feed, seq, chunk, 1)), None)
 
     def chunks(self, feed: FeedId, seq: int, first: int, limit: int) -> Sequence[bytes]:
-        """Up to *limit* packets of a side chain from number *first* on, in order."""
+        """Return up to *limit* packets of a side chain from number *first* on, in order."""
         known = self._feeds.get(feed)
         if known is None:
             return []
@@ -273,12 +273,12 @@ class SqliteStore:
         return [packet for (packet,) in self._select(sql, (known.number, seq, first, first + limit))]
 
     def find_entries(self, dmx: bytes) -> Sequence[tuple[FeedId, int]]:
-        """Where entries with this DMX are held, in order of arrival."""
+        """Return the positions of stored entries with this DMX, in order of arrival."""
         sql = "SELECT feed, seq FROM entries WHERE dmx = ? ORDER BY arrival"
         return [(self._ids[number], seq) for number, seq in self._select(sql, (int.from_bytes(dmx, "big"),))]
 
     def find_chunks(self, hash_: bytes) -> Sequence[tuple[FeedId, int, int]]:
-        """Where chunks with this SHA-256[:20] are held, in order of arrival."""
+        """Return the positions of stored chunks with this SHA-256[:20], in order of arrival."""
         sql = "SELECT feed, seq, chunk, packet FROM chunks WHERE hash = ? ORDER BY arrival"
         return [
             (self._ids[number], seq, chunk)
@@ -287,11 +287,11 @@ class SqliteStore:
         ]
 
     def may_hold(self, dmx: bytes, hash_: bytes) -> bool:
-        """False if neither an entry with this DMX nor a chunk with this SHA-256[:20] is held."""
+        """Return False if neither an entry with this DMX nor a chunk with this SHA-256[:20] is stored."""
         if self._hints is None:
             if self._lock is None:
                 return True
-            # What waits to be written is counted too: the hints are told of what comes later only.
+            # Includes what is buffered: from now on the filter is given appends only.
             self._flush()
             with store_faults(self._path, "reading"):
                 rows = self._connection.execute("SELECT dmx FROM entries UNION ALL SELECT hash FROM chunks")
@@ -304,7 +304,7 @@ class SqliteStore:
         self._write("INSERT OR IGNORE INTO forks VALUES (?, ?, ?)", [row])
 
     def forks(self) -> Sequence[ForkProof]:
-        """All proofs kept, sorted by feed and sequence number. Raises StoreDamagedError."""
+        """Return all proofs, sorted by feed and sequence number. Raises StoreDamagedError."""
         proofs = []
         for feed, seq, proof in self.fork_rows():
             if proof is None:
@@ -314,14 +314,16 @@ class SqliteStore:
         return proofs
 
     def fork_rows(self) -> Sequence[tuple[FeedId, int, ForkProof | None]]:
-        """The same with the places they are kept for; None where what is kept is no proof of that place."""
+        """Return the same with the positions they are stored under; None instead of a proof that is malformed or about
+        another position."""
         rows = self._select("SELECT feed, seq, proof FROM forks ORDER BY feed, seq", ())
         if any(not isinstance(feed, bytes) or len(feed) != limits.FEED_ID_SIZE for feed, _, _ in rows):
             raise StoreDamagedError(self._path, "it has a proof of no feed")
         return [(FeedId(feed), seq, proof_of(feed, seq, proof)) for feed, seq, proof in rows]
 
     def after(self, arrival: int, limit: int) -> Sequence[StoredEntry | StoredChunk]:
-        """The next *limit* appends with arrival numbers above *arrival*, in order; fewer if there are no more."""
+        """Return the next *limit* appends with arrival numbers above *arrival*, in order; fewer if there are no
+        more."""
         sql = (
             "SELECT max(arrival) FROM (SELECT arrival FROM entries WHERE arrival > ?1 "
             "UNION ALL SELECT arrival FROM chunks WHERE arrival > ?1 ORDER BY arrival LIMIT ?2)"
@@ -343,7 +345,7 @@ class SqliteStore:
         return sorted(found, key=attrgetter("arrival"))
 
     def last_arrival(self) -> int:
-        """The highest arrival number, 0 for none."""
+        """Return the highest arrival number, 0 for none."""
         return self._arrival
 
     def put_charge(self, charge: AirtimeCharge) -> None:
@@ -352,11 +354,11 @@ class SqliteStore:
         self._write("INSERT OR REPLACE INTO charges VALUES (?, ?, ?, ?, ?)", [row])
 
     def drop_charges(self, band: str, through: int) -> None:
-        """Forget the account's charges up to and with number *through*."""
+        """Delete the account's charges up to and including number *through*."""
         self._write("DELETE FROM charges WHERE band = ? AND number <= ?", [(band, through)])
 
     def charges(self) -> Sequence[AirtimeCharge]:
-        """All charges, sorted by account and number."""
+        """Return all charges, sorted by account and number."""
         sql = "SELECT band, number, advert, airtime_us, ended_us FROM charges ORDER BY band, number"
         return [
             AirtimeCharge(
@@ -370,19 +372,19 @@ class SqliteStore:
         self._new_receipts[receipt.number] = replace(receipt, known_us=0)
 
     def drop_receipts(self, numbers: Sequence[int]) -> None:
-        """Forget the receipts of these numbers."""
+        """Delete the receipts of these numbers."""
         for number in numbers:
             self._new_receipts.pop(number, None)
         self._write("DELETE FROM receipts WHERE number = ?", [(number,) for number in numbers])
 
     def receipts(self) -> Sequence[Receipt]:
-        """All receipts, by number."""
+        """Return all receipts, by number."""
         sql = "SELECT number, feed, seq, holder, face, speaker, known_us FROM receipts"
         found = {row[0]: self._receipt(row) for row in self._select(sql, ())}
         return [receipt for _, receipt in sorted((found | self._new_receipts).items())]
 
     def get_meta(self, key: str) -> str | None:
-        """A small value kept by name."""
+        """Return a small value stored by name."""
         return next(
             (value for (value,) in self._select("SELECT value FROM meta WHERE key = ?", (key,))), None
         )
@@ -420,7 +422,7 @@ class SqliteStore:
             self._alone = False
 
     def rollback(self) -> None:
-        """Forget everything written since the last commit."""
+        """Undo everything written since the last commit."""
         with store_faults(self._path, "undoing a transaction"):
             if self._connection.in_transaction:
                 self._connection.execute("ROLLBACK")
@@ -433,14 +435,14 @@ class SqliteStore:
         self._load()
 
     def close(self) -> None:
-        """Close; uncommitted writes are lost. The lock is let go of."""
+        """Close the file and release the lock; uncommitted writes are lost."""
         self._connection.close()
         if self._lock is not None:
             self._lock.release()
             self._lock = None
 
     def _load(self) -> None:
-        """Read what is kept in memory, as of the last commit."""
+        """Load what is cached in memory, as of the last commit."""
         with store_faults(self._path, "reading"):
             feeds = [kept_feed(row) for row in self._connection.execute("SELECT * FROM feeds")]
             (arrival,) = self._connection.execute(
@@ -472,7 +474,7 @@ class SqliteStore:
             self._connection.executemany(sql, rows)
 
     def _flush(self) -> None:
-        """Write what waits in lists, so that it can be read, and committed or undone."""
+        """Write what is buffered, so that it can be read, and committed or undone."""
         if self._new_entries:
             self._write("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", self._new_entries)
             self._new_entries.clear()

@@ -1,4 +1,4 @@
-"""The file behind the SQLite store: schema, opening, names of its faults. Format: ``docs/formats/store.md``."""
+"""The file behind the SQLite store: schema, opening, and errors. Format: ``docs/formats/store.md``."""
 
 import sqlite3
 from collections.abc import Iterator, Mapping
@@ -14,7 +14,7 @@ from tinyssb_node.store.errors import StoreRecoveryError
 STORE_VERSION: Final = 4
 """The schema written, and the newest read (``PRAGMA user_version``)."""
 APPLICATION_ID: Final = int.from_bytes(b"tSSn", "big")
-"""Tells a node's store from other databases, the analytics' own among them (``PRAGMA application_id``)."""
+"""Distinguishes a node's store from other databases, the analytics' own among them (``PRAGMA application_id``)."""
 
 _SCHEMA: Final = """
 CREATE TABLE feeds (
@@ -106,28 +106,29 @@ ALTER TABLE feeds ADD COLUMN child INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE feeds ADD COLUMN retired INTEGER NOT NULL DEFAULT 0;
 """
 _ADDED: Final = {2: f"CREATE {_CHARGES}", 3: f"CREATE {_RECEIPTS}", 4: _FEEDS}
-"""What each version added to the one before."""
+"""Statements that each version added to the one before."""
 _LENT: Final = {
     2: f"CREATE TEMPORARY {_CHARGES}",
     3: f"CREATE TEMPORARY {_RECEIPTS}",
     4: "CREATE TEMPORARY VIEW feeds AS SELECT *, 0 AS child, 0 AS retired FROM main.feeds",
 }
-"""The same for a reader, who may not change the file: what it lacks is there for one connection, empty."""
+"""The same for a reader, which may not change the file: tables that it lacks exist for one connection, empty."""
 
 _FULL: Final = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
 """No room for the store, or for the index of its write-ahead log. A quota that is used up is SQLITE_IOERR_WRITE, as is
 any other fault of a disk."""
 _DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 _NO_INDEX: Final = {sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_READONLY}
-"""What SQLite says when it cannot make the index that readers share (https://sqlite.org/wal.html#readonly)."""
+"""SQLite's message when it cannot make the index that readers share (https://sqlite.org/wal.html#readonly)."""
 _SHARED: Final = "mode=ro"
 _STILL: Final = "mode=ro&immutable=1"
-"""Without index, log and locks: right only while nobody writes (https://sqlite.org/uri.html#uriimmutable)."""
+"""Opening without index, log and locks: right only while no process writes
+(https://sqlite.org/uri.html#uriimmutable)."""
 
 
 @contextmanager
 def store_faults(path: Path, doing: str) -> Iterator[None]:
-    """Say in our words what SQLite refused. Raises StoreFullError, StoreDamagedError, StoreFailedError."""
+    """Raise our own errors for SQLite's. Raises StoreFullError, StoreDamagedError, StoreFailedError."""
     try:
         yield
     except sqlite3.Error as error:
@@ -146,8 +147,8 @@ def store_faults(path: Path, doing: str) -> Iterator[None]:
 def open_for_writing(path: Path, *, alone: bool = False) -> sqlite3.Connection:
     """Open the file at *path*, made if there is none.
 
-    To be *alone* needs no room for the index that readers beside us share, which a full disk has not. Nobody else can
-    read the file then, until ``let_others_read``.
+    With *alone* no room is needed for the index that concurrent readers share, which a full disk has not. No other
+    process can read the file then, until ``end_exclusive_mode``.
 
     Raises StoreTooNewError, StoreDamagedError (nothing is overwritten), StoreFullError, StoreFailedError.
     """
@@ -156,7 +157,7 @@ def open_for_writing(path: Path, *, alone: bool = False) -> sqlite3.Connection:
         undo.callback(connection.close)
         if alone:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        # Asked before anything that writes, so that a file of somebody else's stays as it is.
+        # Read before anything that writes, so that a file of another application stays as it is.
         version = _known_schema(connection, path)
         if version is None:
             _create(connection)
@@ -194,7 +195,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
 
 
 def _open_for_reading(path: Path) -> tuple[sqlite3.Connection, bool]:
-    """The same, and whether nobody may write the file while it is open."""
+    """Open it in the same way, and return also whether no process can write the file while it is open."""
     with store_faults(path, "opening the store for reading"):
         try:
             return _connect_reading(path, _SHARED), False
@@ -203,19 +204,19 @@ def _open_for_reading(path: Path) -> tuple[sqlite3.Connection, bool]:
             if code not in _NO_INDEX or can_write(path.parent):
                 raise
             # Readers share an index beside the file, which cannot be made there. Without it the log cannot be read, and
-            # what is in it would be passed over; whoever writes, writes there first.
+            # its content would be ignored; every writer writes there first.
             if _log_size(path):
                 raise StoreRecoveryError(path, _log_of(path)) from error
         return _connect_reading(path, _STILL), True
 
 
 def _log_of(path: Path) -> Path:
-    """The write-ahead log of the file at *path*: it is gone when the last who had the file open has closed it."""
+    """Return the path of the write-ahead log of *path*: the last process to close the file deletes it."""
     return path.with_name(path.name + "-wal")
 
 
 def _log_size(path: Path) -> int:
-    """Bytes of it, 0 if there is none."""
+    """Return its size in bytes, 0 if there is none."""
     try:
         return _log_of(path).stat().st_size
     except FileNotFoundError:
@@ -241,8 +242,8 @@ def _connect_reading(path: Path, options: str) -> sqlite3.Connection:
 
 
 class StoreFile:
-    """A store's file in the hands of a reader who asks again and again: each question sees it as it is then, whoever
-    writes, and keeps nobody from writing."""
+    """A store's file for a reader that queries repeatedly: each query sees the file as it is then, while others write,
+    and blocks no writer."""
 
     def __init__(self, path: Path) -> None:
         """Raises StoreTooNewError, StoreDamagedError, StoreRecoveryError, StoreFailedError."""
@@ -250,12 +251,13 @@ class StoreFile:
         self._open()
 
     def close(self) -> None:
-        """Let go of the file."""
+        """Close the file."""
         self._opened.close()
 
     @property
     def _connection(self) -> sqlite3.Connection:
-        """What to ask. A file that nobody could write is opened anew once somebody has. Raises as opening it does."""
+        """The connection to query. A file that no process could write is opened again once one has. Raises as opening
+        it does."""
         changed = self._still is not None and self._still != _state_of(self._path)
         if changed and not self._opened.in_transaction:
             outdated = self._opened
@@ -268,11 +270,11 @@ class StoreFile:
         self._opened, still = _open_for_reading(self._path)
         self._opened.execute("ROLLBACK")
         self._still = before if still else None
-        """What the file was like when nobody could write it; None: somebody may, and SQLite takes care of that."""
+        """The state of the file when no process could write it; None: one may, and SQLite handles that."""
 
     @contextmanager
     def snapshot(self) -> Iterator[None]:
-        """All that is asked within is answered as of one moment. Raises StoreDamagedError, StoreFailedError."""
+        """Answer all queries within as of one moment. Raises StoreDamagedError, StoreFailedError."""
         with store_faults(self._path, "reading"):
             self._connection.execute("BEGIN")
             try:
@@ -282,7 +284,7 @@ class StoreFile:
 
 
 def _state_of(path: Path) -> tuple[int, int, int, int] | None:
-    """Another value whenever somebody has written the file at *path*, or its log; None without it."""
+    """Return a value that differs whenever the file at *path*, or its log, was written; None without a file."""
     try:
         status = path.stat()
     except OSError:
@@ -291,7 +293,7 @@ def _state_of(path: Path) -> tuple[int, int, int, int] | None:
 
 
 def _known_schema(connection: sqlite3.Connection, path: Path) -> int | None:
-    """The version of the file's schema; None if it has nothing at all."""
+    """Return the version of the file's schema; None if it is empty."""
     tables, application, version = inspect_schema(connection)
     if not tables and not application and not version:
         return None
@@ -303,9 +305,9 @@ def _known_schema(connection: sqlite3.Connection, path: Path) -> int | None:
 
 
 def inspect_schema(connection: sqlite3.Connection) -> tuple[int, int, int]:
-    """How much is in a file's schema, whose application's file it is, and of which version: all 0 if it is empty.
+    """Return the size of the schema, the application of the file, and its version: all 0 if it is empty.
 
-    One question, as somebody may be making the file beside us. Raises sqlite3.Error.
+    One query, as another process may be making the file meanwhile. Raises sqlite3.Error.
     """
     (found,) = connection.execute(
         "SELECT (SELECT count(*) FROM sqlite_schema), application_id, user_version "
@@ -325,11 +327,11 @@ def _create(connection: sqlite3.Connection) -> None:
 
 
 def _migrate(connection: sqlite3.Connection, version: int) -> None:
-    """Bring an older *version* to this one, all of it or nothing: tables and columns are added, no row is touched."""
+    """Migrate an older *version* to this one, all of it or nothing: tables and columns are added, no row is touched."""
     added = " ".join(_since(_ADDED, version))
     connection.executescript(f"BEGIN IMMEDIATE; {added} PRAGMA user_version = {STORE_VERSION}; COMMIT;")
 
 
 def _since(statements: Mapping[int, str], version: int) -> list[str]:
-    """Those of *statements* that bring what a file of *version* lacks."""
+    """Return those of *statements* that add what a file of *version* lacks."""
     return [statement for number, statement in statements.items() if number > version]

@@ -1,6 +1,6 @@
-"""A look at a store's file: how far it is, and whose feeds it has.
+"""A quick summary of a store's file: its last arrival number, and its feeds.
 
-Light on purpose: whoever has been here a moment ago wants to know in a millisecond that nothing is new, and loads
+Cheap on purpose: a program that looks again after a moment learns in a millisecond that nothing is new, and loads
 ``SqliteStore`` only if something is.
 """
 
@@ -14,7 +14,7 @@ from tinyssb_node.store.sqlite_file import StoreFile, store_faults
 
 
 class FeedSummary(NamedTuple):
-    """Somebody's feed."""
+    """A feed of another author."""
 
     feed: FeedId
     seq: int
@@ -24,10 +24,10 @@ class FeedSummary(NamedTuple):
 
 
 class StoreSummary(StoreFile):
-    """Asks it."""
+    """A reader of the summary."""
 
     def last_arrival(self) -> int:
-        """The highest arrival number, 0 for none. Raises StoreDamagedError, StoreFailedError."""
+        """Return the highest arrival number, 0 for none. Raises StoreDamagedError, StoreFailedError."""
         with store_faults(self._path, "reading"):
             (arrival,) = self._connection.execute(
                 "SELECT max((SELECT coalesce(max(arrival), 0) FROM entries), "
@@ -36,7 +36,7 @@ class StoreSummary(StoreFile):
         return int(arrival)
 
     def packet(self, arrival: int) -> bytes | None:
-        """The packet with that arrival number. Raises StoreDamagedError, StoreFailedError."""
+        """Return the packet with that arrival number. Raises StoreDamagedError, StoreFailedError."""
         with store_faults(self._path, "reading"):
             row = self._connection.execute(
                 "SELECT packet FROM entries WHERE arrival = ?1 UNION ALL "
@@ -46,8 +46,8 @@ class StoreSummary(StoreFile):
         return None if row is None else bytes(row[0])
 
     def feeds(self) -> Sequence[FeedSummary]:
-        """All feeds but for further ones, ours and those that say so, which are nobody else; sorted by feed id. Raises
-        StoreDamagedError, StoreFailedError."""
+        """Return all main feeds, sorted by feed id. Further feeds are left out: our own, and those that declare to be
+        one. Raises StoreDamagedError, StoreFailedError."""
         with store_faults(self._path, "reading"):
             rows = self._connection.execute(
                 "SELECT feed, seq, own, wanted FROM feeds "
@@ -59,7 +59,7 @@ class StoreSummary(StoreFile):
         return [FeedSummary(FeedId(feed), seq, bool(own), bool(wanted)) for feed, seq, own, wanted in rows]
 
     def forked(self) -> dict[FeedId, int]:
-        """The forked feeds, and at which entry each is. Raises StoreDamagedError, StoreFailedError."""
+        """Return the forked feeds, and the sequence number of each fork. Raises StoreDamagedError, StoreFailedError."""
         with store_faults(self._path, "reading"):
             rows = self._connection.execute(
                 "SELECT feed, forked_at FROM feeds WHERE forked_at IS NOT NULL"

@@ -1,6 +1,6 @@
-"""Where the secret of a node comes from: its identity file, a passphrase that opens it, or systemd's credentials.
+"""The sources of a node's secret: its identity file, a passphrase that opens it, or systemd's credentials.
 
-Never from the arguments of a process, which everybody may read, nor from a variable that holds it itself.
+Never the arguments of a process, which all users may read, nor an environment variable that holds the secret itself.
 """
 
 import os
@@ -27,7 +27,8 @@ IDENTITY_CREDENTIAL: Final = "tinyssb.identity"
 PASSPHRASE_CREDENTIAL: Final = "tinyssb.passphrase"  # noqa: S105 - a name
 """Name of the credential that is a passphrase."""
 PASSPHRASE_FILE: Final = "TINYSSB_PASSPHRASE_FILE"  # noqa: S105 - a name
-"""The variable that names a file with the passphrase: /dev/fd/3 is what the parent process left open as 3."""
+"""The environment variable that names a file with the passphrase: /dev/fd/3 is a file that the parent process left open
+as 3."""
 _CREDENTIALS: Final = "CREDENTIALS_DIRECTORY"
 _SHARED: Final = stat.S_IRWXO | stat.S_IWGRP
 
@@ -38,8 +39,8 @@ Ask = Callable[[], str]
 def open_identity(
     path: Path, environ: Mapping[str, str], ask: Ask | None = None, name: str | None = None
 ) -> Identity:
-    """The identity that the file at *path* holds or speaks of. *ask* is the last resort; None: there is nobody to ask.
-    *name* is what a further identity of the node is called; its credentials are named after it.
+    """Return the identity that the file at *path* holds or refers to. *ask* is the last resort; None: no terminal.
+    *name* is the name of a further identity; its credentials are named after it.
 
     Raises the errors of ``read_identity``; IdentitySealedError, PassphraseWrongError, SealMemoryError,
     PassphraseUnusableError, PassphraseExposedError, PassphraseUnreadableError; IdentityNotProvidedError,
@@ -63,7 +64,7 @@ def open_identity(
 def _find_passphrase(
     path: Path, environ: Mapping[str, str], ask: Ask | None, name: str | None = None
 ) -> Passphrase:
-    """The passphrase of the identity file at *path*: what is handed in, else what somebody types.
+    """Return the passphrase of the identity file at *path*: a provided one, else one that is typed.
 
     Raises IdentitySealedError, and as ``handed_passphrase`` does.
     """
@@ -76,8 +77,8 @@ def _find_passphrase(
 
 
 def handed_passphrase(environ: Mapping[str, str], name: str | None = None) -> Passphrase | None:
-    """The passphrase that comes from systemd's credential, else from a file; None: neither is there. For a further
-    identity, called *name*, its own credential comes first; without it the node's opens it, too.
+    """Return the passphrase from systemd's credential, else from a file; None: there is neither. A further identity,
+    called *name*, may have its own credential; without one the node's opens it, too.
 
     Raises PassphraseUnusableError, PassphraseExposedError, PassphraseUnreadableError, OSError.
     """
@@ -96,7 +97,7 @@ def handed_passphrase(environ: Mapping[str, str], name: str | None = None) -> Pa
 
 
 def credential_name(credential: str, name: str | None) -> str:
-    """What *credential* is called for the further identity *name*; None: the node's own."""
+    """Return the name of *credential* for the further identity *name*; None: the node's main identity."""
     return credential if name is None else f"{credential}.{name}"
 
 
@@ -109,7 +110,8 @@ def _handed_in(path: Path, environ: Mapping[str, str], name: str | None) -> Iden
 
 
 def _credential(environ: Mapping[str, str], name: str) -> bytes | None:
-    """What systemd hands in under *name*, None for nothing. Who may read it is systemd's care."""
+    """Return the credential that systemd provides under *name*, None for none. systemd takes care of its access
+    rights."""
     folder = environ.get(_CREDENTIALS)
     if not folder:
         return None
@@ -121,13 +123,14 @@ def _credential(environ: Mapping[str, str], name: str) -> bytes | None:
 
 
 def _read_private(path: Path) -> bytes:
-    """What the file holds. Raises PassphraseExposedError if everybody may read it, PassphraseUnreadableError."""
+    """Return the content of the file. Raises PassphraseExposedError if all users may read it,
+    PassphraseUnreadableError."""
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
             if stat.S_ISREG(status.st_mode) and status.st_mode & _SHARED:
                 raise PassphraseExposedError(path, stat.S_IMODE(status.st_mode))
-            # One byte more than there may be, so that what is too long is told as such.
+            # One byte more than allowed, so that a longer file is reported as such.
             return file.read(limits.PASSPHRASE_MAX + 3)
     except OSError as error:
         raise PassphraseUnreadableError(path, PASSPHRASE_FILE, error.strerror) from error

@@ -19,7 +19,7 @@ _LIST: Final = Path(__file__).parent / "vendor" / "bip39-english.txt"
 
 
 def serialize_words(seed: bytes) -> tuple[str, ...]:
-    """The 24 words of *seed*, 32 bytes."""
+    """Return the 24 words of *seed*, 32 bytes."""
     bits = int.from_bytes(seed + _checksum(seed), "big")
     places = range((limits.WORDS - 1) * limits.WORD_BITS, -1, -limits.WORD_BITS)
     words = _words()
@@ -27,8 +27,8 @@ def serialize_words(seed: bytes) -> tuple[str, ...]:
 
 
 def parse_words(text: str) -> bytes:
-    """The seed that *text* says: words in any case, or their first four letters or more, with anything but letters
-    between them.
+    """Parse words into a seed: words in any case, or their first four letters or more, separated by anything but
+    letters.
 
     Raises WordUnknownError, WordsCountError, WordsChecksumError. None of them repeats a word.
     """
@@ -49,7 +49,7 @@ def _checksum(seed: bytes) -> bytes:
 
 
 def _index(word: str, number: int) -> int:
-    """The place in the list of the *number*-th word. Raises WordUnknownError."""
+    """Return the index in the list of the *number*-th word. Raises WordUnknownError."""
     words, beginnings = _words(), _beginnings()
     index = beginnings.get(word[: limits.WORD_LETTERS])
     # "cat" is a word and "catalog" another, so fewer letters than four are a word or nothing.
@@ -67,5 +67,5 @@ def _words() -> tuple[str, ...]:
 
 @cache
 def _beginnings() -> dict[str, int]:
-    """The places of words by their first four letters, which are all that tells them apart."""
+    """Return the indices of words by their first four letters, which are enough to distinguish them."""
     return {word[: limits.WORD_LETTERS]: index for index, word in enumerate(_words())}
