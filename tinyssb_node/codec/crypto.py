@@ -15,7 +15,7 @@ hundreds of its nodes, and an answer depends on nothing but the bytes."""
 
 
 def verify_signed(feed: FeedId, signed: bytes) -> bool:
-    """Whether *signed*, a signature of 64 bytes followed by what it signs, is by *feed*."""
+    """Return True if *signed*, a signature of 64 bytes and the signed bytes, is by *feed*."""
     try:
         crypto_sign_open(signed, feed)
     except BadSignatureError:
@@ -24,12 +24,12 @@ def verify_signed(feed: FeedId, signed: bytes) -> bool:
 
 
 def verify(feed: FeedId, signature: bytes, message: bytes) -> bool:
-    """Whether *signature*, 64 bytes, is *feed*'s over *message*."""
+    """Return True if *signature*, 64 bytes, is *feed*'s over *message*."""
     return len(signature) == limits.SIGNATURE_SIZE and verify_signed(feed, signature + message)
 
 
 class SigningKey:
-    """The secret half of a feed. Shown nowhere: ``repr`` names the feed only."""
+    """The secret half of a feed. ``repr`` shows the feed only."""
 
     __slots__ = ("_secret", "feed_id")
 
@@ -41,7 +41,7 @@ class SigningKey:
         self.feed_id: Final = FeedId(public)
 
     def sign(self, message: bytes) -> bytes:
-        """The signature over *message*, 64 bytes, always the same for the same message."""
+        """Return the signature over *message*, 64 bytes, always the same for the same message."""
         return crypto_sign(message, self._secret)[: limits.SIGNATURE_SIZE]
 
     def __repr__(self) -> str:

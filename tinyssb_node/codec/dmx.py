@@ -1,6 +1,6 @@
-"""Names, DMX values and hashes: what ties a packet to its place (spec 3.4.2, 4.2).
+"""Names, DMX values and hashes, which tie a packet to its position (spec 3.4.2, 4.2).
 
-A name is what is hashed and signed in place of a header: ``prefix | feed id | seq | id of the entry before``.
+A name is hashed and signed in place of a header: ``prefix | feed id | seq | id of the entry before``.
 """
 
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _NO_ID: Final = MessageId(bytes(limits.MESSAGE_ID_SIZE))
 
 
 def dmx_of(name: bytes) -> Dmx:
-    """The 7 bytes in front of the packet that has this name (spec 4.2.2)."""
+    """Return the 7 bytes in front of the packet that has this name (spec 4.2.2)."""
     return _new(Dmx, sha256(name).digest()[: limits.DMX_SIZE])
 
 
@@ -30,19 +30,19 @@ PONG_DMX: Final = dmx_of(b"peers 1.0 reply")
 
 @dataclass(frozen=True, slots=True)
 class Network:
-    """Which nodes understand each other: those with the same key (empty for the open network)."""
+    """The keys of a network, which nodes must share to understand each other (empty for the open network)."""
 
     key: bytes = b""
     """Put in front of every prefix that is hashed."""
     set_key: bytes = b""
-    """Put there in its place for what is said of the set, so that there is another set of the same feeds (decision
-    0052); empty: *key* is."""
+    """Replaces *key* in packets about the set, so that the same feeds form another set (decision 0052); empty: *key* is
+    used."""
     prefix: bytes = field(init=False, repr=False)
-    """What every name begins with."""
+    """The first bytes of every name."""
     set_prefix: bytes = field(init=False, repr=False)
-    """What is hashed for requests begins with it."""
+    """The first bytes of what is hashed for requests."""
     goset_dmx: Dmx = field(init=False, repr=False)
-    """DMX of all that is said of the set: CLAIM and NOVELTY (spec 3.2.3), ZAP, SKETCH, ASK, FEEDS."""
+    """DMX of all packets about the set: CLAIM and NOVELTY (spec 3.2.3), ZAP, SKETCH, ASK, FEEDS."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "prefix", self.key + _PREFIX)
@@ -52,35 +52,35 @@ class Network:
 
 
 def first_prev(feed: FeedId, dialect: Dialect) -> MessageId:
-    """What stands for the id before entry 1: zeros, or the feed id's first 20 bytes (decision 0001)."""
+    """Return the id that precedes entry 1: zeros, or the feed id's first 20 bytes (decision 0001)."""
     return _NO_ID if dialect is Dialect.SPEC else MessageId(feed[: limits.MESSAGE_ID_SIZE])
 
 
 def entry_name(network: Network, feed: FeedId, seq: int, prev: bytes) -> bytes:
-    """Name of the entry *seq* of *feed* behind the one with id *prev* (spec 4.2.2)."""
+    """Return the name of entry *seq* of *feed* behind the one with id *prev* (spec 4.2.2)."""
     return network.prefix + feed + seq.to_bytes(limits.SEQ_SIZE, "big") + prev
 
 
 def message_id(name: bytes, packet: bytes) -> MessageId:
-    """Id of the entry *packet* at the place *name* (spec 4.2.4)."""
+    """Return the id of the entry *packet* at the position *name* (spec 4.2.4)."""
     return _new(MessageId, sha256(name + packet).digest()[: limits.MESSAGE_ID_SIZE])
 
 
 def want_dmx(network: Network, state: bytes) -> Dmx:
-    """DMX of a WANT among nodes whose feed ids XOR to *state*, 32 bytes (spec 3.4.2)."""
+    """Return the DMX of a WANT among nodes whose feed ids XOR to *state*, 32 bytes (spec 3.4.2)."""
     return dmx_of(network.set_prefix + b"want" + state)
 
 
 def chnk_dmx(network: Network, state: bytes) -> Dmx:
-    """DMX of a CHNK among nodes whose feed ids XOR to *state*, 32 bytes."""
+    """Return the DMX of a CHNK among nodes whose feed ids XOR to *state*, 32 bytes."""
     return dmx_of(network.set_prefix + b"blob" + state)
 
 
 def chunk_hash(packet: bytes) -> bytes:
-    """The 20 bytes by which the packet before it, or its entry, points to a chunk (spec, message type 1)."""
+    """Return the 20 bytes by which the packet before it, or its entry, points to a chunk (spec, message type 1)."""
     return sha256(packet).digest()[: limits.MESSAGE_ID_SIZE]
 
 
 def packet_hash(packet: bytes) -> bytes:
-    """The 8 bytes that name a packet in the event log."""
+    """Return the 8 bytes that identify a packet in the event log."""
     return sha256(packet).digest()[: limits.PACKET_HASH_SIZE]

@@ -1,6 +1,6 @@
 """Every packet but for its framing: bytes to values and back (spec 3.2 to 4.3; drawn in ``docs/formats/packets.md``).
 
-Parsers look at the shape alone. Whether a DMX is expected, and by whom a packet is signed, is decided elsewhere.
+Parsers check the shape alone. Expected DMX values and signatures are checked elsewhere.
 """
 
 from dataclasses import dataclass
@@ -42,7 +42,7 @@ _SET_KINDS: Final = {
     FEEDS_KIND: PacketKind.FEEDS,
     ZAP_KIND: PacketKind.ZAP,
 }
-"""What follows the GOSET DMX."""
+"""The byte behind the GOSET DMX."""
 
 _TYPE_AT: Final = limits.DMX_SIZE
 _CONTENT_AT: Final = _TYPE_AT + limits.TYPE_SIZE
@@ -54,9 +54,9 @@ class Entry:
     """A packet of the main chain, 120 bytes (spec 4.3.1)."""
 
     dmx: Dmx
-    """What ties it to its place in its feed."""
+    """Ties it to its position in its feed."""
     type: int
-    """How to read the content, 0 to 255 (spec 4.3.3)."""
+    """Says how to read the content, 0 to 255 (spec 4.3.3)."""
     content: bytes
     """48 bytes, read by ``feeds.layout``."""
     signature: bytes
@@ -64,7 +64,7 @@ class Entry:
 
 
 def set_kind(packet: bytes) -> PacketKind:
-    """What a packet under the GOSET DMX is; UNKNOWN for none that anybody writes."""
+    """Return the kind of a packet under the GOSET DMX; UNKNOWN if no node sends such packets."""
     return _SET_KINDS.get(packet[_TYPE_AT:_CONTENT_AT], PacketKind.UNKNOWN)
 
 
@@ -107,7 +107,7 @@ def serialize_chunk(chunk: Chunk) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Somebody's summary of a region of the sorted set of feed ids (spec 3.2.3)."""
+    """A summary of a region of the sender's sorted set of feed ids (spec 3.2.3)."""
 
     low: FeedId
     """Lowest feed id of the region."""
@@ -139,7 +139,7 @@ def serialize_claim(dmx: Dmx, claim: Claim) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Novelty:
-    """Somebody tells of one feed id: their only one, or one they just learned of."""
+    """One feed id of the sender's set: its only one, or one that is new in it."""
 
     feed: FeedId
     """The feed id."""
@@ -161,7 +161,7 @@ def serialize_novelty(dmx: Dmx, novelty: Novelty) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Zap:
-    """A remote "wipe yourself": read to be counted, never obeyed."""
+    """A remote "wipe yourself": parsed to be counted, never obeyed."""
 
     payload: bytes
     """32 bytes."""
@@ -181,14 +181,16 @@ def serialize_zap(dmx: Dmx, zap: Zap) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Sketch:
-    """Somebody's whole set in few bytes: whether it is ours, and in what it differs (decision 0009)."""
+    """A summary of the sender's whole set, from which a receiver computes in which ids its own differs (decision
+    0009)."""
 
     salt: bytes
     """4 bytes that go into every short id."""
     count: int
     """Feed ids in the set, 0 to 255."""
     sums: bytes
-    """The sketch of its short ids (``replication.sketch``): 4 bytes for each difference it can tell, 26 at most."""
+    """The sketch of its short ids (``replication.sketch``): 4 bytes for each difference that can be computed, 26 at
+    most."""
     checksum: bytes
     """First 3 bytes of the SHA-256 over the salt and the short ids in order."""
 
@@ -207,7 +209,7 @@ def serialize_sketch(dmx: Dmx, sketch: Sketch) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """Somebody asks for feed ids of which a SKETCH told only the short ids."""
+    """A request for feed ids of which a SKETCH gave only the short ids."""
 
     salt: bytes
     """The salt of that SKETCH."""
@@ -230,7 +232,7 @@ def serialize_ask(dmx: Dmx, ask: Ask) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Feeds:
-    """Somebody tells of feed ids, for those who lack them."""
+    """Feed ids for nodes that lack them."""
 
     feeds: tuple[FeedId, ...]
     """1 to 3 feed ids."""
@@ -256,24 +258,24 @@ def serialize_feeds(dmx: Dmx, feeds: Feeds) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Want:
-    """Which entries somebody lacks (spec 3.4.4)."""
+    """The entries that the sender lacks (spec 3.4.4)."""
 
     offset: int
-    """Index in the sorted set of the feed that the first number speaks of."""
+    """Index in the sorted set of the feed that the first number is about."""
     seqs: tuple[int, ...]
     """Next wanted sequence number of each feed from there on, 0 for "not this one"."""
     speaker: bytes = b""
     """2 bytes by which the speaker may be asked, as long as it is switched on; empty if it has no name."""
     asks: bytes = b""
-    """2 bytes: the name of who is asked to answer; empty for everybody."""
+    """2 bytes: the name of the addressed node, which should reply; empty for all nodes."""
 
 
 @lru_cache(maxsize=limits.WANTS_READ)
 def parse_want(packet: bytes) -> Want:
-    """Read a WANT. Raises PacketSizeError, BipfError, PaddingError, VectorShapeError, VectorNumberError.
+    """Parse a WANT. Raises PacketSizeError, BipfError, PaddingError, VectorShapeError, VectorNumberError.
 
-    What follows the list is zeros, or one or two names. The same bytes, which may come on several faces and in a
-    simulation come to every neighbour, are read once.
+    Zeros, or one or two names, follow the list. The same bytes may come on several faces, and in a simulation come to
+    every neighbour: they are parsed once.
     """
     vector, rest = _vector("want", packet)
     speaker, asks = _names("want", rest, len(packet))
@@ -290,7 +292,7 @@ def serialize_want(dmx: Dmx, want: Want) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Chnk:
-    """Which chunks somebody lacks."""
+    """The chunks that the sender lacks."""
 
     wanted: tuple[tuple[int, int, int], ...]
     """(index of the feed in the sorted set, sequence number, chunk number from 0) each."""
@@ -310,17 +312,17 @@ def serialize_chnk(dmx: Dmx, chnk: Chnk) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Ping:
-    """A board asks who hears it."""
+    """A board's call to the nodes in reach."""
 
     mac: str
     """Its name, four hexadecimal digits on the boards we know."""
     fields: tuple[tuple[str, str], ...]
-    """What it tells of itself: ``("t", …)`` a counter, ``("gps", "LAT,LNG,ALT")``."""
+    """Properties of the board: ``("t", …)`` a counter, ``("gps", "LAT,LNG,ALT")``."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pong:
-    """A board says whom it heard, and how well."""
+    """A board's reply to a ping, with the signal at which it received it."""
 
     mac: str
     """Its name."""
@@ -372,7 +374,7 @@ def _check_somebody(kind: str, feed: FeedId) -> None:
 
 
 def _salted(kind: str, packet: bytes, letter: bytes, smallest: int) -> tuple[bytes, bytes]:
-    """The salt of a packet that grows in steps of a short id, and what is behind it."""
+    """Return the salt of a packet that grows in steps of a short id, and the bytes behind it."""
     if len(packet) not in range(smallest, limits.PACKET_SIZE + 1, limits.SHORT_ID_SIZE):
         raise PacketSizeError(
             kind, len(packet), f"{smallest}, {smallest + limits.SHORT_ID_SIZE}, … {limits.PACKET_SIZE}"
@@ -383,7 +385,8 @@ def _salted(kind: str, packet: bytes, letter: bytes, smallest: int) -> tuple[byt
 
 
 def _vector(kind: str, packet: bytes) -> tuple[list[bipf.Value], bytes]:
-    """The list behind the DMX, and what follows it. Integers are unsigned: boards write 128 to 255 in one byte."""
+    """Return the list behind the DMX, and the bytes that follow. Integers are unsigned: boards write 128 to 255 in one
+    byte."""
     if not limits.PACKET_MIN_SIZE <= len(packet) <= limits.PACKET_SIZE:
         raise PacketSizeError(kind, len(packet), f"{limits.PACKET_MIN_SIZE} to {limits.PACKET_SIZE}")
     body = packet[limits.DMX_SIZE :]
@@ -399,7 +402,8 @@ def _check_padding(kind: str, rest: bytes, size: int) -> None:
 
 
 def _names(kind: str, rest: bytes, size: int) -> tuple[bytes, bytes]:
-    """Who speaks and whom it asks, behind the list of a packet of *size* bytes. No name is zero, as padding is."""
+    """Return the names of sender and addressee behind the list of a packet of *size* bytes. No name is zero, as padding
+    is."""
     names = rest[: limits.SPEAKER_SIZE], rest[limits.SPEAKER_SIZE :]
     if len(rest) in {limits.SPEAKER_SIZE, 2 * limits.SPEAKER_SIZE} and all(
         any(name) for name in names if name
@@ -432,7 +436,7 @@ def _vector_packet(dmx: Dmx, vector: list[bipf.Value], names: bytes = b"") -> by
 
 
 def _text(kind: str, packet: bytes, begin: bytes) -> str:
-    """What follows *begin* behind the DMX; boards write it as a C string, so zeros may follow."""
+    """Return the text that follows *begin* behind the DMX; boards write it as a C string, so zeros may follow."""
     if not limits.PACKET_MIN_SIZE <= len(packet) <= limits.PING_MAX_SIZE:
         raise PacketSizeError(kind, len(packet), f"{limits.PACKET_MIN_SIZE} to {limits.PING_MAX_SIZE}")
     body = packet[limits.DMX_SIZE :]
@@ -445,7 +449,7 @@ def _text(kind: str, packet: bytes, begin: bytes) -> str:
 
 
 def _words(text: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-    """The name and the fields of a ping or pong; words that are no fields are passed over."""
+    """Return the name and the fields of a ping or pong; other words are ignored."""
     mac, *words = text.split() or ("",)
     if not mac or "=" in mac:
         raise PingTextError("it does not say whose it is")

@@ -2,7 +2,7 @@
 
 
 def encode_varint(number: int) -> bytes:
-    """The fewest bytes that say *number*, which is not negative."""
+    """Return *number*, which is not negative, in the fewest bytes."""
     out = bytearray()
     while number > 0x7F:
         out.append(number & 0x7F | 0x80)
@@ -12,9 +12,10 @@ def encode_varint(number: int) -> bytes:
 
 
 def read_varint(data: bytes, offset: int, end: int, size_max: int) -> tuple[int, int] | None:
-    """The number at *offset* and the offset behind it; None if it ends neither by *end* nor within *size_max* bytes.
+    """Return the number at *offset* and the offset behind it; None if it ends neither by *end* nor within *size_max*
+    bytes.
 
-    More bytes than needed are read like the fewest: deployed readers do the same.
+    More bytes than needed are accepted: deployed nodes accept them too.
     """
     number = 0
     for index in range(offset, min(end, offset + size_max)):

@@ -1,4 +1,4 @@
-"""Writing our own feed: content in, signed packets out. Nothing here checks that we do not fork ourselves."""
+"""Composition of our own feed: content in, signed packets out. Nothing here checks that we do not fork ourselves."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from tinyssb_node.feeds.sidechain import split
 
 @dataclass(frozen=True, slots=True)
 class ComposedEntry:
-    """An entry of ours, ready to be kept and sent."""
+    """A signed entry of our own feed with its side chain, ready to be stored and sent."""
 
     packet: bytes
     """The entry, 120 bytes."""

@@ -1,8 +1,8 @@
-"""The main chain: which packet may come next in a feed, and what a packet that came is (spec 4.1 to 4.3).
+"""The main chain: which packet may come next in a feed, and how a received packet is judged (spec 4.1 to 4.3).
 
-``expectations`` says what to look for, ``accept`` takes what was found by its DMX, ``extend`` judges a packet of which
-somebody claims the place. Whatever may come from a stranger has an outcome; only a size or a number that no entry can
-have is an error.
+``expectations`` returns what to look for, ``accept`` takes a packet found by its DMX, ``extend`` judges a packet that
+is claimed to have a given sequence number. Everything a stranger may send has an outcome; only a size or a number that
+no entry can have is an error.
 """
 
 from dataclasses import dataclass, replace
@@ -26,7 +26,7 @@ _SIGNATURE_AT: Final = _CONTENT_AT + limits.CONTENT_SIZE
 
 @quick_dataclass(frozen=True, slots=True)
 class Tip:
-    """How far a feed is known."""
+    """The last stored entry of a feed."""
 
     feed: FeedId
     """The feed."""
@@ -42,7 +42,7 @@ class Tip:
 
 @quick_dataclass(frozen=True, slots=True)
 class Expectation:
-    """A place where an entry may come next."""
+    """A position where an entry may come next."""
 
     feed: FeedId
     """The feed."""
@@ -51,13 +51,13 @@ class Expectation:
     dialect: Dialect
     """The feed's dialect if an entry comes here."""
     prev: MessageId
-    """Id of the entry before, or what stands for it before entry 1."""
+    """Id of the entry before; for entry 1 the value in its place."""
     name: bytes
-    """What is hashed and signed in place of a header, 66 bytes and the network's key."""
+    """The bytes that are hashed and signed in place of a header: 66 and the network's key."""
     dmx: Dmx
-    """How the entry begins."""
+    """The first bytes of the entry."""
     behind_end: bool = False
-    """True if the feed has ended: whatever comes here is invalid."""
+    """True if the feed has ended: any packet for this position is invalid."""
 
 
 @quick_dataclass(frozen=True, slots=True)
@@ -67,13 +67,13 @@ class Extended:
     tip: Tip
     """The feed with it: its sequence number, its message id, the dialect that is now fixed."""
     prev: MessageId
-    """Id of the entry before, or what stands for it before entry 1."""
+    """Id of the entry before; for entry 1 the value in its place."""
     packet: bytes
     """The packet, 120 bytes."""
     type: int
     """Its type byte."""
     layout: Layout
-    """What it says of its content; a side chain begins with ``sidechain.begin``."""
+    """The layout of its content; a side chain begins with ``sidechain.begin``."""
 
     @property
     def entry(self) -> Entry:
@@ -83,7 +83,7 @@ class Extended:
 
 @dataclass(frozen=True, slots=True)
 class Duplicate:
-    """The packet is the entry we hold there."""
+    """The packet is the entry stored at this position."""
 
     feed: FeedId
     """The feed."""
@@ -93,19 +93,19 @@ class Duplicate:
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Entries are missing before it, so that nothing can be said of it yet."""
+    """Entries are missing before the packet, so that it cannot be judged yet."""
 
     feed: FeedId
     """The feed."""
     seq: int
-    """The sequence number it is said to have."""
+    """The sequence number that it is claimed to have."""
     expected: int
     """The sequence number that comes next."""
 
 
 @dataclass(frozen=True, slots=True)
 class Forked:
-    """The packet is a validly signed entry where we hold another one."""
+    """The packet is a validly signed entry, and another one is stored at its position."""
 
     proof: ForkProof
     """Both."""
@@ -113,7 +113,7 @@ class Forked:
 
 @dataclass(frozen=True, slots=True)
 class WrongDmx:
-    """The packet does not begin like an entry for this place: it belongs elsewhere, or behind another entry."""
+    """The packet does not begin like an entry for this position: it belongs to another one, or behind another entry."""
 
     feed: FeedId
     """The feed."""
@@ -125,7 +125,7 @@ class WrongDmx:
 
 @dataclass(frozen=True, slots=True)
 class WrongSignature:
-    """The packet begins like an entry for this place and is not signed by the feed."""
+    """The packet begins like an entry for this position and is not signed by the feed."""
 
     feed: FeedId
     """The feed."""
@@ -135,7 +135,7 @@ class WrongSignature:
 
 @dataclass(frozen=True, slots=True)
 class BehindEnd:
-    """The packet is signed for the place behind the entry that ended the feed."""
+    """The packet is signed for a position behind the entry that ended the feed."""
 
     feed: FeedId
     """The feed."""
@@ -145,17 +145,17 @@ class BehindEnd:
 
 @dataclass(frozen=True, slots=True)
 class HeldEntry:
-    """An entry we hold, with what is needed to compare another one."""
+    """A stored entry, with what is needed to compare another one."""
 
     prev: MessageId
-    """Id of the entry before, or what stands for it before entry 1 (``codec.dmx.first_prev``)."""
+    """Id of the entry before; for entry 1 the value in its place (``codec.dmx.first_prev``)."""
     packet: bytes
     """120 bytes."""
 
 
 def expectations(network: Network, tip: Tip) -> tuple[Expectation, ...]:
-    """Where the next entry may come: one place; two for an empty feed of unknown dialect; none behind the last
-    sequence number there is. Of a feed that has ended, the place where none may come."""
+    """Return the positions where the next entry may come: one; two for an empty feed of unknown dialect; none behind
+    the largest sequence number. For a feed that has ended, the position where none may come."""
     if tip.seq >= limits.SEQ_MAX:
         return ()
     if tip.id is None:
@@ -176,7 +176,7 @@ def _expectation(network: Network, feed: FeedId, seq: int, dialect: Dialect, pre
 def accept(
     expectation: Expectation, packet: bytes, verify: Verify = verify_signed
 ) -> Extended | WrongDmx | WrongSignature | BehindEnd:
-    """Judge a packet that came for *expectation*; *verify* says whether it is signed. Raises PacketSizeError."""
+    """Judge a packet that came for *expectation*; *verify* checks its signature. Raises PacketSizeError."""
     if len(packet) != limits.PACKET_SIZE:
         raise PacketSizeError("entry", len(packet), str(limits.PACKET_SIZE))
     if packet[: limits.DMX_SIZE] != expectation.dmx:
@@ -190,7 +190,7 @@ def accept(
 
 
 def extended_by(expectation: Expectation, packet: bytes) -> Extended:
-    """The feed with *packet*, of which is known already that it is signed for *expectation*."""
+    """Return the feed extended by *packet*, whose signature for *expectation* has been checked."""
     type_ = packet[limits.DMX_SIZE]
     content = packet[_CONTENT_AT:_SIGNATURE_AT]
     layout = layout_of(type_, content, expectation.dialect)
@@ -202,7 +202,8 @@ def extended_by(expectation: Expectation, packet: bytes) -> Extended:
 def extend(
     network: Network, tip: Tip, seq: int, packet: bytes, held: HeldEntry | None = None
 ) -> Extended | Duplicate | Gap | Forked | WrongDmx | WrongSignature | BehindEnd:
-    """Judge a packet that is said to be entry *seq* of *tip*'s feed; *held* is our entry of that number, if any.
+    """Judge a packet that is claimed to be entry *seq* of *tip*'s feed; *held* is the stored entry of that number, if
+    any.
 
     Raises PacketSizeError and SeqRangeError, and ValueError if *held* is missing where the feed has that entry.
     """

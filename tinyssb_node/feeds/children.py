@@ -1,6 +1,6 @@
-"""Feeds that belong to feeds: entries that name a child, a parent, or the end (docs/formats/children.md).
+"""Child feeds: entries that name a child, a parent, or the end of a feed (docs/formats/children.md).
 
-The types are those of the tinySSB proof of concept. A feed is a child of another one only if both say so: the parent
+The types are those of the tinySSB proof of concept. A feed is a child of another one only if both state it: the parent
 in an entry that names the child, the child in its first entry, which names that very entry.
 """
 
@@ -21,26 +21,26 @@ class EntryType(IntEnum):
     """Type bytes of entries about feeds."""
 
     CHILD_OF = 2
-    """A child's first entry: who the parent is (``ischild``)."""
+    """A child's first entry, which names the parent (``ischild``)."""
     CHILD_MADE = 4
-    """In the parent: who the child is (``mkchild``)."""
+    """An entry of the parent, which names the child (``mkchild``)."""
     CONTINUED = 5
     """A feed's last entry: where it goes on, or that it does not (``contdas``)."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChildMade:
-    """A parent names a child."""
+    """The content of a parent's entry that names a child."""
 
     feed: FeedId
     """The child."""
     note: bytes = b""
-    """What the child is for: up to 16 bytes, zeros at their end not counted."""
+    """The purpose of the child: up to 16 bytes, zeros at their end not counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class ChildOf:
-    """A child names its parent."""
+    """The content of a child's entry that names its parent."""
 
     feed: FeedId
     """The parent."""
@@ -64,7 +64,7 @@ class Continued:
 
 
 END: Final = Continued(None)
-"""What we end a feed with."""
+"""The content of the last entry of a feed that we end."""
 
 
 def parse_child_made(content: bytes) -> ChildMade:
@@ -76,7 +76,7 @@ def parse_child_made(content: bytes) -> ChildMade:
 
 
 def serialize_child_made(made: ChildMade) -> bytes:
-    """The 48 bytes that name a child. Raises ValueError for a note that cannot be said."""
+    """Return the 48 bytes that name a child. Raises ValueError for a note that cannot be represented."""
     return made.feed + _padded(made.note)
 
 
@@ -92,7 +92,7 @@ def parse_child_of(content: bytes) -> ChildOf:
 
 
 def serialize_child_of(child: ChildOf) -> bytes:
-    """The 48 bytes that name a parent. Raises ValueError for a number or id that cannot be said."""
+    """Return the 48 bytes that name a parent. Raises ValueError for a number or id that cannot be represented."""
     if not 0 < child.seq <= limits.SEQ_MAX or len(child.id_prefix) != limits.PARENT_ID_SIZE:
         raise ValueError(f"{child} cannot be said")
     return child.feed + child.seq.to_bytes(limits.SEQ_SIZE, "big") + child.id_prefix
@@ -105,12 +105,12 @@ def parse_continued(content: bytes) -> Continued:
 
 
 def serialize_continued(continued: Continued) -> bytes:
-    """The 48 bytes of a feed's last entry. Raises ValueError for a note that cannot be said."""
+    """Return the 48 bytes of a feed's last entry. Raises ValueError for a note that cannot be represented."""
     return (continued.feed or _NOBODY) + _padded(continued.note)
 
 
 def ends_feed(type_: int, content: bytes) -> bool:
-    """True if an entry of type *type_* with these 48 bytes is END: nothing follows in its feed."""
+    """Return True if an entry of type *type_* with these 48 bytes is END: nothing follows in its feed."""
     return type_ == EntryType.CONTINUED and content[:_NOTE_AT] == _NOBODY
 
 

@@ -1,7 +1,7 @@
-"""Forks: two entries signed for one place of a feed. Both are kept, and together they convince anybody.
+"""Forks: two entries signed for one position of a feed. Both are kept, as proof that anyone can check.
 
 A proof is self-contained. Entries are compared as packets: two signatures over the same content make two ids, and so
-two histories. Of entry 1 there are two places, one a dialect, and a feed with entries at both is forked too.
+two histories. Entry 1 has two positions, one in each dialect; a feed with entries at both is forked too.
 """
 
 from dataclasses import dataclass
@@ -24,7 +24,7 @@ _BODY_AT: Final = limits.DMX_SIZE + limits.TYPE_SIZE + limits.CONTENT_SIZE
 
 @dataclass(frozen=True, slots=True)
 class ForkProof:
-    """Two entries for one place."""
+    """Two entries for one position."""
 
     feed: FeedId
     """The feed."""
@@ -33,7 +33,7 @@ class ForkProof:
     dialect: Dialect
     """The feed's dialect where the proof was made."""
     prev: MessageId
-    """Id of the entry before, or what stands for it before entry 1."""
+    """Id of the entry before; for entry 1 the value in its place."""
     held: bytes
     """The entry that was there first, where the proof was made: 120 bytes."""
     other: bytes
@@ -41,7 +41,7 @@ class ForkProof:
 
 
 def signed_at(network: Network, feed: FeedId, seq: int, prev: bytes, packet: bytes) -> bool:
-    """Whether *packet* is an entry that *feed* signed for the place *seq* behind *prev*."""
+    """Return True if *packet* is an entry that *feed* signed for the position *seq* behind *prev*."""
     name = entry_name(network, feed, seq, prev)
     if len(packet) != limits.PACKET_SIZE or packet[: limits.DMX_SIZE] != dmx_of(name):
         return False
@@ -49,12 +49,12 @@ def signed_at(network: Network, feed: FeedId, seq: int, prev: bytes, packet: byt
 
 
 def possible_predecessors(feed: FeedId, seq: int, prev: MessageId) -> tuple[MessageId, ...]:
-    """What may stand before another entry *seq*: *prev*, and before entry 1 what either dialect puts there."""
+    """Return the possible predecessors of another entry *seq*: *prev*, and for entry 1 the value of either dialect."""
     return (prev,) if seq > 1 else tuple(first_prev(feed, dialect) for dialect in _DIALECTS)
 
 
 def verify_proof(network: Network, proof: ForkProof) -> bool:
-    """Whether *proof* holds: two different entries, both signed for the same place."""
+    """Return True if *proof* holds: two different entries, both signed for the same position."""
     if proof.held == proof.other or proof.prev not in possible_predecessors(
         proof.feed, proof.seq, proof.prev
     ):
@@ -64,7 +64,7 @@ def verify_proof(network: Network, proof: ForkProof) -> bool:
 
 
 def other_prev(network: Network, proof: ForkProof) -> MessageId | None:
-    """What stands before the other entry; None if it is not signed for this place at all."""
+    """Return the predecessor of the other entry; None if it is not signed for this position at all."""
     for prev in possible_predecessors(proof.feed, proof.seq, proof.prev):
         if signed_at(network, proof.feed, proof.seq, prev, proof.other):
             return prev

@@ -1,7 +1,7 @@
 """A proof of a fork as a text that can be mailed, printed and checked by anyone (docs/formats/fork-proof.md).
 
-It holds no network key. Names of entries contain it, so a proof from a network with a key convinces only who has that
-key; the file names the network by the seven bytes that its stations send in the open anyway.
+It holds no network key. Names of entries contain that key, so only people who have it can check a proof from a network
+with a key. The file names the network by the seven bytes that its nodes send in the open anyway.
 """
 
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from tinyssb_node.feeds.limits import FORK_FILE_MAX
 from tinyssb_node.ids import Dialect, FeedId, MessageId
 
 TITLE: Final = "tinyssb fork proof 1"
-"""First line: what this is, and the version written and read."""
+"""First line: the kind of file, and its version."""
 OPEN: Final = "open"
 """Stands for the network without a key."""
 _SIZES: Final = {
@@ -30,20 +30,20 @@ _FIELDS: Final = ("network", "feed", "dialect", "entry", "prev", "held", "other"
 
 @dataclass(frozen=True, slots=True)
 class ForkFile:
-    """What such a file says."""
+    """The content of a fork file."""
 
     proof: ForkProof
-    """Both entries. Whether they prove a fork is for ``verify_proof`` to say."""
+    """Both entries. ``verify_proof`` checks that they prove a fork."""
     network: bytes | None
     """Which network it is of (``Network.goset_dmx``, 7 bytes); None: the open one."""
 
     def is_of(self, network: Network) -> bool:
-        """True if *network* is the one that is meant, as far as seven bytes tell."""
+        """Return True if the file is about *network*, as far as seven bytes tell."""
         return self.network == network_tag(network)
 
 
 def network_tag(network: Network) -> bytes | None:
-    """What names *network*; None for the open one."""
+    """Return the tag of *network*; None for the open one."""
     return bytes(network.goset_dmx) if network.key else None
 
 

@@ -1,7 +1,7 @@
-"""How an entry's 48 content bytes are laid out (spec, message types 0 and 1; decision 0001).
+"""The layout of an entry's 48 content bytes (spec, message types 0 and 1; decision 0001).
 
-Type 1 begins with the varint of the content's length. What does not fit hangs on the entry as a side chain: the
-entry then carries the first bytes and, in its last 20, the hash of the first chunk.
+Type 1 begins with the varint of the content's length. Content that does not fit has a side chain: the entry then
+carries the first bytes and, in its last 20, the hash of the first chunk.
 """
 
 from enum import StrEnum
@@ -15,14 +15,14 @@ from tinyssb_node.values import quick_dataclass
 FIXED_TYPE: Final = 0
 """Type byte of an entry whose content is 48 bytes."""
 VARIABLE_TYPE: Final = 1
-"""Type byte of an entry whose content says how long it is."""
+"""Type byte of an entry whose content begins with its length."""
 
 NO_CHUNK: Final = bytes(limits.MESSAGE_ID_SIZE)
 """The pointer where nothing follows."""
 
 
 class LayoutKind(StrEnum):
-    """How an entry carries its content."""
+    """The ways in which an entry carries its content."""
 
     FIXED = "fixed"
     """48 bytes, no more, no less."""
@@ -31,15 +31,15 @@ class LayoutKind(StrEnum):
     CHAINED = "chained"
     """Its first bytes in the entry, the rest in a side chain."""
     OPAQUE = "opaque"
-    """We cannot tell: an unknown type, a length that is broken or absurd. The entry is valid all the same."""
+    """Unreadable: an unknown type, or a length that is broken or absurd. The entry is valid all the same."""
 
 
 @quick_dataclass(frozen=True, slots=True)
 class Layout:
-    """What an entry says of its content."""
+    """The layout of an entry's content."""
 
     form: LayoutKind
-    """How it is carried."""
+    """The way it is carried."""
     size: int
     """Bytes of content declared, those in the side chain included; 48 where it is opaque."""
     head: bytes
@@ -70,8 +70,8 @@ def layout_of(type_: int, content: bytes, dialect: Dialect) -> Layout:
 
 
 def _chained(size: int, start: int, content: bytes) -> Layout:
-    """The layout of content of *size* bytes that begins at *start* and does not fit. Without a pointer nobody can
-    find the rest, and beyond the limit nobody here fetches it: both are opaque."""
+    """Return the layout of content of *size* bytes that begins at *start* and does not fit. Without a pointer the rest
+    cannot be found, and beyond the limit it is not requested: both are opaque."""
     first_hash = content[limits.HEAD_SIZE :]
     if size > limits.CONTENT_FETCH_MAX or first_hash == NO_CHUNK:
         return _opaque(content)
@@ -84,12 +84,13 @@ def _opaque(content: bytes) -> Layout:
 
 
 def chunks_for(size: int) -> int:
-    """Packets of a side chain that carries *size* bytes."""
+    """Return the number of packets of a side chain that carries *size* bytes."""
     return -(-size // limits.CHUNK_CONTENT_SIZE)
 
 
 def packet_count(size: int, dialect: Dialect) -> int:
-    """Packets it takes to publish *size* bytes of content in a feed of *dialect*: the entry and its side chain."""
+    """Return the number of packets that publishing *size* bytes takes in a feed of *dialect*: the entry and its side
+    chain."""
     declared = len(encode_varint(size)) + size
     if size == limits.CONTENT_SIZE or declared <= limits.INLINE_SIZE[dialect]:
         return 1

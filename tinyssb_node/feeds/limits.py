@@ -1,4 +1,4 @@
-"""Numbers of proofs of forks as files."""
+"""Limits of fork proofs as files."""
 
 from typing import Final
 

@@ -1,8 +1,8 @@
-"""Side chains: content that does not fit into its entry, as packets that each point to the next one by hash.
+"""Side chains: content that does not fit into its entry, in packets that each point to the next one by hash.
 
-How many packets there are is decided by the length the entry declares, and by nothing else: a pointer in the last one
-is not followed, and a missing pointer before leaves the chain broken for ever, since nothing can hash to zeros.
-A chunk is recognised only when the one before it is known; whoever calls keeps those that come too early.
+The length that the entry declares, and nothing else, determines the number of packets. A pointer in the last one is not
+followed, and a missing pointer before leaves the chain broken for ever, since nothing can hash to zeros. A chunk is
+recognised only when the one before it is known; the caller keeps those that come too early.
 """
 
 from collections.abc import Sequence
@@ -17,7 +17,7 @@ from tinyssb_node.ids import Dialect, FeedId
 
 @dataclass(frozen=True, slots=True)
 class SideChain:
-    """How far a side chain is known."""
+    """The known part of a side chain."""
 
     feed: FeedId
     """The feed."""
@@ -39,7 +39,7 @@ class SideChain:
 
     @property
     def broken(self) -> bool:
-        """True if packets are missing that nobody can have: do not ask for them."""
+        """True if packets are missing that cannot exist: do not request them."""
         return self.held < self.chunks and self.next_hash == NO_CHUNK
 
 
@@ -70,7 +70,7 @@ class WrongHash:
 
 
 def begin(feed: FeedId, seq: int, layout: Layout) -> SideChain | None:
-    """The side chain of an entry, none of it known; None if it has none."""
+    """Return the side chain of an entry, none of it known; None if it has none."""
     if layout.first_hash is None:
         return None
     return SideChain(feed, seq, layout.chunks, 0, layout.first_hash, layout.size - len(layout.head))
@@ -89,7 +89,7 @@ def advance(chain: SideChain, packet: bytes) -> ChunkAccepted | WrongHash:
 
 
 def reassemble(layout: Layout, chunks: Sequence[bytes]) -> bytes:
-    """The content of an entry from its layout and the packets of its side chain, all of them, verified before.
+    """Return the content of an entry from its layout and the packets of its side chain, all of them, verified before.
 
     Raises ValueError if their number is not ``layout.chunks``.
     """

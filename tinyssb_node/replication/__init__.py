@@ -1,1 +1,1 @@
-"""Who lacks what; never when."""
+"""What each peer lacks, and the packets that request and describe it; scheduling decides when to send them."""

@@ -1,4 +1,4 @@
-"""CHNK: who lacks which packets of side chains (docs/formats/packets.md)."""
+"""CHNK: requests for packets of side chains (docs/formats/packets.md)."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,8 @@ from tinyssb_node.replication.goset import Goset
 
 
 def build_chnk(goset: Goset, chains: Sequence[SideChain], start: int) -> tuple[Chnk, int] | None:
-    """A CHNK of as many unfinished side chains from number *start* on as fit a packet, and where to start the next.
+    """Build a CHNK of as many unfinished side chains from number *start* on as fit a packet, and where to start the
+    next.
 
     None if there are none.
     """
@@ -30,5 +31,5 @@ def build_chnk(goset: Goset, chains: Sequence[SideChain], start: int) -> tuple[C
 
 
 def read_chnk(goset: Goset, chnk: Chnk) -> list[tuple[FeedId, int, int]]:
-    """(feed, sequence number, first chunk) asked for; what no set of ours has an index for is left out."""
+    """Return the requested (feed, sequence number, first chunk); indices beyond our set are left out."""
     return [(goset[index], seq, chunk) for index, seq, chunk in chnk.wanted if index < len(goset)]

@@ -1,8 +1,7 @@
-"""Bringing two sets together by CLAIMs and NOVELTYs (spec 3.3; docs/formats/packets.md).
+"""Set reconciliation by CLAIMs and NOVELTYs (spec 3.3; docs/formats/packets.md).
 
-A claim names the lowest and highest id of a region, the XOR and the number of ids in it. Who hears one learns the
-two ids it names, compares the rest, and answers with claims of smaller regions, until the difference has nowhere left
-to hide.
+A claim gives the lowest and highest id of a region, the XOR and the number of its ids. A receiver learns the two ids,
+compares the rest, and answers with claims of smaller regions, until every difference is found.
 """
 
 from collections.abc import Sequence
@@ -15,12 +14,12 @@ from tinyssb_node.replication.goset import Goset, xor_of
 
 
 def claim_of(feeds: Sequence[FeedId]) -> Claim:
-    """The claim of a region, given as its ids in order; at least one."""
+    """Return the claim of a region, given as its ids in order; at least one."""
     return Claim(low=feeds[0], high=feeds[-1], xor=xor_of(feeds), count=len(feeds))
 
 
 def named_feeds(claim: Claim) -> tuple[FeedId, ...]:
-    """The ids that a claim gives away: its bounds, and the one between them if there are three.
+    """Return the ids that follow from a claim: its bounds, and the one between them if there are three.
 
     Raises ImpossibleClaimError for a claim that no set has.
     """
@@ -42,25 +41,26 @@ def named_feeds(claim: Claim) -> tuple[FeedId, ...]:
 
 
 def agrees(goset: Goset, claim: Claim) -> bool:
-    """True if we hold exactly what *claim* says of its region."""
+    """Return True if our ids in the region of *claim* are exactly those it describes."""
     held = goset.region(claim.low, claim.high)
     return len(held) == claim.count and xor_of(held) == claim.xor
 
 
 def covers(goset: Goset, claim: Claim) -> bool:
-    """True if *claim* speaks of at least our whole set."""
+    """Return True if *claim* is about at least our whole set."""
     return len(goset) > 0 and claim.low <= goset[0] and claim.high >= goset[len(goset) - 1]
 
 
 def reconciling_claims(
     goset: Goset, claim: Claim, *, can_learn: bool, helping: bool = True
 ) -> list[Claim | Novelty]:
-    """What to say to somebody whose *claim* does not agree with our set, its named ids being in ours if there was room.
+    """Return the claims that answer a *claim* which differs from our set, after its named ids were added where there
+    was room.
 
-    Who holds no more than the claimant asks, by claiming the same region; who holds no less helps, by claiming what
-    lies between the bounds in two halves. With equal counts both know something: both are said. Who cannot learn
-    (a full set, a disk that cannot be written) does not ask, nor help a set that is full too: it would never end. Not
-    *helping* is for who helps otherwise.
+    A node with no more ids than the claimant asks, by claiming the same region. A node with no fewer helps, by claiming
+    what lies between the bounds in two halves. With equal counts both know something, and both are sent. A node that
+    cannot learn (a full set, a disk that cannot be written) does not ask, nor help a set that is full too: it would
+    never end. Not *helping* is for nodes that help in another way.
     """
     if not can_learn and claim.count >= limits.SET_MAX:
         return []
@@ -81,10 +81,10 @@ def reconciling_claims(
 
 
 def near_full_claims(goset: Goset, claim: Claim) -> list[Claim]:
-    """Claims of almost all that we hold of *claim*'s region, largest first: the same question in several words.
+    """Return claims of almost all our ids in *claim*'s region, largest first: the same question in several forms.
 
-    A deployed pub answers three questions every 15 s, whoever asked, to one of its connections after the other: who
-    asks one question at a time may never be the one that is answered.
+    A deployed pub answers three questions every 15 s, from any node, to one of its connections after the other: a node
+    that asks one question at a time may never be answered.
     """
     held = goset.region(claim.low, claim.high)
     asked: list[Claim] = []

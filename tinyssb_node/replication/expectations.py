@@ -1,4 +1,4 @@
-"""What the next packet may be: the tables a received packet is looked up in, by DMX and by hash."""
+"""The packets expected next: tables in which a received packet is looked up by DMX and by hash."""
 
 from collections import Counter, OrderedDict
 from collections.abc import Sequence
@@ -10,8 +10,8 @@ from tinyssb_node.ids import FeedId
 
 
 class Expectations:
-    """Entries by DMX, chunks by hash. Either key may stand for several: seven bytes can collide, and two side chains
-    can end with the same packet."""
+    """Expected entries by DMX, expected chunks by hash. Either key may have several: seven bytes can collide, and two
+    side chains can end with the same packet."""
 
     def __init__(self) -> None:
         self._entries: dict[bytes, tuple[Expectation, ...]] = {}
@@ -21,23 +21,23 @@ class Expectations:
         self._chain_counts: Counter[FeedId] = Counter()
 
     def entries(self, dmx: bytes) -> Sequence[Expectation]:
-        """The entries that a packet with this DMX may be."""
+        """Return the entries that a packet with this DMX may be."""
         return self._entries.get(dmx, ())
 
     def expects(self, dmx: bytes, hash_: bytes) -> bool:
-        """True if a packet with this DMX and SHA-256[:20] may be an entry or is a chunk that is waited for."""
+        """Return True if a packet with this DMX and SHA-256[:20] may be an expected entry or is an expected chunk."""
         return dmx in self._entries or hash_ in self._chunks
 
     def of_feed(self, feed: FeedId) -> Sequence[Expectation]:
-        """The entries expected of *feed*."""
+        """Return the entries expected of *feed*."""
         return self._of_feed.get(feed, ())
 
     def of_chain(self, feed: FeedId, seq: int) -> SideChain | None:
-        """The side chain expected on an entry."""
+        """Return the side chain expected on an entry."""
         return self._of_chain.get((feed, seq))
 
     def expect_entries(self, feed: FeedId, expectations: tuple[Expectation, ...]) -> None:
-        """Replace what is expected of *feed*; an empty tuple for nothing."""
+        """Replace the expectations of *feed*; an empty tuple for none."""
         for old in self._of_feed.pop(feed, ()):
             others = self._entries.pop(old.dmx)
             if len(others) > 1:
@@ -49,7 +49,7 @@ class Expectations:
             self._entries[new.dmx] = (*others, new) if others else (new,)
 
     def chunks(self, hash_: bytes) -> Sequence[SideChain]:
-        """The side chains that wait for a packet with this SHA-256[:20]."""
+        """Return the side chains that expect a packet with this SHA-256[:20]."""
         waiting = self._chunks.get(hash_)
         return tuple(waiting.values()) if waiting else ()
 
@@ -69,8 +69,8 @@ class Expectations:
         return len(self._of_chain) < limits.SIDE_CHAINS_MAX
 
     def make_chunk_room(self, feed: FeedId) -> bool:
-        """In a full table, make room for a side chain of *feed*: the feed that has the most gives the one that made no
-        progress for longest. False if *feed* has its share: chunks that nobody has must not stop all others."""
+        """Make room for a side chain of *feed* in a full table: of the feed that has the most, the one without progress
+        for longest goes. False if *feed* has its share: chunks that no node has must not stop all others."""
         greediest = max(self._chain_counts, key=self._chain_counts.__getitem__)
         if self._chain_counts[greediest] <= self._chain_counts[feed] + 1:
             return False
@@ -104,9 +104,9 @@ class Expectations:
 
 
 class Orphans:
-    """Packets that nothing expects yet: an entry or chunk that overtook its predecessor on the way.
+    """Packets that nothing expects yet: an entry or chunk that overtook its predecessor.
 
-    Bounded, oldest out first, so that junk costs whoever waits longest a repeat and nothing else.
+    The table is bounded and evicts the oldest, so that junk costs the oldest orphan a repeat and nothing else.
     """
 
     def __init__(self) -> None:

@@ -1,4 +1,4 @@
-"""The set of feeds that peers agree on (spec 3.2), which grows, and shrinks by what has ended (decision 0036)."""
+"""The set of feeds on which peers agree (spec 3.2). It grows, and shrinks by feeds that have ended (decision 0036)."""
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
@@ -10,8 +10,8 @@ _ZERO = bytes(limits.FEED_ID_SIZE)
 
 
 def subset_of(feeds: Sequence[FeedId], xor: bytes, count: int) -> tuple[FeedId, ...] | None:
-    """Those *count* of *feeds* whose ids XOR to *xor*, 32 bytes; None if there are none. Nobody makes up two selections
-    with one XOR of ids that are keys."""
+    """Return those *count* of *feeds* whose ids XOR to *xor*, 32 bytes; None if there are none. Selections with the
+    same XOR cannot be made up from ids that are keys."""
     basis: dict[int, tuple[int, int]] = {}
     for number, feed in enumerate(feeds):
         rest, chosen = _reduce(basis, int.from_bytes(feed, "big"), 1 << number)
@@ -24,7 +24,7 @@ def subset_of(feeds: Sequence[FeedId], xor: bytes, count: int) -> tuple[FeedId, 
 
 
 def _reduce(basis: Mapping[int, tuple[int, int]], rest: int, chosen: int) -> tuple[int, int]:
-    """What is left of *rest* without what *basis* can make, and *chosen* with what that is made of."""
+    """Reduce *rest* by *basis*; return what remains, and *chosen* with the selection that was used."""
     while (found := basis.get(rest.bit_length())) is not None and rest:
         rest, chosen = rest ^ found[0], chosen ^ found[1]
     return rest, chosen
@@ -39,7 +39,7 @@ def xor_of(feeds: Iterable[bytes]) -> bytes:
 
 
 class Goset:
-    """Feed ids in lexicographic order; a feed's index is what WANT and CHNK speak of."""
+    """Feed ids in lexicographic order; WANT and CHNK refer to a feed by its index."""
 
     def __init__(self, feeds: Iterable[FeedId] = ()) -> None:
         self._feeds = sorted(set(feeds))
@@ -72,7 +72,7 @@ class Goset:
         return self._index[feed]
 
     def add(self, feed: FeedId) -> bool:
-        """Add *feed*. False if it is there already, the set is full, or it is the all-zero id that names nobody."""
+        """Add *feed*. Return False if it is present, the set is full, or it is the all-zero id, which is no feed."""
         if feed in self._index or self.full or feed == _ZERO:
             return False
         self._feeds.insert(bisect_left(self._feeds, feed), feed)
@@ -87,5 +87,5 @@ class Goset:
         self.state = xor_of((self.state, feed))
 
     def region(self, low: FeedId, high: FeedId) -> Sequence[FeedId]:
-        """The ids from *low* to *high*, both included if held."""
+        """Return the ids from *low* to *high*, both included if present."""
         return self._feeds[bisect_left(self._feeds, low) : bisect_right(self._feeds, high)]

@@ -1,6 +1,7 @@
-"""Who is in reach on the air, and what they lack, as far as what they said tells.
+"""Neighbours on the air, and the entries they lack, by their WANTs.
 
-Guesses, and used as such: they decide who is asked, and what goes first. Whoever is guessed wrong asks again.
+These are guesses, and used as such: they decide which node is addressed, and what is sent first. After a wrong guess
+the neighbour requests again.
 """
 
 from collections import OrderedDict
@@ -17,23 +18,24 @@ Place = tuple[FeedId, int]
 
 @dataclass(slots=True, eq=False)
 class Neighbour:
-    """A station in reach. Those without a name are taken for one."""
+    """A node in reach. All nodes without a name are taken for one."""
 
     speaker: bytes
     """Its name on the air, 2 bytes, or none."""
     signal: float = 1.0
-    """How well it is heard: 1 for well, next to 0 for hardly."""
+    """Quality of its signal: 1 for good, near 0 for barely readable."""
     said_us: int = 0
-    """When it last said what it lacks."""
+    """Time of its last WANT."""
     credit: int = 0
-    """Packets that its last request may still bring."""
+    """Packets that its last request may still be answered with."""
     offered: int = 0
     """About how many entries it has that we want and lack."""
     _next: dict[FeedId, int] = field(default_factory=dict)
     _marks: dict[FeedId, OrderedDict[int, int]] = field(default_factory=dict)
 
     def said(self, reading: WantReading, now_us: int) -> None:
-        """It said what it lacks. What it lacks first it did not hear; of what is behind that it says nothing."""
+        """Record a WANT of it. It did not receive the first entry it lacks; of those behind it the WANT says
+        nothing."""
         self.said_us = now_us
         for feed in reading.unwanted:
             self._next.pop(feed, None)
@@ -46,7 +48,7 @@ class Neighbour:
                     del marks[heard]
 
     def heard(self, feed: FeedId, seq: int, now_us: int) -> None:
-        """An entry was sent in reach of us: it may have heard it."""
+        """Record an entry that was sent in reach of us: the neighbour may have received it."""
         following = self._next.get(feed)
         if following is None or following > seq:
             return
@@ -56,16 +58,17 @@ class Neighbour:
             marks.popitem(last=False)
 
     def awaits(self, feed: FeedId, seq: int) -> bool:
-        """True if it said that it lacks an entry, and was not in reach of anybody who sent it since."""
+        """Return True if it lacks an entry by its WANT, and was not in reach of a node that sent it since."""
         following = self._next.get(feed)
         return following is not None and following <= seq and seq not in self._marks.get(feed, ())
 
     def has(self, feed: FeedId, seq: int) -> bool:
-        """True if it said that it has an entry."""
+        """Return True if it has an entry by its WANT."""
         return self._next.get(feed, 0) > seq
 
     def lacks(self, frontier: Callable[[FeedId], int], since_us: int) -> Sequence[Place]:
-        """Of each feed the first entry that we have and it lacks, but for what it may have heard after *since_us*."""
+        """Return for each feed the first entry that we have and it lacks, but for those it may have received after
+        *since_us*."""
         places = []
         for feed, seq in self._next.items():
             last = frontier(feed)
@@ -80,11 +83,11 @@ class Neighbour:
         return places
 
     def offers_of(self, next_wanted: Callable[[FeedId], int]) -> set[FeedId]:
-        """The feeds of which it has entries that we want and lack."""
+        """Return the feeds of which it has entries that we want and lack."""
         return set(self._offers(next_wanted))
 
     def _offers(self, next_wanted: Callable[[FeedId], int]) -> dict[FeedId, int]:
-        """How many entries it has of each of them."""
+        """Return how many entries it has of each of them."""
         offers = {}
         for feed, seq in self._next.items():
             ours = next_wanted(feed)
@@ -93,18 +96,18 @@ class Neighbour:
         return offers
 
     def we_got(self, feed: FeedId, seq: int) -> None:
-        """We have one entry more."""
+        """Record that we stored one entry more."""
         if self.offered and self.has(feed, seq):
             self.offered -= 1
 
     def count_offers(self, next_wanted: Callable[[FeedId], int]) -> int:
-        """How many entries it has that we want and lack."""
+        """Return how many entries it has that we want and lack."""
         self.offered = sum(self._offers(next_wanted).values())
         return self.offered
 
 
 class Neighbours:
-    """Everybody in reach of one face who has said something; the longest silent one makes room."""
+    """All neighbours on one face that sent a WANT; the one silent for longest makes room."""
 
     def __init__(self) -> None:
         self._by_name: OrderedDict[bytes, Neighbour] = OrderedDict()
@@ -113,11 +116,11 @@ class Neighbours:
         return speaker in self._by_name
 
     def since(self, since_us: int) -> list[Neighbour]:
-        """Those who said what they lack after *since_us*."""
+        """Return those that sent a WANT after *since_us*."""
         return [each for each in self._by_name.values() if each.said_us > since_us]
 
     def speaking(self, speaker: bytes) -> Neighbour:
-        """The neighbour of that name, new if need be."""
+        """Return the neighbour of that name, added if need be."""
         neighbour = self._by_name.setdefault(speaker, Neighbour(speaker))
         self._by_name.move_to_end(speaker)
         if len(self._by_name) > limits.NEIGHBOURS_MAX:
@@ -125,14 +128,14 @@ class Neighbours:
         return neighbour
 
     def forget(self, neighbour: Neighbour) -> None:
-        """It does not answer: until it speaks again it is not there."""
+        """Remove a neighbour that does not reply, until it sends again."""
         self._by_name.pop(neighbour.speaker, None)
 
     def heard(self, feed: FeedId, seq: int, now_us: int) -> None:
-        """An entry was sent, by us or by somebody we heard."""
+        """Record an entry that we sent or received."""
         for neighbour in self._by_name.values():
             neighbour.heard(feed, seq, now_us)
 
     def any_has(self, feed: FeedId, seq: int) -> bool:
-        """True if somebody said that it has an entry."""
+        """Return True if a neighbour has an entry by its WANT."""
         return any(neighbour.has(feed, seq) for neighbour in self._by_name.values())

@@ -1,4 +1,4 @@
-"""What a packet was, and what came of it."""
+"""The result of a received packet."""
 
 from dataclasses import dataclass, field
 
@@ -8,7 +8,7 @@ from tinyssb_node.ids import FeedId, PacketKind, Verdict
 
 @dataclass(slots=True)
 class PacketOutcome:
-    """What a packet was, and what came of it."""
+    """The verdict on a packet, and what came of it."""
 
     kind: PacketKind
     verdict: Verdict
@@ -18,7 +18,7 @@ class PacketOutcome:
     seq: int | None = None
     chunk: int | None = None
     events: list[Event] = field(default_factory=list)
-    """What was appended, the packets that had waited for this one included; forks."""
+    """Events of appends, those of packets that had waited for this one included; and of forks."""
 
 
 READ_ONLY = "read_only"

@@ -1,8 +1,8 @@
-"""Bringing two sets together by SKETCH, ASK and FEEDS packets (decision 0009).
+"""Set reconciliation by SKETCH, ASK and FEEDS packets (decision 0009).
 
-Who hears a SKETCH works out in which ids the sender's set differs from ours, asks for those that we lack by their short
-ids, and gives those that the sender lacks. One SKETCH is enough for both directions, and what is asked and given is
-heard by all.
+A receiver of a SKETCH computes in which ids the sender's set differs from its own, asks for those that it lacks by
+their short ids, and sends those that the sender lacks. One SKETCH is enough for both directions, and all nodes in reach
+learn from asks and replies.
 """
 
 from bisect import bisect_right
@@ -20,12 +20,12 @@ from tinyssb_node.replication.sketch import combine, decode, find_subset
 
 @dataclass(frozen=True, slots=True)
 class SetsEqual:
-    """Somebody has our very set."""
+    """The sender has the same set."""
 
 
 @dataclass(frozen=True, slots=True)
 class SetDifference:
-    """In what somebody's set differs from ours, exactly."""
+    """The exact difference between the sender's set and ours."""
 
     ours: tuple[FeedId, ...]
     """Ids that they lack, sorted."""
@@ -35,18 +35,18 @@ class SetDifference:
 
 @dataclass(frozen=True, slots=True)
 class DifferenceTooLarge:
-    """Their set is another one than ours, and more cannot be told from their SKETCH; perhaps from one of ours."""
+    """Their set differs from ours, by more than can be computed from their SKETCH; perhaps one of ours helps."""
 
     smaller: bool
     """True if ours is the smaller set (exactly one of two that differ is)."""
 
 
 Reading = SetsEqual | SetDifference | DifferenceTooLarge
-"""What a SKETCH means to us."""
+"""The result of comparing a SKETCH with our set."""
 
 
 def read_sketch(ours: SaltedSet, sketch: Sketch) -> Reading:
-    """Compare somebody's SKETCH with our set under its salt."""
+    """Compare a received SKETCH with our set under its salt."""
     if ours.ambiguous:
         return DifferenceTooLarge(smaller=len(ours.feeds) < sketch.count)
     if sketch.count == len(ours.feeds) and sketch.checksum == ours.checksum:
@@ -62,7 +62,8 @@ def read_sketch(ours: SaltedSet, sketch: Sketch) -> Reading:
 
 
 def _their_shorts(ours: SaltedSet, sketch: Sketch) -> frozenset[int] | None:
-    """The short ids of their set, if it can be told; what does not fit count and checksum is not believed."""
+    """Return the short ids of their set, if they can be computed; a result that contradicts count or checksum is
+    discarded."""
     held = frozenset(ours.feeds)
     capacity = len(sketch.sums) // limits.SHORT_ID_SIZE
     found: frozenset[int] | None = None
@@ -72,7 +73,7 @@ def _their_shorts(ours: SaltedSet, sketch: Sketch) -> frozenset[int] | None:
         difference = decode(combine(sketch.sums, ours.sums))
         found = None if difference is None else held ^ difference
     if not _fits(sketch, found) and sketch.count < len(held):
-        # Whoever has nothing that we lack can be told from our ids alone, however many are missing.
+        # A set that is a subset of ours can be computed from our ids alone, however many are missing.
         found = find_subset(sketch.sums, held)
     return found if _fits(sketch, found) else None
 
@@ -86,14 +87,15 @@ def _fits(sketch: Sketch, shorts: frozenset[int] | None) -> bool:
 
 
 class SetReconciliation:
-    """What a node still has to say on one face to bring its neighbours' sets and its own together.
+    """Packets that a node still has to send on one face to reconcile its neighbours' sets with its own.
 
-    It says nothing by itself and knows no time: its user asks for the next packet when a packet may be sent. Everything
-    that is heard goes in here, so that nobody says what somebody else said already.
+    It sends nothing by itself and knows no time: its user fetches the next packet when a packet may be sent. All
+    received packets go in here too, so that no node repeats what another one sent.
     """
 
     def __init__(self, sets: SaltedSets, start: FeedId) -> None:
-        """*start* is one's own feed id: helpers begin at different places of the set, and repeat each other less."""
+        """*start* is the node's own feed id: so nodes begin at different positions of the set, and repeat each other
+        less."""
         self._sets = sets
         self._cursor = start
         self._giving: set[FeedId] = set()
@@ -103,18 +105,18 @@ class SetReconciliation:
         self._answering: bytes | None = None
         self._sketched: bytes | None = None
 
-    # --- what is heard
+    # --- received packets
 
     def heard_sketch(self, sketch: Sketch, *, can_learn: bool, left: Iterable[FeedId] = ()) -> Reading:
-        """Somebody's SKETCH: note what they lack, and what we lack if we *can_learn*, but for what has *left* our set:
-        whoever wants that back gives it by name."""
+        """Note what the sender of a SKETCH lacks, and what we lack if we *can_learn*, but for feeds that have *left*
+        our set: a node that wants them back names them."""
         reading = read_sketch(self._sets.under(sketch.salt), sketch)
         if isinstance(reading, SetsEqual):
             self._said(sketch)
         elif isinstance(reading, SetDifference):
             # To a set that will be full, no more than it can take.
             self._giving.update(reading.ours[: limits.SET_MAX - sketch.count])
-            # What was asked for may be on its way: the same again is no reason to ask again.
+            # The requested ids may be on their way: the same SKETCH again is no reason to ask again.
             theirs = set(reading.theirs)
             if theirs:
                 theirs.difference_update(short_id(sketch.salt, feed) for feed in left)
@@ -124,40 +126,41 @@ class SetReconciliation:
                 self._asking = theirs
         elif can_learn or sketch.count < limits.SET_MAX:
             if reading.smaller and self._sketched == sketch.salt:
-                # They could not tell from ours either. With all of our ids theirs is the larger set, and they can.
+                # They could not compute it from ours either; with all our ids, theirs is the larger set, and they can.
                 self._giving.update(self._sets.under(sketch.salt).feeds.values())
             else:
                 self._answering = sketch.salt
         return reading
 
     def _said(self, sketch: Sketch) -> None:
-        """A SKETCH of our very set was sent, by us or by another."""
+        """Note that a SKETCH of our very set was sent, by us or by another node."""
         if len(sketch.sums) == limits.SKETCH_CAPACITY * limits.SHORT_ID_SIZE:
             self._sketched = sketch.salt
             if self._answering == sketch.salt:
                 self._answering = None
 
     def heard_ask(self, ask: Ask) -> None:
-        """Somebody asks: note what we have of it, and do not ask for the same."""
+        """Note what we have of a received ASK, and do not ask for the same."""
         held = self._sets.under(ask.salt).feeds
         self._giving.update(held[short] for short in ask.shorts if short in held)
         if ask.salt == self._salt:
             self._asking.difference_update(ask.shorts)
 
     def heard_feeds(self, feeds: Feeds) -> None:
-        """Somebody gives, whether it is new to us or not: who gives what we would have given is left to give the rest.
+        """Note feed ids that another node sent, known to us or not: it is left to send the rest of what we would have
+        sent.
 
-        What we missed of that may well have been heard where it was lacking; if not, it is asked for again.
+        Feed ids that we missed were probably received where they lacked; if not, they are asked for again.
         """
         if not self._giving.isdisjoint(feeds.feeds):
             self._giving.clear()
 
     def tell(self, feed: FeedId) -> None:
-        """*feed* is new in our set, and nobody asked for it: give it with others."""
+        """Queue *feed*, which is new in our set and was not asked for, to be sent with others."""
         self._giving.add(feed)
 
     def learned(self, feed: FeedId) -> None:
-        """*feed* was added to our set: what was to be said of the set as it was need not be said."""
+        """Note that *feed* was added to our set: packets about the set as it was need not be sent."""
         self._answering = None
         if self._lacking:
             short = short_id(self._salt, feed)
@@ -165,11 +168,11 @@ class SetReconciliation:
             self._asking.discard(short)
 
     def unlearned(self, feed: FeedId) -> None:
-        """*feed* left our set: it is not ours to give."""
+        """Note that *feed* left our set: it is not sent any more."""
         self._giving.discard(feed)
         self._answering = self._sketched = None
 
-    # --- what to say
+    # --- packets to send
 
     @property
     def lacking(self) -> int:
@@ -177,20 +180,20 @@ class SetReconciliation:
         return len(self._lacking)
 
     def awaits(self, feed: FeedId) -> bool:
-        """True if we know that we lack *feed*, by what a neighbour showed."""
+        """Return True if *feed* is known to be missing from our set, by a neighbour's SKETCH."""
         return bool(self._lacking) and short_id(self._salt, feed) in self._lacking
 
     def ask_again(self) -> None:
-        """Nothing was heard for a while: ask anew for what is still lacking."""
+        """Ask again for what is still lacking, after a time of silence."""
         self._asking = set(self._lacking)
 
     def give_up(self) -> None:
-        """Nobody answers: forget what was lacking; the next SKETCH tells anew."""
+        """Drop what is lacking because no reply came; the next SKETCH shows it again."""
         self._lacking.clear()
         self._asking.clear()
 
     def next_ask(self) -> Ask | None:
-        """The next ASK; it counts as said."""
+        """Return the next ASK; it counts as sent."""
         if not self._asking:
             return None
         shorts = sorted(self._asking)[: limits.ASK_MAX]
@@ -198,19 +201,19 @@ class SetReconciliation:
         return Ask(self._salt, tuple(shorts))
 
     def advert(self, salt: bytes, capacity: int) -> Sketch:
-        """A SKETCH that begins an exchange; it counts as said.
+        """Return a SKETCH that begins an exchange; it counts as sent.
 
-        *salt* is 4 new random bytes; the next salt is taken if two of our ids look alike under it. With *capacity* 0 it
-        only asks whether all agree, in 16 bytes; 26 is all that fits.
+        *salt* is 4 new random bytes; the next salt is taken if two of our short ids are equal under it. With *capacity*
+        0 it only asks whether the sets are equal, in 16 bytes; 26 is all that fits.
         """
         sketch = self._sets.under_fresh(salt).sketch(capacity)
         self._said(sketch)
         return sketch
 
     def next_sketch(self, salt: bytes) -> Sketch | None:
-        """The SKETCH to answer one with that told us too little; it counts as said.
+        """Return the SKETCH that answers one of too small a capacity; it counts as sent.
 
-        It has the salt of that one; if two of our ids look alike under that, *salt*, 4 new random bytes.
+        It has the salt of that one; if two of our short ids are equal under that, *salt*, 4 new random bytes.
         """
         if self._answering is None:
             return None
@@ -219,7 +222,7 @@ class SetReconciliation:
         return self.advert(salt if ours.ambiguous else ours.salt, limits.SKETCH_CAPACITY)
 
     def next_feeds(self) -> Feeds | None:
-        """The next ids to give; they count as given."""
+        """Return the next feed ids to send; they count as sent."""
         if not self._giving:
             return None
         waiting = sorted(self._giving)
@@ -231,11 +234,11 @@ class SetReconciliation:
 
 
 def answer_classic(goset: Goset, said: Claim | Novelty, *, can_learn: bool) -> list[Claim]:
-    """What to say to a peer that knows CLAIM and NOVELTY only, in reply to what it *said*, its ids being in ours.
+    """Return the answer to a peer that knows CLAIM and NOVELTY only, and sent *said*, whose ids are in our set by now.
 
-    Nodes that know SKETCH never begin with a CLAIM and never send a NOVELTY. So nobody has to be told apart: whoever
-    begins that way is answered that way. Its claims, of its whole set or of a region, name nothing beyond their bounds;
-    what we hold there it learns from a claim of our whole set, which comes first and need not be said often.
+    Nodes that know SKETCH never begin with a CLAIM and never send a NOVELTY. So peers need not be distinguished: each
+    is answered in the form in which it began. A claim, of its whole set or of a region, names nothing beyond its
+    bounds. It learns our ids there from a claim of our whole set, which comes first and need not be repeated often.
     """
     claim = claims.claim_of([said.feed]) if isinstance(said, Novelty) else said
     answer = [] if claims.covers(goset, claim) or not len(goset) else [claims.claim_of(goset.feeds)]

@@ -1,6 +1,6 @@
-"""What we hold and what we expect next: the store's feeds, with the tables that tell what a packet is.
+"""Our copy of the feeds: the store's feeds, with the tables that identify a received packet.
 
-Everything is written to the store at once and made durable by the shell's next commit. No time, no faces' schedules.
+Everything is written to the store at once and made durable by the shell's next commit. It knows neither time nor faces.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -40,7 +40,7 @@ from tinyssb_node.replication.want import NOT_WANTED
 from tinyssb_node.store.port import FeedRecord, Store
 
 CHILD_DIALECT = Dialect.SPEC
-"""What further feeds of ours are written in: phones, for which the other dialect is, know nothing that is in them."""
+"""Dialect of our further feeds: phones, for which the other dialect exists, can read nothing in them."""
 
 
 class Replica:
@@ -49,7 +49,7 @@ class Replica:
     def __init__(
         self, store: Store, network: Network, *, read_only: bool, verify: Verify = verify_signed
     ) -> None:
-        """*verify* says whether an entry that came is signed."""
+        """*verify* checks the signature of a received entry."""
         self._store = store
         self._network = network
         self._verify = verify
@@ -67,7 +67,7 @@ class Replica:
         self.blocked: set[FeedId] = set()
         self._chains_left_out = False
         self._growing: dict[FeedId, set[int]] = {}
-        """Side chains that lack packets which somebody may have."""
+        """Side chains that lack packets which may exist."""
         self._closed: set[FeedId] = set()
         """Feeds that have ended and lack nothing."""
         self._forks: dict[FeedId, ForkProof] = {}
@@ -93,11 +93,11 @@ class Replica:
     # --- looking
 
     def records(self) -> list[FeedRecord]:
-        """All feeds with their frontiers, those that have left the set among them, sorted by feed id."""
+        """Return all feeds with their frontiers, retired ones included, sorted by feed id."""
         return [self.record(feed) for feed in sorted(self._records)]
 
     def record(self, feed: FeedId) -> FeedRecord:
-        """What is known of a feed. Raises KeyError."""
+        """Return the record of a feed. Raises KeyError."""
         tip = self._tips[feed]
         return replace(self._records[feed], dialect=tip.dialect, seq=tip.seq, tip=tip.id)
 
@@ -106,12 +106,12 @@ class Replica:
         return self._tips[feed].seq
 
     def holds(self, feed: FeedId) -> bool:
-        """True if there is an entry of *feed* here."""
+        """Return True if an entry of *feed* is stored."""
         tip = self._tips.get(feed)
         return tip is not None and tip.seq > 0
 
     def ended(self, feed: FeedId) -> bool:
-        """True if the last entry of *feed* is here, behind which nothing comes."""
+        """Return True if the last entry of *feed* is stored, behind which nothing comes."""
         tip = self._tips.get(feed)
         return tip is not None and tip.ended
 
@@ -121,23 +121,23 @@ class Replica:
         return self._retired
 
     def is_closed(self, feed: FeedId) -> bool:
-        """True if *feed* has ended and all of it is here."""
+        """Return True if *feed* has ended and all of it is stored."""
         return feed in self._closed
 
     @property
     def forks(self) -> Mapping[FeedId, ForkProof]:
-        """What proves that a feed is forked, at the first place where it is known to be."""
+        """The proofs of forks by feed, each for the first forked sequence number."""
         return self._forks
 
     def last_to_give(self, feed: FeedId) -> int:
-        """Sequence number of the last entry of *feed* that others get. Neither branch of a fork is spread, but for the
-        entry that begins it: that is what proves it (decision 0042)."""
+        """Return the sequence number of the last entry of *feed* that is sent to others. Neither branch of a fork is
+        sent, except for the entry that begins it: it proves the fork (decision 0042)."""
         proof = self._forks.get(feed)
         return self._tips[feed].seq if proof is None else proof.seq
 
     def place(self, feed: FeedId) -> tuple[int, MessageId]:
-        """Where the next entry of *feed* goes, which is known or will be a child of ours: its sequence number, and the
-        id of the entry before, or what stands for it before entry 1."""
+        """Return the position of the next entry of *feed*, which is known or will be a child of ours: its sequence
+        number and the id of its predecessor."""
         tip = self._tips.get(feed)
         if tip is not None and tip.id is not None:
             return tip.seq + 1, tip.id
@@ -156,15 +156,15 @@ class Replica:
         return self._records[feed].forked_at is None and self._takes(feed)
 
     def _takes(self, feed: FeedId) -> bool:
-        """True if what is missing of *feed* is to be had: it is in the set, wanted and not blocked."""
+        """Return True if missing entries of *feed* are requested: it is in the set, wanted and not blocked."""
         record = self._records[feed]
         return record.wanted and not record.retired and feed not in self.blocked
 
     # --- the set
 
     def add_feed(self, feed: FeedId, face: FaceName | None) -> list[Event]:
-        """Add *feed* to the set, anew if it has left it, with all that we hold of it. No event if it is there already,
-        or cannot be added (set full, read-only)."""
+        """Add *feed* to the set, again if it has left it, with all its stored entries. No event if it is in the set, or
+        cannot be added (set full, read-only)."""
         if self.read_only or not self.goset.add(feed):
             return []
         if feed in self._records:
@@ -181,7 +181,7 @@ class Replica:
         return [SetChanged(feed=feed, count=len(self.goset), state=self.goset.state, face=face)]
 
     def retire(self, feed: FeedId) -> list[Event]:
-        """Let a closed feed leave the set; what is held of it stays."""
+        """Let a closed feed leave the set; its entries stay stored."""
         assert feed in self._closed
         assert not self.read_only
         self.goset.remove(feed)
@@ -206,25 +206,25 @@ class Replica:
         return events
 
     def set_wanted(self, feed: FeedId, *, wanted: bool) -> None:
-        """Want a feed, or no longer. What is held stays."""
+        """Set whether a feed is wanted. Its entries stay stored."""
         if self._records[feed].wanted != wanted:
             self._keep(replace(self.record(feed), wanted=wanted))
             self._expect_anew([feed])
 
     def set_blocked(self, shorts: Collection[bytes]) -> bool:
-        """Take nothing more of feeds whose ids begin so, known or not, but for ours. False: it was so before."""
+        """Block feeds whose ids begin so, known or not, but for our own. Return False if they were blocked before."""
         self._blocked_shorts = frozenset(shorts)
         before, self.blocked = self.blocked, set(filter(self.is_blocked, self._records))
         self._expect_anew([*(before ^ self.blocked)])
         return before != self.blocked
 
     def is_blocked(self, feed: FeedId) -> bool:
-        """True if nothing is taken of *feed*, known or not."""
+        """Return True if *feed* is blocked, known or not."""
         ours = feed in self._records and self._records[feed].ours
         return not ours and blocked_short(feed) in self._blocked_shorts
 
     def _expect_anew(self, feeds: Sequence[FeedId]) -> None:
-        """Whether *feeds* are to be had is another matter now."""
+        """Update the expectations of *feeds*."""
         for feed in feeds:
             self.expectations.forget_feed(feed)
             self._expect_entries(feed)

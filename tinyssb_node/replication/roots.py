@@ -22,7 +22,7 @@ _SLOT = (1 << SLOT_BITS) - 1
 
 
 def find_roots(monic: int) -> list[int] | None:
-    """All roots of a monic polynomial of degree 1 to 32, each a plain element.
+    """Return all roots of a monic polynomial of degree 1 to 32, each a plain element.
 
     None if it does not split into that many different factors x + a.
     """
@@ -55,7 +55,7 @@ def _frobenius(monic: int) -> list[int]:
     """x^(2^k) modulo *monic*, of degree 2 at least, for k from 0 to 32."""
     degree = _degree(monic)
     tail = monic ^ 1 << SLOT_BITS * degree
-    # What x^degree, x^(degree+1) and so on are: squaring leaves nothing higher than x^(2 degree - 2).
+    # x^degree, x^(degree+1) and so on, reduced: squaring leaves nothing higher than x^(2 degree - 2).
     above = [tail]
     for _ in range(degree - 2):
         raised = above[-1] << SLOT_BITS
@@ -74,7 +74,7 @@ def _frobenius(monic: int) -> list[int]:
 
 
 def _trace(factor: int, powers: list[int]) -> int:
-    """The trace of factor·x: the sum of its powers of 2^k, k from 0 to 31. It is 0 or 1 at every root."""
+    """Return the trace of factor·x: the sum of its powers of 2^k, k from 0 to 31. It is 0 or 1 at every root."""
     products, multiple = 0, spread(factor)
     for power in powers[:-1]:
         products ^= power * multiple
@@ -83,7 +83,7 @@ def _trace(factor: int, powers: list[int]) -> int:
 
 
 def _split(factor: int, trace: int) -> list[int]:
-    """A monic factor, in two where the trace tells some of its roots from the others."""
+    """Split a monic factor in two where the trace separates its roots."""
     if _degree(factor) == 1:
         return [factor]
     trace = _divide(trace, factor)[1]
@@ -105,7 +105,7 @@ def _divide(polynomial: int, monic: int) -> tuple[int, int]:
 
 
 def _common_divisor(high: int, low: int) -> int:
-    """The monic greatest common divisor of two polynomials, the second one not zero."""
+    """Return the monic greatest common divisor of two polynomials, the second one not zero."""
     while low:
         degree = _degree(low)
         lead = _coefficient(low, degree)

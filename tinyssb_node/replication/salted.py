@@ -12,28 +12,29 @@ from tinyssb_node.replication.sketch import combine, sketch_of
 
 
 def short_id(salt: bytes, feed: FeedId) -> int:
-    """The first 4 bytes of the SHA-256 over *salt* and *feed*; 1 in place of 0, which no sketch can tell."""
+    """Return the first 4 bytes of the SHA-256 over *salt* and *feed*; 1 in place of 0, which no sketch can
+    represent."""
     return int.from_bytes(sha256(salt + feed).digest()[: limits.SHORT_ID_SIZE]) or 1
 
 
 def checksum_of(salt: bytes, shorts: Iterable[int]) -> bytes:
-    """The first 3 bytes of the SHA-256 over *salt* and the short ids in order.
+    """Return the first 3 bytes of the SHA-256 over *salt* and the short ids in order.
 
-    Over short ids, so that whoever worked out which ones somebody has can tell whether that is right.
+    It is over short ids, so that a receiver that computed a peer's short ids can check the result.
     """
     in_order = b"".join(short.to_bytes(limits.SHORT_ID_SIZE) for short in sorted(shorts))
     return sha256(salt + in_order).digest()[: limits.SET_CHECKSUM_SIZE]
 
 
 class SaltedSet:
-    """A set under one salt. What takes long is worked out when it is first asked for, and kept up to date then."""
+    """A set under one salt. Costly results are computed on first use, and updated from then on."""
 
     def __init__(self, salt: bytes, feeds: Iterable[FeedId]) -> None:
         self.salt = salt
         self.feeds: dict[int, FeedId] = {}
         """Feed ids by short id."""
         self.ambiguous = False
-        """Two ids of the set have the same short id: nothing can be said of it under this salt."""
+        """True if two ids of the set have the same short id: the set cannot be described under this salt."""
         self._sums: bytes | None = None
         self._checksum: bytes | None = None
         for feed in feeds:
@@ -63,7 +64,7 @@ class SaltedSet:
         return self._checksum
 
     def sketch(self, capacity: int) -> Sketch:
-        """What to send of the set, for others to find up to *capacity* differences, 0 to 26."""
+        """Return the sketch from which others can compute up to *capacity* differences, 0 to 26."""
         sums = self.sums[: capacity * limits.SHORT_ID_SIZE] if capacity else b""
         return Sketch(salt=self.salt, count=len(self.feeds), sums=sums, checksum=self.checksum)
 
@@ -76,7 +77,7 @@ class SaltedSets:
         self._sets: OrderedDict[bytes, SaltedSet] = OrderedDict()
 
     def under(self, salt: bytes) -> SaltedSet:
-        """The set under *salt*; the salt that was not in use for longest is forgotten."""
+        """Return the set under *salt*; the salt unused for longest is evicted."""
         found = self._sets.pop(salt, None)
         if found is None:
             found = SaltedSet(salt, self._goset.feeds)
@@ -86,7 +87,7 @@ class SaltedSets:
         return found
 
     def under_fresh(self, salt: bytes) -> SaltedSet:
-        """The set under the first salt from *salt* on under which no two ids look alike."""
+        """Return the set under the first salt from *salt* on under which all short ids differ."""
         found = self.under(salt)
         for _ in range(limits.SALT_TRIES_MAX):
             if not found.ambiguous:
@@ -95,10 +96,10 @@ class SaltedSets:
         return found
 
     def grew(self, feed: FeedId) -> None:
-        """*feed* was added to the node's set."""
+        """Add *feed* to all of them."""
         for salted in self._sets.values():
             salted.add(feed)
 
     def shrank(self) -> None:
-        """Something left the node's set: what was worked out of it is worked out anew."""
+        """Drop all results: a feed left the node's set."""
         self._sets.clear()

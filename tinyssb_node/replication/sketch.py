@@ -1,11 +1,11 @@
-"""Sketches of sets of 32-bit numbers (PinSketch): short sums that tell in which numbers two sets differ.
+"""Sketches of sets of 32-bit numbers (PinSketch): short sums from which the difference of two sets can be computed.
 
 Y. Dodis, R. Ostrovsky, L. Reyzin, A. Smith, "Fuzzy extractors", SIAM J. Comput. 38 (2008), section 6.3. A sketch of
 capacity c is the sums of the first, third, … (2c-1)th powers of a set's numbers in GF(2^32), 4 bytes each, low byte
-first: what minisketch makes for 32 bits and capacity c. The XOR of two sketches is the sketch of what is in one set
+first: as in minisketch for 32 bits and capacity c. The XOR of two sketches is the sketch of the numbers in one set
 only, and gives up to c numbers back. A sketch's beginning is a sketch, of smaller capacity.
 
-Nothing here takes long, whatever the bytes: see ``decode`` and ``find_subset``.
+The time is bounded for any bytes: see ``decode`` and ``find_subset``.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -30,7 +30,7 @@ _SUM_SIZE: Final = BITS // 8
 
 
 def sketch_of(numbers: Iterable[int], capacity: int = limits.SKETCH_CAPACITY) -> bytes:
-    """The sketch, 4 · *capacity* bytes, of different numbers from 1 to 2^32 - 1. 10 µs a number on a PC."""
+    """Return the sketch, 4 · *capacity* bytes, of different numbers from 1 to 2^32 - 1. 10 µs a number on a PC."""
     return _to_bytes(reduce(xor, (_odd_powers(number, capacity) for number in numbers), 0), capacity)
 
 
@@ -41,11 +41,11 @@ def combine(left: bytes, right: bytes) -> bytes:
 
 
 def decode(sketch: bytes) -> frozenset[int] | None:
-    """The numbers in a set, from its sketch; None if there are more than its capacity.
+    """Return the numbers in a set, from its sketch; None if there are more than its capacity.
 
-    It is exact up to the capacity. A sketch of more numbers passes for one of *capacity* others once in *capacity*!
-    times or so: for large capacities never, for small ones a checksum has to tell. Any bytes take about 5 ms at most
-    on a PC.
+    It is exact up to the capacity. A sketch of more numbers passes for one of *capacity* others about once in
+    *capacity*! times: never for large capacities; for small ones a checksum is needed. Any bytes take about 5 ms at
+    most on a PC.
     """
     if not any(sketch):
         return frozenset()
@@ -59,14 +59,14 @@ def decode(sketch: bytes) -> frozenset[int] | None:
 
 
 def find_subset(sketch: bytes, numbers: Collection[int]) -> frozenset[int] | None:
-    """Which of *numbers* a sketch is of, if of no others; None if it is not, or if it could be of several selections.
+    """Return the subset of *numbers* whose sketch this is; None if there is none, or more than one.
 
     That is linear algebra over GF(2), so it is not limited by the capacity, but by one bit of sketch a number: the 832
-    bits of a whole sketch tell apart all selections of 255 numbers. 5 ms on a PC for those.
+    bits of a whole sketch distinguish all selections of 255 numbers. 5 ms on a PC for those.
     """
     capacity = len(sketch) // _SUM_SIZE
     chosen = list(numbers)
-    # Below its sketch each row has a bit that says which number it came from.
+    # Below its sketch each row has a bit for the number it came from.
     basis: dict[int, int] = {}
     for index, number in enumerate(chosen):
         row = _reduced(gather(_odd_powers(number, capacity)) << len(chosen) | 1 << index, basis)
@@ -86,7 +86,7 @@ def _reduced(row: int, basis: dict[int, int]) -> int:
 
 
 def _odd_powers(number: int, capacity: int) -> int:
-    """A vector of the first, third, … powers: doubled in length by one multiplication each time."""
+    """Return a vector of the first, third, … powers: doubled in length by one multiplication each time."""
     powers = spread(number)
     step = settle(powers * powers)
     length = 1

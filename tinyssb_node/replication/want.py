@@ -1,4 +1,4 @@
-"""WANT: who lacks which entries (spec 3.4)."""
+"""WANT: requests for entries (spec 3.4)."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,24 +15,24 @@ NOT_WANTED = 0
 
 @dataclass(frozen=True, slots=True)
 class WantReading:
-    """What somebody's WANT means to us."""
+    """A WANT compared with our own entries."""
 
     wanted: tuple[tuple[FeedId, int], ...]
     """(feed, next wanted sequence number) of every feed it asks for."""
     unwanted: tuple[FeedId, ...]
     """Feeds that it asks nothing of."""
     serves: bool
-    """True if answers to it bring all that we would ask of these feeds: it asks for nothing later than we do."""
+    """True if replies to it bring all that we would request of these feeds: it requests nothing later than we do."""
     behind: bool
-    """True if it tells of entries that we want and lack."""
+    """True if its sender has entries that we want and lack."""
     same: bool
-    """True if we would have said the same of these feeds."""
+    """True if our own WANT would request the same of these feeds."""
 
 
 def build_want(goset: Goset, next_wanted: Callable[[FeedId], int], start: int) -> tuple[Want, int] | None:
-    """A WANT of as many feeds from index *start* on as fit a packet, and the index to start the next one from.
+    """Build a WANT of as many feeds from index *start* on as fit a packet, and the index to start the next one from.
 
-    *next_wanted* tells the next sequence number wanted of a feed, NOT_WANTED for none. None for an empty set.
+    *next_wanted* returns the next sequence number wanted of a feed, NOT_WANTED for none. None for an empty set.
     """
     if not len(goset):
         return None
@@ -50,7 +50,7 @@ def build_want(goset: Goset, next_wanted: Callable[[FeedId], int], start: int) -
 
 
 def read_want(goset: Goset, want: Want, next_wanted: Callable[[FeedId], int]) -> WantReading:
-    """Compare a WANT that speaks of our very set with what we hold. The set is not empty."""
+    """Compare a WANT about our very set with our entries. The set is not empty."""
     wanted: list[tuple[FeedId, int]] = []
     unwanted: list[FeedId] = []
     behind = False

@@ -1,4 +1,4 @@
-"""What it takes for names in a folder, and for what another process left, to survive a power cut."""
+"""Durability of names in a folder, and of what another process left, across power cuts."""
 
 import errno
 import os
@@ -13,7 +13,7 @@ from tinyssb_node import limits
 _BLOCK: Final = 1 << 16
 """Bytes read and written at a time: few, for a small machine."""
 FULL: Final = frozenset({errno.ENOSPC, errno.EDQUOT})
-"""What the system says when there is no room on the disk, or none for us."""
+"""The system's error codes for a full disk or quota."""
 
 
 def sync_folder(folder: Path) -> None:
@@ -26,13 +26,13 @@ def sync_folder(folder: Path) -> None:
 
 
 def can_write(folder: Path) -> bool:
-    """Whether we may make files in *folder*: by its rights, and by how its disk is mounted."""
+    """Return True if we may make files in *folder*: by its rights, and by how its disk is mounted."""
     return os.access(folder, os.W_OK, effective_ids=os.access in os.supports_effective_ids)
 
 
 def lacks_room(folder: Path) -> bool:
-    """Whether nobody gives us room in *folder*, found out by a write that leaves nothing behind: a disk's free bytes do
-    not tell that a user's quota is used up. False where writing fails for another reason."""
+    """Return True if *folder* has no room for us, by a write that leaves nothing behind: a disk's free bytes do not
+    show that a user's quota is used up. False where writing fails for another reason."""
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
             file.write(bytes(limits.DISK_ROOM_MIN))
@@ -44,8 +44,8 @@ def lacks_room(folder: Path) -> bool:
 
 @contextmanager
 def in_the_place_of(path: Path) -> Iterator[BinaryIO]:
-    """A file to write, which takes the place of what is at *path* in one step, and is durable at the end; after an
-    error all is as it was. Only we can read it. Raises OSError."""
+    """Open a file that replaces *path* in one step, and is durable at the end; after an error nothing has changed. Only
+    we can read it. Raises OSError."""
     descriptor, name = tempfile.mkstemp(prefix=f".{path.stem.lstrip('.')}-", dir=path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
@@ -59,11 +59,11 @@ def in_the_place_of(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_anew(path: Path) -> None:
-    """Make durable what *path* holds, if there is such a file, whatever became of it before.
+    """Make durable what *path* holds, if there is such a file, whatever happened to it before.
 
-    A sync that failed leaves bytes in the system's memory that read as if nothing had happened, will never be on the
-    disk, and of which no later sync tells anybody. So every byte is written over itself, and synced. That takes no room
-    on most file systems; where it does, and there is none, the file stays as it is. Raises OSError.
+    A sync that failed leaves bytes in the system's memory that read as if nothing had happened, and are never written;
+    no later sync reports it. So every byte is written over itself, and synced. That takes no room on most file systems;
+    where it does, and there is none, the file stays as it is. Raises OSError.
     """
     try:
         descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC)

@@ -1,4 +1,4 @@
-"""Entries of the store as content: how they carry it, and all of it where it is here."""
+"""Stored entries as content: its layout, and all of it where it is stored."""
 
 from typing import Final
 
@@ -14,19 +14,19 @@ _SIGNATURE_AT: Final = _CONTENT_AT + limits.CONTENT_SIZE
 
 
 def type_of(entry: StoredEntry) -> int:
-    """The entry's type byte."""
+    """Return the entry's type byte."""
     return entry.packet[_TYPE_AT]
 
 
 def entry_layout(entry: StoredEntry, dialect: Dialect | None) -> Layout:
-    """How the entry carries its content in a feed of *dialect*."""
+    """Return the layout of the entry's content in a feed of *dialect*."""
     content = entry.packet[_CONTENT_AT:_SIGNATURE_AT]
     assert dialect is not None, "the first entry of a feed fixed its dialect"
     return layout_of(type_of(entry), content, dialect)
 
 
 def read_whole_content(store: Store, entry: StoredEntry, layout: Layout) -> bytes | None:
-    """The content of an entry; None while packets of its side chain are missing."""
+    """Return the content of an entry; None while packets of its side chain are missing."""
     if not layout.chunks:
         return layout.head
     packets = store.chunks(entry.feed, entry.seq, 0, layout.chunks)

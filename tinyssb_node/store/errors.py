@@ -1,4 +1,4 @@
-"""What can be wrong with a secret, besides its file (``tinyssb_node.errors``), and with a home that cannot be written.
+"""Errors of secrets and of homes that cannot be written, beside those in ``tinyssb_node.errors``.
 
 No message repeats any part of a secret.
 """
@@ -26,7 +26,7 @@ class StoreReadOnlyError(StoreFailedError):
 
 
 class StoreRecoveryError(StoreFailedError):
-    """What was written last to a store is in its log, which cannot be read where nothing can be written."""
+    """The last writes to a store are in its log, which cannot be read where nothing can be written."""
 
     exit_code = ExitCode.STORAGE
 
@@ -40,7 +40,7 @@ class StoreRecoveryError(StoreFailedError):
 
 
 class IdentitySealedError(LocalError):
-    """The identity is sealed, and nobody told its passphrase."""
+    """The identity is sealed, and no passphrase was given."""
 
     exit_code = ExitCode.PERMISSION
 
@@ -53,7 +53,7 @@ class IdentitySealedError(LocalError):
 
 
 class PassphraseWrongError(LocalError):
-    """The passphrase is another one."""
+    """The passphrase does not open the secret."""
 
     exit_code = ExitCode.PERMISSION
 
@@ -66,7 +66,7 @@ class PassphraseWrongError(LocalError):
 
 
 class PassphraseUnusableError(LocalError):
-    """What should be a passphrase is none."""
+    """The passphrase is empty, too long or not text."""
 
     exit_code = ExitCode.DATA
 
@@ -75,7 +75,7 @@ class PassphraseUnusableError(LocalError):
 
 
 class PassphraseExposedError(LocalError):
-    """Everybody on this machine may read the passphrase."""
+    """All users of this machine may read the passphrase."""
 
     exit_code = ExitCode.PERMISSION
 
@@ -88,7 +88,7 @@ class PassphraseExposedError(LocalError):
 
 
 class PassphraseUnreadableError(LocalError):
-    """The file with the passphrase is not there, or cannot be read."""
+    """The file with the passphrase is missing, or cannot be read."""
 
     exit_code = ExitCode.MISSING
 
@@ -114,7 +114,7 @@ class SealMemoryError(LocalError):
 
 
 class IdentityNotProvidedError(LocalError):
-    """The secret should be handed in, and is not."""
+    """The secret should come from systemd, and did not."""
 
     exit_code = ExitCode.MISSING
 
@@ -127,7 +127,7 @@ class IdentityNotProvidedError(LocalError):
 
 
 class IdentityMismatchError(LocalError):
-    """The secret handed in is not that of this node's feed."""
+    """The secret that systemd provided is not that of this node's feed."""
 
     exit_code = ExitCode.DATA
 
@@ -139,7 +139,7 @@ class IdentityMismatchError(LocalError):
 
 
 class IdentityUnsyncedError(LocalError):
-    """An identity file was replaced, and the disk may forget it."""
+    """An identity file was replaced, and may be lost again in a power cut."""
 
     exit_code = ExitCode.STORAGE
 
@@ -152,7 +152,7 @@ class IdentityUnsyncedError(LocalError):
 
 
 class WordUnknownError(LocalError):
-    """One of the words is none of the list."""
+    """A word is not in the list."""
 
     exit_code = ExitCode.DATA
 
@@ -164,7 +164,7 @@ class WordUnknownError(LocalError):
 
 
 class WordsCountError(LocalError):
-    """There are more words than there should be, or fewer."""
+    """The number of words is wrong."""
 
     exit_code = ExitCode.DATA
 
@@ -176,7 +176,7 @@ class WordsCountError(LocalError):
 
 
 class WordsChecksumError(LocalError):
-    """The words are of the list, but do not belong together."""
+    """The words are in the list, but their checksum is wrong."""
 
     exit_code = ExitCode.DATA
 

@@ -1,4 +1,4 @@
-"""The folder a node lives in."""
+"""The folder of a node."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,9 +9,9 @@ from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 from tinyssb_node.problems import HomeInaccessibleError, HomeMissingError
 
 CONTROL_SOCKET: Final = "control.sock"
-"""The control socket's name in the home, unless the settings say another one."""
+"""The control socket's name in the home, unless configured otherwise."""
 MAIN_IDENTITY: Final = "main"
-"""What the node's own identity is called where there are others."""
+"""The name of the node's main identity where there are others."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,12 +22,12 @@ class Home:
 
     @classmethod
     def find(cls, given: str | None, environ: Mapping[str, str]) -> Self:
-        """*given* on the command line, else TINYSSB_HOME, else ~/.tinyssb; absolute."""
+        """Find the folder: *given* on the command line, else TINYSSB_HOME, else ~/.tinyssb; absolute."""
         return cls(Path(given or environ.get("TINYSSB_HOME") or "~/.tinyssb").expanduser().absolute())
 
     @property
     def config(self) -> Path:
-        """What its user may change."""
+        """The settings that its user may change."""
         return self.root / "config.toml"
 
     @property
@@ -37,7 +37,7 @@ class Home:
 
     @property
     def mark(self) -> Path:
-        """How far the feed was written."""
+        """The tip mark: how far the feed was written."""
         return self.root / "tip.json"
 
     @property
@@ -62,15 +62,15 @@ class Home:
 
     @property
     def control_socket(self) -> Path:
-        """Where the daemon is asked, unless its settings say another place."""
+        """The socket of the control protocol, unless configured otherwise."""
         return self.root / CONTROL_SOCKET
 
     def of(self, network: NetworkName) -> "Home":
-        """Where the store and the event logs of *network* are."""
+        """Return the folder of the store and the event logs of *network*."""
         return self if network == DEFAULT_NETWORK else Home(self.root / "networks" / network)
 
     def of_identity(self, name: str) -> "Home":
-        """Where the key and the mark of the further identity *name* are."""
+        """Return the folder of the key and the tip mark of the further identity *name*."""
         return Home(self.identities / name)
 
     def require(self) -> None:

@@ -1,4 +1,4 @@
-"""Numbers of what is kept, beside those in ``tinyssb_node.limits``, each with its source."""
+"""Limits of stores, secrets and homes, beside those in ``tinyssb_node.limits``, each with its source."""
 
 from typing import Final
 
@@ -21,21 +21,21 @@ SEAL_NONCE_SIZE: Final = 24
 SEAL_TAG_SIZE: Final = 16
 """Bytes of a tag (crypto_secretbox_MACBYTES)."""
 PASSPHRASE_MAX: Final = 1_024
-"""Most bytes of a passphrase: who hands in the wrong file should hear of it."""
+"""Most bytes of a passphrase: a user who names the wrong file should get an error."""
 CREDENTIAL_MAX: Final = 65_536
 """Bytes read of a credential: as many as of an identity file."""
 
 # --- Further identities of a home (docs/formats/identity.md, decision 0053) -------------------------------------------
 
 IDENTITIES_MAX: Final = 8
-"""Most of them: each takes one of 255 places in the set of everybody, in every network."""
+"""Most further identities: each takes one of the 255 places in the set, in every network."""
 
 # --- Backups in words (BIP-39) ---------------------------------------------------------------------------------------
 
 WORDS: Final = 24
-"""Words that say a seed: 256 bits and 8 of checksum, 11 a word."""
+"""Words of a seed: 256 bits and 8 of checksum, 11 a word."""
 WORDS_TEXT_MAX: Final = 4_096
-"""Most characters read of words that somebody types; 24 have 215 at most."""
+"""Most characters read of typed words; 24 have 215 at most."""
 WORD_BITS: Final = 11
 """Bits of a word: there are 2,048."""
 WORD_LETTERS: Final = 4
@@ -44,20 +44,21 @@ WORD_LETTERS: Final = 4
 # --- Being certain of the end of our own feed (docs/formats/tip.md, decision 0041) -----------------------------------
 
 LISTEN_ADVERTS: Final = 2
-"""Longest intervals between adverts for which a face is listened to: in each of them, somebody says what is held."""
+"""Longest intervals between advertisements for which a face is listened to: in each of them, a neighbour advertises its
+entries."""
 LISTEN_MAX_US: Final = 600_000_000
 """Longest time that a face is listened to; the slowest radios would take an hour."""
 CLAIM_PATIENCE: Final = 4
-"""Times as long that entries are waited for of which somebody only says that he has them."""
+"""Factor on the time for which claimed entries are waited for, without a proof that they exist."""
 MARK_EVERY_US: Final = 10_000_000
-"""How often the tip is written to its second place while entries are published: one that is behind does no harm, and
-SD cards wear out."""
+"""Time between two writes of the tip to its second file while entries are published: a late mark does no harm, and SD
+cards wear out."""
 MARK_APART_US: Final = 60_000_000
 """By how much the file system's time of the mark and the one in it may differ: a slow card takes seconds to sync."""
 MARK_FILE_MAX: Final = 65_536
 """Most bytes read of a mark; with a hundred networks it has 10,000."""
 
-# --- What is surely not in the store ---------------------------------------------------------------------------------
+# --- Presence filter -------------------------------------------------------------------------------------------------
 
 HINTS_SIZE: Final = 1 << 20
-"""Bytes of a table that tells, of a million packets held, seven strangers out of eight apart without SQLite."""
+"""Bytes of a table that excludes seven of eight unknown packets without SQLite, with a million packets stored."""

@@ -1,4 +1,4 @@
-"""One writer per home folder: a lock that the kernel lets go of when its process ends, however that is."""
+"""One writer per home folder: a lock that the kernel releases when its process ends, in any way."""
 
 import fcntl
 import os
@@ -8,7 +8,7 @@ from tinyssb_node.errors import StoreLockedError
 
 
 class FolderLock:
-    """Held from construction until ``release``."""
+    """A lock from construction until ``release``."""
 
     def __init__(self, folder: Path) -> None:
         """Take the lock of *folder*, which exists.
@@ -35,6 +35,6 @@ class FolderLock:
 
 
 def _read_pid(file: int) -> int | None:
-    """Who holds the lock; None while it has not yet said so."""
+    """Return the process id of the holder; None while it is not yet written."""
     text = os.pread(file, 32, 0).strip()
     return int(text) if text.isdigit() else None

@@ -1,4 +1,4 @@
-"""The store in memory: for the simulator and for tests. Held to the same contract tests as SQLite."""
+"""The store in memory: for the simulator and for tests. The same contract tests apply to it and to SQLite."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -17,12 +17,12 @@ V = TypeVar("V")
 
 
 _Journal = list[Callable[[], None]]
-"""What undoes each write since the last commit, oldest first. One for all tables, so that a commit of nothing, which
-is what most packets bring, costs next to nothing."""
+"""The undo steps of each write since the last commit, oldest first. There is one for all tables: most packets write
+nothing, and committing nothing must cost next to nothing."""
 
 
 class _Table(Generic[K, V]):
-    """A dictionary that tells a journal how to undo what is done to it."""
+    """A dictionary that records in a journal how to undo each change."""
 
     __slots__ = ("_journal", "rows")
 
@@ -68,15 +68,15 @@ class MemoryStore:
         """The last arrival number that a rollback keeps."""
 
     def feeds(self) -> Sequence[FeedRecord]:
-        """All feeds, those that have left the set among them, sorted by feed id."""
+        """Return all feeds, retired ones included, sorted by feed id."""
         return [record for _, record in sorted(self._feeds.rows.items())]
 
     def put_feed(self, record: FeedRecord) -> None:
-        """Add or replace what is kept of a feed."""
+        """Add or replace the record of a feed."""
         self._feeds.put(record.feed, record)
 
     def drop_feed(self, feed: FeedId) -> None:
-        """Forget a feed of which nothing is held, and that is not ours. Put again, it is new."""
+        """Delete a feed of which nothing is stored, and that is not ours. Added again, it is new."""
         record = self._feeds.rows[feed]
         assert record.dialect is None, "what is held is kept"
         self._feeds.remove(feed)
@@ -133,52 +133,53 @@ class MemoryStore:
         return arrival
 
     def put_side_chain(self, chain: SideChain) -> None:
-        """Remember how far an unfinished side chain is; forget it when it is complete."""
+        """Store the state of an unfinished side chain; delete it when the chain is complete."""
         if chain.complete:
             self._side_chains.remove((chain.feed, chain.seq))
         else:
             self._side_chains.put((chain.feed, chain.seq), chain)
 
     def side_chains(self) -> Sequence[SideChain]:
-        """All unfinished side chains, sorted by feed and sequence number."""
+        """Return all unfinished side chains, sorted by feed and sequence number."""
         return [chain for _, chain in sorted(self._side_chains.rows.items())]
 
     def entry(self, feed: FeedId, seq: int) -> StoredEntry | None:
-        """One entry."""
+        """Return one entry."""
         arrival = self._entries.rows.get((feed, seq))
         return None if arrival is None else self._entry(arrival)
 
     def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[StoredEntry]:
-        """Up to *limit* entries from sequence number *first* on, in order."""
+        """Return up to *limit* entries from sequence number *first* on, in order."""
         record = self._feeds.rows.get(feed)
         last = 0 if record is None else record.seq
         stop = min(first + limit - 1, last)
         return [self._entry(self._entries.rows[feed, seq]) for seq in range(max(first, 1), stop + 1)]
 
     def chunk(self, feed: FeedId, seq: int, chunk: int) -> bytes | None:
-        """One packet of a side chain."""
+        """Return one packet of a side chain."""
         arrival = self._chunks.rows.get((feed, seq, chunk))
         return None if arrival is None else self._appends[arrival - 1].packet
 
     def chunks(self, feed: FeedId, seq: int, first: int, limit: int) -> Sequence[bytes]:
-        """Up to *limit* packets of a side chain from number *first* on, in order, up to the first one missing."""
+        """Return up to *limit* packets of a side chain from number *first* on, in order, up to the first one
+        missing."""
         found: list[bytes] = []
         while len(found) < limit and (packet := self.chunk(feed, seq, first + len(found))) is not None:
             found.append(packet)
         return found
 
     def find_entries(self, dmx: bytes) -> Sequence[tuple[FeedId, int]]:
-        """Where entries with this DMX are held, in order of arrival."""
+        """Return the positions of stored entries with this DMX, in order of arrival."""
         found = (self._entry(arrival) for arrival in self._entries_by_dmx.rows.get(dmx, ()))
         return [(entry.feed, entry.seq) for entry in found]
 
     def find_chunks(self, hash_: bytes) -> Sequence[tuple[FeedId, int, int]]:
-        """Where chunks with this SHA-256[:20] are held, in order of arrival."""
+        """Return the positions of stored chunks with this SHA-256[:20], in order of arrival."""
         found = (self._appends[arrival - 1] for arrival in self._chunks_by_hash.rows.get(hash_, ()))
         return [(chunk.feed, chunk.seq, chunk.chunk) for chunk in found if isinstance(chunk, StoredChunk)]
 
     def may_hold(self, dmx: bytes, hash_: bytes) -> bool:
-        """False if neither an entry with this DMX nor a chunk with this SHA-256[:20] is held."""
+        """Return False if neither an entry with this DMX nor a chunk with this SHA-256[:20] is stored."""
         return dmx in self._entries_by_dmx.rows or hash_ in self._chunks_by_hash.rows
 
     def put_fork(self, proof: ForkProof) -> None:
@@ -187,19 +188,21 @@ class MemoryStore:
             self._forks.put((proof.feed, proof.seq), proof)
 
     def fork_rows(self) -> Sequence[tuple[FeedId, int, ForkProof | None]]:
-        """The same with the places they are kept for; None where what is kept is no proof of that place."""
+        """Return the same with the positions they are stored under; None instead of a proof that is malformed or about
+        another position."""
         return [(proof.feed, proof.seq, proof) for proof in self.forks()]
 
     def forks(self) -> Sequence[ForkProof]:
-        """All proofs kept, sorted by feed and sequence number."""
+        """Return all proofs, sorted by feed and sequence number."""
         return [proof for _, proof in sorted(self._forks.rows.items())]
 
     def after(self, arrival: int, limit: int) -> Sequence[StoredEntry | StoredChunk]:
-        """The next *limit* appends with arrival numbers above *arrival*, in order; fewer if there are no more."""
+        """Return the next *limit* appends with arrival numbers above *arrival*, in order; fewer if there are no
+        more."""
         return self._appends[arrival : arrival + limit]
 
     def last_arrival(self) -> int:
-        """The highest arrival number, 0 for none."""
+        """Return the highest arrival number, 0 for none."""
         return len(self._appends)
 
     def put_charge(self, charge: AirtimeCharge) -> None:
@@ -207,12 +210,12 @@ class MemoryStore:
         self._charges.put((charge.band, charge.number), charge)
 
     def drop_charges(self, band: str, through: int) -> None:
-        """Forget the account's charges up to and with number *through*."""
+        """Delete the account's charges up to and including number *through*."""
         for key in [key for key in self._charges.rows if key[0] == band and key[1] <= through]:
             self._charges.remove(key)
 
     def charges(self) -> Sequence[AirtimeCharge]:
-        """All charges, sorted by account and number."""
+        """Return all charges, sorted by account and number."""
         return [charge for _, charge in sorted(self._charges.rows.items())]
 
     def put_receipt(self, receipt: Receipt) -> None:
@@ -221,17 +224,17 @@ class MemoryStore:
         self._undated.add(receipt.number)
 
     def drop_receipts(self, numbers: Sequence[int]) -> None:
-        """Forget the receipts of these numbers."""
+        """Delete the receipts of these numbers."""
         for number in numbers:
             self._receipts.remove(number)
             self._undated.discard(number)
 
     def receipts(self) -> Sequence[Receipt]:
-        """All receipts, by number."""
+        """Return all receipts, by number."""
         return [receipt for _, receipt in sorted(self._receipts.rows.items())]
 
     def get_meta(self, key: str) -> str | None:
-        """A small value kept by name."""
+        """Return a small value stored by name."""
         return self._meta.rows.get(key)
 
     def put_meta(self, key: str, value: str) -> None:
@@ -239,7 +242,7 @@ class MemoryStore:
         self._meta.put(key, value)
 
     def commit(self, wall_us: int) -> None:
-        """Let no rollback undo what was written so far; stamp it with *wall_us*."""
+        """Make what was written so far final, and date it *wall_us*."""
         for index in range(self._committed, len(self._appends)):
             self._appends[index] = replace(self._appends[index], committed_us=wall_us)
         self._committed = len(self._appends)
@@ -249,14 +252,14 @@ class MemoryStore:
         self._journal.clear()
 
     def rollback(self) -> None:
-        """Forget everything written since the last commit."""
+        """Undo everything written since the last commit."""
         del self._appends[self._committed :]
         self._undated.clear()
         while self._journal:
             self._journal.pop()()
 
     def close(self) -> None:
-        """Uncommitted writes are lost; what was committed can still be read, which tests of restarts make use of."""
+        """Drop uncommitted writes; committed ones can still be read, which tests of restarts make use of."""
         self.rollback()
 
     def _entry(self, arrival: int) -> StoredEntry:

@@ -1,4 +1,4 @@
-"""What the core sees of the store: small, synchronous, the same for SQLite and memory."""
+"""The core's view of the store: small, synchronous, the same for SQLite and memory."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedRecord:
-    """What is kept of a feed besides its packets."""
+    """The record of a feed, without its packets."""
 
     feed: FeedId
     """The feed."""
@@ -30,8 +30,8 @@ class FeedRecord:
     child: bool = False
     """True if it is a further feed of ours: we hold its key, and people know us by our main feed."""
     retired: bool = False
-    """True if it has left the set, or the set was left for one without it. What is held is kept, and given when
-    somebody names it again; until then no more of it is taken."""
+    """True if it has left the set, or the set was left for one without it. Its entries stay stored, and it returns when
+    a peer names it; until then no more of it is accepted."""
 
     @property
     def ours(self) -> bool:
@@ -41,7 +41,7 @@ class FeedRecord:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredEntry:
-    """An entry as kept."""
+    """A stored entry."""
 
     feed: FeedId
     seq: int
@@ -58,7 +58,7 @@ class StoredEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredChunk:
-    """A packet of a side chain as kept."""
+    """A stored packet of a side chain."""
 
     feed: FeedId
     seq: int
@@ -90,41 +90,41 @@ class AirtimeCharge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Receipt:
-    """Somebody is known to hold a feed up to an entry."""
+    """The fact that a peer stores a feed up to an entry."""
 
     number: int
     """Counts receipts, upward."""
     feed: FeedId
-    """What is held."""
+    """The stored feed."""
     seq: int
     """Up to which entry."""
     holder: FeedId | None
-    """Who holds it, and signed so; None: it was heard, and nobody knows whose station that is."""
+    """The peer, which has signed it; None: it was inferred from a WANT of an unknown node."""
     face: FaceName | None
-    """Where it was heard; None for what was signed."""
+    """The face of that WANT; None for a signed receipt."""
     speaker: bytes
-    """The name on the air of who was heard, 2 bytes; none where stations have no names."""
+    """The sender's name on the air, 2 bytes; empty where nodes have no names."""
     known_us: int
     """Wall clock at the commit that kept it, microseconds since 1970; 0 before."""
 
 
 class Store(Protocol):
-    """Everything between two commits is one transaction: all of it is kept, or none.
+    """The store. Everything between two commits is one transaction: all of it is stored, or none.
 
-    Reads see what was written before them, committed or not. Raises StoreFullError when the disk is full and
-    StoreFailedError for what else the disk does; after either, call ``rollback`` and load anew.
+    Reads see earlier writes, committed or not. Raises StoreFullError when the disk is full and StoreFailedError for
+    other failures of the disk; after either, call ``rollback`` and load again.
     """
 
     def feeds(self) -> Sequence[FeedRecord]:
-        """All feeds, those that have left the set among them, sorted by feed id."""
+        """Return all feeds, retired ones included, sorted by feed id."""
         ...
 
     def put_feed(self, record: FeedRecord) -> None:
-        """Add or replace what is kept of a feed."""
+        """Add or replace the record of a feed."""
         ...
 
     def drop_feed(self, feed: FeedId) -> None:
-        """Forget a feed of which nothing is held, and that is not ours. Put again, it is new."""
+        """Delete a feed of which nothing is stored, and that is not ours. Added again, it is new."""
         ...
 
     def append_entry(
@@ -144,39 +144,40 @@ class Store(Protocol):
         ...
 
     def put_side_chain(self, chain: SideChain) -> None:
-        """Remember how far an unfinished side chain is; forget it when it is complete."""
+        """Store the state of an unfinished side chain; delete it when the chain is complete."""
         ...
 
     def side_chains(self) -> Sequence[SideChain]:
-        """All unfinished side chains, sorted by feed and sequence number."""
+        """Return all unfinished side chains, sorted by feed and sequence number."""
         ...
 
     def entry(self, feed: FeedId, seq: int) -> StoredEntry | None:
-        """One entry, O(log n)."""
+        """Return one entry, O(log n)."""
         ...
 
     def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[StoredEntry]:
-        """Up to *limit* entries from sequence number *first* on, in order."""
+        """Return up to *limit* entries from sequence number *first* on, in order."""
         ...
 
     def chunk(self, feed: FeedId, seq: int, chunk: int) -> bytes | None:
-        """One packet of a side chain, O(log n)."""
+        """Return one packet of a side chain, O(log n)."""
         ...
 
     def chunks(self, feed: FeedId, seq: int, first: int, limit: int) -> Sequence[bytes]:
-        """Up to *limit* packets of a side chain from number *first* on, in order."""
+        """Return up to *limit* packets of a side chain from number *first* on, in order."""
         ...
 
     def find_entries(self, dmx: bytes) -> Sequence[tuple[FeedId, int]]:
-        """Where entries with this DMX are held (7 bytes; more than one only by chance or design)."""
+        """Return the positions of stored entries with this DMX (7 bytes; more than one only by chance or design)."""
         ...
 
     def find_chunks(self, hash_: bytes) -> Sequence[tuple[FeedId, int, int]]:
-        """Where chunks with this SHA-256[:20] are held."""
+        """Return the positions of stored chunks with this SHA-256[:20]."""
         ...
 
     def may_hold(self, dmx: bytes, hash_: bytes) -> bool:
-        """False if ``find_entries`` and ``find_chunks`` would find nothing. In a flood, asking both would cost most."""
+        """Return False if ``find_entries`` and ``find_chunks`` would find nothing. In a flood, calling both would cost
+        most."""
         ...
 
     def put_fork(self, proof: ForkProof) -> None:
@@ -184,22 +185,23 @@ class Store(Protocol):
         ...
 
     def forks(self) -> Sequence[ForkProof]:
-        """All proofs kept, sorted by feed and sequence number. Raises StoreDamagedError."""
+        """Return all proofs, sorted by feed and sequence number. Raises StoreDamagedError."""
         ...
 
     def fork_rows(self) -> Sequence[tuple[FeedId, int, ForkProof | None]]:
-        """The same with the places they are kept for; None where what is kept is no proof of that place."""
+        """Return the same with the positions they are stored under; None instead of a proof that is malformed or about
+        another position."""
         ...
 
     def after(self, arrival: int, limit: int) -> Sequence[StoredEntry | StoredChunk]:
-        """The next *limit* appends with arrival numbers above *arrival*, in order; fewer if there are no more.
+        """Return the next *limit* appends with arrival numbers above *arrival*, in order; fewer if there are no more.
 
-        Numbers may be missing between them, where something was taken out (``store.repair``).
+        Numbers may be missing between them, where something was removed (``store.repair``).
         """
         ...
 
     def last_arrival(self) -> int:
-        """The highest arrival number, 0 for none."""
+        """Return the highest arrival number, 0 for none."""
         ...
 
     def put_charge(self, charge: AirtimeCharge) -> None:
@@ -207,11 +209,11 @@ class Store(Protocol):
         ...
 
     def drop_charges(self, band: str, through: int) -> None:
-        """Forget the account's charges up to and with number *through*."""
+        """Delete the account's charges up to and including number *through*."""
         ...
 
     def charges(self) -> Sequence[AirtimeCharge]:
-        """All charges, sorted by account and number."""
+        """Return all charges, sorted by account and number."""
         ...
 
     def put_receipt(self, receipt: Receipt) -> None:
@@ -219,15 +221,15 @@ class Store(Protocol):
         ...
 
     def drop_receipts(self, numbers: Sequence[int]) -> None:
-        """Forget the receipts of these numbers."""
+        """Delete the receipts of these numbers."""
         ...
 
     def receipts(self) -> Sequence[Receipt]:
-        """All receipts, by number."""
+        """Return all receipts, by number."""
         ...
 
     def get_meta(self, key: str) -> str | None:
-        """A small value kept by name (boot counter, ledger clock)."""
+        """Return a small value stored by name (boot counter, ledger clock)."""
         ...
 
     def put_meta(self, key: str, value: str) -> None:
@@ -239,7 +241,7 @@ class Store(Protocol):
         ...
 
     def rollback(self) -> None:
-        """Forget everything written since the last commit."""
+        """Undo everything written since the last commit."""
         ...
 
     def close(self) -> None:
