@@ -1,1 +1,1 @@
-"""Frames to and from the world."""
+"""Faces: links to the outside, and the framing of packets on them."""

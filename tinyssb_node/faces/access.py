@@ -1,4 +1,4 @@
-"""Who may come in at a listener, and what a caller shows it: as settings say it, before any file is read. Pure."""
+"""Access policy of a listener, and credentials of a caller: as configured, before any file is read. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -12,11 +12,11 @@ _PIN = re.compile(r"[0-9a-f]{64}")
 PIN_RULE: Final = (
     "64 hexadecimal digits, with or without colons, as `openssl x509 -fingerprint -sha256` prints them"
 )
-"""What a pin is, in words."""
+"""The form of a pin, in words."""
 
 
 def is_local(host: str) -> bool:
-    """Whether an address to listen on, or to call, is this machine's alone."""
+    """Return True if an address to listen on, or to call, belongs to this machine alone."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -24,14 +24,14 @@ def is_local(host: str) -> bool:
 
 
 def read_pin(text: str) -> bytes | None:
-    """The fingerprint of a certificate, 32 bytes; None if *text* is none."""
+    """Parse the fingerprint of a certificate, 32 bytes; None if *text* is none."""
     digits = text.replace(":", "").lower()
     return bytes.fromhex(digits) if _PIN.fullmatch(digits) else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListenerPolicy:
-    """Who may come in, and how much each may bring."""
+    """The rule that decides who may connect, and how much each may send."""
 
     certificate: Path | None = None
     """Our certificate, for TLS (PEM); None: no TLS."""
@@ -42,21 +42,21 @@ class ListenerPolicy:
     token: Path | None = None
     """The file with the token that a client must show."""
     open: bool = False
-    """Whether it is meant that everybody may come in."""
+    """True if it is intended that everyone may connect."""
     each: int | None = None
     """Most connections from one address at a time; None: as many as there are places."""
     rate: int | None = None
-    """Packets a second that one address may bring for long; None: as many as the node takes."""
+    """Packets a second that one address may send for long; None: as many as the node takes."""
     idle_s: int | None = None
     """Seconds without a packet after which a connection is ended; None: never."""
 
     @property
     def asks(self) -> bool:
-        """Whether a client has to show anything."""
+        """True if a client needs credentials."""
         return self.token is not None or self.clients is not None
 
     def flaw(self, host: str) -> str | None:
-        """What does not go together, for a listener at *host*; None if all does."""
+        """Return a contradiction in the options of a listener at *host*; None if there is none."""
         if (self.certificate is None) != (self.key is None):
             return "a certificate and its key are needed both"
         if self.clients is not None and self.certificate is None:
@@ -68,7 +68,7 @@ class ListenerPolicy:
         return None
 
     def warning(self, host: str) -> str | None:
-        """What the user of a listener at *host* should know; None for nothing."""
+        """Return a warning for the user of a listener at *host*; None if there is none."""
         if self.asks or self.open or is_local(host):
             return None
         return "everybody who reaches this machine may connect"
@@ -76,10 +76,10 @@ class ListenerPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """What a caller trusts, and what it shows."""
+    """What a caller trusts, and the credentials it sends."""
 
     tls: bool = False
-    """Whether TLS is spoken."""
+    """True if TLS is used."""
     authorities: Path | None = None
     """Certificates of the authorities of which the server must have one (PEM); None: the system's list."""
     pin: bytes | None = None
@@ -92,7 +92,7 @@ class Credentials:
     """The file with the token to show."""
 
     def flaw(self, host: str) -> str | None:
-        """What does not go together, for a call to *host*; None if all does."""
+        """Return a contradiction in the options of a call to *host*; None if there is none."""
         if (self.certificate is None) != (self.key is None):
             return "a certificate and its key are needed both"
         if not self.tls and (self.authorities or self.pin or self.certificate):
@@ -109,7 +109,7 @@ PLAIN: Final = Credentials()
 
 
 class Quotas:
-    """What each address takes of a listener: connections at a time, packets a second."""
+    """Quotas of each address at a listener: connections at a time, packets a second."""
 
     def __init__(self, guard: ListenerPolicy) -> None:
         self._each = guard.each
@@ -118,7 +118,7 @@ class Quotas:
         self._spent: dict[str, tuple[float, float]] = {}
 
     def enter(self, address: str) -> bool:
-        """One more connection from *address*. False: it has as many as it may, and this one is not counted."""
+        """Count one more connection from *address*. Return False, and do not count it, if there are too many."""
         place = _place(address)
         count = self._open.get(place, 0)
         if self._each is not None and count >= self._each:
@@ -127,21 +127,21 @@ class Quotas:
         return True
 
     def leave(self, address: str) -> None:
-        """One of those that entered has ended."""
+        """Count one connection less."""
         place = _place(address)
         count = self._open.pop(place) - 1
         if count:
             self._open[place] = count
 
     def wait_s(self, address: str, size: int, now_s: float) -> float:
-        """Seconds until *address*, which brought *size* bytes, may bring more."""
+        """Return the seconds until *address*, which sent *size* bytes, may send more."""
         if self._rate is None:
             return 0.0
         place = _place(address)
         spent, then_s = self._spent.pop(place, (0.0, now_s))
         packets = max(1.0, size / limits.QUOTA_PACKET_SIZE)
         spent = max(0.0, spent - (now_s - then_s) * self._rate) + packets
-        # What an address spent stays when it hangs up, until others came after it.
+        # The count of an address outlives its connections, until later addresses evict it.
         self._spent[place] = (spent, now_s)
         if len(self._spent) > limits.QUOTA_PLACES_MAX:
             del self._spent[next(iter(self._spent))]
@@ -149,7 +149,7 @@ class Quotas:
 
 
 def _place(address: str) -> str:
-    """What of *address* one person has: all of an IPv4 address, the first half of an IPv6 one."""
+    """Return the part of *address* that one person controls: all of an IPv4 address, the first half of an IPv6 one."""
     try:
         parsed = ip_address(address.partition("%")[0])
     except ValueError:

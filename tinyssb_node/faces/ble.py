@@ -1,4 +1,4 @@
-"""Bluetooth faces: one bare packet per value, both ways. Phones come to a peripheral, a central goes to boards.
+"""Bluetooth faces: one bare packet per value, both ways. Phones connect to a peripheral, a central connects to boards.
 
 An endpoint brings up a face per link: ``ble#1``, ``ble#2``, … for phones, whose addresses mean nothing,
 ``board:246f28aabbcc`` for boards.
@@ -27,7 +27,8 @@ from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
 
 
 def ble_profile(gap_us: int, quiet_us: int) -> LinkProfile:
-    """One peer that takes a packet every *gap_us*, and has given what it will once silent for *quiet_us*."""
+    """Return the profile of one peer that takes a packet every *gap_us*, and has finished its reply once silent for
+    *quiet_us*."""
     return replace(
         stream_profile(),
         window=1,
@@ -53,7 +54,7 @@ class BleFace:
         return len(packets)
 
     async def serve(self, sink: FaceSink, spec: str) -> str:
-        """Be up until the link ends, and hand what comes in to *sink*. Returns why it ended."""
+        """Run until the link ends, and pass received packets to *sink*. Returns the reason of the end."""
         reason = "this node closed it"
         sink.up(self, spec)
         try:
@@ -95,7 +96,7 @@ class _Sessions:
 
 
 class _BleEndpoint(ABC):
-    """What both roles do alike: work, and begin anew when Bluetooth went away."""
+    """The part that both roles share: run, and start again after Bluetooth went away."""
 
     def __init__(self, text: str, radio: BluetoothStack, entropy: Callable[[], float]) -> None:
         self.spec = text
@@ -124,11 +125,11 @@ class _BleEndpoint(ABC):
 
     @abstractmethod
     async def _work(self, sink: FaceSink) -> None:
-        """Until Bluetooth goes away. Raises LinkClosedError, BluetoothError."""
+        """Run until Bluetooth goes away. Raises LinkClosedError, BluetoothError."""
 
 
 class BlePeripheralEndpoint(_BleEndpoint):
-    """Is found by phones, and brings up a face ``ble#N`` for each."""
+    """A peripheral: advertises itself to phones, and brings up a face ``ble#N`` for each."""
 
     def __init__(
         self,
@@ -170,7 +171,7 @@ class BlePeripheralEndpoint(_BleEndpoint):
 
 
 class BleCentralEndpoint(_BleEndpoint):
-    """Looks for boards, and brings up a face ``board:ADDRESS`` for each."""
+    """A central: looks for boards, and brings up a face ``board:ADDRESS`` for each."""
 
     def __init__(
         self,
@@ -225,7 +226,7 @@ class BleCentralEndpoint(_BleEndpoint):
 
 
 def open_ble(text: str, spec: BleSpec) -> Endpoint:
-    """The endpoint that *spec*, read from *text*, asks for, not yet running."""
+    """Return the endpoint for *spec*, read from *text*, not yet running."""
     radio = BluezStack(spec.adapter) if spec.dongle is None else BumbleStack(spec.dongle)
     if isinstance(spec, BlePeripheralSpec):
         return BlePeripheralEndpoint(text, spec, radio)

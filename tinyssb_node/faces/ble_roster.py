@@ -1,4 +1,4 @@
-"""Whom a Bluetooth central has met, and whom it tries when. Pure."""
+"""The devices that a Bluetooth central has met, and the times to try each of them. Pure."""
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -10,20 +10,20 @@ from tinyssb_node.faces.backoff import Backoff
 
 @dataclass(slots=True)
 class _Acquaintance:
-    """Somebody that was found once."""
+    """A device that was found before."""
 
     backoff: Backoff
     linked_s: float | None = None
     """Since when there is a link; None: there is none."""
     not_before_s: float = 0.0
-    """When to try next, at the earliest."""
+    """Earliest time of the next attempt."""
 
 
 class BleRoster:
-    """Remembers a bounded number of addresses; whom it forgot is somebody new."""
+    """A bounded number of remembered addresses; an evicted one counts as new."""
 
     def __init__(self, links: int, backoff: Callable[[], Backoff]) -> None:
-        """At most *links* links at a time; *backoff* makes a back-off for somebody new."""
+        """At most *links* links at a time; *backoff* makes a back-off for a new device."""
         self._backoff = backoff
         self._links = links
         self._known: OrderedDict[str, _Acquaintance] = OrderedDict()
@@ -35,11 +35,11 @@ class BleRoster:
 
     @property
     def is_full(self) -> bool:
-        """Whether there are all the links there may be."""
+        """True if there are as many links as allowed."""
         return self.linked >= self._links
 
     def due(self, found: Sequence[str], now_s: float) -> list[str]:
-        """Those of *found* to try now, not more than there is room for."""
+        """Return those of *found* to try now, not more than there is room for."""
         return [address for address in found if self._is_due(address, now_s)][: self._links - self.linked]
 
     def _is_due(self, address: str, now_s: float) -> bool:
@@ -51,7 +51,8 @@ class BleRoster:
         self._meet(address).linked_s = now_s
 
     def down(self, address: str, now_s: float) -> None:
-        """The link to *address* ended, or could not be had: it is tried again later, each time after twice as long."""
+        """Record that the link to *address* ended, or failed: it is tried again later, each time after twice as
+        long."""
         one = self._meet(address)
         if one.linked_s is not None:
             one.backoff.held(now_s - one.linked_s)
@@ -59,7 +60,7 @@ class BleRoster:
         one.not_before_s = now_s + one.backoff.next_s()
 
     def is_phone(self, address: str, now_s: float) -> None:
-        """*address* is a phone, which comes by itself: not to be tried while it keeps that address."""
+        """Record that *address* is a phone, which connects by itself: it is not tried while it keeps that address."""
         self._meet(address).not_before_s = now_s + limits.BLE_PHONE_REST_S
 
     def _meet(self, address: str) -> _Acquaintance:

@@ -14,7 +14,7 @@ _DONGLE = re.compile(r"(usb|serial|hci-socket|tcp-client):[A-Za-z0-9._:/,#-]{1,1
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Bluetooth:
-    """What both roles have."""
+    """The options of both roles."""
 
     adapter: str | None = None
     """``hci0``, ``hci1``, …; None: the first that is on."""
@@ -23,26 +23,26 @@ class _Bluetooth:
     links: int = ble_limits.LINKS_MAX
     """Most links at a time."""
     name: str | None = None
-    """What the faces' names begin with; None: the role's."""
+    """Prefix of the faces' names; None: the role's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlePeripheralSpec(_Bluetooth):
-    """Be found by phones, and by other nodes."""
+    """A peripheral, which phones and other nodes find."""
 
     @property
     def face_name(self) -> FaceName:
-        """``ble``: what the faces' names begin with."""
+        """``ble``: the prefix of the faces' names."""
         return FaceName(self.name or "ble")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BleCentralSpec(_Bluetooth):
-    """Find boards, and other nodes."""
+    """A central, which finds boards and other nodes."""
 
     @property
     def face_name(self) -> FaceName:
-        """``board``: what the faces' names begin with."""
+        """``board``: the prefix of the faces' names."""
         return FaceName(self.name or "board")
 
 
@@ -71,7 +71,7 @@ def parse_ble(reader: SpecReader) -> BleSpec | None:
 
 
 def serialize_ble(spec: BleSpec) -> tuple[str, dict[str, str | None]]:
-    """The address of a spec string, and its options; None for what need not be said."""
+    """Return address and options of a spec string; options at their default are None."""
     role = "peripheral" if isinstance(spec, BlePeripheralSpec) else "central"
     return f"ble:{role}", {
         "adapter": spec.adapter,

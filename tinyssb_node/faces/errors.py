@@ -1,4 +1,4 @@
-"""Faults in what the user asked of a face."""
+"""Errors in the user's configuration of a face."""
 
 from pathlib import Path
 
@@ -6,7 +6,7 @@ from tinyssb_node.errors import ExitCode, LocalError
 
 
 class FaceSpecError(LocalError):
-    """A spec string that says nothing we can open."""
+    """A spec string that cannot be opened."""
 
     exit_code = ExitCode.CONFIG
 
@@ -15,9 +15,9 @@ class FaceSpecError(LocalError):
         self.spec = spec
         """The string as given."""
         self.what = what
-        """What is wrong with it."""
+        """The mistake in it."""
         self.allowed = allowed
-        """What could stand there instead."""
+        """Possible values instead."""
 
 
 class FaceOpenError(LocalError):
@@ -30,13 +30,13 @@ class FaceOpenError(LocalError):
         self.spec = spec
         """The string as given."""
         self.what = what
-        """What was refused."""
+        """The refused request."""
         self.remedy = remedy
-        """What to do next."""
+        """What the user can do next."""
 
 
 class SecretExposedError(LocalError):
-    """Others on this machine have rights to a file with a secret."""
+    """Other users of this machine have rights to a file with a secret."""
 
     exit_code = ExitCode.PERMISSION
 
@@ -45,18 +45,18 @@ class SecretExposedError(LocalError):
             f"Other users of this machine have rights to {file}. It was not used. Type: chmod 600 {file}"
         )
         self.file = file
-        """Where the secret is."""
+        """The file."""
 
 
 class SecretUnusableError(LocalError):
-    """A file with a secret does not have one. What it has is not shown."""
+    """A file with a secret is malformed. Its content is not shown."""
 
     exit_code = ExitCode.CONFIG
 
     def __init__(self, file: Path, reason: str) -> None:
         super().__init__(f"{file} {reason}. It was not used. docs/reference/faces.md says how to make one.")
         self.file = file
-        """Where the secret should be."""
+        """The file."""
         self.reason = reason
         """What is wrong with it, beginning with a verb."""
 
@@ -71,28 +71,28 @@ class CertificateError(LocalError):
             f"The certificate {file} cannot be used: {reason}. docs/reference/faces.md says how to make one."
         )
         self.file = file
-        """Where it should be."""
+        """The file."""
         self.reason = reason
         """What is wrong with it."""
 
 
 class EtherUnreachableError(LocalError):
-    """There is no ether where one was looked for."""
+    """No ether answers at an address."""
 
     exit_code = ExitCode.UNAVAILABLE
 
     def __init__(self, host: str, port: int, reason: str) -> None:
         super().__init__(f"No ether answers at {host} port {port} ({reason}). Start one with: tinyssb ether")
         self.host = host
-        """Where it was looked for."""
+        """Its host."""
         self.port = port
         """On which port."""
         self.reason = reason
-        """What the system says."""
+        """The system's message."""
 
 
 class EtherRefusedError(LocalError):
-    """The ether does not do what was asked of it."""
+    """The ether refused a request."""
 
     exit_code = ExitCode.DATA
 
@@ -103,7 +103,7 @@ class EtherRefusedError(LocalError):
 
 
 class EtherOpenError(LocalError):
-    """An ether cannot begin where it was told to."""
+    """An ether cannot listen at its address."""
 
     exit_code = ExitCode.UNAVAILABLE
 
@@ -113,19 +113,19 @@ class EtherOpenError(LocalError):
             " Choose another port, or stop the program that uses this one."
         )
         self.host = host
-        """Where."""
+        """Its host."""
         self.port = port
         """On which port."""
         self.reason = reason
-        """What the system says."""
+        """The system's message."""
 
 
 class BrokerError(ConnectionError):
-    """There is no connection to an MQTT broker, or no more."""
+    """The connection to an MQTT broker failed or ended."""
 
     def __init__(self, what: str, remedy: str = "") -> None:
         super().__init__(what)
         self.what = what
-        """Why, in plain words."""
+        """The reason, in plain words."""
         self.remedy = remedy
-        """What to look at; empty where waiting is all there is to do."""
+        """What the user can check; empty where only waiting helps."""

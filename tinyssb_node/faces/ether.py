@@ -32,7 +32,7 @@ from tinyssb_node.scheduling.link import LinkProfile, Reception, air_profile
 
 @dataclass(frozen=True, slots=True)
 class _Connection:
-    """An ether that said welcome."""
+    """A connection on which the ether sent WELCOME."""
 
     reader: asyncio.StreamReader
     writer: asyncio.StreamWriter
@@ -41,13 +41,14 @@ class _Connection:
 
 @dataclass(frozen=True, slots=True)
 class _Unfit:
-    """An ether on which we may not, or shall not, send."""
+    """An ether on which we may not, or should not, send."""
 
     reason: str
 
 
 def ether_profile(welcome: EtherWelcome, plan: RadioPlan | None = None) -> LinkProfile:
-    """The manners of a face on this ether, in microseconds of the clock. Raises ValueError for impossible settings."""
+    """Return the profile of a face on this ether, in microseconds of the clock. Raises ValueError for impossible
+    settings."""
     settings = welcome.lora()
     airtimes_us = [
         max(1, round(lora.airtime_us(settings, length + limits.CRC_SIZE) / welcome.time_scale))
@@ -58,7 +59,7 @@ def ether_profile(welcome: EtherWelcome, plan: RadioPlan | None = None) -> LinkP
 
 
 class EtherFace:
-    """A place on the ether."""
+    """A node's connection to the ether."""
 
     def __init__(self, name: FaceName, connection: _Connection) -> None:
         self.name = name
@@ -76,7 +77,7 @@ class EtherFace:
         return len(packets)
 
     async def _send_one(self, packet: bytes) -> bool:
-        """False if somebody else is on the air."""
+        """Send one packet. Return False if another node is on the air."""
         if self._writer.is_closing():
             raise ConnectionResetError("the ether is gone")
         number = next(self._numbers)
@@ -89,7 +90,7 @@ class EtherFace:
             del self._waiting[number]
 
     async def serve(self, sink: FaceSink, spec: str) -> str:
-        """Be up until the ether is gone, and hand what it brings to *sink*. Returns why it ended."""
+        """Run until the ether is gone, and pass received packets to *sink*. Returns the reason of the end."""
         reason = "this node closed it"
         sink.up(self, spec)
         try:
@@ -126,7 +127,7 @@ class EtherFace:
 
 
 class EtherEndpoint:
-    """Keeps one face, ``ether:NAME``, up."""
+    """An endpoint that keeps one face, ``ether:NAME``, up."""
 
     def __init__(self, text: str, spec: EtherSpec, entropy: Callable[[], float] = random.random) -> None:
         self.spec = text
@@ -159,7 +160,7 @@ class EtherEndpoint:
             await asyncio.sleep(self._backoff.next_s())
 
     async def _connect(self) -> _Connection | EtherRefused | _Unfit | str:
-        """One attempt. A string says why there is nobody, or nobody who makes sense."""
+        """Try to connect once. A string gives the reason of a failure."""
         place = f"{self._ether.host} port {self._ether.port}"
         answer: _Connection | EtherRefused | _Unfit | None = None
         try:
@@ -198,7 +199,8 @@ class EtherEndpoint:
         return _Connection(reader, writer, replace(profile, answers_pings=answers_pings))
 
     def _plan(self, answer: EtherWelcome) -> RadioPlan | _Unfit | None:
-        """What the law lets us do on this ether; None where no region is given. Raises ValueError as ``lora`` does."""
+        """Return the plan that the law allows on this ether; None without a region. Raises ValueError as ``lora``
+        does."""
         radio = self._ether.radio
         if radio is None:
             return None

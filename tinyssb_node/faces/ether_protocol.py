@@ -1,6 +1,7 @@
-"""The protocol between an ether, the modelled LoRa channel, and those who use it: docs/formats/ether.md. Pure.
+"""The protocol between an ether, the modelled LoRa channel, and its clients: docs/formats/ether.md. Pure.
 
-One JSON object a line, told apart by ``t``. What comes over the wire is a stranger's: ``parse_*`` returns None for it.
+One JSON object a line; field ``t`` gives its kind. Lines come from strangers: ``parse_*`` returns None for malformed
+ones.
 """
 
 from typing import Annotated, TypeVar
@@ -24,25 +25,25 @@ Number = Annotated[int, Meta(ge=0, le=2**53)]
 
 
 class EtherHello(msgspec.Struct, frozen=True, tag_field="t", tag="hello", kw_only=True):
-    """First line of everybody who connects."""
+    """First line of every client."""
 
     version: int
     """Of this protocol."""
     name: Name | None = None
-    """The node's name; None for somebody who only gives commands."""
+    """The node's name; None for a client that only sends commands."""
 
 
 class EtherSend(msgspec.Struct, frozen=True, tag_field="t", tag="send", kw_only=True):
-    """A node has something to send."""
+    """A node's request to send a packet."""
 
     id: Number
     """The node's number for it."""
     packet: PacketHex
-    """What."""
+    """The packet."""
 
 
 class EtherCut(msgspec.Struct, frozen=True, tag_field="t", tag="cut", kw_only=True):
-    """Command: nobody of one side hears anybody of the other any more."""
+    """Command: no node of one side hears a node of the other any more."""
 
     left: Annotated[tuple[Name, ...], Meta(min_length=1, max_length=limits.ETHER_NODES_MAX)]
     """One side."""
@@ -55,35 +56,35 @@ class EtherHeal(msgspec.Struct, frozen=True, tag_field="t", tag="heal", kw_only=
 
 
 class EtherSetLink(msgspec.Struct, frozen=True, tag_field="t", tag="link", kw_only=True):
-    """Command: say how two nodes hear each other."""
+    """Command: set how two nodes hear each other."""
 
     left: Name
     """One of them."""
     right: Name
     """The other."""
     rssi_dbm: Annotated[float, Meta(ge=-200.0, le=30.0)]
-    """How strong, both ways; below the sensitivity they do not."""
+    """Signal strength, both ways; below the sensitivity they do not hear each other."""
     loss: Loss = 0.0
-    """How much is lost."""
+    """Share of packets lost."""
 
 
 class EtherSetLoss(msgspec.Struct, frozen=True, tag_field="t", tag="loss", kw_only=True):
-    """Command: what is lost on every link that has no number of its own."""
+    """Command: set the loss on every link without a loss of its own."""
 
     loss: Loss
-    """How much."""
+    """Share of packets lost."""
 
 
 class EtherGetStatus(msgspec.Struct, frozen=True, tag_field="t", tag="status", kw_only=True):
-    """Command: only tell."""
+    """Command: only return the status."""
 
 
 Command = EtherCut | EtherHeal | EtherSetLink | EtherSetLoss | EtherGetStatus
-"""What may be asked of an ether. Each is answered by a Status, or by Refused."""
+"""A client's command to an ether. Each is answered by a Status, or by Refused."""
 
 
 class EtherWelcome(msgspec.Struct, frozen=True, tag_field="t", tag="welcome", kw_only=True):
-    """First answer: the channel, as everybody on it must know it."""
+    """First answer: the channel's settings, which every client must know."""
 
     version: int
     """Of this protocol."""
@@ -99,7 +100,7 @@ class EtherWelcome(msgspec.Struct, frozen=True, tag_field="t", tag="welcome", kw
     """Modelled seconds in a second: airtime on the clock is airtime by the formula divided by this."""
 
     def lora(self) -> LoraSettings:
-        """The modem's settings. Raises ValueError for what no modem can do."""
+        """Return the modem's settings. Raises ValueError for settings that no modem has."""
         return LoraSettings(
             frequency_hz=self.frequency_hz,
             bandwidth_hz=self.bandwidth_hz,
@@ -112,10 +113,10 @@ class EtherWelcome(msgspec.Struct, frozen=True, tag_field="t", tag="welcome", kw
 
 
 class EtherRefused(msgspec.Struct, frozen=True, tag_field="t", tag="refused", kw_only=True):
-    """The ether does not do what was asked; after a hello it hangs up."""
+    """The ether refused a request; after a HELLO it closes the connection."""
 
     reason: Annotated[str, Meta(max_length=400)]
-    """Why, in plain words."""
+    """The reason, in plain words."""
 
 
 class EtherSent(msgspec.Struct, frozen=True, tag_field="t", tag="sent", kw_only=True):
@@ -126,7 +127,7 @@ class EtherSent(msgspec.Struct, frozen=True, tag_field="t", tag="sent", kw_only=
 
 
 class EtherBusy(msgspec.Struct, frozen=True, tag_field="t", tag="busy", kw_only=True):
-    """A packet was not sent: carrier sense says that somebody else is sending."""
+    """A packet was not sent: carrier sense found another node sending."""
 
     id: Number
     """The node's number for it."""
@@ -136,20 +137,20 @@ class EtherFrame(msgspec.Struct, frozen=True, tag_field="t", tag="frame", kw_onl
     """A packet reached this node."""
 
     packet: PacketHex
-    """What."""
+    """The packet."""
     rssi_dbm: int
-    """How strong."""
+    """Signal strength."""
     snr_db: float
     """Above the noise by how much."""
 
 
 class EtherNodeStatus(msgspec.Struct, frozen=True, kw_only=True):
-    """What the ether knows of a node."""
+    """The ether's record of a node."""
 
     name: Name
     """Its name."""
     connected: bool
-    """Whether it is here now."""
+    """True if it is connected now."""
     sent: Number
     """Packets sent."""
     airtime_us: Number
@@ -163,7 +164,7 @@ class EtherNodeStatus(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class EtherStatus(msgspec.Struct, frozen=True, tag_field="t", tag="state", kw_only=True):
-    """Answer to every command: how things are now."""
+    """Answer to every command: the current state."""
 
     nodes: tuple[EtherNodeStatus, ...]
     """In the order of their names."""
@@ -174,9 +175,9 @@ class EtherStatus(msgspec.Struct, frozen=True, tag_field="t", tag="state", kw_on
 
 
 FromClient = EtherHello | EtherSend | Command
-"""What an ether receives."""
+"""A line from a client."""
 FromEther = EtherWelcome | EtherRefused | EtherSent | EtherBusy | EtherFrame | EtherStatus
-"""What its users receive."""
+"""A line from the ether."""
 
 _Message = TypeVar("_Message")
 _ENCODER = msgspec.json.Encoder()
@@ -185,17 +186,17 @@ _FROM_ETHER = msgspec.json.Decoder(FromEther)
 
 
 def serialize_message(message: FromClient | FromEther) -> bytes:
-    """One line, line feed included."""
+    """Return one line, line feed included."""
     return _ENCODER.encode(message) + b"\n"
 
 
 def parse_from_client(line: bytes) -> FromClient | None:
-    """What a user of the ether says, None for anything else."""
+    """Parse a line from a client; None for anything else."""
     return _parse(_FROM_CLIENT, line)
 
 
 def parse_from_ether(line: bytes) -> FromEther | None:
-    """What an ether says, None for anything else."""
+    """Parse a line from an ether; None for anything else."""
     return _parse(_FROM_ETHER, line)
 
 
@@ -208,7 +209,7 @@ def _parse(decoder: msgspec.json.Decoder[_Message], line: bytes) -> _Message | N
 
 
 def welcome(lora: LoraSettings, time_scale: float) -> EtherWelcome:
-    """The greeting of an ether with these settings."""
+    """Return the WELCOME of an ether with these settings."""
     return EtherWelcome(
         version=limits.ETHER_VERSION,
         frequency_hz=lora.frequency_hz,

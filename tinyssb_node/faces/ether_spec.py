@@ -10,7 +10,7 @@ from tinyssb_node.ids import FaceName
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EtherSpec:
-    """A place on a modelled LoRa channel."""
+    """A node's connection to a modelled LoRa channel."""
 
     host: str
     """Host of the ether."""
@@ -19,7 +19,8 @@ class EtherSpec:
     name: str
     """The node's name on the ether, by which links are cut."""
     radio: RadioChoice | None = None
-    """Whose law to keep, and what the ether must be set to; None: neither, since a modelled channel knows no law."""
+    """The region whose law to keep, and the settings the ether must have; None: neither, since a modelled channel has
+    no law."""
 
     @property
     def face_name(self) -> FaceName:

@@ -24,31 +24,31 @@ class Face(Protocol):
 
     @property
     def profile(self) -> LinkProfile:
-        """How it is scheduled."""
+        """Its properties for scheduling."""
         ...
 
     async def send(self, packets: list[bytes]) -> int:
         """Send *packets* in order; return when the last has left (a radio: when its airtime is over).
 
-        Returns how many have left: fewer than all if carrier sense says that somebody else is on the air. The face does
-        not wait for silence itself, since by then there may be something better to say.
+        Returns how many have left: fewer than all if carrier sense found another node on the air. The face does not
+        wait for silence itself, since by then there may be something better to send.
 
-        Cancelled when the face goes down. Raises OSError if the link fails under it; its endpoint then reports
-        the face down, if it has not yet.
+        Cancelled when the face goes down. Raises OSError if the link fails under it; its endpoint then reports the face
+        down, if it has not yet.
         """
         ...
 
 
 class FaceSink(Protocol):
-    """What an endpoint tells the daemon. Called in the event loop's thread; none of it blocks or raises."""
+    """The daemon as an endpoint sees it. Called in the event loop's thread; none of it blocks or raises."""
 
     def up(self, face: Face, spec: str) -> None:
-        """*face* can be used now."""
+        """Report that *face* can be used now."""
         ...
 
     def frame(self, face: FaceName, packet: bytes, reception: Reception) -> bool:
-        """A whole packet came in, framing removed. False: wait for ``room`` before reading on (a stream), or
-        know that it was dropped (a datagram)."""
+        """Pass on a whole received packet, framing removed. False: a stream must wait for ``room`` before reading on; a
+        datagram was dropped."""
         ...
 
     def junk(self, face: FaceName, reason: str, length: int) -> None:
@@ -60,11 +60,12 @@ class FaceSink(Protocol):
         ...
 
     def down(self, face: FaceName, reason: str) -> None:
-        """*face* is gone; *reason* in plain words."""
+        """Report that *face* is gone; *reason* in plain words."""
         ...
 
     def libraries(self) -> Sequence[FaceStorePort]:
-        """What is held of each network, for faces that must know what a packet is about. The default one first."""
+        """Return each network's store, for faces that must know what a packet is about. The default network is
+        first."""
         ...
 
     def appended(self) -> asyncio.Event:
@@ -74,7 +75,7 @@ class FaceSink(Protocol):
 
 @runtime_checkable
 class Listener(Protocol):
-    """What an endpoint tells besides if others connect to it."""
+    """The counters of an endpoint to which others connect."""
 
     @property
     def turned_away(self) -> int:
@@ -83,7 +84,7 @@ class Listener(Protocol):
 
 
 class Endpoint(Protocol):
-    """Opened from a spec string by ``faces.spec.open_endpoint``."""
+    """A link configured by a spec string, opened by ``faces.spec.open_endpoint``."""
 
     @property
     def spec(self) -> str:
@@ -92,7 +93,7 @@ class Endpoint(Protocol):
 
     @property
     def problem(self) -> str | None:
-        """Why it has no face up although it tries, in plain words; None while all is well."""
+        """The reason why it has no face up although it tries, in plain words; None while all is well."""
         ...
 
     async def run(self, sink: FaceSink) -> None:

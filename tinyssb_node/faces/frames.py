@@ -1,6 +1,6 @@
-"""Packets in frames: with a CRC-32 on UDP and LoRa, bare on WebSocket. Pure.
+"""Framing of packets: with a CRC-32 on UDP and LoRa, bare on WebSocket. Pure.
 
-What arrives is a stranger's: each ``parse_`` returns the packet or says what kind of junk it was, and never raises.
+Frames come from strangers: each ``parse_`` function returns the packet or the kind of junk it was, and never raises.
 """
 
 import zlib
@@ -10,7 +10,7 @@ from tinyssb_node import limits
 
 
 class FrameFault(StrEnum):
-    """Why something received was no packet."""
+    """The reason why a frame is no packet."""
 
     TOO_SHORT = "too short"
     TOO_LONG = "too long"
@@ -19,12 +19,12 @@ class FrameFault(StrEnum):
 
 
 def serialize_crc_frame(packet: bytes) -> bytes:
-    """*packet* (8 to 120 bytes) with its CRC-32 behind it, big-endian: what UDP and LoRa carry."""
+    """Return *packet* (8 to 120 bytes) followed by its CRC-32, big-endian, as on UDP and LoRa."""
     return packet + zlib.crc32(packet).to_bytes(limits.CRC_SIZE, "big")
 
 
 def parse_crc_frame(frame: bytes) -> bytes | FrameFault:
-    """The packet in a frame that ends in a CRC-32."""
+    """Return the packet in a frame that ends in a CRC-32."""
     packet = parse_bare(frame[: -limits.CRC_SIZE])
     if isinstance(packet, FrameFault):
         return packet
@@ -34,7 +34,7 @@ def parse_crc_frame(frame: bytes) -> bytes | FrameFault:
 
 
 def parse_bare(message: bytes | str) -> bytes | FrameFault:
-    """The packet that a WebSocket message is."""
+    """Return the packet that is a whole WebSocket message."""
     if isinstance(message, str):
         return FrameFault.TEXT
     if len(message) < limits.PACKET_MIN_SIZE:

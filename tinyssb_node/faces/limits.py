@@ -1,5 +1,4 @@
-"""Every number of who may come in at a listening face, and of MQTT, each with its reason. Others are in
-``tinyssb_node.limits``."""
+"""Limits of listening faces and of MQTT, each with its reason. Others are in ``tinyssb_node.limits``."""
 
 from typing import Final
 
@@ -12,11 +11,11 @@ CERTIFICATE_MAX: Final = 65_536
 QUOTA_PACKET_SIZE: Final = 120
 """Bytes that count as a packet where packets a second are limited; a longer message counts as several."""
 QUOTA_BURST_S: Final = 5.0
-"""What an address may bring at once, in seconds of its rate: a WANT is answered by dozens of packets in a row."""
+"""Burst of an address, in seconds of its rate: a WANT is answered by dozens of packets in a row."""
 QUOTA_PLACES_MAX: Final = 256
-"""Addresses whose rate is kept in mind: four times as many as connections."""
+"""Addresses whose rate is remembered: four times as many as connections."""
 QUOTA_RATE_MIN: Final = 10
-"""Least packets a second that a limit may be: what deployed phones send while all agree."""
+"""Least rate limit, in packets a second: the rate of deployed phones while all sets are equal."""
 QUOTA_RATE_MAX: Final = 10_000
 """Most: more than any node takes."""
 IDLE_MIN_S: Final = 60
@@ -29,7 +28,7 @@ ACCEPTS_IN_A_ROW: Final = 100
 # --- MQTT (docs/formats/mqtt.md) -------------------------------------------------------------------------------------
 
 MQTT_VERSION: Final = 1
-"""Of the topics, and of what is in messages."""
+"""Version of the topics and of the messages."""
 MQTT_FEED_SIZE: Final = 8
 """Bytes of a feed id in a topic: two that begin alike are then not found by chance, and a topic stays short."""
 MQTT_CLIENT_SIZE: Final = 8
@@ -41,10 +40,9 @@ MQTT_USER_MAX: Final = 128
 MQTT_PASSWORD_MAX: Final = 1_024
 """Bytes of a password file: a token that a broker issues as a password has some hundreds."""
 MQTT_MESSAGE_MAX: Final = 1_024
-"""Bytes of an MQTT message that a broker may send us: a packet of 120, its topic of at most 130, and what an extension
-may add."""
+"""Most bytes of an MQTT message from a broker: a packet of 120, its topic of at most 130, and room for an extension."""
 MQTT_QUEUE: Final = 4_096
-"""Messages read ahead of the node, 2 MB in memory: what is said at QoS 0 comes as fast as others say it."""
+"""Messages read ahead of the node, 2 MB in memory: at QoS 0 they come as fast as others send them."""
 MQTT_RECEIVE_MAX: Final = 64
 """Messages at QoS 1 that a broker sends before we have taken the first. They are 16 kB, behind which an answer of its
 comes in time over 2 kB/s; and with an answer in 50 ms we take as many in a second as we want."""
@@ -59,23 +57,23 @@ MQTT_PUBLISH_PER_S: Final = 100
 MQTT_BATCH: Final = 16
 """Of them, how many may be under way: paho-mqtt has 20 by default, brokers allow at least 20."""
 MQTT_BACKLOG_MAX: Final = 20_000
-"""Entries and chunks that wait for the broker, 2.4 MB of packets; what is older is given when it is asked for."""
+"""Entries and chunks that wait for the broker, 2.4 MB of packets; older ones are sent on request."""
 MQTT_WAIT_S: Final = 1.0
-"""What came from others is published after a random time up to this: several nodes of an island have it, and the
-first tells the others."""
+"""Longest random wait before packets of others are published: several nodes of an island have them, and the first one
+informs the others."""
 MQTT_HEARD_MAX: Final = 8_192
-"""Packets remembered as said by others, so that we do not: 1 MB."""
+"""Packets remembered as published by others, so that we need not publish them: 1 MB."""
 MQTT_HEARD_US: Final = 3_600_000_000
-"""How long: whoever was not there by then was not there at all."""
+"""Time for which they are remembered: a node that was away longer missed them."""
 MQTT_SESSION_S: Final = 604_800
-"""How long the broker keeps our session while we are away: a week."""
+"""Time for which the broker keeps our session while we are away: a week."""
 MQTT_KEEPALIVE_S: Final = 30
-"""Silence after which we ask whether the broker is there; after half as much more it is gone, and our will is said."""
+"""Silence after which we ping the broker; after half as much more it is gone, and it publishes our will."""
 MQTT_TIMEOUT_S: Final = 10.0
 """Longest wait for an answer of the broker."""
 MQTT_GOODBYE_S: Final = 2.0
 """Likewise, when the node is stopping."""
 MQTT_LOOK_S: Final = 5.0
-"""How often the place reached is kept, and the feeds in the set are compared with those subscribed to."""
+"""Time between two saves of the backlog's position, and two comparisons of subscriptions with the set."""
 MQTT_SUBSCRIBE_MAX: Final = 50
 """Topics in one request: brokers have bounds on its size, 50 topics are 4 kB."""

@@ -1,10 +1,10 @@
-"""Lines over TCP, from peers of whom nothing is known."""
+"""Lines over TCP, from unknown peers."""
 
 import asyncio
 
 
 async def read_line(reader: asyncio.StreamReader) -> bytes | None:
-    """The next whole line, line feed included. None when there will be none: end, failure, or longer than allowed."""
+    """Return the next whole line, line feed included. None if there is none: end, failure, or longer than allowed."""
     try:
         line = await reader.readline()
     except (OSError, ValueError):

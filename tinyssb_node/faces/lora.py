@@ -1,4 +1,4 @@
-"""A face on a LoRa chip of this machine: what tinySSB boards put on the air, under the law of the region."""
+"""A face on a LoRa chip of this machine: frames as tinySSB boards send them, under the law of the region."""
 
 import asyncio
 import random
@@ -30,7 +30,7 @@ Opener = Callable[[BoardProfile], Hardware]
 
 
 def chip_power_dbm(profile: BoardProfile, plan: RadioPlan) -> int:
-    """What *profile*'s chip may be told to send with: the law's limit holds behind its amplifier.
+    """Return the power to set *profile*'s chip to: the law's limit holds behind its amplifier.
 
     Raises UnfitError if the board's filters are for another band, or its amplifier is too strong for the law.
     """
@@ -59,9 +59,9 @@ class LoraFace:
         self.name = name
         self.profile = profile
         self.is_up = False
-        """Whether the daemon has it."""
+        """True while the daemon has it."""
         self.reason = "this node closed it"
-        """Why it goes down, if it does."""
+        """The reason why it goes down, if it does."""
         self._modem = modem
         self._sink = sink
         self._spec = spec
@@ -86,7 +86,7 @@ class LoraFace:
         self._sink.up(self, self._spec)
 
     def radio_heard(self, frame: Frame) -> None:
-        """See RadioSink. Boards keep the first 127 bytes of a frame, whose CRC then fails; so do we."""
+        """See RadioSink. Boards cut a frame at 127 bytes, so that its CRC fails; so do we."""
         length = len(frame.payload)
         packet = parse_crc_frame(frame.payload[: limits.LORA_FRAME_READ])
         if frame.damaged or isinstance(packet, FrameFault):
@@ -103,19 +103,19 @@ class LoraFace:
         )
 
     def radio_reset(self, reason: str) -> None:
-        """See RadioSink. A line in the log and in the event log: the face goes down and comes up."""
+        """See RadioSink. Reported in the log and in the event log: the face goes down and comes up."""
         self.go_down(f"the radio was reset: {reason}")
         self.radio_up()
 
     def go_down(self, reason: str) -> None:
-        """Tell the daemon that the face is gone, if it had it."""
+        """Report to the daemon that the face is gone, if it was up."""
         if self.is_up:
             self.is_up = False
             self._sink.down(self.name, reason)
 
 
 class LoraEndpoint:
-    """Keeps one face, ``lora``, up."""
+    """An endpoint that keeps one face, ``lora``, up."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class LoraEndpoint:
         time_scale: float = 1.0,
         check_s: float = driver_limits.CHECK_S,
     ) -> None:
-        """*opener*: opens the board instead of what *spec* says; its time may run *time_scale* times as quick."""
+        """*opener* opens another board than *spec* names; its time may run *time_scale* times as fast."""
         self.spec = text
         self.problem: str | None = None
         self._lora = spec
@@ -137,9 +137,9 @@ class LoraEndpoint:
         self._check_s = check_s
 
     async def run(self, sink: FaceSink) -> None:
-        """Keep the radio listening until cancelled: one that hangs is reset, one that is lost is opened anew.
+        """Keep the radio listening until cancelled: one that hangs is reset, one that is lost is opened again.
 
-        Raises FaceOpenError where that fails: the board is not there, is another one, or cannot do what is asked.
+        Raises FaceOpenError where that fails: the board is missing, is another one, or cannot do what is configured.
         """
         clock = asyncio.get_running_loop().time
         opener = self._opener or self._default_opener()
@@ -181,14 +181,14 @@ class LoraEndpoint:
                 face.go_down(reason)
 
     def _agreed(self) -> tuple[BoardProfile, RadioPlan, Modem]:
-        """The board, what the law allows, and what its chip is set to. Both were checked with the spec string."""
+        """Return the board, its legal plan, and its chip's settings. All were checked with the spec string."""
         wanted = self._lora.radio.wanted
         assert wanted is not None, "a spec without settings is refused"
         settings = replace(wanted, crc=self._lora.crc)
         return load_board(self._lora.board), self._lora.radio.resolve(settings), modem_of(settings)
 
     def _link(self, plan: RadioPlan, modem: Modem) -> LinkProfile:
-        """How the face is scheduled, in microseconds of our clock."""
+        """Return the face's profile, in microseconds of our clock."""
         airtimes_us = [
             max(1, round(modem.airtime_us(length + limits.CRC_SIZE) / self._time_scale))
             for length in range(limits.PACKET_SIZE + 1)
@@ -202,7 +202,7 @@ class LoraEndpoint:
     def _default_opener(self) -> Opener:
         if not self._lora.emulated:
             return open_linux
-        # What only emulations need is loaded only for them.
+        # Modules that only emulations need are loaded only for them.
         from firmware_bridge.emulation.board import EmulatedBoard  # noqa: PLC0415
         from firmware_bridge.emulation.loop import shared_ether  # noqa: PLC0415
 

@@ -19,11 +19,11 @@ class LoraSpec:
     board: str
     """Name of its profile, or path of a file with one."""
     radio: RadioChoice
-    """What the chip is set to, and the law it is under."""
+    """The chip's settings, and the law it is under."""
     crc: bool = False
-    """Whether the chip adds a CRC of its own: boards of the field read frames either way, and send none."""
+    """True if the chip adds a CRC of its own: deployed boards read frames either way, and send none."""
     emulated: bool = False
-    """Whether the chip is emulated, on an ether that all emulated boards of this process share."""
+    """True if the chip is emulated, on an ether that all emulated boards of this process share."""
     name: str | None = None
     """The face's name; None: ``lora``."""
 
@@ -60,7 +60,7 @@ def parse_lora(reader: SpecReader) -> LoraSpec | None:
 
 
 def serialize_lora(spec: LoraSpec) -> tuple[str, dict[str, str | None]]:
-    """The address of a spec string, and its options; None for what need not be said."""
+    """Return address and options of a spec string; options at their default are None."""
     options = write_radio(spec.radio)
     options["crc"] = "on" if spec.crc else None
     options["emulated"] = "on" if spec.emulated else None

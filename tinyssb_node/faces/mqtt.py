@@ -1,7 +1,7 @@
-"""MQTT: links islands through a broker that keeps what is new for those who are away (docs/formats/mqtt.md).
+"""MQTT: links islands through a broker that stores new packets for absent nodes (docs/formats/mqtt.md).
 
-Two things go over one connection. Gossip, as on any face that several share, while the broker is there. And all that is
-new in the store, once, whenever the broker is there again.
+One connection carries two things. Gossip, as on any face that several nodes share, while the broker is connected. And
+all new entries and chunks of the store, once, whenever the broker is connected again.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ class _Network:
 
 
 class MqttFace:
-    """A broker, while it is there."""
+    """A broker, while it is connected."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class MqttFace:
 
 
 class _Visit:
-    """What is done while a broker is there."""
+    """One connection to a broker, and what is done on it."""
 
     def __init__(
         self,
@@ -114,11 +114,11 @@ class _Visit:
         self.face = MqttFace(endpoint.broker_spec.face_name, broker, topics, networks, gossip=self._gossip)
         self._heard: RecentSet[bytes] = RecentSet(limits.MQTT_HEARD_MAX)
         self._strange: dict[str, None] = {}
-        """Topics that came though nobody asked, of a session from before."""
+        """Topics that came without a subscription, of an earlier session."""
         self._clock = asyncio.get_running_loop().time
 
     async def begin(self) -> None:
-        """Say that we are here, and ask for what we take. Raises BrokerError."""
+        """Publish that we are online, and subscribe. Raises BrokerError."""
         from tinyssb_node.faces.mqtt_broker import ONLINE  # noqa: PLC0415 - aiomqtt is an optional extra
 
         await self._broker.publish(self._topics.status, ONLINE, 1, retain=True)
@@ -142,14 +142,14 @@ class _Visit:
         raise next(result for result in results if isinstance(result, Exception))
 
     async def end(self) -> None:
-        """Say that we go, if the broker is there to hear it."""
+        """Publish that we go offline, if the broker is still connected."""
         from tinyssb_node.faces.mqtt_broker import OFFLINE  # noqa: PLC0415 - aiomqtt is an optional extra
 
         self._broker.hurry()
         with suppress(BrokerError):
             await self._broker.publish(self._topics.status, OFFLINE, 1, retain=True)
 
-    # --- what comes
+    # --- received messages
 
     async def _read(self) -> None:
         since_s, taken = self._clock(), 0
@@ -162,7 +162,7 @@ class _Visit:
                 since_s, taken = self._clock(), 0
 
     def _take(self, message: "aiomqtt.Message") -> bool:
-        """False: the node has no room for more at the moment."""
+        """Return False if the node has no room for more at the moment."""
         said = self._topics.parse(message.topic.value)
         if said is not None and said.client == self._topics.client:
             return True
@@ -173,7 +173,7 @@ class _Visit:
         return self._sink.frame(self.face.name, packet, WIRED)
 
     def _packet_of(self, message: "aiomqtt.Message", said: ParsedTopic | None) -> bytes | str:
-        """The packet in a message in the topic that says *said*, or why it is none."""
+        """Return the packet in a message with the topic *said*, or the reason why it is none."""
         if message.retain:
             return "retained"
         if said is None or not self._takes(said):
@@ -186,12 +186,12 @@ class _Visit:
             if len(packet) < node_limits.PACKET_SIZE:
                 return FrameFault.TOO_SHORT
             if message.qos:
-                # Said for those who are away, too. What only those heard who are here is ours to say.
+                # Published for absent nodes, too. What only connected nodes received is ours to publish.
                 self._heard.add(packet, self._now_us())
         return packet
 
     def _takes(self, said: ParsedTopic) -> bool:
-        """True if a topic is one that we subscribe to."""
+        """Return True if we subscribe to a topic."""
         for network in self._networks:
             if network.library.network == said.network:
                 if said.kind is TopicKind.FEED:
@@ -203,7 +203,7 @@ class _Visit:
     def _now_us(self) -> int:
         return int(self._clock() * _MICROS)
 
-    # --- what is new
+    # --- new entries and chunks
 
     async def _publish(self) -> None:
         while True:
@@ -257,7 +257,7 @@ class _Visit:
 
 
 class MqttEndpoint:
-    """Keeps a connection to a broker up, as face ``mqtt:HOST:PORT``."""
+    """An endpoint that keeps a connection to a broker up, as face ``mqtt:HOST:PORT``."""
 
     def __init__(
         self,
@@ -286,8 +286,8 @@ class MqttEndpoint:
         return f"{said}. {remedy}" if remedy else said
 
     async def run(self, sink: FaceSink) -> None:
-        """Connect, and connect again whenever the broker is lost, until cancelled. Raises FaceOpenError where
-        aiomqtt is not installed, and what ``read_password`` and ``client_context`` raise."""
+        """Connect, and connect again whenever the broker is lost, until cancelled. Raises FaceOpenError where aiomqtt
+        is not installed, and the errors of ``read_password`` and ``client_context``."""
         try:
             from tinyssb_node.faces import mqtt_broker  # noqa: F401, PLC0415 - aiomqtt is an optional extra
         except ModuleNotFoundError as error:
@@ -308,7 +308,7 @@ class MqttEndpoint:
             await asyncio.sleep(self._backoff.next_s())
 
     def _client(self, library: FaceStorePort) -> str:
-        """Who we are to the broker: always the same, so that it finds our session."""
+        """Return our client id at the broker: always the same, so that it finds our session."""
         key = f"mqtt:{self.broker_spec.face_name}:client"
         client = library.recall(key)
         if client is None:
@@ -323,7 +323,7 @@ class MqttEndpoint:
         spec = self.broker_spec
         password, tls = read_password(spec, self._environ), make_tls(spec)
         early: deque[int] = deque(maxlen=limits.MQTT_READ_MAX)
-        """Sizes of what was dropped before the face was up."""
+        """Sizes of messages dropped before the face was up."""
         visit: _Visit | None = None
 
         def overflow(length: int) -> None:

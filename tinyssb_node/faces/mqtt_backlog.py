@@ -1,4 +1,4 @@
-"""What waits to be published at a broker: all that is new in a store, from the place that was reached. Pure.
+"""The backlog to publish at a broker: all that is new in a store since the saved position. Pure.
 
 The queue is the store, which keeps it anyway, and one number in it, which survives restarts.
 """
@@ -18,19 +18,19 @@ class BacklogItem:
     feed: FeedId
     packet: bytes
     ours: bool
-    """True if we wrote it: nobody else can say it."""
+    """True if we wrote it: no other node can publish it."""
 
 
 class MqttBacklog:
-    """The queue of one face in one network. *face* is where what came from is not published again."""
+    """The backlog of one face in one network. What came by *face* is not published there again."""
 
     def __init__(self, library: FaceStorePort, face: FaceName) -> None:
-        """Goes on where the one before ended; without one, with what the store holds."""
+        """Goes on at the saved position; without one, at the end of the store."""
         self._library = library
         self._face = face
         self._key = f"mqtt:{face}:arrival"
         kept = library.recall(self._key) or ""
-        # A store that was mended has fewer appends than it had: what is said twice does no harm.
+        # A store that was repaired has fewer appends than before: publishing twice does no harm.
         known = kept.isdecimal() and int(kept) <= library.last_arrival()
         self._reached = self._kept = int(kept) if known else 0
         self._next: list[BacklogItem] = []
@@ -44,8 +44,8 @@ class MqttBacklog:
         return min(self._library.last_arrival() - self._reached, limits.MQTT_BACKLOG_MAX)
 
     def look(self) -> Sequence[BacklogItem]:
-        """The first that wait, up to a batch, in the order of their arrival; none if all is published. What is of feeds
-        that are not in the set, or not wanted, is passed over."""
+        """Return the first items, up to a batch, in the order of their arrival; none if all is published. Feeds that
+        are not in the set, or not wanted, are skipped."""
         oldest = self._library.last_arrival() - limits.MQTT_BACKLOG_MAX
         if not self._next:
             self._reached = self._through = max(self._reached, oldest)
@@ -63,11 +63,11 @@ class MqttBacklog:
         return tuple(self._next)
 
     def holds(self, packet: bytes) -> bool:
-        """True if *packet* is among the first that wait: it need not be said otherwise."""
+        """Return True if *packet* is among the first items: it need not be sent otherwise."""
         return any(waiting.packet == packet for waiting in self.look())
 
     def done(self) -> None:
-        """What ``look`` gave was published, or needs no publishing."""
+        """Record that the items of ``look`` were published, or need no publishing."""
         self._next.clear()
         self._reached = self._through
 

@@ -1,5 +1,5 @@
-"""A connection to an MQTT broker, by aiomqtt: an optional extra, so nothing imports this module but who was told of a
-broker: an MQTT face, and the shipper of event logs."""
+"""A connection to an MQTT broker, by aiomqtt. That is an optional extra, so this module is imported only for a
+configured broker: by MQTT faces, and by the shipper of event logs."""
 
 import asyncio
 import logging
@@ -23,7 +23,7 @@ from tinyssb_node.faces.mqtt_spec import MqttSpec
 
 ONLINE: Final = b"online"
 OFFLINE: Final = b"offline"
-"""What is said in a client's status topic."""
+"""Payload of a client's status topic while it is offline."""
 
 _NO_RETAINED: Final = 2
 _REFUSED_MIN: Final = 128
@@ -38,12 +38,12 @@ _QUIET.setLevel(logging.CRITICAL)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrokerCredentials:
-    """Who calls a broker."""
+    """The name and password of a client."""
 
     client: str
     """By which it finds our session again."""
     status: str
-    """The topic in which it says that we are gone."""
+    """The topic of our will, which the broker publishes when we are gone."""
     message_max: int
     """Bytes of a message that it may send us."""
     receive_max: int
@@ -51,15 +51,15 @@ class BrokerCredentials:
     read_max: int
     """Messages read ahead, should it send more: the rest is left with it, and asked for by connecting again."""
     queue: int
-    """Beyond so many read ahead what comes at QoS 0 is dropped."""
+    """Messages read ahead; further ones at QoS 0 are dropped."""
     session_s: int
-    """How long it keeps our session while we are away."""
+    """Time for which the broker keeps our session while we are away."""
     timeout_s: float
     """Longest wait for an answer of it."""
 
 
 class Broker:
-    """A broker that took us in. Everything raises BrokerError when it is gone, or silent for too long."""
+    """A broker that accepted us. All methods raise BrokerError when it is gone, or silent for too long."""
 
     def __init__(
         self, client: aiomqtt.Client, *, version_5: bool, timeout_s: float, left: asyncio.Event
@@ -71,16 +71,17 @@ class Broker:
         self._timeout_s = timeout_s
 
     async def publish(self, topic: str, payload: bytes, qos: int, *, retain: bool = False) -> None:
-        """Say *payload*; at QoS 0 return when it has left, at QoS 1 when the broker has it."""
+        """Publish *payload*; at QoS 0 return when it has left, at QoS 1 when the broker has it."""
         try:
             await self._client.publish(topic, payload, qos, retain)
         except aiomqtt.MqttError as error:
             raise _lost(error, self._timeout_s) from error
 
     async def subscribe(self, topics: Sequence[str], qos: int) -> None:
-        """Take what comes in *topics*, but for what we said, and for what is retained, as far as the broker can tell.
+        """Subscribe to *topics*, but for our own messages and for retained ones, as far as the broker can distinguish
+        them.
 
-        Raises BrokerError if it does not let us.
+        Raises BrokerError if it refuses.
         """
         for first in range(0, len(topics), limits.MQTT_SUBSCRIBE_MAX):
             some = topics[first : first + limits.MQTT_SUBSCRIBE_MAX]
@@ -107,11 +108,11 @@ class Broker:
             raise _lost(error, self._timeout_s) from error
 
     async def messages(self) -> AsyncIterator[aiomqtt.Message]:
-        """What comes, also what was kept for us while we were away.
+        """Yield received messages, also those kept for us while we were away.
 
-        The broker keeps a message at QoS 1 until the one after it is asked for: who asks for that has done with it.
-        What was not done with when the connection ends comes again. BrokerError ends a connection, too, over which
-        more came than could be read ahead, once the rest is done.
+        The broker keeps a message at QoS 1 until the next one is asked for: asking for it acknowledges the one before.
+        Messages not acknowledged when the connection ends come again. BrokerError ends a connection, too, over which
+        more came than could be read ahead, once the rest is processed.
         """
         paho = self._client._client  # noqa: SLF001 - aiomqtt has no way of its own to acknowledge by hand
         try:
@@ -137,8 +138,8 @@ async def connected(
     tls: ssl.SSLContext | None,
     overflow: Callable[[int], None],
 ) -> AsyncIterator[Broker]:
-    """The broker, with the session it kept for us, as long as the block runs. Who watches our status is told when we
-    vanish. *overflow* hears the size of a message that was dropped, from the beginning.
+    """Connect to the broker, with the session it kept for us, as long as the block runs. Subscribers of our status are
+    notified when we vanish. *overflow* gets the size of a dropped message, from the beginning.
 
     Raises BrokerError.
     """
@@ -147,7 +148,7 @@ async def connected(
     _see_its_end(client)
     entering = asyncio.ensure_future(client.__aenter__())
     try:
-        # A thread connects, which cannot be stopped half-way: it would leave a connection that is nobody's.
+        # A thread connects, which cannot be stopped half-way: it would leave an unused connection open.
         await asyncio.shield(entering)
     except asyncio.CancelledError:
         with suppress(aiomqtt.MqttError):
@@ -176,7 +177,8 @@ async def _leave(client: aiomqtt.Client) -> None:
 
 
 def _see_its_end(client: aiomqtt.Client) -> None:
-    """Look at why the connection ends, whenever it does: asyncio logs what nobody has looked at."""
+    """Retrieve the reason why the connection ends, whenever it does: asyncio logs exceptions that are never
+    retrieved."""
 
     def look(ended: asyncio.Future[None]) -> None:
         if not ended.cancelled():
@@ -194,7 +196,7 @@ def _make_client(
     left: asyncio.Event,
 ) -> aiomqtt.Client:
     class Bounded(asyncio.Queue[aiomqtt.Message]):
-        """The client's queue of messages, which would drop what it has no room for without a word to us."""
+        """The client's queue of messages, which would silently drop those beyond its bound."""
 
         def put_nowait(self, item: aiomqtt.Message) -> None:
             if item.qos and self.full():
@@ -202,7 +204,7 @@ def _make_client(
             elif not item.qos and self.qsize() >= caller.queue:
                 overflow(len(item.payload))
             else:
-                item.properties = None  # nobody looks at them, and they take ten times the memory of all else
+                item.properties = None  # they are not used, and take ten times the memory of all else
                 super().put_nowait(item)
 
     properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]  # paho-mqtt has no types there
@@ -234,7 +236,7 @@ def _make_client(
 
 
 def _lost(error: aiomqtt.MqttError, timeout_s: float) -> BrokerError:
-    """Why a connection ended that waits so long for answers."""
+    """Return the reason why a connection ended that waits so long for answers."""
     cause = error.__cause__
     code = error if isinstance(error, aiomqtt.MqttCodeError) else cause
     if (
@@ -249,7 +251,7 @@ def _lost(error: aiomqtt.MqttError, timeout_s: float) -> BrokerError:
 
 
 def _refused(error: aiomqtt.MqttError, spec: MqttSpec) -> BrokerError:
-    """Why there is none."""
+    """Return the reason why there is no connection."""
     code = _code(error)
     if code in _WRONG_USER:
         secret = spec.password or spec.credential

@@ -1,5 +1,5 @@
-"""What proves who we are, and who a broker is: the password, from a file that is its owner's alone or from systemd and
-never from a spec string; and certificates."""
+"""Credentials for a broker: certificates, and the password, from a file of ours alone or from systemd, never from a
+spec string."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,7 +17,7 @@ _CREDENTIALS: Final = "CREDENTIALS_DIRECTORY"
 
 
 def read_password(spec: MqttSpec, environ: Mapping[str, str]) -> str | None:
-    """The password that *spec* speaks of; None if it speaks of none.
+    """Return the password that *spec* refers to; None if it refers to none.
 
     Raises SecretExposedError, SecretUnusableError, neither of which shows it.
     """
@@ -35,7 +35,7 @@ def read_password(spec: MqttSpec, environ: Mapping[str, str]) -> str | None:
 
 
 def make_tls(spec: MqttSpec) -> "ssl.SSLContext | None":
-    """How to speak TLS with the broker; None for not at all. Raises the errors of ``client_context``."""
+    """Return the TLS settings for the broker; None for no TLS. Raises the errors of ``client_context``."""
     if not spec.tls:
         return None
     from tinyssb_node.faces.tls import client_context  # noqa: PLC0415 - for those who were told to use TLS
@@ -45,7 +45,7 @@ def make_tls(spec: MqttSpec) -> "ssl.SSLContext | None":
 
 
 def _handed_in(name: str, environ: Mapping[str, str]) -> tuple[Path, bytes]:
-    """What systemd hands in under *name*. Who may read it is systemd's care."""
+    """Return the credential that systemd provides under *name*. systemd takes care of its access rights."""
     file = Path(environ.get(_CREDENTIALS) or f"${_CREDENTIALS}") / name
     try:
         with file.open("rb") as opened:

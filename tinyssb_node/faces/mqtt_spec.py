@@ -1,4 +1,4 @@
-"""Spec strings of MQTT: mqtt:HOST:PORT. Grammar: docs/reference/faces.md. There is never a password in them."""
+"""Spec strings of MQTT: mqtt:HOST:PORT. Grammar: docs/reference/faces.md. They never hold a password."""
 
 import ipaddress
 import re
@@ -30,7 +30,7 @@ class MqttSpec:
     port: int
     """1 to 65535."""
     tls: bool = False
-    """Whether to speak TLS, with the broker's certificate checked."""
+    """True to use TLS, with the broker's certificate checked."""
     ca: str | None = None
     """File with the certificates that the broker's must go back to; None: the system's list."""
     cert: str | None = None
@@ -38,15 +38,15 @@ class MqttSpec:
     key: str | None = None
     """File with the key to it."""
     user: str | None = None
-    """Who we are to the broker."""
+    """Our user name at the broker."""
     password: str | None = None
     """File with the password."""
     credential: str | None = None
     """In its place, the name of a credential that systemd hands in."""
     root: str = ROOT
-    """What all topics begin with."""
+    """First part of all topics."""
     gossip: bool = True
-    """Whether to take part in what is said about sets, and not only give and take entries."""
+    """True to exchange gossip about sets, too, and not only entries and chunks."""
     version: str = "5"
     """Of MQTT: ``5`` or ``3.1.1``."""
     name: str | None = None
@@ -93,7 +93,7 @@ def parse_mqtt(reader: SpecReader) -> MqttSpec | None:
 
 
 def _check(reader: SpecReader, spec: MqttSpec) -> None:
-    """Refuse options that make no sense together, and a password that everybody on the way could read."""
+    """Refuse options that contradict each other, and a password that would be sent in the clear."""
     if not spec.tls and (spec.ca or spec.cert):
         reader.fail("it names certificates, and speaks no TLS", "tls=on with them")
     if (spec.cert is None) != (spec.key is None):
@@ -110,7 +110,7 @@ def _check(reader: SpecReader, spec: MqttSpec) -> None:
 
 
 def _is_here(host: str) -> bool:
-    """True for this very machine."""
+    """Return True for this very machine."""
     try:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
@@ -118,7 +118,7 @@ def _is_here(host: str) -> bool:
 
 
 def serialize_mqtt(spec: MqttSpec) -> tuple[str, dict[str, str | None]]:
-    """The address of a spec string, and its options; None for what need not be said."""
+    """Return address and options of a spec string; options at their default are None."""
     return f"mqtt:{spec.place}", {
         "tls": "on" if spec.tls else None,
         "ca": spec.ca,

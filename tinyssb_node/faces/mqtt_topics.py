@@ -1,6 +1,6 @@
 """Topics of packets at an MQTT broker (docs/formats/mqtt.md). Pure.
 
-``parse`` takes what a stranger may have made up, and never raises.
+``parse`` accepts topics made up by strangers, and never raises.
 """
 
 import re
@@ -13,11 +13,11 @@ from tinyssb_node.faces import limits
 from tinyssb_node.ids import FeedId
 
 ROOT: Final = "tinyssb"
-"""What topics begin with, unless said otherwise."""
+"""Default first part of topics."""
 
 
 class TopicKind(StrEnum):
-    """What is said in a topic."""
+    """The kind of a topic."""
 
     FEED = "feed"
     """Entries and chunks."""
@@ -39,20 +39,20 @@ _BELOW: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ParsedTopic:
-    """What a topic says of a packet; all but the kind in hexadecimal digits."""
+    """A parsed topic; all fields but the kind are hexadecimal digits."""
 
     network: str
     """The network's tag."""
     kind: TopicKind
-    """Whether it is of a feed."""
+    """A feed's topic, or a set's."""
     about: str
     """The feed's prefix, or the set's tag."""
     client: str
-    """Who says it."""
+    """The sender."""
 
 
 def feed_prefix(feed: FeedId) -> str:
-    """What stands for *feed* in a topic."""
+    """Return the part of a topic that stands for *feed*."""
     return feed[: limits.MQTT_FEED_SIZE].hex()
 
 
@@ -61,36 +61,36 @@ class TopicNames:
     """The topics that one client uses."""
 
     root: str
-    """What they begin with."""
+    """First part of the topics."""
     client: str
-    """Who it is: 16 hexadecimal digits."""
+    """The client's id: 16 hexadecimal digits."""
 
     def of_feed(self, network: str, feed: FeedId) -> str:
-        """Where this client says an entry or chunk of *feed*."""
+        """Return the topic in which this client publishes entries and chunks of *feed*."""
         return f"{self._taken(network, TopicKind.FEED, feed_prefix(feed))}/{self.client}"
 
     def of_set(self, network: str, set_: str) -> str:
-        """Where this client says what is about the set *set_*."""
+        """Return the topic in which this client publishes packets about the set *set_*."""
         return f"{self._taken(network, TopicKind.SET, set_)}/{self.client}"
 
     @property
     def status(self) -> str:
-        """Where it is said whether this client is there."""
+        """The topic with this client's status, online or offline."""
         return f"{self.root}/{limits.MQTT_VERSION}/status/{self.client}"
 
     def from_feed(self, network: str, prefix: str) -> str:
-        """What to subscribe to for the entries and chunks of the feeds that begin with *prefix*."""
+        """Return the topic filter for entries and chunks of the feeds that begin with *prefix*."""
         return f"{self._taken(network, TopicKind.FEED, prefix)}/+"
 
     def from_set(self, network: str, set_: str) -> str:
-        """What to subscribe to for what is about the set *set_*."""
+        """Return the topic filter for packets about the set *set_*."""
         return f"{self._taken(network, TopicKind.SET, set_)}/+"
 
     def _taken(self, network: str, kind: TopicKind, about: str) -> str:
         return f"{self.root}/{limits.MQTT_VERSION}/{network}/{kind}/{about}"
 
     def parse(self, topic: str) -> ParsedTopic | None:
-        """What *topic* says of the packet in it; None if it is none of this form and root."""
+        """Parse *topic*; None if it is of another form or root."""
         if not topic.startswith(self.root + "/"):
             return None
         match = _BELOW.fullmatch(topic, len(self.root) + 1)

@@ -1,4 +1,4 @@
-"""What a face that sends by radio must keep to: the law of its region, as a rule for the scheduler. Pure."""
+"""The law of a radio's region, as rules for the scheduler. Pure."""
 
 from dataclasses import dataclass, field
 
@@ -18,22 +18,22 @@ from tinyssb_node.scheduling.link import Allowance
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RadioChoice:
-    """What a user asks of a radio. There is none without a region, whose law it keeps."""
+    """The radio settings that a user chose. There are none without a region, whose law is kept."""
 
     region: Region
-    """Whose law."""
+    """The region whose law is kept."""
     plan: str | None = None
     """Name of a plan of the deployed firmware; None: see *lora*."""
     firmware: FirmwareRelease = FirmwareRelease.FW2025
-    """Whose name *plan* is."""
+    """The firmware that defines *plan*."""
     lora: LoraSettings | None = None
-    """The modem's settings where no plan is named; None: whatever it is set to already."""
+    """The modem's settings where no plan is named; None: its present ones."""
     power_dbm: int | None = None
-    """What to send with; None: what tinySSB boards send with, or less where the law says so."""
+    """Transmit power; None: that of tinySSB boards, or less where the law requires it."""
     antenna: Antenna = field(default_factory=Antenna)
-    """What the radio sends on."""
+    """The radio's antenna."""
     pongs: bool = False
-    """Whether boards that ping are answered."""
+    """True if pings of boards are answered."""
 
     @property
     def wanted(self) -> LoraSettings | None:
@@ -41,14 +41,15 @@ class RadioChoice:
         return self.lora if self.plan is None else named_plan(self.plan, self.firmware).lora
 
     def resolve(self, settings: LoraSettings) -> RadioPlan:
-        """How a radio set to *settings* may send. Raises IllegalPlanError and IllegalPowerError."""
+        """Return how a radio with *settings* may send. Raises IllegalPlanError and IllegalPowerError."""
         if self.power_dbm is None:
             return resolve(self.region, settings, antenna=self.antenna)
         return resolve(self.region, settings, self.power_dbm, self.antenna, lower_power=False)
 
 
 def fit(choice: RadioChoice, settings: LoraSettings) -> RadioPlan | str:
-    """How a radio that is set to *settings* may send; or, in plain words, why it may not, or is not what was asked for.
+    """Return how a radio with *settings* may send; or, in plain words, why it may not, or differs from what was
+    configured.
 
     Raises UnknownPlanError.
     """
@@ -67,10 +68,10 @@ def _all_of(settings: LoraSettings) -> str:
 
 
 def allowance_of(plan: RadioPlan, time_scale: float = 1.0) -> Allowance | None:
-    """What the scheduler may spend; None where the law sets no share of time.
+    """Return the allowance for the scheduler; None where the law sets no share of time.
 
-    On a modelled channel that runs *time_scale* times as quick as the clock the hour is shorter too, and its account
-    has a name of its own.
+    On a modelled channel that runs *time_scale* times as fast as the clock the hour is shorter too, and its account has
+    a name of its own.
     """
     limit_us = plan.sub_band.airtime_limit_us
     if limit_us is None:

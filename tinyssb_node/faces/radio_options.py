@@ -1,4 +1,4 @@
-"""The options of a spec string by which a user chooses a radio's settings, and the law it is under."""
+"""The options of a spec string for a radio's settings and region."""
 
 import re
 from collections.abc import Callable
@@ -41,9 +41,9 @@ _HALF_WAVE: Final = Antenna()
 
 
 def read_radio(reader: SpecReader) -> RadioChoice | None:
-    """Take the options of a radio out of a spec string; None if there is not even a region.
+    """Parse the options of a radio; None if there is not even a region.
 
-    Raises FaceSpecError for anything that no radio could be set to, and for what the law forbids, before any radio is
+    Raises FaceSpecError for settings that no radio has, and for those that the law forbids, before any radio is
     touched.
     """
     region = reader.option("region", None, member_of(Region), ", ".join(Region))
@@ -83,7 +83,7 @@ def read_radio(reader: SpecReader) -> RadioChoice | None:
 
 
 def _read_lora(reader: SpecReader) -> LoraSettings | None:
-    """The modem's settings; None if none is given."""
+    """Return the modem's settings; None if none is given."""
     frequency_hz = reader.option(
         "frequency",
         None,
@@ -141,7 +141,7 @@ def _check(reader: SpecReader, choice: RadioChoice) -> None:
 
 
 def write_radio(choice: RadioChoice) -> dict[str, str | None]:
-    """The options that ``read_radio`` reads as *choice*; None for what need not be said."""
+    """Return the options that ``read_radio`` reads as *choice*; those at their default are None."""
     lora, antenna = choice.lora, choice.antenna
     options: dict[str, str | None] = {
         "region": choice.region,
@@ -169,7 +169,7 @@ def _unless(value: int, default: int, unit: int = 1) -> str | None:
 
 
 def shown(value: int, unit: int) -> str:
-    """A whole number of small units as a number of large ones, exactly and without zeros to spare."""
+    """Return a whole number of small units as a number of large ones, exactly and without trailing zeros."""
     text = f"{Decimal(value) / unit:f}"
     return text.rstrip("0").rstrip(".") if "." in text else text
 

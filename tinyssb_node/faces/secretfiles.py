@@ -1,4 +1,4 @@
-"""Files with secrets of links: keys of certificates, tokens. None that others on this machine can reach is used."""
+"""Files with secrets of links: keys of certificates, tokens. A file that other users can read is not used."""
 
 import os
 import stat
@@ -11,15 +11,15 @@ _OTHERS = stat.S_IRWXG | stat.S_IRWXO
 
 
 def read_secret(file: Path, most: int) -> bytes:
-    """What is in *file*, up to *most* bytes and one more, by which a longer one is known.
+    """Return the content of *file*, up to *most* bytes and one more, which shows that it is too long.
 
-    Raises FileNotFoundError, SecretExposedError if anybody but its owner has rights to it, SecretUnusableError.
+    Raises FileNotFoundError, SecretExposedError if users besides its owner have rights to it, SecretUnusableError.
     """
     try:
-        # Not to wait for who might write into a pipe of that name.
+        # A pipe of that name must not make us wait for its writer.
         descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
         with os.fdopen(descriptor, "rb") as opened:
-            # Of the file that is open: nobody can put another one in its place in between.
+            # Checked on the open file: it cannot be replaced by another one in between.
             status = os.fstat(descriptor)
             if not stat.S_ISREG(status.st_mode):
                 raise SecretUnusableError(file, "is no file")
@@ -33,7 +33,7 @@ def read_secret(file: Path, most: int) -> bytes:
 
 
 def read_token(file: Path) -> str | None:
-    """The token that *file* holds as its only line; None if there is no such file.
+    """Return the token that is the only line of *file*; None if there is no such file.
 
     Raises SecretExposedError, SecretUnusableError, neither of which shows it.
     """

@@ -1,4 +1,4 @@
-"""Faces on radios at the end of a serial cable. What is said over it is firmware_bridge.serial's business."""
+"""Faces on radios at the end of a serial cable. firmware_bridge.serial has the protocols."""
 
 import asyncio
 import random
@@ -29,11 +29,11 @@ from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import LinkProfile, Reception
 
 UNPLUGGED = "the radio was unplugged"
-"""Why a face went down whose port is gone."""
+"""Reason of a face that went down because its port is gone."""
 CLOSED = "this node closed it"
-"""Why a face went down that nothing was wrong with."""
+"""Reason of a face that we closed."""
 NO_ANSWER_REMEDY = "See that the radio has power and the firmware that the face is for."
-"""What to do about a port that says nothing."""
+"""Advice about a port that does not answer."""
 
 
 class SerialFace:
@@ -116,7 +116,7 @@ class SerialFace:
         if self._profile is not None:
             self._sink.down(self.name, reason)
         self._writer.transport.abort()
-        # The port must be free before it is opened again; what could not be written any more is not missed.
+        # The port must be free before it is opened again; bytes that could no longer be written do not matter.
         with suppress(OSError):
             await self._writer.wait_closed()
 
@@ -205,7 +205,7 @@ class SerialFace:
 
 
 class SerialEndpoint:
-    """Keeps one radio on a cable up, wherever it is plugged in."""
+    """An endpoint that keeps one radio on a cable up, at whatever port it is plugged in."""
 
     def __init__(
         self,
@@ -216,8 +216,8 @@ class SerialEndpoint:
         list_ports: Callable[[], Iterable[UsbPort]] = list_usb_ports,
         time_scale: float = 1.0,
     ) -> None:
-        """*list_ports*: which ports there are at USB. *time_scale*: how many times as quick as the clock packets are
-        on the air: once, unless the radio is an emulated one."""
+        """*list_ports* returns the USB ports. *time_scale*: how many times as fast as the clock the channel runs; 1
+        unless the radio is an emulated one."""
         self.spec = text
         self.problem: str | None = None
         self._radio = spec
@@ -236,7 +236,7 @@ class SerialEndpoint:
         while True:
             begun_s = clock()
             ended = await self._attempt(sink)
-            # A port that comes back may for a moment be nobody's, or everybody's: only what cannot be it is a fault.
+            # A port that comes back may for a moment have no owner, or be open to all: only a wrong path is an error.
             may_come_back = self._was_up and (isinstance(ended, PortProblem) or not ended.remedy)
             if not may_come_back:
                 raise FaceOpenError(self.spec, ended.what, ended.remedy or NO_ANSWER_REMEDY)

@@ -1,4 +1,4 @@
-"""What each kind of radio on a cable needs: its conversation, its framing of packets, its manners. Pure."""
+"""The kinds of radio on a cable: protocol, framing of packets, and scheduling profile of each. Pure."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,20 +25,20 @@ from tinyssb_node.scheduling.link import LinkProfile, air_profile
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SerialRadioKind:
-    """How one kind is used."""
+    """The parts that differ between kinds."""
 
     converse: Callable[[], AnySession]
     """Begins a new conversation."""
     frame: Callable[[bytes], bytes]
     """A packet as the radio is given it."""
     parse: Callable[[bytes], bytes | FrameFault]
-    """The packet in what the radio heard."""
+    """Returns the packet in a received frame."""
     gap_packets: int = 1
     """Silence after each packet, in full packets' time."""
 
 
 def kind_of(spec: SerialSpec, entropy: Callable[[], float]) -> SerialRadioKind:
-    """How the radio of *spec* is used. *entropy* returns numbers from 0 up to 1.
+    """Return the kind of *spec*'s radio. *entropy* returns numbers from 0 up to 1.
 
     Raises IllegalPlanError and IllegalPowerError.
     """
@@ -84,9 +84,9 @@ def _plan(radio: RadioChoice) -> RadioPlan:
 def profile_of(
     kind: SerialRadioKind, conversation: AnySession, radio: RadioChoice, ready: Ready, time_scale: float
 ) -> LinkProfile | str:
-    """How a face on this radio is scheduled; or, in plain words, why it may not send.
+    """Return the scheduling profile of a face on this radio; or, in plain words, why it may not send.
 
-    *time_scale*: how many times as quick as ours the radio's clock is, which is 1 unless it is an emulated one.
+    *time_scale*: how many times as fast as ours the radio's clock is; 1 unless it is an emulated one.
     """
     try:
         plan = replace(radio, power_dbm=ready.power_dbm).resolve(ready.lora)

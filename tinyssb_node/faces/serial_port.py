@@ -11,7 +11,7 @@ from typing import Final
 from tinyssb_node.faces.serial_spec import USB
 
 PLUG_IN: Final = "Plug the radio in: it is then found by itself."
-"""What to do about a port that is not there."""
+"""Advice about a missing port."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,7 +21,7 @@ class UsbPort:
     path: str
     """A name it has at the moment: its link in ``/dev/serial/by-id`` where udev makes one, else ``/dev/ttyUSB0``."""
     serial_number: str | None
-    """What its maker wrote into it; None if nothing, or the same into all."""
+    """Its maker's serial number; None if it has none, or one that all devices share."""
     vendor_id: int | None
     product_id: int | None
     interface: int | None
@@ -30,16 +30,17 @@ class UsbPort:
 
 @dataclass(frozen=True, slots=True)
 class PortProblem:
-    """Why there is no port."""
+    """The reason why there is no port."""
 
     what: str
     """In plain words."""
     remedy: str
-    """What a person can do."""
+    """Advice for the user."""
 
 
 def list_usb_ports() -> list[UsbPort]:
-    """The serial ports at USB now; none if the library that knows is not installed, which ``open_port`` tells."""
+    """Return the USB serial ports; none if the library that lists them is not installed, which ``open_port``
+    reports."""
     try:
         import serialx  # noqa: PLC0415 - an optional extra
     except ModuleNotFoundError:
@@ -58,7 +59,7 @@ def list_usb_ports() -> list[UsbPort]:
 
 
 class PortFinder:
-    """Finds one device's port, whatever it is called now."""
+    """The search for one device's port, under whatever name it has now."""
 
     def __init__(self, device: str, list_ports: Callable[[], Iterable[UsbPort]] = list_usb_ports) -> None:
         """*device*: a path, or ``usb:`` and a USB serial number."""
@@ -67,14 +68,14 @@ class PortFinder:
         self._known: UsbPort | None = None
 
     def find(self) -> str | PortProblem:
-        """The path to open now."""
+        """Return the path to open now."""
         if self._device.startswith(USB):
             number = self._device.removeprefix(USB)
             absent = f"no USB device with the serial number {number} is plugged in"
             return self._path_of(lambda port: port.serial_number == number, absent)
         known = self._known
         if known is not None and known.serial_number is not None:
-            # Its name may be somebody else's by now.
+            # Another device may have its name by now.
             return self._path_of(
                 lambda port: _is_same(port, known), f"the radio of {self._device} is unplugged"
             )
@@ -83,8 +84,8 @@ class PortFinder:
         return PortProblem(f"there is no {self._device}", PLUG_IN)
 
     def opened(self, path: str) -> None:
-        """*path* was opened and had the right thing behind it: remember which device that is."""
-        # The list may have another name for it than whoever wrote the spec.
+        """Record that *path* was opened and is the right device."""
+        # The list may have another name for it than the spec string.
         real = Path(path).resolve()
         self._known = next(
             (port for port in self._list_ports() if Path(port.path).resolve() == real), self._known
@@ -96,7 +97,7 @@ class PortFinder:
 
 
 def _is_same(port: UsbPort, known: UsbPort) -> bool:
-    """Whether *port* is the one that was there before, maybe under another name."""
+    """Return True if *port* is the device that was there before, maybe under another name."""
     return (port.serial_number, port.vendor_id, port.product_id, port.interface) == (
         known.serial_number,
         known.vendor_id,
@@ -122,7 +123,7 @@ async def open_port(path: str, speed: int) -> tuple[StreamReader, StreamWriter] 
 
 
 def _refused(path: str, error: OSError) -> PortProblem:
-    """Why the system does not open *path*, and what to do."""
+    """Return the reason why the system does not open *path*, and advice."""
     if isinstance(error, FileNotFoundError):
         return PortProblem(f"there is no {path}", PLUG_IN)
     if isinstance(error, PermissionError):

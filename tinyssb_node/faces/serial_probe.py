@@ -1,4 +1,4 @@
-"""Looks at a serial port of which nobody says what is there. Sets nothing up and sends nothing by radio."""
+"""A probe of a serial port with an unknown device. It changes no settings and sends nothing by radio."""
 
 import asyncio
 from asyncio import StreamReader, StreamWriter
@@ -25,9 +25,9 @@ async def probe_port(
     *,
     list_ports: Callable[[], Iterable[UsbPort]] = list_usb_ports,
 ) -> AsyncIterator[Finding]:
-    """Say what is at *device*, a path or ``usb:`` and a serial number, one finding after another.
+    """Yield findings about the device at *device*, a path or ``usb:`` and a serial number.
 
-    *speed*: bits a second. *answer_s*: how long each greeting waits for its answer.
+    *speed*: bits a second. *answer_s*: time to wait for each answer.
     """
     path = PortFinder(device, list_ports).find()
     port = path if isinstance(path, PortProblem) else await open_port(path, speed)
@@ -41,7 +41,7 @@ async def probe_port(
         radio, seen = await _greet(*port, answer_s)
     finally:
         port[1].transport.abort()
-        # Whatever could not be written any more is not missed.
+        # Bytes that could no longer be written do not matter.
         with suppress(OSError):
             await port[1].wait_closed()
     if radio is None:
@@ -53,8 +53,8 @@ async def probe_port(
 async def _greet(
     reader: StreamReader, writer: StreamWriter, answer_s: float
 ) -> tuple[DetectedRadio | None, bytes]:
-    """Greet in every language a few times, since opening the port makes many boards start anew. Returns who answered,
-    and what was said."""
+    """Greet in every protocol a few times, since opening the port restarts many boards. Return the kind that answered,
+    and its answer."""
     seen = b""
     for _ in range(serial_limits.IDENTIFY_ROUNDS):
         for greeting in GREETINGS:
@@ -69,7 +69,7 @@ async def _greet(
 
 
 async def _listen(reader: StreamReader, answer_s: float) -> bytes:
-    """What comes in that time, as far as anybody needs to see it."""
+    """Return what is received in that time, cut to what a person needs to see."""
     heard = b""
     with suppress(TimeoutError):
         async with asyncio.timeout(answer_s):
@@ -86,7 +86,7 @@ def _stranger(seen: bytes) -> Finding:
 
 
 def _face(radio: DetectedRadio, device: str) -> str:
-    """What to write into config.toml."""
+    """Return the lines for config.toml."""
     settings = "&plan=EU868.a" if radio.scheme in {"kiss", "rnode"} else ""
     settings += "&stock=on" if radio.stock else ""
     return f'For config.toml, with your region: "{radio.scheme}:{device}?region=EU868{settings}"'

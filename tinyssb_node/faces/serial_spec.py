@@ -15,7 +15,7 @@ SPEEDS: Final = (9_600, 19_200, 38_400, 57_600, 115_200, 230_400, 460_800, 921_6
 CHANNEL_DEFAULT: Final = "tinySSB"
 """Name of the channel of a mesh that is ours."""
 USB: Final = "usb:"
-"""What a device begins with that is named by its USB serial number."""
+"""Prefix of a device that is named by its USB serial number."""
 
 _DEVICE = re.compile(r"/[A-Za-z0-9._:/+@#=-]{1,200}|usb:[A-Za-z0-9._:-]{1,64}")
 _DEVICE_RULE = "a path such as /dev/serial/by-id/usb-…, or usb: and a USB serial number"
@@ -25,12 +25,12 @@ _LAW_OPTIONS = "region, gain, loss"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Cable:
-    """What all of them have."""
+    """The options of all kinds."""
 
     device: str
     """Path of the port, or ``usb:`` and the serial number of a USB device."""
     radio: RadioChoice
-    """What the radio is to be set to, and the law it is under."""
+    """The radio's settings, and the law it is under."""
     speed: int = serial_limits.BAUD
     """Bits a second on the cable."""
     name: str | None = None
@@ -42,7 +42,7 @@ class KissSpec(_Cable):
     """A KISS modem: MeshCore's firmware or our bridge firmware."""
 
     stock: bool = False
-    """Whether a firmware will do that cannot set the sync word: only nodes that have the same hear this one."""
+    """True to accept a firmware that cannot set the sync word: only nodes with the same firmware hear this one."""
 
     @property
     def face_name(self) -> FaceName:
@@ -116,7 +116,7 @@ def parse_serial(reader: SpecReader) -> SerialSpec | None:
 
 
 def serialize_serial(spec: SerialSpec) -> tuple[str, dict[str, str | None]]:
-    """The address of a spec string, and its options; None for what need not be said."""
+    """Return address and options of a spec string; options at their default are None."""
     options = write_radio(spec.radio)
     match spec:
         case KissSpec():
@@ -143,7 +143,7 @@ def _cable(reader: SpecReader) -> tuple[str, int, str | None]:
 
 
 def _full_radio(reader: SpecReader) -> RadioChoice:
-    """What a radio that we set up is to be set to."""
+    """Parse the settings of a radio that we set up."""
     radio = _law(reader)
     if radio.wanted is None:
         reader.fail(
@@ -154,7 +154,7 @@ def _full_radio(reader: SpecReader) -> RadioChoice:
 
 
 def _law_only(reader: SpecReader) -> RadioChoice:
-    """The law that a radio is under which others set up."""
+    """Parse the region of a radio that is set up by its own app."""
     radio = _law(reader)
     if radio.wanted is not None or radio.power_dbm is not None or radio.pongs:
         reader.fail(

@@ -41,11 +41,11 @@ SCHEMES: Final = (
 """The forms of a spec string, as errors show them."""
 
 FaceSpec = UdpSpec | WsListenSpec | WsConnectSpec | EtherSpec | SerialSpec | BleSpec | LoraSpec | MqttSpec
-"""What a spec string can say."""
+"""A parsed spec string."""
 
 
 def parse_spec(text: str) -> FaceSpec:
-    """Read a spec string. Raises FaceSpecError, which names what is wrong and what could stand there."""
+    """Parse a spec string. Raises FaceSpecError, which names the mistake and possible values."""
     if len(text) > limits.FACE_SPEC_MAX:
         raise FaceSpecError(
             text[:40] + "…", f"it has {len(text)} characters", f"up to {limits.FACE_SPEC_MAX}"
@@ -69,7 +69,7 @@ def parse_spec(text: str) -> FaceSpec:
 
 
 def serialize_spec(spec: FaceSpec) -> str:
-    """The shortest spec string that ``parse_spec`` reads as *spec*."""
+    """Return the shortest spec string that ``parse_spec`` parses as *spec*."""
     match spec:
         case UdpSpec():
             address, options = serialize_udp(spec)
@@ -92,7 +92,7 @@ def serialize_spec(spec: FaceSpec) -> str:
 
 
 def open_endpoint(text: str) -> Endpoint:
-    """The endpoint that *text* names, not yet running. Raises FaceSpecError.
+    """Return the endpoint that *text* names, not yet running. Raises FaceSpecError.
 
     Back ends are imported here and not above, so that a daemon loads only what its faces need.
     """

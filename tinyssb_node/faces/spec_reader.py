@@ -1,4 +1,4 @@
-"""Taking a spec string apart: address, options, and what is wrong with them."""
+"""Parser of spec strings: address, options, and errors in them."""
 
 import ipaddress
 import re
@@ -17,7 +17,7 @@ _NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9._-]{{0,{limits.FACE_NAME_MAX - 1}}}"
 NAME_RULE: Final = (
     f"1 to {limits.FACE_NAME_MAX} letters, digits, '.', '_' or '-', beginning with a letter or digit"
 )
-"""What a name of a face is, in words."""
+"""The form of a face's name, in words."""
 _INTERFACE = re.compile(r"[A-Za-z0-9._-]{1,15}")
 _HOST = re.compile(r"(?=.{1,253}\Z)[A-Za-z0-9_-]{1,63}(\.[A-Za-z0-9_-]{1,63})*\.?")
 _PLACE = re.compile(r"(?P<host>\[[^\]]*\]|[^:\[\]]*):(?P<port>[0-9]{1,5})")
@@ -27,7 +27,7 @@ _Choice = TypeVar("_Choice", bound=StrEnum)
 
 
 class SpecReader:
-    """One spec string while it is taken apart."""
+    """One spec string while it is parsed."""
 
     def __init__(self, spec: str) -> None:
         self.spec = spec
@@ -47,14 +47,14 @@ class SpecReader:
         raise FaceSpecError(self.spec, what, allowed)
 
     def skip(self, prefix: str) -> bool:
-        """Whether the address begins with *prefix*, which is then taken off."""
+        """Return True if the address begins with *prefix*, and remove it."""
         if not self._place.startswith(prefix):
             return False
         self._place = self._place.removeprefix(prefix)
         return True
 
     def place(self, port_min: int) -> tuple[str, int]:
-        """The rest of the address: host without brackets, port."""
+        """Return the rest of the address: host without brackets, port."""
         match = _PLACE.fullmatch(self._place)
         if match is None:
             self.fail(f"'{self._place}' is no address", "HOST:PORT, an IPv6 address in brackets: [::1]:8080")
@@ -70,14 +70,14 @@ class SpecReader:
         return host, port
 
     def rest(self, read: Callable[[str], _Value | None], allowed: str) -> _Value:
-        """The rest of the address, where it is no host and port."""
+        """Return the rest of the address, where it is no host and port."""
         value = read(self._place)
         if value is None:
             self.fail(f"'{self._place}' is no address", allowed)
         return value
 
     def option(self, key: str, default: _Value, read: Callable[[str], _Value | None], allowed: str) -> _Value:
-        """One option's value. *read* returns None for what is not *allowed*."""
+        """Return one option's value. *read* returns None for a text that is not *allowed*."""
         text = self._options.pop(key, None)
         if text is None:
             return default
@@ -87,20 +87,20 @@ class SpecReader:
         return value
 
     def end(self, known: str) -> None:
-        """Refuse options that nobody asked for."""
+        """Refuse unknown options."""
         for key in self._options:
             self.fail(f"there is no option '{key}'", known)
 
     def name(self) -> str | None:
-        """The option all faces have."""
+        """Return the option that all faces have."""
         return self.option("name", None, matching(_NAME), NAME_RULE)
 
     def switch(self, key: str, *, default: bool) -> bool:
-        """An option that is on or off."""
+        """Return an option that is on or off."""
         return self.option(key, default, {"on": True, "off": False}.get, "on, off")
 
     def number(self, key: str, default: int, low: int, high: int) -> int:
-        """An option from *low* to *high*."""
+        """Return an option from *low* to *high*."""
 
         def read(text: str) -> int | None:
             return int(text) if re.fullmatch(r"[0-9]{1,5}", text) and low <= int(text) <= high else None
@@ -109,24 +109,24 @@ class SpecReader:
 
 
 def matching(pattern: re.Pattern[str]) -> Callable[[str], str | None]:
-    """Reads what *pattern* matches as a whole."""
+    """Return a parser that accepts what *pattern* matches as a whole."""
     return lambda text: text if pattern.fullmatch(text) else None
 
 
 def bracketed(host: str) -> str:
-    """*host* as it stands before a port."""
+    """Return *host* as it is written before a port."""
     return f"[{host}]" if ":" in host else host
 
 
 def read_interface(text: str) -> str | None:
-    """A network interface by name or IPv4 address."""
+    """Parse a network interface: a name or an IPv4 address."""
     if is_ipv4_shaped(text) and not _is_ipv4(text):
         return None
     return text if _INTERFACE.fullmatch(text) else None
 
 
 def is_ipv4_shaped(interface: str) -> bool:
-    """Whether *interface* is written as an address, not as a name."""
+    """Return True if *interface* is written as an address, not as a name."""
     return interface.count(".") == 3 and interface.replace(".", "").isdigit()
 
 

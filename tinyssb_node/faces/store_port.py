@@ -1,5 +1,5 @@
-"""What a face may look up in the node's stores, where it is more than a link: one that speaks through somebody who
-keeps packets, such as an MQTT broker, has to know what they are about."""
+"""A face's view of the node's stores. A face with a broker that stores packets, such as MQTT, has to know what they are
+about."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -9,11 +9,11 @@ from tinyssb_node.store.port import StoredChunk, StoredEntry
 
 
 class FaceStorePort(Protocol):
-    """What is held of one network. Called in the event loop's thread; raises StoreFailedError, StoreDamagedError."""
+    """The store of one network. Called in the event loop's thread; raises StoreFailedError, StoreDamagedError."""
 
     @property
     def network(self) -> str:
-        """What the network is called in topics, in hexadecimal digits (docs/formats/mqtt.md)."""
+        """The network's name in topics, in hexadecimal digits (docs/formats/mqtt.md)."""
         ...
 
     @property
@@ -22,27 +22,27 @@ class FaceStorePort(Protocol):
         ...
 
     def follows(self) -> frozenset[FeedId]:
-        """The feeds in the set that its user wants."""
+        """Return the feeds in the set that its user wants."""
         ...
 
     def knows(self, packet: bytes) -> bool:
-        """True if *packet*, of ours, is of this network."""
+        """Return True if *packet*, of ours, is of this network."""
         ...
 
     def feeds_of(self, packet: bytes) -> Sequence[FeedId]:
-        """The feeds of which *packet* is an entry or a chunk that is held; none for what is something else."""
+        """Return the feeds of which *packet* is a stored entry or chunk; none if it is something else."""
         ...
 
     def after(self, arrival: int) -> tuple[Sequence[StoredEntry | StoredChunk], int]:
-        """What was appended behind the place *arrival*, some of it, in order; and the place reached by that."""
+        """Return some of the appends after the arrival number *arrival*, in order; and the arrival number reached."""
         ...
 
     def last_arrival(self) -> int:
-        """The place of what was appended last, 0 for nothing."""
+        """Return the last arrival number, 0 for none."""
         ...
 
     def recall(self, key: str) -> str | None:
-        """What ``keep`` kept."""
+        """Return what ``keep`` stored."""
         ...
 
     def keep(self, key: str, value: str) -> None:

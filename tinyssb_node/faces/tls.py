@@ -1,7 +1,7 @@
-"""TLS for whatever listens or calls: contexts of Python's ``ssl``, certificates by authority or by fingerprint.
+"""TLS for listeners and callers: contexts of Python's ``ssl``, certificates by authority or by fingerprint.
 
-Imported by those only who were told to use TLS. The contexts may be handed to asyncio, to
-``websockets`` and to plain sockets. How to make a certificate is in docs/reference/faces.md.
+Imported only where TLS is configured. The contexts work with asyncio, with ``websockets`` and with plain sockets. How
+to make a certificate is in docs/reference/faces.md.
 """
 
 import hashlib
@@ -18,9 +18,9 @@ _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----EN
 
 
 def server_context(certificate: Path, key: Path, *, clients: Path | None = None) -> ssl.SSLContext:
-    """What a listener needs: its *certificate* (PEM, those of the authorities between behind it) and the *key* to it
-    (PEM, without a passphrase, its owner's alone). With *clients* only those come in who have a certificate by one of
-    the authorities in that file (PEM).
+    """Return a listener's context: its *certificate* (PEM, those of the authorities between behind it) and the *key* to
+    it (PEM, without a passphrase, its owner's alone). With *clients* only those may connect that have a certificate by
+    one of the authorities in that file (PEM).
 
     Raises CertificateError, SecretExposedError, SecretUnusableError.
     """
@@ -40,10 +40,10 @@ def client_context(
     certificate: Path | None = None,
     key: Path | None = None,
 ) -> ssl.SSLContext:
-    """What a caller needs. The server's certificate is checked by the *authorities* in that file (PEM), or by the
-    system's where none is named, and must be for the host that is called. With a *pin* (``fingerprint`` of the
-    server's own certificate) it must be that one, which needs no authority and no name. *certificate* and *key* tell
-    the server who calls.
+    """Return a caller's context. The server's certificate is checked by the *authorities* in that file (PEM), or by the
+    system's where none is named, and must be for the host that is called. With a *pin* (``fingerprint`` of the server's
+    own certificate) it must be that one, which needs no authority and no name. *certificate* and *key* authenticate the
+    caller.
 
     Raises CertificateError, SecretExposedError, SecretUnusableError.
     """
@@ -103,7 +103,7 @@ def _load_authorities(context: ssl.SSLContext, authorities: Path) -> None:
 
 
 def _pin(context: ssl.SSLContext, pin: bytes) -> None:
-    """Let handshakes fail unless the server has the certificate with this fingerprint: before anything is said."""
+    """Let handshakes fail unless the server has the certificate with this fingerprint: before any data is sent."""
 
     def check(certificate: bytes | None) -> None:
         found = hashlib.sha256(certificate or b"").digest()
@@ -125,7 +125,7 @@ def _pin(context: ssl.SSLContext, pin: bytes) -> None:
 
 
 def _reason(error: Exception) -> str:
-    """What the system says, without the numbers that only its maker knows."""
+    """Return the system's message, without its internal numbers."""
     if isinstance(error, ssl.SSLError):
         return (error.reason or str(error)).replace("_", " ").lower()
     return getattr(error, "strerror", None) or str(error)

@@ -1,7 +1,8 @@
-"""UDP multicast: packets with a CRC-32 to everybody in the local network, and copies to those who may sleep through it.
+"""UDP multicast: packets with a CRC-32 to all nodes in the local network, and unicast copies to peers that may sleep
+through it.
 
-Several daemons of one host share the port. Multicast brings what we send back to us, and to them: our own comes back
-once per datagram and is dropped by its bytes, since source address and port are theirs too.
+Several daemons of one host share the port. Multicast returns our packets to us, and to them. Our own come back once per
+datagram and are recognised by their bytes, since those of the other daemons have the same source address and port.
 """
 
 import asyncio
@@ -30,16 +31,16 @@ _NEVER_HERE: Final = {errno.EADDRINUSE, errno.EACCES, errno.EPERM}
 
 
 class UdpFace:
-    """A socket that is in the group."""
+    """A socket that has joined the group."""
 
     def __init__(self, spec: UdpSpec, sock: socket.socket, own_address: str) -> None:
         self.name = spec.face_name
         self.profile: LinkProfile = lan_profile()
         self.own_address = own_address
-        """The address our datagrams bear."""
+        """The source address of our datagrams."""
         self._loop = asyncio.get_running_loop()
         self.broken: asyncio.Future[OSError] = self._loop.create_future()
-        """Why the face can be used no longer, once that is so."""
+        """The reason why the face failed, once it has."""
         self._group = (spec.group, spec.port)
         self._copies = spec.copies
         self._socket = sock
@@ -96,7 +97,7 @@ class UdpFace:
 
 
 class UdpEndpoint:
-    """Brings up one face, ``udp``, and joins the group anew when the network changes."""
+    """An endpoint that brings up one face, ``udp``, and joins the group again when the network changes."""
 
     def __init__(self, text: str, spec: UdpSpec, entropy: Callable[[], float] = random.random) -> None:
         self.spec = text
@@ -132,7 +133,7 @@ class UdpEndpoint:
         return reason
 
     async def _until_useless(self, face: UdpFace) -> str:
-        """Return when the face is broken or its interface has another address, and say which."""
+        """Return the reason once the face is broken or its interface has another address."""
         while True:
             await asyncio.wait([face.broken], timeout=limits.UDP_CHECK_S)
             if face.broken.done():
@@ -144,7 +145,7 @@ class UdpEndpoint:
                 return f"the network is gone: {error.strerror}"
 
     def _open(self) -> tuple[socket.socket, str] | None:
-        """A socket in the group and the address it sends from; None while the network is not there."""
+        """Return a socket in the group and the address it sends from; None while there is no network."""
         try:
             return _group_socket(self._udp), _own_address(self._udp)
         except OSError as error:
@@ -167,7 +168,8 @@ class UdpEndpoint:
 
 
 def _is_of_this_host(address: str) -> bool:
-    """Whether *address* is ours: whoever sends from it shares our port, and hears multicast as well as we do."""
+    """Return True if *address* is ours: a program that sends from it shares our port, and receives multicast as we
+    do."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         try:
             probe.bind((address, 0))
@@ -187,7 +189,7 @@ def _interface_option(spec: UdpSpec) -> bytes:
 
 
 def _own_address(spec: UdpSpec) -> str:
-    """The address that datagrams to the group bear. Raises OSError without a network."""
+    """Return the source address of datagrams to the group. Raises OSError without a network."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
         if spec.interface is not None:
             probe.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_IF, _interface_option(spec))
@@ -197,14 +199,14 @@ def _own_address(spec: UdpSpec) -> str:
 
 
 def _group_socket(spec: UdpSpec) -> socket.socket:
-    """A socket bound to the group's port, in the group, sending to it on the right interface. Raises OSError."""
+    """Return a socket bound to the group's port, in the group, sending to it on the right interface. Raises OSError."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:
         sock.setblocking(False)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_TTL, spec.ttl)
-        # Copies must not go farther: a forged source address would make us send to somebody who never asked.
+        # Copies must not go farther: a forged source address would make us send to a host that never asked.
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_TTL, max(spec.ttl, 1))
         sock.setsockopt(socket.IPPROTO_IP, socket.IP_MULTICAST_LOOP, 1)
         if sys.platform == "linux":

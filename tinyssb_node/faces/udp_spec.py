@@ -25,7 +25,7 @@ class UdpSpec:
     ttl: int = limits.UDP_TTL_DEFAULT
     """Hops a datagram may take, 0 (this host only) to 255."""
     copies: bool = True
-    """Whether peers heard lately also get a unicast copy: phones often sleep through multicast."""
+    """True if peers heard lately also get a unicast copy: phones often sleep through multicast."""
     name: str | None = None
     """The face's name; None: made from the rest."""
 

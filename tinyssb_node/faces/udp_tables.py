@@ -1,4 +1,4 @@
-"""What a UDP face remembers: datagrams of its own that multicast will bring back, and peers heard lately. Pure."""
+"""The memory of a UDP face: its own datagrams that multicast will return, and peers heard lately. Pure."""
 
 from collections import OrderedDict
 
@@ -6,16 +6,16 @@ from tinyssb_node import limits
 
 
 class MulticastEchoes:
-    """Datagrams sent, each to be ignored once when it comes back.
+    """Sent datagrams, each to be ignored once when it comes back.
 
-    Counted, not just remembered: another daemon of this host that sends the same bytes is heard as the second one.
+    They are counted: another daemon of this host that sends the same bytes is received as the second one.
     """
 
     def __init__(self) -> None:
         self._due: OrderedDict[bytes, tuple[int, float]] = OrderedDict()
 
     def sent(self, frame: bytes, now_s: float) -> None:
-        """*frame* was sent once more."""
+        """Record that *frame* was sent once more."""
         count, sent_s = self._due.pop(frame, (0, now_s))
         fresh = now_s - sent_s <= limits.UDP_ECHO_AGE_S
         self._due[frame] = (count + 1 if fresh else 1, now_s)
@@ -23,7 +23,7 @@ class MulticastEchoes:
             self._due.popitem(last=False)
 
     def is_echo(self, frame: bytes, now_s: float) -> bool:
-        """Whether *frame*, just received, is one of ours coming back; it is then expected once less."""
+        """Return True if *frame*, just received, is one of ours coming back; it is then expected once less."""
         count, sent_s = self._due.pop(frame, (0, now_s))
         if count == 0 or now_s - sent_s > limits.UDP_ECHO_AGE_S:
             return False
@@ -33,14 +33,15 @@ class MulticastEchoes:
 
 
 class UdpPeers:
-    """Addresses heard lately, and what they sent a moment ago: the same datagram again is its unicast copy."""
+    """Addresses heard lately, and what they just sent: the same datagram again is its unicast copy."""
 
     def __init__(self) -> None:
         self._heard_s: OrderedDict[str, float] = OrderedDict()
         self._frames_s: OrderedDict[tuple[str, bytes], float] = OrderedDict()
 
     def heard(self, address: str, frame: bytes, now_s: float) -> bool:
-        """*address* sent the valid *frame*. False if it did so a moment ago: then this is the other copy of it."""
+        """Record that *address* sent the valid *frame*. Return False if it did so a moment ago: this is the other copy
+        of it."""
         self._heard_s[address] = now_s
         self._heard_s.move_to_end(address)
         if len(self._heard_s) > limits.UDP_PEERS_MAX:
@@ -55,11 +56,11 @@ class UdpPeers:
         return True
 
     def knows(self, address: str) -> bool:
-        """Whether *address* was heard and not forgotten since."""
+        """Return True if *address* was heard and not evicted since."""
         return address in self._heard_s
 
     def recent(self, now_s: float) -> tuple[str, ...]:
-        """Addresses that get a copy of what is sent now; those silent for too long are forgotten."""
+        """Return the addresses that get a copy of what is sent now; those silent for too long are removed."""
         while self._heard_s:
             address, heard_s = next(iter(self._heard_s.items()))
             if now_s - heard_s <= limits.UDP_PEER_AGE_S:
@@ -68,5 +69,5 @@ class UdpPeers:
         return tuple(self._heard_s)
 
     def forget(self, address: str) -> None:
-        """*address* cannot be reached: no copies until it is heard again."""
+        """Remove *address*, which cannot be reached, until it is heard again."""
         self._heard_s.pop(address, None)

@@ -1,6 +1,7 @@
 """WebSocket faces: one bare packet per binary message, both ways. A server brings up a face per connection.
 
-Deployed phones reconnect only after a failure, never after a clean close: whoever stops here drops the TCP connection.
+Deployed phones reconnect only after a failure, never after a clean close: so a server that stops drops the TCP
+connection.
 """
 
 import asyncio
@@ -33,13 +34,13 @@ from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
 
 _QUIET = logging.getLogger(f"{__name__}.library")
-"""The library would log a traceback for every port scan; what matters of it reaches the sink."""
+"""The library would log a traceback for every port scan; the sink gets what matters of it."""
 _QUIET.addHandler(logging.NullHandler())
 _QUIET.propagate = False
 _QUIET.setLevel(logging.CRITICAL)
 
 HUNG_UP = "this node closed it"
-"""Why a face went down that nothing was wrong with."""
+"""Reason of a face that ended without an error."""
 
 
 class WsFace:
@@ -72,9 +73,9 @@ class WsFace:
         pause_s: Callable[[int], float] | None = None,
         idle_s: int | None = None,
     ) -> str:
-        """Be up until the connection ends, and hand what comes in to *sink*. Returns why it ended.
+        """Run until the connection ends, and pass received packets to *sink*. Returns the reason of the end.
 
-        *pause_s* says how long to wait after so many bytes; after *idle_s* without a packet the connection is ended.
+        *pause_s* returns how long to wait after so many bytes; after *idle_s* without a packet the connection is ended.
         """
         reason = HUNG_UP
         sink.up(self, spec)
@@ -114,7 +115,7 @@ class WsFace:
 
 
 def _reason(closed: ConnectionClosed) -> str:
-    """Why a connection ended, in plain words."""
+    """Return the reason why a connection ended, in plain words."""
     if closed.rcvd is not None and closed.rcvd_then_sent is not False:
         return f"the peer closed it ({closed.rcvd.reason or closed.rcvd.code})"
     if closed.sent is not None:
@@ -123,7 +124,7 @@ def _reason(closed: ConnectionClosed) -> str:
 
 
 class WsServerEndpoint:
-    """Listens, and brings up a face ``ws:PORT#N`` for each connection."""
+    """A listener that brings up a face ``ws:PORT#N`` for each connection."""
 
     def __init__(self, text: str, spec: WsListenSpec) -> None:
         self.spec = text
@@ -144,7 +145,7 @@ class WsServerEndpoint:
 
     async def run(self, sink: FaceSink) -> None:
         """Serve until cancelled. Raises FaceOpenError if the address cannot be listened on, CertificateError,
-        SecretExposedError and SecretUnusableError if what is asked for cannot be read."""
+        SecretExposedError and SecretUnusableError if a configured file cannot be read."""
 
         async def serve_peer(connection: ServerConnection) -> None:
             self._door.welcome(connection)
@@ -212,7 +213,7 @@ class WsServerEndpoint:
 
 
 class WsClientEndpoint:
-    """Keeps one connection to a server up, as face ``ws:HOST:PORT``."""
+    """An endpoint that keeps one connection to a server up, as face ``ws:HOST:PORT``."""
 
     def __init__(self, text: str, spec: WsConnectSpec, entropy: Callable[[], float] = random.random) -> None:
         self.spec = text
@@ -222,7 +223,7 @@ class WsClientEndpoint:
 
     async def run(self, sink: FaceSink) -> None:
         """Connect, and connect again whenever the connection is lost, until cancelled. Raises CertificateError,
-        SecretExposedError and SecretUnusableError if what is to be shown cannot be read."""
+        SecretExposedError and SecretUnusableError if a configured file cannot be read."""
         clock = asyncio.get_running_loop().time
         tls, headers = client_options(self._connect.credentials)
         while True:
@@ -235,7 +236,7 @@ class WsClientEndpoint:
             await asyncio.sleep(self._backoff.next_s())
 
     async def _open(self, tls: ssl.SSLContext | None, headers: Mapping[str, str]) -> ClientConnection | None:
-        """One attempt. None if there is nobody, or nobody who speaks WebSocket."""
+        """Try to connect once. None if no WebSocket server answers."""
         try:
             return await NoRedirectConnect(
                 self._connect.url,

@@ -1,4 +1,4 @@
-"""The way in to a listening WebSocket: how many may come, from where, and what they have to show; and how one calls.
+"""Access to a listening WebSocket: number of connections, quotas and credentials; and the credentials of a caller.
 
 Connections are counted from the moment the system has them, so that TLS handshakes that never end are, too.
 """
@@ -25,14 +25,14 @@ from tinyssb_node.faces.errors import SecretUnusableError
 from tinyssb_node.faces.secretfiles import read_token
 
 _Ends: TypeAlias = tuple[Any, Any]
-"""Address and port of the other end and of ours, as the system tells them: no two open connections share both."""
+"""Address and port of the other end and of ours, as the system reports them: no two open connections share both."""
 
 
 class WsListenerAccess:
-    """One listener's."""
+    """The access control of one listener."""
 
     def __init__(self, guard: ListenerPolicy, places: int) -> None:
-        """There are some *places*, and a few more for those who are still shaking hands."""
+        """Admits *places* connections, and a few more that are still in their handshake."""
         self._guard = guard
         self._places = places
         self._quotas = Quotas(guard)
@@ -43,7 +43,7 @@ class WsListenerAccess:
         """Connections that ended before they were welcomed."""
 
     def unlock(self) -> ssl.SSLContext | None:
-        """Read what is asked for from its files; return how to speak TLS, None for not at all.
+        """Read the configured files; return the TLS settings, None for no TLS.
 
         Raises CertificateError, SecretExposedError, SecretUnusableError.
         """
@@ -83,7 +83,7 @@ class WsListenerAccess:
         return sockets
 
     def refuse(self, connection: ServerConnection, request: Request) -> Response | None:
-        """What to answer to *request* in place of a WebSocket; None: it is welcome."""
+        """Return the refusal of *request*; None: it is admitted."""
         if self._token is not None and not has_token(self._token, request.headers.get_all("Authorization")):
             response = connection.respond(HTTPStatus.UNAUTHORIZED, "This node asks for a token.\n")
             response.headers["WWW-Authenticate"] = "Bearer"
@@ -95,16 +95,16 @@ class WsListenerAccess:
         return None
 
     def welcome(self, connection: ServerConnection) -> None:
-        """*connection* has come in."""
+        """Record that *connection* has been admitted."""
         if (ends := (connection.remote_address, connection.local_address)) in self._open:
             self._welcomed.add(ends)
 
     def wait_s(self, connection: ServerConnection, size: int) -> float:
-        """Seconds to wait before more is read from *connection*, which brought *size* bytes."""
+        """Return the seconds to wait before more is read from *connection*, which sent *size* bytes."""
         return self._quotas.wait_s(str(connection.remote_address[0]), size, asyncio.get_running_loop().time())
 
     def hang_up(self) -> None:
-        """Let all connections end, those too that nobody has heard of yet."""
+        """Let all connections end, those too that are still in their handshake."""
         for sock in list(self._open.values()):
             with suppress(OSError):
                 sock.shutdown(socket.SHUT_RDWR)
@@ -128,7 +128,7 @@ class WsListenerAccess:
 
 
 class _Accepted(socket.socket):
-    """A connection that says when it is closed."""
+    """A connection that reports when it is closed."""
 
     closed: Callable[[], None] | None = None
 
@@ -140,7 +140,7 @@ class _Accepted(socket.socket):
 
 
 class _Listening(socket.socket):
-    """A listening socket that gives its server only what is admitted."""
+    """A listening socket that passes only admitted connections to its server."""
 
     admit: Callable[[_Accepted, tuple[Any, ...]], bool]
 
@@ -151,12 +151,12 @@ class _Listening(socket.socket):
             if self.admit(accepted, peer):
                 return accepted, peer
             accepted.close()
-        # What a server is told when nobody is waiting; it looks again in its next round.
+        # The error for a server with no connection waiting; it tries again in its next round.
         raise BlockingIOError
 
 
 def require_token(file: Path) -> str:
-    """The token of *file*. Raises SecretExposedError, SecretUnusableError, of one that is not there, too."""
+    """Return the token of *file*. Raises SecretExposedError, SecretUnusableError, also if it does not exist."""
     token = read_token(file)
     if token is None:
         raise SecretUnusableError(file, "is not there")
@@ -164,15 +164,16 @@ def require_token(file: Path) -> str:
 
 
 def has_token(token: str, authorizations: list[str]) -> bool:
-    """Whether a request with these headers shows *token*, in a time that does not tell how much of it is right."""
+    """Return True if a request with these headers has *token*, in a time that does not depend on how much of it is
+    right."""
     if len(authorizations) != 1:
         return False
     return hmac.compare_digest(authorizations[0].encode("utf-8", "replace"), f"Bearer {token}".encode())
 
 
 class NoRedirectConnect(connect):
-    """A caller that follows no redirects: it connects where it is told to by its user, and nowhere else. What is shown
-    to one server is not for another, and nobody outside sends us into our own network."""
+    """A caller that follows no redirects: it connects where its user configured it, and nowhere else. Credentials for
+    one server are not for another, and strangers must not direct us into our own network."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         """Take a redirect for the failure it is to us."""
@@ -180,7 +181,7 @@ class NoRedirectConnect(connect):
 
 
 def client_options(credentials: Credentials) -> tuple[ssl.SSLContext | None, dict[str, str]]:
-    """How a caller speaks TLS, None for not at all, and what it says besides.
+    """Return a caller's TLS settings, None for no TLS, and its further options.
 
     Raises CertificateError, SecretExposedError, SecretUnusableError.
     """
@@ -200,7 +201,7 @@ def client_options(credentials: Credentials) -> tuple[ssl.SSLContext | None, dic
 
 
 def call_failure_reason(error: Exception) -> str:
-    """Why a call failed, in words that say what to look at."""
+    """Return the reason why a call failed, with what to check."""
     if isinstance(error, InvalidStatus) and error.response.status_code == HTTPStatus.UNAUTHORIZED:
         return "it asks for a token (401), and was not shown the right one"
     if isinstance(error, ssl.SSLCertVerificationError) and (found := getattr(error, "verify_message", "")):

@@ -38,9 +38,9 @@ class WsListenSpec:
     peers: int = limits.WS_PEERS_MAX
     """Most connections at a time."""
     guard: ListenerPolicy = EVERYBODY
-    """Who may connect."""
+    """The access policy."""
     name: str | None = None
-    """What the faces' names begin with; None: ``ws:PORT``."""
+    """Prefix of the faces' names; None: ``ws:PORT``."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,7 +54,7 @@ class WsConnectSpec:
     path: str = "/"
     """Path, and query if any, of the URL."""
     credentials: Credentials = PLAIN
-    """Whether to speak wss, whom to trust, what to show."""
+    """TLS settings and credentials of the caller."""
     name: str | None = None
     """The face's name; None: made from the rest."""
 
@@ -65,13 +65,13 @@ class WsConnectSpec:
 
     @property
     def url(self) -> str:
-        """What a WebSocket library connects to."""
+        """The URL for a WebSocket library."""
         scheme = "wss" if self.credentials.tls else "ws"
         return f"{scheme}://{bracketed(self.host)}:{self.port}{self.path}"
 
 
 def parse_ws(reader: SpecReader) -> WsListenSpec | WsConnectSpec | None:
-    """What *reader*'s spec string says of WebSocket; None if it is of something else. Raises FaceSpecError."""
+    """Parse a spec string of WebSocket; None if it is of another kind. Raises FaceSpecError."""
     if reader.skip("ws:listen:"):
         return _parse_listen(reader)
     if reader.skip("ws:connect:"):
@@ -118,7 +118,7 @@ def _parse_connect(reader: SpecReader) -> WsConnectSpec:
 
 
 def _bound(reader: SpecReader, key: str, low: int, high: int) -> int | None:
-    """A number from *low*, which is not 0, to *high*; None where none is given."""
+    """Parse a number from *low*, which is not 0, to *high*; None where none is given."""
     return reader.number(key, 0, low, high) or None
 
 
