@@ -91,7 +91,7 @@ def test_a_disk_that_is_full_again_before_others_can_read_is_tried_again(
         def refuse(*_: object) -> None:
             raise StoreFullError("no room")
 
-        patch.setattr("tinyssb_node.store.sqlite.let_others_read", refuse)
+        patch.setattr("tinyssb_node.store.sqlite.end_exclusive_mode", refuse)
         put_entry(store, ANA, 2)
         store.commit(2)
     with pytest.raises(StoreFailedError, match="locked"):

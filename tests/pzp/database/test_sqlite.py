@@ -232,10 +232,10 @@ import os, sys
 from pathlib import Path
 from tests.pzp.database.frozen import FOLDER, fill
 from tests.pzp.database.messages import ALICE
-from tinyssb_node.pzp.database.database import Database
-from tinyssb_node.pzp.database.sqlite import SqliteRows
+from tinyssb_node.pzp.database.database import PzpDatabase
+from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
 
-database = Database(SqliteRows.open(Path(sys.argv[1])))
+database = PzpDatabase(SqlitePzpRows.open(Path(sys.argv[1])))
 with database.batch():
     group = database.create_identity(ALICE, "x", wall_us=1)
     for number in range(20):
