@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.architecture.sources import PACKAGES, ROOT, files, pyproject
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.subjects import SUBJECTS, Subject
 
 FOLDERS = [subject.folder for subject in SUBJECTS]
@@ -75,11 +76,20 @@ def test_a_node_is_made_and_publishes_without_the_optional_subjects(bare: Path, 
 
 
 @pytest.mark.parametrize("subject", SUBJECTS, ids=FOLDERS)
-def test_absent_subjects_have_neither_commands_nor_settings(bare: Path, subject: Subject) -> None:
+def test_absent_subjects_have_neither_commands_nor_settings(
+    bare: Path, tmp_path: Path, subject: Subject
+) -> None:
     commands = {name for names in subject.commands.values() for name in names}
     shown = python(bare, RUN, "--help").stdout
     assert "publish" in shown
     assert not commands & {line.split()[0] for line in shown.splitlines() if line.startswith("    ")}
+    home = str(tmp_path / "home")
+    assert python(bare, RUN, "--home", home, "init", "--face", "udp:239.5.5.8:1558").returncode == 0
+    with Path(home, "config.toml").open("a") as config:
+        config.write(f"[{subject.table}]\nenabled = true\n")
+    refused = python(bare, RUN, "--home", home, "run")
+    assert refused.returncode == ExitCode.CONFIG
+    assert "which is not installed" in refused.stderr
 
 
 def test_the_extras_are_in_pyproject() -> None:
