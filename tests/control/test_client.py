@@ -16,6 +16,21 @@ from tinyssb_node.control.client import DaemonClient, DaemonError, DaemonUnreach
 from tinyssb_node.errors import ContentTooLongError, ExitCode
 from tinyssb_node.problems import BadRequestError, ConfigError, HomeMissingError, ProtocolVersionError
 
+ENTRY: dict[str, object] = {
+    "feed": "ab" * 32,
+    "seq": 1,
+    "id": "cd" * 20,
+    "type": 0,
+    "size": 1,
+    "chunks": 0,
+    "chunks_held": 0,
+    "origin": "own",
+    "face": None,
+    "arrival": 1,
+    "committed_us": 1,
+    "content": "00",
+}
+
 
 @contextmanager
 def answering(folder: Path, *lines: bytes) -> Iterator[tuple[DaemonClient, list[dict[str, object]]]]:
@@ -46,16 +61,16 @@ def reply(**fields: object) -> bytes:
 
 
 def test_items_come_before_the_result(tmp_path: Path) -> None:
-    with answering(tmp_path, reply(item={"seq": 1}), reply(item={"seq": 2}), reply(result={"count": 2})) as (
+    with answering(
+        tmp_path, reply(item={**ENTRY, "seq": 1}), reply(item={**ENTRY, "seq": 2}), reply(result={"count": 2})
+    ) as (
         client,
         asked,
     ):
         listing = client.log("me", last=2)
         assert [row["seq"] for row in listing] == [1, 2]
         assert listing.result == {"count": 2}
-        assert asked == [
-            {"v": 1, "id": 1, "command": "log", "arguments": {"feed": "me", "follow": False, "last": 2}}
-        ]
+        assert asked == [{"v": 1, "id": 1, "command": "log", "arguments": {"feed": "me", "last": 2}}]
 
 
 def test_an_error_is_raised_with_what_to_do(tmp_path: Path) -> None:
@@ -99,8 +114,8 @@ def test_a_daemon_that_hangs_up_or_is_not_there_is_told(tmp_path: Path) -> None:
 def test_the_socket_is_where_the_settings_say(tmp_path: Path) -> None:
     make_home(tmp_path / "home")
     elsewhere = tmp_path / "s"
-    with answering(tmp_path, reply(result={"pid": 7})) as (client, _):
-        client.status()
+    with answering(tmp_path, reply(result={"changed": True})) as (client, _):
+        client.sure()
         with pytest.raises(DaemonUnreachableError, match="not running"):
             DaemonClient.at_home(str(tmp_path / "home"))
         with (tmp_path / "home" / "config.toml").open("a") as config:
@@ -115,8 +130,8 @@ def test_the_socket_is_where_the_settings_say(tmp_path: Path) -> None:
 def test_who_has_no_node_reaches_the_service(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("TINYSSB_HOME", raising=False)
-    with answering(tmp_path, reply(result={"pid": 7})) as (client, _):
-        client.status()
+    with answering(tmp_path, reply(result={"changed": True})) as (client, _):
+        client.sure()
         with pytest.raises(HomeMissingError):
             DaemonClient.at_home()
         monkeypatch.setattr("tinyssb_node.control.client.SERVICE_SOCKET", tmp_path / "s")

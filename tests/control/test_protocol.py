@@ -10,8 +10,9 @@ from tests.docs import pages
 from tinyssb_node import limits
 from tinyssb_node.control import rows
 from tinyssb_node.control.protocol import (
-    Reply,
-    Request,
+    ErrorReply,
+    ReplyLine,
+    RequestLine,
     parse_reply,
     parse_request,
     serialize_reply,
@@ -29,15 +30,16 @@ json_values = st.recursive(
     max_leaves=8,
 )
 ids = st.integers(0, 2**53) | st.text(max_size=limits.CONTROL_ID_MAX)
-errors = st.fixed_dictionaries({"code": st.text(), "message": st.text(), "hint": st.text()})
-answers = {"result": json_values, "item": json_values, "error": errors}
-replies = st.sampled_from(list(answers)).flatmap(
-    lambda key: st.fixed_dictionaries({"v": st.just(1), "id": ids | st.none(), key: answers[key]})
+errors = st.builds(ErrorReply, st.text(), st.text(), st.text())
+replies = (
+    st.builds(ReplyLine, id=ids | st.none(), result=json_values)
+    | st.builds(ReplyLine, id=ids | st.none(), item=json_values)
+    | st.builds(ReplyLine, id=ids | st.none(), error=errors)
 )
 
 
-@given(st.builds(Request, ids, st.text(), st.dictionaries(st.text(), json_values, max_size=4)))
-def test_a_request_is_read_as_it_was_written(request: Request) -> None:
+@given(st.builds(RequestLine, ids, st.text(), st.dictionaries(st.text(), json_values, max_size=4)))
+def test_a_request_is_read_as_it_was_written(request: RequestLine) -> None:
     line = serialize_request(request)
     assert line.count(b"\n") == 1
     assert line.endswith(b"\n")
@@ -45,7 +47,7 @@ def test_a_request_is_read_as_it_was_written(request: Request) -> None:
 
 
 @given(replies)
-def test_a_reply_is_read_as_it_was_written(reply: Reply) -> None:
+def test_a_reply_is_read_as_it_was_written(reply: ReplyLine) -> None:
     line = serialize_reply(reply)
     assert line.count(b"\n") == 1
     assert parse_reply(line) == reply
@@ -74,7 +76,7 @@ def test_a_reply_has_exactly_one_answer(fields: dict[str, object]) -> None:
 
 
 def test_an_id_has_a_bound() -> None:
-    line = serialize_request(Request("x" * (limits.CONTROL_ID_MAX + 1), "status", {}))
+    line = serialize_request(RequestLine("x" * (limits.CONTROL_ID_MAX + 1), "status", {}))
     with pytest.raises(BadRequestError, match="64 characters"):
         parse_request(line)
 

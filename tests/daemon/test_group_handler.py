@@ -12,7 +12,8 @@ import pytest
 from tests.daemon.fakes import Bench, make_bench
 from tests.daemon.groupfakes import FakeGroups, say
 from tests.groups.world import person, start
-from tinyssb_node.control.arguments import Arguments
+from tinyssb_node.control.protocol import as_json
+from tinyssb_node.control.requests import GROUP_REQUESTS, read_request
 from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.daemon.group_handler import GroupHandler
 from tinyssb_node.errors import LocalError
@@ -53,11 +54,12 @@ class Asked:
         items: list[Any] = []
 
         async def send(item: object) -> None:
-            items.append(json.loads(json.dumps(item)))
+            items.append(json.loads(as_json(item)))
 
-        request = Arguments(command, arguments)
-        result = await self.desk.commands[command](request, ControlConnection(send, asyncio.Event()))
-        return items, json.loads(json.dumps(result))
+        (kind,) = (kind for kind in GROUP_REQUESTS if kind.command == command)
+        request = read_request(kind, arguments)
+        result = await self.desk.answer(request, ControlConnection(send, asyncio.Event()))
+        return items, json.loads(as_json(result))
 
 
 @pytest.fixture

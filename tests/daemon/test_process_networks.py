@@ -11,6 +11,7 @@ from tests.daemon.processes import RunningDaemon, daemon, make_home, tinyssb
 from tinyssb_node.cli.checkup import examine
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.control.client import DaemonClient, DaemonError
+from tinyssb_node.control.requests import GetSet
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.store.home import Home
 
@@ -129,7 +130,7 @@ def test_a_network_that_is_not_there_is_told_in_words(villager: RunningDaemon) -
         assert "no network called 'town'" in ended.stderr.decode()
         assert "default, village" in ended.stderr.decode()
     with villager.client() as node, pytest.raises(DaemonError) as caught:
-        node._ask("goset", network=7)
+        node._ask(GetSet(network=7))  # type: ignore[arg-type]  # what the daemon has to refuse
     assert caught.value.code == "bad_request"
 
 

@@ -6,47 +6,49 @@
 Blocking, and for one thread. What the rows hold is described in ``tinyssb_node.control.rows``.
 """
 
-from __future__ import annotations
-
 import os
 import socket
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, Self, TypeVar, cast
+from typing import Generic, Self, TypeVar
+
+import msgspec
 
 from tinyssb_node import limits
-from tinyssb_node.control.protocol import Reply, Request, parse_reply, serialize_request
+from tinyssb_node.control import requests
+from tinyssb_node.control.group_rows import (
+    GroupAuditRow,
+    GroupCostRow,
+    GroupEpochRow,
+    GroupRow,
+    GroupSaidRow,
+    GroupShownRow,
+    GroupWrittenRow,
+)
+from tinyssb_node.control.protocol import ReplyLine, RequestLine, parse_reply, serialize_request
+from tinyssb_node.control.requests import ControlListing, ControlRequest, item_type, result_type
+from tinyssb_node.control.rows import (
+    AirtimeRow,
+    BroughtRow,
+    CountRow,
+    EntryRow,
+    FaceRow,
+    FeedRow,
+    FollowedRow,
+    ForkRow,
+    GosetRow,
+    ImportedRow,
+    PublishedRow,
+    ReceiptRow,
+    RekeyedRow,
+    ShownRow,
+    StatusRow,
+    SureRow,
+)
 from tinyssb_node.errors import ContentTooLongError, ExitCode
-from tinyssb_node.problems import ProblemError
-from tinyssb_node.store.home import Home
-
-if TYPE_CHECKING:
-    from tinyssb_node.control.group_rows import (
-        GroupAuditRow,
-        GroupCostRow,
-        GroupEpochRow,
-        GroupRow,
-        GroupSaidRow,
-        GroupWrittenRow,
-    )
-    from tinyssb_node.control.rows import (
-        AirtimeRow,
-        BroughtRow,
-        EntryRow,
-        FaceRow,
-        FeedRow,
-        FollowedRow,
-        ForkRow,
-        GosetRow,
-        ImportedRow,
-        PublishedRow,
-        ReceiptRow,
-        RekeyedRow,
-        ShownRow,
-        StatusRow,
-        SureRow,
-    )
-
+from tinyssb_node.ids import DEFAULT_NETWORK
+from tinyssb_node.problems import ProblemError, ProtocolVersionError
+from tinyssb_node.store.home import MAIN_IDENTITY, Home
 
 SERVICE_SOCKET = Path("/run/tinyssb/control.sock")
 """Where the service has its socket (hw/systemd), which members of its group can reach."""
@@ -66,22 +68,32 @@ class DaemonError(ProblemError):
         self.code = code
 
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 Row = TypeVar("Row")
 
 
-class RowStream(Generic[Row]):
-    """The items of an answer, as they come. *result* is there once all were taken."""
+class RowStream(Generic[Item, Result]):
+    """The items of a reply, as they come. *result* is there once all were taken."""
 
-    def __init__(self, replies: Iterator[Reply]) -> None:
+    def __init__(self, replies: Iterator[ReplyLine], request: ControlListing[Item, Result]) -> None:
         self._replies = replies
-        self.result: object = None
+        self._request = request
+        self._result: Result | None = None
 
-    def __iter__(self) -> Iterator[Row]:
+    def __iter__(self) -> Iterator[Item]:
+        kind = type(self._request)
         for reply in self._replies:
-            if "result" in reply:
-                self.result = reply["result"]
+            if reply.item is msgspec.UNSET:
+                self._result = reply_row(kind, reply.result, result_type(kind))
             else:
-                yield cast("Row", reply.get("item"))
+                yield reply_row(kind, reply.item, item_type(kind))
+
+    @property
+    def result(self) -> Result:
+        """What follows the last item."""
+        assert self._result is not None, "all items were taken"
+        return self._result
 
 
 class DaemonClient:
@@ -90,10 +102,10 @@ class DaemonClient:
     def __init__(
         self, path: Path, *, network: str | None = None, timeout_s: float = limits.CLIENT_TIMEOUT_S
     ) -> None:
-        """Connect to the control socket at *path*. What is asked of feeds is asked of *network*, the default one
-        without. Raises DaemonUnreachableError."""
+        """Connect to the control socket at *path*. Requests about feeds are about those of *network*, None: of the
+        default one. Raises DaemonUnreachableError."""
         self._path = path
-        self._scope: dict[str, object] = {} if network is None else {"network": network}
+        self._network = network or DEFAULT_NETWORK
         self._timeout_s = timeout_s
         self._requests = 0
         self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -141,8 +153,8 @@ class DaemonClient:
         self._socket.close()
 
     def status(self) -> StatusRow:
-        """How the node is."""
-        return cast("StatusRow", self._ask("status"))
+        """Return the node's status."""
+        return self._ask(requests.GetStatus())
 
     def publish(self, content: bytes, identity: str | None = None) -> PublishedRow:
         """Append an entry with *content* to the node's own feed, or to that of a further *identity*; return when it is
@@ -155,178 +167,168 @@ class DaemonClient:
 
             # Refused here as the daemon would: a request line could not hold much more.
             raise ContentTooLongError(len(content), limits.CONTENT_PUBLISH_MAX, 1 + chunks_for(len(content)))
-        given = {"content": content.hex(), **_author(identity), **self._scope}
-        return cast("PublishedRow", self._ask("publish", **given))
+        return self._ask(requests.Publish(content.hex(), identity or MAIN_IDENTITY, network=self._network))
 
     def sure(self, identity: str | None = None) -> SureRow:
-        """Let the node write its feed, or that of a further *identity*, though it may go on elsewhere
-        (docs/reference/keys.md)."""
-        return cast("SureRow", self._ask("sure", **_author(identity), **self._scope))
+        """Confirm that no newer entries of the node's feed, or of that of a further *identity*, exist elsewhere: let
+        the node write it (docs/reference/keys.md)."""
+        return self._ask(requests.ConfirmTip(identity or MAIN_IDENTITY, network=self._network))
 
     def rekey(self, set_key: bytes, left: Iterable[str]) -> RekeyedRow:
         """Let the set be one of *set_key* (empty: the network's own key), without the feeds *left* (64 digits)."""
-        given = {"set_key": set_key.hex(), "left": list(left), **self._scope}
-        return cast("RekeyedRow", self._ask("rekey", **given))
+        return self._ask(requests.Rekey(set_key.hex(), list(left), network=self._network))
 
-    def feeds(self) -> RowStream[FeedRow]:
-        """The feeds of the node's set."""
-        return RowStream(self._stream("feeds", **self._scope))
+    def feeds(self) -> RowStream[FeedRow, CountRow]:
+        """List the feeds of the node's set."""
+        return self._list(requests.ListFeeds(network=self._network))
 
-    def forks(self) -> RowStream[ForkRow]:
-        """The forks that the node has proofs of."""
-        return RowStream(self._stream("forks", **self._scope))
+    def forks(self) -> RowStream[ForkRow, CountRow]:
+        """List the forks that the node has proofs of."""
+        return self._list(requests.ListForks(network=self._network))
 
     def log(
         self, feed: str, *, first: int | None = None, last: int | None = None, follow: bool = False
-    ) -> RowStream[EntryRow]:
-        """Entries of *feed*: from number *first* on, or the *last* newest; with *follow* for ever."""
+    ) -> RowStream[EntryRow, CountRow]:
+        """List entries of *feed*: from number *first* on, or the *last* newest; with *follow* for ever."""
         if follow:
             self._socket.settimeout(None)
-        arguments: dict[str, object] = {"feed": feed, "follow": follow, **self._scope}
-        if first is not None:
-            arguments["first"] = first
-        if last is not None:
-            arguments["last"] = last
-        return RowStream(self._stream("log", **arguments))
+        return self._list(requests.ReadLog(feed, first, last, follow, network=self._network))
 
     def show(self, feed: str, seq: int) -> ShownRow:
-        """One entry, checked."""
-        return cast("ShownRow", self._ask("show", feed=feed, seq=seq, **self._scope))
+        """Return one entry, checked."""
+        return self._ask(requests.ShowEntry(feed, seq, network=self._network))
 
     def follow(self, feed: str) -> FollowedRow:
-        """Add *feed* (64 digits) to the set and ask peers for it."""
-        return cast("FollowedRow", self._ask("follow", feed=feed, **self._scope))
+        """Add *feed* (64 digits) to the set and request it from peers."""
+        return self._ask(requests.Follow(feed, network=self._network))
 
     def unfollow(self, feed: str) -> FollowedRow:
-        """Stop asking for *feed*."""
-        return cast("FollowedRow", self._ask("unfollow", feed=feed, **self._scope))
+        """Stop requesting *feed*."""
+        return self._ask(requests.Unfollow(feed, network=self._network))
 
     def goset(self) -> GosetRow:
-        """The set of feed ids."""
-        return cast("GosetRow", self._ask("goset", **self._scope))
+        """Return the set of feed ids."""
+        return self._ask(requests.GetSet(network=self._network))
 
-    def faces(self) -> RowStream[FaceRow]:
-        """The node's links."""
-        return RowStream(self._stream("faces"))
+    def faces(self) -> RowStream[FaceRow, CountRow]:
+        """List the node's links."""
+        return self._list(requests.ListFaces())
 
-    def airtime(self) -> RowStream[AirtimeRow]:
-        """The accounts of airtime."""
-        return RowStream(self._stream("airtime"))
+    def airtime(self) -> RowStream[AirtimeRow, CountRow]:
+        """List the accounts of airtime."""
+        return self._list(requests.ListAirtime())
 
-    def receipts(self, *, first: int | None = None, last: int | None = None) -> RowStream[ReceiptRow]:
-        """Who has the node's own entries: from number *first* on, or the *last* newest; all without either."""
-        arguments: dict[str, object] = dict(self._scope)
-        if first is not None:
-            arguments["first"] = first
-        if last is not None:
-            arguments["last"] = last
-        return RowStream(self._stream("receipts", **arguments))
+    def receipts(
+        self, *, first: int | None = None, last: int | None = None
+    ) -> RowStream[ReceiptRow, CountRow]:
+        """List which nodes have the node's own entries: from number *first* on, or the *last* newest; all without
+        either."""
+        return self._list(requests.ListReceipts(first, last, network=self._network))
 
     def group_create(self, name: str | None, people: Iterable[str] = ()) -> GroupWrittenRow:
-        """Begin a private group called *name*, with *people* (64 digits each) in it."""
-        arguments: dict[str, object] = dict(self._scope)
-        if name is not None:
-            arguments["name"] = name
-        if people := list(people):
-            arguments["people"] = people
-        return cast("GroupWrittenRow", self._ask("group_create", **arguments))
+        """Create a private group called *name*, with *people* (64 digits each) in it."""
+        return self._ask(requests.GroupCreate(name, list(people) or None, network=self._network))
 
     def group_add(self, group: str, people: Iterable[str], text: str | None = None) -> GroupWrittenRow:
         """Add *people* to a group, with a greeting."""
-        arguments = self._change(group, people, text)
-        return cast("GroupWrittenRow", self._ask("group_add", **arguments))
+        return self._ask(requests.GroupAdd(group, list(people), text, network=self._network))
 
     def group_exclude(self, group: str, people: Iterable[str]) -> GroupWrittenRow:
         """Exclude *people* from a group."""
-        return cast("GroupWrittenRow", self._ask("group_exclude", **self._change(group, people)))
+        return self._ask(requests.GroupExclude(group, list(people), network=self._network))
 
-    def group_cost(
-        self, command: str, group: str, people: Iterable[str], text: str | None = None
-    ) -> GroupCostRow:
-        """What `group_add` or `group_exclude` would write. Nothing is written."""
-        arguments = self._change(group, people, text)
-        return cast("GroupCostRow", self._ask(command, **arguments, dry_run=True))
+    def group_add_cost(self, group: str, people: Iterable[str], text: str | None = None) -> GroupCostRow:
+        """Return what ``group_add`` would write. Nothing is written."""
+        request = requests.GroupAdd(group, list(people), text, dry_run=True, network=self._network)
+        return self._answer(request, GroupCostRow)
+
+    def group_exclude_cost(self, group: str, people: Iterable[str]) -> GroupCostRow:
+        """Return what ``group_exclude`` would write. Nothing is written."""
+        request = requests.GroupExclude(group, list(people), dry_run=True, network=self._network)
+        return self._answer(request, GroupCostRow)
 
     def group_leave(self, group: str) -> GroupWrittenRow:
         """Leave a group."""
-        return cast("GroupWrittenRow", self._ask("group_leave", group=group, **self._scope))
+        return self._ask(requests.GroupLeave(group, network=self._network))
 
     def group_return(self, group: str) -> GroupWrittenRow:
         """Take part again in a group that was left."""
-        return cast("GroupWrittenRow", self._ask("group_return", group=group, **self._scope))
+        return self._ask(requests.GroupReturn(group, network=self._network))
 
     def group_post(self, group: str, text: str) -> GroupWrittenRow:
-        """Say *text* to a group."""
-        return cast("GroupWrittenRow", self._ask("group_post", group=group, text=text, **self._scope))
+        """Write *text* to a group."""
+        return self._ask(requests.GroupPost(group, text, network=self._network))
 
-    def group_list(self) -> RowStream[GroupRow]:
-        """The private groups that the node knows of."""
-        return RowStream(self._stream("group_list", **self._scope))
+    def group_list(self) -> RowStream[GroupRow, CountRow]:
+        """List the private groups that the node knows of."""
+        return self._list(requests.ListGroups(network=self._network))
 
-    def group_show(self, group: str) -> RowStream[GroupEpochRow]:
-        """Epochs of a group; the rest of what is known of it, a ``GroupShownRow``, is the listing's result."""
-        return RowStream(self._stream("group_show", group=group, **self._scope))
+    def group_show(self, group: str) -> RowStream[GroupEpochRow, GroupShownRow]:
+        """List the epochs of a group; the rest of what is known of it is the result."""
+        return self._list(requests.ShowGroup(group, network=self._network))
 
-    def group_audit(self, group: str) -> RowStream[GroupAuditRow]:
-        """All messages of a group in order."""
-        return RowStream(self._stream("group_audit", group=group, **self._scope))
+    def group_audit(self, group: str) -> RowStream[GroupAuditRow, CountRow]:
+        """List all messages of a group in order."""
+        return self._list(requests.AuditGroup(group, network=self._network))
 
     def group_read(
         self, group: str, *, after: int | None = None, before: int | None = None, limit: int | None = None
-    ) -> RowStream[GroupSaidRow]:
-        """What was said in a group between two places: all of it, or at most *limit*, the first ones after *after*,
-        else the last ones."""
-        given = {"after": after, "before": before, "limit": limit}
-        arguments = {name: value for name, value in given.items() if value is not None}
-        return RowStream(self._stream("group_read", group=group, **arguments, **self._scope))
-
-    def _change(self, group: str, people: Iterable[str], text: str | None = None) -> dict[str, object]:
-        arguments: dict[str, object] = {"group": group, "people": list(people), **self._scope}
-        return arguments if text is None else {**arguments, "text": text}
+    ) -> RowStream[GroupSaidRow, CountRow]:
+        """List the messages of a group between two positions: all of them, or at most *limit*, the first ones after
+        *after*, else the last ones."""
+        return self._list(requests.ReadGroup(group, after, before, limit, network=self._network))
 
     def import_packets(self, feed: str, packets: Iterable[bytes]) -> ImportedRow:
         """Follow *feed* (64 digits) and offer up to 512 of its packets, entries in order, each before its chunks."""
         offered = [packet.hex() for packet in packets]
-        return cast("ImportedRow", self._ask("import", feed=feed, packets=offered, **self._scope))
+        return self._ask(requests.ImportPackets(feed, offered, network=self._network))
 
     def bring(self, feed: str, packets: Iterable[bytes]) -> BroughtRow:
         """Hand over up to 512 packets of *feed* (64 digits) from another island, entries in order, each before its
         chunks: into the set's feed, or onto the shelf."""
         brought = [packet.hex() for packet in packets]
-        return cast("BroughtRow", self._ask("bring", feed=feed, packets=brought, **self._scope))
+        return self._ask(requests.Bring(feed, brought, network=self._network))
 
-    def _ask(self, command: str, **arguments: object) -> object:
-        listing: RowStream[object] = RowStream(self._stream(command, **arguments))
-        for _ in listing:
+    def _ask(self, request: ControlRequest[Result]) -> Result:
+        return self._answer(request, result_type(type(request)))
+
+    def _answer(self, request: ControlRequest[Result], kind: type[Row]) -> Row:
+        """Send *request*, and return its result as *kind*."""
+        reply = next(self._send(request))
+        if reply.item is not msgspec.UNSET:
             raise DaemonError(
-                "failed", f"The daemon answered `{command}` by a listing.", "Report this as a bug."
+                "failed",
+                f"The daemon replied to `{request.command}` with a listing.",
+                "Report this as a bug.",
             )
-        return listing.result
+        return reply_row(type(request), reply.result, kind)
 
-    def _stream(self, command: str, **arguments: object) -> Iterator[Reply]:
-        """Ask at once; yield replies as they are taken, the result last."""
+    def _list(self, request: ControlListing[Item, Result]) -> RowStream[Item, Result]:
+        return RowStream(self._send(request), request)
+
+    def _send(self, request: ControlRequest[Result]) -> Iterator[ReplyLine]:
+        """Send *request* at once; yield replies as they are taken, the result last."""
         self._requests += 1
-        request = Request(self._requests, command, arguments)
+        line = RequestLine(self._requests, request.command, msgspec.to_builtins(request))
         try:
-            self._socket.sendall(serialize_request(request))
+            self._socket.sendall(serialize_request(line))
         except ConnectionError:
             pass  # It may have said why before it hung up: reading tells.
         except OSError as error:
             raise self._unreachable(error) from error
         return self._replies()
 
-    def _replies(self) -> Iterator[Reply]:
+    def _replies(self) -> Iterator[ReplyLine]:
         while True:
             reply = self._reply()
-            if "error" in reply:
-                error = reply["error"]
-                raise DaemonError(error["code"], error["message"], error["hint"])
+            if reply.error is not msgspec.UNSET:
+                raise DaemonError(reply.error.code, reply.error.message, reply.error.hint)
             yield reply
-            if "result" in reply:
+            if reply.item is msgspec.UNSET:
                 self._socket.settimeout(self._timeout_s)
                 return
 
-    def _reply(self) -> Reply:
+    def _reply(self) -> ReplyLine:
         try:
             line = self._lines.readline(limits.CONTROL_REPLY_MAX + 1)
         except OSError as error:
@@ -349,9 +351,15 @@ class DaemonClient:
         )
 
 
-def _author(identity: str | None) -> dict[str, object]:
-    """The argument that names who writes; none for the main identity."""
-    return {} if identity is None else {"as": identity}
+def reply_row(request: type[ControlRequest[Result]], value: object, kind: type[Row]) -> Row:
+    """Check *value*, of a reply to *request*. Raises ProtocolVersionError."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise ProtocolVersionError(
+            f"The daemon's reply to `{request.command}` cannot be read: {error}.",
+            "Restart the daemon after an upgrade, or use the program that came with it.",
+        ) from error
 
 
 def _is_only_service(home: Home) -> bool:

@@ -1,22 +1,8 @@
 """What the control protocol answers about private groups (docs/formats/control.md). Used by both ends."""
 
-from typing import Final, TypedDict
+from typing import TypedDict
 
 from tinyssb_node.control.rows import PublishedRow
-
-GROUP_COMMANDS: Final = (
-    "group_create",
-    "group_add",
-    "group_exclude",
-    "group_leave",
-    "group_return",
-    "group_post",
-    "group_list",
-    "group_show",
-    "group_audit",
-    "group_read",
-)
-"""Commands of the control protocol."""
 
 
 class GroupWrittenRow(TypedDict):

@@ -2,16 +2,16 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import NotRequired, TypedDict
+
+import msgspec
+from msgspec import UNSET, UnsetType
 
 from tinyssb_node import limits
 from tinyssb_node.problems import BadRequestError, ProtocolVersionError
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What a client asks."""
+class RequestLine(msgspec.Struct, frozen=True):
+    """A line from a client."""
 
     id: int | str
     """Chosen by the client; comes back in every reply."""
@@ -19,7 +19,7 @@ class Request:
     arguments: Mapping[str, object]
 
 
-class ErrorReply(TypedDict):
+class ErrorReply(msgspec.Struct, frozen=True):
     """What went wrong."""
 
     code: str
@@ -27,17 +27,17 @@ class ErrorReply(TypedDict):
     hint: str
 
 
-class Reply(TypedDict):
-    """One line from the daemon; exactly one of the last three is there."""
+class ReplyLine(msgspec.Struct, frozen=True, kw_only=True):
+    """A line from the daemon; exactly one of the last three is there."""
 
-    v: int
-    id: int | str | None
-    result: NotRequired[object]
-    item: NotRequired[object]
-    error: NotRequired[ErrorReply]
+    v: int = limits.CONTROL_VERSION
+    id: int | str | None = None
+    result: object = UNSET
+    item: object = UNSET
+    error: ErrorReply | UnsetType = UNSET
 
 
-def serialize_request(request: Request) -> bytes:
+def serialize_request(request: RequestLine) -> bytes:
     """A request line, line feed included."""
     return _line(
         {
@@ -49,8 +49,8 @@ def serialize_request(request: Request) -> bytes:
     )
 
 
-def parse_request(line: bytes) -> Request:
-    """Read a request line. Raises BadRequestError, VersionError."""
+def parse_request(line: bytes) -> RequestLine:
+    """Read a request line. Raises BadRequestError, ProtocolVersionError."""
     value = _parse_object(line)
     if value.get("v") != limits.CONTROL_VERSION:
         raise ProtocolVersionError(
@@ -64,16 +64,16 @@ def parse_request(line: bytes) -> Request:
         raise bad_request("`command` takes text")
     if not isinstance(arguments, dict):
         raise bad_request("`arguments` takes an object")
-    return Request(id_, command, arguments)
+    return RequestLine(id_, command, arguments)
 
 
-def serialize_reply(reply: Reply) -> bytes:
+def serialize_reply(reply: ReplyLine) -> bytes:
     """A reply line, line feed included."""
     return _line(reply)
 
 
-def parse_reply(line: bytes) -> Reply:
-    """Read a reply line. Raises BadRequestError, VersionError."""
+def parse_reply(line: bytes) -> ReplyLine:
+    """Read a reply line. Raises BadRequestError, ProtocolVersionError."""
     value = _parse_object(line)
     if value.get("v") != limits.CONTROL_VERSION:
         raise ProtocolVersionError(
@@ -82,21 +82,10 @@ def parse_reply(line: bytes) -> Reply:
         )
     if sum(key in value for key in ("result", "item", "error")) != 1:
         raise bad_request("a reply has one of `result`, `item` and `error`")
-    reply: Reply = {"v": limits.CONTROL_VERSION, "id": None}
-    id_, error = value.get("id"), value.get("error")
-    if isinstance(id_, int | str):
-        reply["id"] = id_
-    if "result" in value:
-        reply["result"] = value["result"]
-    elif "item" in value:
-        reply["item"] = value["item"]
-    elif isinstance(error, dict) and all(
-        isinstance(error.get(key), str) for key in ErrorReply.__annotations__
-    ):
-        reply["error"] = {"code": error["code"], "message": error["message"], "hint": error["hint"]}
-    else:
-        raise bad_request("`error` takes an object of `code`, `message` and `hint`")
-    return reply
+    try:
+        return msgspec.convert(value, ReplyLine)
+    except msgspec.ValidationError as error:
+        raise bad_request(str(error)) from None
 
 
 def bad_request(rule: str) -> BadRequestError:
@@ -106,8 +95,14 @@ def bad_request(rule: str) -> BadRequestError:
     )
 
 
+def as_json(value: object) -> str:
+    """Serialize *value*, in which there may be rows, as commands print it."""
+    return json.dumps(value, default=msgspec.to_builtins)
+
+
 def _line(value: object) -> bytes:
-    return json.dumps(value, separators=(",", ":"), allow_nan=False).encode() + b"\n"
+    text = json.dumps(value, separators=(",", ":"), allow_nan=False, default=msgspec.to_builtins)
+    return text.encode() + b"\n"
 
 
 def _parse_object(line: bytes) -> dict[str, object]:

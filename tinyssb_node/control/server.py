@@ -11,7 +11,14 @@ from typing import Protocol
 
 from tinyssb_node import limits
 from tinyssb_node.control.access import CallerRank, ControlAccess
-from tinyssb_node.control.protocol import Reply, Request, bad_request, parse_request, serialize_reply
+from tinyssb_node.control.protocol import (
+    ErrorReply,
+    ReplyLine,
+    RequestLine,
+    bad_request,
+    parse_request,
+    serialize_reply,
+)
 from tinyssb_node.errors import LocalError
 from tinyssb_node.problems import BusyError, HomeInaccessibleError
 
@@ -29,7 +36,7 @@ class ControlConnection:
 class RequestHandler(Protocol):
     """What knows the answers."""
 
-    async def answer(self, request: Request, client: ControlConnection) -> object:
+    async def answer(self, request: RequestLine, client: ControlConnection) -> object:
         """The result of *request*; items go to *client* before. Raises LocalError."""
         ...
 
@@ -177,9 +184,9 @@ class _Connection:
         self._gone.set()
         await self._lines.put(last)
 
-    async def _answer(self, request: Request) -> None:
+    async def _answer(self, request: RequestLine) -> None:
         async def send(item: object) -> None:
-            await self._send({"v": limits.CONTROL_VERSION, "id": request.id, "item": item})
+            await self._send(ReplyLine(id=request.id, item=item))
 
         try:
             self._door.check(self.rank, request.command)
@@ -187,18 +194,14 @@ class _Connection:
         except LocalError as error:
             await self._send(_error_reply(request.id, error))
         else:
-            await self._send({"v": limits.CONTROL_VERSION, "id": request.id, "result": result})
+            await self._send(ReplyLine(id=request.id, result=result))
 
-    async def _send(self, reply: Reply) -> None:
+    async def _send(self, reply: ReplyLine) -> None:
         self._writer.write(serialize_reply(reply))
         self.owing_since_s = asyncio.get_running_loop().time()
         await self._writer.drain()
         self.owing_since_s = math.inf
 
 
-def _error_reply(id_: int | str | None, error: LocalError) -> Reply:
-    return {
-        "v": limits.CONTROL_VERSION,
-        "id": id_,
-        "error": {"code": error.code, "message": error.message, "hint": error.hint},
-    }
+def _error_reply(id_: int | str | None, error: LocalError) -> ReplyLine:
+    return ReplyLine(id=id_, error=ErrorReply(error.code, error.message, error.hint))

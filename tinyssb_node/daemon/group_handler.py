@@ -2,12 +2,12 @@
 
 import asyncio
 import unicodedata
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Final, Protocol
+from typing import Any, Final, Protocol
 
 from tinyssb_node import limits
-from tinyssb_node.control.arguments import Arguments
+from tinyssb_node.control import requests
 from tinyssb_node.control.group_rows import (
     GroupCostRow,
     GroupRow,
@@ -15,6 +15,7 @@ from tinyssb_node.control.group_rows import (
     GroupTaskRow,
     GroupWrittenRow,
 )
+from tinyssb_node.control.requests import NetworkRequest
 from tinyssb_node.control.rows import CountRow
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.groupviews import (
@@ -100,43 +101,44 @@ class GroupHandler:
         *,
         own: FeedId,
         runtime: Runtime,
-        place: Callable[[Arguments], NetworkStorage],
+        place: Callable[[NetworkRequest[Any]], NetworkStorage],
         clock: Clock,
     ) -> None:
-        """*place*: the network that arguments name."""
+        """*place*: finds the network that a request names."""
         self._own = own
         self._runtime = runtime
         self._place = place
         self._clock = clock
         self._timelines: dict[tuple[str, MessageId], Timeline] = {}
-        self.commands: Mapping[str, Callable[[Arguments, ReplySender], Awaitable[object]]] = {
-            "group_create": self._create,
-            "group_add": self._add,
-            "group_exclude": self._exclude,
-            "group_leave": self._leave,
-            "group_return": self._return,
-            "group_post": self._post,
-            "group_list": self._list,
-            "group_show": self._show,
-            "group_audit": self._audit,
-            "group_read": self._read,
+        self._answers: Mapping[type[NetworkRequest[Any]], Callable[[Any, ReplySender], Awaitable[object]]] = {
+            requests.GroupCreate: self._create,
+            requests.GroupAdd: self._add,
+            requests.GroupExclude: self._exclude,
+            requests.GroupLeave: self._leave,
+            requests.GroupReturn: self._return,
+            requests.GroupPost: self._post,
+            requests.ListGroups: self._list,
+            requests.ShowGroup: self._show,
+            requests.AuditGroup: self._audit,
+            requests.ReadGroup: self._read,
         }
-        """Commands by their names."""
+
+    async def answer(self, request: NetworkRequest[Any], client: ReplySender) -> object:
+        """Return the result of *request*; items go to *client* before. Raises LocalError."""
+        return await self._answers[type(request)](request, client)
 
     # --- Writing
 
-    async def _create(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow:
-        place = self._place(arguments)
-        name = arguments.text("name") if arguments.has("name") else None
-        people = arguments.feed_ids("people") if arguments.has("people") else ()
-        arguments.end()
+    async def _create(self, request: requests.GroupCreate, _client: ReplySender) -> GroupWrittenRow:
+        place = self._place(request)
+        name = request.name
         if name is not None and not 1 <= len(name.encode()) <= limits.GROUP_TEXT_MAX:
             raise BadRequestError(
                 f"A group's name has 1 to {limits.GROUP_TEXT_MAX} bytes. Nothing was written.",
                 "Choose a shorter one.",
             )
 
-        others = [person for person in people if person != self._own]
+        others = [person for person in _people(request.people or ()) if person != self._own]
 
         def create(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> list[GroupWriteResult]:
             created = groups.create(pen, name, now_us)
@@ -144,37 +146,33 @@ class GroupHandler:
 
         return self._write(place, create)
 
-    async def _add(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow | GroupCostRow:
-        place, root = await self._find(arguments)
-        people = arguments.feed_ids("people")
-        text = arguments.text("text") if arguments.has("text") else None
-        dry_run = arguments.flag("dry_run")
-        arguments.end()
+    async def _add(self, request: requests.GroupAdd, _client: ReplySender) -> GroupWrittenRow | GroupCostRow:
+        place, root = await self._find(request)
+        people, text = _people(request.people), request.text
         groups = self._writable(place, root)
-        if dry_run:
+        if request.dry_run:
             with refusals():
                 return _cost_row(root, groups.cost_of_adding(root, people, text))
         return self._write(place, lambda groups, pen, now_us: [groups.add(pen, root, people, text, now_us)])
 
-    async def _exclude(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow | GroupCostRow:
-        place, root = await self._find(arguments)
-        people, dry_run = arguments.feed_ids("people"), arguments.flag("dry_run")
-        arguments.end()
+    async def _exclude(
+        self, request: requests.GroupExclude, _client: ReplySender
+    ) -> GroupWrittenRow | GroupCostRow:
+        place, root = await self._find(request)
+        people = _people(request.people)
         groups = self._writable(place, root)
-        if dry_run:
+        if request.dry_run:
             with refusals():
                 return _cost_row(root, groups.cost_of_excluding(root, people))
         return self._write(place, lambda groups, pen, now_us: [groups.exclude(pen, root, people, now_us)])
 
-    async def _leave(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow:
-        place, root = await self._find(arguments)
-        arguments.end()
+    async def _leave(self, request: requests.GroupLeave, _client: ReplySender) -> GroupWrittenRow:
+        place, root = await self._find(request)
         self._writable(place, root)
         return self._write(place, lambda groups, pen, now_us: [groups.leave(pen, root, now_us)])
 
-    async def _return(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow:
-        place, root = await self._find(arguments)
-        arguments.end()
+    async def _return(self, request: requests.GroupReturn, _client: ReplySender) -> GroupWrittenRow:
+        place, root = await self._find(request)
 
         def come_back(groups: GroupManager, _pen: GroupWriterPort, now_us: int) -> list[GroupWriteResult]:
             groups.come_back(root, now_us)
@@ -182,13 +180,11 @@ class GroupHandler:
 
         return self._write(place, come_back)
 
-    async def _post(self, arguments: Arguments, _client: ReplySender) -> GroupWrittenRow:
-        place, root = await self._find(arguments)
-        text = arguments.text("text")
-        arguments.end()
+    async def _post(self, request: requests.GroupPost, _client: ReplySender) -> GroupWrittenRow:
+        place, root = await self._find(request)
         self._writable(place, root)
         with refusals():
-            kind, body = post(text)
+            kind, body = post(request.text)
         return self._write(place, lambda groups, pen, now_us: [groups.post(pen, root, kind, body, now_us)])
 
     def _write(
@@ -204,9 +200,8 @@ class GroupHandler:
 
     # --- Reading
 
-    async def _list(self, arguments: Arguments, client: ReplySender) -> CountRow:
-        place = self._place(arguments)
-        arguments.end()
+    async def _list(self, request: requests.ListGroups, client: ReplySender) -> CountRow:
+        place = self._place(request)
         groups = await self._read_groups(place)
         count = 0
         for root in list(groups.reader.groups):
@@ -216,9 +211,8 @@ class GroupHandler:
                 count += 1
         return {"count": count}
 
-    async def _show(self, arguments: Arguments, client: ReplySender) -> GroupShownRow:
-        place, root = await self._find(arguments)
-        arguments.end()
+    async def _show(self, request: requests.ShowGroup, client: ReplySender) -> GroupShownRow:
+        place, root = await self._find(request)
         groups = self._groups(self._node(place))
         timeline, held = self._timeline(place, groups, root), groups.reader.groups[root]
         for epoch in epoch_rows(timeline, self._own, self._came_us(place, groups)):
@@ -255,9 +249,8 @@ class GroupHandler:
             for due in ([] if groups.left(root) else groups.due(root, now_us))
         ]
 
-    async def _audit(self, arguments: Arguments, client: ReplySender) -> CountRow:
-        place, root = await self._find(arguments)
-        arguments.end()
+    async def _audit(self, request: requests.AuditGroup, client: ReplySender) -> CountRow:
+        place, root = await self._find(request)
         groups = self._groups(self._node(place))
         timeline, came_us = self._timeline(place, groups, root), self._came_us(place, groups)
         lines = timeline.group.audit()
@@ -272,15 +265,12 @@ class GroupHandler:
             await client.send(broken_row(one, self._own, groups.reader.role_of(one.feed), came))
         return {"count": len(lines) + len(broken)}
 
-    async def _read(self, arguments: Arguments, client: ReplySender) -> CountRow:
-        place, root = await self._find(arguments)
-        after = arguments.number("after") if arguments.has("after") else 0
-        before = arguments.number("before", limits.SEQ_MAX)
-        limit = arguments.number("limit") if arguments.has("limit") else None
-        arguments.end()
+    async def _read(self, request: requests.ReadGroup, client: ReplySender) -> CountRow:
+        place, root = await self._find(request)
+        after, before = request.after or 0, request.before or limits.SEQ_MAX
         groups = self._groups(self._node(place))
         timeline, came_us = self._timeline(place, groups, root), self._came_us(place, groups)
-        page = timeline.page(first=after + 1, behind=before, limit=limit, forward=after > 0)
+        page = timeline.page(first=after + 1, behind=before, limit=request.limit, forward=after > 0)
         for number, (at, said) in enumerate(page, 1):
             await client.send(said_row(timeline, at, said, self._own, came_us))
             if number % limits.CONTROL_PAGE == 0:
@@ -352,9 +342,9 @@ class GroupHandler:
             await asyncio.sleep(limits.CONTROL_GROUPS_LOOK_S)
         return groups
 
-    async def _find(self, arguments: Arguments) -> tuple[NetworkStorage, MessageId]:
-        """The group that arguments name. Raises UnknownGroupError, AmbiguousGroupError."""
-        place, text = self._place(arguments), arguments.text("group")
+    async def _find(self, request: requests.GroupRequest) -> tuple[NetworkStorage, MessageId]:
+        """Find the group that *request* names. Raises UnknownGroupError, AmbiguousGroupError."""
+        place, text = self._place(request), request.group
         held = (await self._read_groups(place)).reader.groups
         word, digits = alike(text), text.lower()
         found = [
@@ -416,6 +406,10 @@ def refusals() -> Iterator[None]:
         if len(error.people) > _NAMED_MAX:
             people += f" and {len(error.people) - _NAMED_MAX} more"
         raise GroupRefusedError(f"{what.format(people=people)} Nothing was written.", hint) from error
+
+
+def _people(given: Iterable[str]) -> tuple[FeedId, ...]:
+    return tuple(FeedId.from_hex(feed) for feed in dict.fromkeys(given))
 
 
 def _left() -> GroupRefusedError:

@@ -2,16 +2,15 @@
 
 import asyncio
 import bisect
-import functools
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tinyssb_node import __version__, limits
 from tinyssb_node.codec.packets import parse_entry
-from tinyssb_node.control.arguments import Arguments
-from tinyssb_node.control.group_rows import GROUP_COMMANDS
-from tinyssb_node.control.protocol import Request
+from tinyssb_node.control import requests
+from tinyssb_node.control.protocol import RequestLine
+from tinyssb_node.control.requests import ControlRequest, NetworkRequest, bad_argument, read_request
 from tinyssb_node.control.rows import (
     AirtimeRow,
     BroughtRow,
@@ -49,7 +48,7 @@ from tinyssb_node.events import EntryAppended
 from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.groups.waits import META as GROUPS_META
-from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FeedId
+from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.node.node import Node
 from tinyssb_node.problems import (
     BadRequestError,
@@ -77,7 +76,8 @@ class DaemonInfo:
     boot: int
 
 
-Answer = Callable[[Arguments, ControlConnection], Awaitable[object]]
+Answer = Callable[[Any, ControlConnection], Awaitable[object]]
+"""Takes a request of one kind."""
 KEEPERS_ONLY = ("sure", "rekey")
 """What members of the node's group may not do: only who keeps its backups knows whether its feed goes on elsewhere, and
 only its operator may leave the others."""
@@ -110,39 +110,41 @@ class ControlHandler:
         self._companions = companions
         self._blocks = blocks
         self._groups: GroupHandler | None = None
-        self.commands: Mapping[str, Answer] = {
-            "status": self._status,
-            "publish": self._publish,
-            "sure": self._sure,
-            "rekey": self._rekey,
-            "feeds": self._feeds,
-            "forks": self._forks,
-            "log": self._log,
-            "show": self._show,
-            "follow": self._follow,
-            "unfollow": self._unfollow,
-            "goset": self._goset,
-            "faces": self._faces,
-            "airtime": self._airtime,
-            "receipts": self._receipts,
-            "import": self._import,
-            "bring": self._bring,
-            **{command: functools.partial(self._ask_groups, command) for command in GROUP_COMMANDS},
+        self._answers: Mapping[type[ControlRequest[Any]], Answer] = {
+            requests.GetStatus: self._status,
+            requests.Publish: self._publish,
+            requests.ConfirmTip: self._sure,
+            requests.Rekey: self._rekey,
+            requests.ListFeeds: self._feeds,
+            requests.ListForks: self._forks,
+            requests.ReadLog: self._log,
+            requests.ShowEntry: self._show,
+            requests.Follow: self._follow,
+            requests.Unfollow: self._unfollow,
+            requests.GetSet: self._goset,
+            requests.ListFaces: self._faces,
+            requests.ListAirtime: self._airtime,
+            requests.ListReceipts: self._receipts,
+            requests.ImportPackets: self._import,
+            requests.Bring: self._bring,
+            **dict.fromkeys(requests.GROUP_REQUESTS, self._ask_groups),
         }
-        """Every command of the protocol."""
+        self.commands: Mapping[str, type[ControlRequest[Any]]] = {
+            kind.command: kind for kind in self._answers
+        }
+        """The requests by their names: every command of the protocol."""
 
-    async def answer(self, request: Request, client: ControlConnection) -> object:
-        """The result of *request*; items go to *client* before. Raises LocalError."""
-        command = self.commands.get(request.command)
-        if command is None:
+    async def answer(self, line: RequestLine, client: ControlConnection) -> object:
+        """Return the result of the request in *line*; items go to *client* before. Raises LocalError."""
+        kind = self.commands.get(line.command)
+        if kind is None:
             raise UnknownCommandError(
-                f"There is no command `{request.command[: limits.CONTROL_ID_MAX]}`.",
+                f"There is no command `{line.command[: limits.CONTROL_ID_MAX]}`.",
                 "There are " + ", ".join(self.commands) + ".",
             )
-        return await command(Arguments(request.command, request.arguments), client)
+        return await self._answers[kind](read_request(kind, line.arguments), client)
 
-    async def _status(self, arguments: Arguments, _client: ControlConnection) -> StatusRow:
-        arguments.end()
+    async def _status(self, _request: requests.GetStatus, _client: ControlConnection) -> StatusRow:
         about = self._about
         networks = [self._network_row(place) for place in self._places.values()]
         first = networks[0]
@@ -185,18 +187,16 @@ class ControlHandler:
             "identities": [] if self._authorship is None else [*self._authorship.rows(node, now_us)],
         }
 
-    async def _sure(self, arguments: Arguments, _client: ControlConnection) -> SureRow:
-        place, writer = self._place(arguments), self._writer(arguments)
-        arguments.end()
+    async def _sure(self, request: requests.ConfirmTip, _client: ControlConnection) -> SureRow:
+        place, writer = self._place(request), self._writer(request)
         feed = None if writer is None else writer.feed
         changed = self._node(place).waiting(self._clock.now_us(), feed) is not None
         self._node(place).be_sure(feed)
         return {"changed": changed}
 
-    async def _rekey(self, arguments: Arguments, _client: ControlConnection) -> RekeyedRow:
-        place, set_key = self._place(arguments), arguments.octets("set_key")
-        left = arguments.feed_ids("left", least=0, most=limits.SET_MAX)
-        arguments.end()
+    async def _rekey(self, request: requests.Rekey, _client: ControlConnection) -> RekeyedRow:
+        place, set_key = self._place(request), bytes.fromhex(request.set_key)
+        left = [FeedId.from_hex(feed) for feed in dict.fromkeys(request.left)]
         may = {record.feed for record in self._node(place).feeds() if not (record.ours or record.retired)}
         if len(set_key) > limits.NETWORK_KEY_MAX or not may.issuperset(left):
             raise BadRequestError(
@@ -207,10 +207,9 @@ class ControlHandler:
         kept = sum(not record.retired for record in self._node(place).feeds())
         return {"kept": kept, "left": len(left)}
 
-    async def _publish(self, arguments: Arguments, _client: ControlConnection) -> PublishedRow:
-        place, writer = self._place(arguments), self._writer(arguments)
-        content = arguments.octets("content")
-        arguments.end()
+    async def _publish(self, request: requests.Publish, _client: ControlConnection) -> PublishedRow:
+        place, writer = self._place(request), self._writer(request)
+        content = bytes.fromhex(request.content)
 
         def publish(node: Node, now_us: int) -> tuple[EntryAppended, list[Effect]]:
             return node.publish(content, now_us) if writer is None else writer.publish(node, content, now_us)
@@ -225,9 +224,8 @@ class ControlHandler:
             "chunks": event.chunks,
         }
 
-    async def _feeds(self, arguments: Arguments, client: ControlConnection) -> CountRow:
-        place = self._place(arguments)
-        arguments.end()
+    async def _feeds(self, request: requests.ListFeeds, client: ControlConnection) -> CountRow:
+        place = self._place(request)
         names = {self._about.feed: MAIN_IDENTITY}
         if self._authorship is not None:
             names |= self._authorship.names()
@@ -236,20 +234,17 @@ class ControlHandler:
             await client.send(row)
         return {"count": len(rows)}
 
-    async def _forks(self, arguments: Arguments, client: ControlConnection) -> CountRow:
-        place = self._place(arguments)
-        arguments.end()
+    async def _forks(self, request: requests.ListForks, client: ControlConnection) -> CountRow:
+        place = self._place(request)
         return {"count": await send_forks(place, self._node(place).feeds(), client.send)}
 
-    async def _log(self, arguments: Arguments, client: ControlConnection) -> CountRow:
-        place = self._place(arguments)
-        feed = self._find(place, arguments.text("feed")).feed
-        if arguments.has("last"):
-            seq = max(1, self._find(place, feed.hex()).seq + 1 - arguments.number("last"))
-        else:
-            seq = arguments.number("first", 1)
-        follow = arguments.flag("follow")
-        arguments.end()
+    async def _log(self, request: requests.ReadLog, client: ControlConnection) -> CountRow:
+        place = self._place(request)
+        record = self._find(place, request.feed)
+        feed, seq = record.feed, request.first or 1
+        if request.last is not None:
+            _refuse_first(request)
+            seq = max(1, record.seq + 1 - request.last)
         count = 0
         while True:
             appended = self._runtime.appended()
@@ -260,14 +255,13 @@ class ControlHandler:
                 count += len(page)
                 await asyncio.sleep(0)  # the node gets its turn between pages
                 seq = page[-1].seq + 1
-            if not follow or client.gone.is_set():
+            if not request.follow or client.gone.is_set():
                 return {"count": count}
             await _first_of(appended, client.gone)
 
-    async def _show(self, arguments: Arguments, _client: ControlConnection) -> ShownRow:
-        place = self._place(arguments)
-        record, seq = self._find(place, arguments.text("feed")), arguments.number("seq")
-        arguments.end()
+    async def _show(self, request: requests.ShowEntry, _client: ControlConnection) -> ShownRow:
+        place = self._place(request)
+        record, seq = self._find(place, request.feed), request.seq
         entry = place.store.entry(record.feed, seq)
         if entry is None:
             held = f"1 to {record.seq}" if record.seq else "none"
@@ -283,9 +277,8 @@ class ControlHandler:
             "forked": record.forked_at is not None,
         }
 
-    async def _follow(self, arguments: Arguments, _client: ControlConnection) -> FollowedRow:
-        place, feed = self._place(arguments), arguments.feed_id("feed")
-        arguments.end()
+    async def _follow(self, request: requests.Follow, _client: ControlConnection) -> FollowedRow:
+        place, feed = self._place(request), FeedId.from_hex(request.feed)
         changed = not any(
             record.feed == feed and record.wanted and not record.retired
             for record in self._node(place).feeds()
@@ -293,21 +286,18 @@ class ControlHandler:
         self._runtime.do(lambda node, now_us: (None, node.follow(feed, now_us)), place.name)
         return {"feed": feed.hex(), "changed": changed}
 
-    async def _unfollow(self, arguments: Arguments, _client: ControlConnection) -> FollowedRow:
-        place = self._place(arguments)
-        record = self._find(place, arguments.text("feed"))
-        arguments.end()
+    async def _unfollow(self, request: requests.Unfollow, _client: ControlConnection) -> FollowedRow:
+        place = self._place(request)
+        record = self._find(place, request.feed)
         self._runtime.do(lambda node, now_us: (None, node.unfollow(record.feed, now_us)), place.name)
         return {"feed": record.feed.hex(), "changed": record.wanted}
 
-    async def _goset(self, arguments: Arguments, _client: ControlConnection) -> GosetRow:
-        node = self._node(self._place(arguments))
-        arguments.end()
+    async def _goset(self, request: requests.GetSet, _client: ControlConnection) -> GosetRow:
+        node = self._node(self._place(request))
         feeds = [record.feed.hex() for record in node.feeds() if not record.retired]
         return {"state": node.set_state.hex(), "count": len(feeds), "feeds": feeds}
 
-    async def _faces(self, arguments: Arguments, client: ControlConnection) -> CountRow:
-        arguments.end()
+    async def _faces(self, _request: requests.ListFaces, client: ControlConnection) -> CountRow:
         statuses, now_us = self._runtime.networks.faces(), self._clock.now_us()
         for status in statuses:
             heard_us = status.counters.last_heard_us
@@ -327,8 +317,7 @@ class ControlHandler:
             await client.send(row)
         return {"count": len(statuses)}
 
-    async def _airtime(self, arguments: Arguments, client: ControlConnection) -> CountRow:
-        arguments.end()
+    async def _airtime(self, _request: requests.ListAirtime, client: ControlConnection) -> CountRow:
         networks = self._runtime.networks
         accounts = networks.air(self._clock.now_us())
         for account in accounts:
@@ -351,14 +340,13 @@ class ControlHandler:
             await client.send(row)
         return {"count": len(accounts)}
 
-    async def _receipts(self, arguments: Arguments, client: ControlConnection) -> CountRow:
-        place, own = self._place(arguments), self._about.feed
-        if arguments.has("last"):
+    async def _receipts(self, request: requests.ListReceipts, client: ControlConnection) -> CountRow:
+        place, own = self._place(request), self._about.feed
+        first = request.first or 1
+        if request.last is not None:
+            _refuse_first(request)
             last_seq = self._find(place, own.hex()).seq
-            first = first_of_newest(place.store, own, last_seq, arguments.number("last"))
-        else:
-            first = arguments.number("first", 1)
-        arguments.end()
+            first = first_of_newest(place.store, own, last_seq, request.last)
         faces = {status.name for status in self._runtime.networks.faces()}
         holders = Holders(place.store, self._node(place).feeds(), own, faces)
         count = 0
@@ -369,20 +357,18 @@ class ControlHandler:
                 await asyncio.sleep(0)  # the node gets its turn between pages
         return {"count": count}
 
-    async def _import(self, arguments: Arguments, _client: ControlConnection) -> ImportedRow:
-        place = self._place(arguments)
-        feed, packets = arguments.feed_id("feed"), arguments.packets("packets")
-        arguments.end()
+    async def _import(self, request: requests.ImportPackets, _client: ControlConnection) -> ImportedRow:
+        place = self._place(request)
+        feed, packets = FeedId.from_hex(request.feed), [bytes.fromhex(packet) for packet in request.packets]
         # As of now: nodes are told a moment later, and of feeds that they know.
         blocked = self._blocks.blocked(place.name)
         return self._runtime.do(
             lambda node, now_us: import_packets(node, place, feed, packets, blocked, now_us), place.name
         )
 
-    async def _bring(self, arguments: Arguments, _client: ControlConnection) -> BroughtRow:
-        place = self._place(arguments)
-        feed, packets = arguments.feed_id("feed"), arguments.packets("packets")
-        arguments.end()
+    async def _bring(self, request: requests.Bring, _client: ControlConnection) -> BroughtRow:
+        place = self._place(request)
+        feed, packets = FeedId.from_hex(request.feed), [bytes.fromhex(packet) for packet in request.packets]
         brought = self._runtime.do(lambda node, now_us: node.bring(feed, packets, now_us), place.name)
         refused = brought.refused
         return {
@@ -394,38 +380,34 @@ class ControlHandler:
             "dropped": [gone.hex() for gone in brought.dropped],
         }
 
-    async def _ask_groups(self, command: str, arguments: Arguments, client: ControlConnection) -> object:
-        """What is asked about private groups: a node without any does without the program for them."""
+    async def _ask_groups(self, request: NetworkRequest[Any], client: ControlConnection) -> object:
+        """Answer a request about private groups. A node without any does without the program for them."""
         if self._groups is None:
-            if command == "group_list" and all(
+            if isinstance(request, requests.ListGroups) and all(
                 place.store.get_meta(GROUPS_META) is None for place in self._places.values()
             ):
-                self._place(arguments)
-                arguments.end()
+                self._place(request)
                 return {"count": 0}
             from tinyssb_node.daemon.group_handler import GroupHandler  # noqa: PLC0415 - most nodes do without
 
             self._groups = GroupHandler(
                 own=self._about.feed, runtime=self._runtime, place=self._place, clock=self._clock
             )
-        return await self._groups.commands[command](arguments, client)
+        return await self._groups.answer(request, client)
 
-    def _place(self, arguments: Arguments) -> NetworkStorage:
-        """The network that *arguments* name, the default one without. Raises BadRequestError, UnknownNetworkError."""
-        if not arguments.has("network"):
-            return self._places[DEFAULT_NETWORK]
+    def _place(self, request: NetworkRequest[Any]) -> NetworkStorage:
+        """The network that *request* names. Raises UnknownNetworkError."""
         networks = {name: place.network for name, place in self._places.items()}
-        return self._places[find_network(networks, arguments.text("network"))[0]]
+        return self._places[find_network(networks, request.network)[0]]
 
-    def _writer(self, arguments: Arguments) -> "IdentityWriter | None":
-        """The further identity that *arguments* name, None: the main one. Raises BadRequestError, UnknownIdentityError,
+    def _writer(self, request: requests.Publish | requests.ConfirmTip) -> "IdentityWriter | None":
+        """The further identity that *request* names, None: the main one. Raises UnknownIdentityError,
         IdentityUnusableError."""
-        name = arguments.text("as") if arguments.has("as") else MAIN_IDENTITY
-        if name == MAIN_IDENTITY:
+        if request.identity == MAIN_IDENTITY:
             return None
         if self._authorship is None:
-            raise UnknownIdentityError(name)
-        return self._authorship.find(name)
+            raise UnknownIdentityError(request.identity)
+        return self._authorship.find(request.identity)
 
     def _node(self, place: NetworkStorage) -> Node:
         return self._runtime.networks.node(place.name)
@@ -433,6 +415,12 @@ class ControlHandler:
     def _find(self, place: NetworkStorage, name: str) -> FeedRecord:
         """The feed of a network's set that *name* names. Raises UnknownFeedError, AmbiguousFeedError."""
         return find_feed(self._node(place).feeds(), name, self._about.feed)
+
+
+def _refuse_first(request: requests.ReadLog | requests.ListReceipts) -> None:
+    """Raise BadRequestError if *request*, which has `last`, has `first`, too."""
+    if request.first is not None:
+        raise bad_argument(type(request), "first", "is not among its arguments where `last` is")
 
 
 def entry_row(store: Store, entry: StoredEntry, dialect: Dialect | None, content_max: int) -> EntryRow:

@@ -1,16 +1,13 @@
 """A client of the gateway: one connection to its socket (docs/formats/gateway.md)."""
 
-from __future__ import annotations
-
 import os
-from typing import TYPE_CHECKING, Self, cast
+from typing import Self
 
 from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError, RowStream
 from tinyssb_node.islands.gateway.config import GATEWAY_SOCKET
+from tinyssb_node.islands.gateway.requests import GetGatewayStatus, Locate
+from tinyssb_node.islands.gateway.rows import GatewayRow, LocatedRow, LocationRow
 from tinyssb_node.store.home import Home
-
-if TYPE_CHECKING:
-    from tinyssb_node.islands.gateway.rows import GatewayRow, LocationRow
 
 
 class GatewayClient(DaemonClient):
@@ -37,13 +34,13 @@ class GatewayClient(DaemonClient):
         return cls(config.control_socket.with_name(GATEWAY_SOCKET), network=network)
 
     def gateway(self) -> GatewayRow:
-        """How the gateway is."""
-        return cast("GatewayRow", self._ask("status"))
+        """Return the gateway's status."""
+        return self._ask(GetGatewayStatus())
 
-    def locate(self, feed: str, seconds: int) -> RowStream[LocationRow]:
-        """Where *feed* is, as it turns out within *seconds*. A ``LocatedRow``, the sum of it, is the result."""
+    def locate(self, feed: str, seconds: int) -> RowStream[LocationRow, LocatedRow]:
+        """List where *feed* is, as it turns out within *seconds*. The sum of it is the result."""
         self._socket.settimeout(seconds + self._timeout_s)
-        return RowStream(self._stream("locate", feed=feed, seconds=seconds, **self._scope))
+        return self._list(Locate(feed, seconds, network=self._network))
 
     def _unreachable(self, error: OSError) -> DaemonUnreachableError:
         if isinstance(error, FileNotFoundError | ConnectionRefusedError):

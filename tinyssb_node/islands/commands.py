@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING, cast
 
 from tinyssb_node.screens.options import (
     Subparsers,
@@ -14,9 +13,6 @@ from tinyssb_node.screens.options import (
     add_network,
     positive,
 )
-
-if TYPE_CHECKING:
-    from tinyssb_node.islands.gateway.rows import LocatedRow
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -92,7 +88,7 @@ def locate(arguments: argparse.Namespace) -> int:
             if not number:
                 print(LOCATE_HEADER)
             print(location_line(row), flush=True)
-        located = cast("LocatedRow", places.result)
+        located = places.result
     if not arguments.json:
         print(located_text(located))
     return ExitCode.OK if located["count"] else ExitCode.MISSING

@@ -31,7 +31,15 @@ class Daemon:
             request = json.loads(line)
             self.asked.put_nowait(request["arguments"]["feed"])
             await self.may.wait()
-            reply = {"v": request["v"], "id": request["id"], "result": request["arguments"]["feed"]}
+            result: dict[str, object] = {
+                "shelved": False,
+                "entries": 0,
+                "chunks": 0,
+                "held": 0,
+                "refused": None,
+            }
+            result["dropped"] = [request["arguments"]["feed"]]
+            reply = {"v": request["v"], "id": request["id"], "result": result}
             writer.write(self.line or json.dumps(reply).encode() + b"\n")
         writer.close()
         await asyncio.gather(writer.wait_closed(), return_exceptions=True)
@@ -51,7 +59,7 @@ async def asked(tmp_path: Path) -> AsyncIterator[tuple[Daemon, BringClient]]:
 
 
 async def bring(bringer: BringClient, feed: FeedId) -> object:
-    return await bringer.bring(DEFAULT_NETWORK, feed, [])
+    return (await bringer.bring(DEFAULT_NETWORK, feed, []))["dropped"][0]
 
 
 async def test_one_who_does_not_wait_leaves_no_answer_to_the_next(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from tests.islands.gateway.wires import Wires, holding, place
 from tests.nodes import feed_of
-from tinyssb_node.control.protocol import Request
+from tinyssb_node.control.protocol import RequestLine
 from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
@@ -72,7 +72,7 @@ class Asking:
 
     async def ask(self, command: str, **arguments: object) -> object:
         return await self.handler.answer(
-            Request(1, command, arguments), ControlConnection(self.send, self.gone)
+            RequestLine(1, command, arguments), ControlConnection(self.send, self.gone)
         )
 
 

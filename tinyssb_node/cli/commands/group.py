@@ -21,7 +21,7 @@ from tinyssb_node.screens.options import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tinyssb_node.control.group_rows import GroupCostRow, GroupShownRow, GroupWrittenRow
+    from tinyssb_node.control.group_rows import GroupCostRow, GroupWrittenRow
     from tinyssb_node.ids import FeedId
     from tinyssb_node.screens.people import DisplayNames
     from tinyssb_node.screens.session import NodeSession
@@ -127,9 +127,7 @@ def add_people(arguments: argparse.Namespace) -> int:
         people, names = _people(talk, arguments.people), talk.names()
         feeds = [feed.hex() for feed in people]
         if arguments.dry_run:
-            return _tell_cost(
-                arguments, talk, talk.client.group_cost("group_add", arguments.group, feeds, text)
-            )
+            return _tell_cost(arguments, talk, talk.client.group_add_cost(arguments.group, feeds, text))
         row = talk.client.group_add(arguments.group, feeds, text)
     return _wrote(
         arguments,
@@ -146,7 +144,7 @@ def exclude(arguments: argparse.Namespace) -> int:
     with open_node(arguments) as talk:
         people, names = _people(talk, arguments.people), talk.names()
         feeds = [feed.hex() for feed in people]
-        cost = talk.client.group_cost("group_exclude", arguments.group, feeds)
+        cost = talk.client.group_exclude_cost(arguments.group, feeds)
         if arguments.dry_run:
             return _tell_cost(arguments, talk, cost)
         if not arguments.yes and not _agreed(talk, cost, people, names):
@@ -314,7 +312,6 @@ def list_groups(arguments: argparse.Namespace) -> int:
 
 def show(arguments: argparse.Namespace) -> int:
     """Show a group."""
-    from typing import cast
 
     from tinyssb_node.cli.graph import ASCII, UNICODE
     from tinyssb_node.cli.grouplines import shown
@@ -325,7 +322,7 @@ def show(arguments: argparse.Namespace) -> int:
         listing = talk.client.group_show(arguments.group)
         epochs = list(listing)
         names = talk.names()
-    row = cast("GroupShownRow", listing.result)
+    row = listing.result
     if arguments.json:
         print(json.dumps({**row, "epochs": epochs}))
         return 0

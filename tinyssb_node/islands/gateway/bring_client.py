@@ -3,10 +3,13 @@
 import asyncio
 from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
+
+import msgspec
 
 from tinyssb_node import limits
-from tinyssb_node.control.protocol import Request, parse_reply, serialize_request
+from tinyssb_node.control.client import reply_row
+from tinyssb_node.control.protocol import RequestLine, parse_reply, serialize_request
+from tinyssb_node.control.requests import Bring
 from tinyssb_node.control.rows import BroughtRow
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, NetworkName
@@ -28,10 +31,12 @@ class BringClient:
 
     async def bring(self, network: NetworkName, feed: FeedId, packets: Sequence[bytes]) -> BroughtRow:
         """Hand over up to 512 packets of *feed*, entries in order, each before its chunks. Raises BringFailedError."""
-        arguments = {"network": network, "feed": feed.hex(), "packets": [packet.hex() for packet in packets]}
+        bring = Bring(feed.hex(), [packet.hex() for packet in packets], network=network)
         async with self._lock:
             self._requests += 1
-            request = serialize_request(Request(self._requests, "bring", arguments))
+            request = serialize_request(
+                RequestLine(self._requests, bring.command, msgspec.to_builtins(bring))
+            )
             line = b""
             try:
                 async with asyncio.timeout(limits.CLIENT_TIMEOUT_S):
@@ -45,9 +50,9 @@ class BringClient:
                 if not line:
                     self.close()
         reply = parse_reply(line)
-        if (refusal := reply.get("error")) is not None:
-            raise BringFailedError(f"The daemon cannot take it: {refusal['message']}")
-        return cast("BroughtRow", reply.get("result"))
+        if reply.error is not msgspec.UNSET:
+            raise BringFailedError(f"The daemon cannot take it: {reply.error.message}")
+        return reply_row(Bring, reply.result, BroughtRow)
 
     def close(self) -> None:
         """Hang up."""

@@ -3,16 +3,17 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from tinyssb_node import limits as node_limits
-from tinyssb_node.control.arguments import Arguments
-from tinyssb_node.control.protocol import Request
+from tinyssb_node.control.protocol import RequestLine
+from tinyssb_node.control.requests import ControlRequest, read_request
 from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.daemon.feed_names import OWN_FEED
-from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
+from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.network import GatewayNetwork
+from tinyssb_node.islands.gateway.requests import GetGatewayStatus, Locate
 from tinyssb_node.islands.gateway.rows import GatewayRow, LocatedRow, LocationRow
 from tinyssb_node.islands.locator.addresses import ContactAddress, text_of
 from tinyssb_node.islands.locator.values import Location, ResourceParameters
@@ -51,37 +52,33 @@ class GatewayHandler:
 
     def __init__(self, gateway: GatewayView) -> None:
         self._gateway = gateway
-        self._commands: Mapping[str, Callable[[Arguments, ControlConnection], Awaitable[object]]] = {
-            "status": self._status,
-            "locate": self._locate,
-        }
+        self._answers: Mapping[
+            type[ControlRequest[Any]], Callable[[Any, ControlConnection], Awaitable[object]]
+        ] = {GetGatewayStatus: self._status, Locate: self._locate}
 
-    async def answer(self, request: Request, client: ControlConnection) -> object:
-        """The result of *request*; items go to *client* before. Raises LocalError."""
-        command = self._commands.get(request.command)
-        if command is None:
+    async def answer(self, line: RequestLine, client: ControlConnection) -> object:
+        """Return the result of the request in *line*; items go to *client* before. Raises LocalError."""
+        kinds = {kind.command: kind for kind in self._answers}
+        kind = kinds.get(line.command)
+        if kind is None:
             raise UnknownCommandError(
-                f"The gateway knows no command `{request.command[: node_limits.CONTROL_ID_MAX]}`.",
-                "There are " + ", ".join(self._commands) + ".",
+                f"The gateway knows no command `{line.command[: node_limits.CONTROL_ID_MAX]}`.",
+                "There are " + ", ".join(kinds) + ".",
             )
-        return await command(Arguments(request.command, request.arguments), client)
+        return await self._answers[kind](read_request(kind, line.arguments), client)
 
-    async def _status(self, arguments: Arguments, _client: ControlConnection) -> GatewayRow:
-        arguments.end()
+    async def _status(self, _request: GetGatewayStatus, _client: ControlConnection) -> GatewayRow:
         return self._gateway.row()
 
-    async def _locate(self, arguments: Arguments, client: ControlConnection) -> LocatedRow:
-        name = arguments.text("feed")
-        network = arguments.text("network") if arguments.has("network") else DEFAULT_NETWORK
-        seconds = min(arguments.number("seconds", limits.LOCATE_S), limits.LOCATE_MAX_S)
-        arguments.end()
+    async def _locate(self, request: Locate, client: ControlConnection) -> LocatedRow:
+        network, seconds = request.network, min(request.seconds, limits.LOCATE_MAX_S)
         island = self._gateway.islands.get(NetworkName(network))
         if island is None:
             raise UnknownNetworkError(
                 f"The gateway does not serve the network '{network[: node_limits.NAME_MAX]}'.",
                 "`gateway.networks` in config.toml lists those it serves.",
             )
-        feed = self._find(island, name)
+        feed = self._find(island, request.feed)
         return await self._watch(island, feed, seconds, client)
 
     def _find(self, island: GatewayNetwork, name: str) -> FeedId:
