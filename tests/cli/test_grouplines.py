@@ -159,7 +159,7 @@ def test_the_audit_names_the_rule_that_was_broken(forked: Looking) -> None:
     lines = forked.audit(None)
     marked = [number for number, line in enumerate(lines) if line.startswith("!")]
     assert [lines[number + 1].strip() for number in marked] == [
-        "does not count (R1): is by somebody who was excluded from the epoch before"
+        "does not count (R1): was written by a person who was excluded from the epoch before"
     ]
     assert len(forked.audit(60)) > len(lines)
     text = "\n".join(lines)

@@ -107,7 +107,7 @@ def test_so_many_lists_are_followed_and_no_more(tmp_path):
     feeds = [FeedId(bytes((number,)) * 32) for number in range(1, limits.BLOCKLISTS_MAX + 2)]
     for feed in feeds[:-1]:
         follow_list(tmp_path, feed, followed=True)
-    with pytest.raises(ContactsError, match="16 lists"):
+    with pytest.raises(ContactsError, match="16 blocklists"):
         follow_list(tmp_path, feeds[-1], followed=True)
     assert {feed for feed, contact in read_contacts(tmp_path).items() if contact.list_followed} == set(
         feeds[:-1]

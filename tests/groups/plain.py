@@ -45,7 +45,7 @@ class PlainResolver(ChangeResolver):
                     left.append(id_)
                 elif self._was_excluded(said.author, id_, init.id):
                     self._flaws[id_] = MessageFlaw(
-                        "R1", "is by somebody who was excluded from the epoch before"
+                        "R1", "was written by a person who was excluded from the epoch before"
                     )
                 elif isinstance(said.message, AddMember):
                     inside |= self._take(said, said.message, init.id)
@@ -55,7 +55,7 @@ class PlainResolver(ChangeResolver):
                     self.weighed += self._exclude(said, init.id)
             order = left
         for id_ in order:
-            self._flaws[id_] = MessageFlaw("R32", "is by somebody who is not in the epoch")
+            self._flaws[id_] = MessageFlaw("R32", "was written by a person who is not in the epoch")
         self._pass_over_strangers([one for one in self.weighed if one.epoch == init.id], init.id, inside)
         self.weighed = list(self._exclusions.values())
         return NOBODY.union(*(one.people for one in self.additions if one.epoch == init.id))

@@ -286,4 +286,4 @@ def test_a_message_that_does_not_count_shows_in_the_audit() -> None:
     assert all(line.flaw is None for line in lines)
     assert last.said.author == person("z")
     assert last.flaw is not None
-    assert last.flaw.what == "is by somebody who is not in the epoch"
+    assert last.flaw.what == "was written by a person who is not in the epoch"

@@ -1,11 +1,11 @@
-"""The catalog: what may be asked of what people said, and bringing it up to date first.
+"""The catalog: an index of what entries mean, its queries, and bringing it up to date first.
 
     with Catalog.open(home, folder) as catalog:
         catalog.catch_up()
         rows = catalog.messages(PUBLIC)
 
-Light on purpose: what is needed to read the store, and to open sealed messages, is loaded only if something is new.
-For one thread at a time.
+It imports little: the code that reads the store, and opens sealed messages, is loaded only if there are new entries.
+A catalog may be used by one thread at a time.
 """
 
 import os
@@ -43,55 +43,55 @@ STORE_FILE: Final = "store.sqlite"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CatalogUpdate:
-    """What came of bringing the catalog up to date."""
+    """The result of bringing the catalog up to date."""
 
     done: int
     """Appends of the store that were read."""
     behind: int
     """Appends that are not in the catalog yet; 0 unless it was stopped."""
     rebuilt: str | None
-    """Why the catalog was made anew, as part of a sentence; None: it was not."""
+    """Why the catalog was rebuilt, as part of a sentence; None: it was not."""
     stopped: str | None
     """Why it could not be brought up to date, as part of a sentence; None: it was."""
 
 
 def _silent(done: int, total: int) -> None:
-    """Progress that nobody looks at."""
+    """Ignore the progress."""
 
 
 class Catalog(SqliteCatalogQueries):
-    """An index of what one network's entries mean: the ``Questions``, and catching up with the store."""
+    """An index of what one network's entries mean: its queries, and catching up with the store."""
 
-    def __init__(self, home: Path, folder: Path, glance: StoreSummary) -> None:
+    def __init__(self, home: Path, folder: Path, summary: StoreSummary) -> None:
         """Use ``open``."""
         self._home = home
         self._folder = folder
-        self._glance = glance
+        self._summary = summary
         self._path = folder / schema.CATALOG_FILE
         self._rebuilt: str | None = None
         self._stopped: str | None = None
         """Why the file cannot be written; None: it can."""
         connection = self._connect()
-        super().__init__(self._path, connection, ContactBook(home, glance))
+        super().__init__(self._path, connection, ContactBook(home, summary))
 
     @classmethod
     def open(cls, home: Path, folder: Path) -> Self:
         """Open the catalog of the store in *folder*; identity and contacts are in *home*.
 
-        One that is not there, is damaged or of another version is made anew. Raises CatalogFailedError, and for the
+        A missing or damaged catalog, or one of another version, is rebuilt. Raises CatalogFailedError, and for the
         store StoreFailedError, StoreDamagedError, StoreTooNewError.
         """
         with ExitStack() as undo:
-            glance = StoreSummary(folder / STORE_FILE)
-            undo.callback(glance.close)
-            catalog = cls(home, folder, glance)
+            summary = StoreSummary(folder / STORE_FILE)
+            undo.callback(summary.close)
+            catalog = cls(home, folder, summary)
             undo.pop_all()
             return catalog
 
     def close(self) -> None:
-        """Let go of the files."""
+        """Close the files."""
         self._connection.close()
-        self._glance.close()
+        self._summary.close()
 
     def __enter__(self) -> Self:
         return self
@@ -100,15 +100,15 @@ class Catalog(SqliteCatalogQueries):
         self.close()
 
     def behind(self) -> int:
-        """How many appends of the store are not in the catalog. Raises CatalogFailedError, StoreFailedError."""
+        """Return how many appends of the store are not in the catalog. Raises CatalogFailedError, StoreFailedError."""
         arrival, _, _ = self._state()
-        return max(0, self._glance.last_arrival() - arrival)
+        return max(0, self._summary.last_arrival() - arrival)
 
     def catch_up(self, progress: Callable[[int, int], None] = _silent) -> CatalogUpdate:
-        """Read what the store has and the catalog has not; *progress* is told how many appends were read, of how many.
+        """Read the new appends of the store; *progress* gets the number of appends read, and of all.
 
-        Others may do so at the same time. What cannot be done is said in the answer, and what is there can be read.
-        Raises CatalogFailedError, StoreFailedError and others for the store.
+        Other processes may do so concurrently. If it is not possible, the result says why, and the existing rows can be
+        queried. Raises CatalogFailedError, StoreFailedError and others for the store.
         """
         try:
             done = self._catch_up_patiently(progress)
@@ -124,11 +124,12 @@ class Catalog(SqliteCatalogQueries):
         )
 
     def forked(self) -> dict[FeedId, int]:
-        """The forked feeds, and at which entry each is. Raises StoreDamagedError, StoreFailedError."""
-        return self._glance.forked()
+        """Return the forked feeds, and the entry at which each is forked. Raises StoreDamagedError,
+        StoreFailedError."""
+        return self._summary.forked()
 
     def content(self, id_: MessageId) -> bytes | None:
-        """The whole content of a message, opened if it was sealed for us; None if not all of it is here.
+        """Return the whole content of a message, opened if it was sealed for us; None if part of it is missing.
 
         Raises CatalogFailedError, StoreFailedError and others for the store.
         """
@@ -158,7 +159,8 @@ class Catalog(SqliteCatalogQueries):
             store.close()
 
     def _catch_up_patiently(self, progress: Callable[[int, int], None]) -> int:
-        """Wait for whoever else is at it, as long as that gets anywhere; then read the rest, and return how much."""
+        """Wait for another process that is catching up, as long as it makes progress; then read the rest, and return
+        its number."""
         while True:
             behind = self.behind()
             try:
@@ -168,18 +170,16 @@ class Catalog(SqliteCatalogQueries):
                     raise
 
     def _catch_up(self, progress: Callable[[int, int], None]) -> int:
-        """Returns how many appends were read."""
+        """Read the new appends, and return their number."""
         arrival, packet, reader = self._state()
-        last = self._glance.last_arrival()
-        fits = arrival <= last and (not arrival or self._glance.packet(arrival) == packet)
+        last = self._summary.last_arrival()
+        fits = arrival <= last and (not arrival or self._summary.packet(arrival) == packet)
         if fits and (arrival == last or self._stopped is not None):
             return 0
         if not fits:
             if self._stopped is not None:
-                raise CatalogFailedError(self._path, f"it is of another store, and {self._stopped}")
-            self._make_anew(
-                "it was of another store, or the store was put back from a backup", arrival, packet
-            )
+                raise CatalogFailedError(self._path, f"it belongs to another store, and {self._stopped}")
+            self._rebuild("it was of another store, or the store was restored from a backup", arrival, packet)
         key = self._key()
         mine = b"" if key is None else bytes(key.feed_id)
         if arrival and fits and reader and not mine:
@@ -187,13 +187,13 @@ class Catalog(SqliteCatalogQueries):
                 self._path, "the node's key, which opened what was sealed, cannot be used"
             )
         if arrival and fits and reader != mine:
-            self._make_anew("it was made with another key, or without one", arrival, packet)
+            self._rebuild("it was made with another key, or without one", arrival, packet)
         return self._read(mine, key, progress)
 
     def _read(self, mine: bytes, key: "SealKey | None", progress: Callable[[int, int], None]) -> int:
-        """Read what is new in the store."""
+        """Read the new appends of the store."""
         from tinyssb_node.catalog.catch_up import catch_up  # noqa: PLC0415 - lazy, see above
-        from tinyssb_node.store.sqlite import SqliteStore  # noqa: PLC0415 - who only reads does without it
+        from tinyssb_node.store.sqlite import SqliteStore  # noqa: PLC0415 - reading alone does without it
 
         with schema.writing(self._connection, self._path):
             self._connection.execute("UPDATE state SET reader = ? WHERE arrival = 0", (mine,))
@@ -204,28 +204,28 @@ class Catalog(SqliteCatalogQueries):
             store.close()
 
     def _key(self) -> "SealKey | None":
-        """What opens messages sealed for this node; None if its identity cannot be used."""
+        """Return the key that opens messages sealed for this node; None if its identity cannot be used."""
         from tinyssb_node.content.private import SealKey  # noqa: PLC0415 - lazy, see above
-        from tinyssb_node.store.unlock import open_identity  # noqa: PLC0415 - who only reads does without it
+        from tinyssb_node.store.unlock import open_identity  # noqa: PLC0415 - reading alone does without it
 
         try:
             return SealKey(open_identity(self._home / IDENTITY_FILE, os.environ).seed)
         except (LocalError, OSError):
-            # The chat of others can be read all the same; whoever needs the key is told why it cannot be used.
+            # Public messages can be read all the same; commands that need the key report why it cannot be used.
             return None
 
     def _state(self) -> tuple[int, bytes, bytes]:
-        """The store's last append that is in the catalog, its packet, and whose key was there."""
+        """Return the store's last append that is in the catalog, its packet, and the feed id of the key used."""
         with schema.catalog_faults(self._path):
             row = self._connection.execute("SELECT arrival, packet, reader FROM state").fetchone()
         if row is None:
-            raise CatalogDamagedError(self._path, "it does not say how far it is")
+            raise CatalogDamagedError(self._path, "it does not record how far it was read")
         return row[0], row[1], row[2]
 
     # --- opening, and making anew
 
     def _connect(self) -> sqlite3.Connection:
-        """Open the file, put right what can be; a catalog in memory if there is neither one nor a place for it."""
+        """Open the file, repaired if necessary; a catalog in memory if the file can neither be read nor made."""
         try:
             return self._connect_writing()
         except CatalogDamagedError as error:
@@ -257,7 +257,7 @@ class Catalog(SqliteCatalogQueries):
             return connection
 
     def _connect_reading(self) -> sqlite3.Connection:
-        """Open what cannot be written; what cannot be read either is made anew in memory."""
+        """Open a file that cannot be written; if it cannot be read either, rebuild it in memory."""
         with ExitStack() as undo:
             try:
                 connection = schema.connect(self._path, readonly=True)
@@ -267,12 +267,12 @@ class Catalog(SqliteCatalogQueries):
                         undo.pop_all()
                         return connection
             except CatalogFailedError:
-                # Said already: the file could not be opened for writing either.
+                # Already reported: the file could not be opened for writing either.
                 pass
         return self._connect_memory()
 
     def _connect_memory(self) -> sqlite3.Connection:
-        """A catalog for this process, made of nothing yet."""
+        """Open an empty catalog for this process alone."""
         self._rebuilt = f"it cannot be kept ({self._stopped})"
         self._stopped = None
         connection = schema.connect_memory()
@@ -281,7 +281,7 @@ class Catalog(SqliteCatalogQueries):
         return connection
 
     def _repair(self, error: CatalogDamagedError) -> None:
-        """Make a damaged catalog anew, in memory if its file cannot be written. Raises CatalogFailedError."""
+        """Rebuild a damaged catalog, in memory if its file cannot be written. Raises CatalogFailedError."""
         self._rebuilt = f"it was damaged ({error.reason})"
         try:
             with schema.writing(self._connection, self._path):
@@ -292,7 +292,7 @@ class Catalog(SqliteCatalogQueries):
         self._catch_up(_silent)
 
     def _connect_instead(self, error: CatalogFailedError) -> sqlite3.Connection:
-        """Another file in the place of one that could not even be emptied."""
+        """Open another file in the place of one that could not even be emptied."""
         try:
             if isinstance(error, CatalogDamagedError):
                 schema.remove_damaged(self._path)
@@ -302,8 +302,8 @@ class Catalog(SqliteCatalogQueries):
         self._stopped = error.reason
         return self._connect_memory()
 
-    def _make_anew(self, reason: str, arrival: int, packet: bytes) -> None:
-        """Empty the catalog, unless somebody else did so since it was at *arrival*."""
+    def _rebuild(self, reason: str, arrival: int, packet: bytes) -> None:
+        """Empty the catalog, unless another process did so since it was at *arrival*."""
         with schema.writing(self._connection, self._path):
             now = self._connection.execute("SELECT arrival, packet FROM state").fetchone()
             if now == (arrival, packet):

@@ -1,4 +1,4 @@
-"""Bringing the catalog up to date from the store, in transactions that several processes may do at once."""
+"""Bringing the catalog up to date from the store, in transactions that several processes may do concurrently."""
 
 import sqlite3
 from collections.abc import Callable, Sequence
@@ -18,13 +18,13 @@ from tinyssb_node.store.entries import entry_layout, read_whole_content, type_of
 from tinyssb_node.store.port import FeedRecord, Store, StoredChunk, StoredEntry
 
 Progress = Callable[[int, int], None]
-"""Told how many appends were read, of how many."""
+"""Called with the number of appends read, and of all."""
 
 _KEEP: Final = """
 INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _SILENT: Final = frozenset({MessageKind.OPAQUE, MessageKind.ACKNOWLEDGEMENT, MessageKind.BLK})
-"""Kinds in which there is nothing to search."""
+"""Kinds without text to search."""
 
 
 @dataclass(slots=True)
@@ -41,7 +41,7 @@ class _Person:
 
 @dataclass(slots=True)
 class _Begun:
-    """An entry, and what came of its side chain."""
+    """An entry, and the arrived part of its side chain."""
 
     person: _Person
     entry: StoredEntry
@@ -51,7 +51,7 @@ class _Begun:
 
 @dataclass(slots=True)
 class _Batch:
-    """What is known while one transaction reads appends."""
+    """The state of one transaction that reads appends."""
 
     connection: sqlite3.Connection
     store: Store
@@ -61,11 +61,11 @@ class _Batch:
     people: dict[FeedId, _Person] = field(default_factory=dict)
     changed: set[FeedId] = field(default_factory=set)
     begun: dict[tuple[int, int], _Begun] = field(default_factory=dict)
-    """Messages that came in this transaction and are not whole, by number of the feed and entry."""
+    """Messages that arrived in this transaction and are incomplete, by number of the feed and entry."""
     held: dict[tuple[int, int], int] = field(default_factory=dict)
-    """Packets of the side chains of earlier entries that came."""
+    """Packets of the side chains of earlier entries that arrived."""
     chunks: dict[tuple[int, int], int] = field(default_factory=dict)
-    """How many there are in all, as far as somebody asked."""
+    """How many there are in all, where that was needed."""
     circles: set[MessageId] = field(default_factory=set)
     """Conversations that are known to be in the table."""
 
@@ -73,10 +73,10 @@ class _Batch:
 def catch_up(
     connection: sqlite3.Connection, path: Path, store: Store, key: SealKey | None, progress: Progress
 ) -> int:
-    """Read into the catalog what *store* has beyond it; return how many appends were read.
+    """Read the appends of *store* that the catalog lacks; return their number.
 
-    *store* is one state of the store, of which the catalog has a beginning. Raises CatalogFailedError, and then keeps
-    the transactions before.
+    *store* is one state of the store, of which the catalog has a beginning. Raises CatalogFailedError; earlier
+    transactions stay committed.
     """
     done = 0
     while True:
@@ -93,7 +93,7 @@ def catch_up(
 
 
 def _read(batch: _Batch, appends: Sequence[StoredEntry | StoredChunk]) -> None:
-    """Read *appends* into the catalog, in their order, and say how far it is."""
+    """Read *appends* into the catalog, in their order, and update its state."""
     execute = batch.connection.execute
     for number, feed, *rest in execute(
         "SELECT number, feed, own, entries, last_us, said, said_seq FROM people"
@@ -129,7 +129,7 @@ def _person_row(feed: FeedId, person: _Person) -> tuple[int | bytes | str | None
 
 
 def _person(batch: _Batch, feed: FeedId) -> _Person:
-    """The row of *feed*, which is going to change."""
+    """Return the row of *feed*, which will change."""
     batch.changed.add(feed)
     person = batch.people.get(feed)
     if person is None:
@@ -149,7 +149,8 @@ def _read_entry(batch: _Batch, entry: StoredEntry) -> None:
 
 
 def _read_chunk(batch: _Batch, chunk: StoredChunk) -> None:
-    """Count a packet of a side chain; the last one lets the message be understood. They come in order, without gaps."""
+    """Count a packet of a side chain; after the last one the message can be parsed. They arrive in order, without
+    gaps."""
     person = _person(batch, chunk.feed)
     place = (person.number, chunk.seq)
     begun = batch.begun.get(place)
@@ -173,7 +174,7 @@ def _read_chunk(batch: _Batch, chunk: StoredChunk) -> None:
 
 
 def _keep_beginnings(batch: _Batch) -> None:
-    """Write the rows of messages of which packets are missing."""
+    """Write the rows of messages whose packets are incomplete."""
     for begun in batch.begun.values():
         meaning = Meaning(kind=MessageKind.OPAQUE, text=begun.layout.head.hex(), cut=True)
         found = TanglePosition(0, None, None)
@@ -181,7 +182,7 @@ def _keep_beginnings(batch: _Batch) -> None:
 
 
 def _understand(batch: _Batch, person: _Person, entry: StoredEntry, layout: Layout, content: bytes) -> None:
-    """Keep an entry of which all content is here, with its meaning, and its place if it can have one."""
+    """Index an entry whose content is complete, with its meaning, and its position if it can be placed."""
     meaning = meaning_of(type_of(entry), content, entry.id, entry.feed, batch.key)
     if meaning.space is None:
         _keep(batch, person, entry, layout, layout.chunks, meaning, TanglePosition(0, None, None))
@@ -208,7 +209,7 @@ def _keep(
     meaning: Meaning,
     found: TanglePosition,
 ) -> None:
-    """Write the row of a message, in the place of the one that said less."""
+    """Write the row of a message, replacing an incomplete one."""
     row = (
         entry.arrival,
         bytes(entry.id),
@@ -237,7 +238,7 @@ def _keep(
 
 
 def _note_people(batch: _Batch, entry: StoredEntry, meaning: Meaning, person: _Person) -> None:
-    """Keep what the entry says of people: an alias, a circle."""
+    """Write the alias and the conversation's members that the entry gives."""
     if meaning.alias is not None and entry.seq > person.said_seq:
         person.said, person.said_seq = meaning.alias or None, entry.seq
     root = meaning.root

@@ -1,4 +1,4 @@
-"""What an entry means, as the catalog keeps it. Bytes in, values out; anything has a meaning, if only to be opaque."""
+"""The meaning of an entry, as the catalog stores it. All bytes have a meaning, possibly `OPAQUE`."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -18,11 +18,11 @@ from tinyssb_node.errors import PeerError
 from tinyssb_node.ids import FeedId, MessageId
 
 CHAT: Final = "chat"
-"""The space of conversations. Tangles of different spaces have nothing to do with each other."""
+"""The space of conversations. Tangles of different spaces are unrelated."""
 BOARD: Final = "board"
 GAME: Final = "game"
 NOTE_PREFIX: Final = "note:"
-"""In front of the name of a tangle that a note is in."""
+"""Prefix of the name of a note's tangle."""
 
 _KINDS: Final[dict[type, MessageKind]] = {
     chat.ChatPost: MessageKind.TAV,
@@ -47,32 +47,32 @@ _SPACES: Final = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
-    """What an entry means."""
+    """The meaning of an entry."""
 
     kind: MessageKind
     text: str
     cut: bool = False
     space: str | None = None
-    """Which kind of tangle it is in; None: in none."""
+    """The kind of its tangle; None: it is in none."""
     root: MessageId | None = None
-    """Its tangle in that space; None: that of what it follows."""
+    """Its tangle in that space; None: that of its predecessors."""
     previous: tuple[MessageId, ...] = ()
-    """What it follows, each once, without the root that only stands for one."""
+    """Its predecessors, each once, without a virtual root."""
     tip: bool = True
     """False: new messages do not follow it."""
     said_us: int | None = None
     voice_size: int = 0
     private: bool = False
     members: tuple[FeedId, ...] = ()
-    """Who is in its private conversation, sorted; empty: it is in none."""
+    """Members of its private conversation, sorted; empty: it is in none."""
     alias: str | None = None
-    """What its author calls itself from here on; empty: no longer anything."""
+    """The name that its author gives themselves from here on; empty: none any more."""
     step: bytes | None = None
-    """Its content, if it is an operation on a board or a change of a list of blocks."""
+    """Its content, if it is an operation on a board or a change of a blocklist."""
 
 
 def meaning_of(type_: int, content: bytes, id_: MessageId, author: FeedId, key: SealKey | None) -> Meaning:
-    """What the entry *id_* of type *type_* means. *key* opens what was sealed for it."""
+    """Return the meaning of the entry *id_* of type *type_*. *key* opens content that was sealed for it."""
     if type_ == ACK_TYPE:
         return _acknowledgement(content)
     message = chat.parse(content)
@@ -117,19 +117,20 @@ def _of(
 def _tie(
     place: TangleData | None, space: str | None, id_: MessageId
 ) -> tuple[str | None, MessageId | None, tuple[MessageId, ...]]:
-    """Space, root and predecessors of a message with *place*; nothing for one without."""
+    """Return space, root and predecessors of a message with *place*; nothing for one without."""
     if place is None or space is None:
         return None, None, ()
     if place.first:
         return space, id_, ()
     if space != CHAT:
         return space, place.root, place.previous
-    # The root of a conversation only stands for one: everybody holds it, and it is no message.
+    # The root of a conversation is virtual: it is never missing, and is not a message.
     return space, place.root, tuple(one for one in place.previous if one != place.root)
 
 
 def _file(content: bytes) -> Meaning | None:
-    """The meaning of a file. It is shown where everybody talks; phones know nothing of it, so nothing follows it."""
+    """Return the meaning of a file. It is shown in the public conversation. Phones do not know it, so no message
+    follows it."""
     file = parse_file(content)
     if file is None:
         return None
@@ -139,7 +140,7 @@ def _file(content: bytes) -> Meaning | None:
 
 
 def _note(content: bytes, id_: MessageId) -> Meaning | None:
-    """The meaning of content that says of itself in which tangles it is; of several it is the first one that counts."""
+    """Return the meaning of content that names its tangles; of several the first one counts."""
     note = parse_note(content)
     if note is None:
         return None
@@ -154,7 +155,7 @@ def _note(content: bytes, id_: MessageId) -> Meaning | None:
 
 
 def _blocks(content: bytes) -> Meaning | None:
-    """The meaning of a change of a list of blocks. It is in no conversation."""
+    """Return the meaning of a change of a blocklist. It is in no conversation."""
     step = parse_block_step(content)
     if step is None:
         return None

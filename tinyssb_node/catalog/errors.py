@@ -6,7 +6,7 @@ from tinyssb_node.errors import ExitCode, LocalError
 
 
 class CatalogFailedError(LocalError):
-    """The catalog can be neither read nor made. The store is not touched by this."""
+    """A catalog that can be neither read nor made. The store is not affected."""
 
     exit_code = ExitCode.STORAGE
 
@@ -14,29 +14,29 @@ class CatalogFailedError(LocalError):
         self.path, self.reason = path, reason
         super().__init__(
             f"The index of messages, {path}, cannot be read: {reason}. All messages are kept in the store. "
-            f"The index may be deleted; it is made anew by itself."
+            f"You can delete the index; it is rebuilt automatically."
         )
 
 
 class CatalogDamagedError(CatalogFailedError):
-    """The file is not what this program wrote."""
+    """A file that this program did not write, or that was changed."""
 
     exit_code = ExitCode.DATA
 
 
 class CatalogFullError(CatalogFailedError):
-    """There is no room on the disk."""
+    """A full disk."""
 
     exit_code = ExitCode.STORAGE
 
 
 class CatalogReadOnlyError(CatalogFailedError):
-    """We may not write the file, or not there."""
+    """A file, or a folder, that may not be written."""
 
     exit_code = ExitCode.PERMISSION
 
 
 class CatalogBusyError(CatalogFailedError):
-    """Another process has the catalog for itself for too long."""
+    """A catalog that another process locks for too long."""
 
     exit_code = ExitCode.BUSY

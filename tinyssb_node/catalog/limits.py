@@ -1,9 +1,9 @@
-"""Numbers of the catalog, each with its reason."""
+"""Limits of the catalog, each with its reason."""
 
 from typing import Final
 
 CATALOG_TEXT_MAX: Final = 16_384
-"""Characters of a message that are kept for screens and search: some pages; the whole is in the store."""
+"""Characters of a message that are stored for screens and search: some pages; the whole is in the store."""
 CATALOG_BATCH: Final = 2_000
 """Appends that are read in one transaction: a fifth of a second on a PC, for which another process may have to wait."""
 CATALOG_BUSY_S: Final = 5.0
@@ -11,17 +11,17 @@ CATALOG_BUSY_S: Final = 5.0
 CATALOG_CACHE_KIB: Final = 16_384
 """Memory for pages of the catalog: what a transaction changes stays in it, so that others can read meanwhile."""
 CATALOG_TIPS_MAX: Final = 64
-"""Tips of a conversation that are told: more than any message of ours names."""
+"""Most tips of a conversation in an answer: more than any message of ours names."""
 CATALOG_PAGE: Final = 200
 """Messages of a thread that are in memory at a time: 3 MB if all are as long as may be."""
 CATALOG_CONVERSATIONS_MAX: Final = 256
-"""Conversations that are listed, ours first: anybody may begin one with us, with anybody named in it."""
+"""Most conversations that are listed, ours first: anybody can begin one with us, and name anybody in it."""
 CATALOG_BOARDS_MAX: Final = 256
-"""Boards that are listed, ours first: others are found by their ids."""
+"""Most boards that are listed, ours first: others are found by their ids."""
 CIRCLE_NAME_DIGITS: Final = 16
-"""Hexadecimal digits of a private conversation's name: nobody has so many that two of 64 bits are the same."""
+"""Hexadecimal digits of a private conversation's name: 64 bits, so that no two of a user's conversations share one."""
 
 SEARCH_MAX: Final = 1_000
-"""Characters of a search that count: a long sentence."""
+"""Most characters of a search that count: a long sentence."""
 SEARCH_WORDS_MAX: Final = 32
-"""Words of a search that count."""
+"""Most words of a search that count."""

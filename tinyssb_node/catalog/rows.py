@@ -1,4 +1,4 @@
-"""What the catalog answers."""
+"""The rows of the catalog's answers."""
 
 from dataclasses import dataclass
 from enum import StrEnum
@@ -11,7 +11,7 @@ PUBLIC: Final = "public"
 
 
 class MessageKind(StrEnum):
-    """What a message is, by the first word of its content."""
+    """The kind of a message, by the first word of its content."""
 
     TEXT = "text"
     """A bare BIPF text, as `tinyssb publish` writes it."""
@@ -30,30 +30,30 @@ class MessageKind(StrEnum):
     NOTE = "note"
     """A BIPF dict with `tangles`."""
     ACKNOWLEDGEMENT = "acknowledgement"
-    """An entry of type 6: which entries of others its author holds."""
+    """An entry of type 6: the entries of others that its author stores."""
     FILE = "file"
     """Bytes that `tinyssb attach` announced, with a name."""
     BLK = "BLK"
-    """A change of its author's list of blocks."""
+    """A change of its author's blocklist."""
     HAPPENING = "happening"
-    """A change of a private group that somebody made, told in words that are not his. The catalog has none."""
+    """A change of a private group, described by the program. The catalog has none."""
     OPAQUE = "opaque"
     """Anything else, and private messages that are not for us."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageRow:
-    """One entry and what it means."""
+    """One entry and its meaning."""
 
     id: MessageId
     feed: FeedId
     seq: int
     arrival: int
-    """Counts appends of the store; that of the entry."""
+    """Arrival number of the entry in the store."""
     committed_us: int
-    """Our wall clock when it was kept, microseconds since 1970."""
+    """Our wall clock when it was stored, microseconds since 1970."""
     said_us: int | None
-    """The author's clock as the content says, microseconds since 1970. Shown, never trusted."""
+    """The author's clock in the content, microseconds since 1970. Shown, never trusted."""
     origin: Origin
     own: bool
     kind: MessageKind
@@ -62,13 +62,13 @@ class MessageRow:
     tangle: MessageId | None
     """Root of its tangle; its own id if it is one; None: it is in none, or not placed yet."""
     previous: tuple[MessageId, ...]
-    """What it follows directly, as it says."""
+    """Its direct predecessors, as it states them."""
     placed: int | None
-    """Counts messages in the order in which they found their place: never before what they follow. None: it waits."""
+    """Number of its placement, which is greater than those of its predecessors. None: it waits."""
     missing: tuple[MessageId, ...]
-    """What it waits for."""
+    """The predecessors it waits for."""
     text: str
-    """What it says, unescaped: the text; else the decoded value as JSON; else hexadecimal digits. At most
+    """Its content, unescaped: the text; else the decoded value as JSON; else hexadecimal digits. At most
     `limits.CATALOG_TEXT_MAX` characters."""
     cut: bool
     """True if *text* is only the beginning."""
@@ -79,13 +79,13 @@ class MessageRow:
     chunks: int
     """Packets of its side chain."""
     chunks_held: int
-    """Of those how many are here; without all of them there is no meaning yet, and *kind* is `OPAQUE`."""
+    """Number of those stored; without all of them there is no meaning yet, and *kind* is `OPAQUE`."""
     private: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationRow:
-    """What people say to the same circle."""
+    """The messages among the same people."""
 
     name: str
     """`PUBLIC`, or 16 hexadecimal digits for a private one."""
@@ -97,24 +97,24 @@ class ConversationRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonRow:
-    """A feed, seen as somebody."""
+    """A person, by their main feed."""
 
     feed: FeedId
     alias: str | None
-    """Unescaped; the petname that our user gave, else what the person calls itself (`IAM`)."""
+    """Unescaped; the petname, else the name that the person gives themselves (`IAM`)."""
     said: str | None
-    """What the person calls itself."""
+    """The name that the person gives themselves."""
     own: bool
     entries: int
-    """Held."""
+    """Stored entries."""
     last_us: int | None
-    """Our wall clock when its last entry came."""
+    """Our wall clock when their last entry arrived."""
     blocked: bool
-    """Not shown, not asked for."""
+    """Not shown, and not requested."""
     blocked_by: tuple[FeedId, ...] = ()
-    """Whose lists of blocks say so; none, though blocked: our user does."""
+    """Authors of the blocklists that block them; none, though blocked: the user does."""
     list_followed: bool = False
-    """Whom this person's list names is blocked here, too."""
+    """Feeds on this person's blocklist are blocked here, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -128,4 +128,4 @@ class BoardRow:
     operations: int
     last_us: int
     ours: bool
-    """Our user began it, or did something on it."""
+    """True if the user began it, or wrote an operation on it."""

@@ -1,4 +1,4 @@
-"""The catalog's file: schema, opening, faults, making it anew. Format: ``docs/formats/catalog.md``."""
+"""The catalog's file: schema, opening, errors, rebuilding. Format: ``docs/formats/catalog.md``."""
 
 import fcntl
 import os
@@ -20,7 +20,7 @@ from tinyssb_node.catalog.errors import (
 from tinyssb_node.store.sqlite_file import inspect_schema
 
 CATALOG_VERSION: Final = 2
-"""The schema written, and the only one read: another one is made anew."""
+"""The schema written, and the only one read: another one is rebuilt."""
 APPLICATION_ID: Final = int.from_bytes(b"tSSc", "big")
 """Tells a catalog from other databases (``PRAGMA application_id``)."""
 CATALOG_FILE: Final = "content.sqlite"
@@ -97,7 +97,7 @@ TABLES: Final = (
 _NAMES: Final = ("words", "state", "people", "messages", "waits", "circles", "speakers")
 
 _DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
-"""A statement of ours that SQLite does not understand met tables that are not ours."""
+"""A statement of ours that SQLite rejects shows that the tables are not ours."""
 _REFUSED: Final = {
     sqlite3.SQLITE_FULL: (CatalogFullError, "there is no room on the disk"),
     sqlite3.SQLITE_READONLY: (CatalogReadOnlyError, "it may not be written"),
@@ -109,7 +109,7 @@ _REFUSED: Final = {
 
 
 class CatalogFileState(StrEnum):
-    """What is at the catalog's place."""
+    """The state of the catalog's file."""
 
     CURRENT = "current"
     EMPTY = "empty"
@@ -122,7 +122,7 @@ class CatalogFileState(StrEnum):
 
 @contextmanager
 def catalog_faults(path: Path) -> Iterator[None]:
-    """Say in our words what SQLite refused. Raises CatalogFailedError, one of its kinds where it matters."""
+    """Translate errors of SQLite. Raises CatalogFailedError, or a subclass of it."""
     try:
         yield
     except sqlite3.Error as error:
@@ -135,14 +135,14 @@ def catalog_faults(path: Path) -> Iterator[None]:
 
 
 def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
-    """Open the file at *path*, made if there is none and it may be written. Nothing is looked at yet.
+    """Open the file at *path*; create it if it is missing and may be written. Its content is not checked.
 
     Raises CatalogFailedError.
     """
     with catalog_faults(path), ExitStack() as undo:
         try:
             if not readonly and not path.exists():
-                # Made by us, since SQLite would let others read what was sealed for this node.
+                # Created here, since SQLite would let others read content that was sealed for this node.
                 os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         except OSError as error:
             raise CatalogReadOnlyError(path, error.strerror or str(error)) from error
@@ -155,7 +155,7 @@ def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
 
 
 def connect_memory() -> sqlite3.Connection:
-    """A catalog that nobody else sees, and that is gone with the process."""
+    """Open a catalog in the memory of this process."""
     connection = sqlite3.connect(":memory:", isolation_level=None)
     _tune(connection)
     return connection
@@ -168,7 +168,7 @@ def _tune(connection: sqlite3.Connection) -> None:
 
 
 def inspect_catalog(connection: sqlite3.Connection) -> CatalogFileState:
-    """What is in the file. Raises sqlite3.Error."""
+    """Return the state of the file. Raises sqlite3.Error."""
     tables, application, version = inspect_schema(connection)
     if application != APPLICATION_ID:
         return CatalogFileState.FOREIGN if tables or application or version else CatalogFileState.EMPTY
@@ -177,7 +177,7 @@ def inspect_catalog(connection: sqlite3.Connection) -> CatalogFileState:
 
 @contextmanager
 def writing(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """One transaction that nobody else writes beside; all of it is kept, or none. Raises CatalogFailedError."""
+    """Run one transaction with an exclusive lock; all of it is kept, or none. Raises CatalogFailedError."""
     with catalog_faults(path):
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -191,7 +191,7 @@ def writing(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 @contextmanager
 def reading(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
-    """Questions that see one state. Raises CatalogFailedError."""
+    """Run queries on one state. Raises CatalogFailedError."""
     with catalog_faults(path):
         connection.execute("BEGIN")
         try:
@@ -202,7 +202,7 @@ def reading(connection: sqlite3.Connection, path: Path) -> Iterator[None]:
 
 
 def create_tables(connection: sqlite3.Connection) -> None:
-    """Make the tables anew, within a transaction of the caller's. Raises sqlite3.Error."""
+    """Create the tables again, within a transaction of the caller's. Raises sqlite3.Error."""
     kept = {name for (name,) in connection.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     for name in _NAMES:
         if name in kept:
@@ -212,7 +212,7 @@ def create_tables(connection: sqlite3.Connection) -> None:
 
 
 def remove_damaged(path: Path) -> None:
-    """Take a file away that cannot be used, unless somebody else has put a usable one there meanwhile.
+    """Remove an unusable file, unless another process has replaced it by a usable one meanwhile.
 
     Raises CatalogReadOnlyError.
     """

@@ -1,4 +1,4 @@
-"""The questions, asked in SQL. They know nothing of how the tables came to be."""
+"""The catalog's queries in SQL. They do not depend on how the tables are filled."""
 
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -48,38 +48,38 @@ SELECT board, last_us, ours FROM (
 """
 _ID: Final = MessageId.SIZE
 _DIGITS: Final = frozenset("0123456789abcdef")
-_NOTHING_SAID: Final = ConversationRow(name=PUBLIC, members=(), messages=0, last=None)
-"""The public conversation before anybody said something."""
+_EMPTY_PUBLIC: Final = ConversationRow(name=PUBLIC, members=(), messages=0, last=None)
+"""The public conversation before its first message."""
 
 _Value = int | str | bytes | None
-_Given = ParamSpec("_Given")
+_Params = ParamSpec("_Params")
 _Answer = TypeVar("_Answer")
 
 
-def _question(
-    ask: Callable[Concatenate["SqliteCatalogQueries", _Given], _Answer],
-) -> Callable[Concatenate["SqliteCatalogQueries", _Given], _Answer]:
-    """Ask again if the catalog turned out to be damaged, and could be made anew."""
+def _query(
+    query: Callable[Concatenate["SqliteCatalogQueries", _Params], _Answer],
+) -> Callable[Concatenate["SqliteCatalogQueries", _Params], _Answer]:
+    """Repeat a query if the catalog turned out to be damaged, and could be rebuilt."""
 
-    @wraps(ask)
-    def asked(self: "SqliteCatalogQueries", /, *args: _Given.args, **kwargs: _Given.kwargs) -> _Answer:
+    @wraps(query)
+    def repeated(self: "SqliteCatalogQueries", /, *args: _Params.args, **kwargs: _Params.kwargs) -> _Answer:
         try:
-            return ask(self, *args, **kwargs)
+            return query(self, *args, **kwargs)
         except CatalogDamagedError as error:
             self._repair(error)
-            return ask(self, *args, **kwargs)
+            return query(self, *args, **kwargs)
 
-    return asked
+    return repeated
 
 
 class MessagePages(Sequence[MessageRow]):
-    """Messages that are read from the catalog as somebody comes to them, a page at a time.
+    """Messages that are read from the catalog during iteration, a page at a time.
 
-    Closing the catalog ends it. Reading raises what the catalog raises.
+    They end when the catalog is closed. Reading raises the errors of the catalog.
     """
 
     def __init__(self, read: Callable[[Sequence[int]], Sequence[MessageRow]], numbers: Sequence[int]) -> None:
-        """Messages of these *numbers*; *read* gets some of them."""
+        """Take the *numbers* of messages; *read* returns some of them."""
         self._read = read
         self._numbers = numbers
 
@@ -93,14 +93,14 @@ class MessagePages(Sequence[MessageRow]):
     def __getitem__(self, index: slice) -> "MessagePages": ...
 
     def __getitem__(self, index: int | slice) -> "MessageRow | MessagePages":
-        """One message, or some of them, which are not read yet. Raises IndexError."""
+        """Return one message, or some of them, which are not read yet. Raises IndexError."""
         if isinstance(index, slice):
             return MessagePages(self._read, self._numbers[index])
         (row,) = self._read([self._numbers[index]])
         return row
 
     def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
-        """Where *value* is, without reading what is before it. Raises ValueError."""
+        """Return the position of *value*, without reading the messages before it. Raises ValueError."""
         number = value.arrival if isinstance(value, MessageRow) else -1
         return self._numbers.index(number, start, len(self) if stop is None else stop)
 
@@ -110,7 +110,7 @@ class MessagePages(Sequence[MessageRow]):
 
 
 class SqliteCatalogQueries:
-    """Answers the ``Questions`` from the tables."""
+    """The ``CatalogQueries`` on the tables."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, people: ContactBook) -> None:
         self._path = path
@@ -118,18 +118,18 @@ class SqliteCatalogQueries:
         self._people = people
 
     def data_version(self) -> int:
-        """Another number whenever somebody else has changed the catalog. Raises CatalogFailedError."""
+        """Return a number that changes whenever another process has changed the catalog. Raises CatalogFailedError."""
         with schema.catalog_faults(self._path):
             (version,) = self._connection.execute("PRAGMA data_version").fetchone()
         return int(version)
 
-    @_question
+    @_query
     def conversations(self) -> Sequence[ConversationRow]:
-        """Conversations in which our user said something, and `PUBLIC`; behind them those of others alone. Of both the
-        one with the latest message first.
+        """Return the conversations in which the user wrote, and `PUBLIC`; then those of others alone. Of both the one
+        with the latest message is first.
 
-        Of more than `limits.CATALOG_CONVERSATIONS_MAX` those of our user's, then of each other person the latest before
-        anybody's second.
+        If there are more than `limits.CATALOG_CONVERSATIONS_MAX`: those of the user, then the latest of each other
+        person before anybody's second.
         """
         with self._reading():
             sql = (
@@ -139,28 +139,29 @@ class SqliteCatalogQueries:
             rows = self._connection.execute(sql, (limits.CATALOG_CONVERSATIONS_MAX,)).fetchall()
             found = [(bool(ours), self._conversation(*values)) for *values, ours, _ in rows]
         if all(row.name != PUBLIC for _, row in found):
-            found.append((True, _NOTHING_SAID))
+            found.append((True, _EMPTY_PUBLIC))
         found.sort(
             key=lambda one: (not one[0], -(one[1].last.placed or 0) if one[1].last else 0, one[1].name)
         )
         return [row for _, row in found]
 
-    @_question
+    @_query
     def conversation(self, name: str) -> ConversationRow | None:
-        """The conversation of that name, listed or not; None: there is none."""
+        """Return the conversation of that name, listed or not; None: there is none."""
         with self._reading():
             shown = self._shown("speakers.feed")
             sql = f"{_CONVERSATIONS.format(shown=shown)} WHERE circles.root = ? GROUP BY circles.root"
             row = self._connection.execute(sql, (self._root(name),)).fetchone()
             if row is None:
-                return _NOTHING_SAID if name == PUBLIC else None
+                return _EMPTY_PUBLIC if name == PUBLIC else None
             return self._conversation(*row[:5])
 
-    @_question
+    @_query
     def messages(
         self, conversation: str, *, before: int | None = None, after: int | None = None, limit: int = 50
     ) -> Sequence[MessageRow]:
-        """Placed messages in the order of `placed`: the last *limit*, or those before or the first after a place."""
+        """Return placed messages in the order of `placed`: the last *limit*, or those before or the first after a
+        position."""
         with self._reading():
             root = self._root(conversation)
             where = f"messages.root = ? AND messages.placed IS NOT NULL {self._shown('messages.feed')}"
@@ -172,9 +173,9 @@ class SqliteCatalogQueries:
                 return self._rows(where, root, before, limit)[::-1]
             return self._rows(f"{where} ORDER BY messages.placed DESC LIMIT ?", root, limit)[::-1]
 
-    @_question
+    @_query
     def waiting(self, conversation: str, limit: int = 50) -> Sequence[MessageRow]:
-        """Messages that wait for what they follow, the latest arrivals first."""
+        """Return messages that wait for predecessors, the latest arrivals first."""
         where = (
             "messages.root = ? AND messages.placed IS NULL AND space IS NOT NULL "
             f"{self._shown('messages.feed')} ORDER BY messages.number DESC LIMIT ?"
@@ -182,15 +183,15 @@ class SqliteCatalogQueries:
         with self._reading():
             return self._rows(where, self._root(conversation), limit)
 
-    @_question
+    @_query
     def message(self, id_: MessageId) -> MessageRow | None:
-        """One message."""
+        """Return one message."""
         with self._reading():
             return self._one("messages.id = ?", bytes(id_))
 
-    @_question
+    @_query
     def find(self, prefix: str, limit: int = 2) -> Sequence[MessageRow]:
-        """Messages whose id begins with these hexadecimal digits, or `FEED.SEQ` with a beginning of the feed."""
+        """Return messages whose id begins with these hexadecimal digits, or `FEED.SEQ` with a beginning of the feed."""
         digits, dot, seq = prefix.strip().lower().partition(".")
         if not set(digits) <= _DIGITS or (dot and not (seq.isascii() and seq.isdigit() and len(seq) <= 10)):
             return []
@@ -205,14 +206,14 @@ class SqliteCatalogQueries:
                 return self._rows(where, low, high, int(seq), limit)
             return self._rows("messages.id BETWEEN ? AND ? ORDER BY messages.id LIMIT ?", low, high, limit)
 
-    @_question
+    @_query
     def thread(self, root: MessageId) -> Sequence[MessageRow]:
-        """All placed messages of the tangle of that root, in canonical order (Kahn, smallest id first)."""
+        """Return all placed messages of the tangle of that root, in canonical order (Kahn, smallest id first)."""
         return self._thread("root = ? AND placed IS NOT NULL", bytes(root))
 
-    @_question
+    @_query
     def tips(self, conversation: str) -> Sequence[MessageId]:
-        """What a new message of a conversation follows, the latest first."""
+        """Return the predecessors of a new message of a conversation, the latest first."""
         sql = (
             "SELECT id FROM messages WHERE root = ? AND followed = 0 AND placed IS NOT NULL "
             "ORDER BY placed DESC LIMIT ?"
@@ -221,15 +222,16 @@ class SqliteCatalogQueries:
             values = (self._root(conversation), limits.CATALOG_TIPS_MAX)
             return [MessageId(id_) for (id_,) in self._connection.execute(sql, values)]
 
-    @_question
+    @_query
     def search(self, words: str, limit: int = 50) -> Sequence[MessageRow]:
-        """Messages with all these words, or longer ones that begin so, the best first. Any text is a valid question."""
+        """Return messages with all these words, or longer ones that begin so, the best first. Any text is a valid
+        query."""
         wanted = words[: limits.SEARCH_MAX].encode(errors="replace").decode().replace("\0", " ").split()
         wanted = wanted[: limits.SEARCH_WORDS_MAX]
         indexed = [word for word in wanted if any(char.isalnum() for char in word)]
         if not wanted:
             return []
-        # What the index takes for no word, such as a smiley, is looked for letter by letter.
+        # Characters that the index does not treat as words, such as emoji, are matched literally.
         signs = [word for word in wanted if word not in indexed]
         where = "".join(" AND instr(text, ?) > 0" for _ in signs) + self._shown("messages.feed")
         if indexed:
@@ -245,30 +247,30 @@ class SqliteCatalogQueries:
         with self._reading():
             return self._select(f"{sql} messages.number DESC LIMIT ?", values)
 
-    @_question
+    @_query
     def people(self) -> Sequence[PersonRow]:
-        """Everybody of whom the node knows, sorted by feed."""
+        """Return all known people, sorted by feed."""
         with self._reading():
             return self._people.all(self._connection)
 
-    @_question
+    @_query
     def person(self, feed: FeedId) -> PersonRow | None:
-        """One of them."""
+        """Return one person."""
         with self._reading():
             return self._people.one(self._connection, feed)
 
-    @_question
+    @_query
     def blocklist(self, feed: FeedId) -> frozenset[bytes]:
-        """Whom the author of *feed* blocks, as he published it: the first 12 bytes of each feed id."""
+        """Return the blocklist that the author of *feed* published: the first 12 bytes of each feed id."""
         with self._reading():
             return blocklist(self._connection, feed)
 
-    @_question
+    @_query
     def boards(self) -> Sequence[BoardRow]:
-        """Boards that our user works on, by name, then those of others, by name.
+        """Return the boards that the user works on, by name, then those of others, by name.
 
-        Of more than `limits.CATALOG_BOARDS_MAX` our user's that were last worked on, then of each other person the last
-        one before anybody's second.
+        If there are more than `limits.CATALOG_BOARDS_MAX`: those of the user that changed last, then the latest of each
+        other person before anybody's second.
         """
         with self._reading():
             sql = _BOARDS.format(shown=self._shown("begun.feed"))
@@ -276,9 +278,9 @@ class SqliteCatalogQueries:
         rows = [self._board(MessageId(root), last_us, ours=bool(ours)) for root, last_us, ours in found]
         return sorted(rows, key=lambda row: (not row.ours, row.name, row.id))
 
-    @_question
+    @_query
     def find_boards(self, prefix: str, limit: int = 2) -> Sequence[MessageId]:
-        """Boards whose id begins with these hexadecimal digits, listed or not."""
+        """Return boards whose id begins with these hexadecimal digits, listed or not."""
         digits = prefix.strip().lower()
         if not digits or len(digits) > 2 * _ID or not set(digits) <= _DIGITS:
             return []
@@ -291,15 +293,15 @@ class SqliteCatalogQueries:
         with self._reading():
             return [MessageId(id_) for (id_,) in self._connection.execute(sql, (low, high, limit))]
 
-    @_question
+    @_query
     def operations(self, board: MessageId) -> Sequence[MessageRow]:
-        """The operations on a board, in canonical order; their `text` is the operation as JSON."""
+        """Return the operations on a board, in canonical order; their `text` is the operation as JSON."""
         return self._thread("root = ? AND placed IS NOT NULL AND kind = 'KAN'", bytes(board))
 
-    @_question
+    @_query
     def steps(self, board: MessageId) -> "Sequence[PlacedOperation]":
-        """The operations on a board for `content.board.fold`, in no order."""
-        from tinyssb_node.content.board import read_step  # noqa: PLC0415 - most questions do without
+        """Return the operations on a board for `content.board.fold`, in any order."""
+        from tinyssb_node.content.board import read_step  # noqa: PLC0415 - most queries do without
 
         sql = (
             "SELECT messages.id, people.feed, content FROM messages JOIN people ON people.number = messages.feed "
@@ -313,12 +315,12 @@ class SqliteCatalogQueries:
     # --- helpers; all but the first three within `_reading`
 
     def _repair(self, error: CatalogDamagedError) -> None:
-        """Make a damaged catalog anew. Raises CatalogFailedError if that cannot be."""
+        """Rebuild a damaged catalog. Raises CatalogFailedError if that is not possible."""
         raise error
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Questions that see one state of the catalog."""
+        """Run queries on one state of the catalog."""
         with schema.reading(self._connection, self._path):
             yield
 
@@ -340,20 +342,20 @@ class SqliteCatalogQueries:
     def _conversation(
         self, root: bytes, name: str, members: bytes, count: int, placed: int | None
     ) -> ConversationRow:
-        """A row of `_CONVERSATIONS`, with its last message."""
+        """Return a row of `_CONVERSATIONS`, with its last message."""
         last = (
             None if placed is None else self._one("messages.root = ? AND messages.placed = ?", root, placed)
         )
         return ConversationRow(name=name, members=_feeds(members), messages=count, last=last)
 
     def _root(self, conversation: str) -> bytes:
-        """What stands for the first message of a conversation; no bytes for one that there is not."""
+        """Return the root of a conversation; no bytes if there is no such conversation."""
         sql = "SELECT root FROM circles WHERE name = ? ORDER BY root LIMIT 1"
         row = self._connection.execute(sql, (conversation.encode(errors="replace").decode(),)).fetchone()
         return b"" if row is None else bytes(row[0])
 
     def _shown(self, column: str) -> str:
-        """A condition that leaves out blocked people."""
+        """Return a condition that leaves out blocked people."""
         blocked = self._people.blocked(self._connection)
         if not blocked:
             return ""
@@ -361,8 +363,8 @@ class SqliteCatalogQueries:
         return f" AND {column} NOT IN (SELECT number FROM people WHERE feed IN ({literals}))"  # noqa: S608 - digits
 
     def _thread(self, where: str, root: bytes) -> MessagePages:
-        """Messages of one tangle in canonical order; of messages that are not in memory only their ids are."""
-        from tinyssb_node.content.tangle import canonical_order  # noqa: PLC0415 - most questions do without
+        """Return the messages of one tangle in canonical order; only their ids are in memory."""
+        from tinyssb_node.content.tangle import canonical_order  # noqa: PLC0415 - most queries do without
 
         with self._reading():
             rows = self._connection.execute(f"{_TIES} WHERE {where}", (root,)).fetchall()
@@ -370,9 +372,9 @@ class SqliteCatalogQueries:
         order = canonical_order({MessageId(id_): _ids(previous) for _, id_, previous in rows})
         return MessagePages(self._numbered, [numbers[id_] for id_ in order])
 
-    @_question
+    @_query
     def _numbered(self, numbers: Sequence[int]) -> Sequence[MessageRow]:
-        """Messages by their numbers, in that order; those that are not there any more left out."""
+        """Return messages by their numbers, in that order, without those that are gone."""
         marks = ", ".join("?" * len(numbers))
         with self._reading():
             found = {row.arrival: row for row in self._rows(f"messages.number IN ({marks})", *numbers)}
@@ -440,7 +442,7 @@ class SqliteCatalogQueries:
     def _missing(
         self, previous: Sequence[MessageId], space: str | None, root: bytes | None
     ) -> tuple[MessageId, ...]:
-        """Those of *previous* that have no place in the same tangle."""
+        """Return those of *previous* that are not placed in the same tangle."""
         sql = (
             "SELECT 1 FROM messages WHERE id = ? AND placed IS NOT NULL AND space = ? "
             "AND (?3 IS NULL OR root = ?3)"

@@ -1,7 +1,7 @@
-"""Finding the place of messages in their tangles, in SQL: in as many steps as they have predecessors, in any order.
+"""The placement of messages in their tangles, in SQL: in as many steps as they have predecessors, in any order.
 
-A message has its place when all that it follows has one in the same tangle. Until then it waits, on the disk. Nothing
-here is recursive: a chain that waited for its beginning may be as long as people write.
+A message is placed when all its predecessors are placed in the same tangle. Until then it waits, on the disk. Nothing
+here is recursive: a chain that waited for its beginning may have any length.
 """
 
 import sqlite3
@@ -23,7 +23,7 @@ _WAITING: Final = (
 
 @dataclass(frozen=True, slots=True)
 class TangleMembership:
-    """How a message is tied to its tangle."""
+    """The tangle of a message, and its predecessors."""
 
     number: int
     id: bytes
@@ -31,34 +31,34 @@ class TangleMembership:
     """Number of its author."""
     space: str
     root: bytes | None
-    """None: that of what it follows."""
+    """None: that of its predecessors."""
     previous: bytes
-    """Ids, one behind the other, each once."""
+    """Ids, concatenated, each once."""
 
 
 @dataclass(frozen=True, slots=True)
 class TanglePosition:
-    """Where a message stands."""
+    """The position of a message."""
 
     lacking: int
-    """How many that it follows have no place in its tangle yet."""
+    """Number of predecessors that are not placed in its tangle yet."""
     placed: int | None
-    """Its place; None: it has none."""
+    """Its number; None: it is not placed."""
     root: bytes | None
 
 
 @dataclass(slots=True)
 class TanglePlacer:
-    """Gives places to messages, within a transaction of the caller's; call ``finish`` before it ends."""
+    """The placement of messages, within a transaction of the caller's; call ``finish`` before it ends."""
 
     connection: sqlite3.Connection
     placed: int
-    """How many messages have a place."""
+    """Number of placed messages."""
     _speakers: dict[tuple[bytes, int], tuple[int, int]] = field(default_factory=dict)
-    """By conversation and author: new messages, and the place of the last one."""
+    """By conversation and author: new messages, and the number of the last one."""
 
     def place(self, tie: TangleMembership) -> TanglePosition:
-        """Give a place to a message if it may have one, else let it wait. The row is the caller's to write.
+        """Place a message if possible, else let it wait. The caller writes the row.
 
         Raises sqlite3.Error.
         """
@@ -77,7 +77,7 @@ class TanglePlacer:
         root = tie.root
         if root is None:
             if len(roots) != 1:
-                return TanglePosition(0, None, None)  # what it follows is in several tangles: it is in none
+                return TanglePosition(0, None, None)  # its predecessors are in several tangles: it is in none
             root = roots.pop()
         if tips:
             self.connection.executemany("UPDATE messages SET followed = 1 WHERE number = ?", tips)
@@ -88,7 +88,7 @@ class TanglePlacer:
         return TanglePosition(0, self.placed, root)
 
     def release(self, tie: TangleMembership, root: bytes) -> None:
-        """Give a place to whatever waited for *tie*, which has its place in the tangle *root*, and now may have one.
+        """Place the messages that waited for *tie*, which is placed in the tangle *root*, and can be placed now.
 
         Raises sqlite3.Error.
         """
@@ -102,7 +102,7 @@ class TanglePlacer:
                     ready.append((follower.id, follower.space, found.root))
 
     def finish(self) -> None:
-        """Write what was added up. Raises sqlite3.Error."""
+        """Write the sums. Raises sqlite3.Error."""
         self.connection.execute("UPDATE state SET placed = ?", (self.placed,))
         self.connection.executemany(
             "INSERT INTO speakers VALUES (?1, ?2, ?3, ?4) ON CONFLICT (root, feed) "
@@ -112,7 +112,7 @@ class TanglePlacer:
         self._speakers.clear()
 
     def _released(self, id_: bytes, space: str, root: bytes) -> Iterator[TangleMembership]:
-        """Messages that waited for nothing but *id_*, which has its place in the tangle *root* of *space*."""
+        """Yield messages that waited only for *id_*, which is placed in the tangle *root* of *space*."""
         for *values, lacking in self.connection.execute(_WAITING, (id_,)).fetchall():
             follower = TangleMembership(*values)
             if not _same(space, root, follower):
@@ -126,11 +126,11 @@ class TanglePlacer:
 
 
 def split_ids(packed: bytes) -> Iterator[bytes]:
-    """The ids in *packed*, one behind the other."""
+    """Return the ids concatenated in *packed*."""
     for start in range(0, len(packed), _ID):
         yield packed[start : start + _ID]
 
 
 def _same(space: str, root: bytes, tie: TangleMembership) -> bool:
-    """Whether *tie* is in the tangle *root* of *space*, or may be."""
+    """Return whether *tie* is in the tangle *root* of *space*, or may be."""
     return space == tie.space and tie.root in (None, root)

@@ -1,1 +1,2 @@
-"""What entries mean: tangles, messages of people, acknowledgements. Pure."""
+"""The meaning of entries: tangles, messages of people, acknowledgements, contacts. Pure, except for the file of
+contacts."""

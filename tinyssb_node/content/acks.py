@@ -1,4 +1,4 @@
-"""Acknowledgements: which entries of others an author says that it holds (docs/formats/acknowledgements.md)."""
+"""Acknowledgements: the entries of others that an author states to store (docs/formats/acknowledgements.md)."""
 
 import re
 from collections.abc import Iterable
@@ -14,17 +14,17 @@ from tinyssb_node.errors import AckShapeError, PeerError
 from tinyssb_node.ids import MessageId
 
 ACK_TYPE: Final = 6
-"""Type byte of an entry that acknowledges."""
+"""Type byte of an acknowledgement's entry."""
 
 _FORM: Final = 1
 """First byte of the content."""
 CONFIRMING_WORDS: Final = re.compile(b"DLV|ACK")
-"""The words by which messages of the phone app confirm one that they name."""
+"""First items of messages by which the phone app confirms another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ack:
-    """Its author holds an entry, and all before it in its feed."""
+    """A statement that its author stores an entry, and all before it in its feed."""
 
     seq: int
     """The entry's sequence number, from 1."""
@@ -33,12 +33,12 @@ class Ack:
 
 
 def ack_of(seq: int, id_: MessageId) -> Ack:
-    """The acknowledgement of entry *seq* with that id."""
+    """Return the acknowledgement of entry *seq* with that id."""
     return Ack(seq, bytes(id_[: content_limits.ACK_ID_SIZE]))
 
 
 def parse_acks(content: bytes) -> tuple[Ack, ...]:
-    """Read the 48 bytes of an entry of type 6; at least one item. Raises AckShapeError."""
+    """Parse the 48 bytes of an entry of type 6; at least one item. Raises AckShapeError."""
     if len(content) != limits.CONTENT_SIZE or content[0] != _FORM:
         raise AckShapeError("of another form")
     acks = []
@@ -60,9 +60,9 @@ def parse_acks(content: bytes) -> tuple[Ack, ...]:
 
 
 def serialize_acks(acks: Iterable[Ack]) -> tuple[bytes, int]:
-    """The 48 bytes that say as many of *acks* as there is room for, in their order, and how many these are.
+    """Serialize as many of *acks* as fit into 48 bytes, in their order. Returns the bytes and that number.
 
-    Raises ValueError for none at all, and for a number or id that cannot be said.
+    Raises ValueError for none at all, and for a number or id that cannot be encoded.
     """
     content, count = bytes((_FORM,)), 0
     for ack in acks:
@@ -78,7 +78,8 @@ def serialize_acks(acks: Iterable[Ack]) -> tuple[bytes, int]:
 
 
 def confirmed(content: bytes) -> MessageId | None:
-    """The message that *content*, a message of the phone app, confirms (``DLV``, ``ACK``); None if it does not."""
+    """Return the message that *content*, a message of the phone app, confirms (``DLV``, ``ACK``); None if it confirms
+    none."""
     try:
         value = bipf.decode(content)
     except PeerError:

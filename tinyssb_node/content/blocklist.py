@@ -1,4 +1,5 @@
-"""Lists of blocks: whom the author of a feed blocks, said to everybody (docs/formats/blocklist.md)."""
+"""Blocklists: the feeds that the author of a feed blocks, published so that others can follow
+(docs/formats/blocklist.md)."""
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
@@ -10,18 +11,18 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.limits import BLOCKED_SIZE
 
 WORD: Final = "BLK"
-"""First item of the list that such content is."""
+"""First item of the list in such content."""
 _ENCODED_WORD: Final = bipf.encode(WORD)
 _MARK_AT: Final = range(1, 4)
-"""Where the word begins, behind the tag of the list around it."""
+"""Offsets at which the word may begin, after the tag of the list around it."""
 
 
 class BlocklistFullError(LocalError):
-    """More people than a list may name."""
+    """More feeds than a blocklist may name."""
 
     def __init__(self, count: int, most: int) -> None:
         super().__init__(
-            f"A list of blocks names at most {most:,} feeds, and this would be {count:,}. Nothing was published. "
+            f"A blocklist has at most {most:,} feeds, and this one would have {count:,}. Nothing was published. "
             "Publish some of your blocks: `tinyssb blocklist publish PERSON`"
         )
         self.count = count
@@ -30,14 +31,14 @@ class BlocklistFullError(LocalError):
 
 @dataclass(frozen=True, slots=True)
 class BlockStep:
-    """A change of a list. Feeds are named by their first 12 bytes (``ids.blocked_short``)."""
+    """A change of a blocklist. Feeds are named by their first 12 bytes (``ids.blocked_short``)."""
 
     added: tuple[bytes, ...] = ()
     removed: tuple[bytes, ...] = ()
 
 
 def parse_block_step(content: bytes) -> BlockStep | None:
-    """The change that *content* says; None if it says none. Never raises."""
+    """Parse the change in *content*; None if it is not one. Never raises."""
     if not may_be_block_step(content):
         return None
     try:
@@ -53,7 +54,7 @@ def parse_block_step(content: bytes) -> BlockStep | None:
 
 
 def may_be_block_step(head: bytes) -> bool:
-    """Whether content that begins with *head* may be one: a quick look, at 7 bytes."""
+    """Return whether content that begins with *head* may be a change: a quick test of 7 bytes."""
     return any(head.startswith(_ENCODED_WORD, at) for at in _MARK_AT)
 
 
@@ -64,14 +65,14 @@ def _shorts(item: bipf.Value) -> tuple[bytes, ...] | None:
 
 
 def serialize_block_step(step: BlockStep) -> bytes:
-    """Content that says *step*, which adds or removes something."""
+    """Serialize *step*, which adds or removes something."""
     assert step.added or step.removed
     removed: list[bipf.Value] = [b"".join(step.removed)] if step.removed else []
     return bipf.encode([WORD, b"".join(step.added), *removed])
 
 
 def fold_blocks(steps: Iterable[BlockStep]) -> frozenset[bytes]:
-    """The list that *steps* make, in the order of their feed. Beyond 1,024 nothing is added."""
+    """Return the blocklist that *steps* make, in the order of their feed. Beyond 1,024 nothing is added."""
     listed: dict[bytes, None] = {}
     for step in steps:
         for short in step.removed:
@@ -83,7 +84,7 @@ def fold_blocks(steps: Iterable[BlockStep]) -> frozenset[bytes]:
 
 
 def block_step(listed: Collection[bytes], wanted: Collection[bytes]) -> BlockStep | None:
-    """What makes *wanted* of what is *listed*; None for nothing. Raises BlocklistFullError."""
+    """Return the change from *listed* to *wanted*; None if there is none. Raises BlocklistFullError."""
     if len(wanted) > limits.BLOCKLIST_MAX:
         raise BlocklistFullError(len(wanted), limits.BLOCKLIST_MAX)
     added, removed = sorted(set(wanted) - set(listed)), sorted(set(listed) - set(wanted))

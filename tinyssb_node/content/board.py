@@ -1,7 +1,7 @@
-"""Kanban boards: what many people did, folded to lists and cards (docs/formats/messages.md).
+"""Kanban boards: the operations of many people, folded to lists and cards (docs/formats/messages.md).
 
-Operations are applied in the app's own order, so that phones and nodes that hold the same ones show the same board. One
-that cannot be done, since somebody else was faster, changes nothing and says so in the history.
+Operations are applied in the app's own order, so that phones and nodes with the same operations show the same board. An
+operation that is not possible, because another came first, changes nothing and is marked in the history.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -18,7 +18,7 @@ from tinyssb_node.ids import FeedId, MessageId
 
 
 class Operation(StrEnum):
-    """What can be done on a board, in the app's spelling, with its arguments."""
+    """The operations on a board, in the app's spelling, with their arguments."""
 
     BOARD_CREATE = "board/create"
     """Name, then flags (``personal``)."""
@@ -49,22 +49,22 @@ class Operation(StrEnum):
     ITEM_COLOR = "item/color"
     """Card, colour by its CSS name."""
     INVITE = "invite"
-    """Feed. On phones a board is seen by its members only."""
+    """Feed. Phones show a board to its members only."""
     INVITE_ACCEPT = "invite/accept"
-    """Nothing; the invitation is among `BoardStep.previous`."""
+    """None; the invitation is among `BoardStep.previous`."""
     INVITE_DECLINE = "invite/decline"
     """The same."""
     LEAVE = "leave"
-    """Nothing."""
+    """None."""
 
 
 DEFAULT_COLOR: Final = "black"
-"""Colour of a card whose colour nobody changed."""
+"""Colour of a card that was never changed."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlacedOperation:
-    """One operation with its place: what `fold` takes."""
+    """One operation with its id and author, for `fold`."""
 
     id: MessageId
     author: FeedId
@@ -73,7 +73,7 @@ class PlacedOperation:
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """What somebody wrote on a card."""
+    """A comment on a card."""
 
     id: MessageId
     author: FeedId
@@ -116,23 +116,23 @@ class BoardChange:
     author: FeedId
     operation: str
     text: str
-    """What was done, without by whom, unescaped: ``moved "milk" from "to do" to "done"``. Names are cut."""
+    """The change, without its author, unescaped: ``moved "milk" from "to do" to "done"``. Names are cut."""
     applied: bool
-    """False: it could not be done, and *text* says why."""
+    """False: it was not possible, and *text* says why."""
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """Somebody who is asked to a board and has not answered."""
+    """A person who is invited to a board and has not answered."""
 
     feed: FeedId
     messages: tuple[MessageId, ...]
-    """The operations that asked: an answer follows one of them."""
+    """The operations that invited them: an answer follows one of them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KanbanBoard:
-    """A board as its operations leave it."""
+    """A board after all its operations."""
 
     id: MessageId
     name: str
@@ -140,24 +140,25 @@ class KanbanBoard:
     columns: tuple[Column, ...]
     """Those not removed, in the order shown."""
     removed_columns: tuple[Column, ...]
-    """With the cards still in them: somebody left them there, or moved them there meanwhile."""
+    """With the cards still in them: left there, or moved there concurrently."""
     removed_items: tuple[Card, ...]
     members: tuple[FeedId, ...]
-    """Who created it, and who accepted an invitation and did not leave. Anybody's operations count all the same."""
+    """The creator, and all who accepted an invitation and did not leave. Operations of others count all the same."""
     invitations: tuple[Invitation, ...]
     history: tuple[BoardChange, ...]
     """The oldest first."""
     tips: tuple[MessageId, ...]
-    """What a new operation follows."""
+    """The predecessors of a new operation."""
 
 
 def create_step(name: str, flags: Sequence[str] = ()) -> BoardStep:
-    """The message that creates a board; its id will be the board's."""
+    """Return the message that creates a board; its id will be the board's."""
     return BoardStep(board=None, operation=Operation.BOARD_CREATE, args=(name, *flags))
 
 
 def make_operation(board: KanbanBoard, operation: Operation, *args: str | MessageId | FeedId) -> BoardStep:
-    """The message that does *operation* on *board*, behind all that is known of it; ids spelled as the app does."""
+    """Return the message that does *operation* on *board*, after all known operations; ids are written as the app
+    does."""
     return BoardStep(
         board=board.id,
         previous=tips_form(board.tips),
@@ -167,7 +168,7 @@ def make_operation(board: KanbanBoard, operation: Operation, *args: str | Messag
 
 
 def answer_step(board: KanbanBoard, feed: FeedId, *, accept: bool) -> BoardStep | None:
-    """The message by which *feed* answers the invitation to *board*; None if there is none."""
+    """Return the message by which *feed* answers the invitation to *board*; None if there is none."""
     asked = next((invitation.messages for invitation in board.invitations if invitation.feed == feed), ())
     if not asked:
         return None
@@ -190,9 +191,9 @@ def read_step(id_: MessageId, author: FeedId, content: bytes) -> PlacedOperation
 
 
 def in_app_order(steps: Iterable[PlacedOperation]) -> list[PlacedOperation]:
-    """*steps* in the app's order: by the longest way back to the first, then by the id in base64.
+    """Return *steps* in the app's order: by the longest path back to the first, then by the id in base64.
 
-    Left out are those of which something that they follow is missing.
+    Operations with a missing predecessor are left out.
     """
     by_id = {one.id: one for one in steps}
     previous = {}
@@ -207,10 +208,10 @@ def in_app_order(steps: Iterable[PlacedOperation]) -> list[PlacedOperation]:
 
 
 def fold(root: MessageId, steps: Iterable[PlacedOperation]) -> KanbanBoard:
-    """The board that *root* created, out of its operations in any order.
+    """Return the board that *root* created, from its operations in any order.
 
-    One that follows something that is not among them is left out, and so is one that is of another board.
-    Nothing is raised: what cannot be done becomes a line of the history.
+    An operation with a missing predecessor, or on another board, is left out. Nothing is raised: an impossible
+    operation becomes a line of the history.
     """
     folding = _Folding(root)
     followed: set[MessageId] = set()
@@ -242,7 +243,7 @@ class _Card:
 class _List:
     name: str
     cards: dict[MessageId, None] = field(default_factory=dict)
-    """In their order; a dict, so that a card leaves in the same time however many there are."""
+    """In their order; a dict, so that a card is removed in constant time."""
     removed: bool = False
 
 
@@ -260,7 +261,7 @@ class _Folding:
         self._history: list[BoardChange] = []
 
     def apply(self, one: PlacedOperation) -> None:
-        """Do what *one* says, and write it into the history, or why it could not be done."""
+        """Apply *one*, and write it into the history, or why it was not possible."""
         try:
             text = self.HANDLERS.get(one.step.operation, _unknown)(self, one)
             applied = True
@@ -273,7 +274,7 @@ class _Folding:
         )
 
     def board(self, tips: tuple[MessageId, ...]) -> KanbanBoard:
-        """What has become of it."""
+        """Return the board so far."""
         items = {id_: _item(id_, card) for id_, card in self._cards.items()}
         columns = [
             Column(id=id_, name=one.name, items=tuple(items[card] for card in one.cards), removed=one.removed)
@@ -414,7 +415,7 @@ class _Folding:
         return "declined the invitation"
 
     def _answer(self, one: PlacedOperation) -> None:
-        """Take the invitation away that *one* answers: it must follow it."""
+        """Remove the invitation that *one* answers and follows."""
         if set(one.step.previous).isdisjoint(self._invited.get(one.author, ())):
             raise _ImpossibleError("answered an invitation that there is not")
         del self._invited[one.author]
@@ -447,7 +448,7 @@ class _Folding:
 
 
 class _ImpossibleError(PeerError):
-    """An operation that cannot be done; the message says why, as the end of a sentence about its author."""
+    """An operation that is not possible; the message says why, as the end of a sentence about its author."""
 
 
 def _unknown(_folding: _Folding, one: PlacedOperation) -> str:
@@ -481,6 +482,7 @@ def _item(id_: MessageId, card: _Card) -> Card:
 
 
 def _quoted(text: str) -> str:
-    """*text* for a line of the history: a long name must not be repeated by every short operation on it."""
+    """Return *text* for a line of the history, cut, so that a long name is not repeated by every short operation on
+    it."""
     most = content_limits.BOARD_NAME_SHOWN
     return f'"{text}"' if len(text) <= most else f'"{text[:most]}…"'

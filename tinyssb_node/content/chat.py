@@ -1,7 +1,7 @@
-"""What the phone app says with a feed: text and voice, aliases, boards, games, receipts (docs/formats/messages.md).
+"""The phone app's messages: text and voice, aliases, boards, games, receipts (docs/formats/messages.md).
 
-A message is one BIPF list that begins with three letters. ``parse`` gives any bytes a meaning: what is not exactly a
-message that we know is `Opaque`, and nothing is lost. ``links`` says in which tangle a message stands, and behind what.
+A message is one BIPF list that begins with three letters. ``parse`` gives any bytes a meaning: content that is not
+exactly a known message is `Opaque`, and nothing is lost. ``links`` returns the tangle data of a message.
 """
 
 import hashlib
@@ -33,19 +33,19 @@ class ChatPost:
     """``TAV``: text, recorded voice, or both. Public, or inside a private message."""
 
     tips: tuple[MessageRef, ...] = ()
-    """What its author had seen last in this conversation."""
+    """The last messages of this conversation that its author had seen."""
     text: str | None
     voice: bytes | None = None
     """Codec2 audio as the app records it."""
     said_s: int
     """The author's clock, seconds since 1970. Shown, never trusted."""
     recipients: tuple[FeedRef, ...] | None = None
-    """Whom a private one is for, its author last; None: it is public."""
+    """Readers of a private one, its author last; None: it is public."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Alias:
-    """``IAM``: what an author calls itself; empty: no longer anything."""
+    """``IAM``: the name that an author gives themselves; empty: none any more."""
 
     name: str
 
@@ -55,7 +55,7 @@ class BoardStep:
     """``KAN``: an operation on a kanban board; `board.fold` makes a board of them."""
 
     board: MessageRef | None
-    """The message that created the board; None where this is it."""
+    """The message that created the board; None: this one does."""
     previous: tuple[MessageRef, ...] = ()
     """The tips of the board that its author had seen."""
     operation: str
@@ -119,14 +119,14 @@ class Text:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SealedMessage:
-    """A private message, or bytes that could be one: `private.unseal` tells."""
+    """A private message, or bytes that could be one, which `private.unseal` decides."""
 
     box: bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opaque:
-    """Content without a meaning here, whole."""
+    """Content without a known meaning, unchanged."""
 
     content: bytes
 
@@ -148,14 +148,14 @@ Message: TypeAlias = (
 _CREATE: Final = "board/create"
 _INVITE: Final = "N"
 _NO_TIPS: Final = "null"
-"""What the app writes, as text, where a board has no earlier operations."""
+"""Text that the app writes where a board has no earlier operations."""
 
 
 # --- reading
 
 
 def parse(content: bytes) -> Message:
-    """What *content* means. Any bytes mean something, if only `Opaque`; nothing is raised.
+    """Parse *content*. Any bytes have a meaning, possibly `Opaque`; nothing is raised.
 
     The 48 bytes of an entry of type 0 may end in zeros.
     """
@@ -165,9 +165,9 @@ def parse(content: bytes) -> Message:
 
 
 def decode(content: bytes) -> bipf.Value:
-    """The BIPF value that is all of *content*; in 48 bytes zeros may follow a list. None if there is none.
+    """Return the BIPF value of all of *content*; in 48 bytes zeros may follow a list. None if there is none.
 
-    Only a list: plain text of 48 bytes with zeros behind it often looks like a shorter text in BIPF.
+    Only a list: plain text of 48 bytes, padded with zeros, often looks like a shorter text in BIPF.
     """
     try:
         value, end = bipf.decode_prefix(content)
@@ -180,7 +180,7 @@ def decode(content: bytes) -> bipf.Value:
 
 
 def read_message(value: bipf.Value) -> Message | None:
-    """The same for content that is decoded already; None where it has no meaning here."""
+    """Parse content that is decoded already; None if it has no known meaning."""
     if isinstance(value, str):
         return Text(text=value)
     if isinstance(value, bytes):
@@ -288,7 +288,7 @@ def _feed_refs(value: bipf.Value) -> tuple[FeedRef, ...] | None:
 
 
 def _texts(items: Sequence[bipf.Value]) -> tuple[str, ...] | None:
-    """*items* as the app reads them: text as it is, bytes in base64. None if there is anything else."""
+    """Return *items* as the app reads them: text unchanged, bytes in base64. None if there are other values."""
     if len(items) > content_limits.MESSAGE_NAMES_MAX:
         return None
     texts = [message_ref_text(item) for item in items if isinstance(item, str | bytes)]
@@ -299,7 +299,7 @@ def _texts(items: Sequence[bipf.Value]) -> tuple[str, ...] | None:
 
 
 def serialize(message: Message) -> bytes:
-    """The content to publish, as the app writes it.
+    """Serialize *message* as the app does.
 
     Raises UnencodableMessageError: half a surrogate pair in a text, a number of more than 8 bytes, too many names.
     """
@@ -317,7 +317,7 @@ def serialize(message: Message) -> bytes:
 
 
 def to_value(message: Message) -> bipf.Value:
-    """The BIPF value of *message*; of what is `Opaque` its bytes."""
+    """Return the BIPF value of *message*; of an `Opaque` one its bytes."""
     match message:
         case ChatPost():
             items = ["TAV", _ref_values(message.tips), message.text, message.voice, message.said_s]
@@ -342,7 +342,8 @@ def to_value(message: Message) -> bipf.Value:
 
 
 def _contact_items(message: Trust | Deletion) -> bipf.Value:
-    """A message about a contact, which the app spells in hexadecimal digits there, and only there."""
+    """Return the items of a message about a contact, which the app writes in hexadecimal digits there, and only
+    there."""
     contact = message.contact.hex() if isinstance(message.contact, FeedId) else message.contact
     people = _feed_values(message.recipients)
     if isinstance(message, Deletion):
@@ -363,7 +364,7 @@ def _feed_values(refs: Iterable[FeedRef]) -> list[bipf.Value]:
 
 
 def _arg_value(text: str) -> bipf.Value:
-    """An id as its bytes, as the app does; it does so with all base64, we with nothing else."""
+    """Return an id as its bytes, as the app does; it does so with all base64, we with nothing else."""
     ref = read_message_ref(text)
     return text if ref is None else ref
 
@@ -372,17 +373,17 @@ def _arg_value(text: str) -> bipf.Value:
 
 
 def tips_form(ids: Iterable[MessageId], virtual: MessageId | None = None) -> tuple[MessageRef, ...]:
-    """What to put into `Post.tips` or `BoardStep.previous` to follow *ids*, the *virtual* root left out.
+    """Return the `ChatPost.tips` or `BoardStep.previous` of a message that follows *ids*, without the *virtual* root.
 
-    Sorted, and at most `limits.TIPS_WRITTEN_MAX`: the others stay tips for the messages to come.
+    Sorted, and at most `limits.TIPS_WRITTEN_MAX`: the others stay tips for later messages.
     """
     return tuple(sorted(set(ids) - {PUBLIC_ROOT, virtual})[: content_limits.TIPS_WRITTEN_MAX])
 
 
 def links(message: Message, author: FeedId, reader: FeedId | None = None) -> TangleData | None:
-    """In which tangle *message* of *author* stands, and what it follows; None: in none.
+    """Return the tangle data of *message* of *author*; None: it is in no tangle.
 
-    *reader* is whose key opened it, for what was sealed and only then: that is part of a private conversation.
+    *reader* is the feed whose key opened it, only for a sealed message, which is part of a private conversation.
     """
     if isinstance(message, Text):
         return TangleData(PUBLIC_ROOT, (PUBLIC_ROOT,)) if reader is None else None
@@ -412,23 +413,24 @@ def _game_place(message: GameMove) -> TangleData | None:
 
 
 def members(message: ChatPost, author: FeedId, reader: FeedId) -> tuple[FeedId, ...]:
-    """Who is in the private conversation of *message*, sorted: whom it names, its author, and who could read it."""
+    """Return the people in the private conversation of *message*, sorted: those it names, its author, and the
+    reader."""
     return tuple(sorted({*feed_ids(message.recipients or ()), author, reader}))
 
 
 def conversation_root(people: Iterable[FeedId]) -> MessageId:
-    """The virtual root of the private conversation of *people*, in whatever order; of nobody: of the public chat."""
+    """Return the virtual root of the private conversation of *people*, in any order; of nobody: of the public chat."""
     digest = hashlib.sha256(_ROOT_PREFIX + b"".join(sorted(set(people)))).digest()
     return MessageId(digest[: limits.MESSAGE_ID_SIZE])
 
 
 _ROOT_PREFIX: Final = b"tinyssb conversation"
 PUBLIC_ROOT: Final = conversation_root(())
-"""The virtual root of the public chat: stands before all first messages, is held by everybody, and is no message."""
+"""The virtual root of the public chat: it precedes all first messages, is never missing, and is not a message."""
 
 
 def said_us(message: Message) -> int | None:
-    """The author's clock as *message* says, microseconds since 1970; None if it says none, or an absurd one."""
+    """Return the author's clock in *message*, microseconds since 1970; None if it has none, or an absurd one."""
     if not isinstance(message, ChatPost | Trust) or not 0 <= message.said_s <= content_limits.SAID_S_MAX:
         return None
     return message.said_s * 1_000_000

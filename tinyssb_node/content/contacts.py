@@ -1,6 +1,6 @@
-"""What our user thinks of people: names, and whom not to see. Format: ``docs/formats/contacts.md``.
+"""The user's contacts: petnames, and blocked people. Format: ``docs/formats/contacts.md``.
 
-Light on purpose: every look at a conversation needs it.
+It imports little, since every look at a conversation needs it.
 """
 
 import fcntl
@@ -22,38 +22,38 @@ CONTACTS_VERSION: Final = 1
 CONTACTS_FILE: Final = "contacts.json"
 """Its name in the home folder."""
 _NEW_FILE: Final = ".contacts-new"
-"""Where a new one is written before it takes the other's place."""
+"""Name of a new file before it replaces the old one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Contact:
-    """What our user thinks of somebody."""
+    """The user's settings for a person."""
 
     name: str | None = None
-    """What our user calls this person."""
+    """The user's petname for this person."""
     blocked: bool | None = None
-    """True: not to be shown, nor asked for; False: in any case to be, whatever lists of others say; None: our user did
-    not decide."""
+    """True: not shown, and not requested; False: shown in any case, whatever blocklists of others contain; None: the
+    user did not decide."""
     list_followed: bool = False
-    """Whom this person's list of blocks names is blocked here, too."""
+    """Feeds on this person's blocklist are blocked here, too."""
 
 
 NOBODY: Final = Contact()
-"""Somebody of whom our user thinks nothing."""
+"""A person without settings."""
 
 
 class ContactsError(LocalError):
-    """The file of contacts is not what this program wrote, or a change of it cannot be."""
+    """A malformed file of contacts, or a change that is not possible."""
 
     exit_code = ExitCode.DATA
 
     def __init__(self, path: Path, reason: str, advice: str) -> None:
         self.path, self.reason = path, reason
-        super().__init__(f"{path}: {reason}. It was left as it is. {advice}")
+        super().__init__(f"{path}: {reason}. The file was not changed. {advice}")
 
 
 def parse_contacts(raw: bytes, path: Path) -> dict[FeedId, Contact]:
-    """Read a file's bytes; *path* is for the errors. Raises ContactsError."""
+    """Parse a file's bytes; *path* is for the errors. Raises ContactsError."""
     try:
         return _read_file(json.loads(raw), path)
     except (ValueError, TypeError, KeyError, RecursionError) as error:
@@ -62,7 +62,8 @@ def parse_contacts(raw: bytes, path: Path) -> dict[FeedId, Contact]:
 
 
 def _read_file(value: object, path: Path) -> dict[FeedId, Contact]:
-    """Raises ContactsError for a newer version; ValueError, TypeError and KeyError for what is no such file."""
+    """Parse a decoded file. Raises ContactsError for a newer version; ValueError, TypeError and KeyError for a
+    malformed one."""
     if not isinstance(value, dict) or type(value["v"]) is not int:
         raise TypeError("no version")
     if value["v"] > CONTACTS_VERSION:
@@ -83,7 +84,7 @@ def _read_contact(person: Mapping[str, object]) -> Contact:
 
 
 def serialize_contacts(contacts: Mapping[FeedId, Contact]) -> bytes:
-    """The file's bytes; of whom our user thinks nothing is left out."""
+    """Serialize contacts; those without settings are left out."""
     people = [
         {"feed": feed.hex()}
         | ({} if contact.name is None else {"name": contact.name})
@@ -96,7 +97,7 @@ def serialize_contacts(contacts: Mapping[FeedId, Contact]) -> bytes:
 
 
 def read_contacts(home: Path) -> dict[FeedId, Contact]:
-    """The contacts of the node in the folder *home*; none if there is no file. Raises ContactsError."""
+    """Return the contacts of the node in the folder *home*; none if there is no file. Raises ContactsError."""
     path = home / CONTACTS_FILE
     try:
         with path.open("rb") as file:
@@ -104,16 +105,20 @@ def read_contacts(home: Path) -> dict[FeedId, Contact]:
     except FileNotFoundError:
         return {}
     except OSError as error:
-        raise ContactsError(path, f"it cannot be read: {error.strerror}", "See who may read it.") from error
+        raise ContactsError(
+            path, f"it cannot be read: {error.strerror}", f"Check its permissions: ls -l {path}"
+        ) from error
     if len(raw) > limits.CONTACTS_FILE_MAX:
         raise ContactsError(
-            path, f"it has more than {limits.CONTACTS_FILE_MAX} bytes", "It is no file of ours."
+            path,
+            f"it has more than {limits.CONTACTS_FILE_MAX} bytes",
+            "Put a backup in its place, or remove it to begin with no names.",
         )
     return parse_contacts(raw, path)
 
 
 def set_petname(home: Path, feed: FeedId, name: str | None) -> None:
-    """Call *feed* by *name*, or no longer by any. Durable on return. Raises ContactsError."""
+    """Set or remove the petname of *feed*. Durable on return. Raises ContactsError."""
     given = None if name is None else name.encode(errors="replace").decode().strip()
     if given is not None and not 1 <= len(given) <= limits.PETNAME_MAX:
         reason = f"a name has 1 to {limits.PETNAME_MAX} characters, this one {len(given)}"
@@ -123,23 +128,23 @@ def set_petname(home: Path, feed: FeedId, name: str | None) -> None:
 
 
 def set_blocked(home: Path, feed: FeedId, *, blocked: bool) -> None:
-    """Show *feed*'s messages no longer, or again. Durable on return. Raises ContactsError."""
+    """Block or unblock *feed*. Durable on return. Raises ContactsError."""
     with _changing(home) as contacts:
         contacts[feed] = replace(contacts.get(feed, NOBODY), blocked=blocked)
 
 
 def follow_list(home: Path, feed: FeedId, *, followed: bool) -> None:
-    """Block whom *feed*'s list of blocks names, or no longer. Durable on return. Raises ContactsError."""
+    """Follow *feed*'s blocklist, or stop. Durable on return. Raises ContactsError."""
     with _changing(home) as contacts:
         contacts[feed] = replace(contacts.get(feed, NOBODY), list_followed=followed)
         if followed and sum(contact.list_followed for contact in contacts.values()) > limits.BLOCKLISTS_MAX:
-            reason = f"{limits.BLOCKLISTS_MAX} lists of blocks are followed, the most there can be"
+            reason = f"{limits.BLOCKLISTS_MAX} blocklists are followed, the most there can be"
             raise ContactsError(home / CONTACTS_FILE, reason, "Unfollow one of them first.")
 
 
 @contextmanager
 def _changing(home: Path) -> Iterator[dict[FeedId, Contact]]:
-    """The contacts, to be changed and then kept, while nobody else does so. Raises ContactsError."""
+    """Yield the contacts to be changed, under a lock, and write them afterwards. Raises ContactsError."""
     path = home / CONTACTS_FILE
     try:
         folder = os.open(home, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -150,7 +155,7 @@ def _changing(home: Path) -> Iterator[dict[FeedId, Contact]]:
             yield contacts
             if len(contacts) > limits.CONTACTS_MAX:
                 reason = f"there are {limits.CONTACTS_MAX} contacts, the most there can be"
-                raise ContactsError(path, reason, "Take a name or a block away first.")
+                raise ContactsError(path, reason, "Remove a name or a block first.")
             if serialize_contacts(contacts) != before:
                 _write(path, serialize_contacts(contacts))
         finally:
@@ -160,7 +165,7 @@ def _changing(home: Path) -> Iterator[dict[FeedId, Contact]]:
 
 
 def _write(path: Path, raw: bytes) -> None:
-    """Replace the file as a whole. Raises OSError, and leaves the old one then."""
+    """Replace the file as a whole. On OSError the old one stays."""
     new = path.with_name(_NEW_FILE)
     descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
     with os.fdopen(descriptor, "wb") as file:

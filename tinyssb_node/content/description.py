@@ -1,6 +1,6 @@
-"""Words for what messages say, for search and for screens. Unescaped: whoever shows them escapes them.
+"""Descriptions of messages for search and screens, unescaped: screens escape them.
 
-However long a value is, its description takes no longer than it is itself.
+The work for a description is bounded by the size of the value.
 """
 
 import json
@@ -22,7 +22,8 @@ from tinyssb_node.content.chat import (
 
 
 def place_and_text(text: str) -> tuple[str | None, str]:
-    """The plus code of where a text was written, if the app put one in front of it, and the text behind it."""
+    """Return the plus code in front of a text that gives its location, as the app writes it, if there is one, and the
+    text after it."""
     head, bar, rest = text.partition("|")
     if not head.startswith(_PLACE_START) or not bar:
         return None, text
@@ -33,9 +34,9 @@ _PLACE_START: Final = "pfx:loc/plus,"
 
 
 def describe(message: Message, most: int) -> tuple[str, bool]:
-    """What *message* says in at most *most* characters, unescaped, and whether that is only the beginning.
+    """Return *message* as text of at most *most* characters, unescaped, and whether it was cut.
 
-    Texts and aliases are as they are. Of the rest it is the BIPF value as JSON, ids and bytes in hexadecimal, or, where
+    Texts and aliases are unchanged. Other messages are the BIPF value as JSON, ids and bytes in hexadecimal; where
     there is no value, plain text, or hexadecimal digits.
     """
     if isinstance(message, ChatPost | Text):
@@ -50,14 +51,14 @@ def describe(message: Message, most: int) -> tuple[str, bool]:
 
 
 def _readable(message: Message) -> bipf.Value:
-    """The value of *message* with ids as bytes, which `describe_value` shows as everything else here shows ids."""
+    """Return the value of *message* with ids as bytes, which `describe_value` shows as it shows all ids."""
     if isinstance(message, BoardStep):
         return [message.operation, *message.args]
     return to_value(message)
 
 
 def _describe_bytes(content: bytes, most: int) -> tuple[str, bool]:
-    """Bytes that are no BIPF: text if they are nothing but readable text, else hexadecimal digits."""
+    """Return bytes that are not BIPF: as text if all of it is printable, else in hexadecimal digits."""
     try:
         text = content.rstrip(b"\0").decode()
     except UnicodeDecodeError:
@@ -68,9 +69,10 @@ def _describe_bytes(content: bytes, most: int) -> tuple[str, bool]:
 
 
 def describe_value(value: bipf.Value, most: int) -> tuple[str, bool]:
-    """*value* as JSON of at most *most* characters, and whether it was cut; a large value costs no more than *most*.
+    """Return *value* as JSON of at most *most* characters, and whether it was cut; a large value costs no more than
+    *most*.
 
-    Bytes are ``{"hex": …}``, numbers that JSON cannot say are texts, and so are keys.
+    Bytes are ``{"hex": …}``; numbers that JSON does not have, and keys, are texts.
     """
     parts: list[str] = []
     room = most + 1
@@ -84,7 +86,7 @@ def describe_value(value: bipf.Value, most: int) -> tuple[str, bool]:
 
 
 def _pieces(value: bipf.Value, most: int) -> Iterator[str]:
-    """JSON piece by piece, each not much longer than *most*."""
+    """Yield JSON piece by piece, each not much longer than *most*."""
     if isinstance(value, list):
         for number, item in enumerate(value):
             yield ", " if number else "["

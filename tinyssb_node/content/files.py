@@ -11,7 +11,7 @@ from tinyssb_node.content import limits as content_limits
 from tinyssb_node.errors import LocalError
 
 WORD: Final = "FIL"
-"""First item of the list that a file is."""
+"""First item of the list in such content."""
 
 _TEXT: Final = 0
 _BYTES: Final = 1
@@ -21,7 +21,7 @@ _KIND_MASK: Final = 7
 
 
 class FileNameError(LocalError):
-    """A name or a type that the format does not take."""
+    """A name or a type that the format does not allow."""
 
     def __init__(self, what: str, text: str, most: int) -> None:
         super().__init__(
@@ -47,29 +47,30 @@ class FileTooLongError(LocalError):
 
 @dataclass(frozen=True, slots=True)
 class File:
-    """A file. Its name and type are its author's words: nothing to write to a disk, or show, as they are."""
+    """A file. Its name and type are given by its author, and must be made safe before they are shown or written to a
+    disk."""
 
     name: str
     """Empty: it has none."""
     type: str
-    """A media type such as ``image/webp``; empty: not said."""
+    """A media type such as ``image/webp``; empty: not given."""
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class FileHead:
-    """What is known of a file of which the beginning is here."""
+    """The known part of a file whose beginning has arrived."""
 
     name: str | None
-    """None: not here yet."""
+    """None: not known yet."""
     type: str | None
-    """None: not here yet."""
+    """None: not known yet."""
     size: int | None
-    """Its own bytes; None: not known yet."""
+    """Size of its data; None: not known yet."""
 
 
 def parse_file(content: bytes) -> File | None:
-    """The file that *content* is; None if it is none. Never raises."""
+    """Parse the file in *content*; None if it is not a file. Never raises."""
     try:
         return read_file(bipf.decode(content))
     except bipf.BipfError:
@@ -77,7 +78,8 @@ def parse_file(content: bytes) -> File | None:
 
 
 def read_file(value: Value) -> File | None:
-    """The same of content that is decoded already. Items behind the bytes are for later versions, and passed over."""
+    """Parse content that is decoded already, as `parse_file` does. Items after the bytes are for later versions, and
+    ignored."""
     if not isinstance(value, list) or len(value) < 4 or value[0] != WORD:
         return None
     name, type_, data = value[1:4]
@@ -89,7 +91,7 @@ def read_file(value: Value) -> File | None:
 
 
 def serialize_file(file: File) -> bytes:
-    """The content of an entry that is *file*. Raises FileNameError, FileTooLongError."""
+    """Serialize *file* as the content of an entry. Raises FileNameError, FileTooLongError."""
     for what, text, most in (
         ("name", file.name, content_limits.FILE_NAME_MAX),
         ("type", file.type, content_limits.FILE_TYPE_MAX),
@@ -104,9 +106,9 @@ def serialize_file(file: File) -> bytes:
 
 
 def parse_head(beginning: bytes) -> FileHead | None:
-    """What the *beginning* of content says of the file it is; None if it begins like no file. Never raises.
+    """Parse the *beginning* of a file's content; None if it is not that of a file. Never raises.
 
-    An entry holds the first 25 bytes of content and its first chunk 100 more, which is enough for everything.
+    An entry has the first 25 bytes of content and its first chunk 100 more, which is enough for all fields.
     """
     tagged = _tag(beginning, 0)
     if tagged is None or tagged[0] != _LIST:
@@ -127,8 +129,8 @@ def parse_head(beginning: bytes) -> FileHead | None:
 
 
 def _text(beginning: bytes, offset: int, most: int) -> tuple[str | None, int] | None:
-    """The text at *offset*, None where it is not all here, and the offset behind it; None if no text of at most *most*
-    bytes can be there."""
+    """Return the text at *offset*, None if part of it is missing, and the offset after it; None if no text of at most
+    *most* bytes can be there."""
     tagged = _tag(beginning, offset)
     if tagged is None:
         return None, len(beginning)
@@ -144,7 +146,7 @@ def _text(beginning: bytes, offset: int, most: int) -> tuple[str | None, int] | 
 
 
 def _tag(beginning: bytes, offset: int) -> tuple[int, int, int] | None:
-    """Kind, size and first byte of the value at *offset*; None if its tag is not all here."""
+    """Return kind, size and first byte of the value at *offset*; None if part of its tag is missing."""
     read = read_varint(beginning, offset, len(beginning), limits.BIPF_TAG_SIZE_MAX)
     if read is None:
         return None

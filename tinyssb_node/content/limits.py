@@ -1,4 +1,4 @@
-"""Numbers of content, each with its source. What they share with the node is in ``tinyssb_node.limits``."""
+"""Limits of content, each with its source. Those that the node shares are in ``tinyssb_node.limits``."""
 
 from typing import Final
 
@@ -7,13 +7,13 @@ from tinyssb_node.limits import CHUNK_CONTENT_SIZE, HEAD_SIZE, SEQ_MAX, SET_MAX,
 # --- Tangles (docs/formats/tangles.md) -------------------------------------------------------------------------------
 
 TANGLES_MAX: Final = 8
-"""Most tangles that one message is in: a group's epoch begins in three at once, and nobody's message in more."""
+"""Most tangles of one message: a group's epoch begins in three at once, and no other message is in more."""
 TANGLE_NAME_MAX: Final = 32
 """Most bytes of a tangle's name: a word that people read."""
 TANGLE_WAITING_MAX: Final = 16_384
-"""Messages of one tangle that wait in memory for what they follow: some 8 MB."""
+"""Most messages of one tangle that wait in memory for predecessors: some 8 MB."""
 REDUCE_REGISTERS_MAX: Final = 8_192
-"""Fields of one tangle that several messages wrote: 1 kB for each of its branches at a time."""
+"""Most fields of one tangle with several writes: 1 kB for each of its concurrent branches."""
 REDUCE_PARTS_MAX: Final = 1_024
 """Fields that one message changes: it has 64 kB."""
 
@@ -26,7 +26,7 @@ TIPS_WRITTEN_MAX: Final = 8
 """Predecessors that we name as the app does, in 30 bytes each; more tips than that are merged by a few messages."""
 assert TIPS_WRITTEN_MAX <= TANGLE_PREVIOUS_MAX
 SAID_S_MAX: Final = 253_402_300_799
-"""Last second of the year 9999: a clock beyond it says nothing, and Python's dates end there."""
+"""Last second of the year 9999: later clocks are meaningless, and Python's dates end there."""
 CIRCLE_MAX: Final = 7
 """Most people who can read a private message, its author among them: the app tries no more (SSBid.kt)."""
 SEAL_NONCE_SIZE: Final = 24
@@ -38,13 +38,13 @@ SEAL_TAG_SIZE: Final = 16
 SEAL_SLOT_SIZE: Final = 1 + SEAL_KEY_SIZE + SEAL_TAG_SIZE
 """Bytes of a private message for each reader: how many there are and the data key, sealed."""
 SEAL_HEAD_SIZE: Final = SEAL_NONCE_SIZE + SEAL_KEY_SIZE
-"""Bytes in front of the first reader's slot."""
+"""Bytes before the first reader's slot."""
 SEAL_ENTROPY_SIZE: Final = SEAL_NONCE_SIZE + 2 * SEAL_KEY_SIZE
-"""Random bytes that sealing takes: nonce, passing key, data key."""
+"""Random bytes for one sealing: nonce, ephemeral key, data key."""
 BOARD_PEOPLE_MAX: Final = SET_MAX
 """Most people on a card, or invited to a board: as many as a set has feeds."""
 BOARD_NAME_SHOWN: Final = 60
-"""Characters of a name in a line of a board's history: enough to know it by."""
+"""Characters of a name in a line of a board's history: enough to recognise it."""
 
 # --- Files (docs/formats/files.md) -----------------------------------------------------------------------------------
 
@@ -62,46 +62,47 @@ ACK_SEQ_SIZE_MAX: Final = 5
 """Most bytes of a sequence number in one: as many as SEQ_MAX has."""
 assert SEQ_MAX.bit_length() <= 7 * ACK_SEQ_SIZE_MAX
 ACK_CHUNKS_MAX: Final = 16
-"""Packets of a side chain without which an entry is not acknowledged: a text of 1,600 bytes. What is longer may take
-hours on the air, and those who wait to know whether the texts behind it came need not wait for it."""
+"""Packets of a side chain that must be complete before an entry is acknowledged: a text of 1,600 bytes. Longer content
+may take hours on the air, and must not delay the acknowledgement of texts after it."""
 ACK_EVERY_US: Final = 1_800_000_000
-"""Least time between two acknowledgements: entries are for ever, and whoever comes later has to fetch them all."""
+"""Least time between two acknowledgements: entries are permanent, and every newcomer has to fetch all of them."""
 ACK_SPREAD_US: Final = 600_000_000
-"""Within this time, or what airtime makes of it, all acknowledge what came after a silence: soon, and not at once."""
+"""Within this time, or one derived from airtime, all nodes acknowledge what came after a silence: soon, and not all at
+once."""
 ACK_AIR_PERMILLE: Final = 100
-"""Share of what the law allows that all acknowledgements of a mesh may take, if everybody gives each of them once."""
+"""Share of the legal airtime that all acknowledgements of a mesh may take, if each is sent once by everybody."""
 ACK_FREE_PERMILLE: Final = 100
-"""What counts as the limit of a radio where the law sets none: a tenth of the time, as in the widest European band."""
+"""Assumed limit of a radio where the law sets none: a tenth of the time, as in the widest European band."""
 ACK_LOOK_BACK: Final = 256
-"""Acknowledgements at the end of a feed behind which one looks for something to acknowledge."""
+"""Most acknowledgements at the end of a feed that are skipped to find an entry to acknowledge."""
 ACK_SPENT_MAX: Final = 0.5
-"""Which part of the airtime for entries may be used up when an acknowledgement goes: people need the rest."""
+"""Share of the airtime for entries that may be used up when an acknowledgement is sent: people need the rest."""
 CONFIRMING_HEAD_SIZE: Final = 16
-"""Bytes at the beginning of content among which the word of a message of the phone app is found."""
+"""Bytes at the beginning of content in which the word of a message of the phone app is found."""
 CONFIRMING_SIZES: Final = range(26, 40)
-"""Bytes of a message of the phone app that confirms another one: 28 with an id as bytes, 36 with one in base64, with
-some room around them."""
+"""Bytes of a message of the phone app that confirms another one: 28 with an id as bytes, 36 with one in base64, with a
+margin."""
 CONFIRMED_LOOK_BACK: Final = 1_024
-"""Entries of our own among which a confirmed one is looked for: 10 ms, which strangers may cause."""
+"""Own entries that are searched for a confirmed one: 10 ms, which strangers may cause."""
 RECEIPTS_SIGNED_MAX: Final = 1_024
-"""Times kept at which others were known, by their signature, to hold more of our feed; of each the latest anyway."""
+"""Receipts stored of signed acknowledgements of our feed; the latest of each author is stored in any case."""
 assert RECEIPTS_SIGNED_MAX > 2 * SET_MAX
 RECEIPTS_HEARD_MAX: Final = 512
-"""The same of stations that were only heard. Names on the air cost nothing to make up, so the oldest go."""
+"""The same of nodes that were only heard. Names on the air are easy to forge, so the oldest are evicted."""
 RECEIPT_ACTIVE_US: Final = 30 * 86_400_000_000
-"""Whoever wrote an entry since this long before one of ours is expected to hold it: a month."""
+"""Authors of an entry within this time before one of ours are expected to store ours: a month."""
 
 # --- Lists of blocks (docs/formats/blocklist.md) ----------------------------------------------------------------------
 
 BLOCKLIST_MAX: Final = 1_024
-"""Feeds of one list: as many as people whom our user may block."""
+"""Most feeds of one blocklist: as many as the user may block."""
 BLOCKLISTS_MAX: Final = 16
-"""Lists that our user follows: 16,384 feeds at worst, 2 MB in memory."""
+"""Most blocklists that the user follows: 16,384 feeds at worst, 2 MB in memory."""
 
 # --- Contacts (docs/formats/contacts.md) ------------------------------------------------------------------------------
 
 CONTACTS_MAX: Final = 1_024
-"""People that have a name or are blocked: a set has 255, and there are a few networks."""
+"""Most people with a name or a block: a set has 255, and there are a few networks."""
 CONTACTS_FILE_MAX: Final = 1_048_576
 """Most bytes of the file of contacts: CONTACTS_MAX with names of PETNAME_MAX characters have 500 kB at worst."""
 PETNAME_MAX: Final = 64

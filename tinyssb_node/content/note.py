@@ -1,4 +1,4 @@
-"""Content that says where in which tangles it belongs (docs/formats/tangles.md)."""
+"""Notes: content that names the tangles it is in (docs/formats/tangles.md)."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,16 +19,16 @@ _PREVIOUS: Final = "previous"
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Content with its ties."""
+    """Content with its tangle data."""
 
     places: Mapping[str, TangleData]
-    """By the name of the tangle. A compact list has none with a root: it is that of the predecessors."""
+    """By the name of the tangle. In a compact list none has a root: it is that of the predecessors."""
     body: Value
-    """What it says apart from that: of a map the other keys, of a compact list its last item."""
+    """The other content: of a map the other keys, of a compact list its last item."""
 
 
 def parse_note(content: bytes) -> Note | None:
-    """What *content* says of tangles, in either form; None if it says nothing, which is most content. Never raises."""
+    """Parse *content* in either form; None if it names no tangles, as most content. Never raises."""
     try:
         return read_note(bipf.decode(content))
     except bipf.BipfError:
@@ -36,7 +36,7 @@ def parse_note(content: bytes) -> Note | None:
 
 
 def read_note(value: Value) -> Note | None:
-    """The same of content that is decoded already."""
+    """Parse content that is decoded already, as `parse_note` does."""
     if isinstance(value, dict):
         return _read_map(value)
     return _read_compact(value) if isinstance(value, list) else None
@@ -55,7 +55,7 @@ def _read_map(value: Mapping[bipf.Scalar, Value]) -> Note | None:
 
 
 def _read_data(data: Value) -> TangleData | None:
-    """The SIP's tangle data; None where it is not as the SIP has it, or names more than anybody would."""
+    """Return the SIP's tangle data; None if it is malformed, or names too many predecessors."""
     if not isinstance(data, dict) or _ROOT not in data or _PREVIOUS not in data:
         return None
     root, previous = data[_ROOT], data[_PREVIOUS]
@@ -67,7 +67,7 @@ def _read_data(data: Value) -> TangleData | None:
 
 
 def _place(root: object, previous: Sequence[object]) -> TangleData | None:
-    """A place from ids that have been checked."""
+    """Return tangle data of ids that have been checked."""
     if len(previous) > limits.TANGLE_PREVIOUS_MAX:
         return None
     ids = dict.fromkeys(MessageId(id_) for id_ in previous if isinstance(id_, bytes))
@@ -79,7 +79,7 @@ def _is_id(value: object) -> bool:
 
 
 def is_name(value: object) -> TypeGuard[str]:
-    """True for what may name a tangle."""
+    """Return whether *value* may name a tangle."""
     return (
         isinstance(value, str) and 1 <= len(value.encode(errors="replace")) <= content_limits.TANGLE_NAME_MAX
     )
@@ -107,8 +107,9 @@ def _unpack(packed: bytes) -> Iterator[bytes]:
 
 
 def serialize_map(note: Note) -> bytes:
-    """Content in the SIP's form. Raises ValueError if the body is no dict or has a key ``tangles``, for a place with
-    predecessors and no root, and beyond the format's bounds; BipfError for a body that BIPF cannot say."""
+    """Serialize *note* in the SIP's form. Raises ValueError if the body is not a dict or has a key ``tangles``, for
+    tangle data with predecessors and no root, and beyond the format's limits; BipfError for a body that BIPF cannot
+    encode."""
     _check(note)
     if not isinstance(note.body, dict) or _TANGLES in note.body:
         raise ValueError("the body of a map is a dict without tangles")
@@ -121,8 +122,8 @@ def serialize_map(note: Note) -> bytes:
 
 
 def serialize_compact(note: Note) -> bytes:
-    """Content as a compact list. Raises ValueError for a place that names its root or if there is none, and beyond the
-    format's bounds; BipfError for a body that BIPF cannot say."""
+    """Serialize *note* as a compact list. Raises ValueError for tangle data with a root or if there is none, and beyond
+    the format's limits; BipfError for a body that BIPF cannot encode."""
     _check(note)
     if not note.places:
         raise ValueError("a compact list is in some tangle")
@@ -135,7 +136,7 @@ def serialize_compact(note: Note) -> bytes:
 
 
 def _check(note: Note) -> None:
-    """Raises ValueError for what no reader would take."""
+    """Raise ValueError for a note that no reader accepts."""
     if len(note.places) > content_limits.TANGLES_MAX:
         raise ValueError(f"a message is in at most {content_limits.TANGLES_MAX} tangles")
     for name, place in note.places.items():

@@ -1,10 +1,10 @@
 """Private messages as the phone app seals them (docs/formats/messages.md).
 
-A nonce of 24 bytes, a passing curve25519 key of 32, for each reader 49 bytes (how many readers there are, and the data
-key), then the message. Who may read it stands nowhere outside: one tries.
+A nonce of 24 bytes, an ephemeral curve25519 key of 32, for each reader 49 bytes (the number of readers and the data
+key), then the message. The readers are not named outside: a reader tries to open it.
 
-The box proves nothing of who wrote it; the entry that carries it does. Who can open it could put it into a feed of its
-own, so a conversation is of those whom the message names *and* of the author of its entry (`chat.members`).
+The box does not prove its author; the entry that carries it does. Any reader could put it into a feed of their own, so
+a conversation is of the people that the message names *and* of the author of its entry (`chat.members`).
 """
 
 from collections.abc import Sequence
@@ -32,11 +32,11 @@ from tinyssb_node.ids import FeedId
 _SMALLEST: Final = (
     content_limits.SEAL_HEAD_SIZE + content_limits.SEAL_SLOT_SIZE + content_limits.SEAL_TAG_SIZE
 )
-"""Bytes of a private message that says nothing, for one reader."""
+"""Bytes of an empty private message for one reader."""
 
 
 class SealKey:
-    """The half of a feed's key that opens what was sealed for it. Shown nowhere: ``repr`` names the feed only."""
+    """The half of a feed's key that opens content sealed for it. It is never shown: ``repr`` names the feed only."""
 
     __slots__ = ("_secret", "feed_id")
 
@@ -49,7 +49,8 @@ class SealKey:
         self._secret = crypto_sign_ed25519_sk_to_curve25519(secret)
 
     def shared(self, public: bytes) -> bytes | None:
-        """What this key and the curve25519 key *public* have in common, 32 bytes; None if that is what anybody has."""
+        """Return the shared secret of this key and the curve25519 key *public*, 32 bytes; None if everybody can compute
+        it."""
         return _shared(self._secret, public)
 
     def __repr__(self) -> str:
@@ -57,7 +58,8 @@ class SealKey:
 
 
 def circle(author: FeedId, others: Sequence[FeedId]) -> tuple[FeedId, ...]:
-    """Whom to seal for, as the app orders them: *others*, each once, and *author* last. Goes into `Post.recipients`.
+    """Return the readers to seal for, as the app orders them: *others*, each once, and *author* last. They are
+    `ChatPost.recipients`.
 
     Raises RecipientCountError (ours) for more than `limits.CIRCLE_MAX`, the author counted.
     """
@@ -68,10 +70,11 @@ def circle(author: FeedId, others: Sequence[FeedId]) -> tuple[FeedId, ...]:
 
 
 def seal(clear: bytes, readers: Sequence[FeedId], entropy: bytes) -> bytes:
-    """The content to publish so that *readers*, and nobody else, can read *clear*, a serialized message.
+    """Return the content to publish so that *readers*, and nobody else, can read *clear*, a serialized message.
 
-    *entropy* is `limits.SEAL_ENTROPY_SIZE` secret bytes that are used for nothing else, ever; ValueError for another
-    number. Raises RecipientCountError for none or too many readers, ReaderKeyError for a feed id that is no key.
+    *entropy* is `limits.SEAL_ENTROPY_SIZE` secret bytes that are used for nothing else, ever; raises ValueError for
+    another number. Raises RecipientCountError for none or too many readers, ReaderKeyError for a feed id that is not a
+    valid key.
     """
     if not 1 <= len(readers) <= content_limits.CIRCLE_MAX:
         raise RecipientCountError(len(readers), content_limits.CIRCLE_MAX)
@@ -86,9 +89,9 @@ def seal(clear: bytes, readers: Sequence[FeedId], entropy: bytes) -> bytes:
 
 
 def unseal(sealed: SealedMessage, key: SealKey) -> bytes | None:
-    """What *sealed* says, if it was sealed for *key*. None: it was not, or it is no private message at all.
+    """Return the text in *sealed*; None if it was not sealed for *key*, or is not a private message.
 
-    Costs one multiplication on the curve and at most `limits.CIRCLE_MAX` trials of 33 bytes, however long it is.
+    Costs one multiplication on the curve and at most `limits.CIRCLE_MAX` trials of 33 bytes, whatever its length.
     """
     box = sealed.box
     if len(box) < _SMALLEST:
@@ -107,7 +110,8 @@ def unseal(sealed: SealedMessage, key: SealKey) -> bytes | None:
 
 
 def unsealed_message(sealed: SealedMessage, key: SealKey) -> Message | None:
-    """The message in *sealed*; None as above. One that is sealed again stays `Sealed`: nobody writes such."""
+    """Return the message in *sealed*; None as above. A message that is sealed twice stays `SealedMessage`: no program
+    writes one."""
     clear = unseal(sealed, key)
     return None if clear is None else parse(clear)
 

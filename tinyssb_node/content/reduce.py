@@ -1,11 +1,11 @@
-"""What a tangle adds up to: a value out of everybody's changes, with what contradicts each other in sight.
+"""The reduction of a tangle to a value: everybody's changes combined, with conflicts shown.
 
-A change is what one message says. A strategy takes it apart into *registers*, such as the fields of a form, each with
-a part of the change. Of the parts written to a register those count that no later message wrote over: one, or several
-if people wrote without knowing of each other. A message that follows them all and writes the register settles it.
+A change is the content of one message. A strategy splits it into *registers*, such as the fields of a form, each with a
+part of the change. Of the parts written to a register, those count that no later message overwrote: one, or several if
+people wrote concurrently. A message that follows all of them and writes the register resolves the conflict.
 
-The result depends on which messages have a place in the tangle, and on nothing else: neither on what came first nor on
-clocks. `strategies` has some of them; docs/reference/tangles.md tells what each takes and gives.
+The result depends on the set of placed messages, and on nothing else: neither on the order of arrival nor on clocks.
+`strategies` has some strategies; docs/reference/tangles.md lists their changes and values.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -21,7 +21,7 @@ M = TypeVar("M")
 T_co = TypeVar("T_co", covariant=True)
 
 Key: TypeAlias = "tuple[str | bytes | int, ...]"
-"""Names a register within a strategy: the way to it, from outside in."""
+"""Name of a register within a strategy: the path to it, from outside in."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,24 +37,24 @@ class ChangePart:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """A register that people wrote differently without knowing of each other."""
+    """A register with concurrent writes that differ."""
 
     key: Key
     writes: tuple[ChangePart, ...]
-    """Those that are current, in canonical order; the value shows what the last of them wrote."""
+    """The current ones, in canonical order; the value shows the last of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reduced(Generic[T_co]):
-    """What a tangle adds up to."""
+    """The value of a tangle."""
 
     value: T_co
     conflicts: tuple[Conflict, ...]
-    """Sorted by key. None: everybody would say the same."""
+    """Sorted by key. Empty: there are no conflicts."""
     left_out: int
-    """Parts of changes beyond `content_limits.REDUCE_REGISTERS_MAX`, which count for nothing."""
+    """Parts of changes beyond `content_limits.REDUCE_REGISTERS_MAX`, which are ignored."""
     refused: int
-    """Messages whose change is none that the strategy knows; the rest of the tangle is not touched by them."""
+    """Messages with an invalid change, which is ignored; the rest of the tangle counts."""
 
 
 Registers: TypeAlias = "Mapping[Key, Sequence[ChangePart]]"
@@ -62,18 +62,18 @@ Registers: TypeAlias = "Mapping[Key, Sequence[ChangePart]]"
 
 
 class Strategy(Protocol[T_co]):
-    """What changes look like, and what they add up to."""
+    """The form of changes, and the value they add up to."""
 
     def split(self, change: Value) -> dict[Key, Value] | None:
-        """A stranger's change by register; None if it is no such change."""
+        """Return a stranger's change by register; None if it is invalid."""
         ...
 
     def join(self, registers: Registers) -> T_co:
-        """The value."""
+        """Return the value."""
         ...
 
     def differ(self, key: Key, current: Sequence[ChangePart]) -> bool:
-        """Whether these writes to one register, two or more, contradict each other."""
+        """Return whether these writes to one register, two or more, contradict each other."""
         ...
 
 
@@ -84,9 +84,9 @@ def reduce(
     *,
     at: Iterable[MessageId] | None = None,
 ) -> Reduced[T_co]:
-    """Add up the changes of all messages that have a place in *tangle*; with *at*, of these and all that they follow.
+    """Combine the changes of all placed messages in *tangle*; with *at*, of these and all that they follow.
 
-    *change* gives what a message says; None: it changes nothing.
+    *change* returns the change of a message; None: it changes nothing.
     """
     known = set(tangle) if at is None else tangle.history(at)
     previous = {id_: tangle.previous(id_) for id_ in known}
@@ -117,14 +117,15 @@ def reduce(
 def views(
     tangle: Tangle[M], strategy: Strategy[T_co], change: Callable[[M], Value]
 ) -> dict[MessageId, Reduced[T_co]]:
-    """What each tip alone adds up to, by tip: what the author of the next message there had in sight."""
+    """Return the value of each tip alone, by tip: the state that the author of the next message there saw."""
     return {tip: reduce(tangle, strategy, change, at=(tip,)) for tip in tangle.tips}
 
 
 def _number_contested(
     order: Sequence[MessageId], parts: Mapping[MessageId, Mapping[Key, Value]]
 ) -> tuple[dict[Key, int], int]:
-    """A number for each register with several writes, −1 for those beyond the bound; and how many writes these have."""
+    """Return a number for each register with several writes, −1 for those beyond the limit; and how many writes these
+    have."""
     seen: dict[Key, int] = {}
     for id_ in order:
         for key in parts.get(id_, ()):
@@ -141,7 +142,8 @@ def _covered(
     parts: Mapping[MessageId, Mapping[Key, Value]],
     numbers: Mapping[Key, int],
 ) -> dict[MessageId, int]:
-    """For each message that writes contested registers: which registers are written by what follows it, as bits."""
+    """Return, for each message that writes contested registers, the registers that later messages overwrite, as
+    bits."""
     covered = {}
     ahead: dict[MessageId, int] = {}
     for id_ in reversed(order):

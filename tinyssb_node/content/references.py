@@ -1,7 +1,7 @@
-"""How the phone app writes ids of messages and feeds inside content (docs/formats/messages.md).
+"""Ids of messages and feeds as the phone app writes them inside content (docs/formats/messages.md).
 
 A message is its 20 bytes, or these in base64. A feed is ``@…=.ed25519``, with its key in base64, or 64 hexadecimal
-digits. Only the one exact spelling of each is an id; whatever else stands in its place is kept as it came.
+digits. Only the exact encoding is an id; any other value is kept unchanged.
 """
 
 import base64
@@ -14,16 +14,16 @@ from tinyssb_node.codec import bipf
 from tinyssb_node.ids import FeedId, MessageId
 
 MessageRef: TypeAlias = MessageId | str | bytes
-"""A message that content names: its id, or something that is none, as it came."""
+"""A message that content names: its id, or any other value, unchanged."""
 FeedRef: TypeAlias = FeedId | str | bytes
-"""A feed that content names: its id, or something that is none, as it came."""
+"""A feed that content names: its id, or any other value, unchanged."""
 
 _FEED_START: Final = "@"
 _FEED_END: Final = ".ed25519"
 
 
 def read_message_ref(value: bipf.Value) -> MessageRef | None:
-    """The message that *value* names; None if it is neither text nor bytes."""
+    """Return the message that *value* names; None if it is neither text nor bytes."""
     if isinstance(value, bytes):
         return MessageId(value) if len(value) == limits.MESSAGE_ID_SIZE else value
     if not isinstance(value, str):
@@ -33,22 +33,22 @@ def read_message_ref(value: bipf.Value) -> MessageRef | None:
 
 
 def message_text(id_: MessageId) -> str:
-    """What the app calls the message *id_* in text: 28 characters of base64."""
+    """Return the message *id_* as the app writes it in text: 28 characters of base64."""
     return base64.b64encode(id_).decode()
 
 
 def message_ref_text(ref: MessageRef) -> str:
-    """What the app shows of a reference: text as it is, bytes in base64."""
+    """Return a reference as the app shows it: text unchanged, bytes in base64."""
     return ref if isinstance(ref, str) else base64.b64encode(ref).decode()
 
 
 def message_ids(refs: Iterable[MessageRef]) -> tuple[MessageId, ...]:
-    """The ids among *refs*, each once, in their order."""
+    """Return the message ids among *refs*, each once, in their order."""
     return tuple(dict.fromkeys(ref for ref in refs if isinstance(ref, MessageId)))
 
 
 def read_feed_ref(value: bipf.Value) -> FeedRef | None:
-    """The feed that *value* names; None if it is neither text nor bytes."""
+    """Return the feed that *value* names; None if it is neither text nor bytes."""
     if isinstance(value, bytes):
         return FeedId(value) if len(value) == limits.FEED_ID_SIZE else value
     if not isinstance(value, str):
@@ -60,12 +60,12 @@ def read_feed_ref(value: bipf.Value) -> FeedRef | None:
 
 
 def feed_text(feed: FeedId) -> str:
-    """What the app calls *feed*: ``@``, 44 characters of base64, ``.ed25519``."""
+    """Return *feed* as the app writes it: ``@``, 44 characters of base64, ``.ed25519``."""
     return f"{_FEED_START}{base64.b64encode(feed).decode()}{_FEED_END}"
 
 
 def feed_ids(refs: Iterable[FeedRef]) -> tuple[FeedId, ...]:
-    """The feed ids among *refs*, each once, in their order."""
+    """Return the feed ids among *refs*, each once, in their order."""
     return tuple(dict.fromkeys(ref for ref in refs if isinstance(ref, FeedId)))
 
 
@@ -80,7 +80,7 @@ def _feed_from_hex(text: str) -> FeedRef:
 
 
 def _from_base64(text: str, size: int) -> bytes | None:
-    """The *size* bytes of which *text* is the base64; None unless it is exactly that."""
+    """Return the *size* bytes that *text* is the base64 of; None unless it is exactly that."""
     if len(text) != (size + 2) // 3 * 4:
         return None
     try:

@@ -1,4 +1,4 @@
-"""Ways to add up changes: what one looks like, and what many of them make (docs/reference/tangles.md)."""
+"""Strategies of reduction: the form of a change, and the value that many of them make (docs/reference/tangles.md)."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Final, Generic, TypeAlias, TypeGuard, TypeVar
@@ -13,22 +13,23 @@ Element: TypeAlias = "str | bytes | int"
 
 
 class OverwriteStrategy:
-    """One value; a change is the new one. Different ones at a time are a conflict, until somebody writes after both."""
+    """One value; a change is the new one. Concurrent different values conflict, until a message follows both and
+    writes."""
 
     def __init__(self, valid: Callable[[Value], bool] = lambda _: True) -> None:
         self._valid = valid
 
     def split(self, change: Value) -> dict[Key, Value] | None:
-        """The whole of it, if it is valid; None (null) takes the value away."""
+        """Return the whole change, if it is valid; None (null) removes the value."""
         return {(): change} if change is None or self._valid(change) else None
 
     def join(self, registers: Registers) -> Value:
-        """What was written last, in canonical order where nobody knew better; None: nothing yet."""
+        """Return the last write, in canonical order among concurrent ones; None: there is none."""
         current = [write.part for write in registers.get((), ()) if write.current]
         return current[-1] if current else None
 
     def differ(self, key: Key, current: Sequence[ChangePart]) -> bool:  # noqa: ARG002 - a port's signature
-        """Whether they are not all the same value."""
+        """Return whether the values differ."""
         return len({bipf.encode(write.part) for write in current}) > 1
 
 
@@ -39,11 +40,12 @@ _REMOVE: Final = "remove"
 class SetStrategy:
     """A set of texts, bytes and integers; a change is ``{"add": […], "remove": […]}``, either may be missing.
 
-    Who removes an element removes what it knew of: added by others at the same time, it stays. So nothing conflicts.
+    A removal affects the additions that its author knew: an element that others add concurrently stays. So nothing
+    conflicts.
     """
 
     def split(self, change: Value) -> dict[Key, Value] | None:
-        """By element: True to add, False to remove it. None if one is in both."""
+        """Return the change by element: True to add, False to remove it. None if one is in both."""
         if not isinstance(change, dict) or not change.keys() <= {_ADD, _REMOVE}:
             return None
         parts: dict[Key, Value] = {}
@@ -57,7 +59,7 @@ class SetStrategy:
         return parts
 
     def join(self, registers: Registers) -> tuple[Element, ...]:
-        """The elements: integers, then bytes, then texts, each in their order."""
+        """Return the elements: integers, then bytes, then texts, each sorted."""
         held = [
             key[0]
             for key, writes in registers.items()
@@ -70,7 +72,7 @@ class SetStrategy:
         )
 
     def differ(self, key: Key, current: Sequence[ChangePart]) -> bool:  # noqa: ARG002 - a port's signature
-        """Never: who adds wins."""
+        """Return False: an addition wins."""
         return False
 
 
@@ -81,14 +83,14 @@ def _is_element(value: Value) -> TypeGuard[Element]:
 class RecordStrategy:
     """Named fields, each with a strategy of its own; a change is a dict of changes to some of them.
 
-    Fields that are not known here are passed over: later versions of a program may have more.
+    Unknown fields are ignored: later versions of a program may have more.
     """
 
     def __init__(self, fields: Mapping[str, Strategy[object]]) -> None:
         self._fields = dict(fields)
 
     def split(self, change: Value) -> dict[Key, Value] | None:
-        """By field, then as the field's strategy has it."""
+        """Return the change by field, then by register of the field's strategy."""
         if not isinstance(change, dict):
             return None
         return _split_each(
@@ -96,26 +98,26 @@ class RecordStrategy:
         )
 
     def join(self, registers: Registers) -> dict[str, object]:
-        """All fields, those that nobody wrote included."""
+        """Return all fields, including those that nobody wrote."""
         grouped = _by_first(registers)
         return {name: strategy.join(grouped.get(name, {})) for name, strategy in self._fields.items()}
 
     def differ(self, key: Key, current: Sequence[ChangePart]) -> bool:
-        """As the field's strategy has it."""
+        """Return the result of the field's strategy."""
         return self._fields[str(key[0])].differ(key[1:], current)
 
 
 class MapStrategy(Generic[T]):
     """Any texts as keys, all with one strategy; a change is a dict of changes to some of them.
 
-    With `Overwrite` a key whose value was taken away (null) is gone.
+    With `OverwriteStrategy`, a key whose value was removed (null) is gone.
     """
 
     def __init__(self, strategy: Strategy[T]) -> None:
         self._strategy = strategy
 
     def split(self, change: Value) -> dict[Key, Value] | None:
-        """By key, then as the strategy has it."""
+        """Return the change by key, then by register of the strategy."""
         if not isinstance(change, dict):
             return None
         named = {name: part for name, part in change.items() if isinstance(name, str)}
@@ -124,18 +126,18 @@ class MapStrategy(Generic[T]):
         return _split_each((name, part, self._strategy) for name, part in named.items())
 
     def join(self, registers: Registers) -> dict[str, T]:
-        """By key, sorted; without those that have no value."""
+        """Return the values by key, sorted; keys without a value are left out."""
         grouped = _by_first(registers)
         joined = {str(name): self._strategy.join(grouped[name]) for name in sorted(map(str, grouped))}
         return {name: value for name, value in joined.items() if value is not None}
 
     def differ(self, key: Key, current: Sequence[ChangePart]) -> bool:
-        """As the strategy has it."""
+        """Return the result of the strategy."""
         return self._strategy.differ(key[1:], current)
 
 
 def _split_each(changes: Iterator[tuple[str, Value, Strategy[object]]]) -> dict[Key, Value] | None:
-    """The parts of several changes, each below its name; None if one of them is none."""
+    """Return the parts of several changes, each below its name; None if one of them is invalid."""
     parts: dict[Key, Value] = {}
     for name, change, strategy in changes:
         split = strategy.split(change)
@@ -146,7 +148,7 @@ def _split_each(changes: Iterator[tuple[str, Value, Strategy[object]]]) -> dict[
 
 
 def _by_first(registers: Registers) -> dict[str | bytes | int, dict[Key, Sequence[ChangePart]]]:
-    """Registers by the first step of their keys, below it by the rest."""
+    """Return registers by the first step of their keys, below it by the rest."""
     grouped: dict[str | bytes | int, dict[Key, Sequence[ChangePart]]] = {}
     for key, writes in registers.items():
         grouped.setdefault(key[0], {})[key[1:]] = writes
@@ -159,13 +161,13 @@ _INSERT: Final = "insert"
 class ListStrategy:
     """An ordered list. A change is ``{"insert": [anchor, value]}`` or ``{"remove": [ids]}``, or both.
 
-    The id of the message that inserted an element names it. The anchor is the id of the element it stands behind, null
-    for the beginning. Elements that are removed go on to be anchors, so people can write in different places at a time,
-    and what one wrote in a row stays in a row.
+    An element is named by the id of the message that inserted it. The anchor is the id of the element before it, null
+    for the beginning. Removed elements remain anchors, so people can write at different positions concurrently, and
+    elements that one person inserted in a row stay together.
     """
 
     def split(self, change: Value) -> dict[Key, Value] | None:
-        """What is inserted, and by id what is removed."""
+        """Return the inserted element, and by id the removed ones."""
         if not isinstance(change, dict) or not change.keys() <= {_INSERT, _REMOVE}:
             return None
         parts: dict[Key, Value] = {}
@@ -184,12 +186,12 @@ class ListStrategy:
         return parts
 
     def join(self, registers: Registers) -> tuple[tuple[bytes, Value], ...]:
-        """Each element's id and value, in the list's order."""
+        """Return each element's id and value, in the list's order."""
         behind: dict[bytes | None, list[tuple[bytes, Value]]] = {}
         for write in registers.get((_INSERT,), ()):
             if isinstance(write.part, list) and (write.part[0] is None or isinstance(write.part[0], bytes)):
                 behind.setdefault(write.part[0], []).append((write.id, write.part[1]))
-        # Later ones stand nearer to their anchor: taken from the end, they come first.
+        # Later ones are nearer to their anchor: taken from the end, they come first.
         elements = []
         ahead = behind.pop(None, [])
         while ahead:
@@ -200,7 +202,7 @@ class ListStrategy:
         return tuple(elements)
 
     def differ(self, key: Key, current: Sequence[ChangePart]) -> bool:  # noqa: ARG002 - a port's signature
-        """Never: what is inserted at one place at a time stands there in canonical order, the last one first."""
+        """Return False: concurrent insertions at one position are in canonical order, the last one first."""
         return False
 
 

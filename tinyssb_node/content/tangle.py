@@ -1,7 +1,7 @@
 """Tangles: messages of many feeds in an order that needs no clock (Tangles SIP; exclusion document, 4.10).
 
-A message names what it follows. It has a place in a tangle once everything that it follows has one, and until then it
-waits. All loops here are over what is held, never recursive: a chain may be as long as people write.
+A message names its predecessors. It is placed in a tangle once all of them are placed, and waits until then. All loops
+here are over stored messages, never recursive, since a chain may have any length.
 """
 
 from collections import deque
@@ -20,15 +20,15 @@ M_contra = TypeVar("M_contra", contravariant=True)
 
 @dataclass(frozen=True, slots=True)
 class TangleData:
-    """What a message says of its place in one tangle: the SIP's "tangle data"."""
+    """The position of a message in one tangle as it states it: the SIP's "tangle data"."""
 
     root: MessageId | None
     """First message of the tangle. None: with predecessors, theirs is meant; without, this message is the first."""
     previous: tuple[MessageId, ...]
-    """What it follows directly, each once, as written: the tips its author knew. Empty: it is a first message."""
+    """Its direct predecessors, each once, as written: the tips its author knew. Empty: it is a first message."""
 
     def __post_init__(self) -> None:
-        """Raises ValueError for a root without predecessors, which no tangle can reach."""
+        """Raise ValueError for a root without predecessors, which no tangle can reach."""
         if self.root is not None and not self.previous:
             raise ValueError("a message that names a root follows something")
         if len(set(self.previous)) != len(self.previous):
@@ -41,23 +41,23 @@ class TangleData:
 
 
 FIRST: Final = TangleData(None, ())
-"""The place of the first message of a tangle."""
+"""Tangle data of the first message of a tangle."""
 
 
 class TangleRules(Protocol[M_contra]):
-    """Which messages could be in a tangle, and how they are tied: what the SIP asks every tangle to say of itself."""
+    """The rules of a tangle, which the SIP requires: the candidates for it, and their predecessors."""
 
     def place(self, message: M_contra) -> TangleData | None:
-        """What *message* says of its place; None: it is no candidate."""
+        """Return the tangle data of *message*; None: it is not a candidate."""
         ...
 
     def extends(self, message: M_contra, previous: Sequence[M_contra]) -> bool:
-        """Whether *message* may follow *previous*, all of which have a place. If not, it never gets one."""
+        """Return whether *message* may follow *previous*, all of which are placed. If not, it is never placed."""
         ...
 
 
 class Candidates(Generic[M]):
-    """The recipe of most tangles: whatever says that it follows something in the tangle is in it."""
+    """The rules of most tangles: all messages that name a predecessor in the tangle are in it."""
 
     __slots__ = ("_place",)
 
@@ -65,33 +65,34 @@ class Candidates(Generic[M]):
         self._place = place
 
     def place(self, message: M) -> TangleData | None:
-        """What *message* says of its place."""
+        """Return the tangle data of *message*."""
         return self._place(message)
 
     def extends(self, message: M, previous: Sequence[M]) -> bool:  # noqa: ARG002 - a port's signature
-        """Always."""
+        """Return True."""
         return True
 
 
 class AddOutcome(StrEnum):
-    """What became of a message that was added."""
+    """The outcome of adding a message."""
 
     PLACED = "placed"
     WAITS = "waits"
-    """For predecessors, or for the root."""
+    """It waits for predecessors, or for the root."""
     HELD = "held"
     """It was added before."""
     REFUSED = "refused"
-    """It is no candidate, of another tangle, a second root, or follows itself or what it may not follow."""
+    """It is not a candidate, is in another tangle, is a second root, or follows itself or a message that it may not
+    follow."""
 
 
 @dataclass(frozen=True, slots=True)
 class AddResult:
-    """What came of adding a message."""
+    """The result of adding a message."""
 
     outcome: AddOutcome
     placed: tuple[MessageId, ...] = ()
-    """Messages that have a place now and had none before, each behind all that it follows."""
+    """Messages placed by this addition, each behind its predecessors."""
 
 
 _HELD: Final = AddResult(AddOutcome.HELD)
@@ -101,19 +102,20 @@ _REFUSED: Final = AddResult(AddOutcome.REFUSED)
 
 @dataclass(slots=True)
 class _Waiting(Generic[M]):
-    """A message that has no place yet."""
+    """A message that is not placed yet."""
 
     message: M
     place: TangleData
     missing: int
-    """Predecessors that have none."""
+    """Number of predecessors that are not placed."""
 
 
 class Tangle(Generic[M]):
-    """One tangle, put together from messages in any order, each in time that depends on what it follows only.
+    """One tangle, built from messages in any order. To add one takes time that depends on its number of predecessors
+    only.
 
-    The same messages make the same tangle in whatever order they come, as long as no more than *waiting_max* wait at
-    a time; beyond that, the one that has waited longest is forgotten and counted.
+    The same messages make the same tangle in any order, as long as no more than *waiting_max* wait at a time; beyond
+    that, the one that has waited longest is evicted and counted.
     """
 
     def __init__(
@@ -121,15 +123,15 @@ class Tangle(Generic[M]):
     ) -> None:
         self.root = root
         self.forgotten = 0
-        """Messages that waited for too long."""
+        """Messages that were evicted while they waited."""
         self._rules = rules
         self._waiting_max = waiting_max
         self._placed: dict[MessageId, tuple[M, tuple[MessageId, ...]]] = {}
-        """In the order in which they found their place."""
+        """In the order in which they were placed."""
         self._tips: set[MessageId] = set()
         self._waiting: dict[MessageId, _Waiting[M]] = {}
         self._awaited: dict[MessageId, dict[MessageId, None]] = {}
-        """By the id that is lacking: who waits for it."""
+        """Followers that wait for an id."""
 
     @property
     def valid(self) -> bool:
@@ -138,40 +140,40 @@ class Tangle(Generic[M]):
 
     @property
     def tips(self) -> tuple[MessageId, ...]:
-        """Messages that no other follows yet, sorted: what a new message should follow."""
+        """Messages that no other follows yet, sorted: the predecessors of a new message."""
         return tuple(sorted(self._tips))
 
     @property
     def waiting(self) -> tuple[MessageId, ...]:
-        """Messages without a place yet, in order of arrival."""
+        """Messages that are not placed yet, in order of arrival."""
         return tuple(self._waiting)
 
     @property
     def missing(self) -> tuple[MessageId, ...]:
-        """Ids that others wait for and that were never added, sorted."""
+        """Ids that other messages wait for and that were never added, sorted."""
         return tuple(sorted(self._awaited.keys() - self._waiting.keys()))
 
     def __len__(self) -> int:
         return len(self._placed)
 
     def __contains__(self, id_: object) -> bool:
-        """True for a message that is connected to the root."""
+        """Return True for a message that is connected to the root."""
         return id_ in self._placed
 
     def __iter__(self) -> Iterator[MessageId]:
-        """Ids in the order in which they found their place: none before what it follows."""
+        """Iterate over ids in the order in which they were placed: none before its predecessors."""
         return iter(self._placed)
 
     def message(self, id_: MessageId) -> M:
-        """A message that has a place. Raises KeyError."""
+        """Return a placed message. Raises KeyError."""
         return self._placed[id_][0]
 
     def previous(self, id_: MessageId) -> tuple[MessageId, ...]:
-        """What a message that has a place follows. Raises KeyError."""
+        """Return the predecessors of a placed message. Raises KeyError."""
         return self._placed[id_][1]
 
     def add(self, id_: MessageId, message: M) -> AddResult:
-        """Take *message*, whose id is *id_*."""
+        """Add *message*, whose id is *id_*."""
         if id_ in self._placed or id_ in self._waiting:
             return _HELD
         place = self._rules.place(message)
@@ -204,7 +206,8 @@ class Tangle(Generic[M]):
                     del self._awaited[previous]
 
     def _settle(self, id_: MessageId, message: M, place: TangleData) -> tuple[MessageId, ...]:
-        """Give a place to a message whose predecessors all have one, and to whatever waited for it and now may."""
+        """Place a message whose predecessors are all placed, and all messages that waited for it and can be placed
+        now."""
         settled = []
         ready = deque([(id_, message, place)])
         while ready:
@@ -224,11 +227,11 @@ class Tangle(Generic[M]):
         return tuple(settled)
 
     def order(self) -> list[MessageId]:
-        """All messages that have a place, in canonical order."""
+        """Return all placed messages, in canonical order."""
         return canonical_order({id_: previous for id_, (_, previous) in self._placed.items()})
 
     def history(self, ids: Iterable[MessageId]) -> set[MessageId]:
-        """Those of *ids* that have a place, and all that they follow, directly or not."""
+        """Return the placed ones of *ids*, and all that they follow, directly or not."""
         found = {id_ for id_ in ids if id_ in self._placed}
         ahead = list(found)
         while ahead:
@@ -240,15 +243,15 @@ class Tangle(Generic[M]):
 
 
 def canonical_order(previous: Mapping[MessageId, Sequence[MessageId]]) -> list[MessageId]:
-    """The messages that *previous* knows, each behind all that it follows; of those that may be next the smallest id.
+    """Return the messages in *previous*, each behind its predecessors; of those that may be next the smallest id first.
 
-    It depends on the set of messages only. Messages without predecessors come first. Left out are those of which a
-    predecessor is not among them, and all that hang on these. What follows itself, directly or not, is left out too.
+    The order depends on the set of messages only. Messages without predecessors come first. A message is left out if
+    one of its predecessors is missing or left out, or if it follows itself, directly or not.
     """
-    # Who follows a message is a chain through two lists: a list for each message would cost half as much time again.
-    latest: dict[MessageId, int] = {}  # where a message's latest follower stands in the lists
+    # A message's followers are a chain through two lists: a list for each message would take half as much time again.
+    latest: dict[MessageId, int] = {}  # index of a message's latest follower in the lists
     follower: list[MessageId] = []
-    earlier: list[int] = []  # where the one before stands, -1 for none
+    earlier: list[int] = []  # index of the one before, -1 for none
     lacking: dict[MessageId, int] = {}
     ready = []
     for id_, follows in previous.items():

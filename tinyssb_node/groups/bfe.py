@@ -58,14 +58,16 @@ class EnvelopeContext:
 
     def __post_init__(self) -> None:
         if len(self.feed) <= _CODE_SIZE or self.feed[0] != _FEED:
-            raise ValueError(f"{self.feed.hex()} is no feed id")
+            raise ValueError(f"{self.feed.hex()} is not a feed id")
         if self.previous == NOTHING:
             code = _FIRST.get(self.feed[:_CODE_SIZE])
             if code is None:
-                raise ValueError(f"nobody says what stands before the first message of {self.feed.hex()}")
+                raise ValueError(
+                    f"the predecessor of a first message is not specified for the feed {self.feed.hex()}"
+                )
             object.__setattr__(self, "previous", code + bytes(_FIRST_SIZE))
         if len(self.previous) <= _CODE_SIZE or self.previous[0] != _MESSAGE:
-            raise ValueError(f"{self.previous.hex()} is no message id")
+            raise ValueError(f"{self.previous.hex()} is not a message id")
         object.__setattr__(self, "info", slp((b"envelope", self.feed, self.previous)))
 
 

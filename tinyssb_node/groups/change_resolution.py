@@ -266,9 +266,9 @@ class ChangeResolver:
             if epoch is None:
                 return MessageFlaw("R33", "follows an epoch that does not count")
             if said.author not in epoch.members and said.author != epoch.creator:
-                return MessageFlaw("R2", "begins an epoch by somebody who is not in the one before")
+                return MessageFlaw("R2", "begins an epoch, but its author is not in the one before")
             if self._was_excluded(said.author, said.id, one):
-                return MessageFlaw("R2", "begins an epoch by somebody who was excluded from the one before")
+                return MessageFlaw("R2", "begins an epoch, but its author was excluded from the one before")
         chain = frozenset[MessageId]().union(*(self._chains[one] for one in previous))
         if any(self._epochs[one].key == message.secret for one in chain):
             return MessageFlaw("R4", "begins an epoch with a key that was used before")
@@ -304,7 +304,7 @@ class ChangeResolver:
             said = self._said[order[place]]
             if self._was_excluded(said.author, said.id, init.id):
                 self._flaws[said.id] = MessageFlaw(
-                    "R1", "is by somebody who was excluded from the epoch before"
+                    "R1", "was written by a person who was excluded from the epoch before"
                 )
             elif isinstance(said.message, AddMember):
                 added = self._take(said, said.message, init.id)
@@ -318,7 +318,7 @@ class ChangeResolver:
             if not round_:
                 round_, next_round = next_round, []
         for place in (place for places in outside.values() for place in places):
-            self._flaws[order[place]] = MessageFlaw("R32", "is by somebody who is not in the epoch")
+            self._flaws[order[place]] = MessageFlaw("R32", "was written by a person who is not in the epoch")
         self._pass_over_strangers(exclusions, init.id, inside)
         return frozenset(members)
 
@@ -364,7 +364,7 @@ class ChangeResolver:
             if until:
                 self._exclusions[one.id] = replace(one, until=until)
             else:
-                self._flaws[one.id] = MessageFlaw("R7", "excludes nobody who is in the epoch")
+                self._flaws[one.id] = MessageFlaw("R7", "excludes only people who are not in the epoch")
         naming = self._naming[epoch]
         self._naming[epoch] = {person: mask for person, mask in naming.items() if person in people}
 

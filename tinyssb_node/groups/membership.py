@@ -68,11 +68,11 @@ class _MembersRules:
         if not isinstance(said, AddMember) or message.role is not FeedRole.ADDITIONS:
             return MessageFlaw("R32", "adds people, but not on an additions feed")
         if said.root != self._group.root:
-            return MessageFlaw("R32", "names another beginning of the group")
+            return MessageFlaw("R32", "names another first message of the group")
         return (
             None
             if said.secret == init.secret
-            else MessageFlaw("R32", "hands on a key that is not this epoch's")
+            else MessageFlaw("R32", "shares a key that is not this epoch's")
         )
 
 
@@ -158,16 +158,16 @@ class Group:
         elif message.group != self.group:
             return _OTHER_GROUP
         elif said.id == self.root:
-            return MessageFlaw("R34", "is where the group should begin, and follows something")
+            return MessageFlaw("R34", "is in the place of the first message, but has predecessors")
         elif message.group_tangle.root != self.root:
             return _OTHER_GROUP
         if isinstance(message, GroupInit):
             if said.role is not FeedRole.EPOCH or said.key != message.secret:
                 return MessageFlaw("R33", "begins an epoch, but not on a feed of that epoch")
             if message.author not in {None, said.author}:
-                return MessageFlaw("R33", "begins an epoch in somebody else's name")
+                return MessageFlaw("R33", "begins an epoch in another person's name")
         elif not isinstance(message, AddMember) and said.role is FeedRole.ADDITIONS:
-            return MessageFlaw("R32", "stands on an additions feed, where only additions do")
+            return MessageFlaw("R32", "is on an additions feed, where only additions count")
         return None
 
     # --- what it comes to
@@ -220,7 +220,7 @@ class Group:
         people: dict[EpochKey, People] = {}
         for epoch in self.view.epochs.values():
             people[epoch.key] = people.get(epoch.key, NOBODY) | epoch.members | {epoch.creator}
-        flaw = MessageFlaw("R23", "is by somebody who is not in the epoch")
+        flaw = MessageFlaw("R23", "was written by a person who is not in the epoch")
         return {
             id_: flaw
             for id_, said in self._said.items()

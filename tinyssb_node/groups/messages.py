@@ -54,7 +54,9 @@ class ExcludedMember:
         """Raise GroupMessageError if the fields contradict each other."""
         _check_person(EXCLUDE, "excludes", self.member)
         if (self.feed is None) != (self.seq is None):
-            raise GroupMessageError(EXCLUDE, "excludes", "says a feed without a number, or a number alone")
+            raise GroupMessageError(
+                EXCLUDE, "excludes", "has a feed without a number, or a number without a feed"
+            )
         if self.seq is not None and not 0 <= self.seq <= limits.SEQ_MAX:
             raise GroupMessageError(EXCLUDE, "excludes", f"has {self.seq} for an entry's number")
 
@@ -81,12 +83,12 @@ class GroupInit:
             raise GroupMessageError(INIT, "tangles.members", "does not begin a tangle")
         if self.group is None:
             if self.author is not None:
-                raise GroupMessageError(INIT, "recps", "names somebody, but no group")
+                raise GroupMessageError(INIT, "recps", "names a person, but no group")
             if not (self.group_tangle.first and self.epoch_tangle.first):
                 raise GroupMessageError(INIT, "recps", "names no group, though the message follows others")
             return
         if self.author is None:
-            raise GroupMessageError(INIT, "recps", "does not name who wrote it")
+            raise GroupMessageError(INIT, "recps", "does not name its author")
         _check_person(INIT, "recps", self.author)
         _check_follows(INIT, "tangles.group", self.group_tangle)
         _check_follows(INIT, "tangles.epoch", self.epoch_tangle)
@@ -221,14 +223,14 @@ def _check_key(kind: str, where: str, key: EpochKey) -> None:
 
 def _check_person(kind: str, where: str, person: FeedId) -> None:
     if person == _NOBODY:
-        raise GroupMessageError(kind, where, "names the feed of 32 zeros, which is nobody's")
+        raise GroupMessageError(kind, where, "names the feed of 32 zeros, which has no owner")
 
 
 def _check_people(kind: str, where: str, people: Sequence[FeedId], most: int) -> None:
     if not 1 <= len(people) <= most:
         raise GroupMessageError(kind, where, f"names {len(people)} people, not 1 to {most}")
     if len(set(people)) != len(people):
-        raise GroupMessageError(kind, where, "names somebody twice")
+        raise GroupMessageError(kind, where, "names a person twice")
     for person in people:
         _check_person(kind, where, person)
 
@@ -264,7 +266,7 @@ def body_of(fields: Mapping[str, Value]) -> bytes:
     try:
         return bipf.encode(_tidy(dict(fields.items()), 0))
     except BipfError as error:
-        raise GroupMessageError(_WHAT, "body", f"is nothing that BIPF can say: {error.reason}") from error
+        raise GroupMessageError(_WHAT, "body", f"cannot be encoded in BIPF: {error.reason}") from error
 
 
 def fields_of(body: bytes) -> dict[str, Value]:
@@ -275,20 +277,20 @@ def fields_of(body: bytes) -> dict[str, Value]:
         raise GroupMessageError(_WHAT, "body", f"is {error}") from error
     checked = checked_fields(fields)
     if body_of(checked) != body:
-        raise GroupMessageError(_WHAT, "body", "is not in the one spelling of its fields")
+        raise GroupMessageError(_WHAT, "body", "is not in the canonical encoding of its fields")
     return checked
 
 
 def checked_fields(value: Value) -> dict[str, Value]:
     """Return *value* as fields, if it is a dict of names. Raises GroupMessageError."""
     if not isinstance(value, dict):
-        raise GroupMessageError(_WHAT, "body", "is no dict")
+        raise GroupMessageError(_WHAT, "body", "is not a dict")
     return {_name(key): item for key, item in value.items()}
 
 
 def _check_others(tangles: Value) -> None:
     if not isinstance(tangles, dict) or not tangles or "group" in tangles:
-        raise GroupMessageError(_WHAT, "tangles", "are no dict of tangles beside the group's")
+        raise GroupMessageError(_WHAT, "tangles", "are not a dict of tangles beside the group's")
 
 
 def _tidy(value: Value, depth: int) -> Value:
@@ -298,16 +300,16 @@ def _tidy(value: Value, depth: int) -> Value:
         return [_tidy(item, depth + 1) for item in value]
     if isinstance(value, dict):
         if like_bytes(value):
-            raise GroupMessageError(_WHAT, "body", f"has {_BYTES_FIELD} for the only name, which means bytes")
+            raise GroupMessageError(_WHAT, "body", f"has {_BYTES_FIELD} as its only name, which means bytes")
         return {name: _tidy(value[name], depth + 1) for name in sorted(map(_name, value))}
     if isinstance(value, float) and not isfinite(value):
-        raise GroupMessageError(_WHAT, "body", "has a number that is none")
+        raise GroupMessageError(_WHAT, "body", "has a number that is infinite or undefined")
     return value
 
 
 def _name(key: Scalar) -> str:
     if not isinstance(key, str):
-        raise GroupMessageError(_WHAT, "body", "has a field whose name is no text")
+        raise GroupMessageError(_WHAT, "body", "has a field whose name is not a text")
     return key
 
 

@@ -106,7 +106,7 @@ def with_owner(plain: bytes, main: FeedId) -> bytes:
 def split_owner(plain: bytes) -> tuple[bytes, bytes]:
     """Return the first 8 bytes of the main feed id, and the message. Raises GroupMessageError if there is none."""
     if len(plain) <= group_limits.OWNER_SIZE:
-        raise GroupMessageError(_WHAT, "owner", "is all there is")
+        raise GroupMessageError(_WHAT, "owner", "is followed by nothing")
     return plain[: group_limits.OWNER_SIZE], plain[group_limits.OWNER_SIZE :]
 
 
@@ -218,14 +218,14 @@ def decode(plain: bytes, reading: ReadingContext) -> GroupMessage | PendingMessa
     except BipfError as error:
         raise GroupMessageError(_WHAT, "form", f"is {error}") from error
     if not isinstance(value, list) or not value:
-        raise GroupMessageError(_WHAT, "form", "is no list with something in it")
+        raise GroupMessageError(_WHAT, "form", "is not a list, or is empty")
     letter, *items = value
     parse = _PARSERS.get(letter) if isinstance(letter, str) else None
     if parse is None:
-        raise GroupMessageError(_WHAT, "letter", "is none that has a meaning")
+        raise GroupMessageError(_WHAT, "letter", "is unknown")
     message = parse(items, reading)
     if not isinstance(message, PendingMessage) and plain != _again(message, items):
-        raise GroupMessageError(_WHAT, "form", "is not the one spelling that it has")
+        raise GroupMessageError(_WHAT, "form", "is not in the canonical encoding")
     return message
 
 
@@ -293,7 +293,7 @@ def _rest(items: list[Value]) -> tuple[tuple[EpochKey, ...], str | None]:
     if not items:
         return old, None
     if len(items) > 1 or not isinstance(items[0], str):
-        raise GroupMessageError(ADD, "form", "has fields that none has")
+        raise GroupMessageError(ADD, "form", "has unknown fields")
     return old, items[0]
 
 
@@ -339,7 +339,7 @@ def _excludes(items: list[Value]) -> tuple[ExcludedMember, ...]:
     for pair, seq in zip(items[::2], items[1::2], strict=True):
         both = _bytes(EXCLUDE, "excludes", pair, _PAIR_SIZE)
         if not isinstance(seq, int) or isinstance(seq, bool):
-            raise GroupMessageError(EXCLUDE, "excludes", "has something else for an entry's number")
+            raise GroupMessageError(EXCLUDE, "excludes", "has no number in the place of a sequence number")
         member, feed = both[: limits.FEED_ID_SIZE], both[limits.FEED_ID_SIZE :]
         found.append(ExcludedMember(FeedId(member), FeedId(feed), seq))
     return tuple(found)
@@ -348,14 +348,14 @@ def _excludes(items: list[Value]) -> tuple[ExcludedMember, ...]:
 def _parse_post(items: list[Value], reading: ReadingContext) -> GroupContent | PendingMessage:
     _check_count(_WHAT, items, 2)
     if not isinstance(items[1], str):
-        raise GroupMessageError(_WHAT, "text", "is no text")
+        raise GroupMessageError(_WHAT, "text", "is not a text")
     return _said(items[0], *post(items[1]), reading)
 
 
 def _parse_content(items: list[Value], reading: ReadingContext) -> GroupContent | PendingMessage:
     _check_count(_WHAT, items, 3)
     if not isinstance(items[1], str):
-        raise GroupMessageError(_WHAT, "type", "is no text")
+        raise GroupMessageError(_WHAT, "type", "is not a text")
     return _said(items[0], items[1], body_of(checked_fields(items[2])), reading)
 
 

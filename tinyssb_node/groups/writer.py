@@ -145,7 +145,9 @@ class InvalidRecipientError(LocalError):
     """A person for whom nothing can be sealed, because their feed id is not a valid key. Nothing was written."""
 
     def __init__(self, person: FeedId) -> None:
-        super().__init__(f"nothing was written: nobody can have the key of the feed {person.hex()}")
+        super().__init__(
+            f"nothing was written: {person.hex()} is not a valid key, so nothing can be encrypted for it"
+        )
         self.person = person
 
 
@@ -223,7 +225,7 @@ class PhoneDialectError(LocalError):
 
     def __init__(self, feed: FeedId) -> None:
         super().__init__(
-            f"nothing was written: the feed {feed.hex()} is one for phones, which know no groups"
+            f"nothing was written: the feed {feed.hex()} has the dialect of phone apps, which do not support groups"
         )
         self.feed = feed
 
