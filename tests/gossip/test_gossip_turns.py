@@ -17,8 +17,8 @@ from tinyssb_node.feeds.author import ComposedEntry
 from tinyssb_node.gossip.entries import EntryGossip
 from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.ids import PacketKind
-from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, Reception, lan_profile, stream_profile
+from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 from tinyssb_node.store.memory import MemoryStore
 
 AIR = radio_profile()
@@ -199,26 +199,26 @@ def test_who_does_not_answer_makes_room_for_another() -> None:
 
 
 class Station:
-    """A line on the air and the conversation there."""
+    """A queue on the air and the conversation there."""
 
     def __init__(self, *packets: bytes) -> None:
         self.store = MemoryStore()
         self.replica = replica_of(self.store, ANA.feed_id)
         for packet in packets:
             offer(self.replica, packet)
-        self.line = Line(FACE, AIR, "bench", Chance(0.5), 0)
+        self.queue = TransmitQueue(FACE, AIR, "bench", Chance(0.5), 0)
         receipts = ReceiptTracker(self.replica, self.store, None, {})
         self.gossip = EntryGossip(self.replica, self.store, NETWORK, Chance(0.5), receipts)
-        self.gossip.face_up(self.line)
+        self.gossip.face_up(self.queue)
 
     def hear(self, speaker: bytes, seq: int, asks: bytes = b"") -> None:
         """Somebody says what it wants next of Ana's feed."""
         said = Want(offset=0, seqs=(seq,), speaker=speaker, asks=asks)
-        self.gossip.heard_want(self.line, said, WIRED, 0)
+        self.gossip.heard_want(self.queue, said, WIRED, 0)
 
     def is_spared(self, kind: PacketKind) -> bool:
         """Whether what waited to be asked needs no asking."""
-        return kind not in self.line.asks
+        return kind not in self.queue.adverts
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_who_knows_nobody_to_ask_leaves_it_to_requests_that_serve_it(
     seq: int, asks: bytes, spared: bool
 ) -> None:
     station = Station(*entries(1, 3))
-    station.line.ask(PacketKind.WANT, 0)
+    station.queue.advertise(PacketKind.WANT, 0)
     station.hear(b"cd", seq, asks)
     assert station.is_spared(PacketKind.WANT) is spared
 
@@ -260,8 +260,8 @@ def test_who_knows_whom_to_ask_asks_unless_a_neighbour_is_asked_for_as_much(
 )
 def test_a_chnk_that_serves_us_spares_ours(wanted: tuple[int, int, int], spared: bool) -> None:
     station = Station(LONG[0].packet, LONG[0].chunks[0])
-    station.line.ask(PacketKind.CHNK, 0)
-    station.gossip.heard_chnk(station.line, Chnk((wanted,)), 0)
+    station.queue.advertise(PacketKind.CHNK, 0)
+    station.gossip.heard_chnk(station.queue, Chnk((wanted,)), 0)
     assert station.is_spared(PacketKind.CHNK) is spared
 
 

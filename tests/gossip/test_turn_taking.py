@@ -11,8 +11,8 @@ from tinyssb_node.gossip.turn_taking import TurnTaking
 from tinyssb_node.ids import FeedId
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import read_want
-from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, Reception, air_profile
+from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 from tinyssb_node.store.memory import MemoryStore
 
 ANA, BEN = sorted((key_of("ana"), key_of("ben")), key=lambda key: key.feed_id)
@@ -31,12 +31,12 @@ class Station:
     def __init__(self, profile: LinkProfile | None = None, held: int = HELD, luck: float = 0.5) -> None:
         self.now_us = NOW_US
         self.chance = Chance(luck)
-        self.line = Line(FACE, profile or radio_profile(), "bench", self.chance, 0)
+        self.queue = TransmitQueue(FACE, profile or radio_profile(), "bench", self.chance, 0)
         self.replica: Replica = replica_of(MemoryStore(), ANA.feed_id, BEN.feed_id)
         for feed in (ANA, BEN):
             for entry in written(feed, [b"%d" % number for number in range(held)]):
                 offer(self.replica, entry.packet)
-        self.floor = TurnTaking(self.replica, self.line, self.chance)
+        self.turns = TurnTaking(self.replica, self.queue, self.chance)
 
     def hear(
         self, speaker: bytes, ana: int, ben: int, asks: bytes = b"", reception: Reception = WIRED
@@ -44,19 +44,20 @@ class Station:
         """Somebody says what it wants next of the two feeds."""
         want = Want(offset=0, seqs=(ana, ben), speaker=speaker, asks=asks)
         reading = read_want(self.replica.goset, want, self.replica.next_wanted)
-        self.floor.heard_want(want, reading, reception, self.now_us)
+        self.turns.heard_want(want, reading, reception, self.now_us)
 
-    def asks(self) -> bytes:
-        """Whom a WANT asks that is built now, and leaves."""
-        want = self.floor.address(Want(offset=0, seqs=(HELD + 1, HELD + 1)), self.now_us)
-        assert want.speaker == self.floor.speaker
-        self.line.turn.wants_sent += 1
+    def asks(self, *, leaves: bool = True) -> bytes:
+        """Whom a WANT asks that is built now, and *leaves* unless the channel is busy."""
+        want = self.turns.address_want(Want(offset=0, seqs=(HELD + 1, HELD + 1)), self.now_us)
+        assert want.speaker == self.turns.speaker
+        if leaves:
+            self.turns.want_sent()
         return want.asks
 
     def given(self) -> list[tuple[FeedId, int]]:
         """All that it gives now, in order."""
         places = []
-        while (place := self.floor.next_place(self.now_us)) is not None:
+        while (place := self.turns.next_to_give(self.now_us)) is not None:
             places.append(place)
         return places
 
@@ -75,7 +76,7 @@ def of_ana(*seqs: int) -> list[tuple[FeedId, int]]:
 
 @pytest.mark.parametrize(("luck", "name"), [(0.0, b"\x00\x01"), (1 - 2**-53, b"\xff\xff")])
 def test_its_name_is_made_of_chance_and_never_zero(luck: float, name: bytes) -> None:
-    assert Station(luck=luck).floor.speaker == name
+    assert Station(luck=luck).turns.speaker == name
 
 
 # --- whom it asks
@@ -83,7 +84,6 @@ def test_its_name_is_made_of_chance_and_never_zero(luck: float, name: bytes) -> 
 
 def test_who_knows_nobody_asks_everybody(station: Station) -> None:
     assert station.asks() == b""
-    assert not station.line.turn.addressed
 
 
 def test_who_has_most_for_us_is_asked(station: Station) -> None:
@@ -91,7 +91,6 @@ def test_who_has_most_for_us_is_asked(station: Station) -> None:
     station.hear(b"cd", HELD + 3, HELD + 2)
     station.hear(b"ef", HELD + 1, HELD + 1)
     assert station.asks() == b"cd"
-    assert station.line.turn.addressed
 
 
 def test_who_has_no_name_cannot_be_asked(station: Station) -> None:
@@ -110,7 +109,7 @@ def test_who_is_hardly_heard_is_asked_only_if_nobody_is_heard_better() -> None:
     station.hear(b"ab", HELD + 9, HELD + 9, reception=Reception(snr_db=-8.0))
     assert station.asks() == b"ab"
     station.hear(b"cd", HELD + 3, HELD + 1, reception=Reception(snr_db=5.0))
-    station.floor.heard_entry(ANA.feed_id, 1, station.now_us, new=False)
+    station.turns.heard_entry(ANA.feed_id, 1, station.now_us, new=False)
     assert station.asks() == b"cd"
 
 
@@ -134,15 +133,13 @@ def test_who_is_asked_is_kept_while_entries_come(station: Station, new: bool) ->
     station.hear(b"ab", HELD + 9, HELD + 9)
     for _ in range(3):
         assert station.asks() == b"ab"
-        station.floor.heard_entry(BEN.feed_id, 1, station.now_us, new=new)
+        station.turns.heard_entry(BEN.feed_id, 1, station.now_us, new=new)
 
 
 def test_who_could_not_be_asked_yet_is_not_forgotten(station: Station) -> None:
     station.hear(b"ab", HELD + 9, HELD + 9)
     for _ in range(3):
-        assert station.asks() == b"ab"
-        # The channel was busy: it has not left, and is built anew.
-        station.line.turn.wants_sent -= 1
+        assert station.asks(leaves=False) == b"ab"
 
 
 def test_who_was_silent_for_long_is_not_asked(station: Station) -> None:
@@ -161,7 +158,7 @@ def patience_after(*offers: int) -> float:
     station = Station()
     for number, more in enumerate(offers, 1):
         station.hear(number.to_bytes(2), HELD + 1 + more, HELD + 1)
-    return station.line.turn.patience
+    return station.queue.want_patience
 
 
 def test_the_more_one_of_them_has_the_sooner_it_asks() -> None:
@@ -176,8 +173,8 @@ def test_what_came_makes_it_more_patient(station: Station) -> None:
     for entry in entries[HELD : HELD + limits.ASK_FULL // 2]:
         offer(station.replica, entry.packet)
         seq = station.replica.frontier(ANA.feed_id)
-        station.floor.heard_entry(ANA.feed_id, seq, station.now_us, new=True)
-    assert station.line.turn.patience == 2.0
+        station.turns.heard_entry(ANA.feed_id, seq, station.now_us, new=True)
+    assert station.queue.want_patience == 2.0
 
 
 # --- whose request spares ours
@@ -193,34 +190,34 @@ def test_answers_from_strangers_are_not_heard_and_who_can_be_asked_by_name_is_to
 ) -> None:
     station.hear(b"ab", HELD + 9, HELD + 9)
     said = Want(offset=0, seqs=(1, 1), speaker=b"xy", asks=asks)
-    assert station.floor.speaks_for_us(said) is spares
+    assert station.turns.speaks_for_us(said) is spares
 
 
 def test_who_knows_of_nothing_to_get_leaves_the_word_to_others(station: Station) -> None:
     station.hear(b"ab", HELD + 1, 5)
-    assert station.floor.speaks_for_us(Want(offset=0, seqs=(1, 1), speaker=b"xy"))
-    assert station.floor.speaks_for_us(Want(offset=0, seqs=(1, 1), speaker=b"xy", asks=station.floor.speaker))
+    assert station.turns.speaks_for_us(Want(offset=0, seqs=(1, 1), speaker=b"xy"))
+    assert station.turns.speaks_for_us(Want(offset=0, seqs=(1, 1), speaker=b"xy", asks=station.turns.speaker))
 
 
 # --- what it gives
 
 
 def test_who_is_asked_by_name_gives_its_turn_and_no_more(station: Station) -> None:
-    station.hear(b"ab", 3, HELD + 1, asks=station.floor.speaker)
+    station.hear(b"ab", 3, HELD + 1, asks=station.turns.speaker)
     assert station.given() == of_ana(*range(3, 3 + limits.FLOOR_PACKETS))
-    assert station.line.turn.giving is None
+    assert station.queue.reply_patience is None
 
 
 def test_who_asked_somebody_else_is_given_nothing(station: Station) -> None:
     station.hear(b"ab", 3, 3, asks=US)
     assert station.given() == []
-    assert station.line.turn.giving is None
+    assert station.queue.reply_patience is None
 
 
 @pytest.mark.parametrize("speaker", [b"ab", b""])
 def test_who_asked_everybody_is_given_as_much_as_ever(station: Station, speaker: bytes) -> None:
     station.hear(speaker, 3, HELD + 1)
-    profile = station.line.profile
+    profile = station.queue.profile
     most = profile.burst_max if speaker else profile.burst
     assert station.given() == of_ana(*range(3, min(3 + most, HELD + 1)))
 
@@ -228,12 +225,12 @@ def test_who_asked_everybody_is_given_as_much_as_ever(station: Station, speaker:
 def test_a_request_to_everybody_lapses(station: Station) -> None:
     station.hear(b"ab", 3, 3)
     station.now_us += REQUEST_US
-    assert station.floor.next_place(station.now_us) is None
+    assert station.turns.next_to_give(station.now_us) is None
 
 
 def test_who_asked_by_name_comes_before_those_who_asked_everybody(station: Station) -> None:
     station.hear(b"cd", HELD + 1, 1)
-    station.hear(b"ab", 3, HELD + 1, asks=station.floor.speaker)
+    station.hear(b"ab", 3, HELD + 1, asks=station.turns.speaker)
     places = station.given()
     assert places[: limits.FLOOR_PACKETS] == of_ana(*range(3, 3 + limits.FLOOR_PACKETS))
     assert places[limits.FLOOR_PACKETS] == (BEN.feed_id, 1)
@@ -242,44 +239,44 @@ def test_who_asked_by_name_comes_before_those_who_asked_everybody(station: Stati
 def test_what_more_of_them_lack_goes_first(station: Station) -> None:
     station.hear(b"ab", 1, HELD)
     station.hear(b"cd", HELD + 1, HELD)
-    assert station.floor.next_place(station.now_us) == (BEN.feed_id, HELD)
+    assert station.turns.next_to_give(station.now_us) == (BEN.feed_id, HELD)
 
 
 def test_those_who_did_not_just_ask_count_a_little_less(station: Station) -> None:
     station.hear(b"ab", HELD + 1, 7, asks=US)
     station.hear(b"cd", 1, 7)
-    assert station.floor.next_place(station.now_us) == (BEN.feed_id, 7)
+    assert station.turns.next_to_give(station.now_us) == (BEN.feed_id, 7)
     station.hear(b"ef", 1, HELD + 1)
-    assert station.floor.next_place(station.now_us) == (ANA.feed_id, 1)
+    assert station.turns.next_to_give(station.now_us) == (ANA.feed_id, 1)
 
 
 def test_who_asked_us_by_name_is_one_of_many_once_others_ask(station: Station) -> None:
-    station.hear(b"ab", 3, HELD + 1, asks=station.floor.speaker)
+    station.hear(b"ab", 3, HELD + 1, asks=station.turns.speaker)
     for name in (b"cd", b"ef"):
         station.hear(name, HELD + 1, 1)
-    assert station.floor.next_place(station.now_us) == (BEN.feed_id, 1)
+    assert station.turns.next_to_give(station.now_us) == (BEN.feed_id, 1)
 
 
 def test_what_was_heard_meanwhile_is_not_given(station: Station) -> None:
     station.hear(b"ab", 3, HELD + 1)
     for seq in (3, 4, 6):
-        station.floor.heard_entry(ANA.feed_id, seq, station.now_us, new=False)
+        station.turns.heard_entry(ANA.feed_id, seq, station.now_us, new=False)
     assert station.given()[:2] == of_ana(5, 7)
 
 
 def test_what_others_gave_before_us_is_counted_once(station: Station) -> None:
     station.hear(b"ab", 1, HELD + 1)
-    station.floor.heard_entry(ANA.feed_id, 1, station.now_us, new=False)
-    station.floor.heard_entry(ANA.feed_id, 1, station.now_us, new=False)
-    station.floor.heard_entry(BEN.feed_id, 1, station.now_us, new=False)
-    assert station.line.counters.spared == 1
-    station.floor.heard_entry(ANA.feed_id, 2, station.now_us, new=True)
-    assert station.line.counters.spared == 1, "what is new to us we could not have given"
+    station.turns.heard_entry(ANA.feed_id, 1, station.now_us, new=False)
+    station.turns.heard_entry(ANA.feed_id, 1, station.now_us, new=False)
+    station.turns.heard_entry(BEN.feed_id, 1, station.now_us, new=False)
+    assert station.queue.counters.spared == 1
+    station.turns.heard_entry(ANA.feed_id, 2, station.now_us, new=True)
+    assert station.queue.counters.spared == 1, "what is new to us we could not have given"
 
 
 def test_what_was_heard_long_ago_is_given_again(station: Station) -> None:
     station.hear(b"ab", 3, HELD + 1, asks=US)
-    station.floor.heard_entry(ANA.feed_id, 4, station.now_us, new=False)
+    station.turns.heard_entry(ANA.feed_id, 4, station.now_us, new=False)
     station.now_us += limits.MARK_PACKETS * AIR_PACKET_US
     station.hear(b"ab", 3, HELD + 1)
     assert station.given()[:2] == of_ana(3, 4)
@@ -287,7 +284,7 @@ def test_what_was_heard_long_ago_is_given_again(station: Station) -> None:
 
 def test_what_was_said_unasked_is_not_given_once_more(station: Station) -> None:
     station.hear(b"ab", 3, HELD + 1)
-    station.floor.gave(ANA.feed_id, 3, station.now_us)
+    station.turns.record_given(ANA.feed_id, 3, station.now_us)
     assert station.given()[0] == (ANA.feed_id, 4)
 
 
@@ -296,7 +293,7 @@ def test_it_goes_on_with_the_feed_that_chance_says() -> None:
     station.hear(b"ab", 1, 1)
 
     def next_feed() -> FeedId:
-        place = station.floor.next_place(station.now_us)
+        place = station.turns.next_to_give(station.now_us)
         assert place is not None
         return place[0]
 
@@ -310,7 +307,7 @@ def test_it_goes_on_with_the_feed_that_chance_says() -> None:
 def test_a_feed_that_was_never_given_has_its_chance_beside_those_that_were() -> None:
     station = Station(luck=0.4)
     station.hear(b"ab", 1, 1)
-    places = [station.floor.next_place(station.now_us) for _ in range(2)]
+    places = [station.turns.next_to_give(station.now_us) for _ in range(2)]
     assert {place[0] for place in places if place is not None} == {ANA.feed_id, BEN.feed_id}
 
 
@@ -321,7 +318,7 @@ def test_the_more_an_answer_serves_the_sooner_it_goes(station: Station) -> None:
     patience = []
     for number in range(1, limits.GIVE_FULL + 2):
         station.hear(number.to_bytes(2), 3, HELD + 1)
-        patience.append(station.line.turn.giving)
+        patience.append(station.queue.reply_patience)
     assert patience == [limits.GIVE_FULL / number for number in range(1, limits.GIVE_FULL + 1)] + [1.0]
 
 
@@ -329,9 +326,9 @@ def test_who_has_spent_its_airtime_leaves_others_the_advantage(
     station: Station, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def patience(spent: float) -> float | None:
-        monkeypatch.setattr(type(station.line), "spent", lambda _line, _now_us: spent)
-        station.floor.look(station.now_us)
-        return station.line.turn.giving
+        monkeypatch.setattr(type(station.queue), "spent", lambda _queue, _now_us: spent)
+        station.turns.update_urgency(station.now_us)
+        return station.queue.reply_patience
 
     station.hear(b"aa", 3, HELD + 1)
     fresh = patience(0.0)
@@ -342,12 +339,12 @@ def test_who_has_spent_its_airtime_leaves_others_the_advantage(
 
 def test_who_has_no_name_is_answered_as_soon_as_may_be(station: Station) -> None:
     station.hear(b"", 3, HELD + 1)
-    assert station.line.turn.giving == 1.0
+    assert station.queue.reply_patience == 1.0
 
 
 def test_who_has_all_is_given_nothing(station: Station) -> None:
     station.hear(b"ab", HELD + 1, HELD + 5)
-    assert station.line.turn.giving is None
+    assert station.queue.reply_patience is None
 
 
 # --- news
@@ -355,5 +352,5 @@ def test_who_has_all_is_given_nothing(station: Station) -> None:
 
 def test_what_nobody_had_before_is_news(station: Station) -> None:
     station.hear(b"ab", 3, 1)
-    assert not station.floor.is_news(ANA.feed_id, 2)
-    assert station.floor.is_news(ANA.feed_id, 3)
+    assert not station.turns.is_unheard(ANA.feed_id, 2)
+    assert station.turns.is_unheard(ANA.feed_id, 3)

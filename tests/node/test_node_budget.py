@@ -225,7 +225,9 @@ def test_requests_leave_room_for_answers() -> None:
     bench = on_radio(allowance=replace(ONE_PERCENT, limit_us=6 * SECOND_US))
 
     def disagree() -> None:
-        bench.node._lines[bench.node.faces()[0].name].want_timer.disagree(bench.now_us)
+        queue = bench.node.transmit_queue(bench.node.faces()[0].name)
+        assert queue is not None
+        queue.want_timer.hear_inconsistent(bench.now_us)
 
     bench.pass_time(HOUR_US - 1, disagree)
     asked = [send for send in bench.outgoing if send.kind in REQUESTS]

@@ -39,7 +39,7 @@ def neighbour() -> Neighbour:
 
 
 def test_what_it_lacks_first_is_what_it_said(neighbour: Neighbour) -> None:
-    neighbour.said(lacking({ONE: 3, TWO: 9}), 0)
+    neighbour.record_want(lacking({ONE: 3, TWO: 9}), 1.0, 0)
     assert list(neighbour.lacks(up_to(8), NEVER_US)) == [(ONE, 3)]
     assert list(neighbour.lacks(up_to(9), NEVER_US)) == [(ONE, 3), (TWO, 9)]
 
@@ -52,7 +52,7 @@ def test_who_said_nothing_lacks_nothing_and_has_nothing(neighbour: Neighbour) ->
 
 
 def test_what_was_sent_in_reach_it_is_believed_to_have_heard(neighbour: Neighbour) -> None:
-    neighbour.said(lacking({ONE: 3}), 0)
+    neighbour.record_want(lacking({ONE: 3}), 1.0, 0)
     for seq in (3, 4, 6):
         neighbour.heard(ONE, seq, 10)
     assert list(neighbour.lacks(up_to(9), 9)) == [(ONE, 5)]
@@ -60,16 +60,16 @@ def test_what_was_sent_in_reach_it_is_believed_to_have_heard(neighbour: Neighbou
 
 
 def test_that_belief_ends(neighbour: Neighbour) -> None:
-    neighbour.said(lacking({ONE: 3}), 0)
+    neighbour.record_want(lacking({ONE: 3}), 1.0, 0)
     neighbour.heard(ONE, 3, 10)
     assert list(neighbour.lacks(up_to(9), 10)) == [(ONE, 3)]
 
 
 def test_its_own_word_is_better_than_our_belief(neighbour: Neighbour) -> None:
-    neighbour.said(lacking({ONE: 3}), 0)
+    neighbour.record_want(lacking({ONE: 3}), 1.0, 0)
     for seq in (3, 4, 5, 6):
         neighbour.heard(ONE, seq, 10)
-    neighbour.said(lacking({ONE: 4}), 20)
+    neighbour.record_want(lacking({ONE: 4}), 1.0, 20)
     assert list(neighbour.lacks(up_to(9), NEVER_US)) == [(ONE, 4)]
     neighbour.heard(ONE, 4, 30)
     # Of what is behind the one it lost it said nothing.
@@ -77,57 +77,57 @@ def test_its_own_word_is_better_than_our_belief(neighbour: Neighbour) -> None:
 
 
 def test_what_it_wants_no_more_it_lacks_no_more(neighbour: Neighbour) -> None:
-    neighbour.said(lacking({ONE: 3, TWO: 1}), 0)
-    neighbour.said(lacking({}, ONE), 10)
+    neighbour.record_want(lacking({ONE: 3, TWO: 1}), 1.0, 0)
+    neighbour.record_want(lacking({}, ONE), 1.0, 10)
     assert list(neighbour.lacks(up_to(9), NEVER_US)) == [(TWO, 1)]
     assert not neighbour.has(ONE, 1)
     assert neighbour.said_us == 10
 
 
 def test_what_it_may_have_heard_of_what_it_did_not_want_is_forgotten(neighbour: Neighbour) -> None:
-    neighbour.said(lacking({ONE: 3}), 0)
+    neighbour.record_want(lacking({ONE: 3}), 1.0, 0)
     neighbour.heard(ONE, 4, 10)
-    neighbour.said(lacking({}, ONE), 20)
-    neighbour.said(lacking({ONE: 3}), 30)
+    neighbour.record_want(lacking({}, ONE), 1.0, 20)
+    neighbour.record_want(lacking({ONE: 3}), 1.0, 30)
     neighbour.heard(ONE, 3, 40)
     assert list(neighbour.lacks(up_to(9), NEVER_US)) == [(ONE, 4)]
 
 
 def test_what_it_has_anyway_is_not_kept_in_mind(neighbour: Neighbour) -> None:
-    neighbour.said(lacking({ONE: 100}), 0)
+    neighbour.record_want(lacking({ONE: 100}), 1.0, 0)
     for seq in (100, *range(1, 1 + limits.MARKS_MAX)):
         neighbour.heard(ONE, seq, 10)
     assert list(neighbour.lacks(up_to(101), NEVER_US)) == [(ONE, 101)]
 
 
 def test_it_has_what_comes_before_what_it_lacks(neighbour: Neighbour) -> None:
-    neighbour.said(lacking({ONE: 3}), 0)
+    neighbour.record_want(lacking({ONE: 3}), 1.0, 0)
     assert [neighbour.has(ONE, seq) for seq in (1, 2, 3)] == [True, True, False]
     assert not neighbour.has(TWO, 1)
 
 
 def test_it_offers_what_it_has_and_we_want_and_lack(neighbour: Neighbour) -> None:
-    neighbour.said(lacking({ONE: 9, TWO: 4, THREE: 100}), 0)
+    neighbour.record_want(lacking({ONE: 9, TWO: 4, THREE: 100}), 1.0, 0)
     ours = {ONE: 5, TWO: 6, THREE: NOT_WANTED}
     assert neighbour.count_offers(ours.__getitem__) == neighbour.offered == 4
     assert neighbour.offers_of(ours.__getitem__) == {ONE}
 
 
 def test_it_offers_the_less_the_more_we_got(neighbour: Neighbour) -> None:
-    neighbour.said(lacking({ONE: 5}), 0)
+    neighbour.record_want(lacking({ONE: 5}), 1.0, 0)
     neighbour.count_offers(up_to(3))
     for feed, seq in ((ONE, 3), (ONE, 5), (TWO, 1)):
-        neighbour.we_got(feed, seq)
+        neighbour.record_received(feed, seq)
     assert neighbour.offered == 1
     for _ in range(3):
-        neighbour.we_got(ONE, 4)
+        neighbour.record_received(ONE, 4)
     assert neighbour.offered == 0
 
 
 @given(st.lists(st.integers(1, 200), max_size=200))
 def test_of_a_feed_only_so_much_is_believed(seqs: list[int]) -> None:
     neighbour = Neighbour(b"it")
-    neighbour.said(lacking({ONE: 1}), 0)
+    neighbour.record_want(lacking({ONE: 1}), 1.0, 0)
     for seq in seqs:
         neighbour.heard(ONE, seq, 10)
     believed = {seq for seq in range(1, 201) if not _lacks_first(neighbour, seq)}
@@ -149,9 +149,9 @@ def _lacks_first(neighbour: Neighbour, seq: int) -> bool:
 
 def test_the_same_name_is_the_same_neighbour() -> None:
     neighbours = Neighbours()
-    first = neighbours.speaking(b"ab")
-    assert neighbours.speaking(b"cd") is not first
-    assert neighbours.speaking(b"ab") is first
+    first = neighbours.get_or_add(b"ab")
+    assert neighbours.get_or_add(b"cd") is not first
+    assert neighbours.get_or_add(b"ab") is first
     assert b"ab" in neighbours
     assert b"xy" not in neighbours
 
@@ -159,7 +159,7 @@ def test_the_same_name_is_the_same_neighbour() -> None:
 def test_who_spoke_lately_is_in_reach() -> None:
     neighbours = Neighbours()
     for name, now_us in ((b"ab", 10), (b"cd", 20)):
-        neighbours.speaking(name).said(NOTHING, now_us)
+        neighbours.get_or_add(name).record_want(NOTHING, 1.0, now_us)
     assert [each.speaker for each in neighbours.since(9)] == [b"ab", b"cd"]
     assert [each.speaker for each in neighbours.since(10)] == [b"cd"]
 
@@ -168,25 +168,25 @@ def test_who_was_silent_for_longest_makes_room() -> None:
     neighbours = Neighbours()
     names = [number.to_bytes(2) for number in range(1, limits.NEIGHBOURS_MAX + 2)]
     for name in names[:-1]:
-        neighbours.speaking(name)
-    neighbours.speaking(names[0])
-    neighbours.speaking(names[-1])
+        neighbours.get_or_add(name)
+    neighbours.get_or_add(names[0])
+    neighbours.get_or_add(names[-1])
     assert [name in neighbours for name in names] == [True, False, *[True] * (limits.NEIGHBOURS_MAX - 1)]
 
 
 def test_who_is_forgotten_is_a_stranger_when_it_speaks_again() -> None:
     neighbours = Neighbours()
-    first = neighbours.speaking(b"ab")
+    first = neighbours.get_or_add(b"ab")
     neighbours.forget(first)
     neighbours.forget(first)
     assert b"ab" not in neighbours
-    assert neighbours.speaking(b"ab") is not first
+    assert neighbours.get_or_add(b"ab") is not first
 
 
 def test_what_is_sent_is_heard_by_all_and_had_by_any() -> None:
     neighbours = Neighbours()
     for name, seq in ((b"ab", 1), (b"cd", 3)):
-        neighbours.speaking(name).said(lacking({ONE: seq}), 5)
+        neighbours.get_or_add(name).record_want(lacking({ONE: seq}), 1.0, 5)
     assert [neighbours.any_has(ONE, seq) for seq in (2, 3)] == [True, False]
     neighbours.heard(ONE, 1, 10)
     neighbours.heard(ONE, 3, 10)
@@ -209,8 +209,8 @@ class Talk(RuleBasedStateMachine):
     def say(self, name: int, wanted: dict[FeedId, int], unwanted: list[FeedId]) -> None:
         self.now_us += 1
         said = lacking({feed: seq for feed, seq in wanted.items() if feed not in unwanted}, *unwanted)
-        neighbour = self.neighbours.speaking(name.to_bytes(2))
-        neighbour.said(said, self.now_us)
+        neighbour = self.neighbours.get_or_add(name.to_bytes(2))
+        neighbour.record_want(said, 1.0, self.now_us)
         lacks = dict(neighbour.lacks(up_to(limits.SEQ_MAX), NEVER_US))
         assert {feed: lacks.get(feed) for feed in (*wanted, *unwanted)} == {
             **dict.fromkeys(unwanted),

@@ -72,11 +72,11 @@ def test_a_stream_needs_no_silence() -> None:
     stream.sent(1, 7)
     stream.heard(7, data=True)
     stream.wanted(7)
-    stream.leave_floor(7)
-    stream.take_floor(7)
+    stream.leave_turn(7)
+    stream.take_turn(7)
     stream.asked(7)
     stream.crowd(30)
-    assert stream.due_us(Urgency.ASK, limits.ASK_PATIENCE_MAX) == 7
+    assert stream.due_us(Urgency.ADVERT, limits.ASK_PATIENCE_MAX) == 7
     assert waits_us(stream, 7) == [0, 0, 0]
 
 
@@ -143,7 +143,7 @@ def batch(air: Pacer, count: int) -> list[int | None]:
     for _ in range(count):
         air.handed()
         air.sent(1, NOW_US)
-        waits.append(waits_us(air)[Urgency.ANSWER])
+        waits.append(waits_us(air)[Urgency.REPLY])
     return waits
 
 
@@ -159,7 +159,7 @@ def test_only_answers_go_in_a_row(air: Pacer) -> None:
 
 def test_the_gap_in_a_batch_is_too_short_for_others(air: Pacer) -> None:
     air.heard(NOW_US, data=True)
-    least_us = waits_us(air)[Urgency.ANSWER]
+    least_us = waits_us(air)[Urgency.REPLY]
     assert least_us is not None
     assert least_us > limits.BATCH_GAP_US
 
@@ -172,7 +172,7 @@ def test_an_interrupted_batch_is_over(air: Pacer, interruption: str) -> None:
     else:
         air.handed()
         air.busy(NOW_US)
-    assert waits_us(air)[Urgency.ANSWER] == packets_us(0)[0]
+    assert waits_us(air)[Urgency.REPLY] == packets_us(0)[0]
     assert batch(air, 1) == [limits.BATCH_GAP_US]
 
 
@@ -196,24 +196,24 @@ def test_a_thought_while_others_may_speak_waits_for_the_draw_it_has(air: Pacer, 
 def test_who_is_asked_by_name_goes_at_once_and_so_often_in_a_row(air: Pacer, chance: Chance) -> None:
     chance.value = LATEST
     air.heard(NOW_US, data=False)
-    air.take_floor(NOW_US)
-    assert waits_us(air)[Urgency.ANSWER] == limits.BATCH_GAP_US
+    air.take_turn(NOW_US)
+    assert waits_us(air)[Urgency.REPLY] == limits.BATCH_GAP_US
     assert waits_us(air)[1:] == packets_us(*contended(limits.AFTER_DATA_PACKETS, LATEST))[1:]
     waits = batch(air, limits.FLOOR_PACKETS)
     assert waits[:-1] == [limits.BATCH_GAP_US] * (limits.FLOOR_PACKETS - 1)
-    assert waits[-1] == packets_us(*contended(limits.AFTER_DATA_PACKETS, LATEST))[Urgency.ANSWER]
+    assert waits[-1] == packets_us(*contended(limits.AFTER_DATA_PACKETS, LATEST))[Urgency.REPLY]
 
 
 def test_the_floor_is_lost_to_who_is_heard(air: Pacer) -> None:
-    air.take_floor(NOW_US)
+    air.take_turn(NOW_US)
     air.heard(NOW_US, data=True)
-    assert waits_us(air)[Urgency.ANSWER] == packets_us(0)[0]
+    assert waits_us(air)[Urgency.REPLY] == packets_us(0)[0]
 
 
 def test_while_somebody_else_has_the_floor_all_wait_longer(air: Pacer, chance: Chance) -> None:
     chance.value = 0.5
-    air.take_floor(NOW_US)
-    air.leave_floor(NOW_US)
+    air.take_turn(NOW_US)
+    air.leave_turn(NOW_US)
     floor_us = limits.FLOOR_PACKETS * AIR_PACKET_US
     assert waits_us(air, NOW_US + floor_us) == packets_us(*contended(limits.AFTER_DATA_PACKETS, 0.5))
     # Until it is heard: then they wait for the end of what it says.
@@ -237,13 +237,13 @@ def test_patience_widens_the_chance_and_puts_requests_behind(air: Pacer, chance:
         after + 3 * 0.25 * most
         for after, most in zip(limits.AFTER_DATA_PACKETS, limits.CONTENTION_PACKETS, strict=True)
     ]
-    packets[Urgency.ASK] += 2 * limits.ASK_PATIENCE_PACKETS
+    packets[Urgency.ADVERT] += 2 * limits.ASK_PATIENCE_PACKETS
     assert [each_us - NOW_US for each_us in waits if each_us is not None] == packets_us(*packets)
 
 
 def test_patience_is_none_within_a_batch(air: Pacer) -> None:
     batch(air, 1)
-    assert air.due_us(Urgency.ANSWER, limits.GIVE_PATIENCE_MAX) == NOW_US + limits.BATCH_GAP_US
+    assert air.due_us(Urgency.REPLY, limits.GIVE_PATIENCE_MAX) == NOW_US + limits.BATCH_GAP_US
 
 
 @pytest.mark.parametrize(

@@ -3,8 +3,8 @@
 from tinyssb_node import limits
 from tinyssb_node.events import AnswersSpared, Refused
 from tinyssb_node.ids import FaceName
-from tinyssb_node.scheduling.line import Counters
 from tinyssb_node.scheduling.refusals import JunkRateLimit, RefusalLog
+from tinyssb_node.scheduling.transmit_queue import Counters
 
 AIR = FaceName("air")
 LAN = FaceName("lan")

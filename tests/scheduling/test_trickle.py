@@ -54,14 +54,14 @@ def test_it_fires_in_the_second_half_of_each_interval(seed: int) -> None:
 
 def test_agreement_silences_the_interval_it_is_heard_in_only() -> None:
     trickle = timer()
-    trickle.agree()
+    trickle.hear_consistent()
     assert fired_at(trickle, 3_000) == [2_000]
 
 
 def test_disagreement_begins_again_with_the_shortest_interval() -> None:
     trickle = timer()
     fired_at(trickle, 7_000)
-    trickle.disagree(7_100)
+    trickle.hear_inconsistent(7_100)
     assert trickle.next_us == 7_600
     assert fired_at(trickle, 9_100) == [7_600, 9_100]
 
@@ -69,22 +69,22 @@ def test_disagreement_begins_again_with_the_shortest_interval() -> None:
 def test_disagreement_forgets_the_agreement_before_it() -> None:
     trickle = timer()
     fired_at(trickle, 7_000)
-    trickle.agree()
-    trickle.disagree(7_100)
+    trickle.hear_consistent()
+    trickle.hear_inconsistent(7_100)
     assert fired_at(trickle, 7_600) == [7_600]
 
 
 def test_disagreement_in_the_shortest_interval_changes_nothing() -> None:
     trickle = timer(0.9)
     before = trickle.next_us
-    trickle.disagree(400)
+    trickle.hear_inconsistent(400)
     assert trickle.next_us == before
 
 
 def test_it_may_be_told_when_to_speak_and_told_again() -> None:
     trickle = timer()
     fired_at(trickle, 7_000)
-    trickle.agree()
+    trickle.hear_consistent()
     trickle.speak_at(7_200, 7_100)
     trickle.speak_at(7_250, 7_150)
     assert fired_at(trickle, 7_300) == [7_250]
@@ -119,13 +119,13 @@ def test_it_counts_how_often_others_spoke_instead_until_it_is_told_that_it_spoke
     trickle = timer()
     assert fired_at(trickle, 499) == []
     for heard in (1, 2):
-        trickle.agree()
+        trickle.hear_consistent()
         assert not trickle.wake(trickle.next_us)
         assert trickle.silenced == heard
         trickle.wake(trickle.next_us)
     assert trickle.wake(trickle.next_us)
     assert trickle.silenced == 2
-    trickle.left_unsaid()
+    trickle.suppressed()
     assert trickle.silenced == 3
-    trickle.spoke()
+    trickle.sent()
     assert trickle.silenced == 0

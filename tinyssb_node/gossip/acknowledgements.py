@@ -15,7 +15,7 @@ from tinyssb_node.events import EntryAppended, Event
 from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.ids import Dialect, FaceName, FeedId
 from tinyssb_node.replication.replica import Replica
-from tinyssb_node.scheduling.line import Line
+from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 from tinyssb_node.scheduling.trickle import RandomSource
 from tinyssb_node.store.port import Store
 
@@ -37,18 +37,18 @@ class Acknowledger:
         replica: Replica,
         store: Store,
         receipts: ReceiptTracker,
-        lines: Mapping[FaceName, Line],
+        queues: Mapping[FaceName, TransmitQueue],
         entropy: RandomSource,
         *,
         own: FeedId | None,
         permille: int,
     ) -> None:
         """*own* is our feed, *permille* the share of airtime that all acknowledgements of the mesh may take; without
-        either we say nothing. *lines* are those that are up at any moment."""
+        either we say nothing. *queues* are those that are up at any moment."""
         self._replica = replica
         self._store = store
         self._receipts = receipts
-        self._lines = lines
+        self._queues = queues
         self._entropy = entropy
         self._own = own
         self._permille = permille
@@ -99,7 +99,7 @@ class Acknowledger:
         every_us = self.every_us()
         wait_us = 0 if self._last_us is None else self._last_us + every_us - now_us
         if wait_us <= 0 and any(
-            line.spent(now_us) > content_limits.ACK_SPENT_MAX for line in self._lines.values()
+            queue.spent(now_us) > content_limits.ACK_SPENT_MAX for queue in self._queues.values()
         ):
             wait_us = every_us // 4
         if wait_us > 0:
@@ -178,9 +178,9 @@ class Acknowledger:
         of us gives once; 0 where air costs nothing."""
         stations = self._stations()
         air_us = 0
-        for line in self._lines.values():
-            full_us = line.profile.airtime_us[limits.PACKET_SIZE]
-            allowance = line.profile.allowance
+        for queue in self._queues.values():
+            full_us = queue.profile.airtime_us[limits.PACKET_SIZE]
+            allowance = queue.profile.allowance
             if allowance is None:
                 limit_us, window_us = content_limits.ACK_FREE_PERMILLE, 1_000
             else:

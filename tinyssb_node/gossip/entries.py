@@ -1,7 +1,7 @@
 """What to say on a face: where replication (who lacks what) meets scheduling (when it may be said).
 
 Adverts go out by Trickle timers; answers wait a random moment on shared media and are dropped when somebody else gives
-them; what is new is offered on the other faces. Effects are returned, packets wait in the line's outbox.
+them; what is new is offered on the other faces. Effects are returned, packets wait in the queue's outbox.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -12,6 +12,7 @@ from tinyssb_node.codec.packets import Chnk, Want, serialize_chnk, serialize_wan
 from tinyssb_node.effects import Effect, Send
 from tinyssb_node.events import ChnkSeen, ChunkAppended, EntryAppended, Event, ForkFound, WantSeen
 from tinyssb_node.gossip.fork_gossip import ForkGossip
+from tinyssb_node.gossip.peer_memory import PeerMemory
 from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.gossip.turn_taking import TurnTaking
 from tinyssb_node.ids import Direction, Dmx, FaceName, FeedId, PacketKind, Verdict
@@ -19,9 +20,9 @@ from tinyssb_node.replication.chnk import build_chnk, read_chnk
 from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import build_want, read_want
-from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import LinkMedium, Reception
 from tinyssb_node.scheduling.requester import share_out, take_turns
+from tinyssb_node.scheduling.transmit_queue import GossipPacket, Sent, TransmitQueue
 from tinyssb_node.scheduling.trickle import RandomSource
 from tinyssb_node.store.port import Store
 
@@ -42,18 +43,21 @@ class EntryGossip:
         self._store = store
         self._network = network
         self._entropy = entropy
-        self._floors: dict[FaceName, TurnTaking] = {}
+        self._peers: dict[FaceName, PeerMemory] = {}
+        self._turns: dict[FaceName, TurnTaking] = {}
         self._forking = ForkGossip(replica)
         self._state = b""
 
-    def face_up(self, line: Line) -> None:
+    def face_up(self, queue: TransmitQueue) -> None:
         """A face can be used."""
-        if line.on_air:
-            self._floors[line.name] = TurnTaking(self._replica, line, self._entropy)
+        self._peers[queue.name] = PeerMemory(queue)
+        if queue.on_air:
+            self._turns[queue.name] = TurnTaking(self._replica, queue, self._entropy)
 
     def face_down(self, face: FaceName) -> None:
         """A face is gone."""
-        self._floors.pop(face, None)
+        del self._peers[face]
+        self._turns.pop(face, None)
         self._forking.face_down(face)
 
     @property
@@ -76,84 +80,104 @@ class EntryGossip:
 
     # --- adverts
 
-    def build(
-        self, line: Line, kind: PacketKind, now_us: int
-    ) -> tuple[bytes, PacketKind, Event | None] | None:
+    def wake(self, queue: TransmitQueue, now_us: int) -> None:
+        """Move the timers of a face on to *now_us*."""
+        for kind in queue.wake(now_us):
+            self._peers[queue.name].timer_requested(kind)
+
+    def build(self, queue: TransmitQueue, kind: PacketKind, now_us: int) -> GossipPacket | None:
         """What there is to say of *kind* now: WANT, CHNK or a pong. None for nothing."""
         if kind is PacketKind.PONG:
-            return line.build_pong()
-        return self._build_want(line, now_us) if kind is PacketKind.WANT else self._build_chnk(line)
+            return queue.build_pong()
+        return self._build_want(queue, now_us) if kind is PacketKind.WANT else self._build_chnk(queue)
 
-    def _build_want(self, line: Line, now_us: int) -> tuple[bytes, PacketKind, Event] | None:
+    def _build_want(self, queue: TransmitQueue, now_us: int) -> GossipPacket | None:
         replica = self._replica
-        floor = self._floors.get(line.name)
-        start = line.want_start if floor is None else floor.where_to_begin(line.want_start, now_us)
-        built = build_want(replica.goset, self._forking.next_wanted(line), start)
+        turn = self._turns.get(queue.name)
+        cursor = self._peers[queue.name].want_cursor
+        start = cursor.start if turn is None else turn.first_index(cursor.start, now_us)
+        built = build_want(replica.goset, self._forking.next_wanted(queue), start)
         if built is None:
             return None
         want, following = built
-        self._forking.asked(line, want, now_us)
-        line.want_next = following if start == line.want_start else line.want_start
-        if floor is not None:
-            want = floor.address(want, now_us)
-        packet = serialize_want(self.want_dmx, want)
-        return packet, PacketKind.WANT, self._want_seen(Direction.TX, line, want)
+        self._forking.asked(queue, want, now_us)
+        cursor.built(following if start == cursor.start else cursor.start)
+        if turn is not None:
+            want = turn.address_want(want, now_us)
+        packet, seen = serialize_want(self.want_dmx, want), self._want_seen(Direction.TX, queue, want)
+        return GossipPacket(packet, PacketKind.WANT, seen, addressed=bool(want.asks))
 
-    def _build_chnk(self, line: Line) -> tuple[bytes, PacketKind, Event] | None:
-        built = build_chnk(self._replica.goset, self._replica.expectations.side_chains, line.chnk_start)
+    def _build_chnk(self, queue: TransmitQueue) -> GossipPacket | None:
+        cursor = self._peers[queue.name].chnk_cursor
+        built = build_chnk(self._replica.goset, self._replica.expectations.side_chains, cursor.start)
         if built is None:
             return None
-        chnk, line.chnk_next = built
+        chnk, following = built
+        cursor.built(following)
         packet = serialize_chnk(self.chnk_dmx, chnk)
-        return packet, PacketKind.CHNK, self._chnk_seen(Direction.TX, line, chnk)
+        return GossipPacket(packet, PacketKind.CHNK, self._chnk_seen(Direction.TX, queue, chnk))
+
+    def sent(self, queue: TransmitQueue, sent: Sent, now_us: int) -> None:
+        """A packet has left: the next request begins behind this one."""
+        peers = self._peers[queue.name]
+        if sent.kind is PacketKind.CHNK:
+            peers.chnk_cursor.sent()
+        elif sent.kind is PacketKind.WANT:
+            peers.want_cursor.sent()
+            if (turn := self._turns.get(queue.name)) is not None:
+                turn.want_sent()
+            if sent.addressed:
+                peers.expect_answers(now_us)
 
     # --- answers
 
-    def heard_want(self, line: Line, want: Want, reception: Reception, now_us: int) -> list[Effect]:
+    def heard_want(self, queue: TransmitQueue, want: Want, reception: Reception, now_us: int) -> list[Effect]:
         """Somebody with our very set says what it wants next of each feed."""
         replica = self._replica
         if not len(replica.goset):
             return []
-        floor = self._floors.get(line.name)
-        self._receipts.heard_want(line.name, want, now_us, on_air=floor is not None)
-        reading = read_want(replica.goset, want, self._forking.next_wanted(line))
-        self._forking.heard_want(line, reading, now_us)
+        turn = self._turns.get(queue.name)
+        self._receipts.heard_want(queue.name, want, now_us, on_air=turn is not None)
+        reading = read_want(replica.goset, want, self._forking.next_wanted(queue))
+        self._forking.heard_want(queue, reading, now_us)
         asked = {feed: seq for feed, seq in reading.wanted if seq <= replica.last_to_give(feed)}
-        line.agreed(PacketKind.CLAIM)
+        queue.suppress(PacketKind.CLAIM)
         if asked or reading.behind:
-            line.expect_answers(now_us)
+            self._peers[queue.name].expect_answers(now_us)
         if reading.behind:
-            line.want_timer.disagree(now_us)
-            if floor is not None:
-                line.ask(PacketKind.WANT, now_us)
-        elif floor is None and reading.same:
-            line.agreed(PacketKind.WANT)
-        elif floor is not None and reading.serves and floor.speaks_for_us(want):
-            line.served(PacketKind.WANT, same=reading.same)
-        if floor is not None:
-            floor.heard_want(want, reading, reception, now_us)
+            queue.want_timer.hear_inconsistent(now_us)
+            if turn is not None:
+                queue.advertise(PacketKind.WANT, now_us)
+        elif turn is None and reading.same:
+            queue.suppress(PacketKind.WANT)
+        elif turn is not None and reading.serves and turn.speaks_for_us(want):
+            queue.suppress_served(PacketKind.WANT, same=reading.same)
+        if turn is not None:
+            turn.heard_want(want, reading, reception, now_us)
         else:
-            self._answer(line, reading.wanted, asked, now_us)
-        return [self._want_seen(Direction.RX, line, want)]
+            self._answer(queue, reading.wanted, asked, now_us)
+        return [self._want_seen(Direction.RX, queue, want)]
 
     def _answer(
-        self, line: Line, wanted: Sequence[tuple[FeedId, int]], asked: dict[FeedId, int], now_us: int
+        self,
+        queue: TransmitQueue,
+        wanted: Sequence[tuple[FeedId, int]],
+        asked: dict[FeedId, int],
+        now_us: int,
     ) -> None:
         """Answer on a wire: all at once."""
-        if line.profile.medium is LinkMedium.STREAM:
+        if queue.profile.medium is LinkMedium.STREAM:
+            peers = self._peers[queue.name]
             for feed, seq in wanted:
-                line.peer_next[feed] = line.given_entries.first_to_give(feed, seq, now_us)
+                peers.next_entry[feed] = peers.given_entries.first_to_give(feed, seq, now_us)
         if asked:
-            self._give_entries(line, asked, now_us)
+            self._give_entries(queue, asked, now_us)
 
-    def _give_entries(self, line: Line, asked: dict[FeedId, int], now_us: int) -> None:
-        room = line.room(line.entry_credit.grant(asked))
-        # Each answer begins with another feed: who reads another dialect only, or holds another branch of a fork, asks
-        # for entries that it cannot use for ever, and they must not be all it ever gets.
-        turn = line.give_start % len(asked)
-        line.give_start += room
-        feeds = [*asked][turn:] + [*asked][:turn]
-        firsts = [line.given_entries.first_to_give(feed, asked[feed], now_us) for feed in feeds]
+    def _give_entries(self, queue: TransmitQueue, asked: dict[FeedId, int], now_us: int) -> None:
+        peers = self._peers[queue.name]
+        room = queue.room(peers.entry_credit.grant(asked))
+        feeds = peers.rotate([*asked], room)
+        firsts = [peers.given_entries.first_to_give(feed, asked[feed], now_us) for feed in feeds]
         available = [
             self._replica.last_to_give(feed) - first + 1 for feed, first in zip(feeds, firsts, strict=True)
         ]
@@ -162,42 +186,42 @@ class EntryGossip:
         for feed, first, share in zip(feeds, firsts, shares, strict=True):
             if share:
                 chains.append([entry.packet for entry in self._store.entries(feed, first, share)])
-                line.entries_given(feed, first, first + share - 1, now_us)
-                line.peer_next[feed] = first + share
-        due_us = line.answer_due_us(now_us)
+                peers.gave_entries(feed, first, first + share - 1, now_us)
+        due_us = queue.reply_due_us(now_us)
         for packet in take_turns(chains):
-            line.put(packet, PacketKind.ENTRY, due_us)
+            queue.put(packet, PacketKind.ENTRY, due_us)
 
-    def give(self, line: Line, now_us: int) -> list[Effect]:
+    def give(self, queue: TransmitQueue, now_us: int) -> list[Effect]:
         """Hand over what may go now on the air: entries chosen by what was asked for and heard up to now, then news."""
-        floor = self._floors.get(line.name)
+        turn = self._turns.get(queue.name)
         effects: list[Effect] = []
-        if floor is None:
+        if turn is None:
             return effects
-        while line.may_give(now_us) and (place := floor.next_place(now_us)) is not None:
+        while queue.may_reply(now_us) and (place := turn.next_to_give(now_us)) is not None:
             entry = self._store.entry(*place)
             assert entry is not None
-            line.give(entry.packet, now_us)
-            effects.append(Send(line.name, entry.packet, PacketKind.ENTRY))
-        while (news := line.pop_news(now_us)) is not None:
-            for place in self._store.find_entries(news[: limits.DMX_SIZE]):
-                floor.gave(*place, now_us)
-            effects.append(Send(line.name, news, PacketKind.ENTRY))
+            queue.hand_reply(entry.packet, now_us)
+            effects.append(Send(queue.name, entry.packet, PacketKind.ENTRY))
+        while (relayed := queue.pop_relayed(now_us)) is not None:
+            for place in self._store.find_entries(relayed[: limits.DMX_SIZE]):
+                turn.record_given(*place, now_us)
+            effects.append(Send(queue.name, relayed, PacketKind.ENTRY))
         return effects
 
-    def heard_chnk(self, line: Line, chnk: Chnk, now_us: int) -> list[Effect]:
+    def heard_chnk(self, queue: TransmitQueue, chnk: Chnk, now_us: int) -> list[Effect]:
         """Somebody with our very set says which chunks it lacks."""
         goset = self._replica.goset
         asked = {(feed, seq): chunk for feed, seq, chunk in read_chnk(goset, chnk)}
-        line.expect_answers(now_us)
-        if self._serves_our_chunks(line, asked):
-            line.served(PacketKind.CHNK, same=False)
-        self._give_chunks(line, asked, now_us)
-        return [self._chnk_seen(Direction.RX, line, chnk)]
+        self._peers[queue.name].expect_answers(now_us)
+        if self._serves_our_chunks(queue, asked):
+            queue.suppress_served(PacketKind.CHNK, same=False)
+        self._give_chunks(queue, asked, now_us)
+        return [self._chnk_seen(Direction.RX, queue, chnk)]
 
-    def _give_chunks(self, line: Line, asked: dict[tuple[FeedId, int], int], now_us: int) -> None:
-        room = line.room(line.chunk_credit.grant(asked))
-        firsts = {chain: line.given_chunks.first_to_give(chain, asked[chain], now_us) for chain in asked}
+    def _give_chunks(self, queue: TransmitQueue, asked: dict[tuple[FeedId, int], int], now_us: int) -> None:
+        peers = self._peers[queue.name]
+        room = queue.room(peers.chunk_credit.grant(asked))
+        firsts = {chain: peers.given_chunks.first_to_give(chain, asked[chain], now_us) for chain in asked}
         # What side chains have in common is given once, to all of them: it must not use up each one's share.
         heads = {self._store.chunk(*chain, first) for chain, first in firsts.items()} - {None}
         share = -(-room // max(1, len(heads)))
@@ -211,18 +235,17 @@ class EntryGossip:
                 given.add(packet)
                 packets.append(packet)
             chains.append(packets)
-            line.peer_next_chunk[chain] = first + len(packets)
-            if packets:
-                line.given_chunks.give(chain, first, first + len(packets) - 1, now_us)
-        due_us = line.answer_due_us(now_us)
+            peers.gave_chunks(chain, first, len(packets), now_us)
+        due_us = queue.reply_due_us(now_us)
         for packet in take_turns(chains):
-            line.put(packet, PacketKind.CHUNK, due_us)
+            queue.put(packet, PacketKind.CHUNK, due_us)
 
-    def _serves_our_chunks(self, line: Line, asked: dict[tuple[FeedId, int], int]) -> bool:
+    def _serves_our_chunks(self, queue: TransmitQueue, asked: dict[tuple[FeedId, int], int]) -> bool:
         """True if answers to *asked* bring, on the air, what our own CHNK would ask for."""
-        if line.profile.medium is not LinkMedium.AIR:
+        if queue.profile.medium is not LinkMedium.AIR:
             return False
-        ours = build_chnk(self._replica.goset, self._replica.expectations.side_chains, line.chnk_start)
+        start = self._peers[queue.name].chnk_cursor.start
+        ours = build_chnk(self._replica.goset, self._replica.expectations.side_chains, start)
         if ours is None:
             return True
         wanted = read_chnk(self._replica.goset, ours[0])
@@ -230,102 +253,108 @@ class EntryGossip:
 
     # --- what is heard
 
-    def heard_content(self, line: Line, packet: bytes, finding: PacketOutcome, now_us: int) -> None:
+    def heard_content(self, queue: TransmitQueue, packet: bytes, finding: PacketOutcome, now_us: int) -> None:
         """An entry or chunk was heard, new or not: who lacks it in reach of both heard it too."""
         feed, seq = finding.feed, finding.seq
         if finding.verdict not in {Verdict.NEW, Verdict.DUPLICATE}:
             return
-        if line.on_air:
-            floor = self._floors[line.name]
+        peers = self._peers[queue.name]
+        if queue.on_air:
+            turn = self._turns[queue.name]
             new = finding.kind is PacketKind.ENTRY and finding.verdict is Verdict.NEW
-            news = new and feed is not None and seq is not None and floor.is_news(feed, seq)
-            line.heard_news(packet, now_us, new=news)
+            unheard = new and feed is not None and seq is not None and turn.is_unheard(feed, seq)
+            peers.heard_content(packet, now_us, new=unheard)
         if feed is None or seq is None:
             return
         if finding.chunk is None:
-            self._forking.heard_entry(line, finding, now_us)
+            self._forking.heard_entry(queue, finding, now_us)
         if finding.chunk is not None:
-            line.chunk_given(feed, seq, finding.chunk, now_us)
-        elif line.on_air:
+            peers.chunk_given(feed, seq, finding.chunk, now_us)
+        elif queue.on_air:
             new = finding.verdict is Verdict.NEW
-            self._floors[line.name].heard_entry(feed, seq, now_us, new=new)
+            self._turns[queue.name].heard_entry(feed, seq, now_us, new=new)
         elif finding.verdict is Verdict.DUPLICATE:
-            line.entry_given(feed, seq, now_us)
+            peers.entry_given(feed, seq, now_us)
 
     # --- news
 
     def propagate(
-        self, lines: Collection[Line], origin: Line | None, events: Iterable[Event], now_us: int
+        self,
+        queues: Collection[TransmitQueue],
+        origin: TransmitQueue | None,
+        events: Iterable[Event],
+        now_us: int,
     ) -> None:
         """Something was appended: request more where it came from, offer it on the other faces, and prove forks on
         all."""
-        ask_entries = ask_chunks = False
+        request_entries = request_chunks = False
+        peers = None if origin is None else self._peers[origin.name]
         for event in events:
             if isinstance(event, ForkFound):
-                self._forking.found(lines, event.feed, now_us)
+                self._forking.found(queues, event.feed, now_us)
             if not isinstance(event, EntryAppended | ChunkAppended):
                 continue
-            if origin is not None and isinstance(event, EntryAppended):
+            if peers is not None and isinstance(event, EntryAppended):
                 chained = event.chunks > 0
-                ask_entries |= origin.took_entry(event.feed, event.seq, now_us, chained=chained)
-            elif origin is not None and isinstance(event, ChunkAppended):
-                ask_chunks |= origin.took_chunk(event.feed, event.seq, event.chunk, now_us)
-            for line in lines:
-                if line is not origin:
-                    self.offer(line, event, now_us)
-        if origin is not None and ask_entries:
-            origin.ask(PacketKind.WANT, now_us)
-        if origin is not None and ask_chunks:
-            origin.ask(PacketKind.CHNK, now_us)
+                request_entries |= peers.took_entry(event.feed, event.seq, now_us, chained=chained)
+            elif peers is not None and isinstance(event, ChunkAppended):
+                request_chunks |= peers.took_chunk(event.feed, event.seq, event.chunk, now_us)
+            for queue in queues:
+                if queue is not origin:
+                    self._offer(queue, event, now_us)
+        if origin is not None and request_entries:
+            origin.advertise(PacketKind.WANT, now_us)
+        if origin is not None and request_chunks:
+            origin.advertise(PacketKind.CHNK, now_us)
 
-    def offer(self, line: Line, appended: EntryAppended | ChunkAppended, now_us: int) -> None:
+    def _offer(self, queue: TransmitQueue, appended: EntryAppended | ChunkAppended, now_us: int) -> None:
         """Offer what was appended on a face that did not bring it: given at once to a peer that waits for just that,
         made known by the next advert otherwise."""
+        peers = self._peers[queue.name]
         if isinstance(appended, EntryAppended):
-            line.want_timer.disagree(now_us)
-            if line.profile.medium is LinkMedium.STREAM and line.peer_next[appended.feed] == appended.seq:
-                self._push_entry(line, appended, now_us)
+            queue.want_timer.hear_inconsistent(now_us)
+            if queue.profile.medium is LinkMedium.STREAM and peers.next_entry[appended.feed] == appended.seq:
+                self._push_entry(queue, appended, now_us)
             return
         chain = (appended.feed, appended.seq)
-        if line.profile.medium is LinkMedium.STREAM and line.peer_next_chunk[chain] == appended.chunk:
-            self._push_chunk(line, appended, now_us)
+        if queue.profile.medium is LinkMedium.STREAM and peers.next_chunk[chain] == appended.chunk:
+            self._push_chunk(queue, appended, now_us)
 
-    def push(self, line: Line, published: Sequence[EntryAppended | ChunkAppended], now_us: int) -> None:
+    def push(
+        self, queue: TransmitQueue, published: Sequence[EntryAppended | ChunkAppended], now_us: int
+    ) -> None:
         """Say at once, unasked, what we just published: nobody else can."""
-        line.want_timer.disagree(now_us)
+        queue.want_timer.hear_inconsistent(now_us)
         for appended in published[: 1 + limits.PUSH_CHUNKS_MAX]:
             if isinstance(appended, EntryAppended):
-                self._push_entry(line, appended, now_us)
+                self._push_entry(queue, appended, now_us)
             else:
-                self._push_chunk(line, appended, now_us)
+                self._push_chunk(queue, appended, now_us)
 
-    def _push_entry(self, line: Line, appended: EntryAppended, now_us: int) -> None:
+    def _push_entry(self, queue: TransmitQueue, appended: EntryAppended, now_us: int) -> None:
         entry = self._store.entry(appended.feed, appended.seq)
         assert entry is not None
-        line.put(entry.packet, PacketKind.ENTRY, now_us)
-        if line.on_air:
-            self._floors[line.name].gave(appended.feed, appended.seq, now_us)
-        line.entries_given(appended.feed, appended.seq, appended.seq, now_us)
-        line.peer_next[appended.feed] = appended.seq + 1
+        queue.put(entry.packet, PacketKind.ENTRY, now_us)
+        if queue.on_air:
+            self._turns[queue.name].record_given(appended.feed, appended.seq, now_us)
+        self._peers[queue.name].gave_entries(appended.feed, appended.seq, appended.seq, now_us)
 
-    def _push_chunk(self, line: Line, appended: ChunkAppended, now_us: int) -> None:
+    def _push_chunk(self, queue: TransmitQueue, appended: ChunkAppended, now_us: int) -> None:
         packet = self._store.chunk(appended.feed, appended.seq, appended.chunk)
         assert packet is not None
         chain = (appended.feed, appended.seq)
-        # Waiting for an entry before this one, it would come too early for whoever copies nothing between side chains.
-        line.outbox.cancel(packet)
-        line.put(packet, PacketKind.CHUNK, now_us)
-        line.given_chunks.give(chain, appended.chunk, appended.chunk, now_us)
-        line.peer_next_chunk[chain] = appended.chunk + 1
+        # It may wait for an entry before this one: too early for peers that copy nothing between side chains.
+        queue.put_last(packet, PacketKind.CHUNK, now_us)
+        self._peers[queue.name].gave_chunks(chain, appended.chunk, 1, now_us)
 
     # --- events
 
-    def _want_seen(self, direction: Direction, line: Line, want: Want) -> WantSeen:
+    def _want_seen(self, direction: Direction, queue: TransmitQueue, want: Want) -> WantSeen:
         state = self._replica.goset.state
         return WantSeen(
-            direction=direction, face=line.name, state=state, offset_index=want.offset, seqs=want.seqs
+            direction=direction, face=queue.name, state=state, offset_index=want.offset, seqs=want.seqs
         )
 
-    def _chnk_seen(self, direction: Direction, line: Line, chnk: Chnk) -> ChnkSeen:
+    def _chnk_seen(self, direction: Direction, queue: TransmitQueue, chnk: Chnk) -> ChnkSeen:
         state = self._replica.goset.state
-        return ChnkSeen(direction=direction, face=line.name, state=state, chunks_wanted=chnk.wanted)
+        return ChnkSeen(direction=direction, face=queue.name, state=state, chunks_wanted=chnk.wanted)

@@ -18,7 +18,7 @@ from tinyssb_node.replication import limits
 from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import NOT_WANTED, WantReading
-from tinyssb_node.scheduling.line import Line
+from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 
 
 @dataclass(slots=True)
@@ -81,20 +81,20 @@ class ForkGossip:
 
     # --- telling
 
-    def found(self, lines: Iterable[Line], feed: FeedId, now_us: int) -> None:
-        """*feed* turned out to be forked, or to be forked further back: say so on all *lines*."""
+    def found(self, queues: Iterable[TransmitQueue], feed: FeedId, now_us: int) -> None:
+        """*feed* turned out to be forked, or to be forked further back: say so on all *queues*."""
         for told in self._told.values():
             told.pop(feed, None)
         self._doubts.pop(feed, None)
         self._rests.pop(feed, None)
         if self._search is not None and self._search.feed == feed:
             self._search = None
-        for line in lines:
-            self._tell(line, feed, now_us)
+        for queue in queues:
+            self._tell(queue, feed, now_us)
 
-    def _tell(self, line: Line, feed: FeedId, now_us: int) -> None:
+    def _tell(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> None:
         """Say both entries, unless that was said a while ago."""
-        told = self._told.setdefault(line.name, {})
+        told = self._told.setdefault(queue.name, {})
         pause = told.get(feed)
         if pause is None or now_us - pause.until_us >= limits.FORK_TELL_MAX_US:
             pause = _Pause(now_us, limits.FORK_TELL_US)
@@ -103,24 +103,24 @@ class ForkGossip:
         told[feed] = _longer(pause, now_us, limits.FORK_TELL_MAX_US)
         proof = self._replica.forks[feed]
         for packet in (proof.held, proof.other):
-            line.put(packet, PacketKind.ENTRY, line.answer_due_us(now_us))
+            queue.put(packet, PacketKind.ENTRY, queue.reply_due_us(now_us))
 
     # --- what others ask for
 
-    def heard_want(self, line: Line, reading: WantReading, now_us: int) -> None:
+    def heard_want(self, queue: TransmitQueue, reading: WantReading, now_us: int) -> None:
         """Somebody with our very set said what he wants next."""
         replica = self._replica
         if forks := replica.forks:
             for feed, seq in reading.wanted:
                 if feed in forks and seq > replica.last_to_give(feed):
-                    self._tell(line, feed, now_us)
+                    self._tell(queue, feed, now_us)
         if reading.behind:
             for feed, seq in reading.wanted:
                 if seq > (ours := replica.next_wanted(feed)) != NOT_WANTED:
-                    self._doubt(line, feed, ours, now_us)
+                    self._doubt(queue, feed, ours, now_us)
 
-    def _doubt(self, line: Line, feed: FeedId, ours: int, now_us: int) -> None:
-        """Somebody on *line* has entries of *feed* that we lack, from *ours* on."""
+    def _doubt(self, queue: TransmitQueue, feed: FeedId, ours: int, now_us: int) -> None:
+        """Somebody on *queue* has entries of *feed* that we lack, from *ours* on."""
         doubt = self._doubts.get(feed)
         if doubt is None or doubt.wanted != ours:
             self._doubts[feed] = _Doubt(ours, now_us, self._replica.strays)
@@ -135,23 +135,23 @@ class ForkGossip:
             and self._replica.strays > doubt.strays
             and (rest is None or now_us >= rest.until_us)
         ):
-            self._search = _Search(feed, line.name, ours, ours)
+            self._search = _Search(feed, queue.name, ours, ours)
             self._ask_earlier(self._search, now_us)
 
     # --- looking for where branches part
 
-    def next_wanted(self, line: Line) -> Callable[[FeedId], int]:
-        """What tells the sequence number to ask for on *line*: of what we would take next, but of a feed that we
+    def next_wanted(self, queue: TransmitQueue) -> Callable[[FeedId], int]:
+        """What tells the sequence number to ask for on *queue*: of what we would take next, but of a feed that we
         search in, of what we hold already."""
         ours, search = self._replica.next_wanted, self._search
-        if search is None or search.face != line.name:
+        if search is None or search.face != queue.name:
             return ours
         return lambda feed: min(ours(feed), search.asked) if feed == search.feed else ours(feed)
 
-    def asked(self, line: Line, want: Want, now_us: int) -> None:
-        """*want* was said on *line*."""
+    def asked(self, queue: TransmitQueue, want: Want, now_us: int) -> None:
+        """*want* was said on *queue*."""
         search = self._search
-        if search is None or search.face != line.name:
+        if search is None or search.face != queue.name:
             return
         goset = self._replica.goset
         if search.feed not in goset or self._replica.next_wanted(search.feed) != search.wanted:
@@ -165,12 +165,12 @@ class ForkGossip:
             self._give_up(search, now_us)
         elif search.in_vain > limits.SEARCH_PATIENCE:
             self._ask_earlier(search, now_us)
-        line.want_timer.disagree(now_us)
+        queue.want_timer.hear_inconsistent(now_us)
 
-    def heard_entry(self, line: Line, finding: PacketOutcome, now_us: int) -> None:
+    def heard_entry(self, queue: TransmitQueue, finding: PacketOutcome, now_us: int) -> None:
         """An entry was heard. If we hold it, the branches part behind it."""
         search = self._search
-        if search is None or finding.feed != search.feed or line.name != search.face:
+        if search is None or finding.feed != search.feed or queue.name != search.face:
             return
         seq = finding.seq
         if finding.verdict is not Verdict.DUPLICATE or seq is None or seq < search.asked:
@@ -179,7 +179,7 @@ class ForkGossip:
         if search.asked >= search.wanted:
             self._give_up(search, now_us)
         else:
-            line.want_timer.disagree(now_us)
+            queue.want_timer.hear_inconsistent(now_us)
 
     def _ask_earlier(self, search: _Search, now_us: int) -> None:
         earlier = max(search.common + 1, search.asked - search.step)

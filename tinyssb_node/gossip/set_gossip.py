@@ -20,8 +20,9 @@ from tinyssb_node.codec.packets import (
     serialize_sketch,
 )
 from tinyssb_node.effects import Effect
-from tinyssb_node.events import AskSeen, ClaimSeen, Event, FeedsSeen, NoveltySeen, SketchSeen
+from tinyssb_node.events import AskSeen, ClaimSeen, FeedsSeen, NoveltySeen, SketchSeen
 from tinyssb_node.gossip.admission import Admission
+from tinyssb_node.gossip.named_feeds import NamedFeeds
 from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind
 from tinyssb_node.replication import claim as claims
@@ -36,9 +37,9 @@ from tinyssb_node.replication.reconcile import (
 )
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.salted import SaltedSets
-from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import LinkMedium
 from tinyssb_node.scheduling.share import AirShare
+from tinyssb_node.scheduling.transmit_queue import GossipPacket, TransmitQueue
 from tinyssb_node.scheduling.trickle import RandomSource
 
 _NOBODY = FeedId(bytes(limits.FEED_ID_SIZE))
@@ -54,16 +55,16 @@ class SetGossip:
         network: Network,
         entropy: RandomSource,
         own: FeedId | None,
-        lines: Mapping[FaceName, Line],
+        queues: Mapping[FaceName, TransmitQueue],
         *,
         admission: Admission | None,
         retirement: FeedRetirement,
     ) -> None:
-        """*own* is the node's own feed: helpers begin at different places of the set. *lines* are those that are up at
+        """*own* is the node's own feed: helpers begin at different places of the set. *queues* are those that are up at
         any moment. *admission* decides which ids that peers name enter the set, None: all; *retirement* which closed
         feeds leave it."""
         self._replica = replica
-        self._lines = lines
+        self._queues = queues
         self._admission = admission
         self._retirement = retirement
         self.dmx = network.goset_dmx
@@ -76,16 +77,16 @@ class SetGossip:
         """What claims take of the airtime of faces where that has a limit."""
         self._refused_us: dict[FaceName, int] = {}
         """When an id was last refused that a face named."""
-        self._names_again_us: dict[FaceName, int] = {}
-        """After which time all ids are named again to a peer that goes on showing a smaller set."""
+        self._named: dict[FaceName, NamedFeeds] = {}
 
-    def face_up(self, line: Line) -> None:
+    def face_up(self, queue: TransmitQueue, now_us: int) -> None:
         """A face can be used."""
-        if line.profile.medium is LinkMedium.AIR:
-            self._exchanges[line.name] = SetReconciliation(self._sets, self._own)
-            self._asked[line.name] = 0
-            if line.profile.allowance is not None:
-                self._claimed[line.name] = AirShare(line.profile.allowance)
+        self._named[queue.name] = NamedFeeds(now_us)
+        if queue.profile.medium is LinkMedium.AIR:
+            self._exchanges[queue.name] = SetReconciliation(self._sets, self._own)
+            self._asked[queue.name] = 0
+            if queue.profile.allowance is not None:
+                self._claimed[queue.name] = AirShare(queue.profile.allowance)
 
     def face_down(self, face: FaceName) -> None:
         """A face is gone."""
@@ -93,7 +94,7 @@ class SetGossip:
         self._asked.pop(face, None)
         self._claimed.pop(face, None)
         self._refused_us.pop(face, None)
-        self._names_again_us.pop(face, None)
+        self._named.pop(face, None)
 
     def sent(self, face: FaceName, kind: PacketKind, airtime_us: int, now_us: int) -> None:
         """A packet has left. On the air claims are answers to claims."""
@@ -104,70 +105,71 @@ class SetGossip:
         """An id that *face* named was not let in."""
         self._refused_us[face] = now_us
 
-    def _may_claim(self, line: Line, now_us: int) -> bool:
-        """True if airtime is left for answers to claims: half of it, so that lies about sets leave room for all else.
-        Where somebody makes ids up, an eighth: neighbours answer each other's answers then, and agree by sketches."""
-        claimed, refused_us = self._claimed.get(line.name), self._refused_us.get(line.name)
+    def _may_claim(self, queue: TransmitQueue, now_us: int) -> bool:
+        """Return True if airtime is left for answers to claims: half of it, so that lies about sets leave room for all
+        else. While a peer makes ids up, an eighth: neighbours answer each other's answers then, and agree by
+        sketches."""
+        claimed, refused_us = self._claimed.get(queue.name), self._refused_us.get(queue.name)
         if claimed is None:
             return True
         flooded = refused_us is not None and now_us - refused_us < replication_limits.FLOODED_US
         permille = (
             replication_limits.CLAIMS_FLOODED_PERMILLE if flooded else replication_limits.CLAIMS_PERMILLE
         )
-        waiting_us = len(line.outbox) * line.profile.airtime_us[limits.PACKET_SIZE]
+        waiting_us = len(queue.waiting) * queue.profile.airtime_us[limits.PACKET_SIZE]
         return claimed.has(permille, now_us, waiting_us)
 
     # --- entering and leaving the set
 
-    def refusal(self, line: Line, feed: FeedId, now_us: int) -> str | None:
-        """Return the rule by which *feed*, which a peer on *line* names, is not admitted now; None: it is."""
+    def refusal(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> str | None:
+        """Return the rule by which *feed*, which a peer on *queue* names, is not admitted now; None: it is."""
         replica = self._replica
         # A retired feed comes back: it is here, and was admitted before.
         if self._admission is None or feed in replica.retired or replica.goset.full or replica.read_only:
             return None
-        asked = self._awaits(line, feed)
-        across = not line.on_air and any(other.on_air for other in self._lines.values())
+        asked = self._awaits(queue, feed)
+        across = not queue.on_air and any(other.on_air for other in self._queues.values())
         return self._admission.refusal(
-            feed, line.name, len(replica.goset), now_us, asked=asked, across=across
+            feed, queue.name, len(replica.goset), now_us, asked=asked, across=across
         )
 
-    def _awaits(self, line: Line, feed: FeedId) -> bool:
-        """True if a neighbour on *line* showed that it has *feed*, and we asked for it."""
-        exchange = self._exchanges.get(line.name)
+    def _awaits(self, queue: TransmitQueue, feed: FeedId) -> bool:
+        """True if a neighbour on *queue* showed that it has *feed*, and we asked for it."""
+        exchange = self._exchanges.get(queue.name)
         return exchange is not None and exchange.awaits(feed)
 
-    def grew(self, feed: FeedId, origin: Line | None, now_us: int) -> list[Effect]:
+    def grew(self, feed: FeedId, origin: TransmitQueue | None, now_us: int) -> list[Effect]:
         """*feed* was added to our set, because of what *origin* brought: offer it on all other faces."""
         self._sets.grew(feed)
         for face, exchange in self._exchanges.items():
             exchange.learned(feed)
             self._asked[face] = 0
         effects: list[Effect] = []
-        for line in self._lines.values():
-            line.claim_timer.disagree(now_us)
-            line.want_timer.disagree(now_us)
-            if line is not origin:
-                effects += self._queue_novelty(line, feed, now_us)
+        for queue in self._queues.values():
+            queue.claim_timer.hear_inconsistent(now_us)
+            queue.want_timer.hear_inconsistent(now_us)
+            if queue is not origin:
+                effects += self._queue_novelty(queue, feed, now_us)
         return effects
 
-    def _queue_novelty(self, line: Line, feed: FeedId, now_us: int) -> list[Effect]:
+    def _queue_novelty(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> list[Effect]:
         """Offer a feed id that is new in our set on a face that did not bring it."""
-        line.named.add(feed)
-        exchange = self._exchanges.get(line.name)
+        self._named[queue.name].add(feed)
+        exchange = self._exchanges.get(queue.name)
         if exchange is None:
-            return self._claim_once(line, [claims.claim_of([feed])], now_us)
-        exchange.tell(feed)
+            return self._claim_once(queue, [claims.claim_of([feed])], now_us)
+        exchange.queue_feeds(feed)
         return []
 
-    def retire_absent(self, line: Line, said: Claim | Sketch, now_us: int) -> list[Effect]:
-        """A peer on *line* showed its set: retire closed feeds that it lacks, if they may leave, instead of giving
+    def retire_absent(self, queue: TransmitQueue, said: Claim | Sketch, now_us: int) -> list[Effect]:
+        """A peer on *queue* showed its set: retire closed feeds that it lacks, if they may leave, instead of giving
         them."""
         closed = self._retirement.closed
         if not closed:
             return []
-        lacked = self._lacked(line, said, closed)
+        lacked = self._lacked(queue, said, closed)
         # Those that may not leave are given, though they were named before.
-        line.named.difference_update(lacked)
+        self._named[queue.name].forget(lacked)
         return self.retire([feed for feed in lacked if self._retirement.may_leave(feed, now_us)], now_us)
 
     def retire(self, feeds: Collection[FeedId], now_us: int) -> list[Effect]:
@@ -179,22 +181,25 @@ class SetGossip:
             effects += self._replica.retire(feed)
             self._retirement.left(feed)
         self._sets.shrank()
-        self._names_again_us.clear()
+        for named in self._named.values():
+            named.reset_interval()
         for face, exchange in self._exchanges.items():
             for feed in feeds:
                 exchange.unlearned(feed)
             self._asked[face] = 0
-        for line in self._lines.values():
-            line.claim_timer.disagree(now_us)
-            line.want_timer.disagree(now_us)
-            if not line.on_air:
-                line.ask(PacketKind.CLAIM, now_us)
+        for queue in self._queues.values():
+            queue.claim_timer.hear_inconsistent(now_us)
+            queue.want_timer.hear_inconsistent(now_us)
+            if not queue.on_air:
+                queue.advertise(PacketKind.CLAIM, now_us)
         return effects
 
-    def _lacked(self, line: Line, said: Claim | Sketch, among: Sequence[FeedId]) -> Sequence[FeedId]:
+    def _lacked(
+        self, queue: TransmitQueue, said: Claim | Sketch, among: Sequence[FeedId]
+    ) -> Sequence[FeedId]:
         """Which feeds of our set, *among* some of it, somebody's set has not, as far as what it *said* tells."""
         if isinstance(said, Sketch):
-            if line.name not in self._exchanges:
+            if queue.name not in self._exchanges:
                 return ()
             reading = read_sketch(self._sets.under(said.salt), said)
             lacked = reading.ours if isinstance(reading, SetDifference) else ()
@@ -219,178 +224,157 @@ class SetGossip:
 
     # --- adverts
 
-    def build(self, line: Line) -> tuple[bytes, PacketKind, Event] | None:
+    def build(self, queue: TransmitQueue) -> GossipPacket | None:
         """What there is to say of our set now. None for an empty one."""
         goset = self._replica.goset
         if not len(goset):
             return None
-        exchange = self._exchanges.get(line.name)
+        exchange = self._exchanges.get(queue.name)
         if exchange is None:
-            return self._claim_packet(line, claims.claim_of(goset.feeds))
+            return self._claim_packet(queue, claims.claim_of(goset.feeds))
         if exchange.lacking:
             # What was asked for did not come. Not for ever: whoever had it may be gone.
-            self._asked[line.name] += 1
-            if self._asked[line.name] <= limits.ASK_AGAIN_MAX:
+            self._asked[queue.name] += 1
+            if self._asked[queue.name] <= limits.ASK_AGAIN_MAX:
                 exchange.ask_again()
                 ask = exchange.next_ask()
                 assert ask is not None
-                return self._ask_packet(line, ask)
+                return self._ask_packet(queue, ask)
             exchange.give_up()
         # While all agree, a sketch of no capacity asks whether they still do, in 16 bytes.
-        capacity = 0 if line.claim_timer.is_calm else limits.SKETCH_CAPACITY
-        return self._sketch_packet(line, exchange.advert(self._salt(), capacity))
+        capacity = 0 if queue.claim_timer.is_calm else limits.SKETCH_CAPACITY
+        return self._sketch_packet(queue, exchange.advert(self._salt(), capacity))
 
-    def next_packet(self, line: Line) -> tuple[bytes, PacketKind, Event] | None:
-        """What the exchange on *line* has to say next, if it has."""
-        exchange = self._exchanges.get(line.name)
+    def next_packet(self, queue: TransmitQueue) -> GossipPacket | None:
+        """What the exchange on *queue* has to say next, if it has."""
+        exchange = self._exchanges.get(queue.name)
         if exchange is None:
             return None
         if (ask := exchange.next_ask()) is not None:
-            return self._ask_packet(line, ask)
+            return self._ask_packet(queue, ask)
         if (sketch := exchange.next_sketch(self._salt())) is not None:
-            return self._sketch_packet(line, sketch)
+            return self._sketch_packet(queue, sketch)
         if (feeds := exchange.next_feeds()) is not None:
-            return self._feeds_packet(line, feeds)
+            return self._feeds_packet(queue, feeds)
         return None
 
     # --- what is heard; the ids it names are in our set already, where they could be added
 
-    def heard_claim(self, line: Line, claim: Claim, now_us: int, *, welcome: bool = True) -> list[Effect]:
+    def heard_claim(
+        self, queue: TransmitQueue, claim: Claim, now_us: int, *, welcome: bool = True
+    ) -> list[Effect]:
         """Somebody summarises a region of its set. On the air what names ids that are not *welcome* now is left
         unanswered: whoever makes them up would have us spend our airtime."""
         goset = self._replica.goset
-        effects: list[Effect] = [self._claim_seen(Direction.RX, line, claim)]
+        effects: list[Effect] = [self._claim_seen(Direction.RX, queue, claim)]
         agrees = claims.agrees(goset, claim)
         if agrees and claims.covers(goset, claim):
-            line.agreed(PacketKind.CLAIM)
-            self._names_again_us.pop(line.name, None)
+            queue.suppress(PacketKind.CLAIM)
+            self._named[queue.name].reset_interval()
             return effects
-        if line.name in self._exchanges:
-            return effects + self._answer_classic(line, claim, now_us) if welcome else effects
-        names = self._unnamed(line, claim, now_us)
+        if queue.name in self._exchanges:
+            return effects + self._answer_classic(queue, claim, now_us) if welcome else effects
+        names = self._named[queue.name].name_next(goset, claim, now_us)
         repairs: list[Claim] = [claims.claim_of([feed]) for feed in names]
         if not agrees:
             said = claims.reconciling_claims(goset, claim, can_learn=self._can_learn, helping=not names)
             repairs += [claims.claim_of([each.feed]) if isinstance(each, Novelty) else each for each in said]
-            if self._can_learn and self._unanswered(line, claim):
+            if self._can_learn and self._unanswered(queue, claim):
                 repairs += claims.near_full_claims(goset, claim)
         if repairs:
-            line.claim_timer.disagree(now_us)
-        return effects + self._claim_once(line, repairs, now_us)
+            queue.claim_timer.hear_inconsistent(now_us)
+        return effects + self._claim_once(queue, repairs, now_us)
 
     def heard_novelty(
-        self, line: Line, novelty: Novelty, now_us: int, *, welcome: bool = True
+        self, queue: TransmitQueue, novelty: Novelty, now_us: int, *, welcome: bool = True
     ) -> list[Effect]:
         """Somebody tells of one id; see ``heard_claim``."""
-        seen = NoveltySeen(direction=Direction.RX, face=line.name, feed=novelty.feed)
-        if line.name not in self._exchanges or not welcome:
+        seen = NoveltySeen(direction=Direction.RX, face=queue.name, feed=novelty.feed)
+        if queue.name not in self._exchanges or not welcome:
             return [seen]
-        return [seen, *self._answer_classic(line, novelty, now_us)]
+        return [seen, *self._answer_classic(queue, novelty, now_us)]
 
-    def heard_sketch(self, line: Line, sketch: Sketch, now_us: int) -> list[Effect]:
+    def heard_sketch(self, queue: TransmitQueue, sketch: Sketch, now_us: int) -> list[Effect]:
         """Somebody shows its set."""
-        exchange = self._exchanges.get(line.name)
+        exchange = self._exchanges.get(queue.name)
         if exchange is not None:
             reading = exchange.heard_sketch(sketch, can_learn=self._can_learn, left=self._replica.retired)
             if isinstance(reading, SetsEqual):
-                line.agreed(PacketKind.CLAIM)
+                queue.suppress(PacketKind.CLAIM)
             else:
-                self._asked[line.name] = 0
-                line.claim_timer.disagree(now_us)
-        return [self._sketch_seen(Direction.RX, line, sketch)]
+                self._asked[queue.name] = 0
+                queue.claim_timer.hear_inconsistent(now_us)
+        return [self._sketch_seen(Direction.RX, queue, sketch)]
 
-    def heard_ask(self, line: Line, ask: Ask) -> list[Effect]:
+    def heard_ask(self, queue: TransmitQueue, ask: Ask) -> list[Effect]:
         """Somebody asks for ids."""
-        exchange = self._exchanges.get(line.name)
+        exchange = self._exchanges.get(queue.name)
         if exchange is not None:
             exchange.heard_ask(ask)
-        return [AskSeen(direction=Direction.RX, face=line.name, salt=ask.salt, count=len(ask.shorts))]
+        return [AskSeen(direction=Direction.RX, face=queue.name, salt=ask.salt, count=len(ask.shorts))]
 
-    def heard_feeds(self, line: Line, feeds: Feeds) -> list[Effect]:
+    def heard_feeds(self, queue: TransmitQueue, feeds: Feeds) -> list[Effect]:
         """Somebody gives ids."""
-        exchange = self._exchanges.get(line.name)
+        exchange = self._exchanges.get(queue.name)
         if exchange is not None:
             exchange.heard_feeds(feeds)
-        return [FeedsSeen(direction=Direction.RX, face=line.name, count=len(feeds.feeds))]
+        return [FeedsSeen(direction=Direction.RX, face=queue.name, count=len(feeds.feeds))]
 
-    def _unnamed(self, line: Line, claim: Claim, now_us: int) -> Sequence[FeedId]:
-        """The ids of our set that were not yet said by name here: where air costs nothing, that brings a set together
-        at once, while deployed peers work on a few claims every 10 to 15 s."""
-        goset = self._replica.goset
-        if claim.count >= limits.SET_MAX:
-            return []
-        again_us = self._names_again_us.get(line.name, replication_limits.NAMES_AGAIN_US)
-        if claim.count < len(goset) and now_us - line.named_us >= again_us:
-            # Who was told them let some go since. Halving claims brings these not back: bounds name nothing that left.
-            # Or it is full, and is told ever more seldom.
-            self._names_again_us[line.name] = min(4 * again_us, replication_limits.NAMES_AGAIN_MAX_US)
-            line.named.clear()
-        known = {*line.named, claim.low, claim.high}
-        unnamed = [feed for feed in goset.feeds if feed not in known][: limits.NAMES_MAX]
-        if unnamed:
-            line.named.update(unnamed)
-            line.named_us = now_us
-        return unnamed
-
-    def _unanswered(self, line: Line, claim: Claim) -> bool:
+    def _unanswered(self, queue: TransmitQueue, claim: Claim) -> bool:
         """True if a stream's peer says the same of its larger set as before, and we learned nothing meanwhile."""
         goset = self._replica.goset
-        if line.profile.medium is not LinkMedium.STREAM or claim.count <= len(goset):
+        if queue.profile.medium is not LinkMedium.STREAM or claim.count <= len(goset):
             return False
-        before, line.larger_set = line.larger_set, (claim, goset.state)
-        return before == line.larger_set
+        return self._named[queue.name].is_unanswered(claim, goset.state)
 
-    def _answer_classic(self, line: Line, said: Claim | Novelty, now_us: int) -> list[Effect]:
-        if not self._may_claim(line, now_us):
+    def _answer_classic(self, queue: TransmitQueue, said: Claim | Novelty, now_us: int) -> list[Effect]:
+        if not self._may_claim(queue, now_us):
             # Nor does it keep us from speaking of other things.
-            line.heard_in_vain()
+            queue.heard_useless()
             return []
         answer = answer_classic(self._replica.goset, said, can_learn=self._can_learn)
-        return self._claim_once(line, answer, now_us)
+        return self._claim_once(queue, answer, now_us)
 
-    def _claim_once(self, line: Line, said: Sequence[Claim], now_us: int) -> list[Effect]:
+    def _claim_once(self, queue: TransmitQueue, said: Sequence[Claim], now_us: int) -> list[Effect]:
         """Once: two nodes that keep answering each other's claims about one region would never end."""
         effects: list[Effect] = []
-        due_us = line.answer_due_us(now_us)
+        due_us = queue.reply_due_us(now_us)
         for claim in said:
-            packet, kind, event = self._claim_packet(line, claim)
-            if line.put_once(packet, kind, due_us, now_us):
-                effects.append(event)
+            packet, seen = serialize_claim(self.dmx, claim), self._claim_seen(Direction.TX, queue, claim)
+            if queue.put_once(packet, PacketKind.CLAIM, due_us, now_us):
+                effects.append(seen)
         return effects
 
     # --- packets
 
-    def _claim_packet(self, line: Line, claim: Claim) -> tuple[bytes, PacketKind, Event]:
-        return (
-            serialize_claim(self.dmx, claim),
-            PacketKind.CLAIM,
-            self._claim_seen(Direction.TX, line, claim),
-        )
+    def _claim_packet(self, queue: TransmitQueue, claim: Claim) -> GossipPacket:
+        packet = serialize_claim(self.dmx, claim)
+        return GossipPacket(packet, PacketKind.CLAIM, self._claim_seen(Direction.TX, queue, claim))
 
-    def _sketch_packet(self, line: Line, sketch: Sketch) -> tuple[bytes, PacketKind, Event]:
+    def _sketch_packet(self, queue: TransmitQueue, sketch: Sketch) -> GossipPacket:
         packet = serialize_sketch(self.dmx, sketch)
-        return packet, PacketKind.SKETCH, self._sketch_seen(Direction.TX, line, sketch)
+        return GossipPacket(packet, PacketKind.SKETCH, self._sketch_seen(Direction.TX, queue, sketch))
 
-    def _ask_packet(self, line: Line, ask: Ask) -> tuple[bytes, PacketKind, Event]:
-        seen = AskSeen(direction=Direction.TX, face=line.name, salt=ask.salt, count=len(ask.shorts))
-        return serialize_ask(self.dmx, ask), PacketKind.ASK, seen
+    def _ask_packet(self, queue: TransmitQueue, ask: Ask) -> GossipPacket:
+        seen = AskSeen(direction=Direction.TX, face=queue.name, salt=ask.salt, count=len(ask.shorts))
+        return GossipPacket(serialize_ask(self.dmx, ask), PacketKind.ASK, seen)
 
-    def _feeds_packet(self, line: Line, feeds: Feeds) -> tuple[bytes, PacketKind, Event]:
-        seen = FeedsSeen(direction=Direction.TX, face=line.name, count=len(feeds.feeds))
-        return serialize_feeds(self.dmx, feeds), PacketKind.FEEDS, seen
+    def _feeds_packet(self, queue: TransmitQueue, feeds: Feeds) -> GossipPacket:
+        seen = FeedsSeen(direction=Direction.TX, face=queue.name, count=len(feeds.feeds))
+        return GossipPacket(serialize_feeds(self.dmx, feeds), PacketKind.FEEDS, seen)
 
-    def _claim_seen(self, direction: Direction, line: Line, claim: Claim) -> ClaimSeen:
+    def _claim_seen(self, direction: Direction, queue: TransmitQueue, claim: Claim) -> ClaimSeen:
         return ClaimSeen(
             direction=direction,
-            face=line.name,
+            face=queue.name,
             low=claim.low,
             high=claim.high,
             xor=claim.xor,
             count=claim.count,
         )
 
-    def _sketch_seen(self, direction: Direction, line: Line, sketch: Sketch) -> SketchSeen:
+    def _sketch_seen(self, direction: Direction, queue: TransmitQueue, sketch: Sketch) -> SketchSeen:
         capacity = len(sketch.sums) // limits.SHORT_ID_SIZE
         return SketchSeen(
-            direction=direction, face=line.name, salt=sketch.salt, count=sketch.count, capacity=capacity
+            direction=direction, face=queue.name, salt=sketch.salt, count=sketch.count, capacity=capacity
         )

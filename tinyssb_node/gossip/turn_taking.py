@@ -12,19 +12,19 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.replication.neighbours import Neighbour, Neighbours, Place
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import WantReading
-from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import Reception
+from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 from tinyssb_node.scheduling.trickle import RandomSource
 
 
 class TurnTaking:
     """What one face on the air knows of its neighbours, and its turn."""
 
-    def __init__(self, replica: Replica, line: Line, entropy: RandomSource) -> None:
+    def __init__(self, replica: Replica, queue: TransmitQueue, entropy: RandomSource) -> None:
         self._replica = replica
-        self._line = line
+        self._queue = queue
         self._entropy = entropy
-        self._packet_us = line.profile.airtime_us[limits.PACKET_SIZE]
+        self._packet_us = queue.profile.airtime_us[limits.PACKET_SIZE]
         self.speaker = (1 + int(entropy.random() * (256**limits.SPEAKER_SIZE - 1))).to_bytes(
             limits.SPEAKER_SIZE
         )
@@ -34,17 +34,18 @@ class TurnTaking:
         self._asker: Neighbour | None = None
         self._offered = 0
         self._order: dict[FeedId, float] = {}
+        self._wants_sent = 0
 
     # --- asking
 
-    def where_to_begin(self, start: int, now_us: int) -> int:
+    def first_index(self, start: int, now_us: int) -> int:
         """Where in the set a WANT is to begin that would begin at *start*.
 
         Of a set that takes several WANTs every second one jumps ahead to where a neighbour has something for us; the
         others go round, so that all of the set is told in bounded time.
         """
         feeds = self._replica.goset.feeds
-        if 2 * len(feeds) <= limits.WANT_VECTOR_SIZE or self._line.turn.wants_sent % 2 == 0:
+        if 2 * len(feeds) <= limits.WANT_VECTOR_SIZE or self._wants_sent % 2 == 0:
             return start
         offered: set[FeedId] = set()
         for neighbour in self._known(now_us):
@@ -52,17 +53,20 @@ class TurnTaking:
         ahead = (number % len(feeds) for number in range(start, start + len(feeds)))
         return next((number for number in ahead if feeds[number] in offered), start)
 
-    def address(self, want: Want, now_us: int) -> Want:
+    def address_want(self, want: Want, now_us: int) -> Want:
         """*want* with our name on it, and that of whom it asks."""
         asked = self._asked
-        if asked is not None and self._line.turn.wants_sent > self._asked_after:
+        if asked is not None and self._wants_sent > self._asked_after:
             # It was asked, and nothing came since.
             self._neighbours.forget(asked)
         self._asked = self._whom_to_ask(now_us)
-        self._asked_after = self._line.turn.wants_sent
+        self._asked_after = self._wants_sent
         asks = b"" if self._asked is None else self._asked.speaker
-        self._line.turn.addressed = bool(asks)
         return Want(offset=want.offset, seqs=want.seqs, speaker=self.speaker, asks=asks)
+
+    def want_sent(self) -> None:
+        """A WANT has left."""
+        self._wants_sent += 1
 
     def _whom_to_ask(self, now_us: int) -> Neighbour | None:
         """Who has most for us, as far as one who is hardly heard can give it."""
@@ -88,24 +92,24 @@ class TurnTaking:
 
     def heard_want(self, want: Want, reading: WantReading, reception: Reception, now_us: int) -> None:
         """Somebody with our very set said what it lacks."""
-        neighbour = self._neighbours.speaking(want.speaker)
-        neighbour.said(reading, now_us)
-        neighbour.signal = self._signal(reception)
+        neighbour = self._neighbours.get_or_add(want.speaker)
+        neighbour.record_want(reading, self._signal(reception), now_us)
         neighbour.count_offers(self._replica.next_wanted)
         self._asker = None
-        neighbour.credit = 0
+        credit = 0
         if not want.asks:
-            neighbour.credit = self._line.profile.burst_max if want.speaker else self._line.profile.burst
+            credit = self._queue.profile.burst_max if want.speaker else self._queue.profile.burst
         elif want.asks == self.speaker:
-            neighbour.credit = limits.FLOOR_PACKETS
+            credit = limits.FLOOR_PACKETS
             self._asker = neighbour
-            self._line.take_floor(now_us)
+            self._queue.take_turn(now_us)
         else:
-            self._line.keep_silent(now_us)
-        self.look(now_us)
+            self._queue.leave_turn(now_us)
+        neighbour.grant(credit)
+        self.update_urgency(now_us)
 
     def _signal(self, reception: Reception) -> float:
-        limit_db = self._line.profile.snr_limit_db
+        limit_db = self._queue.profile.snr_limit_db
         if limit_db is None or reception.snr_db is None:
             return 1.0
         return max(limits.SIGNAL_LEAST, min(1.0, (reception.snr_db - limit_db) / limits.SIGNAL_GOOD_DB))
@@ -114,26 +118,27 @@ class TurnTaking:
         """An entry was heard, *new* or not."""
         self._asked = None
         if not new and any(asker.awaits(feed, seq) for asker in self._askers(now_us)):
-            self._line.counters.spared += 1
+            self._queue.count_spared()
         if new:
             for neighbour in self._known(now_us):
-                neighbour.we_got(feed, seq)
+                neighbour.record_received(feed, seq)
         self._neighbours.heard(feed, seq, now_us)
-        self.look(now_us)
+        self.update_urgency(now_us)
 
-    def is_news(self, feed: FeedId, seq: int) -> bool:
+    def is_unheard(self, feed: FeedId, seq: int) -> bool:
         """True if nobody in reach is known to have had an entry: what others had before, they give when asked."""
         return not self._neighbours.any_has(feed, seq)
 
     # --- giving
 
-    def look(self, now_us: int) -> None:
+    def update_urgency(self, now_us: int) -> None:
         """Find out anew how urgent it is to give, and to ask."""
-        self._line.turn.giving = self._give_patience(now_us)
+        reply_patience = self._give_patience(now_us)
         known = self._known(now_us)
         self._offered = max((each.offered for each in known), default=0)
-        self._line.turn.patience = _patience(limits.ASK_FULL, self._offered, limits.ASK_PATIENCE_MAX)
-        self._line.crowd(len(known))
+        want_patience = _patience(limits.ASK_FULL, self._offered, limits.ASK_PATIENCE_MAX)
+        self._queue.set_patience(reply=reply_patience, want=want_patience)
+        self._queue.crowd(len(known))
 
     def _give_patience(self, now_us: int) -> float | None:
         best = self._best(now_us)
@@ -143,27 +148,27 @@ class TurnTaking:
             # Deployed stations ask by the clock: a late answer meets their next request.
             return 1.0
         # Who serves most goes first, and who has airtime left.
-        thrift = 1.0 + limits.THRIFT * self._line.spent(now_us)
+        thrift = 1.0 + limits.THRIFT * self._queue.spent(now_us)
         return thrift * _patience(limits.GIVE_FULL, best[0], limits.GIVE_PATIENCE_MAX)
 
-    def next_place(self, now_us: int) -> Place | None:
+    def next_to_give(self, now_us: int) -> Place | None:
         """What to give now; it counts as given."""
         best = self._best(now_us)
         if best is not None:
             self._gave(best[1], now_us)
-        self.look(now_us)
+        self.update_urgency(now_us)
         return None if best is None else best[1]
 
-    def gave(self, feed: FeedId, seq: int, now_us: int) -> None:
+    def record_given(self, feed: FeedId, seq: int, now_us: int) -> None:
         """An entry is given unasked."""
         self._gave((feed, seq), now_us)
-        self.look(now_us)
+        self.update_urgency(now_us)
 
     def _gave(self, place: Place, now_us: int) -> None:
         feed, seq = place
         self._neighbours.heard(feed, seq, now_us)
         for neighbour in self._askers(now_us):
-            neighbour.credit -= 1
+            neighbour.spend()
         # Each station gives in an order of its own: two that serve the same request do not give the same first.
         self._order[feed] = self._entropy.random()
 

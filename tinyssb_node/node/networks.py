@@ -17,9 +17,9 @@ from tinyssb_node.effects import Effect, Send
 from tinyssb_node.ids import FaceName, NetworkName
 from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.budget import AirStatus
-from tinyssb_node.scheduling.line import Counters, FaceStatus, Line
 from tinyssb_node.scheduling.link import LinkMedium, LinkProfile, Reception
 from tinyssb_node.scheduling.pongs import PongHistory
+from tinyssb_node.scheduling.transmit_queue import Counters, FaceStatus, TransmitQueue
 
 Result = TypeVar("Result")
 Action = Callable[[Node, int], tuple[Result, list[Effect]]]
@@ -68,9 +68,9 @@ class Networks:
 
     def receive(self, packet: bytes, face: FaceName, reception: Reception, now_us: int) -> list[Owned]:
         """A packet came in, framing removed. Never raises, whatever it is."""
-        if (line := self._nodes[self._first].line(face)) is not None:
+        if (queue := self._nodes[self._first].transmit_queue(face)) is not None:
             # A ping is of no network: boards with any key send it alike.
-            self._pongs.heard(line, packet, reception, now_us)
+            self._pongs.heard(queue, packet, reception, now_us)
         if len(self._nodes) == 1:
             return [self._own(self._first, self._nodes[self._first].receive(packet, face, reception, now_us))]
         # One, as a rule; side chains may have chunks in common.
@@ -80,8 +80,8 @@ class Networks:
         for name, node in self._nodes.items():
             if name in takers:
                 owned.append(self._own(name, node.receive(packet, face, reception, now_us)))
-            elif (line := node.line(face)) is not None:
-                line.heard(packet, now_us)
+            elif (queue := node.transmit_queue(face)) is not None:
+                queue.heard(packet, now_us)
                 if not knowing:
                     owned.append(self._own(name, node.offer_stray(packet, face)))
         return owned
@@ -99,9 +99,9 @@ class Networks:
         owned: list[Owned] = []
         for name, packets in groupby(owners):
             number = len(list(packets))
-            for line in self._others_on_air(name, face):
+            for queue in self._others_on_air(name, face):
                 for _ in range(number):
-                    line.freed(now_us)
+                    queue.other_left(now_us)
             owned.append(self._own(name, self._nodes[name].sent(face, number, now_us)))
         return owned
 
@@ -111,8 +111,8 @@ class Networks:
         if handed is None:
             return []
         name = handed.popleft()
-        for line in self._others_on_air(name, face):
-            line.freed(now_us)
+        for queue in self._others_on_air(name, face):
+            queue.other_left(now_us)
         return [self._own(name, self._nodes[name].busy(face, now_us))]
 
     def wake(self, now_us: int) -> list[Owned]:
@@ -161,17 +161,17 @@ class Networks:
             return
         handed.append(name)
         if face in self._on_air:
-            for line in self._others_on_air(name, face):
-                line.taken()
+            for queue in self._others_on_air(name, face):
+                queue.other_handed()
             self._turns.remove(name)
             self._turns.append(name)
 
-    def _others_on_air(self, name: NetworkName, face: FaceName) -> Iterator[Line]:
-        """The lines that wait while network *name* has a packet in the hands of a radio."""
+    def _others_on_air(self, name: NetworkName, face: FaceName) -> Iterator[TransmitQueue]:
+        """The queues that wait while network *name* has a packet in the hands of a radio."""
         if face in self._on_air:
             for other, node in self._nodes.items():
-                if other != name and (line := node.line(face)) is not None:
-                    yield line
+                if other != name and (queue := node.transmit_queue(face)) is not None:
+                    yield queue
 
 
 def _together(statuses: Sequence[FaceStatus]) -> FaceStatus:

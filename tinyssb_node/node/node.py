@@ -53,9 +53,9 @@ from tinyssb_node.replication.claim import named_feeds
 from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
 from tinyssb_node.scheduling.budget import UNKNOWN_BOOT, AirBudgets, AirStatus, BootReference
-from tinyssb_node.scheduling.line import FaceStatus, Line
 from tinyssb_node.scheduling.link import LinkProfile, Reception, face_up_event
 from tinyssb_node.scheduling.refusals import RefusalLog
+from tinyssb_node.scheduling.transmit_queue import FaceStatus, TransmitQueue
 from tinyssb_node.scheduling.trickle import RandomSource
 from tinyssb_node.store.port import FeedRecord, Store
 
@@ -106,12 +106,18 @@ class Node:
             self._replica.own_feed(own, dialect)
         self._certainty = certainty or TipCertainty(watch=False)
         self._certainties = {} if own is None else {own: self._certainty}
-        self._lines: dict[FaceName, Line] = {}
+        self._queues: dict[FaceName, TransmitQueue] = {}
         self._refusals = RefusalLog()
         self._receptions = ReceptionLog(self._refusals)
         self._receipts = ReceiptTracker(self._replica, store, own, self._certainties)
         self._acknowledger = Acknowledger(
-            self._replica, store, self._receipts, self._lines, entropy, own=own, permille=acknowledge_permille
+            self._replica,
+            store,
+            self._receipts,
+            self._queues,
+            entropy,
+            own=own,
+            permille=acknowledge_permille,
         )
         self._entries = EntryGossip(self._replica, store, network, entropy, self._receipts)
         self._retirement = FeedRetirement(self._replica, entropy)
@@ -123,7 +129,7 @@ class Node:
             network,
             entropy,
             own,
-            self._lines,
+            self._queues,
             admission=admission,
             retirement=self._retirement,
         )
@@ -141,16 +147,16 @@ class Node:
 
     def face_up(self, face: FaceName, profile: LinkProfile, spec: str, now_us: int) -> list[Effect]:
         """A face can be used; with too many, this one is not."""
-        assert face not in self._lines
-        if len(self._lines) >= limits.FACES_MAX:
+        assert face not in self._queues
+        if len(self._queues) >= limits.FACES_MAX:
             self._refusals.refuse("faces", None)
             return list(self._refusals.due(now_us))
         budget = None
         if profile.allowance is not None:
             budget = self._budgets.open(profile.allowance, profile.airtime_us[limits.PACKET_SIZE], now_us)
-        self._lines[face] = Line(face, profile, spec, self._entropy, now_us, budget)
-        self._entries.face_up(self._lines[face])
-        self._set.face_up(self._lines[face])
+        self._queues[face] = TransmitQueue(face, profile, spec, self._entropy, now_us, budget)
+        self._entries.face_up(self._queues[face])
+        self._set.face_up(self._queues[face], now_us)
         self._receptions.face_up(face, now_us)
         self._acknowledger.begin(now_us)
         for certainty in self._certainties.values():
@@ -160,10 +166,10 @@ class Node:
 
     def face_down(self, face: FaceName, reason: str, now_us: int) -> list[Effect]:
         """A face is gone, and with it what waited for it."""
-        line = self._lines.pop(face, None)
-        if line is None:
+        queue = self._queues.pop(face, None)
+        if queue is None:
             return []
-        line.close(now_us)
+        queue.close(now_us)
         self._entries.face_down(face)
         self._set.face_down(face)
         if self._admission is not None:
@@ -179,48 +185,49 @@ class Node:
 
     def receive(self, packet: bytes, face: FaceName, reception: Reception, now_us: int) -> list[Effect]:
         """A packet came in, framing removed. Never raises, whatever it is."""
-        line = self._lines.get(face)
-        if line is None:
+        queue = self._queues.get(face)
+        if queue is None:
             return []
         # Its content is no longer worth sending here, and the channel was busy.
-        line.heard(packet, now_us)
+        queue.heard(packet, now_us)
         # Find out what it is: an entry or chunk is verified and stored, gossip is acted on.
         digest = sha256(packet).digest()
-        outcome, effects = self._dispatch(line, packet, digest, reception, now_us)
+        outcome, effects = self._dispatch(queue, packet, digest, reception, now_us)
         # Neighbours that hear the same face have now received it too.
         if outcome.kind is PacketKind.ENTRY or outcome.kind is PacketKind.CHUNK:
-            self._entries.heard_content(line, packet, outcome, now_us)
+            self._entries.heard_content(queue, packet, outcome, now_us)
         elif outcome.kind is PacketKind.UNKNOWN:
-            line.heard_in_vain(stray=True)
+            queue.heard_useless(stray=True)
         # Record its reception, before anything that follows from it.
-        received = self._receptions.record(line, len(packet), digest, outcome, reception, now_us)
+        received = self._receptions.record(queue, len(packet), digest, outcome, reception, now_us)
         # Pass on what it added to the store, and send what may go now.
         if outcome.events:
             effects += outcome.events
-            self._propagate(outcome.events, packet, line, now_us)
+            self._propagate(outcome.events, packet, queue, now_us)
         effects += self._send_due(now_us)
         return [received, *effects] if received is not None else effects
 
     def junk(self, face: FaceName, reason: str, length: int, now_us: int) -> list[Effect]:
         """Something of *length* bytes came in that was no frame; *reason* names the rule it broke."""
-        line = self._lines.get(face)
-        if line is None:
+        queue = self._queues.get(face)
+        if queue is None:
             return []
-        line.counters.received += 1
+        queue.heard_junk()
         outcome = PacketOutcome(PacketKind.UNKNOWN, Verdict.INVALID, reason)
-        received = self._receptions.record(line, length, b"", outcome, Reception(), now_us)
+        received = self._receptions.record(queue, length, b"", outcome, Reception(), now_us)
         return [received] if received is not None else []
 
     def sent(self, face: FaceName, count: int, now_us: int) -> list[Effect]:
         """*count* packets handed to *face* have left."""
-        line = self._lines.get(face)
-        if line is None:
+        queue = self._queues.get(face)
+        if queue is None:
             return []
         effects: list[Effect] = []
-        for sent in line.sent(count, now_us):
+        for sent in queue.sent(count, now_us):
             self._set.sent(face, sent.kind, sent.airtime_us, now_us)
-            if sent.said is not None:
-                effects.append(sent.said)
+            self._entries.sent(queue, sent, now_us)
+            if sent.event is not None:
+                effects.append(sent.event)
             effects.append(
                 PacketSent(
                     face=face,
@@ -230,21 +237,21 @@ class Node:
                     airtime_us=sent.airtime_us,
                 )
             )
-        return effects + self._send(line, now_us)
+        return effects + self._send(queue, now_us)
 
     def busy(self, face: FaceName, now_us: int) -> list[Effect]:
         """*face* did not send what it was handed: somebody else is on the air. One packet; it comes again later."""
-        line = self._lines.get(face)
-        if line is not None:
-            line.give_back(now_us)
+        queue = self._queues.get(face)
+        if queue is not None:
+            queue.give_back(now_us)
         return []
 
     def wake(self, now_us: int) -> list[Effect]:
         """Time has come to ``next_wake_us``, or beyond."""
         effects: list[Effect] = []
         self._budgets.wake(now_us)
-        for line in self._lines.values():
-            line.wake(now_us)
+        for queue in self._queues.values():
+            self._entries.wake(queue, now_us)
         may_write = self.waiting(now_us) is None
         if may_write and (acknowledgement := self._acknowledger.take(now_us)) is not None:
             effects += self._append(self._key, acknowledgement, ACK_TYPE, now_us)[1]
@@ -262,7 +269,7 @@ class Node:
         """When ``wake`` is due next; None: not before something happens."""
         if self._shelf.due:
             return 0
-        due = [line.next_us for line in self._lines.values()]
+        due = [queue.next_us for queue in self._queues.values()]
         if (keep_us := self._budgets.next_us) is not None:
             due.append(keep_us)
         may_write = self._certainty.doubt is None
@@ -298,14 +305,14 @@ class Node:
             return []
         return [*self._replica.offer(packet, chunk_hash(packet), Origin.PEER, face).events]
 
-    def line(self, face: FaceName) -> Line | None:
-        """The sending side of a face, for whoever shares it out among networks."""
-        return self._lines.get(face)
+    def transmit_queue(self, face: FaceName) -> TransmitQueue | None:
+        """Return the transmit queue of a face, which several networks may share; None if the face is down."""
+        return self._queues.get(face)
 
     # --- dispatch of received packets
 
     def _dispatch(
-        self, line: Line, packet: bytes, digest: bytes, reception: Reception, now_us: int
+        self, queue: TransmitQueue, packet: bytes, digest: bytes, reception: Reception, now_us: int
     ) -> tuple[PacketOutcome, list[Effect]]:
         """Find out what *packet* is, by its DMX or by its hash, and let the part that it concerns handle it."""
         if not limits.PACKET_MIN_SIZE <= len(packet) <= limits.PACKET_SIZE:
@@ -315,14 +322,14 @@ class Node:
         if len(packet) == limits.PACKET_SIZE:
             # A chunk may begin with the DMX of gossip, by chance.
             if kind is None or self._replica.expectations.chunks(hash_):
-                return self._replica.offer(packet, hash_, Origin.PEER, line.name), []
+                return self._replica.offer(packet, hash_, Origin.PEER, queue.name), []
         elif kind is None:
             return PacketOutcome(PacketKind.UNKNOWN, Verdict.NOT_OURS), []
-        verdict = Verdict.DUPLICATE if line.heard_vector(hash_, now_us) else Verdict.NEW
+        verdict = Verdict.DUPLICATE if self._receptions.is_repeat(queue, hash_, now_us) else Verdict.NEW
         try:
             if kind is PacketKind.ZAP or kind is PacketKind.PING or kind is PacketKind.PONG:
                 verdict = Verdict.NOT_OURS
-            effects = self._handle_gossip(line, kind, packet, reception, now_us)
+            effects = self._handle_gossip(queue, kind, packet, reception, now_us)
         except PeerError as error:
             return PacketOutcome(kind, Verdict.INVALID, type(error).__name__), []
         return PacketOutcome(kind, verdict), effects
@@ -340,27 +347,29 @@ class Node:
         return PacketKind.PONG if dmx == PONG_DMX else None
 
     def _handle_gossip(
-        self, line: Line, kind: PacketKind, packet: bytes, reception: Reception, now_us: int
+        self, queue: TransmitQueue, kind: PacketKind, packet: bytes, reception: Reception, now_us: int
     ) -> list[Effect]:
         """Act on a packet that tells what a peer has or lacks. Raises PeerError, before anything has changed."""
         match kind:
             case PacketKind.WANT:
                 want = parse_want(packet)
                 self._retirement.heard_want(want, now_us)
-                return self._entries.heard_want(line, want, reception, now_us)
+                return self._entries.heard_want(queue, want, reception, now_us)
             case PacketKind.CHNK:
                 chnk = parse_chnk(packet)
                 self._retirement.heard_chnk(chnk, now_us)
-                return self._entries.heard_chnk(line, chnk, now_us)
+                return self._entries.heard_chnk(queue, chnk, now_us)
             case PacketKind.ZAP:
                 parse_zap(packet)  # "Wipe yourself": counted, never obeyed (docs/formats/packets.md).
                 return []
             case PacketKind.PING | PacketKind.PONG:
                 return []  # Boards' pings belong to no network; ``Networks`` replies to them, where asked to.
             case _:
-                return self._handle_set_gossip(line, kind, packet, now_us)
+                return self._handle_set_gossip(queue, kind, packet, now_us)
 
-    def _handle_set_gossip(self, line: Line, kind: PacketKind, packet: bytes, now_us: int) -> list[Effect]:
+    def _handle_set_gossip(
+        self, queue: TransmitQueue, kind: PacketKind, packet: bytes, now_us: int
+    ) -> list[Effect]:
         """Likewise, of a packet about the set."""
         match kind:
             case PacketKind.CLAIM:
@@ -370,51 +379,51 @@ class Node:
                     # The bounds of a region may be named by a peer that does not know yet that they were retired:
                     # this brings nothing back.
                     named = tuple(feed for feed in named if feed not in self._replica.retired)
-                admitted, effects = self._admit(line, named, now_us)
-                effects += self._set.retire_absent(line, claim, now_us)
-                return effects + self._set.heard_claim(line, claim, now_us, welcome=admitted)
+                admitted, effects = self._admit(queue, named, now_us)
+                effects += self._set.retire_absent(queue, claim, now_us)
+                return effects + self._set.heard_claim(queue, claim, now_us, welcome=admitted)
             case PacketKind.NOVELTY:
                 novelty = parse_novelty(packet)
-                admitted, effects = self._admit(line, (novelty.feed,), now_us)
-                return effects + self._set.heard_novelty(line, novelty, now_us, welcome=admitted)
+                admitted, effects = self._admit(queue, (novelty.feed,), now_us)
+                return effects + self._set.heard_novelty(queue, novelty, now_us, welcome=admitted)
             case PacketKind.SKETCH:
                 sketch = parse_sketch(packet)
-                effects = self._set.retire_absent(line, sketch, now_us)
-                return effects + self._set.heard_sketch(line, sketch, now_us)
+                effects = self._set.retire_absent(queue, sketch, now_us)
+                return effects + self._set.heard_sketch(queue, sketch, now_us)
             case PacketKind.ASK:
-                return self._set.heard_ask(line, parse_ask(packet))
+                return self._set.heard_ask(queue, parse_ask(packet))
             case PacketKind.FEEDS:
                 feeds = parse_feeds(packet)
-                effects = self._set.heard_feeds(line, feeds)
-                return effects + self._admit(line, feeds.feeds, now_us)[1]
+                effects = self._set.heard_feeds(queue, feeds)
+                return effects + self._admit(queue, feeds.feeds, now_us)[1]
             case _:
                 raise PacketKindError("goset", packet[limits.DMX_SIZE : limits.DMX_SIZE + 1])
 
     # --- propagation: what follows when something new is stored
 
-    def _admit(self, line: Line, feeds: Sequence[FeedId], now_us: int) -> tuple[bool, list[Effect]]:
-        """Add feed ids that a peer on *line* named to the set. False if one of them is not admitted now."""
+    def _admit(self, queue: TransmitQueue, feeds: Sequence[FeedId], now_us: int) -> tuple[bool, list[Effect]]:
+        """Add feed ids that a peer on *queue* named to the set. False if one of them is not admitted now."""
         effects: list[Effect] = []
         all_admitted = True
         for feed in feeds:
             if feed in self._replica.goset:
                 continue
-            if (rule := self._set.refusal(line, feed, now_us)) is not None:
-                self._refusals.refuse(rule, line.name)
+            if (rule := self._set.refusal(queue, feed, now_us)) is not None:
+                self._refusals.refuse(rule, queue.name)
                 all_admitted = False
                 continue
-            events = self._replica.add_feed(feed, line.name)
+            events = self._replica.add_feed(feed, queue.name)
             if not events:
-                self._refusals.refuse("read_only" if self.read_only else "set", line.name)
+                self._refusals.refuse("read_only" if self.read_only else "set", queue.name)
                 continue
-            effects += self._enter_set(feed, events, line, now_us)
+            effects += self._enter_set(feed, events, queue, now_us)
         if not all_admitted:
-            line.heard_in_vain()
-            self._set.refused(line.name, now_us)
+            queue.heard_useless()
+            self._set.refused(queue.name, now_us)
         return all_admitted, effects
 
     def _enter_set(
-        self, feed: FeedId, events: Sequence[Event], origin: Line | None, now_us: int
+        self, feed: FeedId, events: Sequence[Event], origin: TransmitQueue | None, now_us: int
     ) -> list[Effect]:
         """Announce that *feed* is in the set now, and append what is already here of it: orphans; the shelf's later."""
         self._shelf.entered(feed)
@@ -431,7 +440,7 @@ class Node:
         return outcome, [*outcome.events]
 
     def _propagate(
-        self, events: Sequence[Event], packet: bytes | None, origin: Line | None, now_us: int
+        self, events: Sequence[Event], packet: bytes | None, origin: TransmitQueue | None, now_us: int
     ) -> None:
         """Entries and chunks of others were appended, *packet* first if it is given, from *origin*: take note, request
         more where they came from, and offer them on the other faces."""
@@ -441,37 +450,38 @@ class Node:
         self._acknowledger.appended(events, now_us)
         self._retirement.appended(events, now_us)
         self._groups.appended(events, now_us)
-        self._entries.propagate(self._lines.values(), origin, events, now_us)
+        self._entries.propagate(self._queues.values(), origin, events, now_us)
 
     # --- sending
 
     def _send_due(self, now_us: int) -> list[Effect]:
         """Hand over what may go now, on all faces."""
         effects: list[Effect] = []
-        for line in self._lines.values():
-            if line.outbox or line.asks or line.on_air:
-                effects += self._send(line, now_us)
+        for queue in self._queues.values():
+            if queue.has_work:
+                effects += self._send(queue, now_us)
         if self._refusals.may_tell(now_us):
             effects += self._refusals.due(now_us)
         return effects
 
-    def _send(self, line: Line, now_us: int) -> list[Effect]:
+    def _send(self, queue: TransmitQueue, now_us: int) -> list[Effect]:
         """Hand over what may go now on one face."""
         effects: list[Effect] = []
-        if not line.outbox and (next_set := self._set.next_packet(line)) is not None:
+        if not queue.waiting and (advert := self._set.next_packet(queue)) is not None:
             # One at a time: what peers send meanwhile may make the rest needless.
-            line.put(*next_set[:2], now_us)
-            effects.append(next_set[2])
-        while (first := line.pop(now_us)) is not None:
-            effects.append(Send(line.name, *first))
-        effects += self._entries.give(line, now_us)
-        while (kind := line.pop_ask(now_us)) is not None:
+            queue.put(advert.packet, advert.kind, now_us)
+            if advert.event is not None:
+                effects.append(advert.event)
+        while (first := queue.pop(now_us)) is not None:
+            effects.append(Send(queue.name, *first))
+        effects += self._entries.give(queue, now_us)
+        while (kind := queue.pop_advert(now_us)) is not None:
             about_set = kind is PacketKind.CLAIM
-            built = self._set.build(line) if about_set else self._entries.build(line, kind, now_us)
+            built = self._set.build(queue) if about_set else self._entries.build(queue, kind, now_us)
             if built is not None:
-                line.hand(*built)
-                effects.append(Send(line.name, *built[:2]))
-        self._refusals.note(line.name, line.counters)
+                queue.hand_advert(built)
+                effects.append(Send(queue.name, built.packet, built.kind))
+        self._refusals.note(queue.name, queue.counters)
         return effects
 
     # --- the user
@@ -519,8 +529,8 @@ class Node:
         self._retirement.appended(appended, now_us)
         if self._admission is not None:
             self._admission.appended(appended)
-        for line in self._lines.values():
-            self._entries.push(line, appended, now_us)
+        for queue in self._queues.values():
+            self._entries.push(queue, appended, now_us)
         self._groups.appended(appended, now_us)
         first = appended[0]
         assert isinstance(first, EntryAppended)
@@ -558,8 +568,8 @@ class Node:
 
     def _request_again(self, now_us: int) -> list[Effect]:
         """What we want has changed: send another WANT soon, on every face."""
-        for line in self._lines.values():
-            line.want_timer.disagree(now_us)
+        for queue in self._queues.values():
+            queue.want_timer.hear_inconsistent(now_us)
         return self._send_due(now_us)
 
     def in_groups(
@@ -597,22 +607,24 @@ class Node:
             shelved = self._shelf.bring(feed, packets)
             return shelved or BringResult(shelved=False, refused=(0, "no shelf")), []
         effects: list[Effect] = []
+        brought: list[Event] = []
+        held, refused = 0, None
         while self._shelf.moves(feed):
             for packet in self._shelf.take(set_limits.SHELF_PIECE, feed):
                 effects += self._store_packet(packet, now_us)[1]
-        brought = BringResult(shelved=False)
         for number, packet in enumerate(packets):
             outcome, stored = self._store_packet(packet, now_us)
             effects += stored
+            brought += outcome.events
             if outcome.verdict is Verdict.DUPLICATE:
-                brought.held += 1
+                held += 1
             elif outcome.verdict is not Verdict.NEW:
                 gone = "not in the set" if feed in replica.retired else "nothing the node holds leads to it"
-                brought.refused = number, outcome.reason or gone
+                refused = number, outcome.reason or gone
                 break
-            brought.entries += sum(isinstance(event, EntryAppended) for event in stored)
-            brought.chunks += sum(isinstance(event, ChunkAppended) for event in stored)
-        return brought, effects
+        entries = sum(isinstance(event, EntryAppended) for event in brought)
+        chunks = sum(isinstance(event, ChunkAppended) for event in brought)
+        return BringResult(shelved=False, entries=entries, chunks=chunks, held=held, refused=refused), effects
 
     # --- looking
 
@@ -668,4 +680,4 @@ class Node:
 
     def faces(self) -> list[FaceStatus]:
         """The faces that are up, in the order they came up."""
-        return [line.status() for line in self._lines.values()]
+        return [queue.status() for queue in self._queues.values()]

@@ -4,11 +4,11 @@ from tinyssb_node import limits
 from tinyssb_node.events import PacketReceived
 from tinyssb_node.ids import FaceName, Verdict
 from tinyssb_node.replication.packet_outcome import ORPHANS_FULL, PacketOutcome
-from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import Reception
 from tinyssb_node.scheduling.refusals import JunkRateLimit, RefusalLog
+from tinyssb_node.scheduling.suppression import RecentSet
+from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 
-_NEW = Verdict.NEW
 _INVALID = Verdict.INVALID
 _NOT_OURS = Verdict.NOT_OURS
 """A name of a module is found ten times as quickly as one of an enumeration: every packet comes by here."""
@@ -20,18 +20,28 @@ class ReceptionLog:
     def __init__(self, refusals: RefusalLog) -> None:
         self._refusals = refusals
         self._junk_meters: dict[FaceName, JunkRateLimit] = {}
+        self._gossip_heard: dict[FaceName, RecentSet[bytes]] = {}
 
     def face_up(self, face: FaceName, now_us: int) -> None:
         """A face can be used."""
         self._junk_meters[face] = JunkRateLimit(now_us)
+        self._gossip_heard[face] = RecentSet(limits.RECENT_MAX)
 
     def face_down(self, face: FaceName) -> None:
         """A face is gone."""
         del self._junk_meters[face]
+        del self._gossip_heard[face]
+
+    def is_repeat(self, queue: TransmitQueue, hash_: bytes, now_us: int) -> bool:
+        """A CLAIM, WANT or the like was heard. Return True if the very same was heard there a moment ago."""
+        heard = self._gossip_heard[queue.name]
+        again = heard.within(hash_, queue.profile.hold_us, now_us)
+        heard.add(hash_, now_us)
+        return again
 
     def record(
         self,
-        line: Line,
+        queue: TransmitQueue,
         length: int,
         digest: bytes,
         finding: PacketOutcome,
@@ -40,18 +50,15 @@ class ReceptionLog:
     ) -> PacketReceived | None:
         """The record of a received packet; None where junk has had its share of records."""
         verdict = finding.verdict
-        if verdict is _NEW:
-            line.counters.new += 1
-        elif verdict is _INVALID:
-            line.counters.invalid += 1
+        queue.count_verdict(verdict)
         if verdict is _INVALID or verdict is _NOT_OURS:
             if finding.reason == ORPHANS_FULL:
-                self._refusals.refuse("orphans", line.name)
-            if not self._junk_meters[line.name].allow(now_us):
-                self._refusals.refuse("rate", line.name)
+                self._refusals.refuse("orphans", queue.name)
+            if not self._junk_meters[queue.name].allow(now_us):
+                self._refusals.refuse("rate", queue.name)
                 return None
         return PacketReceived(
-            face=line.name,
+            face=queue.name,
             packet=finding.kind,
             length=length,
             hash=digest[: limits.PACKET_HASH_SIZE],

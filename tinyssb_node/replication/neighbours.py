@@ -33,10 +33,11 @@ class Neighbour:
     _next: dict[FeedId, int] = field(default_factory=dict)
     _marks: dict[FeedId, OrderedDict[int, int]] = field(default_factory=dict)
 
-    def said(self, reading: WantReading, now_us: int) -> None:
-        """Record a WANT of it. It did not receive the first entry it lacks; of those behind it the WANT says
-        nothing."""
+    def record_want(self, reading: WantReading, signal: float, now_us: int) -> None:
+        """Record a WANT of it, heard with *signal*. It did not hear the first entry it lacks of a feed; of those behind
+        that one the WANT says nothing."""
         self.said_us = now_us
+        self.signal = signal
         for feed in reading.unwanted:
             self._next.pop(feed, None)
             self._marks.pop(feed, None)
@@ -46,6 +47,14 @@ class Neighbour:
             if marks:
                 for heard in [each for each in marks if each <= seq]:
                     del marks[heard]
+
+    def grant(self, credit: int) -> None:
+        """Allow so many packets in reply to its last request."""
+        self.credit = credit
+
+    def spend(self) -> None:
+        """Take one of them off."""
+        self.credit -= 1
 
     def heard(self, feed: FeedId, seq: int, now_us: int) -> None:
         """Record an entry that was sent in reach of us: the neighbour may have received it."""
@@ -95,7 +104,7 @@ class Neighbour:
                 offers[feed] = seq - ours
         return offers
 
-    def we_got(self, feed: FeedId, seq: int) -> None:
+    def record_received(self, feed: FeedId, seq: int) -> None:
         """Record that we stored one entry more."""
         if self.offered and self.has(feed, seq):
             self.offered -= 1
@@ -119,7 +128,7 @@ class Neighbours:
         """Return those that sent a WANT after *since_us*."""
         return [each for each in self._by_name.values() if each.said_us > since_us]
 
-    def speaking(self, speaker: bytes) -> Neighbour:
+    def get_or_add(self, speaker: bytes) -> Neighbour:
         """Return the neighbour of that name, added if need be."""
         neighbour = self._by_name.setdefault(speaker, Neighbour(speaker))
         self._by_name.move_to_end(speaker)

@@ -155,7 +155,7 @@ class SetReconciliation:
         if not self._giving.isdisjoint(feeds.feeds):
             self._giving.clear()
 
-    def tell(self, feed: FeedId) -> None:
+    def queue_feeds(self, feed: FeedId) -> None:
         """Queue *feed*, which is new in our set and was not asked for, to be sent with others."""
         self._giving.add(feed)
 

@@ -282,7 +282,7 @@ class Replica:
             if outcome is None or outcome.verdict is not Verdict.NEW:
                 outcome = chunk
             else:
-                outcome.events += chunk.events
+                outcome.events.extend(chunk.events)
         return outcome
 
     def _compare_stored(self, packet: bytes, hash_: bytes) -> PacketOutcome | None:
@@ -306,7 +306,7 @@ class Replica:
             return _entry_outcome(Verdict.DUPLICATE, feed, seq)
         if isinstance(compared, Forked):
             forked = _entry_outcome(Verdict.INVALID, feed, seq, FORKED)
-            forked.events += self._freeze(compared.proof)
+            forked.events.extend(self._freeze(compared.proof))
             return forked
         return _entry_outcome(Verdict.INVALID, feed, seq, type(compared).__name__)
 
@@ -355,10 +355,9 @@ class Replica:
         self, grown: ChunkAccepted, packet: bytes, origin: Origin, face: FaceName | None
     ) -> PacketOutcome:
         chain = grown.chain
-        outcome = PacketOutcome(PacketKind.CHUNK, Verdict.NEW, None, chain.feed, chain.seq, grown.chunk)
+        place = chain.feed, chain.seq, grown.chunk
         if self.read_only:
-            outcome.verdict, outcome.reason = Verdict.NOT_OURS, READ_ONLY
-            return outcome
+            return PacketOutcome(PacketKind.CHUNK, Verdict.NOT_OURS, READ_ONLY, *place)
         arrival = self._store.append_chunk(chain.feed, chain.seq, grown.chunk, packet, origin, face)
         self._store.put_side_chain(chain)
         self._watch_chain(chain)
@@ -368,6 +367,7 @@ class Replica:
         else:
             self._expect_chain(chain)
         self._expect_left_out_chains()
+        outcome = PacketOutcome(PacketKind.CHUNK, Verdict.NEW, None, *place)
         outcome.events.append(
             ChunkAppended(
                 feed=chain.feed,
@@ -381,6 +381,10 @@ class Replica:
             )
         )
         return outcome
+
+    def forget_orphans(self) -> None:
+        """Drop all packets that came too early."""
+        self.orphans = Orphans()
 
     def adopt_orphans(self, feed: FeedId, face: FaceName | None) -> list[Event]:
         """Append entries of *feed* that came before it was in the set; *face* named it, None: our user."""
@@ -406,7 +410,7 @@ class Replica:
             for hash_, packet in known:
                 # Of two that waited for one place the second is no longer expected, and proves a fork.
                 adopted = self._append_or_compare(packet, hash_, origin, face)
-                outcome.events += adopted.events
+                outcome.events.extend(adopted.events)
                 unread += adopted.events
 
     def _orphans_next(self, feed: FeedId, seq: int) -> list[tuple[bytes, bytes]]:

@@ -4,7 +4,6 @@ Wired faces need a steady hand: no more than the face can hold, a short gap betw
 shared with everybody in reach, and nobody says who goes next: see ``ContentionPacer``.
 """
 
-from dataclasses import dataclass
 from enum import IntEnum
 from typing import Protocol
 
@@ -16,26 +15,12 @@ from tinyssb_node.scheduling.trickle import RandomSource
 class Urgency(IntEnum):
     """What a packet is for: the more urgent, the sooner after the channel fell silent it may go."""
 
-    ANSWER = 0
+    REPLY = 0
     """News of ours, and what somebody asked for."""
-    CARRY = 1
+    RELAY = 1
     """News of others, said again for those out of their reach."""
-    ASK = 2
+    ADVERT = 2
     """CLAIM, WANT, CHNK: what they would bring may be on its way already."""
-
-
-@dataclass(slots=True)
-class TurnState:
-    """What ``floor`` tells of how urgent it is to speak on the air, and is told of what was said."""
-
-    giving: float | None = None
-    """How patiently the next answer waits that is chosen when it goes; None for none."""
-    patience: float = 1.0
-    """How patiently requests wait."""
-    addressed: bool = False
-    """Whether the WANT built last asks somebody by name."""
-    wants_sent: int = 0
-    """WANTs that have left."""
 
 
 class Pacer(Protocol):
@@ -65,7 +50,7 @@ class Pacer(Protocol):
         """A packet was heard; *data* if it was an entry or a chunk, and more of them may follow."""
         ...
 
-    def heard_in_vain(self, *, stray: bool) -> None:
+    def heard_useless(self, *, stray: bool) -> None:
         """What was heard last was of no use to us; *stray*: it is of nobody we know."""
         ...
 
@@ -73,11 +58,11 @@ class Pacer(Protocol):
         """Something is to be sent on a line that had nothing to send."""
         ...
 
-    def take_floor(self, now_us: int) -> None:
+    def take_turn(self, now_us: int) -> None:
         """We were asked by name: several packets in a row may go at once."""
         ...
 
-    def leave_floor(self, now_us: int) -> None:
+    def leave_turn(self, now_us: int) -> None:
         """Somebody else was asked by name, by us or by others, and may send several packets in a row."""
         ...
 
@@ -120,16 +105,16 @@ class SteadyPacer:
     def heard(self, now_us: int, *, data: bool) -> None:
         """See Pacer."""
 
-    def heard_in_vain(self, *, stray: bool) -> None:
+    def heard_useless(self, *, stray: bool) -> None:
         """See Pacer."""
 
     def wanted(self, now_us: int) -> None:
         """See Pacer."""
 
-    def take_floor(self, now_us: int) -> None:
+    def take_turn(self, now_us: int) -> None:
         """See Pacer. A wire is nobody's."""
 
-    def leave_floor(self, now_us: int) -> None:
+    def leave_turn(self, now_us: int) -> None:
         """See Pacer."""
 
     def asked(self, now_us: int) -> None:
@@ -179,16 +164,16 @@ class ContentionPacer:
         """See Pacer. Within a batch the next answer goes at once."""
         if self.outstanding >= self._window:
             return None
-        if self._batch_left and urgency is Urgency.ANSWER:
+        if self._batch_left and urgency is Urgency.REPLY:
             return self._batch_us
         chatter = self._in_vain >= limits.IN_VAIN_PACKETS or self._strays >= limits.STRAY_PACKETS
-        if chatter and urgency is Urgency.ASK:
+        if chatter and urgency is Urgency.ADVERT:
             # Or whoever chatters would keep us from ever asking.
-            urgency, patience = Urgency.ANSWER, 1.0
+            urgency, patience = Urgency.REPLY, 1.0
         packets = self._after[urgency] + self._luck[urgency] * limits.CONTENTION_PACKETS[urgency] * patience
-        if urgency is Urgency.ASK:
+        if urgency is Urgency.ADVERT:
             packets += limits.ASK_PATIENCE_PACKETS * (patience - 1.0)
-        if urgency is not Urgency.CARRY:
+        if urgency is not Urgency.RELAY:
             packets *= self._crowd
         if chatter:
             packets *= limits.IN_VAIN_HASTE
@@ -222,7 +207,7 @@ class ContentionPacer:
         self._strays = max(0, self._strays - 1)
         self._draw(now_us, limits.AFTER_DATA_PACKETS if data else limits.AFTER_VECTOR_PACKETS)
 
-    def heard_in_vain(self, *, stray: bool) -> None:
+    def heard_useless(self, *, stray: bool) -> None:
         """See Pacer. To such packets, if they are more than others, we give way a few times only. Strays may be of
         another network, which has a right to the air: we give way more often, and not for ever."""
         if stray:
@@ -235,12 +220,12 @@ class ContentionPacer:
         if all((due_us := self.due_us(urgency)) is None or due_us <= now_us for urgency in Urgency):
             self._draw(now_us, limits.AFTER_VECTOR_PACKETS)
 
-    def take_floor(self, now_us: int) -> None:
+    def take_turn(self, now_us: int) -> None:
         """See Pacer."""
         self._draw(now_us, limits.AFTER_DATA_PACKETS)
         self._go_on(limits.FLOOR_PACKETS, now_us)
 
-    def leave_floor(self, now_us: int) -> None:
+    def leave_turn(self, now_us: int) -> None:
         """See Pacer."""
         self._draw(now_us + limits.FLOOR_PACKETS * self._packet_us, limits.AFTER_DATA_PACKETS)
 

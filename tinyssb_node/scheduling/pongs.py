@@ -9,9 +9,9 @@ from tinyssb_node.codec.dmx import PING_DMX
 from tinyssb_node.codec.packets import Pong, parse_ping, serialize_pong
 from tinyssb_node.errors import PeerError
 from tinyssb_node.ids import FaceName
-from tinyssb_node.scheduling.line import Line
 from tinyssb_node.scheduling.link import Reception
 from tinyssb_node.scheduling.suppression import RecentSet
+from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 
 
 class PongHistory:
@@ -23,23 +23,23 @@ class PongHistory:
         self._faces: RecentSet[FaceName] = RecentSet(limits.FACES_MAX)
         self._boards: RecentSet[tuple[FaceName, str]] = RecentSet(limits.PONG_BOARDS_MAX)
 
-    def heard(self, line: Line, packet: bytes, reception: Reception, now_us: int) -> None:
-        """Answer *packet* on *line* if it is a ping, the face answers pings, and it is not too soon to do so again."""
-        if self._name is None or not line.profile.answers_pings or not packet.startswith(PING_DMX):
+    def heard(self, queue: TransmitQueue, packet: bytes, reception: Reception, now_us: int) -> None:
+        """Answer *packet* on *queue* if it is a ping, the face answers pings, and it is not too soon to do so again."""
+        if self._name is None or not queue.profile.answers_pings or not packet.startswith(PING_DMX):
             return
         try:
             board = parse_ping(packet).mac
         except PeerError:
             # The node counts it with what is not ours; nobody can be told how well they are heard.
             return
-        key = line.name, board
-        if self._faces.within(line.name, limits.PONG_GAP_US, now_us) or self._boards.within(
+        key = queue.name, board
+        if self._faces.within(queue.name, limits.PONG_GAP_US, now_us) or self._boards.within(
             key, limits.PONG_EVERY_US, now_us
         ):
             return
-        self._faces.add(line.name, now_us)
+        self._faces.add(queue.name, now_us)
         self._boards.add(key, now_us)
-        line.answer_ping(self._serialize(packet, reception, now_us), now_us)
+        queue.answer_ping(self._serialize(packet, reception, now_us), now_us)
 
     def _serialize(self, ping: bytes, reception: Reception, now_us: int) -> bytes:
         """A pong of ours, at most 87 bytes: t counts the seconds of our clock, as a board's counts its own."""

@@ -3,7 +3,7 @@
 from tinyssb_node import limits
 from tinyssb_node.events import AnswersSpared, Refused
 from tinyssb_node.ids import FaceName
-from tinyssb_node.scheduling.line import Counters
+from tinyssb_node.scheduling.transmit_queue import Counters
 
 _SPARED = "spared"
 

@@ -1,4 +1,4 @@
-"""Trickle timers: silent while neighbours agree, quick when they do not (RFC 6206)."""
+"""Trickle timers: silent while neighbours are consistent, quick when they do not (RFC 6206)."""
 
 from typing import Protocol
 
@@ -26,7 +26,7 @@ class Trickle:
         self._longest_us = longest_us
         self._entropy = entropy
         self.silenced = 0
-        """How often others spoke instead since ``spoke``."""
+        """How often others sent instead since ``sent``."""
         self._begin(shortest_us, now_us)
 
     def _begin(self, interval_us: int, now_us: int) -> None:
@@ -50,21 +50,21 @@ class Trickle:
         """True once nobody has disagreed for so long that intervals are their longest."""
         return self._interval_us >= self._longest_us
 
-    def agree(self) -> None:
-        """Somebody said what we would have said: no need to repeat it in this interval."""
+    def hear_consistent(self) -> None:
+        """A neighbour sent what we would have sent: no need to repeat it in this interval."""
         self._agreed = True
 
-    def disagree(self, now_us: int) -> None:
-        """Somebody knows less or more than we do: speak soon. No effect in the shortest interval (RFC 6206, rule 6)."""
+    def hear_inconsistent(self, now_us: int) -> None:
+        """A neighbour has less or more than we do: send soon. No effect in the shortest interval (RFC 6206, rule 6)."""
         if self._interval_us > self._shortest_us:
             self._begin(self._shortest_us, now_us)
 
-    def left_unsaid(self) -> None:
-        """What was to be said was said by somebody else."""
+    def suppressed(self) -> None:
+        """A neighbour sent what was to be sent."""
         self.silenced += 1
 
-    def spoke(self) -> None:
-        """What was to be said has left."""
+    def sent(self) -> None:
+        """What was to be sent has left."""
         self.silenced = 0
 
     def speak_at(self, at_us: int, now_us: int) -> None:
@@ -79,7 +79,7 @@ class Trickle:
             self._fired = True
             speak = not self._agreed
             if not speak:
-                self.left_unsaid()
+                self.suppressed()
         if now_us >= self._end_us:
             self._begin(min(2 * self._interval_us, self._longest_us), now_us)
         return speak

@@ -41,7 +41,6 @@ from tinyssb_node.events import (
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
 from tinyssb_node.replication.claim import agrees, claim_of
-from tinyssb_node.replication.expectations import Orphans
 from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import NOT_WANTED, build_want
@@ -275,7 +274,7 @@ class DeployedBoard:
         hash_ = sha256(packet).digest()[: limits.MESSAGE_ID_SIZE]
         finding = self._replica.offer(packet, hash_, Origin.PEER, face)
         if len(self._replica.orphans):
-            self._replica.orphans = Orphans()  # a board forgets what it does not expect
+            self._replica.forget_orphans()  # a board forgets what it does not expect
         return finding
 
     def _hear_set(self, packet: bytes, face: FaceName) -> PacketOutcome:
@@ -305,7 +304,7 @@ class DeployedBoard:
     def _learn(self, feed: FeedId, face: FaceName, finding: PacketOutcome) -> bool:
         if feed in self._replica.goset or len(self._replica.goset) >= sim_limits.BOARD_KEYS_MAX:
             return False
-        finding.events += self._replica.add_feed(feed, face)
+        finding.events.extend(self._replica.add_feed(feed, face))
         self._set_changed()
         return True
 

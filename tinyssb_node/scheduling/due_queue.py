@@ -15,7 +15,7 @@ class _Waiting:
     kind: PacketKind = field(compare=False)
 
 
-class Outbox:
+class DueQueue:
     """Packets with the time before which each must not go, first due first out, no packet twice.
 
     Order by due time rather than by class: whatever waits gets its turn, and what is urgent is given an early time.

@@ -6,22 +6,22 @@ from hypothesis import strategies as st
 
 from tinyssb_node import limits
 from tinyssb_node.ids import PacketKind
-from tinyssb_node.scheduling.queue import Outbox
+from tinyssb_node.scheduling.due_queue import DueQueue
 
 
-def drain(outbox: Outbox, now_us: int = 10**9) -> list[bytes]:
+def drain(outbox: DueQueue, now_us: int = 10**9) -> list[bytes]:
     packets = []
     while (first := outbox.pop(now_us)) is not None:
         packets.append(first[0])
     return packets
 
 
-def put(outbox: Outbox, packet: bytes, due_us: int = 0) -> bool:
+def put(outbox: DueQueue, packet: bytes, due_us: int = 0) -> bool:
     return outbox.put(packet, PacketKind.ENTRY, due_us)
 
 
 def test_what_is_due_first_goes_first_and_equals_in_order() -> None:
-    outbox = Outbox()
+    outbox = DueQueue()
     for packet, due_us in ((b"late", 9), (b"one", 5), (b"two", 5), (b"early", 1)):
         put(outbox, packet, due_us)
     assert outbox.next_us == 1
@@ -30,7 +30,7 @@ def test_what_is_due_first_goes_first_and_equals_in_order() -> None:
 
 
 def test_nothing_goes_before_its_time() -> None:
-    outbox = Outbox()
+    outbox = DueQueue()
     put(outbox, b"packet", 5)
     assert outbox.pop(4) is None
     assert outbox.pop(5) == (b"packet", PacketKind.ENTRY)
@@ -38,7 +38,7 @@ def test_nothing_goes_before_its_time() -> None:
 
 
 def test_a_packet_waits_once_at_its_first_time() -> None:
-    outbox = Outbox()
+    outbox = DueQueue()
     assert put(outbox, b"packet", 5)
     assert put(outbox, b"packet", 1)
     assert (len(outbox), outbox.next_us) == (1, 5)
@@ -46,7 +46,7 @@ def test_a_packet_waits_once_at_its_first_time() -> None:
 
 
 def test_a_packet_that_went_may_wait_again() -> None:
-    outbox = Outbox()
+    outbox = DueQueue()
     put(outbox, b"packet")
     drain(outbox)
     assert put(outbox, b"packet")
@@ -54,7 +54,7 @@ def test_a_packet_that_went_may_wait_again() -> None:
 
 
 def test_a_cancelled_packet_does_not_go() -> None:
-    outbox = Outbox()
+    outbox = DueQueue()
     put(outbox, b"first", 1)
     put(outbox, b"second", 2)
     assert outbox.cancel(b"first")
@@ -66,7 +66,7 @@ def test_a_cancelled_packet_does_not_go() -> None:
 
 
 def test_a_packet_cancelled_and_put_again_has_its_new_time() -> None:
-    outbox = Outbox()
+    outbox = DueQueue()
     put(outbox, b"packet", 1)
     outbox.cancel(b"packet")
     put(outbox, b"packet", 7)
@@ -76,7 +76,7 @@ def test_a_packet_cancelled_and_put_again_has_its_new_time() -> None:
 
 
 def test_a_full_outbox_refuses_until_something_went() -> None:
-    outbox = Outbox()
+    outbox = DueQueue()
     for number in range(limits.QUEUE_MAX):
         assert put(outbox, b"%d" % number)
     assert outbox.room == 0
@@ -87,7 +87,7 @@ def test_a_full_outbox_refuses_until_something_went() -> None:
 
 
 def test_putting_and_cancelling_for_ever_takes_bounded_memory() -> None:
-    outbox = Outbox()
+    outbox = DueQueue()
     put(outbox, b"first", 1)
     put(outbox, b"second", 2)
     for number in range(3 * limits.QUEUE_MAX):
@@ -106,7 +106,7 @@ actions = st.lists(
 def test_it_does_what_a_plain_list_would_do(acts: list[tuple[str, int, int]], queue_max: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(limits, "QUEUE_MAX", queue_max)
-        outbox = Outbox()
+        outbox = DueQueue()
         waiting: list[tuple[int, bytes]] = []
         for act, number, time_us in acts:
             packet = b"%d" % number

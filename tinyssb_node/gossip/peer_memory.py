@@ -1,0 +1,133 @@
+"""What one face remembers of its peers: what they were given, what they take next, and where the next request begins.
+
+On a shared medium this is one memory for all who hear it; at the end of a stream there is one peer.
+"""
+
+from tinyssb_node import limits
+from tinyssb_node.ids import FeedId, PacketKind
+from tinyssb_node.scheduling.link import LinkMedium
+from tinyssb_node.scheduling.requester import ReplyCredit, RequestPacer
+from tinyssb_node.scheduling.suppression import LatestByKey, RecentReplies
+from tinyssb_node.scheduling.transmit_queue import TransmitQueue
+
+_NEVER_US = -(2**62)
+"""Before any time a node has."""
+
+
+class RequestCursor:
+    """The place in the set where the next WANT or CHNK begins: behind the last one that has left."""
+
+    def __init__(self) -> None:
+        self.start = 0
+        self._following = 0
+
+    def built(self, following: int) -> None:
+        """A request was built; the next one begins at *following* once this one has left."""
+        self._following = following
+
+    def sent(self) -> None:
+        """The request built last has left."""
+        self.start = self._following
+
+
+class PeerMemory:
+    """The memory of one face."""
+
+    def __init__(self, queue: TransmitQueue) -> None:
+        profile = queue.profile
+        self._queue = queue
+        self._shared = profile.medium is not LinkMedium.STREAM
+        self.given_entries: RecentReplies[FeedId] = RecentReplies(
+            hold_us=profile.hold_us, most=limits.SET_MAX
+        )
+        self.given_chunks: RecentReplies[tuple[FeedId, int]] = RecentReplies(
+            hold_us=profile.hold_us, most=limits.RECENT_MAX
+        )
+        self.next_entry: LatestByKey[FeedId] = LatestByKey(limits.SET_MAX)
+        """Next sequence number the peer of a stream takes, by its WANTs and what it was given."""
+        self.next_chunk: LatestByKey[tuple[FeedId, int]] = LatestByKey(limits.RECENT_MAX)
+        """Next chunk the peer of a stream takes, likewise."""
+        self.entry_credit: ReplyCredit[FeedId] = ReplyCredit(profile.burst, profile.burst_max)
+        self.chunk_credit: ReplyCredit[tuple[FeedId, int]] = ReplyCredit(profile.burst, profile.burst_max)
+        self.want_cursor = RequestCursor()
+        self.chnk_cursor = RequestCursor()
+        self._entries_requester = RequestPacer()
+        self._chunks_requester = RequestPacer()
+        self._first_feed = 0
+        self._answers_us = _NEVER_US
+
+    # --- what came from here
+
+    def took_entry(self, feed: FeedId, seq: int, now_us: int, *, chained: bool) -> bool:
+        """A new entry came from here. Return True if it is time to send another WANT at once."""
+        queue = self._queue
+        self.entry_given(feed, seq, now_us)
+        self.next_entry[feed] = seq + 1
+        queue.request_when_quiet(PacketKind.WANT, now_us)
+        if queue.on_air:
+            # Not to request more, but to tell those who did not hear it: it waits for silence, and for others' WANTs.
+            queue.advertise(PacketKind.WANT, now_us)
+        if chained:
+            queue.chnk_timer.hear_inconsistent(now_us)
+        # On the air the timer requests: a request after every few packets would cost more than it gains.
+        return not queue.on_air and self._entries_requester.got()
+
+    def took_chunk(self, feed: FeedId, seq: int, chunk: int, now_us: int) -> bool:
+        """A new chunk came from here. Return True if it is time to send another CHNK at once."""
+        self.chunk_given(feed, seq, chunk, now_us)
+        self._queue.request_when_quiet(PacketKind.CHNK, now_us)
+        return not self._queue.on_air and self._chunks_requester.got()
+
+    def timer_requested(self, kind: PacketKind) -> None:
+        """The timer of *kind* sent a request: what came since the last one was a whole answer."""
+        if kind is PacketKind.WANT:
+            self._entries_requester.timer_asked()
+        elif kind is PacketKind.CHNK:
+            self._chunks_requester.timer_asked()
+
+    # --- what was given here
+
+    def entry_given(self, feed: FeedId, seq: int, now_us: int) -> None:
+        """An entry was heard from here, new or not: on a shared medium others that lack it heard it too."""
+        if self._shared:
+            self.given_entries.give(feed, seq, seq, now_us)
+
+    def chunk_given(self, feed: FeedId, seq: int, chunk: int, now_us: int) -> None:
+        """A chunk was heard from here, likewise."""
+        if self._shared:
+            self.given_chunks.give((feed, seq), chunk, chunk, now_us)
+
+    def gave_entries(self, feed: FeedId, first: int, last: int, now_us: int) -> None:
+        """We gave entries *first* to *last*."""
+        self.given_entries.give(feed, first, last, now_us)
+        self.next_entry[feed] = last + 1
+
+    def gave_chunks(self, chain: tuple[FeedId, int], first: int, count: int, now_us: int) -> None:
+        """We gave so many chunks of a side chain, from *first* on."""
+        if count:
+            self.given_chunks.give(chain, first, first + count - 1, now_us)
+        self.next_chunk[chain] = first + count
+
+    def rotate(self, feeds: list[FeedId], packets: int) -> list[FeedId]:
+        """Return *feeds* so that each reply, of so many *packets*, begins with another feed.
+
+        A peer that reads another dialect only, or holds another branch of a fork, requests entries for ever that it
+        cannot use: they must not be all it ever gets.
+        """
+        turn = self._first_feed % len(feeds)
+        self._first_feed += packets
+        return feeds[turn:] + feeds[:turn]
+
+    # --- entries to relay
+
+    def expect_answers(self, now_us: int) -> None:
+        """A request was heard or sent: new entries that come in the next moments are answers."""
+        self._answers_us = now_us
+
+    def heard_content(self, packet: bytes, now_us: int, *, new: bool) -> None:
+        """An entry or chunk was heard on the air. *new*, out of silence and not requested: relay it."""
+        answers_for_us = limits.ANSWERS_PACKETS * self._queue.profile.airtime_us[limits.PACKET_SIZE]
+        if new and now_us - self._answers_us >= answers_for_us:
+            self._queue.relay.take(packet)
+        # More may follow: a single entry was published just now, but entries in a row are an answer to a request.
+        self._answers_us = now_us

@@ -1,0 +1,474 @@
+"""Per-face transmit queue and pacing: what waits to be sent on one face, and when it may go.
+
+Replies wait in order of their due time, packets to relay in their relay, and adverts (CLAIM, WANT, CHNK) by kind: they
+are built when they go, to be up to date. The pacer says when the face may be handed a packet of which urgency, the
+airtime budget whether the law allows it, and three Trickle timers when an advert is due.
+"""
+
+from collections import deque
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from tinyssb_node import limits
+from tinyssb_node.events import Event
+from tinyssb_node.ids import FaceName, PacketKind, Verdict
+from tinyssb_node.scheduling.budget import AirBudget
+from tinyssb_node.scheduling.due_queue import DueQueue
+from tinyssb_node.scheduling.link import LinkMedium, LinkProfile
+from tinyssb_node.scheduling.pacer import Urgency, make_pacer
+from tinyssb_node.scheduling.relay import EntryRelay
+from tinyssb_node.scheduling.suppression import RecentSet
+from tinyssb_node.scheduling.trickle import RandomSource, Trickle
+
+
+@dataclass(slots=True)
+class Counters:
+    """Totals of a face since it came up."""
+
+    sent: int = 0
+    """Packets that left."""
+    received: int = 0
+    """Packets that came in, whatever they were."""
+    new: int = 0
+    """Received packets that brought something new."""
+    invalid: int = 0
+    """Received packets and frames that broke a rule."""
+    refused: int = 0
+    """Packets of ours that found the queue full."""
+    held_back: int = 0
+    """Times that something had to wait because the law allowed no more airtime."""
+    spared: int = 0
+    """Replies we were about to send, and heard from a peer first."""
+    airtime_us: int = 0
+    """Airtime of what left."""
+    last_heard_us: int | None = None
+    """When something was received last, on the node's clock."""
+
+
+class GossipPacket(NamedTuple):
+    """A packet that was built just now, to be handed to the face at once."""
+
+    packet: bytes
+    kind: PacketKind
+    event: Event | None
+    """The record of what it says, written when it has left: CLAIM, WANT and the like."""
+    addressed: bool = False
+    """True for a WANT that names the neighbour that should reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """A packet that has left."""
+
+    packet: bytes
+    kind: PacketKind
+    airtime_us: int
+    """Microseconds on the air."""
+    event: Event | None
+    """As in its ``GossipPacket``."""
+    addressed: bool = False
+    """As in its ``GossipPacket``."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Handed:
+    """A packet that the face holds."""
+
+    packet: bytes
+    kind: PacketKind
+    urgency: Urgency
+    """As what it waited, and waits again if the face gives it back."""
+    event: Event | None = None
+    addressed: bool = False
+    charge: int | None = None
+    """What its airtime was charged under; None where airtime has no budget."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FaceStatus:
+    """What a user may know of a face."""
+
+    name: FaceName
+    spec: str
+    profile: LinkProfile
+    queued: int
+    """Packets that wait."""
+    outstanding: int
+    """Packets handed to the face and not yet reported as sent."""
+    counters: Counters
+
+
+_REQUESTS = frozenset({PacketKind.WANT, PacketKind.CHNK})
+"""Adverts that replies follow."""
+_REBUILT = _REQUESTS | {PacketKind.PONG}
+"""Adverts that are built again as the same kind if a face gives them back."""
+
+
+class TransmitQueue:
+    """The transmit queue of one face. It decides when to send; gossip decides what."""
+
+    def __init__(
+        self,
+        name: FaceName,
+        profile: LinkProfile,
+        spec: str,
+        entropy: RandomSource,
+        now_us: int,
+        budget: AirBudget | None = None,
+    ) -> None:
+        """*budget* is the airtime account of the face's sub-band; None where the law sets no limit."""
+        self.name = name
+        self.profile = profile
+        self.spec = spec
+        self.on_air = profile.medium is LinkMedium.AIR
+        self.counters = Counters()
+        self.waiting = DueQueue()
+        self.adverts: dict[PacketKind, None] = {}
+        """Kinds of adverts to send when they may go, first come first."""
+        self.relay = EntryRelay(entropy)
+        self._pong = b"", now_us
+        """A reply to a board's ping, and until when it is worth sending."""
+        self.reply_patience: float | None = None
+        """How patiently the next reply waits that is chosen when it goes; None: there is none to choose."""
+        self.want_patience = 1.0
+        """How patiently WANTs wait."""
+        self._advert_us = now_us
+        """When ``pop_advert`` returned a kind last."""
+        self._sent_once: RecentSet[bytes] = RecentSet(limits.RECENT_MAX)
+        self._with_face: deque[_Handed] = deque()
+        self._entropy = entropy
+        self._pacer = make_pacer(profile, entropy, now_us)
+        self._budget = budget
+        self._held_back: set[bool] = set()
+        """Which of adverts (True) and content (False) wait for airtime."""
+        self.claim_timer = self._timer(now_us)
+        self.want_timer = self._timer(now_us)
+        self.chnk_timer = self._timer(now_us)
+        self._timers = {
+            PacketKind.CLAIM: self.claim_timer,
+            PacketKind.WANT: self.want_timer,
+            PacketKind.CHNK: self.chnk_timer,
+        }
+
+    def _timer(self, now_us: int) -> Trickle:
+        return Trickle(
+            shortest_us=self.profile.advert_min_us,
+            longest_us=self.profile.advert_max_us,
+            entropy=self._entropy,
+            now_us=now_us,
+        )
+
+    # --- what is heard on the face
+
+    def heard(self, packet: bytes, now_us: int) -> None:
+        """A packet was heard: drop it where it waits, and leave the channel to others for a while."""
+        self.counters.received += 1
+        self.counters.last_heard_us = now_us
+        self.counters.spared += self.waiting.cancel(packet)
+        self.relay.heard(packet, now_us)
+        self._pacer.heard(now_us, data=len(packet) == limits.PACKET_SIZE)
+
+    def heard_junk(self) -> None:
+        """Something came in that was no frame."""
+        self.counters.received += 1
+
+    def heard_useless(self, *, stray: bool = False) -> None:
+        """The packet heard last was of no use to us; *stray*: it belongs to nobody we know."""
+        self._pacer.heard_useless(stray=stray)
+
+    def count_verdict(self, verdict: Verdict) -> None:
+        """Count what the packet heard last was to us."""
+        if verdict is Verdict.NEW:
+            self.counters.new += 1
+        elif verdict is Verdict.INVALID:
+            self.counters.invalid += 1
+
+    def count_spared(self) -> None:
+        """A neighbour gave an entry that we would have given."""
+        self.counters.spared += 1
+
+    def suppress(self, kind: PacketKind) -> None:
+        """A neighbour sent what our advert of *kind* would say."""
+        if kind in self.adverts:
+            del self.adverts[kind]
+            self._timers[kind].suppressed()
+        self._timers[kind].hear_consistent()
+
+    def suppress_served(self, kind: PacketKind, *, same: bool) -> None:
+        """A neighbour requested all that our *kind* would request, or the *same*. A request that asks for more replaces
+        ours a few times only: the node that could reply may hear us, and not that neighbour."""
+        if same or not self.on_air or self._timers[kind].silenced < limits.YIELDS_MAX:
+            self.suppress(kind)
+
+    def crowd(self, neighbours: int) -> None:
+        """So many stations are known to be in reach."""
+        self._pacer.crowd(neighbours)
+
+    def take_turn(self, now_us: int) -> None:
+        """We are asked by name, and may send several packets in a row."""
+        self._pacer.take_turn(now_us)
+
+    def leave_turn(self, now_us: int) -> None:
+        """A neighbour is asked by name: keep silent meanwhile."""
+        self._pacer.leave_turn(now_us)
+
+    # --- queueing
+
+    def reply_due_us(self, now_us: int) -> int:
+        """Return when a reply to the packet just heard should go: at random where others may reply too."""
+        return now_us + int(self._entropy.random() * self.profile.answer_delay_us)
+
+    def room(self, credit: int) -> int:
+        """Return how many packets may be queued now in reply to a request that was granted *credit*."""
+        return max(0, min(self.waiting.room, credit - len(self.waiting)))
+
+    def spent(self, now_us: int) -> float:
+        """Return which part of our airtime for entries is used up, 0 to 1; 0 where the law sets no limit."""
+        return 0.0 if self._budget is None else self._budget.spent(now_us)
+
+    @property
+    def has_work(self) -> bool:
+        """True if something may have to be sent now: on the air, replies are chosen when they go."""
+        return bool(self.waiting or self.adverts or self.on_air)
+
+    def put(self, packet: bytes, kind: PacketKind, due_us: int) -> None:
+        """Queue *packet*; a full queue refuses it and counts."""
+        self._wanted(due_us)
+        if not self.waiting.put(packet, kind, due_us):
+            self.counters.refused += 1
+
+    def put_once(self, packet: bytes, kind: PacketKind, due_us: int, now_us: int) -> bool:
+        """Queue *packet* unless the same was queued here a moment ago. This ends two nodes' replies to each other."""
+        if self._sent_once.within(packet, self.profile.hold_us, now_us):
+            return False
+        self._sent_once.add(packet, now_us)
+        self.put(packet, kind, due_us)
+        return True
+
+    def put_last(self, packet: bytes, kind: PacketKind, due_us: int) -> None:
+        """Queue *packet* behind all that is due until then, even if it waits already."""
+        self.waiting.cancel(packet)
+        self.put(packet, kind, due_us)
+
+    def advertise(self, kind: PacketKind, now_us: int) -> None:
+        """Send an advert of *kind* when it may go."""
+        self._wanted(now_us)
+        self.adverts[kind] = None
+
+    def _wanted(self, now_us: int) -> None:
+        if not (self.waiting or self.adverts or self.relay or self.reply_patience is not None):
+            self._pacer.wanted(now_us)
+
+    def set_patience(self, *, reply: float | None, want: float) -> None:
+        """Set how many times longer than they must replies that are chosen when they go wait, and WANTs; *reply* None:
+        there is none to choose."""
+        self.reply_patience = reply
+        self.want_patience = want
+
+    def answer_ping(self, pong: bytes, now_us: int) -> None:
+        """Send *pong* when an advert may go."""
+        self._pong = pong, now_us + limits.PONG_STALE_US
+        self.advertise(PacketKind.PONG, now_us)
+
+    def build_pong(self) -> GossipPacket | None:
+        """Return the pong for which ``pop_advert`` returned its kind; None if it waited for too long."""
+        pong, until_us = self._pong
+        return GossipPacket(pong, PacketKind.PONG, None) if self._advert_us < until_us else None
+
+    def wake(self, now_us: int) -> list[PacketKind]:
+        """Move the timers on to *now_us*. Return the kinds of adverts that are due by them, which are queued."""
+        due = []
+        for kind, timer in self._timers.items():
+            if timer.wake(now_us):
+                self.advertise(kind, now_us)
+                due.append(kind)
+        return due
+
+    def request_when_quiet(self, kind: PacketKind, now_us: int) -> None:
+        """Something requested came: let the timer of *kind* request more when no more comes."""
+        if self.profile.quiet_us is None:
+            self._timers[kind].hear_inconsistent(now_us)
+        else:
+            self._timers[kind].speak_at(now_us + self.profile.quiet_us, now_us)
+
+    # --- handing packets to the face
+
+    def pop(self, now_us: int) -> tuple[bytes, PacketKind] | None:
+        """Hand the next reply that waits to the face, if it may go now."""
+        first = self.waiting.pop(now_us) if self._may(Urgency.REPLY, now_us) else None
+        if first is not None:
+            self._hand(_Handed(*first, Urgency.REPLY), now_us)
+        return first
+
+    def may_reply(self, now_us: int) -> bool:
+        """True if a reply may be chosen now, to be handed over by ``hand_reply``."""
+        return self.reply_patience is not None and self._may(Urgency.REPLY, now_us, self.reply_patience)
+
+    def hand_reply(self, packet: bytes, now_us: int) -> None:
+        """Hand an entry, chosen at once when ``may_reply`` said so, to the face."""
+        self._hand(_Handed(packet, PacketKind.ENTRY, Urgency.REPLY), now_us)
+
+    def pop_relayed(self, now_us: int) -> bytes | None:
+        """Hand the next entry to relay to the face, if it may go now."""
+        packet = self.relay.pop() if self._may(Urgency.RELAY, now_us) else None
+        if packet is not None:
+            self._hand(_Handed(packet, PacketKind.ENTRY, Urgency.RELAY), now_us)
+        return packet
+
+    def pop_advert(self, now_us: int) -> PacketKind | None:
+        """Return the kind of advert to send now, if any: the caller builds it and hands it over by ``hand_advert``."""
+        if not self.adverts or not self._may(Urgency.ADVERT, now_us, self._advert_patience):
+            return None
+        self._advert_us = now_us
+        kind = self._next_advert
+        del self.adverts[kind]
+        return kind
+
+    def hand_advert(self, advert: GossipPacket) -> None:
+        """Hand *advert*, built at once for the kind that ``pop_advert`` returned, to the face."""
+        handed = _Handed(advert.packet, advert.kind, Urgency.ADVERT, advert.event, advert.addressed)
+        self._hand(handed, self._advert_us)
+
+    @property
+    def _next_advert(self) -> PacketKind:
+        """The kind to send next: WANTs last, as only of them it is known how long they may wait."""
+        return next((kind for kind in self.adverts if kind is not PacketKind.WANT), PacketKind.WANT)
+
+    @property
+    def _advert_patience(self) -> float:
+        return self.want_patience if self._next_advert is PacketKind.WANT else 1.0
+
+    def _hand(self, handed: _Handed, now_us: int) -> None:
+        if self._budget is not None:
+            airtime_us = self.profile.airtime_us[len(handed.packet)]
+            advert = handed.urgency is Urgency.ADVERT
+            handed = replace(handed, charge=self._budget.charge(airtime_us, now_us, advert=advert))
+        self._pacer.handed()
+        self.relay.forget(handed.packet)
+        self._with_face.append(handed)
+
+    # --- what the face reports
+
+    def sent(self, count: int, now_us: int) -> list[Sent]:
+        """The face reports *count* packets as sent. Return them."""
+        self._pacer.sent(count, now_us)
+        return [self._left(self._with_face.popleft(), now_us) for _ in range(count)]
+
+    def _left(self, handed: _Handed, now_us: int) -> Sent:
+        self._settle(handed, now_us)
+        airtime_us = self.profile.airtime_us[len(handed.packet)]
+        self.counters.sent += 1
+        self.counters.airtime_us += airtime_us
+        if handed.kind in _REQUESTS:
+            self._timers[handed.kind].sent()
+            if handed.addressed:
+                self._pacer.leave_turn(now_us)
+            else:
+                self._pacer.asked(now_us)
+        elif handed.urgency is Urgency.RELAY:
+            self.relay.sent(handed.packet, now_us)
+        return Sent(handed.packet, handed.kind, airtime_us, handed.event, handed.addressed)
+
+    def give_back(self, now_us: int) -> None:
+        """The face could not send a packet: somebody else is on the air. It waits for another turn, and an advert is
+        built anew then."""
+        handed = self._with_face.popleft()
+        self._pacer.busy(now_us)
+        if self._budget is not None and handed.charge is not None:
+            self._budget.take_back(handed.charge, now_us)
+        if handed.urgency is Urgency.RELAY:
+            self.relay.give_back(handed.packet)
+        elif handed.urgency is Urgency.ADVERT:
+            # Packets of any other kind about the set were sent instead of a CLAIM.
+            self.adverts[handed.kind if handed.kind in _REBUILT else PacketKind.CLAIM] = None
+        else:
+            self.put(handed.packet, handed.kind, now_us)
+
+    def close(self, now_us: int) -> None:
+        """The face is gone. The packets it held may have left, or never will."""
+        for handed in self._with_face:
+            # One that is on the air at this moment is over by then.
+            self._settle(handed, now_us + self.profile.airtime_us[len(handed.packet)])
+
+    def _settle(self, handed: _Handed, now_us: int) -> None:
+        if self._budget is not None and handed.charge is not None:
+            self._budget.settle(handed.charge, now_us)
+
+    def other_handed(self) -> None:
+        """Another network of this node handed a packet to the same face, which has room for one less."""
+        self._pacer.handed()
+
+    def other_left(self, now_us: int) -> None:
+        """That packet has left, or was given back: wait a random time, like any station that heard it."""
+        self._pacer.busy(now_us)
+
+    # --- when
+
+    @property
+    def next_us(self) -> int:
+        """When something is due here."""
+        due_us = min(self.claim_timer.next_us, self.want_timer.next_us, self.chnk_timer.next_us)
+        if (waiting_us := self.waiting.next_us) is not None:
+            due_us = self._sooner_us(due_us, Urgency.REPLY, waiting_us)
+        if self.relay:
+            due_us = self._sooner_us(due_us, Urgency.RELAY, 0)
+        if self.reply_patience is not None:
+            due_us = self._sooner_us(due_us, Urgency.REPLY, 0, self.reply_patience)
+        return self._sooner_us(due_us, Urgency.ADVERT, 0, self._advert_patience) if self.adverts else due_us
+
+    def _sooner_us(self, due_us: int, urgency: Urgency, since_us: int, patience: float = 1.0) -> int:
+        """Return *due_us*, or when a packet that waits since *since_us* may go, if that is sooner."""
+        paced_us = self._pacer.due_us(urgency, patience)
+        if paced_us is None or paced_us >= due_us:
+            return due_us  # whatever the law says, it is not sooner
+        may_us = self._may_from_us(urgency, paced_us)
+        return due_us if may_us is None else min(due_us, max(since_us, may_us))
+
+    def _may_from_us(self, urgency: Urgency, may_us: int) -> int | None:
+        """Return when a packet that may go at *may_us* also has airtime, as far as is known now; None: only after
+        something else happened."""
+        if self._budget is None:
+            return may_us
+        afford_us = self._budget.next_us(advert=urgency is Urgency.ADVERT)
+        return None if afford_us is None else max(may_us, afford_us)
+
+    def _may(self, urgency: Urgency, now_us: int, patience: float = 1.0) -> bool:
+        due_us = self._pacer.due_us(urgency, patience)
+        return due_us is not None and due_us <= now_us and self._affords(urgency, now_us)
+
+    def _affords(self, urgency: Urgency, now_us: int) -> bool:
+        """True if the law allows a packet now."""
+        advert = urgency is Urgency.ADVERT
+        if self._budget is None or self._budget.may_send(now_us, advert=advert):
+            self._held_back.discard(advert)
+            return True
+        if advert not in self._held_back and self._waits(urgency, now_us):
+            self._held_back.add(advert)
+            self.counters.held_back += 1
+        return False
+
+    def _waits(self, urgency: Urgency, now_us: int) -> bool:
+        """True if there is something of this urgency to send."""
+        if urgency is Urgency.REPLY:
+            return self.reply_patience is not None or (
+                (first_us := self.waiting.next_us) is not None and first_us <= now_us
+            )
+        return bool(self.relay if urgency is Urgency.RELAY else self.adverts)
+
+    # --- looking
+
+    @property
+    def outstanding(self) -> int:
+        """Packets handed to the face and not yet reported as sent."""
+        return len(self._with_face)
+
+    def status(self) -> FaceStatus:
+        """Return the status of this face."""
+        return FaceStatus(
+            name=self.name,
+            spec=self.spec,
+            profile=self.profile,
+            queued=len(self.waiting),
+            outstanding=self.outstanding,
+            counters=self.counters,
+        )
