@@ -1,7 +1,7 @@
-"""Airtime as an account: asked before a packet is handed to a radio, charged durably, settled when it has left.
+"""Airtime budget: asked before a packet is handed to a radio, charged durably, settled when it has left.
 
-One account per sub-band, whichever faces send there (decision 0008). Charges go to the store in the transaction that
-precedes the packet; the account is made anew from them at start.
+There is one account per sub-band, whichever faces send there (decision 0008). Charges go to the store in the
+transaction that precedes the packet; the account is rebuilt from them at start.
 """
 
 from collections import OrderedDict
@@ -19,7 +19,7 @@ _CLOCK_KEY = "air_clock"
 
 @dataclass(frozen=True, slots=True)
 class BootReference:
-    """How the node's clock lies in the system's life."""
+    """Where the node's clock stands in the system's life."""
 
     id: str
     """The same as long as the system runs, never the same again."""
@@ -33,7 +33,7 @@ UNKNOWN_BOOT = BootReference("unknown", 0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AirStatus:
-    """What a user may know of an account."""
+    """The status of an account, for users."""
 
     band: str
     """The sub-band."""
@@ -56,7 +56,7 @@ class AirStatus:
 
 
 class AirClock:
-    """Ledger time: the sum of time that the system vouches for. Stands still over a reboot, never goes back."""
+    """Ledger time: the sum of time that the system vouches for. It stands still over a reboot and never goes back."""
 
     def __init__(self, store: Store, boot: BootReference, now_us: int) -> None:
         self._store = store
@@ -69,11 +69,11 @@ class AirClock:
         self._kept_us = now_us
 
     def ledger_us(self, now_us: int) -> int:
-        """Ledger time at *now_us* of the node's clock."""
+        """Return ledger time at *now_us* of the node's clock."""
         return now_us + self._offset_us
 
     def node_us(self, ledger_us: int) -> int:
-        """The other way round."""
+        """Return the node's clock at a ledger time."""
         return ledger_us - self._offset_us
 
     @property
@@ -89,7 +89,7 @@ class AirClock:
 
 
 def _parse_clock(text: str | None) -> tuple[str, int, int]:
-    """Boot id, boot time and ledger time as they were written."""
+    """Parse boot id, boot time and ledger time."""
     if text is None:
         return "", 0, 0
     boot_id, boot_us, ledger_us = text.rsplit(" ", 2)
@@ -97,7 +97,7 @@ def _parse_clock(text: str | None) -> tuple[str, int, int]:
 
 
 class AirBudget:
-    """One sub-band's account. All times are the node's clock, in microseconds."""
+    """The account of one sub-band. All times are the node's clock, in microseconds."""
 
     def __init__(
         self,
@@ -155,13 +155,13 @@ class AirBudget:
                     ledger.settle(charge.airtime_us, charge.ended_us)
 
     def _ledgers(self, charge: AirtimeCharge) -> tuple[Ledger, ...]:
-        """Those that count *charge*; none if it was taken back."""
+        """Return the ledgers that count *charge*; none if it was taken back."""
         return (self._whole, self._shares[charge.advert]) if charge.airtime_us else ()
 
     # --- asking
 
     def may_send_at(self, airtime_us: int, now_us: int, *, advert: bool) -> int | None:
-        """From when on a packet may be handed to a radio, as far as is known now; None: never."""
+        """Return the time from which a packet may be handed to a radio, as far as is known now; None: never."""
         self._seen_us = max(self._seen_us, now_us)
         if self._read_only:
             return None
@@ -173,15 +173,15 @@ class AirBudget:
         return self._clock.node_us(max(whole_us, share_us))
 
     def may_send(self, now_us: int, *, advert: bool) -> bool:
-        """True if any packet may be handed to a radio now."""
+        """Return True if any packet may be handed to a radio now."""
         return self.may_send_at(self._full_us, now_us, advert=advert) == now_us
 
     def next_us(self, *, advert: bool) -> int | None:
-        """When that may be so, seen from the latest moment anybody spoke of; None: never."""
+        """Return when that may be so, as seen from the latest time this account was asked for; None: never."""
         return self.may_send_at(self._full_us, self._seen_us, advert=advert)
 
     def spent(self, now_us: int) -> float:
-        """Which part of what entries and chunks may use is used up, 0 to 1."""
+        """Return which part of the airtime for entries and chunks is used up, 0 to 1."""
         ledger_us = self._clock.ledger_us(now_us)
         used_us = self._shares[False].used_us(ledger_us)
         return used_us / (used_us + self._shares[False].left_us(ledger_us))
@@ -189,7 +189,7 @@ class AirBudget:
     # --- charging
 
     def charge(self, airtime_us: int, now_us: int, *, advert: bool) -> int:
-        """A packet is handed to a radio once the store has committed. Returns the number to settle it by."""
+        """Charge a packet that is handed to a radio once the store has committed. Return the number to settle it by."""
         assert airtime_us > 0
         assert self.may_send_at(airtime_us, now_us, advert=advert) == now_us
         self._prune(self._clock.ledger_us(now_us) - self.allowance.window_us)
@@ -210,7 +210,8 @@ class AirBudget:
     def settle(self, number: int, now_us: int) -> None:
         """The packet charged under *number* has left: now at the latest.
 
-        Written with the next charge. If there is none before a crash, the packet counts as leaving at the restart.
+        This is written with the next charge. If there is none before a crash, the packet counts as leaving at the
+        restart.
         """
         charge, ended_us = self._rows[number], self._clock.ledger_us(now_us)
         for ledger in self._ledgers(charge):
@@ -218,7 +219,7 @@ class AirBudget:
         self._change(replace(charge, ended_us=ended_us), number)
 
     def take_back(self, number: int, now_us: int) -> None:
-        """The packet charged under *number* was not sent and never will be, which the radio says itself."""
+        """Take back the charge *number*: the radio reports that the packet was not sent and never will be."""
         charge = self._rows[number]
         for ledger in self._ledgers(charge):
             ledger.release(charge.airtime_us)
@@ -229,7 +230,7 @@ class AirBudget:
         self._unwritten.add(number)
 
     def _prune(self, before_us: int) -> None:
-        """Forget charges no window can reach, and put neighbours together where there are too many."""
+        """Forget charges that no window can reach, and merge neighbouring ones where there are too many."""
         through = 0
         while self._rows:
             number, charge = next(iter(self._rows.items()))
@@ -249,14 +250,14 @@ class AirBudget:
 
     @property
     def busy_until_us(self) -> int | None:
-        """When all that was charged is forgotten, unless more is; None: nobody can say yet."""
+        """Return when everything charged so far is forgotten; None: not known yet."""
         if not self._rows:
             return self._clock.node_us(0)
         last_us = self._rows[next(reversed(self._rows))].ended_us
         return None if last_us is None else self._clock.node_us(last_us + self.allowance.window_us)
 
     def status(self, now_us: int) -> AirStatus:
-        """How the account stands."""
+        """Return the status of the account."""
         ledger_us = self._clock.ledger_us(now_us)
         left_us = self._whole.left_us(ledger_us)
         at_us = self.may_send_at(self._full_us, now_us, advert=False)
@@ -274,7 +275,7 @@ class AirBudget:
 
 
 def _paired(charges: Iterable[AirtimeCharge]) -> Iterator[AirtimeCharge]:
-    """The same airtime in about half the rows, none of it earlier than it was."""
+    """Return the same airtime in about half the rows, none of it earlier than it was."""
     alone: dict[bool, AirtimeCharge] = {}
     for charge in charges:
         if charge.ended_us is None:
@@ -300,7 +301,7 @@ class AirBudgets:
         self._budgets: dict[str, AirBudget] = {}
 
     def open(self, allowance: Allowance, full_us: int, now_us: int) -> AirBudget:
-        """The account of a face that is up: the same for all faces in one sub-band."""
+        """Return the account of a face that is up: the same for all faces in one sub-band."""
         if self._clock is None:
             self._clock = AirClock(self._store, self._boot, now_us)
         budget = self._budgets.get(allowance.band)
@@ -335,5 +336,5 @@ class AirBudgets:
             self._clock.keep(now_us)
 
     def status(self, now_us: int) -> list[AirStatus]:
-        """How all accounts stand, by sub-band."""
+        """Return the status of all accounts, by sub-band."""
         return [budget.status(now_us) for _, budget in sorted(self._budgets.items())]

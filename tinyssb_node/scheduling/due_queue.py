@@ -1,4 +1,4 @@
-"""What waits to be sent on one face."""
+"""Packets that wait to be sent on one face, in order of their due time."""
 
 import heapq
 from dataclasses import dataclass, field
@@ -18,7 +18,8 @@ class _Waiting:
 class DueQueue:
     """Packets with the time before which each must not go, first due first out, no packet twice.
 
-    Order by due time rather than by class: whatever waits gets its turn, and what is urgent is given an early time.
+    They are ordered by due time rather than by class: each packet gets its turn, and an urgent one is given an early
+    time.
     """
 
     def __init__(self) -> None:
@@ -34,11 +35,11 @@ class DueQueue:
 
     @property
     def room(self) -> int:
-        """How many more it takes."""
+        """How many more packets it takes."""
         return limits.QUEUE_MAX - len(self._waiting)
 
     def put(self, packet: bytes, kind: PacketKind, not_before_us: int) -> bool:
-        """Let *packet* wait. False if there is no room; True also when it waits already."""
+        """Queue *packet*. Return False if there is no room; True also when it waits already."""
         if packet in self._waiting:
             return True
         if self.room <= 0:
@@ -50,7 +51,7 @@ class DueQueue:
         return True
 
     def cancel(self, packet: bytes) -> bool:
-        """Somebody else sent it: do not. True if it was waiting."""
+        """Drop *packet*, which a peer sent. Return True if it was waiting."""
         if self._waiting.pop(packet, None) is None:
             return False
         # The heap forgets cancelled packets when they come up; rebuild before the dead outnumber the living.
@@ -64,12 +65,12 @@ class DueQueue:
 
     @property
     def next_us(self) -> int | None:
-        """When the first may go, None if nothing waits."""
+        """When the first may go; None if nothing waits."""
         self._drop_cancelled()
         return self._heap[0].not_before_us if self._heap else None
 
     def pop(self, now_us: int) -> tuple[bytes, PacketKind] | None:
-        """The first packet that may go now."""
+        """Remove and return the first packet that may go now."""
         self._drop_cancelled()
         if not self._heap or self._heap[0].not_before_us > now_us:
             return None

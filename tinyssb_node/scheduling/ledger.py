@@ -1,10 +1,10 @@
-"""How much of a stretch of time was spent on the air, exactly, for any window of it.
+"""Sliding-window account of time on the air, exact for any window.
 
 The law counts time on the air in *any* window of an hour, not in hours by the clock. So a transmission counts by its
 overlap with the window, and what the ledger allows is allowed in every window, past and to come.
 
-Why one look is enough: transmissions do not overlap each other here, so while one is on the air the window loses at
-most what it gains. Use never falls during a transmission, and is highest at its end, in the window that ends there.
+One check is enough: transmissions do not overlap each other here, so while one is on the air the window loses at most
+what it gains. Use never falls during a transmission, and is highest at its end, in the window that ends there.
 """
 
 from bisect import bisect_left, bisect_right
@@ -15,15 +15,15 @@ from tinyssb_node import limits
 class Ledger:
     """Transmissions of the last window. Exact to the microsecond; amortised O(log n), n the transmissions in a window.
 
-    Wherever something is not known, it is counted as later than it can have been, which frees air later and never
-    sooner: a packet in the hands of a radio counts wholly until it has left, transmissions that would overlap are laid
-    one behind the other, and beyond ``limits.LEDGER_RECORDS_MAX`` of them neighbours are put together.
+    Anything unknown is counted as later than it can have been, which frees air later and never sooner. A packet in the
+    hands of a radio counts wholly until it has left, and transmissions that would overlap are laid one behind the
+    other. Beyond ``limits.LEDGER_RECORDS_MAX`` of them, neighbouring ones are merged.
     """
 
     __slots__ = ("_ends_us", "_head", "_held_us", "_limit_us", "_sums_us", "_window_us")
 
     def __init__(self, limit_us: int, window_us: int) -> None:
-        """At most *limit_us* on the air in any *window_us*, both in microseconds."""
+        """Allow at most *limit_us* on the air in any *window_us*, both in microseconds."""
         assert 0 < limit_us <= window_us
         self._limit_us = limit_us
         self._window_us = window_us
@@ -40,11 +40,11 @@ class Ledger:
         return len(self._ends_us) - self._head
 
     def hold(self, airtime_us: int) -> None:
-        """A packet of *airtime_us* was handed to a radio, which sends it when it sees fit."""
+        """Count a packet of *airtime_us* that was handed to a radio, which sends it when it sees fit."""
         self._held_us += airtime_us
 
     def settle(self, airtime_us: int, ended_us: int) -> None:
-        """One that was held has left, at *ended_us* or before."""
+        """A packet that was held has left, at *ended_us* or before."""
         self.release(airtime_us)
         if self._ends_us:
             ended_us = max(ended_us, self._ends_us[-1] + airtime_us)
@@ -53,19 +53,20 @@ class Ledger:
         self._forget(ended_us - airtime_us - self._window_us)
 
     def release(self, airtime_us: int) -> None:
-        """One that was held will not be sent."""
+        """A packet that was held will not be sent."""
         assert 0 < airtime_us <= self._held_us
         self._held_us -= airtime_us
 
     def charge(self, airtime_us: int, now_us: int) -> None:
-        """A transmission of *airtime_us* begins now, or as soon as the one under way is over."""
+        """Count a transmission of *airtime_us* that begins now, or as soon as the one under way is over."""
         self.hold(airtime_us)
         self.settle(airtime_us, now_us + airtime_us)
 
     def earliest_send_us(self, airtime_us: int, now_us: int) -> int | None:
-        """The first moment from *now_us* on at which a transmission of *airtime_us* may begin, as far as is known now.
+        """Return the first moment from *now_us* on at which a transmission of *airtime_us* may begin, as far as is
+        known now.
 
-        None: never, it is longer than all there is. While packets are held the answer may move to later.
+        None: never, it is longer than the whole allowance. While packets are held the answer may move to later.
         """
         spare_us = self._limit_us - airtime_us
         if spare_us < 0:
@@ -83,7 +84,7 @@ class Ledger:
         return max(now_us, window_begin_us + self._window_us - airtime_us)
 
     def used_us(self, now_us: int) -> int:
-        """Microseconds on the air in the window that ends now, held packets included."""
+        """Return the microseconds on the air in the window that ends now, held packets included."""
         begin_us = now_us - self._window_us
         index = bisect_right(self._ends_us, begin_us, lo=self._head)
         if index == len(self._ends_us):
@@ -93,7 +94,7 @@ class Ledger:
         return self._total_us - self._sums_us[index] + in_first_us + self._held_us
 
     def left_us(self, now_us: int) -> int:
-        """Microseconds that may still be spent in the window that ends now."""
+        """Return the microseconds that may still be spent in the window that ends now."""
         return max(0, self._limit_us - self.used_us(now_us))
 
     @property
@@ -104,7 +105,7 @@ class Ledger:
         return self._sums_us[index - 1] if index else 0
 
     def _forget(self, before_us: int) -> None:
-        """Let go of what no window can reach any more, and of detail beyond the bound."""
+        """Drop records that no window can reach any more, and detail beyond the bound."""
         while self._ends_us[self._head] <= before_us:
             self._head += 1
         if self._head > limits.LEDGER_RECORDS_MAX:

@@ -1,4 +1,4 @@
-"""What the scheduler must know of a face, as plain data."""
+"""Properties of a face that scheduling needs, as plain data."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from tinyssb_node.ids import FaceName
 
 
 class LinkMedium(StrEnum):
-    """Who else hears what is sent on a face, and what sending costs."""
+    """The kind of link: who else hears what is sent on a face, and what sending costs."""
 
     AIR = "air"
     """Shared and slow: a radio channel."""
@@ -22,7 +22,7 @@ class LinkMedium(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Allowance:
-    """What the law lets a device spend in one sub-band (docs/reference/airtime.md)."""
+    """The airtime that the law allows a device in one sub-band (docs/reference/airtime.md)."""
 
     band: str
     """The sub-band's name. Faces in one sub-band share one account."""
@@ -34,7 +34,7 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkProfile:
-    """A face's manners: how much, how often, how long to wait whether somebody else answers."""
+    """The pace of a face: how much, how often, and how long to wait for another peer's reply."""
 
     medium: LinkMedium
     """What kind of link."""
@@ -70,7 +70,7 @@ _FREE = (0,) * (limits.PACKET_SIZE + 1)
 
 
 def stream_profile() -> LinkProfile:
-    """A reliable byte stream to one peer."""
+    """Return the profile of a reliable byte stream to one peer."""
     return LinkProfile(
         medium=LinkMedium.STREAM,
         airtime_us=_FREE,
@@ -87,7 +87,7 @@ def stream_profile() -> LinkProfile:
 
 
 def lan_profile() -> LinkProfile:
-    """A local network: shared, quick, lossy, no air."""
+    """Return the profile of a local network: shared, quick, lossy, no air."""
     return LinkProfile(
         medium=LinkMedium.LAN,
         airtime_us=_FREE,
@@ -104,10 +104,11 @@ def lan_profile() -> LinkProfile:
 
 
 def broker_profile() -> LinkProfile:
-    """A broker on the internet, that gives everybody what anybody says: shared, reliable, some tenths of a second away.
+    """Return the profile of a broker on the internet, which passes every packet to all: shared, reliable, some tenths
+    of a second away.
 
-    Answers wait long enough that others' come before, and who agrees says so seldom: with all in agreement, three
-    packets in five minutes, however many they are.
+    Replies wait long enough that others' come before, and peers that are consistent advertise seldom: three packets in
+    five minutes, however many they are.
     """
     return LinkProfile(
         medium=LinkMedium.LAN,
@@ -125,8 +126,8 @@ def broker_profile() -> LinkProfile:
 
 
 def air_profile(airtime_us: Sequence[int], snr_limit_db: float | None = None) -> LinkProfile:
-    """A radio channel on which a packet of n bytes takes ``airtime_us[n]`` microseconds (121 values), and what is
-    weaker than *snr_limit_db* cannot be read."""
+    """Return the profile of a radio channel on which a packet of n bytes takes ``airtime_us[n]`` microseconds (121
+    values), and signals weaker than *snr_limit_db* cannot be decoded."""
     if len(airtime_us) != limits.PACKET_SIZE + 1:
         raise ValueError(f"airtime_us has {limits.PACKET_SIZE + 1} values, not {len(airtime_us)}")
     packet_us = airtime_us[limits.PACKET_SIZE]
@@ -147,7 +148,7 @@ def air_profile(airtime_us: Sequence[int], snr_limit_db: float | None = None) ->
 
 
 def face_up_event(face: FaceName, spec: str, profile: LinkProfile) -> FaceUp:
-    """That a face can be used, with the law it is under."""
+    """Return the record that a face can be used, with the allowance it is under."""
     allowance = profile.allowance
     if allowance is None:
         return FaceUp(face=face, spec=spec)
@@ -162,7 +163,7 @@ def face_up_event(face: FaceName, spec: str, profile: LinkProfile) -> FaceUp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reception:
-    """What a face knows of a packet it heard."""
+    """Measurements of a packet that a face heard."""
 
     rssi_dbm: int | None = None
     """Received signal strength."""

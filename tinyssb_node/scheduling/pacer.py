@@ -1,7 +1,7 @@
-"""When one face may be fed, and with what kind of thing.
+"""Pacing: when one face may be given the next packet, and of which urgency.
 
-Wired faces need a steady hand: no more than the face can hold, a short gap between packets. On the air the channel is
-shared with everybody in reach, and nobody says who goes next: see ``ContentionPacer``.
+Wired faces need a steady pace: no more than the face can hold, a short gap between packets. On the air all stations in
+reach share the channel, and nothing decides which one sends next: see ``ContentionPacer``.
 """
 
 from enum import IntEnum
@@ -13,7 +13,7 @@ from tinyssb_node.scheduling.trickle import RandomSource
 
 
 class Urgency(IntEnum):
-    """What a packet is for: the more urgent, the sooner after the channel fell silent it may go."""
+    """The purpose of a packet: the more urgent, the sooner after the channel fell silent it may go."""
 
     REPLY = 0
     """News of ours, and what somebody asked for."""
@@ -24,14 +24,14 @@ class Urgency(IntEnum):
 
 
 class Pacer(Protocol):
-    """Tells when to hand packets to one face."""
+    """Decides when to hand packets to one face."""
 
     outstanding: int
     """Packets handed to the face and not yet reported as sent."""
 
     def due_us(self, urgency: Urgency, patience: float = 1.0) -> int | None:
-        """When a packet of this urgency may go; None while the face is full. *patience* is how many times longer than
-        it must it waits for others to go first."""
+        """Return when a packet of this urgency may go; None while the face is full. *patience* multiplies the time for
+        which it lets others go first."""
         ...
 
     def handed(self) -> None:
@@ -43,7 +43,7 @@ class Pacer(Protocol):
         ...
 
     def busy(self, now_us: int) -> None:
-        """The face gave a packet back: carrier sense says that somebody else is sending."""
+        """The face gave a packet back: carrier sense reports another sender."""
         ...
 
     def heard(self, now_us: int, *, data: bool) -> None:
@@ -51,11 +51,11 @@ class Pacer(Protocol):
         ...
 
     def heard_useless(self, *, stray: bool) -> None:
-        """What was heard last was of no use to us; *stray*: it is of nobody we know."""
+        """The packet heard last was of no use to us; *stray*: it belongs to nobody we know."""
         ...
 
     def wanted(self, now_us: int) -> None:
-        """Something is to be sent on a line that had nothing to send."""
+        """Something is to be sent on a face that had nothing to send."""
         ...
 
     def take_turn(self, now_us: int) -> None:
@@ -63,20 +63,20 @@ class Pacer(Protocol):
         ...
 
     def leave_turn(self, now_us: int) -> None:
-        """Somebody else was asked by name, by us or by others, and may send several packets in a row."""
+        """Another station was asked by name, by us or by others, and may send several packets in a row."""
         ...
 
     def asked(self, now_us: int) -> None:
-        """We asked everybody: the answer may come from anybody."""
+        """We asked everybody: the answer may come from any station."""
         ...
 
     def crowd(self, neighbours: int) -> None:
-        """So many stations are known to be in reach; 0 if nobody knows."""
+        """So many stations are known to be in reach; 0 if that is not known."""
         ...
 
 
 class SteadyPacer:
-    """For wired faces: within the window, with a gap, whatever the urgency."""
+    """Pacer for wired faces: within the window, with a gap, whatever the urgency."""
 
     def __init__(self, profile: LinkProfile, now_us: int) -> None:
         self._window = profile.window
@@ -125,13 +125,14 @@ class SteadyPacer:
 
 
 class ContentionPacer:
-    """For the air: everybody waits a random time once the channel is silent, and the first to speak silences the rest.
+    """Pacer for the air (CSMA with random backoff): every station waits a random time once the channel is silent, and
+    the first to send silences the rest.
 
-    Whoever hears a packet draws anew; so does whoever finds the channel busy. Collisions happen when two draws are
-    closer than carrier sense can tell apart (two symbols), so the window is wide: waiting costs no air, colliding
-    costs two packets' worth. The winner may send a few packets in a row, with gaps too short for others to slip into,
-    so that one contention serves several packets. What may wait for the silence to last, waits: carried news longer
-    than answers, requests longest, because an answer on its way makes a request needless.
+    A station that hears a packet, or finds the channel busy, draws a new time. Collisions happen when two draws are
+    closer than carrier sense can tell apart (two symbols), so the window is wide: waiting costs no air, colliding costs
+    two packets' worth. The winner may send a few packets in a row, with gaps too short for others to slip into, so that
+    one contention serves several packets. Less urgent packets wait for a longer silence: relayed entries longer than
+    replies, adverts longest, because a reply on its way makes a request needless.
 
     Times are in packets of 120 bytes; the numbers were found in the simulator (docs/reference/benchmarks.md).
     """
@@ -192,7 +193,7 @@ class ContentionPacer:
         self._go_on(max(0, left), now_us)
 
     def _go_on(self, packets: int, now_us: int) -> None:
-        """So many more packets in a row may follow now."""
+        """Let so many more packets in a row follow now."""
         self._batch_left = packets
         self._batch_us = now_us + limits.BATCH_GAP_US
 
@@ -241,7 +242,7 @@ class ContentionPacer:
 
 
 def make_pacer(profile: LinkProfile, entropy: RandomSource, now_us: int) -> Pacer:
-    """The pacer for a face's medium."""
+    """Return the pacer for a face's medium."""
     if profile.medium is LinkMedium.AIR:
         return ContentionPacer(profile, entropy, now_us)
     return SteadyPacer(profile, now_us)

@@ -1,7 +1,7 @@
-"""Answers to the pings of ESP32 boards, where a face is set up to give them.
+"""Replies to the pings of ESP32 boards, on faces set up to send them.
 
-A board shows whose pongs it hears as its neighbours, and how well they heard it. An answer goes when an advert may, is
-paid out of the adverts' share of the airtime, and is left unsaid where boards ask too often.
+A board shows whose pongs it hears as its neighbours, and how well they heard it. A reply goes when an advert may, is
+paid out of the adverts' share of the airtime, and is not sent to boards that ping too often.
 """
 
 from tinyssb_node import limits
@@ -15,16 +15,17 @@ from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 
 
 class PongHistory:
-    """Who was answered lately, by all faces of a program."""
+    """Boards and faces that were answered lately, over all faces of a program."""
 
     def __init__(self, name: str | None) -> None:
-        """*name* is what boards call us, four hexadecimal digits as their own names are; None: never answer."""
+        """*name* is how boards show us, four hexadecimal digits as their own names are; None: never reply."""
         self._name = name
         self._faces: RecentSet[FaceName] = RecentSet(limits.FACES_MAX)
         self._boards: RecentSet[tuple[FaceName, str]] = RecentSet(limits.PONG_BOARDS_MAX)
 
     def heard(self, queue: TransmitQueue, packet: bytes, reception: Reception, now_us: int) -> None:
-        """Answer *packet* on *queue* if it is a ping, the face answers pings, and it is not too soon to do so again."""
+        """Reply to *packet* on *queue* if it is a ping, the face answers pings, and it is not too soon to do so
+        again."""
         if self._name is None or not queue.profile.answers_pings or not packet.startswith(PING_DMX):
             return
         try:
@@ -42,7 +43,8 @@ class PongHistory:
         queue.answer_ping(self._serialize(packet, reception, now_us), now_us)
 
     def _serialize(self, ping: bytes, reception: Reception, now_us: int) -> bytes:
-        """A pong of ours, at most 87 bytes: t counts the seconds of our clock, as a board's counts its own."""
+        """Serialize a pong of ours, at most 87 bytes: t counts the seconds of our clock, as a board's counts its
+        own."""
         assert self._name is not None
         fields = [("t", str(now_us // 1_000_000))]
         if reception.rssi_dbm is not None:

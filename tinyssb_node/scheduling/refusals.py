@@ -1,4 +1,4 @@
-"""What was turned away, told at a bounded rate: a flood must not fill the event log."""
+"""Refusals, recorded at a limited rate: a flood must not fill the event log."""
 
 from tinyssb_node import limits
 from tinyssb_node.events import AnswersSpared, Refused
@@ -9,7 +9,7 @@ _SPARED = "spared"
 
 
 class RefusalLog:
-    """Counts by rule and face; hands out at most one record per rule, face and ``limits.REFUSED_EVERY_US``."""
+    """Refusals by rule and face; yields at most one record per rule, face and ``limits.REFUSED_EVERY_US``."""
 
     def __init__(self) -> None:
         self._counts: dict[tuple[str, FaceName | None], int] = {}
@@ -19,7 +19,7 @@ class RefusalLog:
         """Until when nothing more may be told, if no rule is broken that was not broken before."""
 
     def note(self, face: FaceName, counters: Counters) -> None:
-        """Take over what a face's counters have of this."""
+        """Count what a face's counters count of refusals since the last call."""
         totals = counters.refused, counters.held_back, counters.spared
         noted = self._noted.get(face, (0, 0, 0))
         if totals != noted:
@@ -29,7 +29,7 @@ class RefusalLog:
                     self.refuse(rule, face, total - before)
 
     def refuse(self, rule: str, face: FaceName | None, count: int = 1) -> None:
-        """*count* things were turned away by *rule*."""
+        """Count *count* refusals by *rule*."""
         key = (rule, face)
         counts = self._counts
         if key in counts:
@@ -39,11 +39,11 @@ class RefusalLog:
             self._quiet_us = None
 
     def may_tell(self, now_us: int) -> bool:
-        """False if ``due`` has nothing: there may be millions to count before it has."""
+        """Return False if ``due`` has nothing: there may be millions to count before it has."""
         return bool(self._counts) and (self._quiet_us is None or now_us >= self._quiet_us)
 
     def due(self, now_us: int) -> list[Refused | AnswersSpared]:
-        """The records that may be written now."""
+        """Return the records that may be written now."""
         due: list[Refused | AnswersSpared] = []
         for key in sorted(self._counts, key=str):
             told_us = self._told_us.get(key)
@@ -55,7 +55,7 @@ class RefusalLog:
         return due
 
     def forget(self, face: FaceName) -> None:
-        """A face is gone: so are its counts, lest a face that flaps under ever new names fill the tables."""
+        """Drop the counts of a face that is gone, lest a face that flaps under ever new names fill the tables."""
         self._noted.pop(face, None)
         for table in (self._counts, self._told_us):
             for key in [key for key in table if key[1] == face]:
@@ -70,7 +70,7 @@ def _record(rule: str, face: FaceName | None, count: int) -> Refused | AnswersSp
 
 
 class JunkRateLimit:
-    """How many records of useless packets a face may cause: a bucket of ``limits.JUNK_BURST``, refilled at
+    """Token bucket for the records of useless packets on a face: ``limits.JUNK_BURST``, refilled at
     ``limits.JUNK_PER_S`` a second."""
 
     def __init__(self, now_us: int) -> None:
@@ -78,7 +78,7 @@ class JunkRateLimit:
         self._at_us = now_us
 
     def allow(self, now_us: int) -> bool:
-        """True if one more may be recorded now."""
+        """Return True if one more may be recorded now."""
         level = self._level + (now_us - self._at_us) / 1_000_000 * limits.JUNK_PER_S
         if level > limits.JUNK_BURST:
             level = float(limits.JUNK_BURST)

@@ -1,4 +1,4 @@
-"""The rhythm of asking and answering: how much to give at once, and when to ask for more."""
+"""The pace of requests and replies: how much to give at once, and when to request more."""
 
 from collections.abc import Hashable, Mapping
 from typing import Generic, TypeVar
@@ -7,11 +7,11 @@ K = TypeVar("K", bound=Hashable)
 
 
 class RequestPacer:
-    """Counts what came in since the last request, and asks again when about half an answer has arrived.
+    """Counts packets since the last request, and triggers the next one when about half an answer has arrived.
 
-    How much an answer holds is not known beforehand: a deployed pub gives three packets, a node of ours on a stream
-    up to hundreds. So the count that triggers doubles with each request it triggers, and falls back to what really
-    came when the timer had to do it. Then it stays for some requests: each failed attempt at more costs a wait.
+    The length of an answer is not known beforehand: a deployed pub gives three packets, a node of ours on a stream up
+    to hundreds. So the count that triggers doubles with each request it triggers, and falls back to what really came
+    when the timer had to do it. Then it stays for some requests: each failed attempt at more costs a wait.
     """
 
     LEAST = 3
@@ -28,7 +28,7 @@ class RequestPacer:
         self._fresh = 0
 
     def got(self) -> bool:
-        """Something new came in. True if it is time to ask for more."""
+        """Count a new packet. Return True if it is time to request more."""
         self._fresh += 1
         if self._fresh < self._trigger:
             return False
@@ -40,15 +40,15 @@ class RequestPacer:
         return True
 
     def timer_asked(self) -> None:
-        """The timer asked: whatever came since was a whole answer."""
+        """The timer sent a request: what came since the last one was a whole answer."""
         self._trigger = max(self.LEAST, self._fresh)
         self._steady = self.STEADY if self._fresh else 0
         self._fresh = 0
 
 
 class ReplyCredit(Generic[K]):
-    """How many packets to give in answer to one request: few at first, twice as many each time the asker took what it
-    was given, few again when it asks the very same anew."""
+    """The number of packets to give in reply to one request: few at first, doubled each time the peer took what it was
+    given, few again when it repeats the very same request."""
 
     def __init__(self, burst: int, burst_max: int) -> None:
         self._burst = burst
@@ -57,7 +57,7 @@ class ReplyCredit(Generic[K]):
         self._asked: dict[K, int] = {}
 
     def grant(self, asked: Mapping[K, int]) -> int:
-        """Packets to give to a request for *asked*: the first number wanted of each chain."""
+        """Return how many packets to give to a request for *asked*: the first number wanted of each chain."""
         if any(asked.get(chain, number + 1) > number for chain, number in self._asked.items()):
             self._credit = min(2 * self._credit, self._burst_max)
         elif asked == self._asked:
@@ -69,7 +69,7 @@ class ReplyCredit(Generic[K]):
 def share_out(room: int, available: list[int]) -> list[int]:
     """Divide *room* packets among chains that have so many *available*, one to each in turn.
 
-    Spread over chains first, so that one lost packet does not make the rest of an answer useless.
+    Chains come first, so that one lost packet does not make the rest of an answer useless.
     """
     shares = [0] * len(available)
     open_ = [number for number, most in enumerate(available) if most > 0]
@@ -82,6 +82,6 @@ def share_out(room: int, available: list[int]) -> list[int]:
 
 
 def take_turns(chains: list[list[bytes]]) -> list[bytes]:
-    """The packets of several chains, the first of each, then the second of each, and so on."""
+    """Return the packets of several chains, the first of each, then the second of each, and so on."""
     longest = max((len(chain) for chain in chains), default=0)
     return [chain[turn] for turn in range(longest) for chain in chains if turn < len(chain)]

@@ -1,4 +1,4 @@
-"""What one kind of talk takes of the airtime that the law allows on a face."""
+"""The share of a face's allowed airtime that one kind of packet takes."""
 
 from collections import deque
 
@@ -8,7 +8,8 @@ _PERMILLE = 1_000
 
 
 class AirShare:
-    """Airtime spent on it in the window that ends now. As many packets are remembered as the law lets go."""
+    """Airtime spent on one kind of packet in the window that ends now. As many packets are remembered as the law
+    allows."""
 
     def __init__(self, allowance: Allowance) -> None:
         self._allowance = allowance
@@ -17,14 +18,14 @@ class AirShare:
         self._sum_us = 0
 
     def spent(self, airtime_us: int, now_us: int) -> None:
-        """*airtime_us* more were spent."""
+        """Count *airtime_us* more."""
         self._forget(now_us)
         self._spent.append((now_us, airtime_us))
         self._sum_us += airtime_us
 
     def has(self, permille: int, now_us: int, waiting_us: int = 0) -> bool:
-        """True if less than *permille* of what any window may hold is spent in this one, with *waiting_us* that wait
-        to be sent."""
+        """Return True if less than *permille* of what any window may hold is spent in this one, with *waiting_us* that
+        wait to be sent."""
         self._forget(now_us)
         return (self._sum_us + waiting_us) * _PERMILLE < self._allowance.limit_us * permille
 

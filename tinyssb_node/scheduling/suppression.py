@@ -1,4 +1,4 @@
-"""What was just given on a face need not be given again."""
+"""Memories of bounded size that suppress what was just given or heard on a face."""
 
 from collections import OrderedDict
 from collections.abc import Hashable
@@ -20,10 +20,10 @@ class _Range:
 
 
 class RecentReplies(Generic[K]):
-    """Which numbers of each chain were just given on a face.
+    """Numbers of each chain that were just given on a face.
 
-    A chain is a feed (numbers are sequence numbers) or a side chain (numbers of chunks). "Given" is by us or by
-    anybody else who was heard. Ranges, not the highest number: who lacks what is far behind the newest entry must not
+    A chain is a feed (numbers are sequence numbers) or a side chain (numbers of chunks). "Given" is by us or by a peer
+    that was heard. It stores ranges, not the highest number: a peer that lacks entries far behind the newest must not
     wait for as long as there are new ones. Bounded: the longest untouched chain is forgotten first, and of each chain
     the oldest range.
     """
@@ -34,7 +34,7 @@ class RecentReplies(Generic[K]):
         self._ranges: OrderedDict[K, list[_Range]] = OrderedDict()
 
     def give(self, chain: K, first: int, last: int, now_us: int) -> None:
-        """Numbers *first* to *last* of *chain* were given now."""
+        """Record that numbers *first* to *last* of *chain* are given now."""
         ranges = self._ranges.setdefault(chain, [])
         self._ranges.move_to_end(chain)
         if ranges and self._grow(ranges[-1], first, last, now_us):
@@ -53,7 +53,7 @@ class RecentReplies(Generic[K]):
         return True
 
     def first_to_give(self, chain: K, asked: int, now_us: int) -> int:
-        """Where an answer to "from *asked* on" should begin: behind what was given a moment ago."""
+        """Return where a reply to "from *asked* on" should begin: behind what was given a moment ago."""
         ranges = self._ranges.get(chain)
         if ranges is None:
             return asked
@@ -64,7 +64,7 @@ class RecentReplies(Generic[K]):
 
 
 class LatestByKey(Generic[K]):
-    """The latest number known of each of a bounded many keys; the longest unset is forgotten first."""
+    """The latest number of each of a bounded number of keys; the longest unset is forgotten first."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -81,7 +81,7 @@ class LatestByKey(Generic[K]):
 
 
 class RecentSet(Generic[K]):
-    """A bounded memory of things seen, with the time of the last sight."""
+    """A bounded set of things seen, with the time each was last seen."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -95,6 +95,6 @@ class RecentSet(Generic[K]):
             self._seen.popitem(last=False)
 
     def within(self, key: K, span_us: int, now_us: int) -> bool:
-        """True if *key* was seen in the last *span_us*."""
+        """Return True if *key* was seen in the last *span_us*."""
         at_us = self._seen.get(key)
         return at_us is not None and now_us - at_us < span_us

@@ -1,4 +1,4 @@
-"""Trickle timers: silent while neighbours are consistent, quick when they do not (RFC 6206)."""
+"""Trickle timers: silent while neighbours are consistent, quick when they are not (RFC 6206)."""
 
 from typing import Protocol
 
@@ -6,18 +6,18 @@ from tinyssb_node import limits
 
 
 class RandomSource(Protocol):
-    """Where chance comes from; ``random.Random`` is one."""
+    """A source of randomness; ``random.Random`` is one."""
 
     def random(self) -> float:
-        """A number in [0, 1)."""
+        """Return a number in [0, 1)."""
         ...
 
 
 class Trickle:
-    """One Trickle timer with redundancy constant k = 1 (RFC 6206 section 4.2).
+    """A Trickle timer with redundancy constant k = 1 (RFC 6206 section 4.2).
 
-    In each interval it fires once, at a random time of the second half, unless somebody else said the same before.
-    Intervals double up to the longest; a disagreement begins again with the shortest.
+    In each interval it fires once, at a random time of the second half, unless a neighbour sent the same before.
+    Intervals double up to the longest; an inconsistency begins again with the shortest.
     """
 
     def __init__(self, *, shortest_us: int, longest_us: int, entropy: RandomSource, now_us: int) -> None:
@@ -47,7 +47,7 @@ class Trickle:
 
     @property
     def is_calm(self) -> bool:
-        """True once nobody has disagreed for so long that intervals are their longest."""
+        """True once no neighbour was inconsistent for so long that intervals are their longest."""
         return self._interval_us >= self._longest_us
 
     def hear_consistent(self) -> None:
@@ -68,12 +68,12 @@ class Trickle:
         self.silenced = 0
 
     def speak_at(self, at_us: int, now_us: int) -> None:
-        """Begin again with the shortest interval, in which to speak at *at_us*."""
+        """Begin again with the shortest interval, in which to send at *at_us*."""
         self._begin(self._shortest_us, now_us)
         self._fire_us = min(at_us, self._end_us)
 
     def wake(self, now_us: int) -> bool:
-        """Move on to *now_us*. True if it is time to speak."""
+        """Move on to *now_us*. Return True if it is time to send."""
         speak = False
         if not self._fired and now_us >= self._fire_us:
             self._fired = True
