@@ -1,6 +1,7 @@
 """Who may change an object: its own methods, and the module that defines its class. Nobody else."""
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -24,7 +25,6 @@ KNOWN = {
     "tinyssb_node/islands/locator/discovery.py": ["reached"],
     "tinyssb_node/islands/locator/locator.py": ["effects"],
     "tinyssb_node/islands/shelf.py": ["chunks", "dropped", "entries", "held", "held", "refused"],
-    "tinyssb_node/islands/sim/meshes.py": ["node"],
     "tinyssb_node/pzp/commands/file.py": ["keys"],
     "tinyssb_node/pzp/database/database.py": ["keys"],
     "tinyssb_node/pzp/database/queries.py": ["bare"],
@@ -35,7 +35,6 @@ KNOWN = {
         "boot", "boot_us", "brown_out_us", "brown_out_us", "down_us", "down_us", "hung_until_us", "node", "position_m",
         "up", "up", "wall_offset_us", "woken_for_us", "woken_for_us", "woken_for_us",
     ],
-    "tinyssb_node/store/sqlite.py": ["seq", "tip"],
 }  # fmt: skip
 """What is still to be mended, by module: this list only gets shorter."""
 
@@ -89,9 +88,9 @@ def foreign_writes(path: Path) -> list[str]:
 
 
 def test_objects_are_changed_by_their_own_module_only() -> None:
-    found = {
-        name_of(path): writes
-        for path in python_files("tinyssb_node")
-        if (writes := [attr for attr in foreign_writes(path) if attr not in OF_LIBRARIES])
-    }
-    assert found == KNOWN
+    found = {}
+    for path in python_files("tinyssb_node"):
+        writes = Counter(attr for attr in foreign_writes(path) if attr not in OF_LIBRARIES)
+        if new := writes - Counter(KNOWN.get(name_of(path), ())):
+            found[name_of(path)] = new
+    assert found == {}
