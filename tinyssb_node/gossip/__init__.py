@@ -1,1 +1,1 @@
-"""What to send: entries, the set of feeds, turn-taking, receipts, acknowledgements, admission, retirement, forks."""
+"""Gossip: entries, the set of feeds, turn-taking, receipts, acknowledgements, admission, retirement, forks."""

@@ -1,7 +1,9 @@
-"""When we say, under our signature, which entries of others we hold, and which (decision 0026).
+"""Acknowledgements: entries of ours that state, under our signature, which entries of others are stored here (decision
+0026).
 
-Seldom, and together: entries are for ever, and everybody passes them on. The pace is such that the acknowledgements of
-all stations, each given once by each of them, take a small share of the airtime that the law allows.
+They are written seldom, and together: entries are stored for ever, and every node forwards them. The pace is such that
+the acknowledgements of all stations, each sent once by each of them, take a small share of the airtime that the law
+allows.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,7 +24,7 @@ from tinyssb_node.store.port import Store
 
 @dataclass(frozen=True, slots=True)
 class _Owed:
-    """What to say of a feed."""
+    """The acknowledgement owed to a feed."""
 
     ack: Ack
     more: bool
@@ -30,7 +32,7 @@ class _Owed:
 
 
 class Acknowledger:
-    """What we owe others an acknowledgement for, and when it is due."""
+    """The acknowledgements we owe other feeds, and when they are due."""
 
     def __init__(
         self,
@@ -44,7 +46,7 @@ class Acknowledger:
         permille: int,
     ) -> None:
         """*own* is our feed, *permille* the share of airtime that all acknowledgements of the mesh may take; without
-        either we say nothing. *queues* are those that are up at any moment."""
+        either none is written. *queues* are those that are up at any moment."""
         self._replica = replica
         self._store = store
         self._receipts = receipts
@@ -62,7 +64,7 @@ class Acknowledger:
         """When ``take`` is due; None: there is nothing to say."""
 
     def begin(self, now_us: int) -> None:
-        """A face is up. Whoever begins anew, however often, says nothing for a while."""
+        """A face is up. A node that starts anew, however often, acknowledges nothing for a while."""
         if self._begun_us is not None or self._own is None or not self._permille:
             return
         self._begun_us = now_us
@@ -71,7 +73,8 @@ class Acknowledger:
                 self._owe(record.feed, now_us)
 
     def appended(self, events: Sequence[Event], now_us: int) -> None:
-        """Something of others came in. What only acknowledges is not acknowledged, or it would never end."""
+        """Entries of others were appended. Entries that only acknowledge are not acknowledged, or it would never
+        end."""
         if self._begun_us is None:
             return
         for event in events:
@@ -92,8 +95,7 @@ class Acknowledger:
                 self.next_us = max(self.next_us, self._begun_us + int((0.75 + part) * spread_us))
 
     def take(self, now_us: int) -> bytes | None:
-        """The 48 bytes that we acknowledge with, to be published at once; None if it is not time, or there is nothing
-        to say."""
+        """Return the 48 bytes of an acknowledgement to publish at once; None if it is not time, or none is owed."""
         if self.next_us is None or now_us < self.next_us or not self._may_write():
             return None
         every_us = self.every_us()
@@ -112,7 +114,8 @@ class Acknowledger:
         return content
 
     def _say(self, owed: Mapping[FeedId, _Owed]) -> bytes | None:
-        """What there is room for; of that we owe nothing more, but for what is under way."""
+        """Serialize as many as there is room for. Those are no longer owed, except feeds with a side chain under
+        way."""
         if not owed:
             return None
         content, count = serialize_acks(each.ack for each in owed.values())
@@ -124,7 +127,7 @@ class Acknowledger:
         return content
 
     def _may_write(self) -> bool:
-        """False if nothing of the kind can be written to our feed until the node is loaded anew."""
+        """Return False if no acknowledgement can be written to our feed until the node is loaded anew."""
         assert self._own is not None
         record = self._replica.record(self._own)
         # The deployed app stops with a fault at an entry whose type it does not know.
@@ -136,7 +139,8 @@ class Acknowledger:
     # --- what
 
     def _owed(self) -> dict[FeedId, _Owed]:
-        """What there is to say of the feeds that we owe for. Those of which nothing is under way are forgotten."""
+        """Return the acknowledgements that can be written now. Drop feeds that need none and have no side chain under
+        way."""
         first_open: dict[FeedId, int] = {}
         for chain in self._store.side_chains():
             if chain.chunks <= content_limits.ACK_CHUNKS_MAX and not chain.broken:
@@ -154,7 +158,8 @@ class Acknowledger:
         return owed
 
     def _ack(self, feed: FeedId, last: int) -> Ack | None:
-        """The last entry of *feed* up to *last* that is worth it, if that was not said before."""
+        """Return the acknowledgement of the last entry of *feed* up to *last* that is worth one, unless it was written
+        before."""
         first = max(self._receipts.acknowledged(feed), last - content_limits.ACK_LOOK_BACK)
         for seq in range(last, first, -1):
             entry = self._store.entry(feed, seq)
@@ -166,16 +171,16 @@ class Acknowledger:
     # --- when
 
     def every_us(self) -> int:
-        """Least time between two acknowledgements of ours, on the faces that are up."""
+        """Return the least time between two acknowledgements of ours, on the faces that are up."""
         return max(content_limits.ACK_EVERY_US, self._air_us())
 
     def spread_us(self) -> int:
-        """Within which time all acknowledge the same news."""
+        """Return the time over which all stations acknowledge the same entry."""
         return max(content_limits.ACK_SPREAD_US, self._air_us())
 
     def _air_us(self) -> int:
-        """In which time the law of the narrowest radio leaves room for one acknowledgement of everybody, which each
-        of us gives once; 0 where air costs nothing."""
+        """Return the time in which the law of the narrowest radio leaves room for one acknowledgement by every station,
+        sent once by each; 0 where air costs nothing."""
         stations = self._stations()
         air_us = 0
         for queue in self._queues.values():
@@ -189,7 +194,8 @@ class Acknowledger:
         return air_us
 
     def _stations(self) -> int:
-        """About how many write, and may therefore acknowledge: the feeds that have something not too old."""
+        """Estimate how many stations write, and may therefore acknowledge: the feeds with an entry that is not too
+        old."""
         last_us = []
         for record in self._replica.records():
             if record.ours or record.retired or not record.wanted:

@@ -1,6 +1,6 @@
-"""Which feed ids that strangers name come into our set, and how fast (decision 0045).
+"""Admission: which feed ids that strangers name enter our set, and how fast (decision 0045).
 
-What our user follows, our own feeds and those that our groups need do not come here: they are always let in.
+Feeds that our user follows, our own feeds and those that our groups need do not pass here: they are always admitted.
 """
 
 from collections.abc import Collection, Sequence
@@ -20,7 +20,7 @@ _HOUR_US = 3_600_000_000
 
 
 class AdmissionPolicy(StrEnum):
-    """Whose ids are let in when peers name them."""
+    """Which ids are admitted when peers name them."""
 
     OPEN = "open"
     """Anybody's."""
@@ -38,7 +38,7 @@ TOO_MANY = "ids"
 
 @dataclass(slots=True)
 class _Bucket:
-    """So many at once, and so many an hour."""
+    """Token bucket: so many at once, and so many an hour."""
 
     most: int
     per_hour: int
@@ -49,14 +49,14 @@ class _Bucket:
         self.level = float(self.most)
 
     def has(self, now_us: int) -> bool:
-        """True if one may be taken."""
+        """Return True if one may be taken."""
         self.level = min(float(self.most), self.level + (now_us - self.at_us) / _HOUR_US * self.per_hour)
         self.at_us = now_us
         return self.level >= 1
 
 
 class Admission:
-    """The door to the set, for ids that peers name."""
+    """The decision which ids that peers name enter the set."""
 
     def __init__(
         self,
@@ -79,7 +79,7 @@ class Admission:
         self._asked: dict[FaceName, _Bucket] = {}
 
     def begin(self, store: Store) -> None:
-        """Read in *store* who is named as a child, where that matters. Every entry is looked at, once."""
+        """Read in *store* which feeds are named as children, if the policy needs it. It reads every entry, once."""
         self._store = store
         if AdmissionPolicy.KNOWN not in {self._policy, self._across}:
             return
@@ -102,7 +102,7 @@ class Admission:
                 self._read(entry.packet)
 
     def face_down(self, face: FaceName) -> None:
-        """A face is gone. What it had left, others have not: the bucket of all faces stays."""
+        """A face is gone. Others do not get what it had left: the bucket of all faces stays."""
         self._unasked.pop(face, None)
         self._asked.pop(face, None)
 
@@ -116,9 +116,9 @@ class Admission:
         asked: bool = False,
         across: bool = False,
     ) -> str | None:
-        """The rule by which *feed*, which *face* names while *places* of the set are taken, is refused; None: it is let
-        in, and counted. *asked*: we asked for it, since a neighbour's set has it. *across*: the face is no radio, and
-        one is up, which is to carry what comes in."""
+        """Return the rule by which *feed*, which *face* names while *places* of the set are taken, is refused; None: it
+        is admitted, and counted. *asked*: we requested it, since a neighbour's set has it. *across*: the face is no
+        radio, and one is up, which is to carry what comes in."""
         policies = {self._policy, self._across} if across else {self._policy}
         if not all(self._lets_in(feed, policy) for policy in policies):
             return NOT_ADMITTED

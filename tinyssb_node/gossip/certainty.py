@@ -1,9 +1,10 @@
-"""Whether we know the end of our own feed: only then may it be written (docs/formats/tip.md, decision 0041).
+"""Certainty of the tip: a node writes its own feed only while it knows the feed's end (docs/formats/tip.md, decision
+0041).
 
-Two entries for one place freeze a feed for everybody, for ever. Who comes back from a backup, runs from a copied card
-or lost its store may have written entries that are not here, and that others have. So it listens first: to WANTs, which
-say how much of our feed their senders hold, and for the entries themselves. Nobody signs a WANT, so what it says is
-waited for, but not for ever.
+Two entries for one place freeze a feed for everybody, for ever. A node restored from a backup, run from a copied card,
+or without its store may have written entries that are not here, and that others have. So it listens first: to WANTs,
+which state how much of our feed their senders hold, and for the entries themselves. WANTs are not signed, so the node
+waits for what they claim, but not for ever.
 """
 
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from tinyssb_node.store import limits
 
 
 class TipUncertainty(StrEnum):
-    """Why we may not know the end of our own feed."""
+    """The reason why the end of our own feed may not be known."""
 
     RESTORED = "restored"
     """The key came from a backup."""
@@ -39,7 +40,7 @@ class TipUncertainty(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TipWait:
-    """What is waited for before our feed is written."""
+    """The conditions that are waited for before our feed is written."""
 
     doubt: TipUncertainty
     """Why we wait."""
@@ -56,12 +57,12 @@ class TipWait:
 
     @property
     def reason(self) -> str:
-        """Why we wait, as the first half of a sentence."""
+        """The reason for the wait, as the first half of a sentence."""
         return _REASONS[self.doubt]
 
     @property
     def awaited(self) -> str:
-        """What we wait for, as the second half of a sentence."""
+        """The condition that is waited for, as the second half of a sentence."""
         if not self.faces:
             return "waiting for a link: none is up"
         if self.held < self.expected:
@@ -86,12 +87,12 @@ _REASONS: Final = {
 
 
 class TipUncertainError(LocalError):
-    """Our feed is not written, since it may go on elsewhere."""
+    """Our feed is not written, since newer entries may exist elsewhere."""
 
     code = "uncertain"
 
     def __init__(self, waiting: TipWait, identity: str | None = None) -> None:
-        """*identity* is what a further one of ours is called."""
+        """*identity* is the name of a further identity."""
         self.waiting = waiting
         command = "tinyssb identity sure" if identity is None else f"tinyssb identity sure {identity}"
         super().__init__(
@@ -102,11 +103,12 @@ class TipUncertainError(LocalError):
 
 
 class TipCertainty:
-    """What was heard of our own feed, and what follows from it."""
+    """The knowledge of our own feed's end, from what was heard of it."""
 
     def __init__(self, doubt: TipUncertainty | None = None, known: int = 0, *, watch: bool = True) -> None:
-        """*doubt*: why we are not certain at the start, None if we are; *known*: entries that were written for sure.
-        *watch*: whether what comes later may raise doubts; where one key is used twice on purpose it must not."""
+        """*doubt* is the reason for uncertainty at the start, None for certainty; *known* the number of entries that
+        were written for sure. *watch*: whether later events may raise doubts; where one key is used twice on purpose
+        they must not."""
         self._doubt = doubt
         self._known = known
         self._watch = watch
@@ -135,7 +137,7 @@ class TipCertainty:
         self._listening.pop(face, None)
 
     def heard(self, claimed: int, held: int, now_us: int) -> None:
-        """Somebody said that it holds our feed up to entry *claimed*; we hold *held*."""
+        """A peer claimed that it holds our feed up to entry *claimed*; we hold *held*."""
         if claimed <= held:
             self._heard = self._heard or 0 < claimed == held
             return
@@ -148,7 +150,7 @@ class TipCertainty:
         self._claimed = max(self._claimed, claimed)
 
     def took(self, now_us: int) -> None:
-        """An entry of our feed came from somebody else: the best of all proofs that it goes on."""
+        """An entry of our feed came from a peer: the best proof that newer entries exist."""
         if not self._watch:
             return
         if self._doubt in {None, TipUncertainty.CLAIMED}:
@@ -159,14 +161,14 @@ class TipCertainty:
             self._claimed_us = now_us
 
     def be_sure(self) -> None:
-        """Our user says that nothing is missing."""
+        """Our user confirms that nothing is missing."""
         self._settle()
         self._deaf = True
 
     # --- what follows
 
     def is_certain(self, held: int, now_us: int) -> bool:
-        """Whether our feed may be written, of which we hold *held* entries."""
+        """Return whether our feed may be written, of which we hold *held* entries."""
         if self._doubt is None:
             return True
         if self._claimed_us is not None and self._claimed > held:
@@ -179,7 +181,7 @@ class TipCertainty:
         return True
 
     def waiting(self, held: int, now_us: int) -> TipWait | None:
-        """What is waited for; None: we are certain."""
+        """Return what is waited for; None: the tip is certain."""
         if self.is_certain(held, now_us):
             return None
         assert self._doubt is not None
@@ -195,11 +197,12 @@ class TipCertainty:
 
     @property
     def doubt(self) -> TipUncertainty | None:
-        """Why we are not certain, as of the last look; None: we are."""
+        """The reason for uncertainty, as of the last check; None: the tip is certain."""
         return self._doubt
 
     def _is_quiet(self, held: int, now_us: int) -> bool:
-        """Whether somebody knows our feed, all that was written here is back, and no more has come for long enough."""
+        """Return whether a peer knows our feed, all that was written here is back, and no more has come for long
+        enough."""
         return (
             bool(self._listening)
             and self._heard

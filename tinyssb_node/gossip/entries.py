@@ -1,7 +1,7 @@
-"""What to say on a face: where replication (who lacks what) meets scheduling (when it may be said).
+"""Gossip about entries and chunks: where replication (which peer lacks what) meets scheduling (when to send).
 
-Adverts go out by Trickle timers; answers wait a random moment on shared media and are dropped when somebody else gives
-them; what is new is offered on the other faces. Effects are returned, packets wait in the queue's outbox.
+Adverts go out by Trickle timers; replies wait a random moment on shared media and are dropped when a peer gives them
+first; new entries are offered on the other faces. Effects are returned, packets wait in the transmit queue.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -28,7 +28,7 @@ from tinyssb_node.store.port import Store
 
 
 class EntryGossip:
-    """The conversation of one node on all its faces."""
+    """The exchange of entries and chunks with peers, on all faces of one node."""
 
     def __init__(
         self,
@@ -86,7 +86,7 @@ class EntryGossip:
             self._peers[queue.name].timer_requested(kind)
 
     def build(self, queue: TransmitQueue, kind: PacketKind, now_us: int) -> GossipPacket | None:
-        """What there is to say of *kind* now: WANT, CHNK or a pong. None for nothing."""
+        """Build the packet for an advert of *kind*: WANT, CHNK or a pong. None if there is nothing to advertise."""
         if kind is PacketKind.PONG:
             return queue.build_pong()
         return self._build_want(queue, now_us) if kind is PacketKind.WANT else self._build_chnk(queue)
@@ -132,7 +132,7 @@ class EntryGossip:
     # --- answers
 
     def heard_want(self, queue: TransmitQueue, want: Want, reception: Reception, now_us: int) -> list[Effect]:
-        """Somebody with our very set says what it wants next of each feed."""
+        """Handle a WANT of a peer with the same set: the next entry it wants of each feed."""
         replica = self._replica
         if not len(replica.goset):
             return []
@@ -165,7 +165,7 @@ class EntryGossip:
         asked: dict[FeedId, int],
         now_us: int,
     ) -> None:
-        """Answer on a wire: all at once."""
+        """Reply on a wire: all at once."""
         if queue.profile.medium is LinkMedium.STREAM:
             peers = self._peers[queue.name]
             for feed, seq in wanted:
@@ -192,7 +192,8 @@ class EntryGossip:
             queue.put(packet, PacketKind.ENTRY, due_us)
 
     def give(self, queue: TransmitQueue, now_us: int) -> list[Effect]:
-        """Hand over what may go now on the air: entries chosen by what was asked for and heard up to now, then news."""
+        """Hand over what may go now on the air: entries chosen by the requests heard up to now, then entries to
+        relay."""
         turn = self._turns.get(queue.name)
         effects: list[Effect] = []
         if turn is None:
@@ -209,7 +210,7 @@ class EntryGossip:
         return effects
 
     def heard_chnk(self, queue: TransmitQueue, chnk: Chnk, now_us: int) -> list[Effect]:
-        """Somebody with our very set says which chunks it lacks."""
+        """Handle a CHNK of a peer with the same set: the chunks it lacks."""
         goset = self._replica.goset
         asked = {(feed, seq): chunk for feed, seq, chunk in read_chnk(goset, chnk)}
         self._peers[queue.name].expect_answers(now_us)
@@ -241,7 +242,7 @@ class EntryGossip:
             queue.put(packet, PacketKind.CHUNK, due_us)
 
     def _serves_our_chunks(self, queue: TransmitQueue, asked: dict[tuple[FeedId, int], int]) -> bool:
-        """True if answers to *asked* bring, on the air, what our own CHNK would ask for."""
+        """Return True if replies to *asked* bring, on the air, what our own CHNK would request."""
         if queue.profile.medium is not LinkMedium.AIR:
             return False
         start = self._peers[queue.name].chnk_cursor.start
@@ -254,7 +255,7 @@ class EntryGossip:
     # --- what is heard
 
     def heard_content(self, queue: TransmitQueue, packet: bytes, finding: PacketOutcome, now_us: int) -> None:
-        """An entry or chunk was heard, new or not: who lacks it in reach of both heard it too."""
+        """An entry or chunk was heard, new or not: stations in reach of both senders heard it too."""
         feed, seq = finding.feed, finding.seq
         if finding.verdict not in {Verdict.NEW, Verdict.DUPLICATE}:
             return
@@ -308,8 +309,8 @@ class EntryGossip:
             origin.advertise(PacketKind.CHNK, now_us)
 
     def _offer(self, queue: TransmitQueue, appended: EntryAppended | ChunkAppended, now_us: int) -> None:
-        """Offer what was appended on a face that did not bring it: given at once to a peer that waits for just that,
-        made known by the next advert otherwise."""
+        """Offer an appended entry or chunk on a face that did not bring it: push it to a peer that waits for just that,
+        otherwise advertise it soon."""
         peers = self._peers[queue.name]
         if isinstance(appended, EntryAppended):
             queue.want_timer.hear_inconsistent(now_us)
@@ -323,7 +324,7 @@ class EntryGossip:
     def push(
         self, queue: TransmitQueue, published: Sequence[EntryAppended | ChunkAppended], now_us: int
     ) -> None:
-        """Say at once, unasked, what we just published: nobody else can."""
+        """Send at once, unrequested, what we just published: no other node can."""
         queue.want_timer.hear_inconsistent(now_us)
         for appended in published[: 1 + limits.PUSH_CHUNKS_MAX]:
             if isinstance(appended, EntryAppended):

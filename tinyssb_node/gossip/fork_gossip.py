@@ -1,12 +1,12 @@
-"""Forks among peers: who is told of one, and how one is found that nobody has seen (decision 0042).
+"""Forks among peers: how the proof of one is spread, and how an unknown one is found (decision 0042).
 
-Told: whoever asks for more of a forked feed gets the two entries that prove it, in the place of what he asked for. Who
-knows forks freezes the feed then and asks no more; who does not is told more and more rarely.
+Spread: a peer that requests more of a forked feed gets the two entries that prove the fork instead. A node that knows
+forks then freezes the feed and requests no more; to one that does not, the proof is repeated more and more rarely.
 
-Looked for: two nodes on different branches give each other entries that neither can place. Where somebody has more of
-a feed, and nothing of it fits for a while, earlier and earlier entries are asked for, as if we lacked them, until one
-comes that we know: the fork is behind it, and what is asked for next shows it. One feed at a time, of one face, for a
-bounded number of requests: a liar gains a few repeats.
+Found: two nodes on different branches give each other entries that neither can append. If a peer has more of a feed,
+and nothing of it fits for a while, earlier and earlier entries are requested, as if they were lacking, until one
+arrives that is stored here. The fork is behind it, and the next request shows it. This is done for one feed at a time,
+on one face, with a limited number of requests: a liar gains a few repeats.
 """
 
 from collections.abc import Callable, Iterable
@@ -23,7 +23,7 @@ from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 
 @dataclass(slots=True)
 class _Doubt:
-    """A feed of which somebody has more, and of which nothing fits."""
+    """A feed of which a peer has more, while nothing that comes fits."""
 
     wanted: int
     """The sequence number that would."""
@@ -36,7 +36,7 @@ class _Doubt:
 
 @dataclass(slots=True)
 class _Search:
-    """Where the branches part is looked for."""
+    """The search for the entry behind which the branches part."""
 
     feed: FeedId
     face: FaceName
@@ -56,7 +56,7 @@ class _Search:
 
 @dataclass(slots=True)
 class _Pause:
-    """How long something is left alone, longer each time."""
+    """A time for which something is left alone, longer each time."""
 
     until_us: int
     next_us: int
@@ -64,7 +64,7 @@ class _Pause:
 
 
 class ForkGossip:
-    """What one node does about forks, on all its faces."""
+    """The spreading and finding of forks, on all faces of one node."""
 
     def __init__(self, replica: Replica) -> None:
         self._replica = replica
@@ -82,7 +82,7 @@ class ForkGossip:
     # --- telling
 
     def found(self, queues: Iterable[TransmitQueue], feed: FeedId, now_us: int) -> None:
-        """*feed* turned out to be forked, or to be forked further back: say so on all *queues*."""
+        """*feed* turned out to be forked, or to be forked further back: send the proof on all *queues*."""
         for told in self._told.values():
             told.pop(feed, None)
         self._doubts.pop(feed, None)
@@ -93,7 +93,7 @@ class ForkGossip:
             self._tell(queue, feed, now_us)
 
     def _tell(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> None:
-        """Say both entries, unless that was said a while ago."""
+        """Send both entries, unless they were sent a short while ago."""
         told = self._told.setdefault(queue.name, {})
         pause = told.get(feed)
         if pause is None or now_us - pause.until_us >= limits.FORK_TELL_MAX_US:
@@ -108,7 +108,7 @@ class ForkGossip:
     # --- what others ask for
 
     def heard_want(self, queue: TransmitQueue, reading: WantReading, now_us: int) -> None:
-        """Somebody with our very set said what he wants next."""
+        """Handle the WANT of a peer with the same set."""
         replica = self._replica
         if forks := replica.forks:
             for feed, seq in reading.wanted:
@@ -120,7 +120,7 @@ class ForkGossip:
                     self._doubt(queue, feed, ours, now_us)
 
     def _doubt(self, queue: TransmitQueue, feed: FeedId, ours: int, now_us: int) -> None:
-        """Somebody on *queue* has entries of *feed* that we lack, from *ours* on."""
+        """A peer on *queue* has entries of *feed* that we lack, from *ours* on."""
         doubt = self._doubts.get(feed)
         if doubt is None or doubt.wanted != ours:
             self._doubts[feed] = _Doubt(ours, now_us, self._replica.strays)
@@ -141,15 +141,15 @@ class ForkGossip:
     # --- looking for where branches part
 
     def next_wanted(self, queue: TransmitQueue) -> Callable[[FeedId], int]:
-        """What tells the sequence number to ask for on *queue*: of what we would take next, but of a feed that we
-        search in, of what we hold already."""
+        """Return the function that tells the sequence number to request on *queue*: the next one lacking, or, of the
+        feed in which a fork is searched, one that is stored already."""
         ours, search = self._replica.next_wanted, self._search
         if search is None or search.face != queue.name:
             return ours
         return lambda feed: min(ours(feed), search.asked) if feed == search.feed else ours(feed)
 
     def asked(self, queue: TransmitQueue, want: Want, now_us: int) -> None:
-        """*want* was said on *queue*."""
+        """*want* was built for *queue*."""
         search = self._search
         if search is None or search.face != queue.name:
             return
@@ -168,7 +168,7 @@ class ForkGossip:
         queue.want_timer.hear_inconsistent(now_us)
 
     def heard_entry(self, queue: TransmitQueue, finding: PacketOutcome, now_us: int) -> None:
-        """An entry was heard. If we hold it, the branches part behind it."""
+        """An entry was heard. If it is stored here, the branches part behind it."""
         search = self._search
         if search is None or finding.feed != search.feed or queue.name != search.face:
             return
@@ -189,7 +189,7 @@ class ForkGossip:
         search.asked, search.step, search.in_vain = earlier, 2 * search.step, 0
 
     def _give_up(self, search: _Search, now_us: int) -> None:
-        """It is no fork, or those who could show it are out of reach."""
+        """End the search: it is no fork, or the nodes that could show it are out of reach."""
         self._search = None
         self._doubts.pop(search.feed, None)
         rest = self._rests.get(search.feed, _Pause(now_us, limits.DOUBT_US))
@@ -197,5 +197,5 @@ class ForkGossip:
 
 
 def _longer(pause: _Pause, now_us: int, longest_us: int) -> _Pause:
-    """*pause* begins now; the next one is twice as long."""
+    """Begin *pause* now, and make the next one twice as long."""
     return _Pause(now_us + pause.next_us, min(2 * pause.next_us, longest_us))

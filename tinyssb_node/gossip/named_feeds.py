@@ -10,7 +10,7 @@ from tinyssb_node.replication.goset import Goset
 
 
 class NamedFeeds:
-    """What was named on one face, and what its peer answers to."""
+    """The ids named on one face, and when to name them again."""
 
     def __init__(self, now_us: int) -> None:
         self._named: set[FeedId] = set()

@@ -1,6 +1,6 @@
-"""What one face remembers of its peers: what they were given, what they take next, and where the next request begins.
+"""Memory of the peers on one face: what they were given, what they take next, and where the next request begins.
 
-On a shared medium this is one memory for all who hear it; at the end of a stream there is one peer.
+On a shared medium this is one memory for all that hear it; at the end of a stream there is one peer.
 """
 
 from tinyssb_node import limits

@@ -1,10 +1,10 @@
-"""Who holds how much of our own feed, as far as what was heard and what others signed tells (decision 0026).
+"""Receipts: which peers store how much of our own feed, by what was heard and what others signed (decision 0026).
 
-*Heard*: a WANT asks for what follows the entries that its sender holds. Nobody signed that, and nobody knows whose
-station it was. *Signed*: an acknowledgement, or a message of the phone app that confirms one of ours.
+*Heard*: a WANT asks for the entries behind those that its sender holds. It is not signed, and its sender is not known
+for certain. *Signed*: an acknowledgement, or a message of the phone app that confirms one of ours.
 
-What is known is in the store; here is the latest of it. Our own acknowledgements are receipts too: of others' feeds,
-held by ourselves.
+The store keeps all receipts; this module keeps the latest of each holder. Our own acknowledgements are receipts too: of
+others' feeds, held by ourselves.
 """
 
 from collections import OrderedDict
@@ -34,13 +34,13 @@ _Who: TypeAlias = "FeedId | tuple[FaceName, bytes]"
 
 
 class ReceiptTracker:
-    """What is known of who holds what, kept up to date as packets come in."""
+    """The receipts of our feed, kept up to date as packets come in."""
 
     def __init__(
         self, replica: Replica, store: Store, own: FeedId | None, certainties: Mapping[FeedId, TipCertainty]
     ) -> None:
-        """Load what *store* holds; *own* is our own feed, None if we have none, *certainties* what is known of it
-        and of those of further identities of ours."""
+        """Load the receipts from *store*; *own* is our own feed, None if we have none, *certainties* those of its tip
+        and of the tips of further identities."""
         self._replica = replica
         self._certainties = certainties
         self._store = store
@@ -54,7 +54,7 @@ class ReceiptTracker:
             self._note(receipt)
 
     def acknowledged(self, feed: FeedId) -> int:
-        """Up to which entry of *feed* our own acknowledgements say that we hold it, 0 for none."""
+        """Return up to which entry of *feed* our own acknowledgements go, 0 for none."""
         return 0 if self._own is None else self._held(feed, self._own)
 
     def _held(self, feed: FeedId, who: _Who) -> int:
@@ -63,7 +63,7 @@ class ReceiptTracker:
     # --- what is heard
 
     def heard_want(self, face: FaceName, want: Want, now_us: int, *, on_air: bool) -> None:
-        """Somebody on *face* with our very set said what it wants next. Off the air names mean nothing."""
+        """Handle the WANT of a peer on *face* with the same set. Off the air names mean nothing."""
         goset = self._replica.goset
         for feed, certainty in self._certainties.items():
             if feed not in goset:
@@ -109,13 +109,13 @@ class ReceiptTracker:
         self._sign(max((ack.seq for ack in acks if self._is_ours(ack)), default=0), feed)
 
     def _is_ours(self, ack: Ack) -> bool:
-        """True if *ack* is of an entry of ours."""
+        """Return True if *ack* is of an entry of ours."""
         assert self._own is not None
         entry = self._store.entry(self._own, ack.seq)
         return entry is not None and entry.id.startswith(ack.id_prefix)
 
     def _read_message(self, feed: FeedId, seq: int) -> None:
-        """See whether a message confirms one of ours."""
+        """Check whether a message confirms one of ours."""
         if self._own is None or feed == self._own:
             return
         message = confirmed(self._content(feed, seq))
@@ -123,7 +123,8 @@ class ReceiptTracker:
             self._sign(self._find_own(message), feed)
 
     def _content(self, feed: FeedId, seq: int) -> bytes:
-        """The content of an entry with at most one chunk, which is here; nothing if it is too long to matter."""
+        """Return the content of an entry with at most one chunk, which is stored; nothing if it is too long to
+        matter."""
         entry = self._store.entry(feed, seq)
         dialect = self._replica.record(feed).dialect
         assert entry is not None
@@ -135,7 +136,7 @@ class ReceiptTracker:
         return reassemble(layout, self._store.chunks(feed, seq, 0, layout.chunks))
 
     def _find_own(self, message: MessageId) -> int:
-        """The number of our entry with this id, 0 if none of the latest has it."""
+        """Return the number of our entry with this id, 0 if none of the latest has it."""
         assert self._own is not None
         last = self._replica.frontier(self._own)
         first = max(1, last + 1 - content_limits.CONFIRMED_LOOK_BACK)
@@ -148,7 +149,7 @@ class ReceiptTracker:
             self._put(self._own, seq, holder)
 
     def acknowledge(self, feed: FeedId, seq: int) -> None:
-        """We acknowledge that we hold *feed* up to entry *seq*; only the latest is kept."""
+        """Record that we acknowledge *feed* up to entry *seq*; only the latest is kept."""
         assert self._own is not None
         before = self._latest.get((feed, self._own))
         self._put(feed, seq, self._own)
@@ -187,8 +188,8 @@ class ReceiptTracker:
         rows[receipt.number] = receipt.feed, who
 
     def _may_go(self, rows: OrderedDict[int, tuple[FeedId, _Who]]) -> Iterator[int]:
-        """The receipts that later ones of the same holder say more than, the oldest first. There are some where there
-        are more receipts than feeds."""
+        """Yield receipts that later ones of the same holder supersede, the oldest first. There are some if there are
+        more receipts than feeds."""
         return (number for number, place in rows.items() if self._latest[place][0] != number)
 
     def _drop(self, number: int) -> None:
@@ -199,8 +200,9 @@ class ReceiptTracker:
 
 
 def may_confirm(size: int, packet: bytes | None) -> bool:
-    """True if content of *size* bytes may be a message that confirms another one. Nearly all that is none is told by
-    its size, or by its first bytes in the entry's *packet*, where that is at hand: the store is not asked for it."""
+    """Return True if content of *size* bytes may be a message that confirms another one. Nearly all others are
+    recognised by their size, or by their first bytes in the entry's *packet*, where that is at hand, so that the store
+    is not asked."""
     if size not in content_limits.CONFIRMING_SIZES:
         return False
     return packet is None or CONFIRMING_WORDS.search(packet, *_HEAD) is not None

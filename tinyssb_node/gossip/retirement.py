@@ -1,8 +1,8 @@
-"""When feeds that are closed may leave the set (decision 0036).
+"""Retirement: when closed feeds may leave the set (decision 0036).
 
 A feed is closed when it has ended and all of it is here. It leaves once others are known to lack nothing of it, after a
-quiet time; and at once, when a neighbour shows that it has left there, for sets must be the same. Whoever cannot do
-without it yet names it, and it comes back; each time it does, the next attempt is twice as far off.
+quiet time; and at once when a neighbour shows that it has left there, for sets must be the same. A peer that still
+needs it names it, and it comes back; each time it does, the next attempt is twice as far off.
 """
 
 from collections.abc import Iterable, Sequence
@@ -18,7 +18,7 @@ from tinyssb_node.scheduling.trickle import RandomSource
 
 
 class FeedRetirement:
-    """The closed feeds of a set, and what neighbours say of them."""
+    """The closed feeds of a set, and what neighbours want of them."""
 
     def __init__(self, replica: Replica, entropy: RandomSource) -> None:
         self._replica = replica
@@ -47,20 +47,20 @@ class FeedRetirement:
                 self._look(feed, now_us)
 
     def appended(self, events: Iterable[Event], now_us: int) -> None:
-        """Something was appended, by whomever: it may be what a feed lacked."""
+        """Entries or chunks were appended, ours or others': a feed may be closed by them."""
         for event in events:
             if isinstance(event, EntryAppended | ChunkAppended):
                 self._look(event.feed, now_us)
 
     def returned(self, feed: FeedId, now_us: int) -> None:
-        """*feed* is in the set, new or anew."""
+        """*feed* is in the set, new or again."""
         if self._replica.is_closed(feed):
             # It never comes back but from where it left to: so this is a return.
             self._returns[feed] = self._returns.get(feed, 0) + 1
             self._look(feed, now_us)
 
     def left(self, feed: FeedId) -> None:
-        """*feed* is not in the set any more."""
+        """*feed* has left the set."""
         self._since_us.pop(feed, None)
         self._due_us.pop(feed, None)
         self._asked_us.pop(feed, None)
@@ -79,7 +79,7 @@ class FeedRetirement:
         self._plan(now_us)
 
     def heard_want(self, want: Want, now_us: int) -> None:
-        """Somebody with our very set said which entries it wants."""
+        """A peer with the same set requested entries."""
         if not self._since_us:
             return
         feeds = self._replica.goset.feeds
@@ -91,7 +91,7 @@ class FeedRetirement:
                 self._had.add(feed)
 
     def heard_chnk(self, chnk: Chnk, now_us: int) -> None:
-        """Somebody with our very set said which chunks it lacks."""
+        """A peer with the same set requested chunks."""
         if self._since_us:
             for feed, _, _ in read_chnk(self._replica.goset, chnk):
                 self._asked(feed, now_us)
@@ -108,7 +108,7 @@ class FeedRetirement:
         return tuple(self._since_us)
 
     def may_leave(self, feed: FeedId, now_us: int) -> bool:
-        """True if *feed* may leave as it has left elsewhere."""
+        """Return True if *feed* may leave as it has left elsewhere."""
         since_us = self._since_us.get(feed)
         if since_us is None or now_us - since_us < limits.LEAVE_FOLLOW_US or feed not in self._had:
             return False
@@ -118,7 +118,7 @@ class FeedRetirement:
         return not self._replica.read_only and self._replica.record(feed).forked_at is None
 
     def take(self, now_us: int) -> list[FeedId]:
-        """The feeds to leave now: if the time of one has come, all that may."""
+        """Return the feeds to retire now: once one is due, all that may leave."""
         if self.next_us is None or now_us < self.next_us:
             return []
         may = [feed for feed in self._since_us if self.may_leave(feed, now_us)]

@@ -1,7 +1,8 @@
-"""What to say of the set of feeds on a face, and what to make of what others say of theirs.
+"""Gossip about the set of feeds: how neighbours come to have the same one.
 
 Where air costs nothing: CLAIMs, which every peer knows (spec 3.3), with ids named one by one. On the air: SKETCH, ASK
-and FEEDS among nodes of ours (decision 0009); whoever begins with CLAIM or NOVELTY is answered by CLAIMs.
+and FEEDS among nodes of ours (decision 0009, set reconciliation as in minisketch); a peer that begins with CLAIM or
+NOVELTY is answered by CLAIMs.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -47,7 +48,7 @@ _NOBODY = FeedId(bytes(limits.FEED_ID_SIZE))
 
 
 class SetGossip:
-    """The conversation of one node about its set, on all its faces."""
+    """The exchange about the set with peers, on all faces of one node."""
 
     def __init__(
         self,
@@ -60,9 +61,9 @@ class SetGossip:
         admission: Admission | None,
         retirement: FeedRetirement,
     ) -> None:
-        """*own* is the node's own feed: helpers begin at different places of the set. *queues* are those that are up at
-        any moment. *admission* decides which ids that peers name enter the set, None: all; *retirement* which closed
-        feeds leave it."""
+        """*own* is the node's own feed: nodes that help a third begin at different places of the set. *queues* are
+        those that are up at any moment. *admission* decides which ids that peers name enter the set, None: all;
+        *retirement* which closed feeds leave it."""
         self._replica = replica
         self._queues = queues
         self._admission = admission
@@ -97,12 +98,12 @@ class SetGossip:
         self._named.pop(face, None)
 
     def sent(self, face: FaceName, kind: PacketKind, airtime_us: int, now_us: int) -> None:
-        """A packet has left. On the air claims are answers to claims."""
+        """A packet has left. On the air claims are replies to claims."""
         if kind is PacketKind.CLAIM and (claimed := self._claimed.get(face)) is not None:
             claimed.spent(airtime_us, now_us)
 
     def refused(self, face: FaceName, now_us: int) -> None:
-        """An id that *face* named was not let in."""
+        """An id that *face* named was not admitted."""
         self._refused_us[face] = now_us
 
     def _may_claim(self, queue: TransmitQueue, now_us: int) -> bool:
@@ -134,7 +135,7 @@ class SetGossip:
         )
 
     def _awaits(self, queue: TransmitQueue, feed: FeedId) -> bool:
-        """True if a neighbour on *queue* showed that it has *feed*, and we asked for it."""
+        """Return True if a neighbour on *queue* showed that it has *feed*, and we requested it."""
         exchange = self._exchanges.get(queue.name)
         return exchange is not None and exchange.awaits(feed)
 
@@ -197,7 +198,7 @@ class SetGossip:
     def _lacked(
         self, queue: TransmitQueue, said: Claim | Sketch, among: Sequence[FeedId]
     ) -> Sequence[FeedId]:
-        """Which feeds of our set, *among* some of it, somebody's set has not, as far as what it *said* tells."""
+        """Return which feeds of our set, *among* some of it, a peer's set lacks, as far as the packet *said* shows."""
         if isinstance(said, Sketch):
             if queue.name not in self._exchanges:
                 return ()
@@ -225,7 +226,7 @@ class SetGossip:
     # --- adverts
 
     def build(self, queue: TransmitQueue) -> GossipPacket | None:
-        """What there is to say of our set now. None for an empty one."""
+        """Build the advert of our set. None for an empty one."""
         goset = self._replica.goset
         if not len(goset):
             return None
@@ -246,7 +247,7 @@ class SetGossip:
         return self._sketch_packet(queue, exchange.advert(self._salt(), capacity))
 
     def next_packet(self, queue: TransmitQueue) -> GossipPacket | None:
-        """What the exchange on *queue* has to say next, if it has."""
+        """Return the next packet of the exchange on *queue*, if there is one."""
         exchange = self._exchanges.get(queue.name)
         if exchange is None:
             return None
@@ -263,8 +264,8 @@ class SetGossip:
     def heard_claim(
         self, queue: TransmitQueue, claim: Claim, now_us: int, *, welcome: bool = True
     ) -> list[Effect]:
-        """Somebody summarises a region of its set. On the air what names ids that are not *welcome* now is left
-        unanswered: whoever makes them up would have us spend our airtime."""
+        """Handle a summary of a region of a peer's set. On the air, claims that name ids that are not *welcome* now get
+        no reply: a peer that makes ids up would have us spend our airtime."""
         goset = self._replica.goset
         effects: list[Effect] = [self._claim_seen(Direction.RX, queue, claim)]
         agrees = claims.agrees(goset, claim)
@@ -288,14 +289,14 @@ class SetGossip:
     def heard_novelty(
         self, queue: TransmitQueue, novelty: Novelty, now_us: int, *, welcome: bool = True
     ) -> list[Effect]:
-        """Somebody tells of one id; see ``heard_claim``."""
+        """Handle a packet that names one id; see ``heard_claim``."""
         seen = NoveltySeen(direction=Direction.RX, face=queue.name, feed=novelty.feed)
         if queue.name not in self._exchanges or not welcome:
             return [seen]
         return [seen, *self._answer_classic(queue, novelty, now_us)]
 
     def heard_sketch(self, queue: TransmitQueue, sketch: Sketch, now_us: int) -> list[Effect]:
-        """Somebody shows its set."""
+        """Handle a sketch of a peer's set."""
         exchange = self._exchanges.get(queue.name)
         if exchange is not None:
             reading = exchange.heard_sketch(sketch, can_learn=self._can_learn, left=self._replica.retired)
@@ -307,21 +308,21 @@ class SetGossip:
         return [self._sketch_seen(Direction.RX, queue, sketch)]
 
     def heard_ask(self, queue: TransmitQueue, ask: Ask) -> list[Effect]:
-        """Somebody asks for ids."""
+        """Handle a request for ids."""
         exchange = self._exchanges.get(queue.name)
         if exchange is not None:
             exchange.heard_ask(ask)
         return [AskSeen(direction=Direction.RX, face=queue.name, salt=ask.salt, count=len(ask.shorts))]
 
     def heard_feeds(self, queue: TransmitQueue, feeds: Feeds) -> list[Effect]:
-        """Somebody gives ids."""
+        """Handle a packet of ids."""
         exchange = self._exchanges.get(queue.name)
         if exchange is not None:
             exchange.heard_feeds(feeds)
         return [FeedsSeen(direction=Direction.RX, face=queue.name, count=len(feeds.feeds))]
 
     def _unanswered(self, queue: TransmitQueue, claim: Claim) -> bool:
-        """True if a stream's peer says the same of its larger set as before, and we learned nothing meanwhile."""
+        """Return True if a stream's peer repeats the claim of its larger set, and we learned nothing meanwhile."""
         goset = self._replica.goset
         if queue.profile.medium is not LinkMedium.STREAM or claim.count <= len(goset):
             return False
@@ -336,7 +337,8 @@ class SetGossip:
         return self._claim_once(queue, answer, now_us)
 
     def _claim_once(self, queue: TransmitQueue, said: Sequence[Claim], now_us: int) -> list[Effect]:
-        """Once: two nodes that keep answering each other's claims about one region would never end."""
+        """Queue claims that were not sent a moment ago: two nodes that keep answering each other's claims about one
+        region would never end."""
         effects: list[Effect] = []
         due_us = queue.reply_due_us(now_us)
         for claim in said:

@@ -1,9 +1,9 @@
-"""Whom to ask on the air, and what to give to whom first: one face's part in taking turns (decision 0019).
+"""Turn-taking on the air: which neighbour to ask, and what to give to which neighbour first (decision 0019).
 
-A request names its speaker and, if a neighbour is known to have what is lacking, that neighbour, who then has the
-floor: it answers at once and in a row, while everybody else who heard the request is silent. Nobody else answers, so
-that stations that do not hear each other neither collide at the asker nor give it the same. A request that names
-nobody is answered by whoever is first.
+A request names its sender and, if a neighbour is known to have what is lacking, that neighbour. The named one then has
+the turn: it replies at once and in a row, while all other nodes that heard the request are silent. Nobody else replies,
+so that stations that do not hear each other neither collide at the asker nor give it the same. A request that names
+nobody is answered by the first node to reply.
 """
 
 from tinyssb_node import limits
@@ -18,7 +18,7 @@ from tinyssb_node.scheduling.trickle import RandomSource
 
 
 class TurnTaking:
-    """What one face on the air knows of its neighbours, and its turn."""
+    """The neighbours of one face on the air, and its turn."""
 
     def __init__(self, replica: Replica, queue: TransmitQueue, entropy: RandomSource) -> None:
         self._replica = replica
@@ -39,10 +39,10 @@ class TurnTaking:
     # --- asking
 
     def first_index(self, start: int, now_us: int) -> int:
-        """Where in the set a WANT is to begin that would begin at *start*.
+        """Return where in the set a WANT begins that would begin at *start*.
 
-        Of a set that takes several WANTs every second one jumps ahead to where a neighbour has something for us; the
-        others go round, so that all of the set is told in bounded time.
+        If the set takes several WANTs, every second one jumps ahead to where a neighbour has something for us. The
+        others go round, so that all of the set is advertised in bounded time.
         """
         feeds = self._replica.goset.feeds
         if 2 * len(feeds) <= limits.WANT_VECTOR_SIZE or self._wants_sent % 2 == 0:
@@ -54,7 +54,7 @@ class TurnTaking:
         return next((number for number in ahead if feeds[number] in offered), start)
 
     def address_want(self, want: Want, now_us: int) -> Want:
-        """*want* with our name on it, and that of whom it asks."""
+        """Return *want* with our name on it, and that of the neighbour it asks."""
         asked = self._asked
         if asked is not None and self._wants_sent > self._asked_after:
             # It was asked, and nothing came since.
@@ -69,7 +69,7 @@ class TurnTaking:
         self._wants_sent += 1
 
     def _whom_to_ask(self, now_us: int) -> Neighbour | None:
-        """Who has most for us, as far as one who is hardly heard can give it."""
+        """Return the neighbour that has most for us, as far as one that is hardly heard can give it."""
         best, most = None, 0.0
         for neighbour in self._known(now_us):
             if not neighbour.speaker:
@@ -84,14 +84,14 @@ class TurnTaking:
     # --- what is heard
 
     def speaks_for_us(self, want: Want) -> bool:
-        """True if answers to *want*, which asks for what we would ask for, may be heard here, and we know nobody who
-        would have to be asked by us."""
+        """Return True if replies to *want*, which requests what we would request, may be heard here, and no known
+        neighbour would have to be asked by us."""
         if want.asks:
             return want.asks == self.speaker or want.asks in self._neighbours
         return not self._offered
 
     def heard_want(self, want: Want, reading: WantReading, reception: Reception, now_us: int) -> None:
-        """Somebody with our very set said what it lacks."""
+        """Handle the WANT of a neighbour with the same set."""
         neighbour = self._neighbours.get_or_add(want.speaker)
         neighbour.record_want(reading, self._signal(reception), now_us)
         neighbour.count_offers(self._replica.next_wanted)
@@ -126,13 +126,13 @@ class TurnTaking:
         self.update_urgency(now_us)
 
     def is_unheard(self, feed: FeedId, seq: int) -> bool:
-        """True if nobody in reach is known to have had an entry: what others had before, they give when asked."""
+        """Return True if no neighbour is known to have an entry: those that have it give it when asked."""
         return not self._neighbours.any_has(feed, seq)
 
     # --- giving
 
     def update_urgency(self, now_us: int) -> None:
-        """Find out anew how urgent it is to give, and to ask."""
+        """Compute anew how urgent it is to reply, and to request."""
         reply_patience = self._give_patience(now_us)
         known = self._known(now_us)
         self._offered = max((each.offered for each in known), default=0)
@@ -152,7 +152,7 @@ class TurnTaking:
         return thrift * _patience(limits.GIVE_FULL, best[0], limits.GIVE_PATIENCE_MAX)
 
     def next_to_give(self, now_us: int) -> Place | None:
-        """What to give now; it counts as given."""
+        """Return the entry to give now; it counts as given."""
         best = self._best(now_us)
         if best is not None:
             self._gave(best[1], now_us)
@@ -160,7 +160,7 @@ class TurnTaking:
         return None if best is None else best[1]
 
     def record_given(self, feed: FeedId, seq: int, now_us: int) -> None:
-        """An entry is given unasked."""
+        """An entry is given unrequested."""
         self._gave((feed, seq), now_us)
         self.update_urgency(now_us)
 
@@ -173,21 +173,21 @@ class TurnTaking:
         self._order[feed] = self._entropy.random()
 
     def _askers(self, now_us: int) -> list[Neighbour]:
-        """Whom we answer: who asked us by name, or else all who just asked everybody."""
+        """Return the neighbours to reply to: the one that asked us by name, or else all that just asked everybody."""
         if self._asker is not None and self._asker.credit > 0:
             return [self._asker]
         just_us = self._since_us(limits.REQUEST_PACKETS, now_us)
         return [neighbour for neighbour in self._neighbours.since(just_us) if neighbour.credit > 0]
 
     def _known(self, now_us: int) -> list[Neighbour]:
-        """Whose word still counts."""
+        """Return the neighbours heard recently enough."""
         return self._neighbours.since(self._since_us(limits.KNOWN_PACKETS, now_us))
 
     def _since_us(self, packets: int, now_us: int) -> int:
         return now_us - packets * self._packet_us
 
     def _best(self, now_us: int) -> tuple[float, Place] | None:
-        """What serves most, of what was asked for, and how many it serves."""
+        """Return the requested entry that serves most neighbours, and how many it serves."""
         heard_us = self._since_us(limits.MARK_PACKETS, now_us)
         frontier = self._replica.last_to_give
         asked: dict[Place, float] = {}
@@ -208,5 +208,5 @@ class TurnTaking:
 
 
 def _patience(full: float, have: float, most: float) -> float:
-    """How much longer to wait with *have* of what is worth no wait in *full*."""
+    """Return how much longer to wait with *have* of something that is worth no wait in *full*."""
     return most if have <= 0 else min(most, max(1.0, full / have))

@@ -1,1 +1,1 @@
-"""The pure core that composes the machines: nodes, networks, dispatch of packets, identities."""
+"""The pure core that composes replication, scheduling and gossip: nodes, networks, identities."""

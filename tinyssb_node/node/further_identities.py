@@ -1,6 +1,6 @@
-"""Further identities of a node: each has a feed of its own, and knows whether it may write that (decision 0053).
+"""Further identities of a node: each has a feed of its own, and its own certainty of that feed's tip (decision 0053).
 
-The main identity stands for the node: acknowledgements, receipts and private groups are its own. The others write.
+The main identity represents the node: acknowledgements, receipts and private groups are its own. The others write.
 """
 
 import contextlib
@@ -30,7 +30,7 @@ class FurtherIdentity:
         return self.key.feed_id
 
     def enter(self, replica: Replica) -> None:
-        """Have its feed in *replica*. Without room in the set it stays outside until the node is loaded anew: that is
-        no reason for the others not to work."""
+        """Add its feed to *replica*. If the set is full, the feed stays outside until the node is loaded anew, and the
+        other identities go on."""
         with contextlib.suppress(SetFullError):
             replica.own_feed(self.feed, self.dialect, child=True)

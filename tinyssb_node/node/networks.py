@@ -32,8 +32,8 @@ class Networks:
     """The nodes of all networks, as one."""
 
     def __init__(self, nodes: Mapping[NetworkName, Node], board_name: str | None = None) -> None:
-        """At least one. They have stores of their own, and the accounts of airtime in common. *board_name* is what
-        boards that ping are told, four hexadecimal digits; None: nothing."""
+        """Take at least one node. They have stores of their own, and share the airtime accounts. *board_name* is the
+        name in replies to boards' pings, four hexadecimal digits; None: never reply."""
         self._nodes = dict(nodes)
         self._first = next(iter(self._nodes))
         self._turns = list(self._nodes)
@@ -44,7 +44,7 @@ class Networks:
         self._pongs = PongHistory(board_name)
 
     def node(self, network: NetworkName) -> Node:
-        """One network's node. Raises KeyError."""
+        """Return one network's node. Raises KeyError."""
         return self._nodes[network]
 
     # --- faces
@@ -67,7 +67,7 @@ class Networks:
     # --- the world
 
     def receive(self, packet: bytes, face: FaceName, reception: Reception, now_us: int) -> list[Owned]:
-        """A packet came in, framing removed. Never raises, whatever it is."""
+        """Offer a received packet, framing removed, to the networks that know it. Never raises, whatever it is."""
         if (queue := self._nodes[self._first].transmit_queue(face)) is not None:
             # A ping is of no network: boards with any key send it alike.
             self._pongs.heard(queue, packet, reception, now_us)
@@ -87,7 +87,7 @@ class Networks:
         return owned
 
     def junk(self, face: FaceName, reason: str, length: int, now_us: int) -> list[Owned]:
-        """Something of *length* bytes came in that was no frame; *reason* names the rule it broke."""
+        """Count *length* bytes that came in and were no frame; *reason* names the rule they broke."""
         return [self._own(self._first, self._nodes[self._first].junk(face, reason, length, now_us))]
 
     def sent(self, face: FaceName, count: int, now_us: int) -> list[Owned]:
@@ -106,7 +106,7 @@ class Networks:
         return owned
 
     def busy(self, face: FaceName, now_us: int) -> list[Owned]:
-        """*face* did not send what it was handed: somebody else is on the air. One packet; it comes again later."""
+        """*face* did not send a packet: somebody else is on the air. It is sent again later."""
         handed = self._handed.get(face)
         if handed is None:
             return []
@@ -116,11 +116,11 @@ class Networks:
         return [self._own(name, self._nodes[name].busy(face, now_us))]
 
     def wake(self, now_us: int) -> list[Owned]:
-        """Time has come to ``next_wake_us``, or beyond."""
+        """Do what is due at ``next_wake_us``."""
         return self._all(lambda node: node.wake(now_us))
 
     def next_wake_us(self) -> int | None:
-        """When ``wake`` is due next; None while there is no face."""
+        """Return when ``wake`` is due next; None while there is no face."""
         due = [due_us for node in self._nodes.values() if (due_us := node.next_wake_us()) is not None]
         return min(due, default=None)
 
@@ -134,12 +134,12 @@ class Networks:
     # --- looking
 
     def faces(self) -> list[FaceStatus]:
-        """The faces that are up, in the order they came up, each as all networks together use it."""
+        """Return the faces that are up, in the order they came up, each as all networks together use it."""
         alike = zip(*(node.faces() for node in self._nodes.values()), strict=True)
         return [_together(statuses) for statuses in alike]
 
     def air(self, now_us: int) -> list[AirStatus]:
-        """The accounts of airtime, sorted by sub-band; none where no face has a limit."""
+        """Return the airtime accounts, sorted by sub-band; none where no face has a limit."""
         return self._nodes[self._first].air(now_us)
 
     # --- whose turn it is, and whose packets are under way
@@ -149,7 +149,7 @@ class Networks:
         return [self._own(name, action(self._nodes[name])) for name in tuple(self._turns)]
 
     def _own(self, name: NetworkName, effects: Sequence[Effect]) -> Owned:
-        """*effects* as those of network *name*, whose packets are noted as being under way."""
+        """Return *effects* as those of network *name*, and note its packets as being under way."""
         for effect in effects:
             if isinstance(effect, Send):
                 self._hand(name, effect.face)
@@ -167,7 +167,7 @@ class Networks:
             self._turns.append(name)
 
     def _others_on_air(self, name: NetworkName, face: FaceName) -> Iterator[TransmitQueue]:
-        """The queues that wait while network *name* has a packet in the hands of a radio."""
+        """Yield the queues that wait while network *name* has a packet in the hands of a radio."""
         if face in self._on_air:
             for other, node in self._nodes.items():
                 if other != name and (queue := node.transmit_queue(face)) is not None:
@@ -175,7 +175,7 @@ class Networks:
 
 
 def _together(statuses: Sequence[FaceStatus]) -> FaceStatus:
-    """One face's status from those of all networks. What came in is counted by the first, once."""
+    """Merge the statuses of one face in all networks. Received packets are counted by the first, once."""
     counters = [status.counters for status in statuses]
     heard = [each.last_heard_us for each in counters if each.last_heard_us is not None]
     return replace(

@@ -1,10 +1,10 @@
 """The node: bytes and time in, effects out.
 
-It composes the machines: ``replication`` knows who lacks what, ``scheduling`` when something may be said, ``gossip``
-what to say. It reads no clock, no entropy, no file and no socket of its own; the daemon and the simulator drive the
-very same class.
+It composes three parts: ``replication`` knows which peer lacks what, ``scheduling`` when something may be sent,
+``gossip`` what to send. It reads no clock, no entropy, no file and no socket of its own; the daemon and the simulator
+drive the very same class.
 
-Whatever a stranger sends has an outcome. An exception out of ``receive`` is a bug of ours.
+Any packet of a stranger has an outcome. An exception out of ``receive`` is a bug of ours.
 """
 
 from collections.abc import Callable, Collection, Sequence
@@ -138,7 +138,8 @@ class Node:
         self._budgets = budgets or AirBudgets(store, boot, read_only=read_only)
 
     def adopt(self, author: "FurtherIdentity") -> None:
-        """Write for a further identity of ours, too. Before any face is up; as above, commit before anything else."""
+        """Write for a further identity of ours, too. Call it before any face is up; as above, commit before anything
+        else."""
         self._certainties[author.feed] = author.certainty
         if not self.read_only:
             author.enter(self._replica)
@@ -146,7 +147,7 @@ class Node:
     # --- faces
 
     def face_up(self, face: FaceName, profile: LinkProfile, spec: str, now_us: int) -> list[Effect]:
-        """A face can be used; with too many, this one is not."""
+        """Use a face that came up; with too many, it is refused."""
         assert face not in self._queues
         if len(self._queues) >= limits.FACES_MAX:
             self._refusals.refuse("faces", None)
@@ -165,7 +166,7 @@ class Node:
         return [face_up_event(face, spec, profile)]
 
     def face_down(self, face: FaceName, reason: str, now_us: int) -> list[Effect]:
-        """A face is gone, and with it what waited for it."""
+        """Drop a face that is gone, and the packets that wait for it."""
         queue = self._queues.pop(face, None)
         if queue is None:
             return []
@@ -184,7 +185,7 @@ class Node:
     # --- the world
 
     def receive(self, packet: bytes, face: FaceName, reception: Reception, now_us: int) -> list[Effect]:
-        """A packet came in, framing removed. Never raises, whatever it is."""
+        """Handle a packet that came in, framing removed. Never raises, whatever it is."""
         queue = self._queues.get(face)
         if queue is None:
             return []
@@ -208,7 +209,7 @@ class Node:
         return [received, *effects] if received is not None else effects
 
     def junk(self, face: FaceName, reason: str, length: int, now_us: int) -> list[Effect]:
-        """Something of *length* bytes came in that was no frame; *reason* names the rule it broke."""
+        """Count *length* bytes that came in and were no frame; *reason* names the rule they broke."""
         queue = self._queues.get(face)
         if queue is None:
             return []
@@ -218,7 +219,7 @@ class Node:
         return [received] if received is not None else []
 
     def sent(self, face: FaceName, count: int, now_us: int) -> list[Effect]:
-        """*count* packets handed to *face* have left."""
+        """Record that *count* packets handed to *face* have left, and send more."""
         queue = self._queues.get(face)
         if queue is None:
             return []
@@ -240,14 +241,14 @@ class Node:
         return effects + self._send(queue, now_us)
 
     def busy(self, face: FaceName, now_us: int) -> list[Effect]:
-        """*face* did not send what it was handed: somebody else is on the air. One packet; it comes again later."""
+        """*face* did not send a packet: somebody else is on the air. It is sent again later."""
         queue = self._queues.get(face)
         if queue is not None:
             queue.give_back(now_us)
         return []
 
     def wake(self, now_us: int) -> list[Effect]:
-        """Time has come to ``next_wake_us``, or beyond."""
+        """Do what is due at ``next_wake_us``."""
         effects: list[Effect] = []
         self._budgets.wake(now_us)
         for queue in self._queues.values():
@@ -266,7 +267,7 @@ class Node:
         return effects + self._send_due(now_us)
 
     def next_wake_us(self) -> int | None:
-        """When ``wake`` is due next; None: not before something happens."""
+        """Return when ``wake`` is due next; None: not before something happens."""
         if self._shelf.due:
             return 0
         due = [queue.next_us for queue in self._queues.values()]
@@ -284,7 +285,7 @@ class Node:
     # --- other networks in the same program (``networks``)
 
     def knows(self, packet: bytes) -> bool:
-        """True if *packet* is of this network: speaks of its set, or is an entry or chunk that it expects or holds."""
+        """Return True if *packet* is of this network: about its set, or an entry or chunk that it expects or stores."""
         dmx = packet[: limits.DMX_SIZE]
         kind = self._gossip_kind(dmx, packet)
         if kind is not None and kind is not PacketKind.PING and kind is not PacketKind.PONG:
@@ -314,7 +315,7 @@ class Node:
     def _dispatch(
         self, queue: TransmitQueue, packet: bytes, digest: bytes, reception: Reception, now_us: int
     ) -> tuple[PacketOutcome, list[Effect]]:
-        """Find out what *packet* is, by its DMX or by its hash, and let the part that it concerns handle it."""
+        """Find out what *packet* is, by its DMX or by its hash, and pass it to the part that handles it."""
         if not limits.PACKET_MIN_SIZE <= len(packet) <= limits.PACKET_SIZE:
             return PacketOutcome(PacketKind.UNKNOWN, Verdict.INVALID, "PacketSizeError"), []
         kind = self._gossip_kind(packet[: limits.DMX_SIZE], packet)
@@ -349,7 +350,7 @@ class Node:
     def _handle_gossip(
         self, queue: TransmitQueue, kind: PacketKind, packet: bytes, reception: Reception, now_us: int
     ) -> list[Effect]:
-        """Act on a packet that tells what a peer has or lacks. Raises PeerError, before anything has changed."""
+        """Handle a packet that tells what a peer has or lacks. Raises PeerError, before anything has changed."""
         match kind:
             case PacketKind.WANT:
                 want = parse_want(packet)
@@ -442,8 +443,8 @@ class Node:
     def _propagate(
         self, events: Sequence[Event], packet: bytes | None, origin: TransmitQueue | None, now_us: int
     ) -> None:
-        """Entries and chunks of others were appended, *packet* first if it is given, from *origin*: take note, request
-        more where they came from, and offer them on the other faces."""
+        """Entries and chunks of others were appended, *packet* first if it is given, from *origin*: record them,
+        request more where they came from, and offer them on the other faces."""
         self._receipts.appended(events, packet, now_us)
         if self._admission is not None:
             self._admission.appended(events)
@@ -487,7 +488,7 @@ class Node:
     # --- the user
 
     def publish(self, content: bytes, now_us: int) -> tuple[EntryAppended, list[Effect]]:
-        """Append *content*, 0 to 65,536 bytes, to our own feed and say so on every face.
+        """Append *content*, 0 to 65,536 bytes, to our main feed and send it on every face.
 
         Raises ContentTooLongError, FeedFullError, FeedForkedError, FeedEndedError, NodeReadOnlyError,
         TipUncertainError.
@@ -537,11 +538,11 @@ class Node:
         return first, effects
 
     def be_sure(self, feed: FeedId | None = None) -> None:
-        """Our user says that nothing is missing of *feed*, that of an identity of ours; None: the main one."""
+        """Our user confirms that nothing is missing of *feed*, that of an identity of ours; None: the main one."""
         (self._certainty if feed is None else self._certainties[feed]).be_sure()
 
     def follow(self, feed: FeedId, now_us: int) -> list[Effect]:
-        """Take *feed* into the set, if it is not there, and want it. Raises SetFullError, NodeReadOnlyError."""
+        """Add *feed* to the set, if it is not there, and request it. Raises SetFullError, NodeReadOnlyError."""
         if self.read_only:
             raise NodeReadOnlyError
         events = self._replica.add_feed(feed, None)
@@ -552,7 +553,7 @@ class Node:
         return effects + self._request_again(now_us)
 
     def unfollow(self, feed: FeedId, now_us: int) -> list[Effect]:
-        """Ask no more for *feed*; it stays in the set, and what is held is kept.
+        """Request *feed* no more; it stays in the set, and what is stored of it is kept.
 
         Raises KeyError if it is not in the set, NodeReadOnlyError.
         """
@@ -562,12 +563,12 @@ class Node:
         return self._request_again(now_us)
 
     def block(self, shorts: Collection[bytes], now_us: int) -> list[Effect]:
-        """Take nothing more of feeds whose ids begin with one of *shorts* (``content.blocklist``), but for ours, and of
-        all others again. What is held stays."""
+        """Accept nothing more of feeds whose ids begin with one of *shorts* (``content.blocklist``), except ours, and
+        accept all others again. What is stored stays."""
         return self._request_again(now_us) if self._replica.set_blocked(shorts) else []
 
     def _request_again(self, now_us: int) -> list[Effect]:
-        """What we want has changed: send another WANT soon, on every face."""
+        """Send another WANT soon, on every face: the wanted feeds have changed."""
         for queue in self._queues.values():
             queue.want_timer.hear_inconsistent(now_us)
         return self._send_due(now_us)
@@ -575,7 +576,8 @@ class Node:
     def in_groups(
         self, deed: Callable[["GroupManager", "GroupWriterPort"], Result], now_us: int
     ) -> tuple[Result, list[Effect]]:
-        """Do something with private groups. Raises what *deed* does, and NodeReadOnlyError if we have no feed."""
+        """Run *deed* with the private groups and a writer. Raises what *deed* does, and NodeReadOnlyError if we have no
+        feed."""
         groups = self.groups
         if groups is None:
             raise NodeReadOnlyError
@@ -587,13 +589,13 @@ class Node:
         return NodeGroupWriter(self, self._replica, self._key, now_us)
 
     def import_packet(self, packet: bytes, now_us: int) -> tuple[PacketOutcome, list[Effect]]:
-        """Take an entry or chunk, 120 bytes, from a file. Entries in order, each followed by its chunks."""
+        """Store an entry or chunk, 120 bytes, from a file. Entries in order, each followed by its chunks."""
         outcome, effects = self._store_packet(packet, now_us)
         return outcome, effects + self._send_due(now_us)
 
     def bring(self, feed: FeedId, packets: Sequence[bytes], now_us: int) -> tuple[BringResult, list[Effect]]:
-        """Take entries and chunks of *feed*, 120 bytes each, from another island: into the set's feed, or onto the
-        shelf. Entries in order, each before its chunks. Raises NodeReadOnlyError, and LocalErrors of the shelf."""
+        """Store entries and chunks of *feed*, 120 bytes each, from another island: in the set's feed, or on the shelf.
+        Entries in order, each before its chunks. Raises NodeReadOnlyError, and LocalErrors of the shelf."""
         brought, effects = self._bring(feed, packets, now_us)
         return brought, effects + self._send_due(now_us)
 
@@ -634,8 +636,8 @@ class Node:
         return self._groups.open()
 
     def waiting(self, now_us: int, feed: FeedId | None = None) -> TipWait | None:
-        """What is waited for before *feed*, one of ours, is written, None: the main one; None: nothing, or it is frozen
-        anyway. Feeds of groups wait with the main one."""
+        """Return what is waited for before *feed*, one of ours, is written, None: the main one. None: nothing, or it is
+        frozen anyway. Feeds of groups wait with the main one."""
         identity = feed if feed in self._certainties else None
         certainty = self._certainty if identity is None else self._certainties[identity]
         own = None if certainty.doubt is None else self.own(identity)
@@ -644,7 +646,8 @@ class Node:
         return certainty.waiting(0 if own is None else own.seq, now_us)
 
     def own(self, feed: FeedId | None = None) -> FeedRecord | None:
-        """Our *feed*, None: the main one; None if we have none, or could not keep that we have."""
+        """Return the record of *feed*, one of ours, None: the main one; None if we have none, or the disk was full when
+        it was made."""
         if self._key is None:
             return None
         try:
@@ -658,11 +661,11 @@ class Node:
         return self._replica.read_only
 
     def feeds(self) -> list[FeedRecord]:
-        """All feeds with their frontiers, those that have left the set among them, sorted by feed id."""
+        """Return all feeds with their frontiers, retired ones among them, sorted by feed id."""
         return self._replica.records()
 
     def is_blocked(self, feed: FeedId) -> bool:
-        """True if nothing is taken of a feed that is known."""
+        """Return True if nothing more is accepted of a feed that is known."""
         return feed in self._replica.blocked
 
     @property
@@ -671,13 +674,13 @@ class Node:
         return self._replica.goset.state
 
     def side_chains_open(self) -> int:
-        """Side chains that are not whole yet."""
+        """Return the number of side chains that are not complete yet."""
         return len(self._replica.expectations.side_chains)
 
     def air(self, now_us: int) -> list[AirStatus]:
-        """The accounts of airtime, sorted by sub-band; none where no face has a limit."""
+        """Return the airtime accounts, sorted by sub-band; none where no face has a limit."""
         return self._budgets.status(now_us)
 
     def faces(self) -> list[FaceStatus]:
-        """The faces that are up, in the order they came up."""
+        """Return the faces that are up, in the order they came up."""
         return [queue.status() for queue in self._queues.values()]

@@ -1,4 +1,4 @@
-"""The record of what came in on the faces, and how much of it a stranger's junk may take."""
+"""Reception log: the records of received packets, with a bound on how many a stranger's junk may cause."""
 
 from tinyssb_node import limits
 from tinyssb_node.events import PacketReceived
@@ -48,7 +48,7 @@ class ReceptionLog:
         reception: Reception,
         now_us: int,
     ) -> PacketReceived | None:
-        """The record of a received packet; None where junk has had its share of records."""
+        """Return the record of a received packet; None where junk has used up its share of records."""
         verdict = finding.verdict
         queue.count_verdict(verdict)
         if verdict is _INVALID or verdict is _NOT_OURS:

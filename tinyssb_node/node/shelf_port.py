@@ -9,7 +9,7 @@ from tinyssb_node.ids import FeedId
 
 @dataclass(slots=True)
 class BringResult:
-    """What became of packets that were brought."""
+    """The outcome of bringing packets."""
 
     shelved: bool
     """True if they went to the shelf; False: into the set's feeds, or nowhere."""
