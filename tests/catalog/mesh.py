@@ -30,7 +30,7 @@ def seed_of(name: str) -> bytes:
 
 @dataclass
 class Author:
-    """Somebody who writes a feed."""
+    """The author of a feed."""
 
     name: str
     dialect: Dialect = Dialect.SPEC
@@ -129,7 +129,7 @@ SECRET = BOB.whisper(post("under the stone", recipients=[ANA.feed, BOB.feed]), [
 NAME = BOB.say(chat.Alias(name="bob"))
 EVIL = EVE.say(post("soup is poison", id_of(ANSWER)))
 PUBLIC_TEXTS = ["soup at the hut, café included", "I come \N{STEAMING BOWL}", "soup is poison"]
-"""What of that is public."""
+"""Those of them that are public."""
 
 
 def texts(catalog: CatalogQueries, conversation: str = PUBLIC) -> list[str]:

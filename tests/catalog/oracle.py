@@ -20,7 +20,7 @@ from tinyssb_node.ids import FeedId, MessageId
 
 
 class Append(NamedTuple):
-    """What comes at a time: an entry (chunk is None), or a packet of its side chain."""
+    """One append: an entry (chunk is None), or a packet of its side chain."""
 
     entry: ComposedEntry
     chunk: int | None
@@ -87,7 +87,7 @@ class Oracle:
         return self.meanings[id_].root in {None, self.placed[previous]}
 
     def aliases(self) -> dict[FeedId, str]:
-        """What people call themselves, by the last entry of theirs that says so."""
+        """Return the names that people give themselves, by their last entry that does so."""
         said: dict[FeedId, tuple[int, str]] = {}
         for id_, meaning in self.meanings.items():
             feed, seq = self.entries[id_]
@@ -101,12 +101,12 @@ class Oracle:
 
 
 LOST = MessageId(bytes([1]) * 20)
-"""What nobody ever said."""
+"""An id that no message has."""
 
 
 @dataclass
 class _Talk:
-    """What was said, by the sort of tangle, so that most follows what it may follow."""
+    """Messages by the kind of tangle, so that most have valid predecessors."""
 
     draw: st.DrawFn
     said: dict[str, list[MessageId]] = field(default_factory=dict)
@@ -158,7 +158,7 @@ class _Talk:
 
 @st.composite
 def conversations(draw: st.DrawFn) -> list[Append]:
-    """What three people say, in an order in which it may come: each feed in order, each side chain in order."""
+    """Return messages of three people, in a possible order of arrival: each feed in order, each side chain in order."""
     authors = [Author("ana"), Author("bob"), Author("eve")]
     talk = _Talk(draw)
     queues: dict[object, list[Append]] = {author.name: [] for author in authors}

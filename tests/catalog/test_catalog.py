@@ -218,7 +218,7 @@ def test_another_process_that_gets_on_with_it_is_waited_for(home, catalog, monke
 
 
 def _may_not_write(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let SQLite open files as for somebody who may not write there; permissions do not bind root."""
+    """Let SQLite open files as for a user who may not write there; permissions do not bind root."""
     whole = schema.connect
 
     def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:

@@ -1,4 +1,4 @@
-"""However the catalog is brought up to date, it is what brute force makes of the store."""
+"""Whatever way the catalog is brought up to date, it equals the result of brute force on the store."""
 
 import sqlite3
 import tempfile
@@ -21,7 +21,7 @@ from tinyssb_node.content.private import SealKey
 from tinyssb_node.content.tangle import FIRST, TangleData
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
-"""Where a file costs no time: disks that sync are tested elsewhere."""
+"""A folder in memory, where a sync costs no time: disks that sync are tested elsewhere."""
 TABLES = ("state", "people", "messages", "waits", "circles", "speakers")
 
 

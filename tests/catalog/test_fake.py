@@ -1,4 +1,4 @@
-"""What the tests of screens are fed with is what the catalog would say."""
+"""The test data of screens equals the catalog's answers."""
 
 from tests.catalog.fake import ANA, BOB, PRIVATE, message_id, small_mesh
 from tinyssb_node.catalog.queries import CatalogQueries

@@ -1,4 +1,4 @@
-"""What acknowledgements say, byte by byte."""
+"""Acknowledgements, byte by byte."""
 
 import json
 from pathlib import Path

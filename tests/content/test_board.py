@@ -128,7 +128,7 @@ def test_what_follows_something_missing_waits(case: dict[str, Any], random: Rand
 
 
 class Desk:
-    """Somebody who works on a board and publishes by the product's own functions."""
+    """A person who works on a board and publishes with the product's own functions."""
 
     def __init__(self, name: str = "Hut") -> None:
         self.steps = [PlacedOperation(ROOT, ANA, create_step(name))]
@@ -220,7 +220,7 @@ def test_a_card_that_was_moved_into_a_list_that_went_is_not_lost() -> None:
 
 @pytest.mark.parametrize("operation", [Operation.ITEM_REMOVE, Operation.ITEM_MOVE])
 def test_what_somebody_removed_meanwhile_takes_nothing_else_along(operation: Operation) -> None:
-    """The app takes the last card of the list away then; a card that nobody touched must not go."""
+    """The app removes the last card of the list in that case; a card that nobody touched must stay."""
     desk = Desk()
     here, there = (desk.does(Operation.COLUMN_CREATE, name) for name in ("here", "there"))
     card = desk.does(Operation.ITEM_CREATE, here, "card")

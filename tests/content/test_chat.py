@@ -1,4 +1,4 @@
-"""What phones write and read: vectors, both ways, and bytes of strangers."""
+"""The phone app's messages: vectors, in both directions, and bytes of strangers."""
 
 import dataclasses
 import json
@@ -56,7 +56,7 @@ def plain(value: object) -> object:
 
 
 KINDS = {ChatPost: "Post", SealedMessage: "Sealed"}
-"""How the vectors call kinds of messages, where our classes have longer names."""
+"""Names of kinds in the vectors, where our classes have longer names."""
 
 
 def as_vector(message: Message) -> dict[str, object]:

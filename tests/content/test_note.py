@@ -36,7 +36,7 @@ rootless = st.just(FIRST) | st.builds(TangleData, st.none(), previous)
 
 
 def read(case: dict[str, object]) -> Note | None:
-    """What the vector says its bytes mean."""
+    """Return the expected meaning of a vector's bytes."""
     if case["places"] is None:
         return None
     assert isinstance(case["places"], dict)

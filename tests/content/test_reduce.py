@@ -1,4 +1,4 @@
-"""What a tangle adds up to, beside what it should by the definition, in whatever order messages come."""
+"""The reduction of a tangle, compared with its definition, in any order of messages."""
 
 from collections.abc import Callable, Sequence
 from random import Random
@@ -37,7 +37,7 @@ def tangle_of(*messages: tuple[MessageId, Sequence[MessageId], Any]) -> Tangle[M
 def added_up(
     strategy: Strategy[object], *messages: tuple[MessageId, Sequence[MessageId], Any]
 ) -> Reduced[object]:
-    """What these add up to."""
+    """Return the reduction of these messages."""
     return reduce(tangle_of(*messages), strategy, lambda message: message[1])
 
 

@@ -37,7 +37,7 @@ EXTENDING = {
     "members": {("group/add-member", "additions"), ("group/exclude-member", "epoch")},
     "epoch": {("group/init", "epoch")},
 }
-"""What may extend a group's tangle, and on which feeds (exclusion document, 4.10); of others everything may."""
+"""Messages that may extend a group's tangle, and on which feeds (exclusion document, 4.10); to others all may."""
 
 
 def group_recipe(tangle: str, ids: dict[str, str]) -> Candidates[Any]:

@@ -18,16 +18,16 @@ EPOCHS = 12
 
 @dataclass(frozen=True, slots=True)
 class Aged:
-    """What became of a group."""
+    """The result of playing a group for a long time."""
 
     mesh: Country
     root: MessageId
     said: frozenset[str]
     """All that was written."""
     away: str
-    """Who was not there for the second half."""
+    """The person who was away for the second half."""
     largest: int
-    """Most feeds that were in anybody's set until he came back."""
+    """Most feeds that were in anybody's set until they came back."""
     largest_back: int
     """And since."""
 
@@ -44,7 +44,7 @@ class Aged:
 
 
 def grow_old(members: str, epochs: int) -> Aged:
-    """Let *members* exclude one of them, and take him on again, once an epoch; three hours each."""
+    """Let *members* exclude one of them, and add them again, once an epoch; three hours each."""
     chance, away, here = Random(1), members[-1], members
     mesh = Country(members, star=True)
     root = mesh.create(members[0])

@@ -62,11 +62,11 @@ class Country(Mesh):
         self._lay({(min(pair), max(pair)) for pair in pairs})
 
     def up(self, name: str) -> bool:
-        """Whether somebody has power."""
+        """Return whether a person's node has power."""
         return self.world.inhabitants[name].up
 
     def records(self, name: str) -> Sequence[FeedRecord]:
-        """The feeds of somebody's set."""
+        """Return the feeds of a person's set."""
         return [record for record in self.world.inhabitants[name].node.feeds() if not record.retired]
 
 
@@ -79,14 +79,14 @@ class Played:
     names: str
     root: MessageId
     gone: str
-    """Who never comes back."""
+    """People who never come back."""
     happened: Counter[str] = field(default_factory=Counter)
     largest: int = 0
     """Most feeds that were in anybody's set."""
 
     @property
     def here(self) -> str:
-        """Who is still there."""
+        """People who are still there."""
         return "".join(name for name in self.names if name not in self.gone)
 
     def pass_time(self, span_us: int) -> None:
@@ -95,11 +95,11 @@ class Played:
         self.largest = max(self.largest, *(len(self.mesh.records(name)) for name in self.names))
 
     def member(self, name: str) -> bool:
-        """Whether somebody can read the group, or could."""
+        """Return whether a person can read the group, or could."""
         return self.root in self.mesh[name].reader.groups
 
     def prefers(self, name: str) -> MessageId | None:
-        """The epoch that somebody writes in."""
+        """Return the epoch that a person writes in."""
         return self.mesh.prefers(name, self.root) if self.member(name) else None
 
 
@@ -122,7 +122,7 @@ def begin(seed: int) -> Played:
 
 
 def unfold(played: Played, steps: int | None = None) -> None:
-    """What happens to it while it is in pieces; only the first *steps*, if given."""
+    """Play the events while the group is in pieces; only the first *steps*, if given."""
     chance = played.chance
     length = chance.randint(*STEPS)
     for now in range(length if steps is None else min(length, steps)):
@@ -155,7 +155,7 @@ def _until(played: Played, reached: Callable[[], bool], otherwise: str) -> None:
 
 
 def _busy(played: Played, name: str) -> bool:
-    """Whether somebody has something to do for the group, now or later."""
+    """Return whether a person has a task for the group, now or later."""
     groups, now_us = played.mesh[name], played.mesh.world.now_us
     return played.member(name) and bool(groups.due(played.root, now_us))
 
@@ -170,7 +170,7 @@ def _split(chance: Random, names: str) -> list[str]:
 
 
 def _happen(played: Played) -> None:
-    """Something happens to somebody."""
+    """Let an event happen to a person."""
     chance, mesh, names, root = played.chance, played.mesh, played.names, played.root
     name = chance.choice(names)
     prefers = played.prefers(name) if mesh.up(name) else None
@@ -209,7 +209,7 @@ def _lose_power(played: Played, name: str, *, torn: bool) -> None:
 def _change(
     played: Played, name: str, deed: Callable[..., object], people: Iterable[str], *more: object
 ) -> None:
-    """Somebody changes who is in the group, or stops in the middle of it; or nothing, if it is against the rules."""
+    """Let a person change the members, or stop in the middle of it; it may do nothing, if it is against the rules."""
     mesh, chance = played.mesh, played.chance
     ids = [mesh.id(one) for one in people]
 
@@ -238,7 +238,7 @@ def _say(played: Played, name: str, text: str) -> bool:
 
 
 def check(played: Played) -> None:
-    """Raises AssertionError if those whom the group owes it do not agree, or if somebody excluded can read them."""
+    """Raise AssertionError if entitled people do not agree, or if an excluded person can read their messages."""
     mesh, root = played.mesh, played.root
     readers = [name for name in played.here if played.member(name)]
     for name in readers:
@@ -270,7 +270,7 @@ def check(played: Played) -> None:
 
 
 def together(played: Played, readers: Iterable[str]) -> Group:
-    """What all who are there can read."""
+    """Return the texts that all present people can read."""
     found: Group | None = None
     for name in readers:
         group = played.mesh.group(name, played.root)
@@ -298,7 +298,7 @@ def _talk(played: Played, remaining: Sequence[str], inside: frozenset[FeedId]) -
 
 
 def _texts(played: Played, name: str) -> set[str]:
-    """All texts that somebody can read, also those that follow what he has stopped fetching (R25)."""
+    """Return all texts that a person can read, also those that follow messages they no longer fetch (R25)."""
     if not played.member(name):
         return set()
     messages = [line.said.message for line in played.mesh.group(name, played.root).audit()]
@@ -306,7 +306,7 @@ def _texts(played: Played, name: str) -> set[str]:
 
 
 def _agreed(played: Played) -> bool:
-    """Whether all have the same set."""
+    """Return whether all have the same set."""
     sets = {frozenset(record.feed for record in played.mesh.records(name)) for name in played.here}
     return len(sets) == 1
 

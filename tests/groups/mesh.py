@@ -58,7 +58,7 @@ class _Dry:
 
 
 class Mesh:
-    """Nodes that all have cables to each other, unless somebody cuts them."""
+    """Nodes that all have cables to each other, unless a test cuts them."""
 
     def __init__(self, names: str, seed: int = 1, *, star: bool = False) -> None:
         """A node for each letter of *names*; in a *star* all cables lead to the first."""
@@ -75,7 +75,7 @@ class Mesh:
         self.settle()
 
     def __getitem__(self, name: str) -> GroupManager:
-        """Somebody's groups."""
+        """Return a person's groups."""
         node = self.world.inhabitants[name].node
         assert isinstance(node, Node)
         groups = node.groups
@@ -83,22 +83,22 @@ class Mesh:
         return groups
 
     def id(self, name: str) -> FeedId:
-        """Somebody's main feed."""
+        """Return a person's main feed."""
         return self.world.inhabitants[name].feed
 
     def keys(self, name: str) -> GroupKeys:
-        """Somebody's keys."""
+        """Return a person's keys."""
         if name not in self._keys:
             seed = self.world.chance(f"key {name}").randbytes(limits.SEED_SIZE)
             self._keys[name] = GroupKeys(seed, self.world.chance(f"keys of {name}").randbytes)
         return self._keys[name]
 
     def source(self, name: str) -> StoreEntrySource:
-        """What somebody's store holds."""
+        """Return the entries in a person's store."""
         return StoreEntrySource(self.world.inhabitants[name].store)
 
     def previous(self, name: str, feed: FeedId) -> MessageId:
-        """Return the id of the last entry of a feed in somebody's store, or what stands before the first."""
+        """Return the id of the last entry of a feed in a person's store, or the value before the first."""
         entries = self.world.inhabitants[name].store.entries(feed, 1, limits.SEQ_MAX)
         return entries[-1].id if entries else first_prev(feed, CHILD_DIALECT)
 
@@ -130,14 +130,14 @@ class Mesh:
     # --- what goes wrong
 
     def crash(self, name: str, down_us: int = SECOND_US) -> None:
-        """Somebody's node loses power for a while. What it knows of groups is read anew from its store."""
+        """Let a person's node lose power for a while. Its state of groups is read again from its store."""
         self.world.crash(name, down_us)
 
     def cut_short(
         self, name: str, deed: Callable[[GroupManager, GroupWriterPort, int], object], entries: int
     ) -> bool:
-        """Let somebody do something, and stop behind so many *entries*, which are kept. The rest of the program goes
-        on, but for groups, which do nothing until something comes. True if that was all there was to write."""
+        """Let a person do something, and stop after so many *entries*, which are kept. The rest of the program
+        continues, but groups do nothing until an entry comes. Returns whether that was all there was to write."""
 
         def most(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> bool:
             try:
@@ -153,7 +153,7 @@ class Mesh:
     # --- what people do
 
     def do(self, name: str, deed: Callable[[GroupManager, GroupWriterPort, int], Result]) -> Result:
-        """Let somebody do something now. Raises what it does."""
+        """Let a person do something now. Raises the same errors."""
         found: list[Result] = []
 
         def act(node: Node | DeployedBoard, now_us: int) -> list[Effect]:
@@ -166,7 +166,7 @@ class Mesh:
         return found[0]
 
     def refusal(self, name: str, deed: Callable[[GroupManager, GroupWriterPort, int], object]) -> LocalError:
-        """What somebody is told who cannot do something."""
+        """Return the error of an operation that is refused."""
         try:
             self.do(name, deed)
         except LocalError as error:
@@ -194,18 +194,18 @@ class Mesh:
     # --- what people see
 
     def group(self, name: str, root: MessageId) -> Group:
-        """Somebody's view."""
+        """Return a group as a person's node has it."""
         return self[name].reader.groups[root].group
 
     def members(self, name: str, root: MessageId) -> str:
-        """Who is in the epoch that somebody prefers, as he sees it."""
+        """Return the members of the epoch that a person prefers, as their node has it."""
         view = self.group(name, root).view
         epoch = view.preference(self.id(name)).epoch
         assert epoch is not None
         return self.names(view[epoch].members)
 
     def epochs(self, name: str, root: MessageId) -> list[str]:
-        """Who is in each epoch that somebody is in, as he sees it; what precedes comes first."""
+        """Return the members of each epoch that a person is in, as their node has it; predecessors come first."""
         view = self.group(name, root).view
         return [self.names(view[init].members) for init in view.of(self.id(name))]
 
@@ -215,16 +215,17 @@ class Mesh:
         return "".join(name for name in sorted(self.world.inhabitants) if self.id(name) in inside)
 
     def said(self, name: str, root: MessageId, kind: type[Kind]) -> list[tuple[OpenedGroupMessage, Kind]]:
-        """Messages of one kind, in the order of the group as somebody sees it; behind them those out of place."""
+        """Return messages of one kind, in the order of the group on a person's node; after them those without a
+        position."""
         lines = self.group(name, root).audit()
         return [(line.said, line.said.message) for line in lines if isinstance(line.said.message, kind)]
 
     def prefers(self, name: str, root: MessageId) -> MessageId | None:
-        """The epoch that somebody prefers."""
+        """Return the epoch that a person prefers."""
         return self.group(name, root).view.preference(self.id(name)).epoch
 
     def texts(self, name: str, root: MessageId) -> list[str]:
-        """What somebody can read, in the order of the group."""
+        """Return the texts that a person can read, in the order of the group."""
         group = self.group(name, root)
         found = []
         for id_ in group.tangle.order():

@@ -1,4 +1,4 @@
-"""What a member of a group should not write."""
+"""Messages that a member of a group must not write."""
 
 from collections.abc import Callable
 from random import Random
@@ -20,7 +20,7 @@ from tinyssb_node.groups.writer import (
 from tinyssb_node.ids import EpochKey
 
 Mischief: TypeAlias = Callable[[Random, Scribe, Scribe, EpochKey], None]
-"""Done by somebody, at the cost of somebody else, in the epoch with a key."""
+"""Done by one person, at the cost of another, in the epoch with a key."""
 
 
 def announce_anothers_feed(chance: Random, scribe: Scribe, other: Scribe, key: EpochKey) -> None:

@@ -1,4 +1,4 @@
-"""What counts in a group, as decision 0033 words it: each message held against each exclusion and each addition."""
+"""The resolution of changes as decision 0033 words it: each message compared with each exclusion and each addition."""
 
 from collections import defaultdict
 from collections.abc import Iterable
@@ -76,7 +76,7 @@ class PlainResolver(ChangeResolver):
         )
 
     def again(self, one: Exclusion, person: FeedId) -> list[Addition]:
-        """What takes *person* on again in spite of an exclusion."""
+        """Return the additions that add *person* again in spite of an exclusion."""
         return [
             addition
             for addition in self.additions

@@ -1,4 +1,4 @@
-"""A group with somebody in it who writes what no program of ours would."""
+"""A group with a member who writes messages that no program of ours would."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -27,7 +27,7 @@ class Plot:
         return self.mesh.group("a", self.root).view[epoch or self.root].key
 
     def view(self, name: str) -> tuple[list[str], MessageId | None, list[str]]:
-        """What somebody makes of the group."""
+        """Return the epochs as a person's node has them."""
         mesh, root = self.mesh, self.root
         view = mesh.group(name, root).view
         return (
@@ -37,11 +37,11 @@ class Plot:
         )
 
     def write(self, by: str, message: GroupMessage, key: EpochKey) -> MessageId:
-        """Somebody writes a message where it belongs by its kind."""
+        """Let a person write a message on the feed of its kind."""
         return self.mesh.do(by, lambda groups, pen, _: groups.writer.write(pen, message, key)[-1].id)
 
     def put(self, by: str, key: SigningKey, content: Callable[[MessageId], bytes]) -> MessageId:
-        """Somebody writes any content, made for the place behind an entry, on a feed of his."""
+        """Let a person write any content, made for the position after an entry, on a feed of theirs."""
 
         def write(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> MessageId:
             previous = self.mesh.previous(by, key.feed_id)
@@ -50,20 +50,20 @@ class Plot:
         return self.mesh.do(by, write)
 
     def feed(self, by: str, epoch: MessageId | None = None) -> SigningKey:
-        """Somebody's feed in an epoch."""
+        """Return a person's feed in an epoch."""
         return self.mesh.keys(by).epoch(self.key(epoch))
 
     def group(self, name: str) -> Group:
-        """Somebody's view of the group."""
+        """Return the group as a person's node has it."""
         return self.mesh.group(name, self.root)
 
     def rule(self, name: str, id_: MessageId) -> str | None:
-        """Which rule a message broke, as somebody sees it."""
+        """Return the rule that a message broke, as a person's node has it."""
         (line,) = [line for line in self.group(name).audit() if line.said.id == id_]
         return None if line.flaw is None else line.flaw.rule
 
     def waits(self, name: str, id_: MessageId) -> bool:
-        """Whether a message has no place as somebody sees it."""
+        """Return whether a message has no position on a person's node."""
         (line,) = [line for line in self.group(name).audit() if line.said.id == id_]
         return line.waits
 
@@ -90,7 +90,7 @@ def nothing_changes(plot: Plot, do: Callable[[], object], names: str = "ab") -> 
 
 
 def leak(plot: Plot, epoch: MessageId, to: str) -> None:
-    """Somebody who has an epoch's key tells another, who is not in the epoch."""
+    """Let a person who has an epoch's key give it to another, who is not in the epoch."""
     key = plot.key(epoch)
 
     def learn(groups: GroupManager, _: GroupWriterPort, now_us: int) -> None:
@@ -102,7 +102,7 @@ def leak(plot: Plot, epoch: MessageId, to: str) -> None:
 
 
 def without_c(plot: Plot) -> MessageId:
-    """c is excluded. Returns the new epoch, of which c has the key: somebody told."""
+    """Exclude c. Returns the new epoch, of which c has the key: a member leaked it."""
     plot.mesh.exclude("a", plot.root, "c")
     plot.mesh.settle()
     init = plot.mesh.prefers("a", plot.root)

@@ -18,7 +18,7 @@ AT_ONCE = 256
 
 
 class Press(Shelf):
-    """What is written here goes into a store."""
+    """A source that writes into a store."""
 
     def __init__(self, store: Store, dialect: Dialect = Dialect.SPEC) -> None:
         self.store = store

@@ -1,8 +1,8 @@
-"""`python -m tests.groups.search`: groups fall to pieces and come together again, as often as you like.
+"""`python -m tests.groups.search`: groups that split and meet again, as often as you like.
 
-Each seed is a group of 3 to 20 people, each with what reached him and the keys that he was handed. In pieces that have
-not heard of each other they add and exclude people, are cut short in the middle of it, take people on again, and some
-never come back. Then those who are left meet, and what docs/reference/groups.md promises is checked.
+Each seed is a group of 3 to 20 people, each with the messages that reached them and the keys that they were given. In
+parts that have not heard of each other they add and exclude people, are interrupted, add people again, and some never
+come back. Then those who are left meet, and the promises of docs/reference/groups.md are checked.
 """
 
 import sys
@@ -38,7 +38,7 @@ STEP_US: Final = 600_000_000
 HASTY: Final = 0.5
 """Of how many groups messages come in any order, but for those of one feed."""
 HURRIED: Final = 3
-"""How often everybody in such a group acts before he has heard all."""
+"""How often everybody in such a group acts before all messages have reached them."""
 HEALED_US: Final = 10_000_000_000
 """When all meet."""
 
@@ -51,9 +51,9 @@ class Played:
     chance: Random
     names: str
     gone: str
-    """Who never comes back."""
+    """People who never come back."""
     hasty: bool
-    """Whether people never have the time to exchange all they hold before all meet for good."""
+    """True if people never have the time to exchange all their messages before all meet for good."""
     happened: Counter[str] = field(default_factory=Counter)
 
 
@@ -70,7 +70,7 @@ def begin(seed: int) -> Played:
 
 
 def unfold(played: Played, steps: int | None = None) -> None:
-    """What happens to it while it is in pieces; only the first *steps*, if given."""
+    """Play the events while the group is in pieces; only the first *steps*, if given."""
     chance = played.chance
     length = chance.randint(*STEPS)
     pieces = [played.names]
@@ -113,7 +113,7 @@ def _split(chance: Random, names: str) -> list[str]:
 
 
 def _happen(played: Played, now_us: int) -> None:
-    """Something happens to somebody."""
+    """Let an event happen to a person."""
     chance, names = played.chance, played.names
     member = played.world[chance.choice(names)]
     if member.group is None or member.prefers is None:
@@ -154,7 +154,7 @@ def _attempt(played: Played, member: Member, steps: Callable[[], tuple[Step, ...
 
 
 def check(played: Played) -> None:
-    """Raises AssertionError if those whom the group owes it do not agree, or if somebody excluded can read them."""
+    """Raise AssertionError if entitled people do not agree, or if an excluded person can read their messages."""
     world, gone = played.world, played.gone
     for member in world.members.values():
         own = (
@@ -189,7 +189,7 @@ def check(played: Played) -> None:
 
 
 def _check_unasked(world: World, group: Group) -> None:
-    """Nobody is taken on again by somebody whom nobody asked to, and who had not heard of the exclusion."""
+    """Check that nobody is added again without a request by a person who had not heard of the exclusion."""
     messages = {id_: said.message for id_, said in world.all.items()}
     added = {
         id_: {*one.people} for id_, one in messages.items() if isinstance(one, AddMember) and id_ in group
@@ -204,7 +204,8 @@ def _check_unasked(world: World, group: Group) -> None:
 
 
 def _unheard(played: Played, flaw: MessageFlaw) -> bool:
-    """Whether he may have written it without knowing: he followed somebody who had heard that he was excluded."""
+    """Return whether the author may have written it without knowing: they followed a person who had heard of their
+    exclusion."""
     return played.hasty and flaw.rule in {"R1", "R2"}
 
 
@@ -222,7 +223,7 @@ def _talk(world: World, gone: str, remaining: Sequence[Member], inside: People) 
 
 
 def entitled(group: Group) -> People:
-    """Whom the group owes: nobody excluded him, or one of those it owes took him on again, knowing of it."""
+    """Return the entitled people: nobody excluded them, or an entitled person added them again, knowing of it."""
     view = group.view
     lines = group.audit()
     messages = {line.said.id: line.said.message for line in lines}
@@ -255,7 +256,8 @@ def entitled(group: Group) -> People:
 
 
 def _undoes(group: Group, addition: OpenedGroupMessage, known: set[MessageId], exclusion: Exclusion) -> bool:
-    """Whether an addition takes people on again: its author knew of the exclusion, and so did who made the epoch."""
+    """Return whether an addition adds people again: its author knew of the exclusion, and so did the epoch's
+    creator."""
     message = addition.message
     assert isinstance(message, AddMember)
     epoch = message.members_tangle.root
@@ -276,7 +278,7 @@ def _names(people: People, names: Mapping[FeedId, str]) -> str:
 
 
 def story(world: World) -> list[str]:
-    """What was written, but for posts: a line for each message, with those that it follows."""
+    """Return a line for each message but posts, with its predecessors."""
     names = {member.id: member.name for member in world.members.values()}
     numbers = {id_: number for number, id_ in enumerate(world.all)}
     epochs: dict[MessageId | None, str] = {}

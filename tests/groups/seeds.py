@@ -15,7 +15,7 @@ REPORT_S: Final = 10
 
 
 def happened_in(group: Group, owed: People, remaining: int, gone: int) -> dict[str, int]:
-    """What to count of a group that was played: *owed* are those entitled, *remaining* and *gone* how many."""
+    """Return the figures of a group that was played: *owed* are those entitled, *remaining* and *gone* how many."""
     view = group.view
     excluded = NOBODY.union(*(exclusion.people for exclusion in view.exclusions.values()))
     return {
@@ -30,7 +30,7 @@ def happened_in(group: Group, owed: People, remaining: int, gone: int) -> dict[s
 
 
 def parser(prog: str, about: str | None) -> argparse.ArgumentParser:
-    """What both commands take."""
+    """Return the parser of both commands."""
     made = argparse.ArgumentParser(prog=prog, description=about)
     made.add_argument("--seeds", type=int, default=1_000, metavar="N", help="how many groups (default: 1000)")
     made.add_argument("--first", type=int, default=1, metavar="S", help="the first seed (default: 1)")

@@ -35,7 +35,7 @@ NO_ID = MessageId(bytes(MessageId.SIZE))
 
 
 class Shelf:
-    """Entries that somebody holds, and a source of them."""
+    """Entries of one person, and a source of them."""
 
     def __init__(self, entries: Iterable[SealedEntry] = ()) -> None:
         self.entries: list[SealedEntry] = []
@@ -90,12 +90,12 @@ class Shelf:
 
 
 def seed_of(name: str) -> bytes:
-    """The seed of somebody with that name."""
+    """Return the seed of the person with that name."""
     return hashlib.sha256(f"seed/{name}".encode()).digest()
 
 
 def keys_of(name: str) -> GroupKeys:
-    """The keys of somebody with that name; what he draws is the same each time."""
+    """Return the keys of the person with that name; the bytes they draw are the same each time."""
     drawn = 0
 
     def draw(size: int) -> bytes:
@@ -123,7 +123,7 @@ class Scribe:
 
     @property
     def root(self) -> MessageId:
-        """First message of the group that he knew first."""
+        """First message of the group that they knew first."""
         if self._root is None:
             self._root = next(iter(self.reader.groups))
         return self._root
@@ -135,7 +135,7 @@ class Scribe:
 
     @property
     def prefers(self) -> MessageId:
-        """The epoch that he prefers."""
+        """The epoch that they prefer."""
         epoch = self.group.view.preference(self.me).epoch
         assert epoch is not None
         return epoch
@@ -274,7 +274,7 @@ def begin(*names: str) -> list[Scribe]:
 
 
 def texts(book: GroupReader, root: MessageId) -> list[str | None]:
-    """What is said in a group and counts, in its order."""
+    """Return the texts in a group that count, in its order."""
     return [
         text_of(line.said.message)
         for line in book.groups[root].group.audit()

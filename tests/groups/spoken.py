@@ -47,7 +47,7 @@ IDS = (ROOT, EPOCH, TIP, ADDED, *(message_id(number) for number in range(8)))
 def reading(
     key: EpochKey | None = KEY, *, author: FeedId = AUTHOR, people: Collection[FeedId] = PEOPLE
 ) -> ReadingContext:
-    """What somebody knows who has all of the group."""
+    """Return the context of a reader who has all of the group."""
     return ReadingContext(
         author=author,
         key=key,
@@ -59,7 +59,7 @@ def reading(
 
 
 def of_vectors(key: str | None, without: tuple[str, ...] = ()) -> ReadingContext:
-    """What the reader of the vectors knows, but for *without*."""
+    """Return the context of the reader of the vectors, without *without*."""
     people = [FeedId.from_hex(one) for one in VECTORS["people"] if one not in without]
     return ReadingContext(
         author=FeedId.from_hex(VECTORS["author"]),

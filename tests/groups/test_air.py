@@ -1,4 +1,4 @@
-"""What excluding somebody costs on the air, and how long it takes until all others know."""
+"""The cost of an exclusion on the air, and the time until all others know."""
 
 from random import Random
 
@@ -14,15 +14,15 @@ from tinyssb_node.sim.world import World
 
 MEMBERS = "abcdefghijklmnop"
 PACKETS_MAX = 16
-"""What excluding one of 16 may take."""
+"""Most packets of excluding one of 16."""
 
 
 class Sendings(SimulationWatcher):
-    """Entries and chunks that somebody sent, and when."""
+    """Entries and chunks that nodes sent, and when."""
 
     def __init__(self) -> None:
         self.first: dict[bytes, str] = {}
-        """Who sent a packet first."""
+        """The first sender of each packet."""
         self.all = 0
 
     def sending(self, inhabitant: SimulatedNode, send: Send, *_: int) -> None:

@@ -1,7 +1,7 @@
-"""What somebody with keys can do on purpose, on real nodes: nothing of it changes who is in a group.
+"""Deliberate misuse of keys, on real nodes: none of it changes the members of a group.
 
-Each test has one member, or former member, write what no program of ours would. The others ignore it, or show it in the
-audit with the rule that it broke.
+In each test one member, or former member, writes messages that no program of ours would. The others ignore them, or
+show them in the audit with the rule that they broke.
 """
 
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""How ids and lists are spelled where they are hashed."""
+"""The encodings of ids and lists where they are hashed."""
 
 from hashlib import sha256
 from typing import Any

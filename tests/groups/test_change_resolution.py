@@ -1,4 +1,4 @@
-"""What counts is a function of the messages held: who knew what, in whatever order it came."""
+"""The resolution is a function of the stored messages and of what their authors knew, in any order of arrival."""
 
 import time
 from collections.abc import Sequence
@@ -181,7 +181,7 @@ def mischief(chance: Random, size: int) -> list[OpenedGroupMessage]:
 
 
 def outcome(messages: Sequence[OpenedGroupMessage], resolver: type[ChangeResolver]) -> tuple[object, ...]:
-    """What messages come to, as *resolver* finds."""
+    """Return the result of the messages, as *resolver* finds it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(membership, "ChangeResolver", resolver)
         group = Group(GROUP, ROOT)

@@ -1,4 +1,4 @@
-"""Whoever is not excluded ends in one epoch, and nobody else is in it, whatever happened in which order."""
+"""All people who are not excluded end in one epoch, and nobody else is in it, whatever happened in any order."""
 
 from random import Random
 

@@ -1,7 +1,7 @@
-"""What is left when a node stops in the middle of something: all of it, or nothing, or what another member completes.
+"""The state after a node stops in the middle of an operation: all of it, or nothing, or another member completes it.
 
-A node commits an operation as a whole, so a loss of power takes back all of it. To see that nothing depends on that,
-operations are also cut behind each of their entries, with what is written kept.
+A node commits an operation as a whole, so a loss of power rolls back all of it. To show that nothing depends on that,
+operations are also cut after each of their entries, with the written ones kept.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ Deed = Callable[[GroupManager, GroupWriterPort, int], object]
 GONE_US = 100 * HOUR_US
 COMPLETED_US = group_limits.COMPLETE_WAIT_US[1] + group_limits.REPAIR_WAIT_US[1]
 EXCLUSION = 7
-"""Entries of an exclusion by somebody who has written nothing yet: two feeds announced by one each, one by two."""
+"""Entries of an exclusion by a person who has written nothing yet: two feeds announced by one each, one by two."""
 ADDITION = 4
 """Entries of an addition to two epochs by such a one."""
 

@@ -17,7 +17,7 @@ CASES = cases("derive_secret")
 
 
 def context(case: dict[str, Any]) -> EnvelopeContext:
-    """Where the key of a case is for."""
+    """Return the context of a case."""
     return EnvelopeContext(bytes.fromhex(case["feed_id"]), bytes.fromhex(case["prev_msg_id"]))
 
 

@@ -52,16 +52,16 @@ BROKEN = {
     "craft-offset-past-end": EnvelopePart.OFFSET,
     "craft-offset-no-room-for-mac": EnvelopePart.OFFSET,
 }
-"""Envelopes that are ours and wrong. All others that do not open are for somebody else, for all we can know."""
+"""Envelopes that are ours and malformed. All others that do not open may be for others."""
 
 
 def named(case: dict[str, Any]) -> str:
-    """What a case is called."""
+    """Return the name of a case."""
     return str(case["id"])
 
 
 def place(case: dict[str, Any]) -> EnvelopeContext:
-    """Where a case's envelope stands."""
+    """Return the context of a case."""
     return EnvelopeContext(bytes.fromhex(case["feed_id"]), bytes.fromhex(case["prev_msg_id"]))
 
 

@@ -113,7 +113,7 @@ class Play:
         self._members_end[name] = id_
 
     def group(self, known: Any) -> Group:
-        """What somebody has who knows these epochs."""
+        """Return the graph of these epochs."""
         group = Group(GROUP, self.root)
         for name in known:
             for each in reversed(self.messages[name]):

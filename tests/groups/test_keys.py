@@ -19,7 +19,7 @@ OURS: dict[str, list[dict[str, str]]] = json.loads((FOLDER / "tinyssb_keys.json"
 
 
 def named(case: dict[str, Any]) -> str:
-    """What a case is called."""
+    """Return the name of a case."""
     return str(case["id"])
 
 

@@ -13,7 +13,7 @@ def test_who_remains_agrees_and_nobody_else_can_read(seed: int) -> None:
 
 
 def test_who_missed_what_his_addition_follows_asks_for_feeds_that_are_over() -> None:
-    """Found by the search: they had left the set before he came back."""
+    """Found by the search: the feeds had left the set before they came back."""
     assert live.broken(75)[1] is None
 
 

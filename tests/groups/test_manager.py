@@ -1,4 +1,4 @@
-"""What the node does for groups beside the rules: leaving, ending, costs, and what it tells when it cannot write."""
+"""The node's tasks for groups beside the rules: leaving, ending, costs, and its reports when it cannot write."""
 
 import random
 import subprocess
@@ -53,7 +53,7 @@ def lone(dialect: Dialect, store: MemoryStore | None = None) -> Node:
 
 
 def check(cost: GroupWriteCost, written: Sequence[EntryAppended]) -> None:
-    """What was said of a cost is so."""
+    """Check that the cost was correct."""
     assert cost.messages == len(cost.steps) == len(written)
     assert cost.packets == sum(1 + entry.chunks for entry in written)
     assert cost.content_bytes == sum(entry.size for entry in written)

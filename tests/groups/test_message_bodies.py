@@ -1,4 +1,4 @@
-"""What is said to a group has fields in one spelling, which either form can say."""
+"""Bodies of messages have fields in one canonical encoding, which either form can express."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What a book makes of entries, whatever order they come in."""
+"""The state of a reader, in any order of entries."""
 
 from collections.abc import Callable, Sequence
 from random import Random
@@ -22,7 +22,7 @@ NAMES = "abcd"
 
 
 def read(keys: GroupKeys, entries: Sequence[SealedEntry]) -> object:
-    """What the identity makes of entries that come in this order, all of which are in the store before."""
+    """Return the state of the reader after these entries in this order, all of which are in the store before."""
     shelf = Shelf(entries)
     book = GroupReader(keys, shelf)
     shelf.read(book)
@@ -65,7 +65,7 @@ def test_news_say_what_to_fetch_and_what_was_said() -> None:
     root = a.create()
     a.do([*add(a.group, a.me, [b.me])])
     news = b.receive(a.shelf.entries)
-    known = {(one.place.role, one.feed) for one in news if isinstance(one, FeedClaimed)}
+    known = {(one.assignment.role, one.feed) for one in news if isinstance(one, FeedClaimed)}
     first = a.group.view[root].key
     additions = a.keys.additions().feed_id
     assert known == {(FeedRole.ADDITIONS, additions), (FeedRole.EPOCH, a.keys.epoch(first).feed_id)}
@@ -88,7 +88,7 @@ def test_a_feed_is_worth_fetching_before_anything_of_it_is_here() -> None:
     assert a.reader.feed_of(b.me, key) == entry.feed
     assert a.reader.role_of(entry.feed) is None
     a.receive([entry])
-    assert a.reader.role_of(entry.feed) == known.place
+    assert a.reader.role_of(entry.feed) == known.assignment
 
 
 def test_who_lost_all_but_his_seed_finds_the_groups_that_he_made() -> None:
@@ -127,7 +127,7 @@ def attempt(chance: Random, scribe: Scribe, steps: Callable[[], tuple[Step, ...]
 
 
 def happen(chance: Random, scribe: Scribe, scribes: list[Scribe], bad: float) -> None:
-    """Something happens to somebody."""
+    """Let an event happen to a person."""
     if not scribe.reader.groups or scribe.group.view.preference(scribe.me).epoch is None:
         return
     group, me = scribe.group, scribe.me

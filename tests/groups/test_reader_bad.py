@@ -1,4 +1,4 @@
-"""What a book makes of entries that are no good, or too many: nobody's membership changes, and it is counted."""
+"""Invalid or too many entries in a reader: they change nobody's membership, and are counted."""
 
 from dataclasses import replace
 from itertools import product

@@ -1,4 +1,4 @@
-"""Rules R1 to R9 of docs/reference/groups.md: how somebody is excluded (exclusion document, 4.1)."""
+"""Rules R1 to R9 of docs/reference/groups.md: exclusion (exclusion document, 4.1)."""
 
 import json
 from pathlib import Path

@@ -26,7 +26,7 @@ def people(names: str) -> frozenset[FeedId]:
 
 
 def forked(one: str, other: str, names: str = "abcd") -> World:
-    """Two members exclude somebody each without knowing of each other: *one* is "ac" for a excludes c."""
+    """Let two members exclude one person each concurrently: *one* is "ac" for a excludes c."""
     world = start(names)
     for by, *out in (list(one), list(other)):
         world[by].do(exclude(world[by].here, person(by), [person(name) for name in out]))
@@ -34,14 +34,14 @@ def forked(one: str, other: str, names: str = "abcd") -> World:
 
 
 def prefers(world: World, name: str) -> MessageId:
-    """What somebody prefers."""
+    """Return the epoch that a person prefers."""
     found = world[name].prefers
     assert found is not None
     return found
 
 
 def inside(world: World, name: str) -> frozenset[FeedId]:
-    """Who is in the epoch that somebody prefers."""
+    """Return the members of the epoch that a person prefers."""
     return world[name].here.view[prefers(world, name)].members
 
 

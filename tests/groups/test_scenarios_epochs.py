@@ -29,7 +29,7 @@ def apart(mesh: Mesh, root: MessageId, **excluded: str) -> None:
 
 
 def inits(mesh: Mesh, name: str, root: MessageId) -> list[MessageId]:
-    """All epochs that somebody knows of."""
+    """Return all epochs that a person knows of."""
     return [said.id for said, _ in mesh.said(name, root, GroupInit)]
 
 

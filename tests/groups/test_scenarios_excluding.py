@@ -30,13 +30,13 @@ REPAIRED_US = group_limits.REPAIR_WAIT_US[1] + MINUTE_US
 def excluding(
     mesh: Mesh, root: MessageId, people: str
 ) -> Callable[[GroupManager, GroupWriterPort, int], object]:
-    """What somebody does who excludes *people*."""
+    """Return the steps of a person who excludes *people*."""
     ids = [mesh.id(person) for person in people]
     return lambda groups, pen, now: groups.exclude(pen, root, ids, now)
 
 
 def agreed(mesh: Mesh, root: MessageId, names: str, among: str | None = None) -> bool:
-    """Whether all of *among* (all, if it is not given) are in the same epoch, with *names* and nobody else."""
+    """Return whether all of *among* (all, if it is not given) are in the same epoch, with *names* and nobody else."""
     among = among or names
     return len({mesh.prefers(name, root) for name in among}) == 1 and all(
         mesh.members(name, root) == names for name in among

@@ -25,7 +25,7 @@ NOBODYS = FeedId(b"\x01" + bytes(31))
 def adding(
     root: MessageId, people: Sequence[FeedId], groups: GroupManager, pen: GroupWriterPort, now_us: int
 ) -> GroupWriteResult:
-    """What somebody does who adds people."""
+    """Return the steps of a person who adds people."""
     return groups.add(pen, root, people, None, now_us)
 
 

@@ -13,7 +13,7 @@ from tinyssb_node.ids import MessageId
 
 
 def at_once(mesh: Mesh, name: str, root: MessageId, count: int) -> None:
-    """Somebody says much, as if he had not heard what he said himself."""
+    """Let a person write many messages, as if they had not read their own."""
     book = mesh[name].reader
     group, key = book.groups[root].id, mesh.group(name, root).view[root].key
 

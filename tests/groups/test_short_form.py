@@ -123,7 +123,7 @@ def test_any_list_is_a_message_or_none(letter: str, items: list[Any]) -> None:
 
 
 def _decode_or_refuse(plain: bytes) -> None:
-    """Whatever is taken is spelled as it is written."""
+    """Check that accepted bytes are those that the encoder writes."""
     try:
         found = decode(plain, reading())
     except GroupMessageError:

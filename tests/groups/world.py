@@ -1,4 +1,5 @@
-"""Members of a group in one process: each holds what reached him, and can read what he has the keys for."""
+"""Members of a group in one process: each has the messages that reached them, and reads those that they have the keys
+for."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +28,7 @@ from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
 
 def person(name: object) -> FeedId:
-    """Somebody of that name."""
+    """Return the person of that name."""
     return FeedId(hashlib.sha256(f"person/{name}".encode()).digest())
 
 
@@ -72,14 +73,14 @@ def followed(messages: Mapping[MessageId, GroupMessage], id_: MessageId) -> set[
 
 
 class Member:
-    """Somebody with a node."""
+    """A person with a node."""
 
     def __init__(self, world: "World", name: str) -> None:
         self.world = world
         self.name = name
         self.id = person(name)
         self.held: dict[MessageId, OpenedGroupMessage] = {}
-        """All that reached him, sealed or not."""
+        """All messages that reached them, sealed or not."""
         self.keys: set[EpochKey] = set()
         self.group: Group | None = None
         self.since: dict[str, int] = {}
@@ -87,13 +88,13 @@ class Member:
 
     @property
     def here(self) -> Group:
-        """His view of the group, once he has one."""
+        """The group as they have it, once they can read it."""
         assert self.group is not None
         return self.group
 
     @property
     def prefers(self) -> MessageId | None:
-        """The epoch that he prefers."""
+        """The epoch that they prefer."""
         return None if self.group is None else self.group.view.preference(self.id).epoch
 
     def receive(self, messages: Iterable[OpenedGroupMessage]) -> None:
@@ -188,7 +189,7 @@ class World:
         self.all: dict[MessageId, OpenedGroupMessage] = {}
         self.members: dict[str, Member] = {}
         self.unasked: dict[MessageId, frozenset[MessageId]] = {}
-        """What was written because a plan asked for it, and all that its author held when he had done so."""
+        """Messages written because a plan asked for them, and all that their authors had when they wrote."""
         self._count = 0
         for name in names:
             self.member(name)
@@ -197,7 +198,7 @@ class World:
         return self.members[name]
 
     def member(self, name: str) -> Member:
-        """Somebody new, or known."""
+        """Return a person, new or known."""
         return self.members.setdefault(name, Member(self, name))
 
     def next_id(self, name: str) -> MessageId:
@@ -247,7 +248,8 @@ class World:
         raise AssertionError("it never ends")
 
     def omniscient(self, gone: Iterable[str] = ()) -> Group:
-        """What all messages come to for somebody with all keys; without those that only who is *gone* holds."""
+        """Return the result of all messages for a reader with all keys; without those that only people in *gone*
+        have."""
         root = next(iter(self.all))
         lost = set(gone)
         held = {id_ for name, member in self.members.items() if name not in lost for id_ in member.held}

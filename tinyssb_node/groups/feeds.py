@@ -59,25 +59,25 @@ class FeedClaim:
 
     seq: int
     """Sequence number of the entry that claims it."""
-    place: FeedAssignment = field(compare=False)
+    assignment: FeedAssignment = field(compare=False)
     tie: tuple[bytes, bytes]
     """Main feed and key of the claim. Two valid claims on one feed are possible only if a cipher is broken."""
 
 
-def claim_of(seq: int, place: FeedAssignment) -> FeedClaim:
-    """Return the claim of *place* by an entry *seq*."""
-    return FeedClaim(seq, place, (bytes(place.member), bytes(place.key or b"")))
+def claim_of(seq: int, assignment: FeedAssignment) -> FeedClaim:
+    """Return the claim of *assignment* by an entry *seq*."""
+    return FeedClaim(seq, assignment, (bytes(assignment.member), bytes(assignment.key or b"")))
 
 
 def fault_of(claim: FeedClaim, first: SealedEntry, source: SealedEntrySource) -> GroupEntryFault | None:
     """Return the fault of a claim on the feed that begins with *first*; None: the claim is valid."""
-    place = claim.place
-    if place.key is None:
-        return None if _is_child(first, place.member, source) else GroupEntryFault.CHILD
+    assignment = claim.assignment
+    if assignment.key is None:
+        return None if _is_child(first, assignment.member, source) else GroupEntryFault.CHILD
     if first.type != VARIABLE_TYPE:
         return GroupEntryFault.SEAL
     try:
-        opened = unbox(first.content, context_of(first.feed, first.prev), [epoch_slot(place.key)])
+        opened = unbox(first.content, context_of(first.feed, first.prev), [epoch_slot(assignment.key)])
         if opened is None:
             return GroupEntryFault.SEAL
         owner, _ = split_owner(opened.plain)
@@ -85,7 +85,7 @@ def fault_of(claim: FeedClaim, first: SealedEntry, source: SealedEntrySource) ->
         return GroupEntryFault.OWNER
     except PeerError:
         return GroupEntryFault.BODY
-    return None if place.member.startswith(owner) else GroupEntryFault.OWNER
+    return None if assignment.member.startswith(owner) else GroupEntryFault.OWNER
 
 
 def _is_child(first: SealedEntry, parent: FeedId, source: SealedEntrySource) -> bool:
@@ -112,13 +112,13 @@ class GroupFeeds:
         self._of: dict[tuple[FeedId, EpochKey | None], dict[FeedId, int]] = {}
         """By member and key: feeds that the member claims and that do not contradict, with the entry that claims each.
         """
-        self._placed: dict[FeedId, FeedAssignment] = {}
+        self._assigned: dict[FeedId, FeedAssignment] = {}
         self._by_key: dict[EpochKey | None, list[FeedId]] = {}
 
     def claim(self, feed: FeedId, claim: FeedClaim) -> bool:
         """Add a claim. Returns False if it was known, or if the member has too many feeds."""
-        place = claim.place
-        theirs = self._of.setdefault((place.member, place.key), {})
+        assignment = claim.assignment
+        theirs = self._of.setdefault((assignment.member, assignment.key), {})
         before = theirs.get(feed)
         if before is not None and before <= claim.seq:
             return False
@@ -126,7 +126,7 @@ class GroupFeeds:
             self._counts[GroupEntryFault.FULL] += 1
             return False
         theirs[feed] = claim.seq
-        self._claims.setdefault(feed, {})[place] = claim
+        self._claims.setdefault(feed, {})[assignment] = claim
         return True
 
     def claims(self, feed: FeedId) -> list[FeedClaim]:
@@ -136,17 +136,17 @@ class GroupFeeds:
     def refuse(self, feed: FeedId, claim: FeedClaim, fault: GroupEntryFault) -> None:
         """Remove a claim, and count its fault."""
         self._counts[fault] += 1
-        del self._claims[feed][claim.place]
-        del self._of[claim.place.member, claim.place.key][feed]
+        del self._claims[feed][claim.assignment]
+        del self._of[claim.assignment.member, claim.assignment.key][feed]
 
-    def place(self, feed: FeedId, place: FeedAssignment) -> None:
+    def assign(self, feed: FeedId, assignment: FeedAssignment) -> None:
         """Assign a feed to its owner."""
-        self._placed[feed] = place
-        self._by_key.setdefault(place.key, []).append(feed)
+        self._assigned[feed] = assignment
+        self._by_key.setdefault(assignment.key, []).append(feed)
 
     def role_of(self, feed: FeedId) -> FeedAssignment | None:
         """Return the owner and role of *feed*; None unless owner and feed agree."""
-        return self._placed.get(feed)
+        return self._assigned.get(feed)
 
     def with_key(self, key: EpochKey | None) -> list[FeedId]:
         """Return the feeds in the epoch with that key; for None those of additions."""

@@ -126,8 +126,8 @@ class ReadableGroup:
         """The last name, in the group's order, whose author was in the epoch of that message."""
         names = {id_: name for id_, name in self._names.items() if self._counts(self.group.said(id_))}
         if len(names) > 1:
-            placed = [id_ for id_ in self.group.tangle.order() if id_ in names]
-            return names[placed[-1] if placed else min(names)]
+            assigned = [id_ for id_ in self.group.tangle.order() if id_ in names]
+            return names[assigned[-1] if assigned else min(names)]
         return next(iter(names.values()), None)
 
     def _counts(self, said: OpenedGroupMessage) -> bool:
@@ -237,9 +237,9 @@ class GroupReader:
         elif entry.seq == 1 and self._feeds.role_of(entry.feed) is None:
             self._take_first(entry)
         elif entry.type == VARIABLE_TYPE:
-            place = self._feeds.role_of(entry.feed)
-            if place is not None:
-                self._read(entry, place)
+            assignment = self._feeds.role_of(entry.feed)
+            if assignment is not None:
+                self._read(entry, assignment)
         return self._tried(group_limits.TRIES_OF_ENTRY)
 
     @property
@@ -260,11 +260,11 @@ class GroupReader:
         self._clear()
         self._source.restart()
 
-    def _read(self, entry: SealedEntry, place: FeedAssignment) -> None:
-        if place.key is None:
-            self._read_addition(entry, place)
+    def _read(self, entry: SealedEntry, assignment: FeedAssignment) -> None:
+        if assignment.key is None:
+            self._read_addition(entry, assignment)
         else:
-            self._read_epoch(entry, place, place.key)
+            self._read_epoch(entry, assignment, assignment.key)
 
     def _tried(self, most: int) -> list[ReaderEvent]:
         """Try new keys and people on earlier entries, at most *most* times."""
@@ -317,11 +317,13 @@ class GroupReader:
     def _claim(self, feed: FeedId, claim: FeedClaim) -> None:
         new = self._feeds.claim(feed, claim)
         if new:
-            key = claim.place.key
+            key = claim.assignment.key
             roots = (
-                self._keyring.groups_of(claim.place.member) if key is None else self._keyring.roots_of(key)
+                self._keyring.groups_of(claim.assignment.member)
+                if key is None
+                else self._keyring.roots_of(key)
             )
-            self._events += [FeedClaimed(feed, claim.place, root) for root in (*roots,) or (None,)]
+            self._events += [FeedClaimed(feed, claim.assignment, root) for root in (*roots,) or (None,)]
         if new or self._feeds.role_of(feed) is None:
             first = self._source.entry(feed, 1)
             if first is not None:
@@ -367,10 +369,10 @@ class GroupReader:
 
     def _decide(self, first: SealedEntry) -> None:
         """Assign a feed to its owner, now that its first entry is here."""
-        placed = self._feeds.role_of(first.feed)
+        assigned = self._feeds.role_of(first.feed)
         valid = []
         for claim in self._feeds.claims(first.feed):
-            fault = None if claim.place == placed else fault_of(claim, first, self._source)
+            fault = None if claim.assignment == assigned else fault_of(claim, first, self._source)
             if fault is None:
                 valid.append(claim)
             else:
@@ -378,13 +380,13 @@ class GroupReader:
         if not valid:
             return
         best, before = min(valid), self._best.get(first.feed)
-        if before is not None and best.place != before.place and before <= best:
+        if before is not None and best.assignment != before.assignment and before <= best:
             return  # after a restart: the better claim will be found again
         self._best[first.feed] = best
-        if placed is None:
-            self._feeds.place(first.feed, best.place)
+        if assigned is None:
+            self._feeds.assign(first.feed, best.assignment)
             self._source.again(first.feed)
-        elif placed != best.place:
+        elif assigned != best.assignment:
             self._begin_anew()
 
     # --- keys and people
@@ -449,9 +451,9 @@ class GroupReader:
             self._read_again(ref)
 
     def _read_again(self, ref: _Ref) -> None:
-        entry, place = self._source.entry(*ref), self._feeds.role_of(ref[0])
-        if entry is not None and place is not None:
-            self._read(entry, place)
+        entry, assignment = self._source.entry(*ref), self._feeds.role_of(ref[0])
+        if entry is not None and assignment is not None:
+            self._read(entry, assignment)
 
     # --- reading
 
@@ -475,9 +477,13 @@ class GroupReader:
         readable = self.groups.get(root)
         return None if readable is None else readable.creator
 
-    def _read_epoch(self, entry: SealedEntry, place: FeedAssignment, key: EpochKey) -> None:
+    def _read_epoch(self, entry: SealedEntry, assignment: FeedAssignment, key: EpochKey) -> None:
         """Read an entry of an epoch feed, for each group that its key is claimed to be of."""
-        if entry.seq == 1 and place.member == self._keys.main and entry.id not in self._keyring.roots_of(key):
+        if (
+            entry.seq == 1
+            and assignment.member == self._keys.main
+            and entry.id not in self._keyring.roots_of(key)
+        ):
             self._find_own_group(entry)  # a member may have claimed before that its key is of another group
         roots = [root for root in self._keyring.roots_of(key) if self._lacks(root, entry.id)]
         if not roots:
@@ -493,9 +499,9 @@ class GroupReader:
             return
         for root in roots:
             if root in self.groups:
-                self._read_message(entry, place, root, plain)
+                self._read_message(entry, assignment, root, plain)
             else:
-                self._begin(entry, place, opened.read_key, plain)
+                self._begin(entry, assignment, opened.read_key, plain)
 
     def _lacks(self, root: MessageId, id_: MessageId) -> bool:
         """Return whether a group lacks a message and could take it. Nothing is read before the group's first
@@ -503,37 +509,45 @@ class GroupReader:
         readable = self.groups.get(root)
         return root == id_ if readable is None else id_ not in readable.group
 
-    def _begin(self, entry: SealedEntry, place: FeedAssignment, read_key: bytes, plain: bytes) -> None:
+    def _begin(self, entry: SealedEntry, assignment: FeedAssignment, read_key: bytes, plain: bytes) -> None:
         """Read an entry that should be a group's first message."""
         try:
-            message = decode(plain, self._reading(place.member, place.key, None))
+            message = decode(plain, self._reading(assignment.member, assignment.key, None))
         except PeerError:
             message = None
-        if not isinstance(message, GroupInit) or message.group is not None or message.secret != place.key:
+        if (
+            not isinstance(message, GroupInit)
+            or message.group is not None
+            or message.secret != assignment.key
+        ):
             self.counts[GroupEntryFault.FORM] += 1
             return
-        self.groups[entry.id] = ReadableGroup(Group(group_id(read_key, entry.id), entry.id), place.member)
+        self.groups[entry.id] = ReadableGroup(
+            Group(group_id(read_key, entry.id), entry.id), assignment.member
+        )
         self._events.append(GroupJoined(entry.id))
-        self._name([place.member], entry.id)
-        self._add(entry.id, entry, place, message)
+        self._name([assignment.member], entry.id)
+        self._add(entry.id, entry, assignment, message)
         for key in self._keyring.keys_of(entry.id):
             for feed in self._feeds.with_key(key):
                 self._source.again(feed)
         self._wake(entry.id)
 
-    def _read_message(self, entry: SealedEntry, place: FeedAssignment, root: MessageId, plain: bytes) -> None:
+    def _read_message(
+        self, entry: SealedEntry, assignment: FeedAssignment, root: MessageId, plain: bytes
+    ) -> None:
         """Take a message on an epoch feed."""
         try:
-            message = decode(plain, self._reading(place.member, place.key, root))
+            message = decode(plain, self._reading(assignment.member, assignment.key, root))
         except PeerError as error:
             self._record_fault(entry, [root], GroupEntryFault.FORM, error)
             return
         if isinstance(message, PendingMessage):
             self._wait((entry.feed, entry.seq), message.ids)
         else:
-            self._add(root, entry, place, message)
+            self._add(root, entry, assignment, message)
 
-    def _read_addition(self, entry: SealedEntry, place: FeedAssignment) -> None:
+    def _read_addition(self, entry: SealedEntry, assignment: FeedAssignment) -> None:
         """Read an entry of an additions feed, which may be sealed for any of our groups, or for us."""
         if any(_added(readable.group, entry.id) for readable in self.groups.values()):
             return
@@ -542,7 +556,7 @@ class GroupReader:
             return
         context = context_of(entry.feed, entry.prev)
         me = self._keys.main
-        personal = self._keys.own if place.member == me else self._keys.member(place.member)
+        personal = self._keys.own if assignment.member == me else self._keys.member(assignment.member)
         slots = self._keyring.slots if personal is None else [*self._keyring.slots, personal]
         try:
             opened, slot = _unbox(entry.content, context, slots)
@@ -558,19 +572,19 @@ class GroupReader:
             return
         key = EpochKey(slot.key) if slot.scheme is SlotScheme.GROUP else None
         for root in (None,) if key is None else self._keyring.roots_of(key):
-            self._read_plain_addition(entry, place, key, root, opened.plain)
+            self._read_plain_addition(entry, assignment, key, root, opened.plain)
 
     def _read_plain_addition(
         self,
         entry: SealedEntry,
-        place: FeedAssignment,
+        assignment: FeedAssignment,
         key: EpochKey | None,
         root: MessageId | None,
         plain: bytes,
     ) -> None:
         """Take a message on an additions feed. The keys in an addition are used even if the rest cannot be read yet."""
         try:
-            message = decode(plain, self._reading(place.member, key, root))
+            message = decode(plain, self._reading(assignment.member, key, root))
             if isinstance(message, AddMember):
                 check_people(message)
         except PeerError as error:
@@ -578,23 +592,27 @@ class GroupReader:
             return
         if isinstance(message, PendingMessage):
             for secret in message.secrets:
-                self._learn(secret.key, secret.root, place.member)
+                self._learn(secret.key, secret.root, assignment.member)
             self._wait((entry.feed, entry.seq), message.ids)
         elif isinstance(message, AddMember):
             for one in (message.secret, *message.old_secrets):
-                self._learn(one, message.root, place.member)
+                self._learn(one, message.root, assignment.member)
             self._name(message.people, message.root)
-            self._add(message.root, entry, place, message)
+            self._add(message.root, entry, assignment, message)
         elif root is not None:
-            self._add(root, entry, place, message)
+            self._add(root, entry, assignment, message)
 
-    def _add(self, root: MessageId, entry: SealedEntry, place: FeedAssignment, message: GroupMessage) -> None:
+    def _add(
+        self, root: MessageId, entry: SealedEntry, assignment: FeedAssignment, message: GroupMessage
+    ) -> None:
         readable = self.groups.get(root)
         if readable is None:
             # An init on an additions feed, sealed with the key of a group whose first message is missing.
             self._wait((entry.feed, entry.seq), [root])
         elif entry.id not in readable.group:
-            said = OpenedGroupMessage(entry.id, place.member, place.role, place.key, message, entry.seq)
+            said = OpenedGroupMessage(
+                entry.id, assignment.member, assignment.role, assignment.key, message, entry.seq
+            )
             readable.add(said)
             self._events.append(GroupMessageRead(root, said))
 
@@ -603,9 +621,9 @@ class GroupReader:
     ) -> None:
         """Record an entry that opened and is invalid."""
         self.counts[fault] += 1
-        place = self._feeds.role_of(entry.feed)
-        assert place is not None, "only feeds of groups are read"
-        broken = InvalidGroupEntry(entry.id, entry.feed, entry.seq, place.member, fault, str(what))
+        assignment = self._feeds.role_of(entry.feed)
+        assert assignment is not None, "only feeds of groups are read"
+        broken = InvalidGroupEntry(entry.id, entry.feed, entry.seq, assignment.member, fault, str(what))
         for root in roots:
             readable = self.groups.get(root)
             if readable is None:

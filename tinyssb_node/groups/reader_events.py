@@ -24,7 +24,7 @@ class FeedClaimed:
     """A member claims a feed. The claim is confirmed by the feed's first entry."""
 
     feed: FeedId
-    place: FeedAssignment
+    assignment: FeedAssignment
     root: MessageId | None
     """First message of the group; None: of no group that we know, or of all."""
     changes = True
