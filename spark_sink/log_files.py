@@ -170,7 +170,7 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
     try:
         return entry.is_dir()
     except PermissionError:
-        return True  # a link to where nobody may look: told of like a folder that may not be read
+        return True  # a link to a forbidden place: reported like a folder without permission
 
 
 def _archived(entry: "os.DirEntry[str]") -> list[ArchiveFile]:

@@ -88,7 +88,7 @@ class RefreshSchedule:
             if self._database.rows("SELECT 1 FROM touched LIMIT 1"):
                 with self._database.transaction():
                     if dirty.num_rows >= len(self._keys):
-                        self._database.execute("DELETE FROM touched")  # everything is derived anew anyway
+                        self._database.execute("DELETE FROM touched")  # everything is derived again anyway
                     else:
                         dirty_hours.spread(
                             self._database,

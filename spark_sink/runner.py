@@ -161,7 +161,7 @@ def _watch(query: "StreamingQuery", settings: Settings, progress: "_Progress") -
                     query.stop()
             progress.look()
         except failures as error:
-            # Who ends a whole group of processes, as systemd does, ends Java too, and it does not wait for us.
+            # A signal to the whole process group, as from systemd, ends Java too, and Java does not wait for us.
             if not stopped:
                 raise plain(str(error), settings) from error
     if stopped:

@@ -109,7 +109,7 @@ def _start(builder: "SparkSession.Builder", master: str) -> "SparkSession":
 def _config(threads: int, memory_mb: int, *, local: bool, submitted: bool) -> dict[str, str]:
     config = {
         "spark.python.daemon.module": "spark_sink.worker_daemon",
-        "spark.ui.enabled": "false",  # it would let everybody in who reaches this machine
+        "spark.ui.enabled": "false",  # it would be open to everyone who reaches this machine
         "spark.ui.showConsoleProgress": "false",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.adaptive.enabled": "false",  # batches are small and their shape is known

@@ -119,7 +119,7 @@ class Collector:
         if match is _Match.OTHER:
             return self._row("other", segment, have, OTHER)
         if match is _Match.SHORT or (match is _Match.GONE and end > have):
-            # An archive took it before it was whole, or somebody cut it: it comes again from the beginning.
+            # It was archived before it was complete, or its file was cut: it comes again from the beginning.
             self._landing.forget(log, segment)
             return self._row("gap", segment, 0, GAP)
         if end <= have:

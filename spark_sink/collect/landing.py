@@ -59,7 +59,7 @@ class LandingFolder:
             root.mkdir(parents=True, exist_ok=True)
         try:
             index = sqlite3.connect(root / INDEX, isolation_level=None, timeout=0)
-            # Nobody else may be at it while we are; what is committed is on the disk.
+            # No other process may use the index meanwhile; committed rows are on the disk.
             index.execute("PRAGMA locking_mode=EXCLUSIVE")
             index.execute("PRAGMA journal_mode=WAL")
             index.execute("PRAGMA synchronous=FULL")
@@ -185,7 +185,7 @@ class LandingFolder:
         good. Where it is there, a kill may have come before that was so."""
         earlier = self._open.pop(path, None)
         if earlier is not None:
-            os.close(earlier)  # somebody may have deleted it, and nothing in it counts
+            os.close(earlier)  # it may have been deleted, and nothing in it counts
         self._make(path.parent)
         file = self._open[path] = os.open(path, _WRITING | os.O_CREAT, 0o644)
         _sync_folder(path.parent)

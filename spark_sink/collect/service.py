@@ -257,7 +257,7 @@ class CollectorService:
             return
         with suppress(queue.Empty):
             while True:
-                self._incoming.get_nowait()  # the broker sends it again, since nobody has acknowledged it
+                self._incoming.get_nowait()  # not acknowledged, so the broker sends it again
         self._trouble = ""
         self._connection += 1
         self._up = True
@@ -315,7 +315,7 @@ def _parse_broker(broker: str) -> tuple[str, int, bool]:
         tls, host = found[1] == "mqtts", found[2].strip("[]")
         port = int(found[3] or (limits.MQTT_TLS_PORT if tls else limits.MQTT_PORT))
         with suppress(UnicodeError):
-            host.encode("idna")  # as the system will, who takes no `a..b`
+            host.encode("idna")  # as the system will, which refuses `a..b`
             if 0 < port < 65_536:
                 return host, port, tls
     raise OptionError("BROKER", broker, "mqtt://host or mqtts://host, perhaps with :port")

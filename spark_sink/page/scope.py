@@ -212,7 +212,7 @@ def make_scope(db: Reader, asked: Question) -> Scope | None:
     nodes = load_nodes(db)
     to_us = asked.to_us if asked.to_us is not None else as_of_us + 1
     from_us = asked.from_us
-    # Who asks for all asks from 0. Facts are kept by hours of clocks that differ, hence an hour more.
+    # A request for everything begins at 0. Facts are kept by hours of clocks that differ, hence an hour more.
     begin_us = first_us - first_us % limits.HOUR_US - limits.HOUR_US
     if from_us is None:
         from_us = max(to_us - limits.RANGE_US, min(first_us, to_us - 1))

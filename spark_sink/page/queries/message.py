@@ -68,7 +68,7 @@ def _sights(scope: Scope, times_us: Sequence[int], put_right: Corrections, feed:
         columns[name] = np.repeat(table[name].to_numpy(), found.lengths)
     digits = np.array([int(feed.feed[:16], 16)], np.uint64).view(np.int64)[0]
     named = (columns["feed"] == digits) & (columns["seq"] == seq)
-    # Who sends a packet does not say what is in it; it has the same hash as where it was heard.
+    # The record of a sending does not name the entry; it has the same hash as the records of its receivers.
     packets = np.unique(columns["hash"][named & (columns["packet"] == 0) & (columns["hash"] != 0)])
     kept = np.flatnonzero(named | np.isin(columns["hash"], packets))
     columns = {name: column[kept] for name, column in columns.items()}

@@ -3,7 +3,7 @@
 //   ranged                         false: the time range means nothing to it, and is not offered
 //   async show(root, context)      draws into `root`; resolves to {update(change), close()}
 // `update({kind, change})` is called with kind `live` (something new was read), `query` (range or cursor changed) or
-// `theme`; calls never overlap, and what comes in between is put together. See `contextOf` for what a view is given.
+// `theme`; calls never overlap, and changes in between are combined. See `contextOf` for the context of a view.
 
 import { address, ApiError, askAhead, csvAddress, get } from "./api.js";
 import { byId, setText } from "./dom.js";
@@ -15,7 +15,7 @@ import { hideTip } from "./tip.js";
 
 const OLD_NEWS_US = 60e6;
 const REST_MS = 100; // between two updates at least
-const REST_SHARE = 4; // and so many times what the last one took, so that slow devices stay free for their users
+const REST_SHARE = 4; // and so many times the duration of the last one, so that slow devices stay responsive
 const REST_MAX_MS = 2_000;
 const RETRY_MS = 3_000;
 const AS_OF_WAIT_MS = 2_000;
@@ -201,7 +201,7 @@ class Shown {
     if (this.due) this.soon();
   }
 
-  /** Something changed: told to the view when it has time. */
+  /** Notifies the view of a change when it has time. */
   want(change) {
     const query_ = this.due?.kind === "query" || change.kind === "query";
     this.due = { ...this.due, ...change, kind: query_ ? "query" : change.kind };

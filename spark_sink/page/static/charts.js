@@ -1,4 +1,4 @@
-// Chart libraries, loaded when the first chart needs one, in the colours of the theme, and pictures of what they drew.
+// Chart libraries, loaded when the first chart needs one, in the colours of the theme, and pictures of the drawings.
 
 import { h, setText } from "./dom.js";
 import { clock, dayOf, dayTime, short } from "./format.js";

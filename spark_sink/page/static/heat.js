@@ -1,5 +1,5 @@
 // The heat map: feeds down, nodes across, drawn on a canvas so that 200 × 64 cells cost a few milliseconds, with names
-// beside it that stay in view, a cursor for the keyboard, and a line that says what the chosen cell means.
+// beside it that stay in view, a cursor for the keyboard, and a line that explains the chosen cell.
 
 import { colours, onTheme } from "./charts.js";
 import { feedLink, h, nodeLink, setText } from "./dom.js";
@@ -45,7 +45,7 @@ export class Heat {
     const before = this.model;
     this.model = model;
     this.canvas.setAttribute("aria-label", `Entries behind, ${many(model.feeds.length, "feed")} by ${many(model.nodes.length, "node")}. Arrow keys choose a cell.`);
-    // While rows and columns stay what they are, a change costs as much as there are cells that changed.
+    // While rows and columns stay the same, the cost of a change is in proportion to the changed cells.
     if (before && names(before) === names(model)) {
       this.recount(before);
       this.redrawChanged();

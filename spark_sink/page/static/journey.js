@@ -1,5 +1,5 @@
 // One message's way through the mesh, drawn on a time axis: a line for each node, a dot where the message came,
-// an arrow from whom it came, a tick for each transmission.
+// an arrow from its sender, a tick for each transmission.
 
 import { s } from "./dom.js";
 import { clock, many, span } from "./format.js";
@@ -51,7 +51,7 @@ function linearTicks(x, most, width) {
   return Array.from({ length: Math.floor(most / step) + 1 }, (_one, at) => at * step);
 }
 
-/** When the axis begins: publication; where nobody's log tells of it, the first arrival. */
+/** Start of the axis: publication; if no log has it, the first arrival. */
 export const startOf = ({ entry, arrivals }) => entry.t_us ?? arrivals.reduce((first, one) => Math.min(first, one.t_us), Infinity);
 
 /** Who has a line: the publisher first, the others as it came to them, then those it did not come to. */

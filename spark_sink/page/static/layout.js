@@ -1,4 +1,4 @@
-// Where the nodes of a graph are drawn: near whom they hear well, the same on every load, and in the same place
+// Layout of a graph: nodes near those they hear well, the same on every load, and in the same place
 // from one update to the next. Stress minimisation by gradient descent, pair by pair (Zheng, Pawar and Goodman, 2018).
 
 const ROUNDS = 60;

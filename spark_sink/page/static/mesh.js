@@ -1,5 +1,5 @@
 // A mesh drawn as a graph: nodes where layout.js puts them, an arrow for each direction of a link. Links fade with
-// age; what was there before keeps its element, so that focus and hovering outlast an update.
+// age; nodes and links that were there before keep their elements, so that focus and hovering outlast an update.
 
 import { s } from "./dom.js";
 import { arrange, fit, hull } from "./layout.js";
@@ -57,7 +57,7 @@ export function parts(nodes) {
 }
 
 export class Mesh {
-  /** Draws into `target`; `describe(link | node)` gives words, `picked(node | null)` is told of clicks and Enter. */
+  /** Draws into `target`; `describe(link | node)` gives words, `picked(node | null)` is called on clicks and Enter. */
   constructor(target, { describe, picked, tip }) {
     Object.assign(this, { target, describe, picked, tip });
     this.places = new Map();
@@ -131,7 +131,7 @@ export class Mesh {
     const name = element.querySelector("text");
     const seen = short(node.label);
     if (name.textContent !== seen) name.textContent = seen;
-    // What can be read there comes first: who speaks to the browser says what they see.
+    // The visible text comes first: people who use speech input say what they see.
     put(element, "aria-label", seen === node.label ? text : `${seen}: ${text}`);
   }
 

@@ -84,7 +84,7 @@ export class Spread {
     return {
       animation: false,
       grid: { left: 84, right: 12, top: 10, bottom: 28 },
-      // As text on the canvas: what it would put into the page otherwise has styles that the page's policy forbids.
+      // As text on the canvas: otherwise it would add elements to the page with styles that the page's policy forbids.
       tooltip: { renderMode: "richText", formatter: ({ value }) => words(value), backgroundColor: card, borderColor: line, textStyle: { color: ink } },
       xAxis: { type: "category", data: begins.map(dayTime), ...axis },
       yAxis: { type: "category", data: lows.slice(0, -1).map((low) => `≥ ${span(low)}`), ...axis, axisLabel: { ...axis.axisLabel, interval: (at) => at % every === 0 } },

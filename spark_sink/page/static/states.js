@@ -1,4 +1,4 @@
-// What stands on the page when there are no figures: each state says what happened and what to do.
+// Page without figures: each state says what happened and what to do.
 
 import { h } from "./dom.js";
 

@@ -17,7 +17,7 @@ function compare(a, b, sign) {
 /**
  * columns: [{key, label, title?, num?, className?, head?, value(row), text?(row), cell?(row), tip?(row)}]
  *   value  what is sorted by;  text  what is shown (default: the value);  cell  an element in place of the text
- *   (made anew only if `text` changed);  tip  hover text;  head: the row's heading (once);  className: text or row → text
+ *   (made again only if `text` changed);  tip  hover text;  head: the row's heading (once);  className: text or row → text
  * key(row) names a row; sort: "key" or "-key"; state: {get, set} keeps the choice elsewhere (the address);
  * empty: what is said when there are no rows. Of a long table the first rows are shown, and all on demand.
  */

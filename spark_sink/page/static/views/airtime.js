@@ -1,4 +1,4 @@
-// Time on the air: how near each node is to what the law allows, over time, and what it was good for.
+// Airtime: how near each node is to the legal limit, over time, and the use of its airtime.
 
 import { card, h, nodeLink, setText } from "../dom.js";
 import { LineChart, pngButton } from "../charts.js";

@@ -1,4 +1,4 @@
-// The fault wall: alerts on a time axis, who has what, single incidents, and what of the logs was not counted.
+// The fault wall: alerts on a time axis, faults by node, single incidents, and the parts of logs that were not counted.
 
 import { card, feedLink, h, messageLink, nodeLink, setText } from "../dom.js";
 import { count, dayTime, many, shortId, span, time } from "../format.js";

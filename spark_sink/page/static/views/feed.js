@@ -1,4 +1,4 @@
-// One feed: who has how much of it, its latest entries and how far they came, how long they take.
+// One feed: how much of it each node has, its latest entries, how far they came, and their delays.
 
 import { card, facts, h, messageLink, nodeLink, setText } from "../dom.js";
 import { bytes, count, many, shortId, span, time } from "../format.js";

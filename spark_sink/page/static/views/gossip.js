@@ -1,4 +1,4 @@
-// How well nodes agree with few words: what was asked, answered, answered twice, and spared.
+// Efficiency of gossip: requests, replies, redundant replies, and suppressed ones.
 
 import { card, facts, h, nodeLink, setText } from "../dom.js";
 import { count, percent, time } from "../format.js";

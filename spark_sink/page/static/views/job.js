@@ -1,4 +1,4 @@
-// The job itself: how far it is behind the logs, how fast it reads, what its batches and refreshes take.
+// The job itself: how far it is behind the logs, how fast it reads, and the time of its batches and refreshes.
 
 import { LineChart, pngButton } from "../charts.js";
 import { card, facts, h, setText } from "../dom.js";

@@ -14,7 +14,7 @@ const PATH = "/api/topology";
 const EDGE_PX = 48;
 const ZOOM_MAX = 18;
 const ZOOM_ALONE = 14;
-const TILE_ZOOM_MAX = 17; // what most servers have everywhere; beyond it their pictures are enlarged
+const TILE_ZOOM_MAX = 17; // most servers have it everywhere; beyond it their pictures are enlarged
 const LABEL_PX = 90; // from one line of the grid to the next, at least
 const GRID_STEPS = [30, 10, 5, 2, 1, 0.5, 0.2, 0.1, 0.05, 0.02, 0.01, 0.005, 0.002, 0.001, 0.0005];
 

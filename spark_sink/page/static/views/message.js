@@ -1,4 +1,4 @@
-// One message's way: when it came to whom, over which hop, what was sent for it, and who still lacks it.
+// Journey of one message: when it reached each node, over which hop, its transmissions, and the nodes that lack it.
 
 import { card, choice, facts, feedLink, h, nodeLink, setText, tool } from "../dom.js";
 import { bytes, count, many, shortId, span, time } from "../format.js";

@@ -1,4 +1,4 @@
-// One node: how it fares, what it lacks, whom it hears and who hears it, its boots, clocks, faces and incidents.
+// One node: its state, missing entries, links in both directions, boots, clocks, faces and incidents.
 
 import { facts, feedLink, h, nodeLink } from "../dom.js";
 import { bytes, count, isAhead, many, offset, percent, recordAge, shortId, span, time } from "../format.js";
@@ -127,7 +127,7 @@ class NodePage {
 
 const endWords = (row) => (row.clean === null ? "still running" : row.clean ? row.stop_reason ?? "in order" : "not in order");
 
-/** The same incident may have come twice in one microsecond: rows are told apart by their place. */
+/** The same incident may occur twice in one microsecond: rows are identified by their position. */
 function numbered(rows) {
   const seen = new Map();
   return rows.map((row) => {

@@ -1,4 +1,4 @@
-// Overview: one sentence on the mesh's health, how far it has converged, what is wrong, every node, the latest entries.
+// Overview: one sentence on the mesh's health, how far it has converged, alerts, every node, the latest entries.
 
 import { LineChart, pngButton } from "../charts.js";
 import { card, facts, h, messageLink, nodeLink, setText } from "../dom.js";

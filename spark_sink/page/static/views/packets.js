@@ -22,7 +22,7 @@ class Packets {
   constructor(root, context) {
     this.context = context;
     this.rows = [];
-    this.held = null; // what was shown when the table was held still
+    this.held = null; // the rows shown when the table was paused
     this.pause = h("button", { type: "button", class: "tool", "aria-pressed": "false", text: "Hold still", onclick: () => this.hold() });
     this.filters = Object.fromEntries([["node", "Node"], ["kind", "Kind"], ["verdict", "Verdict"]].map(([name, label]) => [name, this.filter(name, label)]));
     this.card = card({ id: "packets", title: "Latest packets", wide: true, tools: [this.pause, csvLink(() => context.csv(PATH, { limit: KEPT }))] });

@@ -109,7 +109,7 @@ class Topology {
     return `${this.name(one.receiver)} hears ${this.name(one.sender)}: ${count(one.heard)} of ${many(one.sent, "packet")}${share}${strength ? `, ${strength}` : ""}, last ${age(this.atUs - one.last_us)}`;
   }
 
-  /** The parts of a split or a join, or whom it is about. */
+  /** The parts of a split or a join, or the node of the change. */
   who({ detail, label }) {
     const names = (some) => some.map((id) => this.name(id)).join(", ");
     if (detail?.parts) return detail.parts.map(names).join(" | ");
