@@ -209,7 +209,7 @@ def test_run_ends_in_order_when_told_to(spark: Any, logs: Path, monkeypatch: pyt
         logs=str(logs), database=str(logs.parent / "db"), checkpoint=str(logs.parent / "checkpoint")
     )
     assert runner.run(settings, once=False, tell=tell) == 0
-    assert told[-1].startswith("Stopped. What was counted is kept")
+    assert told[-1].startswith("Stopped. All records that were counted are kept")
     assert contents.rows(settings.database, "SELECT records FROM batches") == [
         (sum(len(log.records) for log in written),)
     ]

@@ -95,7 +95,7 @@ def test_who_cannot_tell_collects_all_the_same(tmp_path: Path) -> None:
             until(lambda: failed[-1] == failed[0], "that it is there again")
             ship(broker, range(1, 4))
             until(lambda: landed(tmp_path / "logs") == 3, "what was shipped")
-        assert failed[-1] == f"Collected: 6144 bytes, 3 new, {len(failed) - 1} not told in time"
+        assert failed[-1] == f"Collected: 6144 bytes, 3 new, {len(failed) - 1} not reported in time"
 
 
 @pytest.mark.mosquitto
