@@ -1,1 +1,1 @@
-"""The modelled mesh."""
+"""The simulator of meshes."""

@@ -1,8 +1,8 @@
-"""What replication costs at the very least, by the shape of the mesh and the loss on its links.
+"""A lower bound on the cost of replication, by the shape of the mesh and the loss on its links.
 
 The bound: each entry and chunk is sent once by every node of a minimum connected dominating set, times the expected
-number of sends until all receivers have it. It is a bound for anybody who knows everything: no advert, no request, no
-collision. Where the minimum set cannot be found within BOUND_STEPS, the bound takes the largest size that was proved
+number of sends until all receivers have it. It holds even for nodes that know everything: no advertisement, no request,
+no collision. Where the minimum set cannot be found within BOUND_STEPS, the bound takes the largest size that was proved
 to be too small, plus one: the bound may then be lower than the truth, never higher.
 """
 
@@ -16,7 +16,7 @@ _SENDS_PRECISION = 1e-12
 
 @dataclass(frozen=True, slots=True)
 class RelaySet:
-    """How many nodes must send what all shall hear."""
+    """The number of nodes that must send a packet so that all receive it."""
 
     least: int
     """No smaller set connects and dominates: proved."""
@@ -25,7 +25,8 @@ class RelaySet:
 
 
 def expected_sends(receivers: int, loss: float) -> float:
-    """Sends until all of *receivers* have a packet of which each misses each send with probability *loss* < 1."""
+    """Return the sends until all of *receivers* have a packet of which each misses each send with probability *loss* <
+    1."""
     total, term, missed = 0.0, 1.0, 1.0
     while term > _SENDS_PRECISION:
         total += term
@@ -35,15 +36,15 @@ def expected_sends(receivers: int, loss: float) -> float:
 
 
 def relays(neighbours: Sequence[Iterable[int]]) -> list[RelaySet]:
-    """The minimum connected dominating set of each connected part of a mesh; *neighbours* by node number."""
+    """Return the minimum connected dominating set of each connected part of a mesh; *neighbours* by node number."""
     masks = [sum(1 << other for other in set(others)) for others in neighbours]
     return [_part_relays(masks, part) for part in _parts(masks)]
 
 
 def sends_at_least(neighbours: Sequence[Iterable[int]], loss: float) -> float:
-    """Expected sends of one packet until every node has it, whoever wrote it.
+    """Return the expected sends of one packet until every node has it, for any author.
 
-    A node of the set is reckoned with the receivers that hear no other node of it, at least one.
+    A node of the set counts the receivers that hear no other node of it, at least one.
     """
     masks = [sum(1 << other for other in set(others)) for others in neighbours]
     total = 0.0
@@ -60,10 +61,11 @@ def sends_at_least(neighbours: Sequence[Iterable[int]], loss: float) -> float:
 
 
 def sends_by_relays(neighbours: Sequence[Iterable[int]], loss: float) -> float:
-    """Expected sends of one packet if each node of the set sends it until all that hear it have it from that very node.
+    """Return the expected sends of one packet if each node of the set sends it until all in its reach have it from that
+    very node.
 
-    More than is needed where receivers hear two of the set: what a mesh of relays that know nothing of each other pays.
-    Where the set cannot be found, ``sends_at_least``.
+    More than is needed where receivers hear two of the set: the cost of relays that know nothing of each other. Where
+    the set cannot be found, ``sends_at_least``.
     """
     heard_by = [set(others) for others in neighbours]
     total = 0.0
@@ -75,7 +77,7 @@ def sends_by_relays(neighbours: Sequence[Iterable[int]], loss: float) -> float:
 
 
 def _private(masks: Sequence[int], part: int, chosen: Sequence[int]) -> list[int]:
-    """How many nodes hear just one of *chosen*, for each of them, at least 1."""
+    """Return for each of *chosen* how many nodes hear no other one of them, at least 1."""
     counts = []
     for relay in chosen:
         others = 0
@@ -87,7 +89,7 @@ def _private(masks: Sequence[int], part: int, chosen: Sequence[int]) -> list[int
 
 
 def _parts(masks: Sequence[int]) -> list[int]:
-    """The connected parts, as bit masks, by their lowest node."""
+    """Return the connected parts, as bit masks, by their lowest node."""
     left, parts = (1 << len(masks)) - 1, []
     while left:
         part = left & -left
@@ -124,7 +126,7 @@ def _part_relays(masks: Sequence[int], part: int) -> RelaySet:
 
 
 class _Search:
-    """Looks for connected dominating sets of a given size, smallest size first."""
+    """A search for connected dominating sets of a given size, smallest size first."""
 
     def __init__(self, masks: Sequence[int], part: int) -> None:
         self._closed = {node: (masks[node] | 1 << node) & part for node in _bits(part)}
@@ -133,7 +135,8 @@ class _Search:
         self.steps = 0
 
     def find(self, size: int) -> int | None:
-        """A set of *size*, or None. Somebody must cover the node with fewest neighbours: it begins there."""
+        """Return a set of *size*, or None. The search begins around the node with fewest neighbours, since one of them
+        must be in the set."""
         rarest = min(self._closed.values(), key=int.bit_count)
         banned = 0
         for start in _bits(rarest):

@@ -1,10 +1,10 @@
-"""Logs of a mesh as large and as long as one likes: the simulator in bulk mode.
+"""Event logs of a mesh of any size and duration: the simulator in bulk mode.
 
-The other modules play each packet through the very code of the daemon, which is right, and too slow for a thousand
-nodes and a week. Here a message is a flood over links of given quality, each node relays it unless enough others did,
-and whoever missed it gets it later; adverts, faults, restarts, a cut of the mesh and wrong clocks are drawn by chance.
-What is written has the form of real logs, agrees with itself (a reception has a sending that may be heard there,
-nothing is held before it came), and is the same for the same options. Whether gossip works cannot be learnt from it.
+The other modules run each packet through the daemon's own code, which is exact, and too slow for a thousand nodes and a
+week. Here a message is a flood over links of given quality. Each node relays it unless enough others did, and a node
+that missed it gets it later. Advertisements, faults, restarts, a cut of the mesh and wrong clocks are drawn by chance.
+The output has the form of real logs and is consistent: a reception has a sending in reach, and no entry is stored
+before it came. The same options give the same logs. They do not show whether gossip works.
 """
 
 import heapq
@@ -25,17 +25,17 @@ from tinyssb_node.eventrecords import EVENT_VERSION, segment_name
 from tinyssb_node.sim import limits
 
 Happening = tuple[int, int, str]
-"""When (virtual time), which of those at the same time comes first, and how the record's line ends."""
+"""Virtual time, order among those of the same time, and the end of the record's line."""
 
 ARRIVAL: Final = '"arrival":'
-"""How the line of an append ends: its number is known once all records of an hour are in order of time."""
+"""The end of an append's line: its number is known once all records of an hour are in order of time."""
 TICK_US: Final = 1
 """Two records of a boot are at least this far apart."""
 
 
 @dataclass(frozen=True, slots=True)
 class WallClock:
-    """What a node shows when the mesh's true time is *true_us*."""
+    """The wall clock of a node as a function of the mesh's true time."""
 
     offset_us: int
     drift_ppm: float
@@ -62,13 +62,13 @@ class NodeFiles:
         self.records = 0
 
     def reboot(self, true_us: int) -> None:
-        """A new boot begins."""
+        """Begin a new boot."""
         self.boot += 1
         self._boot_us = true_us
         self._offset = 0
 
     def write_segment(self, begin_us: int, happenings: Iterable[Happening]) -> None:
-        """One more segment of this boot, in order of time, with its mark. Raises OSError."""
+        """Write one more segment of this boot, in order of time, with its mark. Raises OSError."""
         records = sorted(happenings)
         first = self._offset == 0
         mark = (records[0][0] if first else begin_us, 0, f'"kind":"mark",{ARRIVAL}{self._arrival}}}')
@@ -105,7 +105,7 @@ _FACE_UP: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BulkOptions:
-    """What is drawn by chance, and how often."""
+    """The events that are drawn by chance, and their rates."""
 
     nodes: int = 1_000
     hours: int = 168
@@ -115,9 +115,9 @@ class BulkOptions:
     adverts_per_hour: float = 4.2
     """WANTs sent by each node."""
     neighbours: float = 8.0
-    """How many a node hears, on average."""
+    """Average number of nodes that a node hears."""
     wrong_clocks: float = 0.1
-    """Share of nodes whose clock is wrong by up to half a day; others by up to 2 s."""
+    """Share of nodes with a clock that is wrong by up to half a day; the others are wrong by up to 2 s."""
     drift_ppm: float = 30.0
     """Most by which clocks run too fast or too slow."""
     restarts_per_day: float = 0.05
@@ -154,10 +154,10 @@ class _Station:
 
 
 class BulkWriter:
-    """Writes the logs."""
+    """The writer of the logs."""
 
     def __init__(self, options: BulkOptions, folder: Path) -> None:
-        """Make *folder*, which must not be there. Raises OptionError."""
+        """Make *folder*, which must not be there. Raises SimulationOptionError."""
         try:
             folder.mkdir(parents=True)
         except OSError as error:
@@ -181,7 +181,7 @@ class BulkWriter:
         return sum(station.files.records for station in self.stations)
 
     def run(self, tell: Callable[[int, int], None] = lambda _hours, _records: None) -> int:
-        """Play all hours; *tell* is called after each with hours and records so far. Returns the records written.
+        """Run all hours; *tell* is called after each with hours and records so far. Returns the records written.
 
         Raises OSError.
         """
@@ -210,7 +210,7 @@ class BulkWriter:
         return _Station(number, feed, chance.uniform(0, side_m), chance.uniform(0, side_m), files)
 
     def _link(self) -> None:
-        """Who hears whom: those in reach, and of those before it the nearest, so that all are connected."""
+        """Link each node with those in reach, and with the nearest node before it, so that all are connected."""
         cells: defaultdict[tuple[int, int], list[_Station]] = defaultdict(list)
         reach_m = limits.BULK_REACH_M
         for station in self.stations:
@@ -274,7 +274,7 @@ class BulkWriter:
     def _heard(
         self, sender: _Station, hour: int, true_us: int, front: str, back: Callable[[_Station], str]
     ) -> Iterator[_Station]:
-        """Who of the neighbours hears a packet that ended at *true_us*; each gets its record."""
+        """Yield the neighbours that hear a packet that ended at *true_us*; each gets its record."""
         chance = self._chance
         for number, quality, rssi_dbm in sender.neighbours:
             receiver = self.stations[number]
@@ -292,7 +292,7 @@ class BulkWriter:
     def _play(self, hour: int) -> None:
         chance, begin_us = self._chance, hour * HOUR_US
         for author, seq in sorted(self._waiting.pop(hour, [])):
-            # Once the cut is over, or an hour later: somebody who has it gives it to those who do not.
+            # Once the cut is over, or an hour later: a node that has it sends it to those that do not.
             self._repair(author, seq, hour, begin_us + chance.randrange(HOUR_US // 2))
         for _ in range(_poisson(chance, self.options.entries_per_hour)):
             self._publish(
@@ -304,7 +304,7 @@ class BulkWriter:
             self._stumble(station, begin_us + chance.randrange(HOUR_US - SECOND_US))
 
     def _end_boots(self, true_us: int) -> list[tuple[_Station, bool]]:
-        """Which boots end with this hour, and whether in order."""
+        """Return the boots that end with this hour, and whether each ends in order."""
         chance = self._chance
         ended = [
             (station, chance.random() < 0.5)
@@ -371,7 +371,8 @@ class BulkWriter:
         )
 
     def _flood(self, author: int, seq: int, hour: int, sendings: list[tuple[int, int]]) -> None:
-        """An entry goes from node to node. Who has the ones before it takes it; the others get it later."""
+        """Flood an entry from node to node. A node that has the entries before it stores it; the others get it
+        later."""
         hash_ = sha256(f"packet {self.stations[author].feed}/{seq}".encode()).hexdigest()[:16]
         length = node_limits.PACKET_SIZE
         front = f'"kind":"rx","face":"lora","length":{length},"hash":"{hash_}","airtime_us":{_ENTRY_US},'
@@ -407,7 +408,7 @@ class BulkWriter:
             self._waiting[end if first <= hour < end else hour + 1].append((author, seq))
 
     def _repair(self, author: int, seq: int, hour: int, true_us: int) -> None:
-        """Those who have an entry and a neighbour who waits for just that one give it once more."""
+        """Send an entry again at nodes that have it and have a neighbour that waits for just that one."""
         givers = [
             station.number
             for station in self.stations
@@ -424,7 +425,7 @@ class BulkWriter:
 
 
 def _last_us(hour: int) -> int:
-    """Until when packets are sent in an hour: what comes of them is in it, too."""
+    """Return the time until which packets are sent in an hour: their effects are in it, too."""
     return (hour + 1) * HOUR_US - SECOND_US
 
 
@@ -433,7 +434,7 @@ def _distance_m(one: _Station, other: _Station) -> float:
 
 
 def _poisson(chance: random.Random, mean: float) -> int:
-    """How many happen, of what happens *mean* times (Knuth, TAOCP 3.4.1)."""
+    """Draw the number of events with a given *mean* (Knuth, TAOCP 3.4.1)."""
     limit, product, count = math.exp(-mean), chance.random(), 0
     while product > limit:
         product *= chance.random()

@@ -1,7 +1,7 @@
-"""What must hold in every simulation, whatever its scenario: looked at with each thing that happens.
+"""Invariants that must hold in every simulation, in any scenario: checked at each event.
 
-The checkers share no code with what they check: names, signatures and hash chains are worked out here from the
-specification's text, time on the air is summed here from what was sent. A rule that is broken is a InvariantError.
+The checkers share no code with what they check. Names, signatures and hash chains are computed here from the
+specification's text; airtime is summed here from the sent packets. A broken invariant is an InvariantError.
 """
 
 from collections import deque
@@ -28,7 +28,7 @@ _ZEROS = bytes(limits.MESSAGE_ID_SIZE)
 
 
 class InvariantError(LocalError):
-    """Something happened that must not: which rule, and what."""
+    """A broken invariant: its rule, and what happened."""
 
     def __init__(self, rule: str, what: str) -> None:
         super().__init__(f"{rule}: {what}")
@@ -37,7 +37,7 @@ class InvariantError(LocalError):
 
 
 class FeedChecker(SimulationWatcher):
-    """Nothing unverified is kept, frontiers never shrink, all nodes hold the same, nothing acknowledged is lost."""
+    """Nothing unverified is stored, frontiers never shrink, all nodes store the same, nothing acknowledged is lost."""
 
     def __init__(self) -> None:
         self._entries: dict[tuple[FeedId, int], tuple[bytes, bytes]] = {}
@@ -47,10 +47,10 @@ class FeedChecker(SimulationWatcher):
         self._chains: dict[tuple[str, FeedId, int], int] = {}
         """Chunks that a node holds of a side chain."""
         self._acknowledged: dict[str, EntryAppended] = {}
-        """The last entry of which each user was told that it is safe."""
+        """The last entry of each user that was acknowledged as committed."""
 
     def began(self, inhabitant: SimulatedNode, now_us: int) -> None:
-        """A node was switched on: it holds all that it held."""
+        """Check that a node that was switched on still stores all that it stored."""
         del now_us
         held = {record.feed: record.seq for record in inhabitant.store.feeds()}
         for (name, feed), seq in self._frontiers.items():
@@ -64,7 +64,7 @@ class FeedChecker(SimulationWatcher):
             self._check_whole(inhabitant, published)
 
     def forgot(self, inhabitant: SimulatedNode, loss: DiskLoss, now_us: int) -> None:
-        """What a disk lost is lost; what it holds still must be the beginning of what it held."""
+        """Check that what a disk still stores after a loss is the beginning of what it stored."""
         del loss, now_us
         name, store = inhabitant.name, inhabitant.store
         held = {record.feed: record.seq for record in store.feeds()}
@@ -87,12 +87,12 @@ class FeedChecker(SimulationWatcher):
             )
 
     def acknowledged(self, inhabitant: SimulatedNode, entry: EntryAppended, now_us: int) -> None:
-        """A user was told that an entry is safe."""
+        """Record an entry that was acknowledged to its user as committed."""
         del now_us
         self._acknowledged[inhabitant.name] = entry
 
     def recorded(self, inhabitant: SimulatedNode, event: Event, now_us: int) -> None:
-        """A node took an entry or chunk."""
+        """Check an entry or chunk that a node stored."""
         del now_us
         if isinstance(event, EntryAppended):
             self._took_entry(inhabitant, event)
@@ -118,7 +118,7 @@ class FeedChecker(SimulationWatcher):
             )
 
     def _verified_id(self, event: EntryAppended, packet: bytes, name: str) -> bytes:
-        """The message id, from the signature on: name | DMX | type | content is what is signed (spec 4.3)."""
+        """Return the message id, after checking the signature: name | DMX | type | content is signed (spec 4.3)."""
         feed, seq = event.feed, event.seq
         first = [_ZEROS, feed[: limits.MESSAGE_ID_SIZE]]
         starts = [self._entries[feed, seq - 1][1]] if seq > 1 else first
@@ -163,10 +163,10 @@ def _signed(feed: FeedId, name: bytes, packet: bytes) -> bool:
 
 
 class BoundsChecker(SimulationWatcher):
-    """Queues are bounded, and no face is handed more than it asked for."""
+    """Queues are bounded, and no face gets more than it asked for."""
 
     def sending(self, inhabitant: SimulatedNode, send: Send, begin_us: int, end_us: int) -> None:
-        """A node that sends is a node whose queues are looked at."""
+        """Check the queues of a node that sends."""
         del send, begin_us, end_us
         if isinstance(inhabitant.node, DeployedBoard):
             return
@@ -181,20 +181,20 @@ class BoundsChecker(SimulationWatcher):
 
 @dataclass(frozen=True, slots=True)
 class AirtimeLaw:
-    """What the law of a place says."""
+    """The limits of the law of a region."""
 
     most_us: int | None = None
-    """How much may be spent on the air in any hour; None for no limit."""
+    """Most airtime in any hour; None for no limit."""
     dwell_us: int | None = None
     """And in one go."""
 
 
 class DutyCycleChecker(SimulationWatcher):
-    """Nobody is on the air for more than the law's share of any hour, nor longer in one go than it allows: nobody but
-    deployed boards, which know no law."""
+    """No node uses more airtime than the law's share of any hour, nor sends longer in one go than it allows. Deployed
+    boards, which know no law, are exempt."""
 
     def __init__(self, laws: Mapping[str, AirtimeLaw]) -> None:
-        """*laws* says what holds for each node."""
+        """*laws* has the limits of each node."""
         self._laws = laws
         self._windows: dict[str, deque[tuple[int, int]]] = {}
         self._used_us: dict[str, int] = {}
@@ -202,7 +202,7 @@ class DutyCycleChecker(SimulationWatcher):
         """The most that each node was on the air in any hour."""
 
     def sending(self, inhabitant: SimulatedNode, send: Send, begin_us: int, end_us: int) -> None:
-        """The fullest hour of all ends with the end of a packet, so these are the hours to look at."""
+        """Check the hour that ends with this packet: the fullest hour of all ends with the end of a packet."""
         del send
         name = inhabitant.name
         window = self._windows.setdefault(name, deque())
@@ -230,7 +230,7 @@ class DutyCycleChecker(SimulationWatcher):
             )
 
     def forgot(self, inhabitant: SimulatedNode, loss: DiskLoss, now_us: int) -> None:
-        """A node cannot reckon with what it sent if its disk lost the record of it: that is not counted either."""
+        """Drop what a node sent if its disk lost the record of it: the node cannot account for it."""
         del now_us
         window = self._windows.get(inhabitant.name, deque())
         while window and window[-1][0] >= loss.since_us:

@@ -1,10 +1,10 @@
-"""An ESP32 board by the rules that are deployed, in the place of a ``Node``: what our gossip is measured against.
+"""An ESP32 board by the deployed rules, in the place of a ``Node``: the reference for our own gossip.
 
-After the timers and credits of the boards' firmware of April 2025: a ring of slots, one packet a slot at most; a CLAIM
-of the whole set every 20 s and more whatever neighbours say, and in every 20 slots between, work on claims that differ;
-a WANT and a CHNK every 6 to 8 slots while nobody claims more ids; five entries or chunks in answer to a request; ten
-packets that wait, further ones are dropped. It never listens before it talks, and knows no
-law of the air. Its packets are verified and kept by the same code as ours: only when and what it says differs.
+It follows the timers and credits of the boards' firmware of April 2025: a ring of slots, one packet a slot at most. It
+sends a CLAIM of the whole set every 20 s or more, whatever neighbours send, and answers claims that differ every 20
+slots between. It sends a WANT and a CHNK every 6 to 8 slots while no node claims more ids, and five entries or chunks
+in reply to a request. Ten packets wait; further ones are dropped. It never listens before it sends, and knows no law.
+Its packets are verified and stored by our own code: only its timing and choice of packets differ.
 """
 
 from collections import deque
@@ -88,20 +88,20 @@ class DeployedBoard:
     # --- faces
 
     def face_up(self, face: FaceName, profile: LinkProfile, spec: str, now_us: int) -> list[Effect]:
-        """A face can be used."""
+        """Add a face that can be used."""
         self._faces[face] = profile
         if self._slot_us is None:
             self._slot_us = now_us + int(self._entropy.random() * sim_limits.BOARD_SLOT_US)
         return [FaceUp(face=face, spec=spec)]
 
     def face_down(self, face: FaceName, reason: str, now_us: int) -> list[Effect]:
-        """A face is gone."""
+        """Remove a face that is gone."""
         del now_us
         self._sending.pop(face, None)
         return [FaceDown(face=face, reason=reason)] if self._faces.pop(face, None) is not None else []
 
     def sent(self, face: FaceName, count: int, now_us: int) -> list[Effect]:
-        """What was handed to *face* has left."""
+        """Note that packets given to *face* have left."""
         del count, now_us
         packet, kind = self._sending.pop(face)
         return [
@@ -115,18 +115,18 @@ class DeployedBoard:
         ]
 
     def busy(self, face: FaceName, now_us: int) -> list[Effect]:
-        """Never told: it does not listen."""
+        """Never called: it does not listen."""
         del face, now_us
         return []
 
     # --- time
 
     def next_wake_us(self) -> int | None:
-        """When its next slot begins; None while it has no face."""
+        """Return the beginning of its next slot; None while it has no face."""
         return self._slot_us if self._faces else None
 
     def wake(self, now_us: int) -> list[Effect]:
-        """A slot begins: what is due goes to the queue, what waited longest goes out."""
+        """Begin a slot: queue what is due, send what waited longest."""
         assert self._slot_us is not None
         assert now_us >= self._slot_us
         self._slot_us = (
@@ -171,11 +171,11 @@ class DeployedBoard:
 
     @property
     def _in_sync(self) -> bool:
-        """Whether nobody was heard to claim more ids than it has."""
+        """True if no node claimed more ids than it has."""
         return len(self._replica.goset) >= self._largest_claim
 
     def _probe_set(self, now_us: int) -> None:
-        """Once in a round the whole set is claimed; between, claims of others that differ are worked on."""
+        """Claim the whole set once in a round; between, answer claims of others that differ."""
         if self._claimed_us is None or now_us - self._claimed_us > sim_limits.BOARD_ROUND_US:
             self._claimed_us = now_us
             self._say(claim_of(self._replica.goset.feeds))
@@ -183,7 +183,7 @@ class DeployedBoard:
             self._work_on_claims()
 
     def _work_on_claims(self) -> None:
-        """Ask those who know more of a region, help those who know less; both for as many, but other, ids."""
+        """Ask nodes that know more of a region, help those that know less; both for equal counts of different ids."""
         goset = self._replica.goset
         kept: list[Claim] = []
         asked = helped = 0
@@ -237,7 +237,7 @@ class DeployedBoard:
     # --- hearing
 
     def receive(self, packet: bytes, face: FaceName, reception: Reception, now_us: int) -> list[Effect]:
-        """A packet came in. Never raises, whatever it is."""
+        """Process a received packet. Never raises, whatever it is."""
         del now_us
         if face not in self._faces:
             return []
@@ -274,7 +274,7 @@ class DeployedBoard:
         hash_ = sha256(packet).digest()[: limits.MESSAGE_ID_SIZE]
         finding = self._replica.offer(packet, hash_, Origin.PEER, face)
         if len(self._replica.orphans):
-            self._replica.forget_orphans()  # a board forgets what it does not expect
+            self._replica.forget_orphans()  # a board drops what it does not expect
         return finding
 
     def _hear_set(self, packet: bytes, face: FaceName) -> PacketOutcome:
@@ -351,7 +351,7 @@ class DeployedBoard:
     # --- looking
 
     def feeds(self) -> list[FeedRecord]:
-        """The feeds of the set with their frontiers, sorted by feed id."""
+        """Return the feeds of the set with their frontiers, sorted by feed id."""
         return self._replica.records()
 
     def side_chains_open(self) -> int:

@@ -1,4 +1,4 @@
-"""A node's disk in a simulation: the store in memory, and what becomes of it when power is lost."""
+"""A node's simulated disk: the store in memory, and its losses in a power cut."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,36 +10,37 @@ from tinyssb_node.store.memory import MemoryStore
 
 @dataclass(frozen=True, slots=True)
 class DiskLoss:
-    """What a disk had said was safe, and lost."""
+    """What a disk had reported as written, and lost."""
 
     packets: int
     """Entries and chunks."""
     since_us: int
-    """When it wrote last; all that was committed later is lost."""
+    """The time of its last real write; all that was committed later is lost."""
 
 
 class SimulatedDisk(MemoryStore):
-    """A store whose disk may lie: it says that it committed, and holds in a cache what it should have written.
+    """A store whose disk may lie: it reports a commit, and keeps in a cache what it should have written.
 
-    What its own node publishes it writes, and with it all that came before: so no feed is forked by what is lost.
+    Entries that its own node publishes are really written, and with them all that came before: so no feed is forked by
+    a loss.
     """
 
     def __init__(self, now_us: Callable[[], int]) -> None:
-        """*now_us* tells the virtual time."""
+        """*now_us* returns the virtual time."""
         super().__init__()
         self._now_us = now_us
         self._lies = False
         self._cache: list[Callable[[], None]] = []
-        """What undoes all that is not written, oldest first."""
+        """The undo steps of all that is not written, oldest first."""
         self._written = 0
         """The last arrival number that is."""
         self._written_us = 0
-        """When it wrote last."""
+        """The time of its last real write."""
         self._published = False
-        """Whether its node published something since the last commit."""
+        """True if its node published something since the last commit."""
 
     def lie(self) -> None:
-        """From now on say that it is written, and do not."""
+        """From now on report writes without doing them."""
         self._lies = True
         self._write()
 
@@ -69,7 +70,7 @@ class SimulatedDisk(MemoryStore):
         self._published = False
 
     def power_off(self) -> DiskLoss | None:
-        """What is not written is lost. Returns what that is of what was said to be committed; None for nothing."""
+        """Lose what is not written. Returns the part of it that was reported as committed; None for nothing."""
         self.rollback()
         self._published = False
         if not self._cache:

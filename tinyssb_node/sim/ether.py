@@ -35,16 +35,16 @@ from tinyssb_node.sim.medium import LossReason, MediumOptions, SimulatedMedium, 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EtherConfig:
-    """What an ether is started with."""
+    """The start settings of an ether."""
 
     host: str = "127.0.0.1"
     """Address to listen on."""
     port: int = limits.ETHER_PORT
     """TCP port; 0 takes any free one."""
     medium: MediumOptions = field(default_factory=MediumOptions)
-    """How the channel is."""
+    """The channel's settings."""
     positions_m: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    """Where nodes stand, in metres; nodes without a place hear each other by ``medium.default_rssi_dbm``."""
+    """Positions of nodes, in metres; nodes without one hear each other by ``medium.default_rssi_dbm``."""
     links: Mapping[tuple[str, str], LinkQuality] = field(default_factory=dict)
     """Pairs of nodes of which it is known how they hear each other."""
     time_scale: float = 1.0
@@ -59,7 +59,7 @@ class EtherConfig:
 
 @dataclass(slots=True)
 class _Node:
-    """A node that is or was here."""
+    """A node that is or was connected."""
 
     name: str
     writer: asyncio.StreamWriter | None = None
@@ -71,7 +71,7 @@ class _Node:
     lost: int = 0
 
     def tell(self, message: EtherFrame | EtherSent | EtherBusy) -> None:
-        """Say something, unless the node reads too slowly: then it misses it, as it would on air."""
+        """Send a line, unless the node reads too slowly: then it misses it, as it would on air."""
         if (
             self.writer is not None
             and self.writer.transport.get_write_buffer_size() < limits.ETHER_WRITE_BUFFER
@@ -91,7 +91,7 @@ class _Node:
 
 
 class Ether:
-    """The channel, its nodes, and who connects to them."""
+    """The channel, its nodes, and its connections."""
 
     def __init__(self, config: EtherConfig, entropy: ChannelRandomSource) -> None:
         self._config = config
@@ -257,7 +257,7 @@ class Ether:
 
 
 async def _queue_sends(node: _Node, reader: asyncio.StreamReader) -> EtherRefused | None:
-    """Take what *node* wants to send, as fast as the channel does, until it leaves."""
+    """Send the packets of *node*, as fast as the channel does, until it leaves."""
     while (line := await read_line(reader)) is not None:
         message = parse_from_client(line)
         if not isinstance(message, EtherSend):
@@ -267,7 +267,7 @@ async def _queue_sends(node: _Node, reader: asyncio.StreamReader) -> EtherRefuse
 
 
 async def _tell(writer: asyncio.StreamWriter, message: EtherWelcome | EtherRefused | EtherStatus) -> bool:
-    """Say something and wait until it is on its way. False if nobody is there any more."""
+    """Send a line and wait until it is on its way. Return False if the connection is gone."""
     try:
         writer.write(serialize_message(message))
         await writer.drain()

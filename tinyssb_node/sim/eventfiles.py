@@ -54,7 +54,7 @@ class EventFiles(SimulationWatcher):
         self._arrivals: dict[str, int] = {}
 
     def began(self, inhabitant: SimulatedNode, now_us: int) -> None:
-        """A boot begins with its start record and its mark."""
+        """Begin a boot with its start record and its mark."""
         name = inhabitant.name
         before = self._logs.get(name)
         if before is not None:
@@ -80,7 +80,7 @@ class EventFiles(SimulationWatcher):
         log.add(serialize_mark(node, boot, log.offset, *times, self._arrivals.get(name, 0)))
 
     def forgot(self, inhabitant: SimulatedNode, loss: DiskLoss, now_us: int) -> None:
-        """Arrivals are counted on from what is left."""
+        """Continue to count arrivals from what is left."""
         del loss, now_us
         self._arrivals[inhabitant.name] = inhabitant.store.last_arrival()
 
@@ -93,7 +93,7 @@ class EventFiles(SimulationWatcher):
         log.add(log.serializers[type(event)](event, log.offset, *times))
 
     def close(self, inhabitants: Mapping[str, SimulatedNode], now_us: int) -> None:
-        """End the boots of all nodes that are up, in order, and write what waits."""
+        """End the boots of all nodes that are up, in order, and write what is buffered."""
         for name, log in self._logs.items():
             if inhabitants[name].up:
                 self.recorded(inhabitants[name], DaemonStopped(reason="end of the simulation"), now_us)

@@ -1,6 +1,6 @@
-"""What goes wrong in a simulation: each fault is a record that puts itself on the world's schedule.
+"""Faults in a simulation: each is a record that puts itself on the world's schedule.
 
-Faults of the channel that strike packets at random (loss, duplicates, flipped bits) are in ``options.Channel``.
+Faults of the channel that strike packets at random (loss, duplicates, flipped bits) are in ``options.ChannelOptions``.
 """
 
 import random
@@ -16,7 +16,7 @@ from tinyssb_node.sim.world import World
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Partition:
-    """Nobody of *left* and nobody of *right* hear each other for a while."""
+    """A time in which no node of *left* and no node of *right* hear each other."""
 
     KIND: ClassVar = "cut"
     left: tuple[str, ...]
@@ -24,9 +24,9 @@ class Partition:
     right: tuple[str, ...]
     """The other."""
     at_s: float = 0.0
-    """When it begins."""
+    """Its begin."""
     until_s: float
-    """When it ends."""
+    """Its end."""
 
     def __post_init__(self) -> None:
         both = sorted(set(members("left", self.left)) & set(members("right", self.right)))
@@ -35,12 +35,12 @@ class Partition:
         check_span(self.at_s, self.until_s)
 
     def named(self) -> tuple[str, ...]:
-        """The nodes it speaks of."""
+        """Return the nodes it names."""
         return members("left", self.left) + members("right", self.right)
 
     @property
     def over_us(self) -> int:
-        """When the network is whole again."""
+        """The time when the network is whole again."""
         return us(self.until_s)
 
     def schedule(self, world: World) -> None:
@@ -52,13 +52,13 @@ class Partition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeCrash(AtTime):
-    """Nodes lose power, and come back with what their stores had committed."""
+    """A loss of power, after which nodes come back with what their stores had committed."""
 
     KIND: ClassVar = "crash"
     down_s: float = 10.0
-    """How long they are off."""
+    """Time for which they are off."""
     torn: bool = False
-    """Whether the power goes between writing and committing what the next packet or user brings: that is lost."""
+    """True if the power goes between writing and committing what the next packet or user brings: that is lost."""
 
     def __post_init__(self) -> None:
         AtTime.__post_init__(self)
@@ -66,7 +66,7 @@ class NodeCrash(AtTime):
 
     @property
     def over_us(self) -> int:
-        """When the last of them is back; a torn one waits for something to lose."""
+        """The time when the last of them is back; a torn one waits for something to lose."""
         return us(self.at_s + self.down_s)
 
     def schedule(self, world: World) -> None:
@@ -77,11 +77,11 @@ class NodeCrash(AtTime):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BrownOut(AtTime):
-    """Nodes lose power in the middle of the next packet they send: nobody gets it."""
+    """A loss of power in the middle of the next packet that nodes send: no node receives it."""
 
     KIND: ClassVar = "brown_out"
     down_s: float = 10.0
-    """How long they are off."""
+    """Time for which they are off."""
 
     def __post_init__(self) -> None:
         AtTime.__post_init__(self)
@@ -89,7 +89,7 @@ class BrownOut(AtTime):
 
     @property
     def over_us(self) -> int:
-        """When they are back, if they send at once."""
+        """The time when they are back, if they send at once."""
         return us(self.at_s + self.down_s)
 
     def schedule(self, world: World) -> None:
@@ -100,17 +100,17 @@ class BrownOut(AtTime):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LyingDisk(AtTime):
-    """Disks say that they have written what they only hold in a cache; then power is lost, and the cache with it.
+    """Disks that report writes which are only in a cache; then power is lost, and the cache with it.
 
-    They do write when a node publishes, all that the cache holds: a node that lost the end of its own feed would
-    continue it twice, which is for its owner to prevent (there is no telling from that disk alone).
+    They do write when a node publishes, all that the cache holds. A node that lost the end of its own feed would fork
+    it, which its owner must prevent: it cannot be detected from that disk alone.
     """
 
     KIND: ClassVar = "lying_disk"
     until_s: float
-    """When power is lost; from then on the disks are honest."""
+    """The time when power is lost; from then on the disks are honest."""
     down_s: float = 10.0
-    """How long the nodes are off."""
+    """Time for which the nodes are off."""
 
     def __post_init__(self) -> None:
         AtTime.__post_init__(self)
@@ -119,7 +119,7 @@ class LyingDisk(AtTime):
 
     @property
     def over_us(self) -> int:
-        """When they are back."""
+        """The time when they are back."""
         return us(self.until_s + self.down_s)
 
     def schedule(self, world: World) -> None:
@@ -131,11 +131,11 @@ class LyingDisk(AtTime):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RadioHang(AtTime):
-    """Radios hang: nothing goes out and nothing comes in, and what was being sent stays with them until they work."""
+    """A time in which radios neither send nor receive; what was being sent waits in them until they work."""
 
     KIND: ClassVar = "hang"
     for_s: float
-    """How long."""
+    """Its duration."""
 
     def __post_init__(self) -> None:
         AtTime.__post_init__(self)
@@ -143,7 +143,7 @@ class RadioHang(AtTime):
 
     @property
     def over_us(self) -> int:
-        """When they work again."""
+        """The time when they work again."""
         return us(self.at_s + self.for_s)
 
     def schedule(self, world: World) -> None:
@@ -154,7 +154,7 @@ class RadioHang(AtTime):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClockJump(AtTime):
-    """Wall clocks jump; what never jumps, the monotonic clock, is all that a node's decisions rest on."""
+    """A jump of wall clocks; a node's decisions use the monotonic clock only, which never jumps."""
 
     KIND: ClassVar = "clock"
     step_s: float | None = None
@@ -174,7 +174,7 @@ class ClockJump(AtTime):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LateStart(AtTime):
-    """Nodes are switched on only later."""
+    """Nodes that are switched on late."""
 
     KIND: ClassVar = "late"
 
@@ -186,7 +186,7 @@ class LateStart(AtTime):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Churn(AtTime):
-    """Nodes come and go at random."""
+    """Nodes that come and go at random."""
 
     KIND: ClassVar = "churn"
     at_s: float = 0.0
@@ -194,9 +194,9 @@ class Churn(AtTime):
     until_s: float
     """Until when; all are back then."""
     up_s: float = 600.0
-    """How long one stays, on average."""
+    """Average time that one stays."""
     down_s: float = 60.0
-    """How long one is away, on average."""
+    """Average time that one is away."""
 
     def __post_init__(self) -> None:
         AtTime.__post_init__(self)
@@ -206,7 +206,7 @@ class Churn(AtTime):
 
     @property
     def over_us(self) -> int:
-        """When all are back for good."""
+        """The time when all are back for good."""
         return us(self.until_s)
 
     def schedule(self, world: World) -> None:
@@ -215,7 +215,7 @@ class Churn(AtTime):
             self._plan(world, name, world.chance(f"churn {name}"), us(self.at_s))
 
     def _plan(self, world: World, name: str, chance: random.Random, from_us: int) -> None:
-        """A node that is there from *from_us* on goes, comes back, and so on."""
+        """Schedule the absences of a node that is there from *from_us* on."""
         gone_us = from_us + us(chance.expovariate(1 / self.up_s))
         if gone_us >= us(self.until_s):
             return

@@ -1,4 +1,4 @@
-"""The ground a simulation stands on: nodes in their places, the channel between them, and who hears whom."""
+"""The ground of a simulation: nodes at their positions, the channel between them, and the nodes in reach of each."""
 
 from collections import deque
 from collections.abc import Sequence
@@ -17,20 +17,20 @@ from tinyssb_node.sim.world import stream
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Where a simulation takes place."""
+    """The positions, channel and neighbours of a simulation."""
 
     placement: Placement
-    """How nodes are laid out."""
+    """The layout of the nodes."""
     medium: SimulatedMedium
     """The channel, with every node on it."""
     neighbours: tuple[tuple[int, ...], ...]
-    """Whom each node hears, and is heard by, in the beginning, when nothing disturbs; by number."""
+    """The nodes in reach of each node in both directions, in the beginning, without interference; by number."""
 
 
 def place_nodes(options: SimulationOptions) -> Ground:
-    """Put the nodes in place. A field is drawn anew until all its nodes are connected, over as many hops as it asks.
+    """Place the nodes. A field is drawn again until all its nodes are connected, over as many hops as it asks.
 
-    Raises OptionError if there is no such place.
+    Raises SimulationOptionError if there is no such field.
     """
     topology = options.topology
     if not isinstance(topology, FieldTopology):
@@ -89,7 +89,7 @@ def diameter(neighbours: Sequence[Sequence[int]]) -> int | None:
 
 
 def medium_options(options: SimulationOptions) -> MediumOptions:
-    """The channel as the medium wants it."""
+    """Return the channel's settings for the medium."""
     channel = options.channel
     return MediumOptions(
         lora=options.radio.lora,

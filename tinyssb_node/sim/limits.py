@@ -4,7 +4,7 @@ from typing import Final
 
 from tinyssb_node.limits import ETHER_NODES_MAX
 
-# --- What may be asked for ----------------------------------------------------------------------------------------
+# --- Bounds of options --------------------------------------------------------------------------------------------
 
 NODES_MAX: Final = 200
 """Most nodes: as many as the modelled channel holds."""
@@ -14,13 +14,13 @@ HOURS_MAX: Final = 8_784.0
 LONGEST_S: Final = 3_600 * HOURS_MAX
 """No time in a scenario is later."""
 SEED_MAX: Final = 2**63 - 1
-"""Largest seed: what TOML can say."""
+"""Largest seed: the largest integer of TOML."""
 HAPPENINGS: Final = 50_000_000
-"""Packets and timers after which a run ends, unless told otherwise: about an hour on a PC."""
+"""Default number of packets and timers after which a run ends: about an hour on a PC."""
 HAPPENINGS_MAX: Final = 10**9
 """Most that may be asked for."""
 SEARCH_HAPPENINGS: Final = 5_000_000
-"""The same for each seed of a search: hundreds of times what the seeds that agree take, and minutes at most."""
+"""The same for each seed of a search: hundreds of times what converging seeds take, and minutes at most."""
 ITEMS_MAX: Final = 1_000
 """Most faults, moves, sources of traffic or streams in a scenario."""
 PACKETS_MAX: Final = 1_000_000
@@ -41,9 +41,9 @@ SUBURBAN_SHADOWING_DB: Final = 3.57
 OULU_REFERENCE_M: Final = 1_000.0
 """Distance at which the path loss around Oulu is given (Petäjäjärvi et al., "On the coverage of LPWANs", 2015)."""
 OULU_REFERENCE_DB: Final = 128.95
-"""What was measured there, by cars."""
+"""Path loss measured there, by cars."""
 OULU_EXPONENT: Final = 2.32
-"""How it grows with distance; same source."""
+"""Exponent by which it grows with distance; same source."""
 OULU_SHADOWING_DB: Final = 7.8
 """Its standard deviation; same source."""
 EDGE_PER_DB: Final = 2.0
@@ -51,7 +51,8 @@ EDGE_PER_DB: Final = 2.0
 EDGE_DB: Final = 6.0
 """Farther from the threshold than this chance is not asked: it would decide otherwise once in 160,000 packets."""
 IGNORED_DB: Final = 20.0
-"""Signals this far below what can be received disturb nobody: a hundred of them are as strong as the weakest packet."""
+"""Signals this far below the weakest that can be received disturb no node: a hundred of them are as strong as the
+weakest packet."""
 CAPTURE_DB: Final = 6.0
 """By how much a packet must be stronger than others like it that overlap it (Bor et al. 2016, by measurement)."""
 REJECTION_DB: Final = {
@@ -68,7 +69,7 @@ assert all(row[number] == CAPTURE_DB for number, row in enumerate(REJECTION_DB.v
 TUNED_SHARE: Final = 0.24
 """Share of the bandwidth by which centre frequencies may differ: 30, 60, 120 kHz of 125, 250, 500 (LoRaSim)."""
 SENSE_SYMBOLS: Final = 2
-"""What began more recently than this is not yet seen by carrier sense: Semtech's CAD looks at about two symbols."""
+"""Carrier sense does not detect transmissions that began more recently: Semtech's CAD looks at about two symbols."""
 SENSE_MARGIN_DB: Final = 3.0
 """By how much carrier sense sees deeper than reception: a symbol is seen sooner than a whole packet is understood."""
 FIELD_THROWS: Final = 1_000
@@ -81,7 +82,7 @@ MOVE_STEP_S: Final = 5.0
 # --- Running, checking, reporting ---------------------------------------------------------------------------------
 
 EPOCH_US: Final = 1_767_225_600 * 1_000_000
-"""What wall clocks say when a simulation begins: 2026-01-01."""
+"""Wall clocks at the beginning of a simulation: 2026-01-01."""
 ORIGIN: Final = (46.55, 8.05)
 """Latitude and longitude of a simulation's (0, 0): somewhere in the Alps, where such nodes are carried up hills."""
 DEGREE_M: Final = 111_195.0
@@ -91,14 +92,14 @@ LAW_WINDOW_US: Final = 3_600 * 1_000_000
 SIGNATURES_MAX: Final = 100_000
 """Checked signatures that a simulation remembers: 30 MB."""
 TOLD_STEPS: Final = 240
-"""Times that progress is told: a screen's width and more."""
+"""Reports of progress: a screen's width and more."""
 SAMPLES_MAX: Final = 480
 """Points of the convergence curve that are kept, likewise."""
 FLUSH_BYTES: Final = 2**20
 """Bytes of a node's event log that wait in memory."""
 RANDOM_CONVERGE_S: Final = 7_200.0
-"""Seconds in which the nodes of a random scenario agree once it disturbs them no more: time for a few of the longest
-intervals between adverts on each of seven hops; and for what follows."""
+"""Seconds in which the nodes of a random scenario converge after its last fault: time for a few of the longest
+intervals between advertisements on each of seven hops, and for what follows."""
 RANDOM_SEND_S: Final = 0.6
 """Seconds reckoned for each packet that must be sent, at full duty: three times its time on the air."""
 BOUND_STEPS: Final = 300_000
@@ -109,7 +110,7 @@ BOUND_STEPS: Final = 300_000
 BOARD_SLOT_US: Final = 250_000
 """Least time between two packets of a board (its sched.cpp)."""
 BOARD_SLOT_SPREAD_US: Final = 300_000
-"""What chance adds to it, at most; same source."""
+"""Longest random addition to it; same source."""
 BOARD_CLAIM_SLOTS: Final = 20
 """Slots after which it looks at its set again: a quarter of GOSET_ROUND_LEN (its goset.cpp)."""
 BOARD_ROUND_US: Final = 20_000_000
@@ -140,10 +141,10 @@ BULK_NODES_MAX: Final = 20_000
 BULK_HOURS_MAX: Final = 24 * 366
 """Longest that bulk logs go on."""
 BULK_REACH_M: Final = 1_500.0
-"""How far nodes of bulk logs hear each other."""
+"""Reach of nodes of bulk logs."""
 BULK_ENOUGH: Final = 3
-"""Copies heard after which a node of bulk logs does not relay: what suppression comes to in dense meshes."""
+"""Copies received after which a node of bulk logs does not relay: the effect of suppression in dense meshes."""
 BULK_WAIT_US: Final = 8_000_000
-"""How long a node of bulk logs waits on average before it relays: what answers on shared media wait in a busy mesh."""
+"""Average wait of a node of bulk logs before it relays: that of replies on shared media in a busy mesh."""
 BULK_JUNK_SIZE: Final = 61
-"""Bytes of a packet in bulk logs that is of somebody else; none of ours is so long."""
+"""Bytes of a packet of another network in bulk logs; none of ours is so long."""

@@ -1,4 +1,4 @@
-"""Who hears whom on the modelled channel, and how strong: places, links, what is between them, cuts. Pure."""
+"""Links on the modelled channel: signal strengths by positions, explicit links, terrain and cuts. Pure."""
 
 import math
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ Position = tuple[float, float]
 
 
 class ChannelRandomSource(Protocol):
-    """Where chance comes from; ``random.Random`` is one."""
+    """A source of chance; ``random.Random`` is one."""
 
     def random(self) -> float:
         """Uniform from 0 up to 1."""
@@ -26,7 +26,7 @@ class ChannelRandomSource(Protocol):
 
 
 class PathLoss(StrEnum):
-    """Where path loss was measured."""
+    """The place where path loss was measured."""
 
     SUBURBAN = "suburban"
     """Bor et al. 2016, among houses: 127.41 dB at 40 m, exponent 2.08, shadowing 3.57 dB."""
@@ -61,19 +61,19 @@ _FITS: Final[Mapping[PathLoss, _Fit]] = {
 
 
 def path_loss_db(model: PathLoss, distance_m: float) -> float:
-    """What is lost over a distance, without shadowing."""
+    """Return the path loss over a distance, without shadowing."""
     fit = _FITS[model]
     return fit.reference_db + 10 * fit.exponent * math.log10(max(distance_m, 1.0) / fit.reference_m)
 
 
 def shadowing_db(model: PathLoss) -> float:
-    """Standard deviation of what hills and walls added where *model* was measured."""
+    """Return the standard deviation of the loss by hills and walls where *model* was measured."""
     return _FITS[model].shadowing_db
 
 
 @dataclass(frozen=True, slots=True)
 class LinkQuality:
-    """How two nodes hear each other."""
+    """The quality of a link between two nodes."""
 
     rssi_dbm: float
     """Received power."""
@@ -83,22 +83,22 @@ class LinkQuality:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LinkOptions:
-    """What lies between nodes."""
+    """The channel's settings that concern links."""
 
     power_dbm: float
-    """What everybody sends with, antennas included."""
+    """Transmit power of all nodes, antennas included."""
     default_rssi_dbm: float | None
-    """How two nodes without places and without a link of their own hear each other; None: not at all."""
+    """Signal between two nodes without positions and without a link of their own; None: not connected."""
     path_loss: PathLoss
-    """How power falls with distance."""
+    """The model by which power falls with distance."""
     shadowing_db: float
-    """Standard deviation of what hills and walls add, drawn once per pair of places."""
+    """Standard deviation of the loss by hills and walls, drawn once per pair of positions."""
     asymmetry_db: float
     """Most by which one direction of a pair is better or worse than the pair, drawn once per direction."""
 
 
 class LinkModel:
-    """Places, links of their own, and cuts; tells what everybody hears of somebody."""
+    """Positions, explicit links, and cuts; gives the nodes in reach of a sender."""
 
     def __init__(self, options: LinkOptions, loss: float, entropy: ChannelRandomSource) -> None:
         self._options = options
@@ -111,7 +111,7 @@ class LinkModel:
         self._tilts_db: dict[tuple[str, str], float] = {}
         self._cuts: list[tuple[frozenset[str], frozenset[str]]] = []
         self._around: dict[str, dict[str, LinkQuality]] = {}
-        """What was worked out since anything last changed; handed out, so replaced and never altered."""
+        """Cached results since the last change; callers hold them, so they are replaced and never altered."""
 
     @property
     def nodes(self) -> tuple[str, ...]:
@@ -134,7 +134,7 @@ class LinkModel:
         self._around = {}
 
     def place(self, name: str, position_m: Position | None) -> None:
-        """A node comes, moves, or is switched on again. Raises ValueError beyond ETHER_NODES_MAX."""
+        """Add, move or switch on a node again. Raises ValueError beyond ETHER_NODES_MAX."""
         if name not in self._positions and len(self._positions) >= limits.ETHER_NODES_MAX:
             raise ValueError(f"there is room for {limits.ETHER_NODES_MAX} nodes")
         self._positions[name] = position_m
@@ -142,7 +142,7 @@ class LinkModel:
         self._around = {}
 
     def remove(self, name: str) -> None:
-        """A node goes, and what lay between it and others is forgotten."""
+        """Remove a node, and what lay between it and others."""
         self._positions.pop(name, None)
         self._off.discard(name)
         self._shadows_db = {pair: db for pair, db in self._shadows_db.items() if name not in pair}
@@ -150,20 +150,20 @@ class LinkModel:
         self._around = {}
 
     def switch_off(self, name: str) -> None:
-        """A node hears nothing until it is placed again; the hills around it stay."""
+        """Let a node hear nothing until it is placed again; the hills around it stay."""
         self._off.add(name)
         self._around = {}
 
     def forget(self) -> None:
-        """Work out anew who hears whom."""
+        """Drop cached results."""
         self._around = {}
 
     def is_here(self, name: str) -> bool:
-        """Whether a node came, and was not switched off."""
+        """Return True if a node was placed, and was not switched off."""
         return name in self._positions and name not in self._off
 
     def set_link(self, left: str, right: str, link: LinkQuality) -> None:
-        """Say how two nodes hear each other, whatever their places.
+        """Set how two nodes hear each other, whatever their positions.
 
         Raises ValueError if they are the same, and beyond ETHER_LINKS_MAX.
         """
@@ -176,7 +176,7 @@ class LinkModel:
         self._around = {}
 
     def cut(self, left: Iterable[str], right: Iterable[str]) -> None:
-        """Nobody of *left* and nobody of *right* hear each other.
+        """Cut all links between *left* and *right*.
 
         Raises ValueError if a node is on both sides, and beyond ETHER_CUTS_MAX.
         """
@@ -203,7 +203,7 @@ class LinkModel:
         self._around = {}
 
     def link(self, sender: str, receiver: str) -> LinkQuality | None:
-        """How *receiver* hears *sender* now, None for not at all."""
+        """Return how *receiver* hears *sender* now, None for not at all."""
         if sender == receiver or self._is_cut(sender, receiver):
             return None
         pair = frozenset((sender, receiver))
@@ -213,7 +213,7 @@ class LinkModel:
         return None if rssi_dbm is None else LinkQuality(rssi_dbm, self._loss)
 
     def around(self, sender: str, weakest_dbm: float) -> Mapping[str, LinkQuality]:
-        """Everybody who hears *sender* now at *weakest_dbm* or more, in the order they came."""
+        """Return the nodes that hear *sender* now at *weakest_dbm* or more, in the order they came."""
         found = self._around.get(sender)
         if found is None:
             everybody = ((name, self.link(sender, name)) for name in self._positions if name not in self._off)

@@ -1,23 +1,26 @@
-"""The modelled LoRa channel: who hears what when several send. Pure: time is an argument, chance is injected.
+"""The modelled LoRa channel: which nodes receive a packet when several send. Pure: time is an argument, chance is
+injected.
 
-Transmissions are events on an axis of integer microseconds: ``begin_send`` says when one ends; ``end_send``, called
-then or later, says who got it. The same calls in the same order with the same entropy give the same results.
+Transmissions are events on an axis of integer microseconds: ``begin_send`` returns when one ends; ``end_send``, called
+then or later, returns the nodes that got it. The same calls in the same order with the same entropy give the same
+results.
 
-The model, and where it stops:
+The model and its limits:
 
 - Power falls with the logarithm of distance, or is given per link, both in ``sim.links``; a link that is cut carries
   nothing. From packet to packet it may fade.
-- What is weak is received by chance, ever less likely over some decibels; with ``soft_edge`` off, by a threshold.
-- A receiver locks on to the first preamble it can demodulate. A later one takes it over only during that preamble,
-  and only by being stronger by the capture margin; otherwise it is interference.
-- What it locked on to arrives if it is stronger, by that margin, than the sum of what overlapped it, each weighted by
-  how long it did.
-- Who sends is deaf, and for a moment afterwards; who begins to send drops what it was receiving.
-- Carrier sense does not see what began a moment ago: two who listen at the same time may still collide. Now and then it
-  sees somebody where nobody is.
-- Others in the band come in bursts that drown what a receiver hears; each receiver is struck by itself, for each packet
-  anew.
-- Modems may be set differently: ``sim.modems`` says who understands whom, and who disturbs whom how much.
+- A weak packet is received by chance, ever less likely over some decibels; with ``soft_edge`` off, by a threshold.
+- A receiver locks on to the first preamble it can demodulate. A later one captures it only during that preamble, and
+  only by being stronger by the capture margin; otherwise it is interference.
+- The packet it locked on to arrives if it is stronger, by that margin, than the sum of what overlapped it, each
+  weighted by how long it did.
+- A sending node is deaf, and for a moment afterwards; a node that begins to send drops what it was receiving.
+- Carrier sense does not detect what began a moment ago: two nodes that listen at the same time may still collide. Now
+  and then it has a false alarm.
+- Other users of the band come in bursts that drown what a receiver hears; they are drawn for each receiver and each
+  packet.
+- Modems may have different settings: ``sim.modems`` defines which of them understand each other, and how much others
+  interfere.
 """
 
 import math
@@ -39,14 +42,14 @@ from tinyssb_node.sim.modems import Modem, ModemOptions, can_demodulate, spoils
 
 
 class LossReason(StrEnum):
-    """Why somebody in reach did not get a packet."""
+    """The reason why a node in reach did not get a packet."""
 
     DEAF = "deaf"
     """It was sending, or had just been, when the packet began; or it began to send."""
     COLLISION = "collision"
     """Something else was on the air at the same time."""
     WEAK = "weak"
-    """Below what can be demodulated."""
+    """The signal was too weak to be demodulated."""
     LOSS = "loss"
     """By the link's probability of loss."""
     BURST = "burst"
@@ -55,106 +58,106 @@ class LossReason(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MediumOptions:
-    """How the channel is."""
+    """The channel's settings."""
 
     lora: LoraSettings = field(default_factory=LoraSettings)
-    """Everybody's modem settings, but for those whose modem is set otherwise."""
+    """Modem settings of all nodes without settings of their own."""
     power_dbm: float = 14.0
-    """What they send with, antennas included: the limit of 868.0 to 868.6 MHz."""
+    """Their transmit power, antennas included: the limit of 868.0 to 868.6 MHz."""
     default_rssi_dbm: float | None = -80.0
-    """How two nodes without positions and without a link of their own hear each other; None: not at all."""
+    """Signal between two nodes without positions and without a link of their own; None: not connected."""
     default_loss: float = 0.0
     """Probability of loss on links without one of their own."""
     path_loss: PathLoss = PathLoss.SUBURBAN
-    """How power falls with distance."""
+    """The model by which power falls with distance."""
     shadowing_db: float = 0.0
-    """Standard deviation of what hills and walls add, drawn once per pair of positions."""
+    """Standard deviation of the loss by hills and walls, drawn once per pair of positions."""
     asymmetry_db: float = 0.0
     """Most by which one direction of a pair of positions is better or worse than the pair."""
     fading_db: float = 0.0
-    """Standard deviation of what one packet is stronger or weaker at one receiver than the link says."""
+    """Standard deviation of one packet's signal at one receiver, around the link's."""
     soft_edge: bool = False
-    """Whether weak packets arrive by chance, with 1 / (1 + exp(k (threshold - SNR))), k = EDGE_PER_DB."""
+    """True if weak packets arrive by chance, with 1 / (1 + exp(k (threshold - SNR))), k = EDGE_PER_DB."""
     bursts: float = 0.0
     """Share of time that others in the band are on the air."""
     burst_us: int = 100_000
-    """How long each time."""
+    """Duration of a burst."""
     capture_db: float = sim_limits.CAPTURE_DB
-    """By how much a packet must be stronger than what disturbs it."""
+    """Margin by which a packet must be stronger than its interference."""
     turnaround_us: int = 1_000
-    """How long a modem is deaf after sending."""
+    """Time for which a modem is deaf after sending."""
     false_alarm: float = 0.0
-    """Probability that carrier sense sees somebody where nobody is."""
+    """Probability of a false alarm of carrier sense."""
 
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """Somebody got a packet."""
+    """A packet that arrived at a node."""
 
     receiver: str
-    """Who."""
+    """The node."""
     rssi_dbm: int
-    """How strong."""
+    """Its signal strength."""
     snr_db: float
-    """Above the noise by how much, to a quarter of a decibel as the chips say it."""
+    """Signal above noise, to a quarter of a decibel as the chips report it."""
 
 
 @dataclass(frozen=True, slots=True)
 class TransmissionOutcome:
-    """What became of a transmission. Nodes stand in the order they came."""
+    """The result of a transmission. Nodes are in the order they came."""
 
     deliveries: tuple[Delivery, ...]
-    """Who got it."""
+    """The nodes that got it."""
     misses: tuple[tuple[str, LossReason], ...]
-    """Who was in reach and did not, and why."""
+    """The nodes in reach that did not, each with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Ear:
-    """Somebody whose modem may demodulate what a sender says."""
+    """A node whose modem may demodulate a sender's packets."""
 
     name: str
     power_dbm: float
-    """How strong it is there."""
+    """The sender's signal there."""
     above_db: float
-    """Above what can be demodulated there by how much."""
+    """How far it is above the weakest that can be demodulated there."""
     loss: float
     """Probability of loss on this link."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Reach:
-    """Whom a sender reaches, as things are."""
+    """The nodes in reach of a sender, at present."""
 
     links: Mapping[str, LinkQuality]
-    """What it was made from."""
+    """The links from which it was computed."""
     powers_dbm: Mapping[str, float]
-    """Everybody it reaches at a power that matters."""
+    """All nodes that it reaches at a power that matters."""
     ears: tuple[_Ear, ...]
-    """Those of them who may hear it, in the order they came."""
+    """Those of them that may receive it, in the order they came."""
 
 
 @dataclass(slots=True, eq=False)
 class _Transmission:
-    """Something on the air."""
+    """A packet on the air."""
 
     sender: str
     modem: Modem
     begin_us: int
     end_us: int
     reach: _Reach
-    """Whom it reaches, as things were when it began."""
+    """The nodes in reach when it began."""
     weak: set[str]
-    """Where it is too weak to be demodulated, as luck would have it."""
+    """The nodes where, by chance, it is too weak to be demodulated."""
     listeners: dict[str, float]
-    """Who is locked on to it, and how strong it is there."""
+    """The nodes locked on to it, and its signal there."""
     deaf: set[str]
-    """Who could not listen when it began, or stopped listening."""
+    """The nodes that could not listen when it began, or stopped listening."""
     others: list["_Transmission"]
-    """What overlapped it."""
+    """The transmissions that overlapped it."""
 
     def overlap(self, other: "_Transmission") -> float:
-        """Which part of this one the other one covers, 0 to 1."""
+        """Return the share of this one that the other one covers, 0 to 1."""
         both_us = min(self.end_us, other.end_us) - max(self.begin_us, other.begin_us)
         return max(both_us, 0) / (self.end_us - self.begin_us)
 
@@ -165,7 +168,7 @@ class SimulatedMedium:
     def __init__(
         self, options: MediumOptions, entropy: ChannelRandomSource, terrain: ChannelRandomSource | None = None
     ) -> None:
-        """*terrain* is the chance that hills are made of, *entropy* unless there is one of its own."""
+        """*terrain* is the source of chance for hills, *entropy* unless there is one of its own."""
         self.options = options
         link_options = LinkOptions(
             power_dbm=options.power_dbm,
@@ -184,7 +187,7 @@ class SimulatedMedium:
         self._weakest_dbm = self._usual.sensitivity_dbm - sim_limits.IGNORED_DB
         self._spoils: dict[tuple[LoraSettings, LoraSettings], float] = {}
         self._reaches: dict[str, _Reach] = {}
-        """What was worked out; good for as long as the links it was made from."""
+        """Cached results; valid for as long as the links from which they were computed."""
         self._on_air: dict[str, _Transmission] = {}
         self._locked: dict[str, _Transmission] = {}
         self._deaf_until_us: dict[str, int] = {}
@@ -209,18 +212,18 @@ class SimulatedMedium:
         self._links.loss = loss
 
     def add_node(self, name: str, position_m: Position | None = None) -> None:
-        """A node comes, moves, or is switched on again. Raises ValueError beyond ETHER_NODES_MAX."""
+        """Add, move or switch on a node again. Raises ValueError beyond ETHER_NODES_MAX."""
         self._links.place(name, position_m)
 
     def remove_node(self, name: str) -> None:
-        """A node goes. What it is sending breaks off: nobody gets it, and ``end_send`` is not called for it."""
+        """Remove a node. Its transmission breaks off: no node gets it, and ``end_send`` is not called for it."""
         self._links.remove(name)
         self._modems.pop(name, None)
         self._reaches.pop(name, None)
         self._silence(name)
 
     def switch_off(self, name: str) -> None:
-        """The same for a node that will be back in the same place."""
+        """Do the same for a node that will be back at the same position."""
         self._links.switch_off(name)
         self._silence(name)
 
@@ -230,24 +233,24 @@ class SimulatedMedium:
         self._on_air.pop(name, None)
 
     def set_modem(self, name: str, modem: ModemOptions) -> None:
-        """Say how the modem of *name*, who is not on the air, is set."""
+        """Set the modem of *name*, which is not on the air."""
         self._modems[name] = Modem(modem)
         self._weakest_dbm = min(self._weakest_dbm, self._modems[name].sensitivity_dbm - sim_limits.IGNORED_DB)
         self._links.forget()
 
     def modem(self, name: str) -> Modem:
-        """The modem of a node."""
+        """Return the modem of a node."""
         return self._modems.get(name, self._usual)
 
     def set_link(self, left: str, right: str, link: LinkQuality) -> None:
-        """Say how two nodes hear each other, whatever their positions.
+        """Set how two nodes hear each other, whatever their positions.
 
         Raises ValueError if they are the same, and beyond ETHER_LINKS_MAX.
         """
         self._links.set_link(left, right, link)
 
     def cut(self, left: Iterable[str], right: Iterable[str]) -> None:
-        """Nobody of *left* and nobody of *right* hear each other, from the next transmission on.
+        """Cut all links between *left* and *right*, from the next transmission on.
 
         Raises ValueError if a node is on both sides, and beyond ETHER_CUTS_MAX.
         """
@@ -262,11 +265,11 @@ class SimulatedMedium:
         self._links.heal()
 
     def link(self, sender: str, receiver: str) -> LinkQuality | None:
-        """How *receiver* hears *sender* now, None for not at all."""
+        """Return how *receiver* hears *sender* now, None for not at all."""
         return self._links.link(sender, receiver)
 
     def reaches(self, left: str, right: str) -> bool:
-        """Whether each of two nodes hears the other when nothing disturbs, more often than not."""
+        """Return True if two nodes hear each other, without interference, more often than not."""
         return self._hears(left, right) and self._hears(right, left)
 
     def _hears(self, receiver: str, sender: str) -> bool:
@@ -278,7 +281,7 @@ class SimulatedMedium:
         )
 
     def _extra_db(self, voice: Modem) -> float:
-        """By how much more a modem sends with than is usual."""
+        """Return by how much a modem's power exceeds the usual one."""
         return voice.options.power_dbm - self.options.power_dbm
 
     def airtime_us(self, length: int) -> int:
@@ -286,8 +289,7 @@ class SimulatedMedium:
         return self._usual.airtime_us(length)
 
     def is_busy(self, node: str, now_us: int) -> bool:
-        """Whether carrier sense at *node* says that somebody else is sending now. It sees nobody whose settings are
-        others."""
+        """Return True if carrier sense at *node* detects another sender now. It detects none with other settings."""
         modem = self.modem(node)
         weakest_dbm = modem.sensitivity_dbm - sim_limits.SENSE_MARGIN_DB
         for other in self._on_air.values():
@@ -301,9 +303,9 @@ class SimulatedMedium:
         return mistaken > 0 and self._entropy.random() < mistaken
 
     def begin_send(self, node: str, length: int, now_us: int) -> int:
-        """*node* begins to send a frame of *length* bytes. Returns when it ends, in microseconds.
+        """Begin to send a frame of *length* bytes from *node*. Returns when it ends, in microseconds.
 
-        Whoever sends calls ``end_send`` at that time or later, and before it sends again (AssertionError).
+        The caller calls ``end_send`` at that time or later, and before the node sends again (AssertionError).
         """
         assert node not in self._on_air, f"{node} is sending already"
         modem = self.modem(node)
@@ -329,7 +331,7 @@ class SimulatedMedium:
         return new.end_us
 
     def end_send(self, node: str) -> TransmissionOutcome:
-        """What *node* was sending is over: who got it and who did not."""
+        """End the transmission of *node*; return the nodes that got it and those that did not."""
         ended = self._on_air.pop(node)
         deliveries = []
         misses = []
@@ -346,7 +348,7 @@ class SimulatedMedium:
         return TransmissionOutcome(tuple(deliveries), tuple(misses))
 
     def _reach(self, node: str, modem: Modem) -> _Reach:
-        """Whom *node* reaches now; with fading, otherwise with each packet."""
+        """Return the nodes in reach of *node* now; with fading, other ones for each packet."""
         links = self._links.around(node, self._weakest_dbm - self._extra_db(modem))
         known = self._reaches.get(node)
         if known is None or known.links is not links:
@@ -375,13 +377,13 @@ class SimulatedMedium:
         return _Reach(links, powers_dbm, tuple(ears))
 
     def _is_weak(self, above_db: float) -> bool:
-        """Whether a packet is too weak: below the threshold, or by chance near it."""
+        """Return True if a packet is too weak: below the threshold, or by chance near it."""
         if not self.options.soft_edge or abs(above_db) >= sim_limits.EDGE_DB:
             return above_db < 0
         return self._entropy.random() * (1 + math.exp(-sim_limits.EDGE_PER_DB * above_db)) >= 1
 
     def _go_deaf(self, new: _Transmission) -> None:
-        """Who begins to send drops what it was receiving, and hears nothing until a moment after it ends."""
+        """Drop what a node was receiving when it begins to send; it hears nothing until a moment after the end."""
         dropped = self._locked.pop(new.sender, None)
         if dropped is not None and dropped.end_us > new.begin_us:
             dropped.listeners.pop(new.sender, None)
@@ -389,7 +391,7 @@ class SimulatedMedium:
         self._deaf_until_us[new.sender] = new.end_us + new.modem.turnaround_us
 
     def _begin_reception(self, ear: _Ear, new: _Transmission) -> None:
-        """The beginning of *new* reaches *ear*: does its modem lock on to it?"""
+        """Let the modem of *ear* lock on to the beginning of *new*, if it can."""
         name = ear.name
         weak = self._is_weak(ear.above_db)
         if weak:
@@ -423,7 +425,7 @@ class SimulatedMedium:
         return LossReason.LOSS if ear.loss and self._entropy.random() < ear.loss else None
 
     def _needed_dbm(self, ended: _Transmission, name: str) -> float:
-        """How strong a packet must be at *name* to arrive in spite of what overlapped it."""
+        """Return the strength that a packet needs to arrive at *name* in spite of what overlapped it."""
         disturbance_mw = sum(
             10 ** (other.reach.powers_dbm[name] / 10) * ended.overlap(other) * self._weight(name, other)
             for other in ended.others
@@ -431,11 +433,11 @@ class SimulatedMedium:
         )
         if not disturbance_mw:
             return -math.inf
-        # Rounded, so that what is just as much stronger as it must be arrives with any machine's logarithms.
+        # Rounded, so that a packet exactly at the margin arrives with any machine's logarithms.
         return round(10 * math.log10(disturbance_mw) + self.options.capture_db, 9)
 
     def _weight(self, name: str, other: _Transmission) -> float:
-        """How much *other* disturbs a reception at *name*, compared with one of the same settings."""
+        """Return how much *other* disturbs a reception at *name*, compared with one of the same settings."""
         modem = self.modem(name)
         if modem is other.modem:
             return 1.0
@@ -445,6 +447,7 @@ class SimulatedMedium:
         return self._spoils[pair]
 
     def _burst_probability(self, ended: _Transmission) -> float:
-        """That a burst overlaps a packet: they begin as a Poisson process, from one length before it on."""
+        """Return the probability that a burst overlaps a packet: they begin as a Poisson process, from one length
+        before it on."""
         exposed = (ended.end_us - ended.begin_us) / self.options.burst_us + 1
         return 1 - math.exp(-self.options.bursts * exposed)

@@ -1,10 +1,10 @@
-"""Modems on one stretch of spectrum, not all set alike: who can demodulate whom, and how much of whom disturbs. Pure.
+"""Modems of different settings in one band: which of them understand each other, and how much others interfere. Pure.
 
 - Only modems with the same spreading factor, bandwidth and sync word, and centre frequencies less than about a quarter
   of the bandwidth apart, hear each other.
-- Another spreading factor in the same place is almost orthogonal: it spoils a packet only when it is much stronger, by
-  how much is in the table of Goursaud and Gorce.
-- What has another bandwidth, or lies beside, disturbs as noise does, with that part of its power that falls into the
+- Another spreading factor at the same frequency is almost orthogonal: it destroys a packet only when it is much
+  stronger, by a margin from the table of Goursaud and Gorce.
+- A signal of another bandwidth, or at another frequency, acts as noise, with that part of its power that falls into the
   receiver's band.
 """
 
@@ -18,18 +18,18 @@ from tinyssb_node.sim import limits as sim_limits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModemOptions:
-    """How a node's modem is set."""
+    """The settings of a node's modem."""
 
     lora: LoraSettings = field(default_factory=LoraSettings)
-    """Where and how it sends and listens."""
+    """Frequency, bandwidth, spreading factor and the like."""
     power_dbm: float = 14.0
-    """What it radiates, antenna included."""
+    """Radiated power, antenna included."""
     turnaround_us: int = 1_000
-    """How long it is deaf after sending."""
+    """Time for which it is deaf after sending."""
 
 
 class Modem:
-    """What follows from a modem's settings."""
+    """Values computed from a modem's settings."""
 
     __slots__ = (
         "_airtimes_us",
@@ -48,7 +48,7 @@ class Modem:
         self.sensitivity_dbm = lora.sensitivity_dbm(settings)
         self.preamble_us = lora.preamble_us(settings)
         self.sense_us = lora.symbols_us(settings, 4 * sim_limits.SENSE_SYMBOLS)
-        """What began more recently than this is not yet seen by its carrier sense."""
+        """Its carrier sense does not detect transmissions that began more recently."""
         self.turnaround_us = options.turnaround_us
         self._airtimes_us: dict[int, int] = {}
 
@@ -61,7 +61,7 @@ class Modem:
 
 
 def can_demodulate(ear: LoraSettings, voice: LoraSettings) -> bool:
-    """Whether a modem set like *ear* understands what one set like *voice* sends."""
+    """Return True if a modem with the settings of *ear* understands one with those of *voice*."""
     return (
         _is_tuned(ear, voice)
         and ear.spreading_factor == voice.spreading_factor
@@ -70,8 +70,8 @@ def can_demodulate(ear: LoraSettings, voice: LoraSettings) -> bool:
 
 
 def spoils(ear: LoraSettings, voice: LoraSettings) -> float:
-    """How much a signal of *voice* disturbs a reception at *ear*, as a multiple of what one set like *ear* does: 1 for
-    the same settings, 0 for other bands."""
+    """Return how much a signal of *voice* disturbs a reception at *ear*, relative to one with the settings of *ear*: 1
+    for the same settings, 0 for other bands."""
     if _is_tuned(ear, voice):
         if ear.spreading_factor == voice.spreading_factor:
             return 1.0

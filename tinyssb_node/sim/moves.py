@@ -14,16 +14,16 @@ from tinyssb_node.sim.world import World
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeMove:
-    """A node goes straight to another place, from where it is."""
+    """A straight move of a node to another position, from its present one."""
 
     node: str
     """Which."""
     at_s: float
-    """When it sets out."""
+    """Its begin."""
     until_s: float
-    """When it arrives."""
+    """Its end."""
     to_m: tuple[float, float]
-    """Where: metres east and north."""
+    """The new position: metres east and north."""
 
     def __post_init__(self) -> None:
         if len(members("node", (self.node,))) != 1:
@@ -39,12 +39,12 @@ class NodeMove:
             within("to_m", metres, -1e6, 1e6)
 
     def named(self) -> tuple[str, ...]:
-        """The node it speaks of."""
+        """Return the node it names."""
         return (self.node,)
 
     @property
     def over_us(self) -> int:
-        """When it stands still again."""
+        """Its end."""
         return us(self.until_s)
 
     def schedule(self, world: World) -> None:
@@ -74,7 +74,7 @@ class NodeMove:
 
 
 def check_moves(key: str, moves: Sequence[NodeMove]) -> None:
-    """Raise OptionError if a node would have to be on its way to two places at a time."""
+    """Raise SimulationOptionError if a node would have to be on its way to two places at a time."""
     seen: dict[str, list[NodeMove]] = {}
     for number, move in enumerate(moves):
         for other in seen.setdefault(move.node, []):

@@ -1,7 +1,7 @@
-"""What a simulation is: one frozen record, from which and from whose seed everything that happens follows.
+"""The options of a simulation: one frozen record, which with its seed determines everything that happens.
 
-A record that cannot be is refused where it is made, by OptionError with the key at fault; ``scenario_file`` adds file
-and line. Hours, seconds and metres are for people; the simulator itself counts microseconds.
+An impossible record is refused where it is made, by SimulationOptionError with the key at fault; ``scenario_file`` adds
+file and line. Hours, seconds and metres are for people; the simulator itself counts microseconds.
 """
 
 import dataclasses
@@ -40,15 +40,15 @@ class RadioOptions:
     preamble_symbols: int = 8
     """Length of the preamble."""
     power_dbm: float = 14.0
-    """What is radiated, antennas included."""
+    """Radiated power, antennas included."""
     region: Region | None = None
-    """Whose law it keeps: duty and dwell time follow from it. None for a law of your own, or none at all."""
+    """The region whose law it keeps: duty cycle and dwell time follow from it. None for other limits, or none."""
     duty: float | None = None
-    """Share of any hour that a node may be on the air, above 0 and up to 1; None where no law says."""
+    """Share of any hour that a node may be on the air, above 0 and up to 1; None for no limit."""
     dwell_ms: int | None = None
-    """Longest time on the air in one go; None where no law says."""
+    """Longest time on the air in one go; None for no limit."""
     turnaround_us: int = 1_000
-    """How long a modem is deaf after sending: 1,000 behind SPI, 5,000 behind a USB serial line."""
+    """Time for which a modem is deaf after sending: 1,000 behind SPI, 5,000 behind a USB serial line."""
 
     def __post_init__(self) -> None:
         try:
@@ -79,7 +79,7 @@ class RadioOptions:
 
     @property
     def allowance(self) -> Allowance | None:
-        """What the scheduler may spend; None for no limit."""
+        """The allowance for the scheduler; None for no limit."""
         if self.region is not None:
             return allowance_of(resolve(self.region, self.lora))
         if self.duty is None:
@@ -95,7 +95,7 @@ class RadioOptions:
 
     @property
     def lora(self) -> LoraSettings:
-        """The modem's settings. Raises ValueError for what no chip can do."""
+        """The modem's settings. Raises ValueError for settings that no chip has."""
         return LoraSettings(
             frequency_hz=self.frequency_hz,
             bandwidth_hz=self.bandwidth_hz,
@@ -107,27 +107,26 @@ class RadioOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OtherRadioOptions(OfNodes):
-    """A radio that some of the nodes have instead of everybody's."""
+    """A radio that some of the nodes have instead of the default one."""
 
     radio: RadioOptions
-    """Theirs, whole: nothing of everybody's radio goes into it."""
+    """Their radio, complete: it inherits nothing from the default one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChannelOptions:
-    """What is between the nodes."""
+    """The channel between the nodes."""
 
     path_loss: PathLoss = PathLoss.SUBURBAN
-    """How power falls with distance."""
+    """The model by which power falls with distance."""
     shadowing_db: float | None = None
-    """Standard deviation of what hills and walls add, drawn once per pair; None for what was measured with the path
-    loss."""
+    """Standard deviation of the loss by hills and walls, drawn once per pair; None: as measured with the path loss."""
     asymmetry_db: float = 0.0
     """Most by which a direction of a pair is better or worse than the pair, drawn once per direction."""
     fading_db: float = 0.0
-    """Standard deviation of what one packet is stronger or weaker at one receiver than the one before."""
+    """Standard deviation of one packet's signal at one receiver, around the link's."""
     soft_edge: bool = True
-    """Whether weak packets arrive with a probability rather than by a hard threshold."""
+    """True if weak packets arrive with a probability rather than by a hard threshold."""
     loss: float = 0.0
     """Probability that a packet is lost, per receiver, over and above collisions."""
     duplicate: float = 0.0
@@ -137,9 +136,9 @@ class ChannelOptions:
     bursts: float = 0.0
     """Share of time that others in the band drown everything around a node."""
     burst_ms: int = 100
-    """How long each time."""
+    """Duration of a burst."""
     false_alarm: float = 0.01
-    """Probability that carrier sense hears somebody where nobody is."""
+    """Probability of a false alarm of carrier sense."""
 
     def __post_init__(self) -> None:
         for key in ("loss", "duplicate", "corrupt", "false_alarm"):
@@ -161,7 +160,7 @@ class CableOptions:
     right: str
     """The other."""
     latency_ms: int = 1
-    """How long a packet takes."""
+    """Time that a packet takes."""
     jitter_ms: int = 0
     """Up to how much longer, drawn for each packet: packets overtake each other."""
 
@@ -172,32 +171,32 @@ class CableOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationOptions:
-    """Everything a simulation is made of."""
+    """All options of a simulation."""
 
     scenario: str = "unnamed"
     """Name of the scenario, for reports."""
     seed: int = 1
     """All chance comes from it."""
     nodes: int = 10
-    """How many; they are called n0, n1 and so on."""
+    """Number of nodes; they are called n0, n1 and so on."""
     hours: float = 1.0
-    """Virtual time after which the run ends, come what may."""
+    """Virtual time after which the run ends in any case."""
     happenings: int = sim_limits.HAPPENINGS
-    """Happenings (packets, timers) after which it ends, come what may."""
+    """Events (packets, timers) after which it ends in any case."""
     stop: bool = True
-    """Whether the run ends once all nodes agree and neither traffic nor faults are to come."""
+    """True if the run ends once all nodes agree and neither traffic nor faults are to come."""
     converge_s: float | None = None
     """Seconds in which all must agree once nothing disturbs them any more; None makes no such demand."""
     radio: RadioOptions = dataclasses.field(default_factory=RadioOptions)
-    """Everybody's."""
+    """The default radio."""
     radios: tuple[OtherRadioOptions, ...] = ()
-    """But for those who have another one."""
+    """Radios of nodes that have another one."""
     topology: Topology = dataclasses.field(default_factory=DomainTopology)
     channel: ChannelOptions = dataclasses.field(default_factory=ChannelOptions)
     boards: tuple[str, ...] = ()
     """Nodes that play by the rules of deployed boards: fixed timers, no carrier sense, no law (``sim.board``)."""
     acquainted: bool = False
-    """Whether all nodes know each other's feed ids from the beginning."""
+    """True if all nodes know each other's feed ids from the beginning."""
     streams: tuple[CableOptions, ...] = ()
     traffic: tuple[Traffic, ...] = ()
     faults: tuple[Fault, ...] = ()
@@ -245,7 +244,7 @@ class SimulationOptions:
 
     @property
     def radio_by_node(self) -> dict[str, RadioOptions]:
-        """What radio each node has, in order."""
+        """The radio of each node, in order."""
         others = {name: item.radio for item in self.radios for name in item.named()}
         return {name: others.get(name, self.radio) for name in self.names}
 
@@ -264,7 +263,7 @@ class SimulationOptions:
 
     @property
     def calm_us(self) -> int:
-        """When the last traffic and the last fault are over."""
+        """The time when the last traffic and the last fault are over."""
         return max((item.over_us for item in (*self.traffic, *self.faults, *self.moves)), default=0)
 
 
@@ -273,7 +272,7 @@ def _names_in(item: CableOptions | Traffic | Fault | NodeMove | OtherRadioOption
 
 
 def _check_radios(radios: tuple[OtherRadioOptions, ...]) -> None:
-    """A node has one radio."""
+    """Check that a node has one radio."""
     seen: set[str] = set()
     for number, item in enumerate(radios):
         twice = [name for name in item.named() if name in seen]
@@ -283,7 +282,8 @@ def _check_radios(radios: tuple[OtherRadioOptions, ...]) -> None:
 
 
 def _check_cuts(faults: tuple[Fault, ...]) -> None:
-    """The same two sides cannot be cut twice at a time: the end of one cut would have to be the end of both."""
+    """Check that the same two sides are not cut twice at a time: the end of one cut would have to be the end of
+    both."""
     within("faults", sum(isinstance(fault, Partition) for fault in faults), 0, limits.ETHER_CUTS_MAX)
     seen: dict[frozenset[frozenset[str]], Partition] = {}
     for number, cut in enumerate(faults):

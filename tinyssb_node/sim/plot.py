@@ -1,4 +1,4 @@
-"""A report as a picture: the map, how agreement grew, what the air was used for. Needs the extra ``plot``."""
+"""A report as a picture: map, convergence, and use of airtime. Needs the extra ``plot``."""
 
 from pathlib import Path
 
@@ -19,7 +19,7 @@ _COLOURS = {
     PacketKind.ASK: "#b79fcf",
     PacketKind.FEEDS: "#5e4379",
 }
-"""What nodes are there for is blue, what it took to ask for it yellow, sets are red or violet."""
+"""Payload is blue, requests for it are yellow, sets are red or violet."""
 _OTHER = "#808080"
 _NAMES_MAX = 40
 """Nodes up to which the map has room for their names."""

@@ -1,4 +1,4 @@
-"""How far the nodes of a simulation agree, kept up with each thing that happens so that asking costs nothing."""
+"""Convergence of the nodes in a simulation, updated at each event so that reading it costs nothing."""
 
 from collections import Counter
 
@@ -10,7 +10,7 @@ from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 
 
 class ConvergenceWatcher(SimulationWatcher):
-    """Who holds how much of what there is: entries, chunks and feed ids."""
+    """The entries, chunks and feed ids that each node stores, of all there are."""
 
     def __init__(self, nodes: int) -> None:
         self._nodes = nodes
@@ -27,9 +27,9 @@ class ConvergenceWatcher(SimulationWatcher):
         self.delivered = 0
         """Whole entries that came to nodes other than their author's; again where a disk lost them."""
         self.delays_us: list[int] = []
-        """How long each of them took."""
+        """The delay of each of them."""
         self.changed_us = 0
-        """When anything last came to anybody."""
+        """The time of the last append at any node."""
         self._samples: list[tuple[int, float]] = []
         self._step_us = 1_000
         self._next_us = 0
@@ -41,7 +41,7 @@ class ConvergenceWatcher(SimulationWatcher):
 
     @property
     def done(self) -> bool:
-        """Whether all nodes hold all there is."""
+        """True if all nodes store everything."""
         return (
             self.held == self.packets * self._nodes
             and self._in_sets.total() == len(self._in_sets) * self._nodes
@@ -49,7 +49,7 @@ class ConvergenceWatcher(SimulationWatcher):
 
     @property
     def share(self) -> float:
-        """Which part of what all nodes should hold is held, 0 to 1."""
+        """The share of what all nodes should store that is stored, 0 to 1."""
         wanted = self.packets * self._nodes + len(self._in_sets) * self._nodes
         return (self.held + self._in_sets.total()) / wanted if wanted else 1.0
 
@@ -66,22 +66,22 @@ class ConvergenceWatcher(SimulationWatcher):
         self._next_us = now_us + self._step_us
 
     def began(self, inhabitant: SimulatedNode, now_us: int) -> None:
-        """A node was switched on; its own feed id may be new."""
+        """Note a node that was switched on; its own feed id may be new."""
         del now_us
         self._in_sets.subtract(self._sets.get(inhabitant.name, ()))
         held = {record.feed for record in inhabitant.node.feeds() if not record.retired}
         self._sets[inhabitant.name] = held
         self._in_sets.update(held)
-        self._in_sets += Counter()  # nobody's are none
+        self._in_sets += Counter()  # no events, no delays
 
     def forgot(self, inhabitant: SimulatedNode, loss: DiskLoss, now_us: int) -> None:
-        """A node's disk lost something: it has to come again. The node's set is looked at when it is switched on."""
+        """Note what a node's disk lost: it has to come again. The node's set is checked when it is switched on."""
         del inhabitant
         self.held -= loss.packets
         self.changed_us = now_us
 
     def recorded(self, inhabitant: SimulatedNode, event: Event, now_us: int) -> None:
-        """A node took something."""
+        """Note what a node recorded."""
         if isinstance(event, EntryAppended):
             self._took(event, now_us)
             if event.origin is Origin.OWN:

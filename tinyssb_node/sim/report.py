@@ -1,4 +1,4 @@
-"""What came of a simulation."""
+"""The report of a simulation."""
 
 import statistics
 from collections import Counter
@@ -14,18 +14,18 @@ from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimulationReport:
-    """The figures of a run. Airtime, packets and bytes are those until all agreed, or until the end."""
+    """The figures of a run. Airtime, packets and bytes are those until convergence, or until the end."""
 
     scenario: str
     """Its name or file."""
     seed: int
     nodes: int
     converged: bool
-    """Whether all nodes held all there was, at last."""
+    """True if all nodes had stored everything at the end."""
     time_us: int
-    """When they did for the last time; the end of the run if they did not."""
+    """The time of the last convergence; the end of the run if there was none."""
     ended_us: int
-    """When the run ended."""
+    """The end of the run."""
     happenings: int
     """Packets and timers of the run."""
     airtime_us: Mapping[PacketKind, int]
@@ -35,10 +35,10 @@ class SimulationReport:
     bytes: Mapping[PacketKind, int]
     """Their bytes, framing not counted."""
     bound_us: int
-    """What the entries and chunks published had to cost at least (``sim.bound``)."""
+    """The lower bound on the airtime of the published entries and chunks (``sim.bound``)."""
     relayed_us: int
-    """What they cost if each node of a least set of relays sends each until all that hear it have it: with loss, over
-    several hops, more than the least possible (``sim.bound``)."""
+    """Their airtime if each node of a minimum relay set sends each until all in its reach have it: with loss, over
+    several hops, more than the lower bound (``sim.bound``)."""
     messages: int
     """Entries published."""
     delivered: int
@@ -52,13 +52,13 @@ class SimulationReport:
     idle_duty: Mapping[str, float]
     """The same after all agreed; empty if the run ended then."""
     curve: tuple[tuple[int, float], ...]
-    """Time in microseconds, and share of what all should hold that was held then."""
+    """Time in microseconds, and the share of what all nodes should store that was stored then."""
     places: Mapping[str, tuple[float, float]]
-    """Where each node stood in the beginning; for a mesh of links, where to draw it."""
+    """Position of each node in the beginning; for a mesh of links, its position in the drawing."""
     in_metres: bool
-    """Whether places are metres east and north."""
+    """True if positions are metres east and north."""
     neighbours: tuple[tuple[str, str], ...]
-    """Who heard each other in the beginning, when nothing disturbed."""
+    """Pairs of nodes that heard each other in the beginning, without interference."""
     history: str
     """SHA-256 of all that was sent and when, hexadecimal: the same for the same options, anywhere."""
 
@@ -69,13 +69,13 @@ class SimulationReport:
 
     @property
     def relayed_ratio(self) -> float:
-        """The same as a multiple of what relays pay; 0 where nothing was published."""
+        """Airtime as a multiple of *relayed_us*; 0 where nothing was published."""
         return sum(self.airtime_us.values()) / self.relayed_us if self.relayed_us else 0.0
 
 
 @dataclass(slots=True)
 class TrafficTotals:
-    """What was sent up to a time."""
+    """Totals of what was sent up to a time."""
 
     airtime_us: Counter[PacketKind] = field(default_factory=Counter)
     packets: Counter[PacketKind] = field(default_factory=Counter)
@@ -83,14 +83,14 @@ class TrafficTotals:
     by_node_us: Counter[str] = field(default_factory=Counter)
 
     def copy(self) -> "TrafficTotals":
-        """As it is now."""
+        """Return a copy of the present totals."""
         return TrafficTotals(
             self.airtime_us.copy(), self.packets.copy(), self.bytes.copy(), self.by_node_us.copy()
         )
 
 
 class TrafficMeter(SimulationWatcher):
-    """Counts what is sent, and digests it."""
+    """A meter that counts and hashes what is sent."""
 
     def __init__(self) -> None:
         self.totals = TrafficTotals()
@@ -102,16 +102,16 @@ class TrafficMeter(SimulationWatcher):
         return self._history.hexdigest()
 
     def began(self, inhabitant: SimulatedNode, now_us: int) -> None:
-        """A node was switched on."""
+        """Note a node that was switched on."""
         self._history.update(b"%d %s\n" % (now_us, inhabitant.name.encode()))
 
     def recorded(self, inhabitant: SimulatedNode, event: Event, now_us: int) -> None:
-        """An entry that came is part of the history: it says who heard what was sent."""
+        """Add a received entry to the history's hash: it shows which nodes received what was sent."""
         if isinstance(event, EntryAppended):
             self._history.update(b"%d %s %d\n" % (now_us, inhabitant.name.encode(), event.arrival))
 
     def sending(self, inhabitant: SimulatedNode, send: Send, begin_us: int, end_us: int) -> None:
-        """A packet goes out."""
+        """Count a packet that is sent."""
         totals = self.totals
         totals.airtime_us[send.kind] += end_us - begin_us
         totals.packets[send.kind] += 1
@@ -121,7 +121,7 @@ class TrafficMeter(SimulationWatcher):
 
 
 def spread(values: list[int]) -> tuple[int, ...]:
-    """Least, median, 95th percentile and greatest of *values*; nothing for none."""
+    """Return least, median, 95th percentile and greatest of *values*; nothing for none."""
     if not values:
         return ()
     ordered = sorted(values)

@@ -1,4 +1,4 @@
-"""Runs a simulation: options in, report out, SimulationFailedError if a checker finds what must not be."""
+"""Runs of a simulation: options in, report out, SimulationFailedError if an invariant is broken."""
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
@@ -25,7 +25,7 @@ from tinyssb_node.sim.values import members, us
 from tinyssb_node.sim.world import World, stream
 
 Tell = Callable[[float, float], None]
-"""Told of progress: share of the virtual time gone by, share of what all should hold that is held."""
+"""A callback for progress: share of the virtual time gone by, share of what all nodes should store that is stored."""
 
 
 def run_scenario(
@@ -35,10 +35,10 @@ def run_scenario(
     events: Path | None = None,
     tell: Tell | None = None,
 ) -> SimulationReport:
-    """Play *options* to the end. *watchers* are told what happens, *tell* how far it is; event logs are written into
-    the new folder *events*.
+    """Run *options* to the end. *watchers* see each event, *tell* gets the progress; event logs are written into the
+    new folder *events*.
 
-    Raises SimulationFailedError, and OptionError where nodes find no room or the folder cannot be made.
+    Raises SimulationFailedError, and SimulationOptionError where nodes find no room or the folder cannot be made.
     """
     return Simulation(options, watchers, events=events).run(tell)
 
@@ -53,7 +53,7 @@ class Simulation:
         *,
         events: Path | None = None,
     ) -> None:
-        """Raises OptionError."""
+        """Raises SimulationOptionError."""
         self.options = options
         self._files = None if events is None else _event_files(events)
         self.progress = ConvergenceWatcher(options.nodes)
@@ -152,7 +152,7 @@ class Simulation:
         return self.world.happenings >= self.options.happenings
 
     def _settled(self) -> bool:
-        """Whether all agree and nothing more is to come, or the run has lasted long enough."""
+        """Return True if all nodes agree and nothing more is to come, or the run has lasted long enough."""
         return (self.progress.done and self.world.now_us >= self._calm_us()) or self._exhausted()
 
     def _calm_us(self) -> int:
@@ -214,7 +214,7 @@ class Simulation:
         )
 
     def _idle_duty(self) -> dict[str, float]:
-        """What nodes went on saying to each other when there was nothing more to say."""
+        """Return the duty cycle of nodes after convergence."""
         span_us = self.world.now_us - self.progress.changed_us
         if self._agreed is None or self.options.stop or not span_us:
             return {}
@@ -222,8 +222,8 @@ class Simulation:
         return {name: (after[name] - before[name]) / span_us for name in self.options.names}
 
     def _cost_us(self, sends: Callable[[Sequence[Iterable[int]], float], float]) -> int:
-        """What all that was published costs by *sends* per packet, in the mesh as it was in the beginning; where radios
-        differ, as if all were the quickest."""
+        """Return the cost of all that was published by *sends* per packet, in the mesh as it was in the beginning;
+        where radios differ, as if all were the fastest."""
         if not self.progress.packets:
             return 0
         length = limits.PACKET_SIZE + limits.CRC_SIZE
@@ -233,7 +233,7 @@ class Simulation:
 
 
 def _plain(number: float) -> str:
-    """A number so that reading it gives the same again."""
+    """Return a number as text from which parsing gives the same number again."""
     return str(int(number)) if number == int(number) else repr(number)
 
 
@@ -252,7 +252,7 @@ def _event_files(folder: Path) -> EventFiles:
 
 
 def _spoiler(options: SimulationOptions) -> Callable[[bytes], Sequence[bytes]] | None:
-    """What receivers get of a packet: twice, or with a flipped bit, by chance."""
+    """Return a function that duplicates a received packet, or flips a bit in it, by chance."""
     duplicate, corrupt = options.channel.duplicate, options.channel.corrupt
     if not duplicate and not corrupt:
         return None

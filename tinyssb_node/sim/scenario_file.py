@@ -1,4 +1,4 @@
-"""Scenario files: TOML to options, and the line of what cannot be (docs/reference/sim.md)."""
+"""Scenario files: TOML to options, and line numbers for errors (docs/reference/sim.md)."""
 
 import difflib
 import re
@@ -36,7 +36,7 @@ def read_scenario(path: Path) -> SimulationOptions:
 
 
 def parse_scenario(text: str, path: Path) -> SimulationOptions:
-    """The options that *text* spells out; *path* is where it came from. Raises ScenarioFileError."""
+    """Parse *text*, which came from *path*, to options. Raises ScenarioFileError."""
     try:
         document = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
@@ -51,8 +51,8 @@ def parse_scenario(text: str, path: Path) -> SimulationOptions:
 
 
 def line_of(text: str, key: str) -> int | None:
-    """The line, from 1, of *key*, such as ``faults[2].at_s``, or of the table it is missing from; None if neither is
-    there. Keys are looked for where people write them: at the beginning of a line."""
+    """Return the line, from 1, of *key*, such as ``faults[2].at_s``, or of the table it is missing from; None if
+    neither is there. Keys are looked for at the beginning of a line."""
     places = _places(text)
     while key:
         if key in places:
@@ -62,7 +62,7 @@ def line_of(text: str, key: str) -> int | None:
 
 
 def _places(text: str) -> dict[str, int]:
-    """The line of each key and each table."""
+    """Return the line of each key and each table."""
     found: dict[str, int] = {}
     counts: dict[str, int] = {}
     table = ""
@@ -80,7 +80,7 @@ def _places(text: str) -> dict[str, int]:
 
 
 def _record(cls: type[T], table: object, place: str) -> T:
-    """Make a *cls* of a table of the document. Raises OptionError with the key's whole name."""
+    """Make a *cls* of a table of the document. Raises SimulationOptionError with the key's whole name."""
     if not isinstance(table, dict):
         raise SimulationOptionError(place, "it takes a table of keys and values")
     hints = get_type_hints(cls)
@@ -107,7 +107,7 @@ def _unknown(key: str, known: Mapping[str, object]) -> str:
 
 
 def _value(hint: object, value: object, place: str) -> object:
-    """Convert a value of the document to what a field takes. Raises OptionError."""
+    """Convert a value of the document to the type of a field. Raises SimulationOptionError."""
     choices = [choice for choice in _choices(hint) if choice is not NoneType]
     if len(choices) > 1:
         return _one_of(choices, value, place)
@@ -140,7 +140,7 @@ def _plain(hint: type, value: object, place: str) -> object:
 
 
 def _items(hints: tuple[Any, ...], value: object, place: str) -> tuple[object, ...]:
-    """A list: of any length where the type is ``tuple[X, ...]``, else with a value for each place."""
+    """Convert a list: of any length where the type is ``tuple[X, ...]``, else with a value for each item."""
     if not isinstance(value, list):
         raise SimulationOptionError(place, "it takes a list")
     if hints[-1] is Ellipsis:
@@ -151,7 +151,7 @@ def _items(hints: tuple[Any, ...], value: object, place: str) -> tuple[object, .
 
 
 def _one_of(choices: list[Any], value: object, place: str) -> object:
-    """A record of the kind that the table names."""
+    """Convert a table to a record of the kind that it names."""
     kinds = {choice.KIND: choice for choice in choices}
     if not isinstance(value, dict):
         raise SimulationOptionError(place, "it takes a table of keys and values")

@@ -1,4 +1,4 @@
-"""The scenarios that come with the program, by name: each makes its options from a seed and a number of nodes."""
+"""The built-in scenarios, by name: each makes its options from a seed and a number of nodes."""
 
 import math
 import random
@@ -46,12 +46,12 @@ from tinyssb_node.sim.world import stream
 
 @dataclass(frozen=True, slots=True)
 class Scenario:
-    """A scenario that has a name."""
+    """A scenario with a name."""
 
     about: str
-    """What it shows, in a line."""
+    """A description in one line."""
     nodes: int
-    """How many nodes it has, unless told otherwise."""
+    """Default number of nodes."""
     make: Callable[[int, int], SimulationOptions]
     """Its options, from a seed and a number of nodes."""
 
@@ -59,7 +59,8 @@ class Scenario:
 def build(
     name: str, *, seed: int = 1, nodes: int | None = None, hours: float | None = None
 ) -> SimulationOptions:
-    """The options of the scenario *name*. Raises OptionError if there is none, or it cannot have so many nodes."""
+    """Return the options of the scenario *name*. Raises SimulationOptionError if there is none, or it cannot have so
+    many nodes."""
     scenario = SCENARIOS.get(name)
     if scenario is None:
         raise SimulationOptionError(
@@ -72,7 +73,7 @@ def build(
 
 
 def all_of(nodes: int) -> tuple[str, ...]:
-    """All nodes, as faults and traffic name them."""
+    """Return all nodes, as faults and traffic name them."""
     return (f"n0-n{nodes - 1}",)
 
 
@@ -256,7 +257,7 @@ def _random(seed: int, nodes: int) -> SimulationOptions:
 
 
 def _random_lies(seed: int, nodes: int, span_s: float) -> tuple[Fault, ...]:
-    """With one seed in five, somebody's disk lies."""
+    """Let a node's disk lie with one seed in five."""
     chance = stream(seed, "disks")
     if chance.random() >= 0.2:
         return ()

@@ -1,4 +1,4 @@
-"""The hunt for failures: one random scenario a seed, until there are no more seeds."""
+"""A search for failures: one random scenario a seed, until there are no more seeds."""
 
 from collections.abc import Iterator
 from dataclasses import replace
@@ -13,9 +13,10 @@ from tinyssb_node.sim.scenarios import build
 def search(
     scenario: str, seeds: range, *, nodes: int | None = None, hours: float | None = None
 ) -> Iterator[SimulationReport | SimulationFailedError | SimulationOptionError]:
-    """Play *scenario* once a seed; what came of each: a report, a failure, or why there is no such mesh with this seed.
+    """Run *scenario* once a seed and yield each result: a report, a failure, or the reason why there is no such mesh
+    with this seed.
 
-    Raises OptionError if there is no such scenario.
+    Raises SimulationOptionError if there is no such scenario.
     """
     for seed in seeds:
         options = build(scenario, seed=seed, nodes=nodes, hours=hours)

@@ -1,4 +1,4 @@
-"""Who lives in a simulated world, and who watches it."""
+"""A node in a simulated world, and the interface of watchers."""
 
 from dataclasses import dataclass, field
 
@@ -16,7 +16,7 @@ from tinyssb_node.sim.links import Position
 
 @dataclass(slots=True)
 class SimulatedNode:
-    """A node and what belongs to it."""
+    """A node and its state in the world."""
 
     name: str
     key: SigningKey
@@ -25,46 +25,46 @@ class SimulatedNode:
     store: SimulatedDisk
     feed: FeedId
     events: list[Event] = field(default_factory=list)
-    """All it recorded, in order, unless the world was told not to keep it."""
+    """All its events, in order, unless the world was told not to keep them."""
     board: bool = False
-    """Whether it plays by the rules of deployed boards."""
+    """True if it follows the rules of deployed boards."""
     position_m: Position | None = None
-    """Where it stands."""
+    """Its position."""
     allowance: Allowance | None = None
-    """What the law lets it spend on the air; None for no limit."""
+    """Its legal allowance of airtime; None for no limit."""
     up: bool = True
-    """Whether it has power."""
+    """True if it has power."""
     boot: int = 1
     """Times it was switched on."""
     boot_us: int = 0
-    """When it last was."""
+    """The time when it last was."""
     wall_offset_us: int = sim_limits.EPOCH_US
-    """What its wall clock adds to virtual time."""
+    """Difference of its wall clock to virtual time."""
     hung_until_us: int = 0
     """Until when its radio does nothing."""
     down_us: int | None = None
-    """How long it will be off once it loses what it is about to write; None if nothing is to be lost."""
+    """Time for which it will be off after losing what it is about to write; None if nothing is to be lost."""
     brown_out_us: int | None = None
-    """How long it will be off once it breaks down over a packet; None if it will not."""
+    """Time for which it will be off after a brown-out during a packet; None for none."""
     woken_for_us: int | None = None
     """The wake-up that is scheduled."""
 
 
 class SimulationWatcher:
-    """Who is told what happens. Nothing it does may change what happens. Here it looks at nothing."""
+    """An observer of a simulation, which must not change it. This base class ignores everything."""
 
     def began(self, inhabitant: SimulatedNode, now_us: int) -> None:
-        """A node was switched on, for the first time or again."""
+        """Note a node that was switched on, for the first time or again."""
 
     def forgot(self, inhabitant: SimulatedNode, loss: DiskLoss, now_us: int) -> None:
-        """A node lost power, and its disk what it had said was safe, but nothing of the node's own feed. What it holds
-        still is in its store."""
+        """Note a node that lost power, with its disk's loss, which has nothing of the node's own feed. Its store has
+        what is left."""
 
     def recorded(self, inhabitant: SimulatedNode, event: Event, now_us: int) -> None:
-        """A node recorded *event*; what it speaks of is committed."""
+        """Note an *event* of a node; what it reports is committed."""
 
     def sending(self, inhabitant: SimulatedNode, send: Send, begin_us: int, end_us: int) -> None:
-        """A node began to send over the air."""
+        """Note a node that began to send over the air."""
 
     def acknowledged(self, inhabitant: SimulatedNode, entry: EntryAppended, now_us: int) -> None:
-        """A user of a node was told that what they published is safe."""
+        """Note that an entry was acknowledged to its user as committed."""

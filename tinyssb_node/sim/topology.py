@@ -1,4 +1,4 @@
-"""Where nodes stand, or who hears whom: each topology is a record that lays out the nodes it is given."""
+"""Topologies: each is a record that gives the nodes positions or links."""
 
 import math
 import random
@@ -15,26 +15,27 @@ from tinyssb_node.sim.values import members, within
 
 Pair = tuple[str, str]
 _RSSI_DBM = -80.0
-"""A link of which nothing is said is a good one."""
+"""The default for links is a good one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placement:
-    """How nodes are laid out: by place, or by link, in order."""
+    """A layout of nodes: by position, or by link, in order."""
 
     positions_m: dict[str, Position] = field(default_factory=dict)
-    """Where each stands; empty where links are given."""
+    """Position of each; empty where links are given."""
     links_dbm: dict[Pair, float] = field(default_factory=dict)
-    """Received power of each pair that hears each other, whatever their places say; empty where places say it all."""
+    """Received power of each pair that hears each other, whatever their positions; empty where positions determine
+    all."""
     losses: dict[Pair, float] = field(default_factory=dict)
     """Probability of loss on those of these links that have one of their own."""
     sketch: dict[str, Position] = field(default_factory=dict)
-    """Where to draw nodes that stand nowhere, in units of one."""
+    """Positions in the drawing for nodes without one, in units of one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DomainTopology:
-    """Everybody hears everybody well."""
+    """All nodes hear each other well."""
 
     KIND: ClassVar = "domain"
 
@@ -46,7 +47,7 @@ class DomainTopology:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LineTopology:
-    """Each hears the one before and the one behind."""
+    """Each node hears the one before and the one behind."""
 
     KIND: ClassVar = "line"
 
@@ -75,11 +76,11 @@ class RingTopology:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GridTopology:
-    """Rows and columns; each hears its up to four neighbours."""
+    """Rows and columns; each node hears its up to four neighbours."""
 
     KIND: ClassVar = "grid"
     columns: int = 0
-    """How many; 0 for as near to a square as it gets."""
+    """Number of columns; 0 for as near to a square as possible."""
 
     def __post_init__(self) -> None:
         within("columns", self.columns, 0, 1_000)
@@ -96,7 +97,7 @@ class GridTopology:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StarTopology:
-    """n0 hears everybody, the others hear only n0."""
+    """n0 hears all other nodes, which hear only n0."""
 
     KIND: ClassVar = "star"
 
@@ -113,9 +114,9 @@ class IslandsTopology:
 
     KIND: ClassVar = "islands"
     count: int = 3
-    """How many groups."""
+    """Number of groups."""
     joined: bool = True
-    """Whether neighbouring groups are in touch at all."""
+    """True if neighbouring groups are in touch."""
 
     def __post_init__(self) -> None:
         within("count", self.count, 1, 100)
@@ -137,7 +138,7 @@ class IslandsTopology:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldTopology:
-    """Nodes stand at random in a rectangle, so that all are connected when nothing disturbs."""
+    """Random positions in a rectangle, so that all nodes are connected without interference."""
 
     KIND: ClassVar = "field"
     width_m: float = 2_000.0
@@ -145,9 +146,9 @@ class FieldTopology:
     height_m: float = 2_000.0
     """North to south."""
     reach_m: float
-    """Each stands no further than this from somebody who stood there before: so no node is out of reach."""
+    """Most distance of each node to some node placed before it: so no node is out of reach."""
     apart_m: float = 0.0
-    """And not nearer than this to anybody."""
+    """Least distance to any of them."""
     hops_min: int = 1
     """Fewest hops between the two nodes that are farthest apart."""
 
@@ -158,7 +159,7 @@ class FieldTopology:
         within("hops_min", self.hops_min, 1, sim_limits.NODES_MAX)
 
     def place(self, names: Sequence[str], chance: random.Random) -> Placement:
-        """Lay out *names*. Raises OptionError if there is no room for all."""
+        """Lay out *names*. Raises SimulationOptionError if there is no room for all."""
         placed: list[Position] = []
         for _ in range(len(names) * sim_limits.FIELD_THROWS):
             here = (chance.uniform(0, self.width_m), chance.uniform(0, self.height_m))
@@ -175,13 +176,13 @@ class FieldTopology:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplicitTopology:
-    """Places or links are spelled out, or both."""
+    """Explicit positions or links, or both."""
 
     KIND: ClassVar = "given"
     positions_m: tuple[tuple[str, float, float], ...] = ()
     """Node, metres east, metres north: all nodes, or none."""
     links: tuple[tuple[str, str, float], ...] = ()
-    """Node, node, received power in dBm, whatever their places say."""
+    """Node, node, received power in dBm, whatever their positions."""
     losses: tuple[tuple[str, str, float], ...] = ()
     """Node, node, probability of loss between them instead of the channel's: of links that are in ``links``."""
 
@@ -207,12 +208,12 @@ class ExplicitTopology:
         members("links", self.named())
 
     def named(self) -> tuple[str, ...]:
-        """The nodes it speaks of."""
+        """Return the nodes it names."""
         ends = [end for left, right, _ in self.links for end in (left, right)]
         return tuple(dict.fromkeys([name for name, _, _ in self.positions_m] + ends))
 
     def place(self, names: Sequence[str], chance: random.Random) -> Placement:
-        """Lay out *names*. Raises OptionError if a place is missing."""
+        """Lay out *names*. Raises SimulationOptionError if a place is missing."""
         del chance
         places = {name: (east_m, north_m) for name, east_m, north_m in self.positions_m}
         missing = [name for name in names if places and name not in places]
@@ -228,7 +229,7 @@ class ExplicitTopology:
 
 
 def _ends(link: tuple[str, str, float]) -> str:
-    """Both ends of a link, in the same order however it is written."""
+    """Return both ends of a link, in the same order however it is written."""
     return " and ".join(sorted(link[:2]))
 
 

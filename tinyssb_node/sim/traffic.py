@@ -1,4 +1,4 @@
-"""What is published in a simulation, by whom and when: each kind is a record that puts itself on the schedule."""
+"""Traffic of a simulation: each kind is a record that puts the entries of some nodes on the schedule."""
 
 import math
 import random
@@ -15,10 +15,10 @@ from tinyssb_node.sim.values import AtTime, OfNodes, check_span, us, within
 
 
 class TrafficTarget(Protocol):
-    """Where traffic takes place; ``World`` is one."""
+    """The interface to the world in which traffic takes place; ``World`` implements it."""
 
     def chance(self, purpose: str) -> random.Random:
-        """The stream of chance for *purpose*."""
+        """Return the stream of chance for *purpose*."""
         ...
 
     def at(self, at_us: int, do: Callable[[], object]) -> None:
@@ -26,17 +26,17 @@ class TrafficTarget(Protocol):
         ...
 
     def publish(self, name: str, content: bytes) -> bool:
-        """A node publishes *content*. False if it could not."""
+        """Publish *content* at a node. Return False if it could not."""
         ...
 
     def follow(self, name: str, feed: FeedId) -> None:
-        """A node takes *feed* into its set."""
+        """Add *feed* to a node's set."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BacklogTraffic(OfNodes):
-    """What nodes have published before they are on the air."""
+    """Entries that nodes have published before they are on the air."""
 
     KIND: ClassVar = "backlog"
     entries: int
@@ -68,7 +68,7 @@ class BacklogTraffic(OfNodes):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PostTraffic(AtTime):
-    """Nodes publish one entry each."""
+    """One entry of each node."""
 
     KIND: ClassVar = "post"
     size: int = 40
@@ -92,7 +92,7 @@ class PostTraffic(AtTime):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeriodicPostTraffic(AtTime):
-    """Nodes publish every so often."""
+    """Entries of nodes at intervals."""
 
     KIND: ClassVar = "posts"
     every_s: float
@@ -113,7 +113,7 @@ class PeriodicPostTraffic(AtTime):
 
     @property
     def over_us(self) -> int:
-        """When the last was published."""
+        """The time of the last one."""
         return us(self.until_s)
 
     @property
@@ -129,7 +129,7 @@ class PeriodicPostTraffic(AtTime):
                 world.at(at_us, partial(world.publish, name, content(name, number, self.size)))
 
     def _times_us(self, chance: random.Random) -> list[int]:
-        """When one node publishes."""
+        """Return the times at which one node publishes."""
         times_us = []
         now_s = self.at_s + chance.random() * self.every_s
         while now_s < self.until_s:
@@ -140,13 +140,13 @@ class PeriodicPostTraffic(AtTime):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FeedIdTraffic(OfNodes):
-    """Nodes know feed ids of which there is no entry."""
+    """Feed ids without entries in the sets of nodes."""
 
     KIND: ClassVar = "ids"
     first: int = 0
-    """The first of them: ids are numbered, and the same for all who know them."""
+    """The first of them: ids are numbered, and the same at all nodes that know them."""
     count: int
-    """How many."""
+    """Number of ids."""
 
     def __post_init__(self) -> None:
         OfNodes.__post_init__(self)
@@ -176,10 +176,10 @@ Traffic = BacklogTraffic | PostTraffic | PeriodicPostTraffic | FeedIdTraffic
 
 
 def _packets(size: int) -> int:
-    """Entries and chunks, at most, of *size* bytes of content."""
+    """Return the most entries and chunks that *size* bytes of content take."""
     return 2 + size // (limits.PACKET_SIZE - limits.MESSAGE_ID_SIZE)
 
 
 def content(name: str, number: int, size: int) -> bytes:
-    """Something to publish: *size* bytes like nobody else's, so that no two side chains have chunks in common."""
+    """Return unique content of *size* bytes, so that no two side chains have chunks in common."""
     return shake_256(f"{number} of {name}".encode()).digest(size)

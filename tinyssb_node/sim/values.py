@@ -1,4 +1,4 @@
-"""What option records have in common."""
+"""Helpers and base classes of option records."""
 
 import re
 from collections.abc import Iterable
@@ -12,18 +12,19 @@ _MEMBER = re.compile(r"n(0|[1-9][0-9]{0,3})(?:-n(0|[1-9][0-9]{0,3}))?")
 
 
 def within(key: str, value: float, low: float, high: float) -> None:
-    """Raise OptionError unless *low* <= *value* <= *high*."""
+    """Raise SimulationOptionError unless *low* <= *value* <= *high*."""
     if not low <= value <= high:
         raise SimulationOptionError(key, f"{value:g} is not possible; it takes {low:g} to {high:g}")
 
 
 def us(seconds: float) -> int:
-    """Seconds as whole microseconds."""
+    """Convert seconds to whole microseconds."""
     return round(seconds * SECOND_US)
 
 
 def members(key: str, texts: Iterable[str]) -> tuple[str, ...]:
-    """The nodes that *texts* name, each once: ``n3``, or ``n3-n7`` for five of them. Raises OptionError."""
+    """Return the nodes that *texts* name, each once: ``n3``, or ``n3-n7`` for five of them. Raises
+    SimulationOptionError."""
     names: dict[str, None] = {}
     for text in texts:
         match = _MEMBER.fullmatch(text)
@@ -40,7 +41,7 @@ def members(key: str, texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def check_span(at_s: float, until_s: float, key: str = "until_s") -> None:
-    """Raise OptionError unless something may last from *at_s* until *until_s*, which *key* says."""
+    """Raise SimulationOptionError unless something may last from *at_s* until *until_s*, whose key is *key*."""
     within("at_s", at_s, 0, sim_limits.LONGEST_S)
     if not at_s <= until_s:
         raise SimulationOptionError(key, f"it ends at {until_s:g} s, before it begins at {at_s:g} s")
@@ -52,7 +53,7 @@ def check_span(at_s: float, until_s: float, key: str = "until_s") -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OfNodes:
-    """What some of the nodes do, or what befalls them."""
+    """An option that concerns some of the nodes."""
 
     nodes: tuple[str, ...]
     """Which: ``n3``, or ``n3-n7`` for five of them."""
@@ -61,16 +62,16 @@ class OfNodes:
         members("nodes", self.nodes)
 
     def named(self) -> tuple[str, ...]:
-        """The nodes it speaks of."""
+        """Return the nodes it names."""
         return members("nodes", self.nodes)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AtTime(OfNodes):
-    """What begins at a time, and is over then unless it says otherwise."""
+    """An option that begins at a time, and is over at once unless it says otherwise."""
 
     at_s: float
-    """When."""
+    """Its begin."""
 
     def __post_init__(self) -> None:
         OfNodes.__post_init__(self)
@@ -78,5 +79,5 @@ class AtTime(OfNodes):
 
     @property
     def over_us(self) -> int:
-        """When it is over."""
+        """The time when it is over."""
         return us(self.at_s)

@@ -1,4 +1,4 @@
-"""Signatures checked once for all nodes of a simulated mesh."""
+"""A cache of checked signatures for all nodes of a simulated mesh."""
 
 from tinyssb_node.codec.crypto import Verify
 from tinyssb_node.ids import FeedId
@@ -6,8 +6,8 @@ from tinyssb_node.sim import limits as sim_limits
 
 
 def cached_verifier(verify: Verify) -> Verify:
-    """*verify*, each question asked once: whether bytes are signed depends on nothing else, and what one node hears a
-    hundred others hear too."""
+    """Return *verify* with a cache: the result depends on the bytes only, and what one node receives a hundred others
+    receive too."""
     answers: dict[tuple[FeedId, bytes], bool] = {}
 
     def answer(feed: FeedId, signed: bytes) -> bool:

@@ -1,7 +1,7 @@
 """Several nodes in virtual time, on a modelled channel and on streams between two.
 
-The second shell around ``Node``, beside the daemon: same order of things (commit, then record, then send), no clock but
-the number in ``now_us``. One seed gives one history. What happens is told to watchers, which must not change it.
+It is the second shell around ``Node``, beside the daemon: same order of things (commit, then record, then send), no
+clock but the number in ``now_us``. One seed gives one history. Watchers see each event, and must not change it.
 """
 
 import heapq
@@ -48,13 +48,13 @@ class Cable:
     face: FaceName
     """The face there."""
     latency_us: int
-    """How long a packet is under way at least."""
+    """Least time that a packet is under way."""
     jitter_us: int
-    """How much longer it may be."""
+    """Most that is added to it by chance."""
     chance: random.Random
-    """Where that is drawn from."""
+    """The source of that chance."""
     profile: LinkProfile
-    """How nodes behave on it."""
+    """The profile of its faces."""
 
 
 AIR = FaceName("air")
@@ -62,12 +62,12 @@ AIR = FaceName("air")
 
 
 def stream(seed: int, purpose: str) -> random.Random:
-    """The stream of chance for *purpose*; Python's generator gives the same numbers on every machine."""
+    """Return the stream of chance for *purpose*; Python's generator gives the same numbers on every machine."""
     return random.Random(f"{seed}/{purpose}")  # noqa: S311 - a model needs no secrets
 
 
 def _those_who_look(at: str, watchers: Sequence[SimulationWatcher]) -> list[Callable[..., None]]:
-    """The methods *at* of those watchers that have one of their own: most look at little, and much happens."""
+    """Return the methods *at* of those watchers that override it: most override few, and events are many."""
     return [
         getattr(watcher, at)
         for watcher in watchers
@@ -76,7 +76,7 @@ def _those_who_look(at: str, watchers: Sequence[SimulationWatcher]) -> list[Call
 
 
 class World:
-    """A mesh and its time."""
+    """A mesh and its virtual time."""
 
     def __init__(
         self,
@@ -90,11 +90,10 @@ class World:
         acknowledge_permille: int = 0,
         admission: Callable[[], Admission] | None = None,
     ) -> None:
-        """*medium* makes the channel from the stream of chance it is given; None for streams only. *allowance* is what
-        the law gives each node of the air, unless ``add`` says otherwise. *spoil* says what a receiver gets of a packet
-        that it received; None for just that packet. *acknowledge_permille* is the share of airtime that all
-        acknowledgements may take; 0: nobody writes any. *admission* makes each node's door to its set; None: all come
-        in."""
+        """*medium* makes the channel from the stream of chance it is given; None for streams only. *allowance* is the
+        legal allowance of each node, unless ``add`` sets another. *spoil* alters a packet as it is received; None for
+        no alteration. *acknowledge_permille* is the share of airtime that all acknowledgements may take; 0: no node
+        writes any. *admission* makes each node's admission rule; None: all ids are admitted."""
         self.now_us = 0
         self.inhabitants: dict[str, SimulatedNode] = {}
         self.sent: Counter[PacketKind] = Counter()
@@ -104,7 +103,7 @@ class World:
         self.happenings = 0
         """Packets and timers so far."""
         self.calm_us = 0
-        """When the last node that lost power is, or was, back."""
+        """The time when the last node that lost power is, or was, back."""
         self._seed = seed
         self._on_begin = _those_who_look("began", watchers)
         self._on_record = _those_who_look("recorded", watchers)
@@ -131,7 +130,7 @@ class World:
         return self._medium
 
     def chance(self, purpose: str) -> random.Random:
-        """A stream of chance of its own for each purpose, so that one more draw here changes nothing there."""
+        """Return a stream of chance of its own for each purpose, so that one more draw here changes nothing there."""
         return stream(self._seed, purpose)
 
     # --- building
@@ -147,9 +146,9 @@ class World:
         board: bool = False,
         law: Allowance | None = None,
     ) -> SimulatedNode:
-        """A node comes, to a place if there is one; if there is a channel, it is on it, or will be by
-        ``switch_on_air``. A *board* plays by deployed rules, and writes the deployed dialect. *law* is what it may
-        spend of the air, if that is something else than what is usual here."""
+        """Add a node, at a position if there is one; if there is a channel, it is on it, or will be by
+        ``switch_on_air``. A *board* follows deployed rules, and writes the deployed dialect. *law* is its legal
+        allowance, if that differs from the others'."""
         dialect = Dialect.DEPLOYED if board else dialect
         if key is None:
             seed = self.chance(f"key {name}").randbytes(limits.SEED_SIZE)
@@ -175,7 +174,7 @@ class World:
         return inhabitant
 
     def switch_on_air(self, name: str) -> None:
-        """A node that is up, and was not on the channel so far, is on it now."""
+        """Put a node that is up, and was not on the channel so far, on it."""
         assert self._medium is not None
         inhabitant = self.inhabitants[name]
         self._medium.add_node(name, inhabitant.position_m)
@@ -251,7 +250,7 @@ class World:
     # --- acting
 
     def publish(self, name: str, content: bytes) -> bool:
-        """A node publishes *content*. False if it is off, or lost power before it was safe."""
+        """Publish *content* at a node. Return False if it is off, or lost power before the commit."""
         inhabitant = self.inhabitants[name]
         if not inhabitant.up:
             return False
@@ -268,11 +267,11 @@ class World:
         self._perform(inhabitant, deed(inhabitant.node, self.now_us))
 
     def follow(self, name: str, feed: FeedId) -> None:
-        """A node takes *feed* into its set and wants it."""
+        """Add *feed* to a node's set as wanted."""
         self.act(name, lambda node, now_us: node.follow(feed, now_us))
 
     def acquaint(self) -> None:
-        """Everybody learns everybody's feed id."""
+        """Let all nodes know each other's feed ids."""
         for inhabitant in self.inhabitants.values():
             for other in self.inhabitants.values():
                 self._perform(inhabitant, inhabitant.node.follow(other.feed, self.now_us))
@@ -306,7 +305,7 @@ class World:
         self.run(lambda: False, span_us)
 
     def agreed(self) -> bool:
-        """True if all nodes hold the same feeds to the same entries, and no side chain is open."""
+        """Return True if all nodes store the same feeds to the same entries, and no side chain is open."""
         views = [self._view(inhabitant) for inhabitant in self.inhabitants.values()]
         return all(view == views[0] for view in views) and not any(
             inhabitant.node.side_chains_open() for inhabitant in self.inhabitants.values()
@@ -316,20 +315,21 @@ class World:
         records: Sequence[FeedRecord] = inhabitant.node.feeds()
         return [(record.feed, record.seq) for record in records]
 
-    # --- what goes wrong
+    # --- faults
 
     def cut(self, left: Iterable[str], right: Iterable[str]) -> None:
-        """Nobody of *left* and nobody of *right* hear each other from now on."""
+        """Cut all links between *left* and *right* from now on."""
         assert self._medium is not None
         self._medium.cut(left, right)
 
     def uncut(self, left: Iterable[str], right: Iterable[str]) -> None:
-        """That cut is over."""
+        """End that cut."""
         assert self._medium is not None
         self._medium.uncut(left, right)
 
     def crash(self, name: str, down_us: int, *, torn: bool = False) -> None:
-        """A node loses power for *down_us*: now, or if *torn* when it is about to commit something, which is lost."""
+        """Let a node lose power for *down_us*: now, or if *torn* when it is about to commit something, which is
+        lost."""
         inhabitant = self.inhabitants[name]
         if not inhabitant.up:
             return
@@ -339,32 +339,33 @@ class World:
             self._power_off(inhabitant, down_us)
 
     def lie(self, name: str) -> None:
-        """From now on a node's disk says that it wrote what it holds in a cache, which a loss of power empties."""
+        """From now on let a node's disk report writes that are only in a cache, which a loss of power empties."""
         self.inhabitants[name].store.lie()
 
     def lie_no_more(self, name: str, down_us: int) -> None:
-        """A node loses power for *down_us*, and what its disk said to have written; from then on the disk is honest."""
+        """Let a node lose power for *down_us*, and what its disk had falsely reported as written; from then on the disk
+        is honest."""
         self.crash(name, down_us)
         self.inhabitants[name].store.lie_no_more()
 
     def move(self, name: str, position_m: Position) -> None:
-        """A node is somewhere else from now on."""
+        """Move a node to another position from now on."""
         inhabitant = self.inhabitants[name]
         inhabitant.position_m = position_m
         if inhabitant.up and self._medium is not None:
             self._medium.add_node(name, position_m)
 
     def brown_out(self, name: str, down_us: int) -> None:
-        """A node loses power for *down_us* in the middle of the next packet it sends."""
+        """Let a node lose power for *down_us* in the middle of the next packet it sends."""
         self.inhabitants[name].brown_out_us = down_us
 
     def hang(self, name: str, for_us: int) -> None:
-        """A node's radio neither sends nor hears for *for_us*; a packet handed to it waits."""
+        """Let a node's radio neither send nor receive for *for_us*; a packet given to it waits."""
         self.inhabitants[name].hung_until_us = self.now_us + for_us
         self.calm_us = max(self.calm_us, self.now_us + for_us)
 
     def set_clock(self, name: str, step_us: int | None) -> None:
-        """A node's wall clock jumps by *step_us*, or to 1970."""
+        """Let a node's wall clock jump by *step_us*, or to 1970."""
         inhabitant = self.inhabitants[name]
         before_us = inhabitant.wall_offset_us
         inhabitant.wall_offset_us = -self.now_us if step_us is None else before_us + step_us
