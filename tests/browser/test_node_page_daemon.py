@@ -99,7 +99,7 @@ def test_two_people_talk_over_the_page_of_one(browser: Browser, mesh: tuple[Path
             assert not visit.wide()
             assert [one for one in visit.complaints if "401" not in one] == []
         code, logged = running.stop()
-        assert (code, "started a process" in logged) == (0, True)
+        assert (code, "started a companion process" in logged) == (0, True)
         ask_until(address, "/api/session", served=False)
 
 

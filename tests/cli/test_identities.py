@@ -56,7 +56,7 @@ def test_what_is_no_name_makes_nothing(home: Home, name: str) -> None:
     for action in ("new", "restore"):
         ended = tinyssb(home.root, "identity", action, name)
         assert ended.returncode == ExitCode.USAGE
-        assert b"can be called" in ended.stderr
+        assert b"cannot be the name of an identity" in ended.stderr
     assert not home.identities.exists()
 
 

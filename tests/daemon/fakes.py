@@ -101,6 +101,8 @@ class Bench:
     """Of all networks; ``store`` and ``events`` are those of the first."""
     logger: Logger
     """What it is told becomes one of the lines."""
+    shown: list[int]
+    """The times at which the runtime showed that it is alive."""
     room: bool = True
 
     def records(self, network: NetworkName = DEFAULT_NETWORK) -> str:
@@ -154,6 +156,7 @@ def make_bench(folder: Path, networks: Mapping[NetworkName, Network] | None = No
         lines.append(line)
         raise structlog.DropEvent
 
+    shown: list[int] = []
     logger: Logger = structlog.wrap_logger(None, processors=[keep])
     bench: Bench
 
@@ -171,8 +174,9 @@ def make_bench(folder: Path, networks: Mapping[NetworkName, Network] | None = No
         clock=clock,
         logger=logger,
         has_room=lambda: bench.room,
+        show_life=shown.append,
     )
-    bench = Bench(runtime, store, places[0].events, clock, folder, lines, places, logger)
+    bench = Bench(runtime, store, places[0].events, clock, folder, lines, places, logger, shown)
     return bench
 
 

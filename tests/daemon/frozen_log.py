@@ -4,8 +4,7 @@ from pathlib import Path
 
 from tests.store.frozen import FORKED, OWN, PEER, UNWANTED, fill
 from tinyssb_node import events
-from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
-from tinyssb_node.daemon.eventlog_rederive import rederive
+from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions, rederive
 from tinyssb_node.daemon.eventlog_segments import segments
 from tinyssb_node.ids import Dialect, Direction, FaceName, MessageId, PacketKind, Verdict
 from tinyssb_node.store.memory import MemoryStore

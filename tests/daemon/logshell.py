@@ -1,8 +1,10 @@
 """A daemon reduced to its event log, for tests."""
 
+import contextlib
 import json
 import os
 import random
+from pathlib import Path
 
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
@@ -77,10 +79,18 @@ class Shell:
 
     def crash(self):
         """Lose whatever is in memory."""
-        if self.log._file is not None:
-            os.close(self.log._file)
-            self.log._file = None
+        for number in self.open_files():
+            os.close(number)
         self.store.rollback()
+
+    def open_files(self):
+        """File descriptors of this process for files of the log."""
+        found = []
+        for path in Path("/proc/self/fd").iterdir():
+            with contextlib.suppress(FileNotFoundError):
+                if path.readlink().is_relative_to(self.place):
+                    found.append(int(path.name))
+        return found
 
     def names(self):
         return [segment.path.name for segment in segments(self.place)]

@@ -117,7 +117,7 @@ async def test_why_it_ended_is_known_until_it_has_held(told: Path, monkeypatch: 
             "ends": 1,
             "given_up": False,
         }
-        await log.next("started a process")
+        await log.next("started a companion process")
         assert page.row()["problem"] == "The port is taken."
         monkeypatch.setattr(limits, "LINK_SETTLED_S", 0.0)
         assert page.row()["problem"] is None

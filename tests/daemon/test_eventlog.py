@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.daemon.anyevent import any_event
 from tests.daemon.logshell import APPENDS, NODE, SECOND, TX, Shell
 from tinyssb_node.daemon.eventlog import EventLogOptions
-from tinyssb_node.daemon.eventlog_segments import segments
+from tinyssb_node.daemon.eventlog_segments import read_resume_point, segments
 from tinyssb_node.events import DaemonStarted, FaceDown
 from tinyssb_node.ids import FaceName
 
@@ -192,7 +192,7 @@ def test_how_far_it_is_survives_the_segments_that_said_so(tmp_path):
     shell.start()
     shell.publish()
     shell.crash()
-    assert shell.log._arrival == 4
+    assert read_resume_point(shell.place, since_boot=0).arrival == 4
     assert shell.store.get_meta("log_since_boot") is None
 
 

@@ -73,13 +73,14 @@ def test_a_record_written_again_says_the_same(tmp_path):
     shell.crash()
 
 
-def test_uncommitted_appends_are_neither_recorded_nor_forgotten(shell):
+def test_uncommitted_appends_are_neither_recorded_nor_forgotten(tmp_path):
+    shell = Shell(tmp_path).open()
     shell.node.publish(b"not yet", 0)
-    shell.log._behind = True
-    shell.log.flush()
+    shell.begin()
     assert shell.arrivals() == []
     shell.publish()
     assert shell.arrivals() == [1, 2]
+    shell.crash()
 
 
 @pytest.fixture(scope="module")

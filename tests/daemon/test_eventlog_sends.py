@@ -6,7 +6,7 @@ import pytest
 
 from tests.daemon.logshell import TX, Shell
 from tinyssb_node import limits
-from tinyssb_node.daemon.eventlog_sends import SendMeter
+from tinyssb_node.daemon.eventlog import SendMeter
 from tinyssb_node.events import FaceDown, PacketsSent
 from tinyssb_node.ids import FaceName, PacketKind
 

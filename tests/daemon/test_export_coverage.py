@@ -13,13 +13,14 @@ from tests.daemon.fakes import KEY, OTHER, make_node
 from tests.nodes import packets_of, written
 from tests.store.gaps import cut_and_given_again
 from tinyssb_node import limits
-from tinyssb_node.daemon.export_coverage import ExportCoverage, firsts_since
 from tinyssb_node.daemon.exports import (
+    ExportCoverage,
     ExportedChunk,
     ExportedEntry,
     FeedHeader,
     Piece,
     export_pieces,
+    firsts_since,
     read_export,
     write_export,
 )

@@ -42,7 +42,7 @@ async def test_what_was_forgotten_is_not_sent_and_the_rest_is_of_an_older_genera
     port.give(b"under way")
     await settle()
     port.give(b"waiting")
-    port.forget()
+    port.discard()
     port.give(b"new")
     face.gate.set()
     await settle()

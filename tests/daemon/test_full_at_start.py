@@ -80,7 +80,7 @@ def machine(tmp_path: Path) -> Iterator[Machine]:
 def turn(machine: Machine, runtime: Runtime) -> None:
     """Some time later."""
     machine.clock.mono_us += limits.RETRY_US
-    runtime._turn()
+    runtime.turn()
 
 
 def test_it_serves_what_it_has_and_signs_nothing(machine: Machine) -> None:

@@ -78,8 +78,8 @@ def test_what_each_wrote_is_in_its_own_mark(original: Path) -> None:
         assert mark is not None
         assert mark.in_place
         feeds.add(mark.feed)
-        assert mark.tip(DEFAULT_NETWORK).seq == 1
-        assert mark.tip(DEFAULT_NETWORK).doubt is None
+        assert mark.tip_in(DEFAULT_NETWORK).seq == 1
+        assert mark.tip_in(DEFAULT_NETWORK).doubt is None
     assert len(feeds) == 3
 
 
@@ -145,7 +145,7 @@ def test_a_restored_one_waits_and_remembers_what_it_wrote(written: Home) -> None
     assert tinyssb(written.root, "identity", "restore", "club", stdin=words).returncode == 0
     mark = read_mark(place.mark)
     assert mark is not None
-    assert mark.tip(DEFAULT_NETWORK).seq == 1
+    assert mark.tip_in(DEFAULT_NETWORK).seq == 1
     with daemon(written.root) as running, running.client() as node:
         assert doubts(node) == {"main": None, "club": "restored", "sensor": None}
 

@@ -19,9 +19,9 @@ from tests.daemon.fakes import (
     make_node,
 )
 from tinyssb_node import limits
+from tinyssb_node.codec.dmx import Network
 from tinyssb_node.errors import StoreFullError
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
-from tinyssb_node.node.networks import Networks, Owned
 from tinyssb_node.scheduling.link import WIRED
 from tinyssb_node.store.memory import MemoryStore
 
@@ -51,6 +51,16 @@ def publish(bench: Bench, content: bytes, network: NetworkName = VILLAGE) -> int
     return bench.runtime.do(lambda node, now_us: node.publish(content, now_us), network).seq
 
 
+def packet_of(network: Network) -> bytes:
+    """An entry that somebody else wrote."""
+    store = MemoryStore()
+    node = make_node(store, OTHER, network=network)
+    node.publish(b"hello", 0)
+    entry = store.entry(OTHER.feed_id, 1)
+    assert entry is not None
+    return entry.packet
+
+
 async def settle() -> None:
     for _ in range(20):
         await asyncio.sleep(0)
@@ -69,21 +79,16 @@ async def test_what_befalls_the_node_is_in_every_log_and_told_once(bench: Bench)
     bench.clock.set_us += 90_000_000
     bench.runtime.stop()
     await bench.runtime.run()
-    bench.runtime._turn()
+    bench.runtime.turn()
     for network in (DEFAULT_NETWORK, VILLAGE):
         assert {"face_up", "clock"} <= set(kinds(bench, network))
     assert [line["event"] for line in bench.lines].count("face up") == 1
 
 
 async def test_what_comes_in_for_a_network_is_kept_there_and_named_in_the_log(bench: Bench) -> None:
-    store = MemoryStore()
-    node = make_node(store, OTHER, network=VILLAGE_NETWORK)
-    node.publish(b"hello", 0)
-    entry = store.entry(OTHER.feed_id, 1)
-    assert entry is not None
     bench.runtime.do(lambda node, now_us: (None, node.follow(OTHER.feed_id, now_us)), VILLAGE)
     bench.runtime.up(FakeFace(), "wire:1")
-    bench.runtime.frame(FakeFace().name, entry.packet, WIRED)
+    bench.runtime.frame(FakeFace().name, packet_of(VILLAGE_NETWORK), WIRED)
     bench.runtime.stop()
     await bench.runtime.run()
     assert village_store(bench).entry(OTHER.feed_id, 1) is not None
@@ -91,15 +96,16 @@ async def test_what_comes_in_for_a_network_is_kept_there_and_named_in_the_log(be
 
 
 async def test_a_full_disk_keeps_nothing_of_what_failed_and_records_what_was_kept(bench: Bench) -> None:
-    def both(networks: Networks, now_us: int) -> tuple[None, list[Owned]]:
-        owned: list[Owned] = []
-        for name in (DEFAULT_NETWORK, VILLAGE):
-            owned += networks.do(name, lambda node, now_us: node.publish(b"x", now_us), now_us)[1]
-        return None, owned
-
+    bench.runtime.up(FakeFace(), "wire:1")
+    packets = []
+    for name, network in ((DEFAULT_NETWORK, NETWORK), (VILLAGE, VILLAGE_NETWORK)):
+        bench.runtime.do(lambda node, now_us: (None, node.follow(OTHER.feed_id, now_us)), name)
+        packets.append(packet_of(network))
+    bench.runtime.turn()
+    for packet in packets:
+        bench.runtime.frame(FakeFace().name, packet, WIRED)
     village_store(bench).full = True
-    with pytest.raises(StoreFullError):
-        bench.runtime._perform(both)
+    bench.runtime.turn()
     assert bench.runtime.read_only == "no room"
     assert village_store(bench).last_arrival() == 0
     assert "entry" not in kinds(bench, VILLAGE)
@@ -113,7 +119,8 @@ async def test_an_entry_that_was_refused_for_a_full_disk_is_not_there_later(benc
     with pytest.raises(StoreFullError):
         publish(bench, b"lost")
     village_store(bench).full = False
-    bench.runtime._start_writing(10**9)
+    bench.clock.mono_us += limits.RETRY_US
+    bench.runtime.turn()
     assert bench.runtime.read_only is None
     assert publish(bench, b"kept") == 1
     assert publish(bench, b"open", DEFAULT_NETWORK) == 1

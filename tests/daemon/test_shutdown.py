@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tinyssb_node.daemon.shutdown import TOLD_FD, report_exit_reason, watch_for_shutdown
+from tinyssb_node.daemon.shutdown import EXIT_REASON_FD, report_exit_reason, watch_for_shutdown
 
 
 @pytest.fixture
@@ -58,9 +58,9 @@ async def test_who_was_started_by_hand_does_not_read(daemons_end):
 
 def test_why_is_told_to_who_started_it_and_to_nobody_else(monkeypatch):
     reading, writing = os.pipe()
-    monkeypatch.delenv(TOLD_FD, raising=False)
+    monkeypatch.delenv(EXIT_REASON_FD, raising=False)
     report_exit_reason("Nobody", "hears this.")
-    monkeypatch.setenv(TOLD_FD, str(writing))
+    monkeypatch.setenv(EXIT_REASON_FD, str(writing))
     report_exit_reason("The port\nis taken.", "Take another.")
     assert os.read(reading, 100) == b"The port is taken.\nTake another."
     os.close(reading)

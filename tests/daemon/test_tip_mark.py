@@ -100,7 +100,10 @@ def test_words_of_later_versions_are_doubts(path: Path) -> None:
     path.write_text(path.read_text().replace('"doubt":null', '"doubt":"haunted"'))
     mark = read_mark(path)
     assert mark is not None
-    assert (mark.doubt, mark.tip(DEFAULT_NETWORK).doubt) == (TipUncertainty.UNMARKED, TipUncertainty.UNMARKED)
+    assert (mark.doubt, mark.tip_in(DEFAULT_NETWORK).doubt) == (
+        TipUncertainty.UNMARKED,
+        TipUncertainty.UNMARKED,
+    )
 
 
 @pytest.mark.parametrize("raw", [b"", b"{", b"[]", b"\xff", b'{"v":2}', b'{"v":1}'])

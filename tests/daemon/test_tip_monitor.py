@@ -67,7 +67,7 @@ def test_the_mark_is_left_with_the_last_entry(written: Written) -> None:
     mark = read_mark(written.home.mark)
     assert mark is not None
     assert mark.in_place
-    assert (mark.tip(DEFAULT_NETWORK).seq, mark.tip(DEFAULT_NETWORK).doubt) == (2, None)
+    assert (mark.tip_in(DEFAULT_NETWORK).seq, mark.tip_in(DEFAULT_NETWORK).doubt) == (2, None)
 
 
 def test_an_ordinary_start_is_certain_at_once(home: Home) -> None:
@@ -85,7 +85,7 @@ def test_so_is_one_after_a_power_cut(home: Home) -> None:
         running.process.kill()
     mark = read_mark(home.mark)
     assert mark is not None
-    assert mark.tip(DEFAULT_NETWORK).seq == 2, "it is behind"
+    assert mark.tip_in(DEFAULT_NETWORK).seq == 2, "it is behind"
     with daemon(home.root) as running, running.client() as node:
         assert node.publish(b"four")["seq"] == 4
 
@@ -140,7 +140,7 @@ def test_what_happened_to_the_files_is_noticed(
     mark = read_mark(home.mark)
     assert mark is not None
     assert mark.in_place
-    assert mark.tip(DEFAULT_NETWORK).doubt == doubt, "another start does not make it certain"
+    assert mark.tip_in(DEFAULT_NETWORK).doubt == doubt, "another start does not make it certain"
 
 
 def test_a_restored_node_writes_nothing_until_its_user_is_sure(written: Written, tmp_path: Path) -> None:
@@ -163,8 +163,8 @@ def test_a_restored_node_writes_nothing_until_its_user_is_sure(written: Written,
         with running.client() as node:
             assert node.publish(b"yes")["seq"] == 1
         _, logged = running.stop()
-    assert "not written for now" in logged
-    assert "writing it" in logged
+    assert "not written while its tip is uncertain" in logged
+    assert "writing is allowed" in logged
     assert doubt_of(Home(tmp_path / "new")) is None
 
 
@@ -174,5 +174,5 @@ def test_a_restored_key_beside_its_store_remembers_what_was_written(home: Home) 
     assert tinyssb(home.root, "identity", "restore", stdin=words).returncode == 0
     mark = read_mark(home.mark)
     assert mark is not None
-    assert (mark.tip(DEFAULT_NETWORK).seq, mark.tip(DEFAULT_NETWORK).doubt) == (2, "restored")
+    assert (mark.tip_in(DEFAULT_NETWORK).seq, mark.tip_in(DEFAULT_NETWORK).doubt) == (2, "restored")
     assert doubt_of(home) == "restored"

@@ -70,14 +70,14 @@ def test_a_flipped_byte_is_told_once(place: int, problem: str) -> None:
 def test_a_chunk_that_is_another_is_told() -> None:
     store = filled([bytes(1000)])
     assert found(copy(store, {}, {(1, 3): b"x" * 120})) == [
-        (1, "chunk 3 is not what the packet before points to")
+        (1, "chunk 3 is not the one that the packet before names")
     ]
 
 
 def test_a_chunk_too_many_is_told() -> None:
     store = filled([b"small"])
     store.append_chunk(KEY.feed_id, 1, 0, bytes(120), Origin.OWN, None)
-    assert found(store) == [(1, "chunk 0 is not what the packet before points to")]
+    assert found(store) == [(1, "chunk 0 is not the one that the packet before names")]
 
 
 def test_a_frontier_that_is_wrong_is_told() -> None:

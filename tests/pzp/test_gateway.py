@@ -71,7 +71,7 @@ def test_a_message_goes_over_the_air_and_from_gateway_to_gateway(tmp_path: Path)
         logs = [one.stop() for one in running]
     assert [code for code, _ in logs] == [0, 0, 0]
     assert "the gateway of PZP is ready" in logs[1][1]
-    assert "started a process" not in logs[0][1]
+    assert "started a companion process" not in logs[0][1]
 
 
 @pytest.mark.parametrize(("budget_bytes", "unknown"), [(10**6, ALL), (1_000, NONE)])

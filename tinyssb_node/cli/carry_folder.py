@@ -12,11 +12,10 @@ from typing import Final
 from tinyssb_node.cli.packet_import import ImportResult, lacked, offer
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.control.client import DaemonClient
-from tinyssb_node.daemon.export_coverage import ExportCoverage
 from tinyssb_node.daemon.exports import (
-    ExportDamagedError,
+    ExportCoverage,
     ExportedEntry,
-    ExportTooNewError,
+    ExportFileError,
     Piece,
     export_pieces,
     read_export,
@@ -35,7 +34,7 @@ from tinyssb_node.store.port import Store
 FOLDER: Final = "tinyssb"
 OPEN: Final = "open"
 SUFFIX: Final = ".tssb"
-UNREADABLE: Final = (OSError, ExportDamagedError, ExportTooNewError)
+UNREADABLE: Final = (OSError, ExportFileError)
 """What reading a file raises."""
 _NAME: Final = re.compile(r"[0-9a-f]{12}-([0-9]{1,6})\.tssb")
 _NUMBER_MAX: Final = 999_999
@@ -162,13 +161,13 @@ def _device_of(place: Path) -> int | None:
         return None
 
 
-def reason_of(error: OSError | ExportDamagedError | ExportTooNewError) -> str:
+def reason_of(error: OSError | ExportFileError) -> str:
     """Why a file cannot be read."""
     return (error.strerror or str(error)) if isinstance(error, OSError) else error.problem
 
 
 def pieces_in(path: Path) -> Iterator[Piece]:
-    """The pieces of a file. Raises OSError, ExportDamagedError, ExportTooNewError."""
+    """The pieces of a file. Raises OSError, ExportFileError."""
     with path.open("rb") as file:
         yield from read_export(file)
 

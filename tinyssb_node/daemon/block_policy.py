@@ -1,6 +1,6 @@
-"""Whom the node takes nothing from: whom its user blocked, and whom lists of blocks name that its user follows.
+"""The feeds that the node blocks: those that its user blocked, and those named by blocklists that its user follows.
 
-Both are looked at again when they changed: the file of contacts, which screens write, and the feeds of the lists.
+Both sources are read again when they have changed: the contacts file, which screens write, and the feeds of the lists.
 """
 
 from collections.abc import Iterable
@@ -22,35 +22,35 @@ from tinyssb_node.store.entries import entry_layout, read_whole_content
 from tinyssb_node.store.port import Store, StoredEntry
 
 
-class _List:
-    """One list, as far as its feed was read."""
+class _FollowedList:
+    """A blocklist that the user follows, as far as its feed was read."""
 
     def __init__(self, feed: FeedId) -> None:
         self._feed = feed
-        self._read = 0
+        self._read_seq = 0
         self._steps: dict[int, BlockStep] = {}
         self._waiting: dict[int, StoredEntry] = {}
-        """Entries whose side chains are not whole."""
+        """Entries whose side chains are not complete."""
         self.shorts: frozenset[bytes] = frozenset()
 
-    def look(self, store: Store) -> None:
-        """Read what *store* has of it, and did not have before."""
+    def read_new(self, store: Store) -> None:
+        """Read the entries that came to *store* since the last call."""
         steps = len(self._steps)
-        new = store.entries(self._feed, self._read + 1, limits.CONTROL_PAGE)
+        new = store.entries(self._feed, self._read_seq + 1, limits.CONTROL_PAGE)
         if not (new or self._waiting):
             return
         dialect = next(record.dialect for record in store.feeds() if record.feed == self._feed)
         for entry in [*self._waiting.values()]:
-            self._take(store, entry, dialect)
+            self._read_entry(store, entry, dialect)
         while new:
             for entry in new:
-                self._take(store, entry, dialect)
-            self._read = new[-1].seq
-            new = store.entries(self._feed, self._read + 1, limits.CONTROL_PAGE)
+                self._read_entry(store, entry, dialect)
+            self._read_seq = new[-1].seq
+            new = store.entries(self._feed, self._read_seq + 1, limits.CONTROL_PAGE)
         if len(self._steps) > steps:
             self.shorts = fold_blocks(step for _, step in sorted(self._steps.items()))
 
-    def _take(self, store: Store, entry: StoredEntry, dialect: Dialect | None) -> None:
+    def _read_entry(self, store: Store, entry: StoredEntry, dialect: Dialect | None) -> None:
         layout = entry_layout(entry, dialect)
         if not may_be_block_step(layout.head):
             return
@@ -64,50 +64,50 @@ class _List:
 
 
 class BlockPolicy:
-    """Tells nodes whom to take nothing from."""
+    """The blocked feeds of each network, handed to its node when they change."""
 
     def __init__(self, home: Path, places: Iterable[NetworkStorage], logger: Logger) -> None:
-        """*home* has the file of contacts. Nothing is read yet."""
+        """Read nothing yet. *home* has the contacts file."""
         self._home = home
         self._logger = logger
         self._stores = {place.name: place.store for place in places}
         self._contacts: dict[FeedId, Contact] = {}
         self._seen: tuple[int, int, int] | None = None
-        """Which state of the file of contacts was read: its node, size and time of change."""
-        self._lists: dict[NetworkName, dict[FeedId, _List]] = {name: {} for name in self._stores}
-        self._told: dict[NetworkName, frozenset[bytes]] = {}
+        """The state of the contacts file that was read: its inode, size and time of change."""
+        self._lists: dict[NetworkName, dict[FeedId, _FollowedList]] = {name: {} for name in self._stores}
+        self._applied: dict[NetworkName, frozenset[bytes]] = {}
 
     def tick(self, runtime: Runtime) -> None:
-        """Tell the nodes what has changed."""
+        """Hand changes to the nodes."""
         for network in self._stores:
-            before = self._told.get(network)
+            before = self._applied.get(network)
             if (shorts := self.for_node(network)) != before:
-                # On a disk that is full meanwhile, nodes are loaded anew, and ask.
+                # If the disk is full now, the nodes are loaded again, and then ask for the blocks.
                 with suppress(StoreFullError):
                     runtime.do(partial(_block, shorts), network)
 
     def for_node(self, network: NetworkName) -> frozenset[bytes]:
-        """The same as ``blocked``, for the node of *network*, which is told it or asks: it is told no more of it."""
-        shorts = self._told[network] = self.blocked(network)
+        """Return the same as ``blocked``, for the node of *network*, and remember that it has it."""
+        shorts = self._applied[network] = self.blocked(network)
         return shorts
 
     def blocked(self, network: NetworkName) -> frozenset[bytes]:
-        """How the ids of feeds begin that are blocked in *network*, as of now."""
-        self._look_at_contacts()
+        """Return the first bytes of the ids of the feeds that are blocked in *network* now."""
+        self._read_contacts()
         followed = [feed for feed, contact in self._contacts.items() if contact.list_followed]
         known = self._lists[network]
-        lists = self._lists[network] = {feed: known.get(feed) or _List(feed) for feed in followed}
+        lists = self._lists[network] = {feed: known.get(feed) or _FollowedList(feed) for feed in followed}
         for each in lists.values():
-            each.look(self._stores[network])
+            each.read_new(self._stores[network])
         named = frozenset[bytes]().union(*(each.shorts for each in lists.values()))
         return (named - self._decided(blocked=False)) | self._decided(blocked=True)
 
     def _decided(self, *, blocked: bool) -> set[bytes]:
-        """Of whom our user said that they are *blocked*, or are not."""
+        """Return the contacts that the user blocked, or said not to block, by *blocked*."""
         return {blocked_short(feed) for feed, contact in self._contacts.items() if contact.blocked is blocked}
 
-    def _look_at_contacts(self) -> None:
-        """Read the file again if it is another one. One that cannot be read changes nothing, and is told of once."""
+    def _read_contacts(self) -> None:
+        """Read the contacts file again if it has changed. If it cannot be read, log that once and change nothing."""
         try:
             status = (self._home / CONTACTS_FILE).stat()
             seen = (status.st_ino, status.st_size, status.st_mtime_ns)
@@ -120,7 +120,7 @@ class BlockPolicy:
             self._contacts = read_contacts(self._home)
         except ContactsError as error:
             self._logger.warning(
-                "whom the user blocked cannot be read: blocks stay as they were", error=str(error)
+                "the contacts file cannot be read: blocked feeds stay as they were", error=str(error)
             )
 
 

@@ -1,4 +1,4 @@
-"""Time as the daemon sees it: one clock that never jumps, and the wall clock, which does."""
+"""The daemon's two clocks: one that never jumps, and the wall clock, which does."""
 
 import time
 from collections.abc import Callable
@@ -11,18 +11,18 @@ from tinyssb_node.events import ClockSet
 from tinyssb_node.scheduling.budget import BootReference
 
 BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")
-"""Where Linux says which boot this is (random(4))."""
+"""The file in which Linux identifies this boot (random(4))."""
 
 
 class Clock(Protocol):
     """Two clocks, both in microseconds."""
 
     def now_us(self) -> int:
-        """Since this boot began; never goes back, and goes on while the machine sleeps."""
+        """Return the time since this boot began; it never goes back, and continues while the machine sleeps."""
         ...
 
     def wall_us(self) -> int:
-        """Since 1970-01-01 UTC; as wrong as the machine is."""
+        """Return the time since 1970-01-01 UTC; as wrong as the machine's clock is."""
         ...
 
 
@@ -42,9 +42,9 @@ class SystemClock:
 
 
 def boottime_ns() -> int:
-    """Nanoseconds since the system was booted, time spent asleep included (clock_gettime(2), CLOCK_BOOTTIME).
+    """Return nanoseconds since the system booted, including time asleep (clock_gettime(2), CLOCK_BOOTTIME).
 
-    A system without that clock has one that may stand still meanwhile: air is spent more slowly then, never faster.
+    A system without that clock has one that may stop while asleep. Airtime is then spent more slowly, never faster.
     """
     return time.clock_gettime_ns(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
@@ -52,10 +52,10 @@ def boottime_ns() -> int:
 def find_boot(
     clock: Clock, *, boot_id: Path = BOOT_ID, boottime_ns: Callable[[], int] = boottime_ns
 ) -> BootReference:
-    """Which boot of the system this is, and how far into it *clock* showed 0.
+    """Return which boot of the system this is, and how far into it *clock* showed 0.
 
-    Where the system does not say, this run of the program is taken for a boot of its own: time before it counts for
-    nothing, which is the safe side.
+    If the system does not say, this run of the program counts as a boot of its own. Time before it then counts as no
+    time, which is the safe side.
     """
     try:
         found = boot_id.read_text("ascii").split()
@@ -67,14 +67,14 @@ def find_boot(
 
 
 class ClockWatch:
-    """Notices when the wall clock was set."""
+    """Detector of changes of the wall clock."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._apart_us = clock.wall_us() - clock.now_us()
 
     def check(self) -> ClockSet | None:
-        """The step since the last one reported, if it is more than a second; slow drift adds up to one."""
+        """Return the step since the last one returned, if it is more than a second; slow drift adds up to a step."""
         apart_us = self._clock.wall_us() - self._clock.now_us()
         step_us = apart_us - self._apart_us
         if abs(step_us) <= limits.CLOCK_STEP_US:

@@ -1,4 +1,4 @@
-"""The web page, and the gateway of PZP, as processes of their own: started beside the daemon and ended with it
+"""Companion processes: the web page, gateways and the shipper, started beside the daemon and ended with it
 (docs/decisions/0030 and 0043)."""
 
 import asyncio
@@ -12,17 +12,17 @@ from typing import Final
 from tinyssb_node import limits
 from tinyssb_node.control.rows import CompanionRow
 from tinyssb_node.daemon.logs import Logger
-from tinyssb_node.daemon.shutdown import TOLD_FD
+from tinyssb_node.daemon.shutdown import EXIT_REASON_FD
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.store.home import Home
 
 _CODE: Final = "import sys; sys.path[:] = {path!r}; from tinyssb_node.cli.main import main; sys.exit(main())"
-"""The same program, wherever the packages of this one are: a Debian package keeps them in a place of its own."""
+"""The same program, with the same search path: a Debian package keeps its packages in a folder of its own."""
 _FINAL: Final = (ExitCode.CONFIG, ExitCode.USAGE, ExitCode.PERMISSION)
-"""What starting again would not put right."""
+"""Exit codes that a restart would not mend."""
 _MANAGER: Final = ("NOTIFY_SOCKET", "WATCHDOG_PID", "WATCHDOG_USEC")
-"""What systemd says to the daemon alone."""
+"""Variables that systemd sets for the daemon alone."""
 
 
 def companion_command(home: Home, *words: str) -> list[str]:
@@ -32,7 +32,7 @@ def companion_command(home: Home, *words: str) -> list[str]:
 
 
 class CompanionProcess:
-    """Keeps a process running. What it has to say goes where the daemon's log goes."""
+    """A process that is kept running. Its output goes where the daemon's log goes."""
 
     def __init__(
         self,
@@ -42,22 +42,22 @@ class CompanionProcess:
         *,
         entropy: Callable[[], float] = random.random,
     ) -> None:
-        """*name* is what the log calls it, such as "the web page"."""
+        """Prepare to run *command*; *name* stands for it in the log, such as "the web page"."""
         self._name = name
         self._command = tuple(command)
         self._logger = logger
         self._backoff = Backoff(entropy, max_s=limits.COMPANION_RESTART_MAX_S)
         self._begun_s: float | None = None
-        """When the one that runs was started."""
+        """When the running process was started."""
         self._ends = 0
         self._given_up = False
-        self._told = ""
+        self._exit_reason = ""
         """Why it ended last, and in further lines what to do about it."""
 
     def row(self) -> CompanionRow:
-        """How it is. One that has ended is well again only once it has held for a while: it may keep ending."""
-        holds = self._begun_s is not None and time.monotonic() - self._begun_s >= limits.LINK_SETTLED_S
-        why, _, advice = ("" if holds else self._told).partition("\n")
+        """Return its status. After an end, the problem stays until the process has run for a while."""
+        settled = self._begun_s is not None and time.monotonic() - self._begun_s >= limits.LINK_SETTLED_S
+        why, _, advice = ("" if settled else self._exit_reason).partition("\n")
         return {
             "name": self._name.removeprefix("the "),
             "problem": why or None,
@@ -67,7 +67,7 @@ class CompanionProcess:
         }
 
     async def run(self) -> None:
-        """Start it, again when it ends, until cancelled; then it is ended, too."""
+        """Start the process, and again when it ends, until cancelled; then end it."""
         while True:
             began_s = time.monotonic()
             code = await self._once()
@@ -75,13 +75,15 @@ class CompanionProcess:
             self._given_up = code in _FINAL
             if self._given_up:
                 self._logger.error(
-                    "it cannot run until its settings are changed", what=self._name, exit_code=code
+                    "a companion process cannot run until its settings are changed",
+                    what=self._name,
+                    exit_code=code,
                 )
                 return
             self._backoff.held(time.monotonic() - began_s)
             wait_s = self._backoff.next_s()
             self._logger.warning(
-                "it has ended: starting it again",
+                "a companion process ended: starting it again",
                 what=self._name,
                 exit_code=code,
                 wait_s=round(wait_s, 1),
@@ -91,32 +93,34 @@ class CompanionProcess:
     async def _once(self) -> int:
         """Run it to its end; return its exit code."""
         environ = {name: value for name, value in os.environ.items() if name not in _MANAGER}
-        why, telling = os.pipe()
+        reading, writing = os.pipe()
         try:
-            # Its standard input is a pipe that ends with us, however we end: without a node it is of no use.
+            # Its standard input closes when the daemon ends, in any way: it is of no use without the daemon.
             process = await asyncio.create_subprocess_exec(
                 *self._command,
                 stdin=asyncio.subprocess.PIPE,
-                env={**environ, TOLD_FD: str(telling)},
-                pass_fds=(telling,),
+                env={**environ, EXIT_REASON_FD: str(writing)},
+                pass_fds=(writing,),
             )
             self._begun_s = time.monotonic()
-            self._logger.info("started a process", what=self._name, pid=process.pid)
+            self._logger.info("started a companion process", what=self._name, pid=process.pid)
             try:
                 code = await process.wait()
             finally:
                 if process.returncode is None:
                     await self._end(process)
             end = f"ended with exit code {code}" if code >= 0 else f"was ended by signal {-code}"
-            self._told = _read_told(why) or f"It {end}; the daemon's log may say why."
+            self._exit_reason = _read_exit_reason(reading) or f"It {end}; the daemon's log may say why."
         except OSError as error:
-            self._logger.warning("it cannot be started", what=self._name, error=error.strerror)
-            self._told = f"It cannot be started: {error.strerror}."
+            self._logger.warning(
+                "a companion process cannot be started", what=self._name, error=error.strerror
+            )
+            self._exit_reason = f"It cannot be started: {error.strerror}."
             return ExitCode.UNAVAILABLE
         finally:
             self._begun_s = None
-            os.close(why)
-            os.close(telling)
+            os.close(reading)
+            os.close(writing)
         return code
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
@@ -128,8 +132,8 @@ class CompanionProcess:
             await process.wait()
 
 
-def _read_told(pipe: int) -> str:
-    """What a process that has ended said in *pipe*."""
+def _read_exit_reason(pipe: int) -> str:
+    """Return what a process that has ended wrote to *pipe*."""
     os.set_blocking(pipe, False)
     try:
         return os.read(pipe, limits.COMPANION_TOLD_MAX).decode(errors="replace")

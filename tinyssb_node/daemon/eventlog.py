@@ -1,8 +1,8 @@
-"""The event log, as ``docs/formats/events.md`` says: one writer, files that only grow, nothing committed missing.
+"""The event log: one writer, files that only grow, nothing committed missing (docs/formats/events.md).
 
-Records wait in memory until ``flush``, which is one write. Entries and chunks are recorded after the store committed
-them, in order of arrival, none left out; where that failed (a crash, a full disk) the log is behind, and writes what
-it lacks from the store.
+Records wait in memory until ``flush`` writes them at once. Entries and chunks are recorded after the store has
+committed them, in order of arrival, without gaps. After a crash or on a full disk the log is behind; it then rebuilds
+the missing records from the store.
 """
 
 import os
@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Final, Self
 
 from tinyssb_node import limits
-from tinyssb_node.daemon.eventlog_rederive import rederive
+from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.daemon.eventlog_segments import Retention, read_resume_point, segment_path, segments
-from tinyssb_node.daemon.eventlog_sends import SendMeter
 from tinyssb_node.errors import EventLogFailedError, EventLogFullError, StoreFullError
 from tinyssb_node.eventrecords import record_serializers, serialize_mark
 from tinyssb_node.events import (
@@ -27,39 +26,42 @@ from tinyssb_node.events import (
     Event,
     FaceDown,
     PacketSent,
+    PacketsSent,
     Refused,
 )
+from tinyssb_node.feeds.layout import Layout, layout_of
+from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
 from tinyssb_node.store.durable import FULL, sync_folder, write_anew
-from tinyssb_node.store.port import Store
+from tinyssb_node.store.port import Store, StoredChunk, StoredEntry
 
 _APPENDS: Final = (EntryAppended, ChunkAppended)
 _META_BOOT: Final = "boot"
 """Name in the store of the boot counter."""
 _META_SINCE: Final = "log_since_boot"
-"""Name in the store of the boot from which on the log's arrival numbers are this store's."""
+"""Name in the store of the first boot whose arrival numbers in the log are this store's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EventLogOptions:
-    """What a user may configure."""
+    """The options that a user may configure."""
 
     segment_bytes: int = limits.EVENT_SEGMENT_BYTES
-    """A segment that reached this many bytes is followed by a new one."""
+    """A segment that has reached this size is followed by a new one."""
     segment_age_us: int = limits.EVENT_SEGMENT_AGE_US
     """A segment of this age is followed by a new one."""
     retention_bytes: int = limits.EVENT_RETENTION_BYTES
-    """Segments are deleted, oldest first, while there are more bytes of them."""
+    """Segments are deleted, oldest first, while they are larger than this together."""
     retention_age_us: int = limits.EVENT_RETENTION_AGE_US
-    """Segments are deleted that were last written to longer ago, once that has been so for a day of this boot."""
+    """Segments are deleted that were last written longer ago than this, once that was so for a day of this boot."""
     sync_us: int = limits.EVENT_SYNC_US
-    """Longest time that written records are left to the system before they are synced."""
+    """Longest time between writing records and syncing them to the disk."""
 
 
 _DEFAULTS: Final = EventLogOptions()
 
 
 class EventLog:
-    """The log of one boot of one node. Times are given: *t_us* by the wall clock, *mono_us* since the boot began."""
+    """The log of one boot of one node. Times are arguments: *t_us* by the wall clock, *mono_us* since the boot."""
 
     def __init__(
         self,
@@ -74,12 +76,12 @@ class EventLog:
         options: EventLogOptions,
         network: str | None,
     ) -> None:
-        """Use ``open``. *folder* is the node's own; its log holds the appends of *store* up to *arrival*. The store is
-        to keep *metas* before anything is written under this boot's number."""
+        """Use ``open`` instead. *folder* is the node's own; its log has the appends of *store* up to *arrival*. The
+        store must keep *metas* before anything is written under this boot's number."""
         self.boot: Final = boot
         """This boot's number."""
         self.clean: Final = clean
-        """True if the boot before ended in order, or there was none: what the start record says."""
+        """True if the previous boot ended in order, or there was none; part of the start record."""
         self._folder, self._node, self._store, self._options = folder, node, store, options
         self._network = network
         self._metas = dict(metas)
@@ -88,12 +90,12 @@ class EventLog:
         self._offset = 0
         self._arrival = arrival
         self._behind = False
-        """The store has appends that the log lacks, and the records that come in now are not the next ones."""
+        """True if the store has appends that the log lacks, so that new records are not the next ones."""
         self._lines: list[bytes] = []
         self._rest = b""
-        """What of earlier lines did not fit onto the disk; goes out before anything else."""
+        """The rest of earlier lines that did not fit onto the disk; it is written before anything else."""
         self._waiting = 0
-        """Bytes in the two."""
+        """Bytes in ``_lines`` and ``_rest``."""
         self._dropped = 0
         self._sends = SendMeter()
         self._retention = Retention(
@@ -103,9 +105,9 @@ class EventLog:
         self._file: int | None = None
         self._size = 0
         self._between = True
-        """No record of the next segment was made yet."""
+        """True until the next segment has its first record."""
         self._t_us = self._mono_us = 0
-        """When the last record was made, or the last tick."""
+        """Time of the last record or tick."""
         self._begun_us = self._synced_us = self._swept_us = 0
         self._dirty = False
 
@@ -120,34 +122,35 @@ class EventLog:
         options: EventLogOptions = _DEFAULTS,
         network: str | None = None,
     ) -> Self:
-        """Find out what *node*'s log under *folder* lacks, and choose a number for the boot that begins in it, which
-        *store* keeps; on a full disk later, but before anything is written.
+        """Find out what *node*'s log under *folder* lacks, and choose the number of the boot that begins. *store* keeps
+        that number; on a full disk it does so later, but before anything is written.
 
         A log that knows of later boots or appends than the store belongs to a store that was lost or replaced by an
-        older copy: its arrival numbers say nothing, and all that this store holds is recorded again.
+        older copy. Its arrival numbers are then invalid, and everything in this store is recorded again.
 
         Raises EventLogFailedError, StoreFailedError.
         """
-        place = folder / node
-        with suppress(EventLogFullError), _faults(place):
-            place.mkdir(parents=True, exist_ok=True)
-        with _faults(place):
-            said = read_resume_point(place, int(store.get_meta(_META_SINCE) or 0), partial(_next_held, store))
-            if not said.clean:
-                # What it says is counted on from now on, so it has to stay.
-                write_anew(segments(place)[-1].path)
+        node_folder = folder / node
+        with suppress(EventLogFullError), _translated_errors(node_folder):
+            node_folder.mkdir(parents=True, exist_ok=True)
+        with _translated_errors(node_folder):
+            since_boot = int(store.get_meta(_META_SINCE) or 0)
+            resume = read_resume_point(node_folder, since_boot, partial(_next_arrival, store))
+            if not resume.clean:
+                # The log relies on these records from now on, so they have to be durable.
+                write_anew(segments(node_folder)[-1].path)
         counted = int(store.get_meta(_META_BOOT) or 0)
-        boot, arrival = max(counted, said.boot) + 1, said.arrival
+        boot, arrival = max(counted, resume.boot) + 1, resume.arrival
         metas = {_META_BOOT: str(boot)}
-        if said.boot > counted or arrival > store.last_arrival():
+        if resume.boot > counted or arrival > store.last_arrival():
             metas[_META_SINCE] = str(boot)
             arrival = 0
         log = cls(
-            place,
+            node_folder,
             node,
             boot,
             arrival,
-            clean=said.clean,
+            clean=resume.clean,
             metas=metas,
             store=store,
             options=options,
@@ -159,7 +162,7 @@ class EventLog:
         return log
 
     def begin(self, event: DaemonStarted, t_us: int, mono_us: int) -> None:
-        """Write the boot's first record, and then what the log lacks.
+        """Write the boot's first record, and then the records that the log lacks.
 
         Raises EventLogFullError: the boot has begun, and its records wait in memory. Raises EventLogFailedError,
         StoreFailedError.
@@ -173,7 +176,7 @@ class EventLog:
         self._sweep()
 
     def append(self, event: Event, t_us: int, mono_us: int) -> None:
-        """Add a record; an entry or chunk only once the store has committed it.
+        """Add a record; for an entry or chunk, only after the store has committed it.
 
         Touches no disk. Call ``flush`` after each turn: what exceeds 4 MiB in between is dropped.
         """
@@ -182,7 +185,7 @@ class EventLog:
         if isinstance(event, PacketSent) and not self._sends.admit(event, mono_us):
             return
         if isinstance(event, FaceDown | DaemonStopped):
-            # Ahead of it, for a stop is a boot's last record.
+            # Before it, because the stop is a boot's last record.
             for more in self._sends.take():
                 self.append(more, t_us, mono_us)
         full = self._waiting >= limits.EVENT_BACKLOG_BYTES
@@ -199,10 +202,10 @@ class EventLog:
             self._put(event, t_us, mono_us)
 
     def flush(self) -> None:
-        """Hand all records to the system; write what the log lacks.
+        """Hand all records to the operating system, and write the records that the log lacks.
 
-        Raises EventLogFullError: they wait in memory, call again when there may be room. Raises EventLogFailedError and
-        StoreFailedError.
+        Raises EventLogFullError: the records wait in memory; call again when there may be room. Raises
+        EventLogFailedError, StoreFailedError.
         """
         self._write()
         if self._dropped:
@@ -213,7 +216,7 @@ class EventLog:
             self._catch_up()
 
     def tick(self, t_us: int, mono_us: int) -> None:
-        """Do what time asks for: flush, sync, end a segment, delete old ones. Call it about once a second, with nothing
+        """Do what is due: flush, sync, end a segment, delete old ones. Call it about once a second, with nothing
         uncommitted in the store.
 
         Raises as ``flush`` does.
@@ -231,8 +234,8 @@ class EventLog:
             self._sweep()
 
     def close(self) -> None:
-        """Write and sync what there is; nothing is uncommitted in the store. Raises as ``flush`` does; the file is
-        closed all the same."""
+        """Write and sync all records, with nothing uncommitted in the store. Raises as ``flush`` does; the file is
+        closed in any case."""
         try:
             self._keep_boot()
             self.flush()
@@ -253,7 +256,7 @@ class EventLog:
         self._behind = False
 
     def _put(self, event: Event, t_us: int, mono_us: int) -> None:
-        """Make a record, and the mark if its segment needs one: behind the boot's first record, before any other."""
+        """Make a record, and the mark of its segment: after the boot's first record, otherwise before all others."""
         if self._between:
             self._path = segment_path(self._folder, self.boot, self._offset)
             if self._offset:
@@ -276,7 +279,7 @@ class EventLog:
         self._offset += 1
 
     def _keep_boot(self) -> None:
-        """See that no later boot takes this one's number. Raises EventLogFullError, StoreFailedError."""
+        """Store this boot's number, so that no later boot uses it. Raises EventLogFullError, StoreFailedError."""
         if not self._metas:
             return
         try:
@@ -289,12 +292,12 @@ class EventLog:
         self._metas.clear()
 
     def _write(self) -> None:
-        """Write all lines. Where only a part fits, the next write goes on in the middle of the line."""
+        """Write all lines. If only a part fits, the next write continues in the middle of the line."""
         if not self._waiting:
             return
         if self._metas:
             raise EventLogFullError(self._path)
-        with _faults(self._path):
+        with _translated_errors(self._path):
             file = self._begin_segment() if self._file is None else self._file
             self._rest += b"".join(self._lines)
             self._lines.clear()
@@ -317,7 +320,7 @@ class EventLog:
         return file
 
     def _end_segment(self) -> None:
-        """Make the segment final."""
+        """Close the segment for good."""
         self._sync()
         assert self._file is not None
         os.close(self._file)
@@ -328,27 +331,136 @@ class EventLog:
     def _sync(self) -> None:
         self._synced_us = self._mono_us
         if self._file is not None and self._dirty:
-            with _faults(self._path):
+            with _translated_errors(self._path):
                 os.fsync(self._file)
             self._dirty = False
 
     def _sweep(self) -> None:
         self._swept_us = self._mono_us
-        with _faults(self._folder):
+        with _translated_errors(self._folder):
             self._retention.sweep(self._t_us, self._mono_us)
 
 
-def _next_held(store: Store, arrival: int) -> int | None:
-    """The arrival number that comes after *arrival* in *store*, None if none does."""
+def _next_arrival(store: Store, arrival: int) -> int | None:
+    """Return the arrival number that comes after *arrival* in *store*; None if none does."""
     return next((append.arrival for append in store.after(arrival, 1)), None)
 
 
 @contextmanager
-def _faults(path: Path) -> Iterator[None]:
-    """Say in our words what the system refused. Raises EventLogFullError, EventLogFailedError."""
+def _translated_errors(path: Path) -> Iterator[None]:
+    """Translate errors of the operating system. Raises EventLogFullError, EventLogFailedError."""
     try:
         yield
     except OSError as error:
         if error.errno in FULL:
             raise EventLogFullError(path) from error
         raise EventLogFailedError(path, error.strerror or str(error)) from error
+
+
+class SendMeter:
+    """Token bucket that limits records of sent packets where sending costs no airtime; the others are counted.
+
+    A peer on a wire that requests without end is answered, but must not fill the disk with records of that. The bucket
+    has ``limits.SENT_BURST`` tokens, refilled at ``limits.SENT_PER_S`` a second, for all faces together. Packets beyond
+    that are counted by face and kind. Packets sent over the air always have a record: airtime is scarce, and these
+    records show which nodes hear each other.
+    """
+
+    def __init__(self) -> None:
+        self._level = float(limits.SENT_BURST)
+        self._at_us = 0
+        self._more: dict[tuple[FaceName, PacketKind], tuple[int, int]] = {}
+        """Packets and bytes. Emptied at least once a minute, and when a face goes down: few keys."""
+        self._recorded_us = 0
+
+    def admit(self, event: PacketSent, mono_us: int) -> bool:
+        """Return True if *event* has its own record; otherwise count it."""
+        if event.airtime_us:
+            return True
+        refill = (mono_us - self._at_us) / 1_000_000 * limits.SENT_PER_S
+        self._level = min(float(limits.SENT_BURST), self._level + refill)
+        self._at_us = mono_us
+        if self._level >= 1:
+            self._level -= 1
+            return True
+        count, size = self._more.get((event.face, event.packet), (0, 0))
+        self._more[event.face, event.packet] = (count + 1, size + event.length)
+        return False
+
+    def due(self, mono_us: int) -> list[PacketsSent]:
+        """Return the counts, once in ``limits.SENT_TOLD_US``."""
+        if mono_us - self._recorded_us < limits.SENT_TOLD_US:
+            return []
+        self._recorded_us = mono_us
+        return self.take()
+
+    def take(self) -> list[PacketsSent]:
+        """Return the counts now, and begin again."""
+        more, self._more = self._more, {}
+        return [
+            PacketsSent(face=face, packet=packet, count=count, size=size)
+            for (face, packet), (count, size) in more.items()
+        ]
+
+
+# --- records rebuilt from the store
+
+
+def rederive(store: Store, arrival: int) -> Iterator[tuple[EntryAppended | ChunkAppended, int]]:
+    """Yield an event for each committed append of *store* above *arrival*, in order, with the wall clock of its commit.
+
+    The events equal those of the time when the packets were appended. Raises StoreFailedError.
+    """
+    dialects = {record.feed: record.dialect for record in store.feeds()}
+    while page := store.after(arrival, limits.EVENT_CATCH_UP_BATCH):
+        for append in page:
+            if not append.committed_us:
+                return
+            yield _event(store, dialects, append), append.committed_us
+        arrival = page[-1].arrival
+
+
+def _event(
+    store: Store, dialects: dict[FeedId, Dialect | None], append: StoredEntry | StoredChunk
+) -> EntryAppended | ChunkAppended:
+    dialect = dialects[append.feed]
+    assert dialect is not None, "the first entry of a feed fixed its dialect"
+    if isinstance(append, StoredEntry):
+        return _entry_appended(append, dialect)
+    entry = store.entry(append.feed, append.seq)
+    assert entry is not None, "a side chain belongs to an entry"
+    return _chunk_appended(append, _layout(entry.packet, dialect))
+
+
+def _layout(packet: bytes, dialect: Dialect) -> Layout:
+    entry = parse_entry(packet)
+    return layout_of(entry.type, entry.content, dialect)
+
+
+def _entry_appended(entry: StoredEntry, dialect: Dialect) -> EntryAppended:
+    layout = _layout(entry.packet, dialect)
+    return EntryAppended(
+        feed=entry.feed,
+        seq=entry.seq,
+        id=entry.id,
+        type=parse_entry(entry.packet).type,
+        size=layout.size,
+        chunks=layout.chunks,
+        origin=entry.origin,
+        face=entry.face,
+        arrival=entry.arrival,
+    )
+
+
+def _chunk_appended(chunk: StoredChunk, layout: Layout) -> ChunkAppended:
+    before = len(layout.head) + chunk.chunk * limits.CHUNK_CONTENT_SIZE
+    return ChunkAppended(
+        feed=chunk.feed,
+        seq=chunk.seq,
+        chunk=chunk.chunk,
+        size=min(limits.CHUNK_CONTENT_SIZE, layout.size - before),
+        complete=chunk.chunk + 1 == layout.chunks,
+        origin=chunk.origin,
+        face=chunk.face,
+        arrival=chunk.arrival,
+    )

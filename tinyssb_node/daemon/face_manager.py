@@ -1,4 +1,4 @@
-"""The configured faces, kept open: what cannot be opened is said, and tried again."""
+"""The configured endpoints, kept open: a failure is logged, and opening is retried."""
 
 import asyncio
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ from tinyssb_node.faces.ws_spec import WsListenSpec
 
 
 class FaceManager:
-    """One endpoint per spec string."""
+    """Keeper of one endpoint for each spec string."""
 
     def __init__(self, specs: Sequence[str], sink: FaceSink, logger: Logger) -> None:
         self._sink = sink
@@ -23,7 +23,7 @@ class FaceManager:
         self._failures: dict[str, str] = {}
 
     def rows(self) -> list[EndpointRow]:
-        """Which there are, and why those that are not open, or reach nobody, do not."""
+        """Return a row for each endpoint, with the problem of one that is not open or reaches no peer."""
         return [self._row(spec) for spec in self._specs]
 
     def _row(self, spec: str) -> EndpointRow:
@@ -36,7 +36,7 @@ class FaceManager:
         return row
 
     async def run(self) -> None:
-        """Keep all of them open until cancelled."""
+        """Keep all endpoints open until cancelled."""
         async with asyncio.TaskGroup() as group:
             for spec in self._specs:
                 self._warn(spec)
@@ -48,12 +48,12 @@ class FaceManager:
             self._logger.warning(
                 warning,
                 spec=spec,
-                advice="phones need that: say so by open=on. For your own nodes there are token=, cert= and key=",
+                advice="phones need this: confirm it with open=on. For your own nodes use token=, cert= and key=",
             )
 
     async def _keep_open(self, spec: str) -> None:
         while True:
-            # An interface may be plugged in later, a port become free: one face that fails must not stop the others.
+            # An interface may be plugged in later, or a port become free. No failure may stop the other endpoints.
             endpoint = self._endpoints[spec] = open_endpoint(spec)
             try:
                 await endpoint.run(self._sink)

@@ -1,4 +1,4 @@
-"""What faces may look up in the stores of the node's networks (``faces.library``)."""
+"""The part of the stores that faces may read (``faces.store_port``)."""
 
 from collections.abc import Callable, Sequence
 
@@ -10,12 +10,12 @@ from tinyssb_node.store.port import Store, StoredChunk, StoredEntry
 
 
 class FaceStoreReader:
-    """Implements Library on the store of one network."""
+    """FaceStorePort on the store of one network."""
 
     def __init__(
         self, network: Network, store: Store, knows: Callable[[bytes], bool], keep: Callable[[str, str], None]
     ) -> None:
-        """*knows* says whether a packet is of the network, *keep* keeps a value in its store."""
+        """Read *store*; *knows* decides whether a packet is of the network, *keep* stores a value by name."""
         self.network = dmx_of(network.prefix).hex()
         self.set = network.goset_dmx.hex()
         self._store = store
@@ -23,13 +23,13 @@ class FaceStoreReader:
         self.keep = keep
 
     def follows(self) -> frozenset[FeedId]:
-        """See Library."""
+        """See FaceStorePort."""
         return frozenset(
             record.feed for record in self._store.feeds() if record.wanted and not record.retired
         )
 
     def feeds_of(self, packet: bytes) -> Sequence[FeedId]:
-        """See Library."""
+        """See FaceStorePort."""
         feeds = [
             feed
             for feed, seq in self._store.find_entries(packet[:DMX_SIZE])
@@ -38,14 +38,14 @@ class FaceStoreReader:
         return feeds or [*dict.fromkeys(feed for feed, _, _ in self._store.find_chunks(chunk_hash(packet)))]
 
     def after(self, arrival: int) -> tuple[Sequence[StoredEntry | StoredChunk], int]:
-        """See Library."""
+        """See FaceStorePort."""
         appended = self._store.after(arrival, limits.MQTT_BATCH)
         return appended, appended[-1].arrival if appended else arrival
 
     def last_arrival(self) -> int:
-        """See Library."""
+        """See FaceStorePort."""
         return self._store.last_arrival()
 
     def recall(self, key: str) -> str | None:
-        """See Library."""
+        """See FaceStorePort."""
         return self._store.get_meta(key)

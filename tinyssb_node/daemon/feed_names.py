@@ -1,4 +1,4 @@
-"""How a user names a feed: by any beginning of its id that is enough, or as their own."""
+"""Names that a user may give for a feed: any prefix of its id that is unique, or the name of their own feed."""
 
 from collections.abc import Sequence
 
@@ -8,11 +8,11 @@ from tinyssb_node.problems import AmbiguousFeedError, UnknownFeedError
 from tinyssb_node.store.port import FeedRecord
 
 OWN_FEED = "me"
-"""What the node's own feed may be called."""
+"""A name for the node's own feed."""
 
 
 def find_feed(records: Sequence[FeedRecord], name: str, own: FeedId | None) -> FeedRecord:
-    """The one feed among *records* that *name* names; *own* is the node's.
+    """Return the one feed among *records* that *name* stands for; *own* is the node's.
 
     Raises UnknownFeedError, AmbiguousFeedError.
     """

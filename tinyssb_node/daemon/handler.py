@@ -212,7 +212,7 @@ class ControlHandler:
         content = bytes.fromhex(request.content)
 
         def publish(node: Node, now_us: int) -> tuple[EntryAppended, list[Effect]]:
-            return node.publish(content, now_us) if writer is None else writer.publish(node, content, now_us)
+            return node.publish(content, now_us) if writer is None else writer.append(node, content, now_us)
 
         event = self._runtime.do(publish, place.name)
         return {
@@ -402,7 +402,7 @@ class ControlHandler:
 
     def _writer(self, request: requests.Publish | requests.ConfirmTip) -> "IdentityWriter | None":
         """The further identity that *request* names, None: the main one. Raises UnknownIdentityError,
-        IdentityUnusableError."""
+        ProblemError."""
         if request.identity == MAIN_IDENTITY:
             return None
         if self._authorship is None:

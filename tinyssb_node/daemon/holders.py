@@ -1,4 +1,4 @@
-"""Who holds each of our entries: what the store knows, counted as docs/reference/receipts.md says."""
+"""The peers that store each of our entries, counted as in docs/reference/receipts.md."""
 
 import bisect
 import codecs
@@ -17,25 +17,25 @@ from tinyssb_node.ids import Dialect, FaceName, FeedId
 from tinyssb_node.store.entries import entry_layout, type_of
 from tinyssb_node.store.port import FeedRecord, Receipt, Store, StoredEntry
 
-_Station: TypeAlias = tuple[FaceName, bytes]
-"""The name on the air of somebody who was heard, and where."""
+_HeardPeer: TypeAlias = tuple[FaceName, bytes]
+"""A peer that was heard: the face, and its name on the air."""
 _BIPF_TYPE_BITS: Final = 3
-"""In a BIPF tag the length stands above them."""
-_Who = TypeVar("_Who", FeedId, _Station)
+"""Low bits of a BIPF tag; the length is in the bits above."""
+_Who = TypeVar("_Who", FeedId, _HeardPeer)
 
 
 class Holders:
-    """What is known at one moment."""
+    """The receipts for our feed, as known at one moment."""
 
     def __init__(
         self, store: Store, records: Sequence[FeedRecord], own: FeedId, faces_up: Collection[FaceName]
     ) -> None:
-        """*records* are the feeds of the set; *faces_up* are those that can be used."""
+        """Read the receipts in *store*. *records* are the feeds of the set; *faces_up* are the faces in use."""
         self._own = own
         self._faces_up = faces_up
         self._signed: dict[FeedId, list[Receipt]] = {}
-        """What each has proved, less first."""
-        self._heard: dict[_Station, list[Receipt]] = {}
+        """The proven receipts of each author, in ascending order."""
+        self._heard: dict[_HeardPeer, list[Receipt]] = {}
         for receipt in store.receipts():
             if receipt.feed != own:
                 continue
@@ -46,14 +46,14 @@ class Holders:
         self._last_us = dict(_last_us(store, records, own, self._signed))
 
     def row(self, entry: StoredEntry) -> ReceiptRow:
-        """Who holds *entry*, which is ours."""
+        """Return which peers store *entry*, which is ours."""
         proven = dict(_since(self._signed, entry.seq))
         heard = dict(_since(self._heard, entry.seq))
         from_us = entry.committed_us - content_limits.RECEIPT_ACTIVE_US
         expected = {feed for feed, last_us in self._last_us.items() if last_us >= from_us} | set(proven)
-        # Names are drawn anew at every start: more stations than people are the same ones again.
-        stations = min(self._stations(heard), max(1, len(expected)))
-        held = max(len(proven), stations)
+        # Peers draw a new name at every start: if there are more peers than people, some are the same ones again.
+        peers = min(self._least_peers(heard), max(1, len(expected)))
+        held = max(len(proven), peers)
         lacking = sorted(expected - set(proven))
         holders: list[HolderRow] = [
             {"kind": "proven", "feed": feed.hex(), "face": None, "speaker": None, "since_us": since_us}
@@ -83,29 +83,29 @@ class Holders:
             "silent": [feed.hex() for feed in lacking if feed not in self._signed],
         }
 
-    def _stations(self, heard: Collection[_Station]) -> int:
-        """How many different stations these are at least: on different faces they may be the same."""
-        by_endpoint: dict[str, set[_Station]] = {}
+    def _least_peers(self, heard: Collection[_HeardPeer]) -> int:
+        """Return the least number of different peers: on different faces they may be the same."""
+        by_endpoint: dict[str, set[_HeardPeer]] = {}
         for face, speaker in heard:
             endpoint, connection, _ = face.partition("#")
-            # A connection that is no more may be the same peer as one that is; that somebody had it stays true.
-            station = (face, speaker) if not connection or face in self._faces_up else (FaceName(""), b"")
-            by_endpoint.setdefault(endpoint, set()).add(station)
-        for stations in by_endpoint.values():
-            if len(stations) > 1:
-                stations.discard((FaceName(""), b""))
-        return max((len(stations) for stations in by_endpoint.values()), default=0)
+            # A closed connection may have been the same peer as an open one. That a peer stored the entry stays true.
+            peer = (face, speaker) if not connection or face in self._faces_up else (FaceName(""), b"")
+            by_endpoint.setdefault(endpoint, set()).add(peer)
+        for peers in by_endpoint.values():
+            if len(peers) > 1:
+                peers.discard((FaceName(""), b""))
+        return max((len(peers) for peers in by_endpoint.values()), default=0)
 
 
 def messages(store: Store, own: FeedId, first: int) -> Iterator[StoredEntry]:
-    """Our entries but for acknowledgements, in order, from number *first* on."""
+    """Yield our entries except acknowledgements, in order, from number *first* on."""
     while page := store.entries(own, first, limits.CONTROL_PAGE):
         yield from (entry for entry in page if not _acknowledges(entry))
         first = page[-1].seq + 1
 
 
 def first_of_newest(store: Store, own: FeedId, last_seq: int, count: int) -> int:
-    """From which number on our feed, up to *last_seq*, has *count* such entries; 1 if it has not as many."""
+    """Return the number from which our feed, up to *last_seq*, has *count* such entries; 1 if it has fewer."""
     end = last_seq
     while end > 0:
         start = max(1, end + 1 - limits.CONTROL_PAGE)
@@ -124,7 +124,8 @@ def _acknowledges(entry: StoredEntry) -> bool:
 def _last_us(
     store: Store, records: Sequence[FeedRecord], own: FeedId, signed: Collection[FeedId]
 ) -> Iterator[tuple[FeedId, int]]:
-    """When the last entry came of everybody we follow. Whoever is among *signed* is somebody, however he began."""
+    """Yield each followed person's feed with the time of its last entry. An author in *signed* counts as a person,
+    however their feed begins."""
     for record in records:
         if record.feed == own or record.child or not record.wanted or record.forked_at is not None:
             continue
@@ -136,8 +137,8 @@ def _last_us(
 
 
 def _further(store: Store, record: FeedRecord) -> bool:
-    """True if the feed is a further one of somebody, which never acknowledges anything: it says so, or it begins with
-    what only members of a private group read."""
+    """Return True if the feed is a further one of some person, which never acknowledges anything: it says so, or it
+    begins with content that only members of a private group can read."""
     first = store.entry(record.feed, 1)
     if first is None:
         return False
@@ -150,12 +151,12 @@ def _further(store: Store, record: FeedRecord) -> bool:
 
 
 def _looks_sealed(head: bytes, size: int) -> bool:
-    """True if content of *size* bytes that begins with *head* is neither a BIPF value nor text, to judge by *head*."""
+    """Return True if content of *size* bytes is, judging by its *head*, neither a BIPF value nor text."""
     tag = read_varint(head, 0, len(head), limits.BIPF_TAG_SIZE_MAX)
     if tag is not None and tag[1] + (tag[0] >> _BIPF_TYPE_BITS) == size:
         return False
     try:
-        # Not final: its last character may go on behind the head.
+        # Not final: the last character may continue after the head.
         codecs.getincrementaldecoder("utf-8")().decode(head)
     except UnicodeDecodeError:
         return True
@@ -163,7 +164,7 @@ def _looks_sealed(head: bytes, size: int) -> bool:
 
 
 def _since(known: dict[_Who, list[Receipt]], seq: int) -> Iterator[tuple[_Who, int]]:
-    """Who holds entry *seq*, and since when that is known."""
+    """Yield the peers that store entry *seq*, with the time since when that is known."""
     for who, receipts in known.items():
         first = bisect.bisect_left(receipts, seq, key=lambda receipt: receipt.seq)
         if first < len(receipts):

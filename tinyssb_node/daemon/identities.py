@@ -1,6 +1,6 @@
-"""Further identities of a home: each in a folder of its own, with the files that the node's own key has.
+"""Further identities of a home: each in its own folder, with the same files as the main identity.
 
-Format: ``docs/formats/identity.md``. What a daemon does with them is in ``authorship``.
+Format: ``docs/formats/identity.md``. The daemon uses them through ``identity_manager``.
 """
 
 import re
@@ -24,45 +24,35 @@ _NAME: Final = re.compile(rf"[a-z][a-z0-9-]{{0,{NAME_MAX - 1}}}")
 
 
 class IdentityNameError(ProblemError):
-    """An identity cannot be called so."""
+    """The name is not allowed for an identity."""
 
     code = "bad_request"
 
     def __init__(self, name: str) -> None:
         super().__init__(
-            f"No identity can be called '{name[:NAME_MAX]}'. Nothing was changed.",
-            f"A name has up to {NAME_MAX} small letters, digits and hyphens, a letter first; "
-            f"'{MAIN_IDENTITY}' is the node's own.",
+            f"'{name[:NAME_MAX]}' cannot be the name of an identity. Nothing was changed.",
+            f"A name has up to {NAME_MAX} small letters, digits and hyphens, and begins with a letter; "
+            f"'{MAIN_IDENTITY}' is the node's main identity.",
         )
 
 
-class IdentitiesFullError(ProblemError):
-    """A home has as many identities as it may."""
+class IdentityNotMadeError(ProblemError):
+    """The home has as many identities as it may, or has this one already."""
 
     exit_code = ExitCode.CREATE
 
-    def __init__(self, folder: Path) -> None:
-        super().__init__(
-            f"There are {limits.IDENTITIES_MAX} identities in {folder}, the most there may be. Nothing was made.",
-            "Each takes a place of 255 in the set of everybody. Make another node: `tinyssb --home FOLDER init`.",
-        )
 
-
-class DuplicateIdentityError(ProblemError):
-    """A key is in the home already."""
-
-    exit_code = ExitCode.CREATE
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"This is the key of '{name}', which is in this home already. Nothing was changed: one feed is written "
-            "from one place.",
-            "`tinyssb identity list` shows what is here.",
-        )
+def duplicate_identity(name: str) -> IdentityNotMadeError:
+    """Return the error for a key that the home already has under *name*."""
+    return IdentityNotMadeError(
+        f"This is the key of '{name}', which is already in this home. Nothing was changed: a feed may be written "
+        "from one place only.",
+        "`tinyssb identity list` shows the identities of this home.",
+    )
 
 
 def names_of(home: Home) -> list[str]:
-    """The names of further identities in *home*, sorted; no more than there may be. Raises HomeInaccessibleError."""
+    """Return the names of further identities in *home*, sorted, at most the limit. Raises HomeInaccessibleError."""
     try:
         found = [
             folder.name
@@ -77,7 +67,7 @@ def names_of(home: Home) -> list[str]:
 
 
 def _is_there(path: Path) -> bool:
-    """Whether there is a file, as far as we may look: where we may not, who opens it is told why."""
+    """Return True if there is a file, or if we may not look: opening it then fails with the reason."""
     try:
         return path.exists()
     except PermissionError:
@@ -98,59 +88,64 @@ def find_identity(home: Home, name: str | None) -> Home:
 
 
 def new_identity(home: Home, name: str, dialect: Dialect) -> FeedId:
-    """Make a further identity in *home* with a fresh key. Returns its feed id.
+    """Create a further identity in *home* with a new key. Returns its feed id.
 
-    Raises IdentityNameError, IdentitiesFullError, IdentityExistsError, HomeMissingError, HomeInaccessibleError, and
-    for the node's own file the errors of ``read_identity``.
+    Raises IdentityNameError, IdentityNotMadeError, IdentityExistsError, HomeMissingError, HomeInaccessibleError, and
+    the errors of ``read_identity`` for the main identity.
     """
     identity = generate_identity(dialect)
-    # Nothing was ever written with this key, so it is certain of that from the beginning.
-    _place(home, name, identity, TipMark(feed=identity.feed, machine=this_machine(), tips={}))
+    # Nothing was ever written with this key, so the tip is certain.
+    _write_identity(home, name, identity, TipMark(feed=identity.feed, machine=this_machine(), tips={}))
     return identity.feed
 
 
 def restore_identity(home: Home, name: str, identity: Identity) -> None:
-    """Make a further identity in *home* with a key that was there before.
+    """Create a further identity in *home* from a backup of its key.
 
-    Raises as ``new_identity`` does, and DuplicateIdentityError.
+    Raises as ``new_identity`` does.
     """
     for other, feed in _feeds(home):
         if feed == identity.feed and other != name:
-            raise DuplicateIdentityError(other)
-    _place(home, name, identity, restored_mark(home.of_identity(name), identity.feed))
+            raise duplicate_identity(other)
+    _write_identity(home, name, identity, restored_mark(home.of_identity(name), identity.feed))
 
 
 def _feeds(home: Home) -> Iterator[tuple[str, FeedId]]:
-    """The identities of *home* with their feeds, as far as their files can be read."""
+    """Yield the identities of *home* whose files can be read, with their feeds."""
     for name in (MAIN_IDENTITY, *names_of(home)):
         try:
             yield name, read_identity(find_identity(home, name).identity).feed
         except (LocalError, OSError):
-            continue  # Who asks for that one is told; no other one is held up by it.
+            continue  # Using that identity reports the error; the others are not affected.
 
 
 def require_room(home: Home, name: str) -> None:
-    """Raise what ``new_identity`` would, before anything is done."""
+    """Raise what ``new_identity`` would, before anything is changed."""
     home.require()
-    # Whose the home is: what root makes there the node's user cannot read.
+    # Only the owner of the home may go on: the node's user could not read files that root makes there.
     read_node_identity(home)
     if not _NAME.fullmatch(name) or name == MAIN_IDENTITY:
         raise IdentityNameError(name)
-    place = home.of_identity(name)
-    if place.identity.exists():
-        raise IdentityExistsError(place.identity)
+    file = home.of_identity(name).identity
+    if file.exists():
+        raise IdentityExistsError(file)
     if len(names_of(home)) >= limits.IDENTITIES_MAX:
-        raise IdentitiesFullError(home.identities)
+        raise IdentityNotMadeError(
+            f"There are {limits.IDENTITIES_MAX} identities in {home.identities}, the most there may be. Nothing was "
+            "made.",
+            "Each takes one of the 255 places in the set that all nodes share. Make another node: "
+            "`tinyssb --home FOLDER init`.",
+        )
 
 
-def _place(home: Home, name: str, identity: Identity, mark: TipMark) -> None:
+def _write_identity(home: Home, name: str, identity: Identity, mark: TipMark) -> None:
     require_room(home, name)
-    place = home.of_identity(name)
+    own = home.of_identity(name)
     try:
-        for folder in (home.identities, place.root):
+        for folder in (home.identities, own.root):
             folder.mkdir(mode=0o700, exist_ok=True)
             sync_folder(folder.parent)
-        create_identity(place.identity, identity)
-        write_mark(place.mark, mark, time.time_ns() // 1_000)
+        create_identity(own.identity, identity)
+        write_mark(own.mark, mark, time.time_ns() // 1_000)
     except OSError as error:
         raise home_access_error(home, error) from error

@@ -1,4 +1,4 @@
-"""The further identities of a home while a daemon runs: their keys, their marks, and what is told of them."""
+"""The further identities of a home while a daemon runs: their keys, their tip marks, and their status."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.control.rows import IdentityRow
 from tinyssb_node.daemon.clock import Clock
-from tinyssb_node.daemon.identities import DuplicateIdentityError, names_of
+from tinyssb_node.daemon.identities import duplicate_identity, names_of
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.setup import unlock_identity
@@ -25,33 +25,23 @@ from tinyssb_node.store.secrets import folder_reach
 from tinyssb_node.store.unlock import Ask
 
 
-class IdentityUnusableError(ProblemError):
-    """The key of an identity could not be had when the daemon started."""
-
-    def __init__(self, name: str, problem: str) -> None:
-        super().__init__(
-            f"The identity '{name}' could not be used when the daemon started: {problem}",
-            "Nothing was written. All else goes on; start the daemon anew when that is mended.",
-        )
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class IdentityWriter:
-    """A further identity whose key is at hand."""
+    """A further identity whose key was opened."""
 
     name: str
-    """What its user calls it."""
+    """The name that the user gave it."""
     key: SigningKey = field(repr=False)
-    """What signs its feed."""
+    """The key that signs its feed."""
     dialect: Dialect
-    """What its feed is written in."""
+    """The dialect of its feed."""
 
     @property
     def feed(self) -> FeedId:
         """Its feed."""
         return self.key.feed_id
 
-    def publish(self, node: Node, content: bytes, now_us: int) -> tuple[EntryAppended, list[Effect]]:
+    def append(self, node: Node, content: bytes, now_us: int) -> tuple[EntryAppended, list[Effect]]:
         """Append *content* to its feed. Raises as ``Node.append_to_feed`` does."""
         if (waiting := node.waiting(now_us, self.feed)) is not None:
             raise TipUncertainError(waiting, self.name)
@@ -62,18 +52,18 @@ class IdentityWriter:
 
 @dataclass(frozen=True, slots=True)
 class OpenedIdentities:
-    """What was found in the home when the daemon started."""
+    """The identities that were in the home when the daemon started."""
 
     writers: Sequence[IdentityWriter]
-    """Those whose keys are at hand."""
+    """Those whose keys were opened."""
     problems: Mapping[str, str]
-    """By name what is wrong with the others."""
+    """The problem of each of the others, by name."""
 
 
 def open_identities(
     home: Home, main: FeedId, environ: Mapping[str, str], ask: Ask | None, logger: Logger
 ) -> OpenedIdentities:
-    """Open the further identities of *home*, whose main one is *main*. What cannot be opened is told and left out."""
+    """Open the further identities of *home*, whose main one is *main*. Those that fail are logged and left out."""
     names, writers, problems = {main: MAIN_IDENTITY}, [], {}
     try:
         found = names_of(home)
@@ -81,18 +71,18 @@ def open_identities(
         found = []
         logger.warning("no further identity is used", problem=error.message)
     for name in found:
-        place = home.of_identity(name)
+        own = home.of_identity(name)
         logger.info("opening a further identity", identity=name)
         try:
-            if (mode := folder_reach(place.identity)) is not None:
-                advice = f"chmod 700 {place.root}"
+            if (mode := folder_reach(own.identity)) is not None:
+                advice = f"chmod 700 {own.root}"
                 logger.warning(
-                    "others have rights to the folder of a secret key", mode=f"{mode:04o}", advice=advice
+                    "other users may use the folder of a secret key", mode=f"{mode:04o}", advice=advice
                 )
-            identity = unlock_identity(place, environ, ask, name)
+            identity = unlock_identity(own, environ, ask, name)
             key = SigningKey(identity.seed)
             if (other := names.setdefault(key.feed_id, name)) != name:
-                raise DuplicateIdentityError(other)
+                raise duplicate_identity(other)
         except (LocalError, OSError) as error:
             problems[name] = error.message if isinstance(error, LocalError) else f"{error.strerror}."
         else:
@@ -103,7 +93,7 @@ def open_identities(
 
 
 class IdentityManager:
-    """What a daemon knows of further identities."""
+    """The further identities of a running daemon."""
 
     def __init__(
         self,
@@ -114,10 +104,10 @@ class IdentityManager:
         clock: Clock,
         logger: Logger,
     ) -> None:
-        """Read the marks of those *opened* in *home*, and compare them with the stores of *places*."""
+        """Read the tip marks of those *opened* in *home*, and compare them with the stores of *places*."""
         self._problems = opened.problems
         self._writers = {writer.name: writer for writer in opened.writers}
-        self._keepers = {
+        self._monitors = {
             name: TipMonitor(
                 home.of_identity(name).mark,
                 writer.feed,
@@ -129,38 +119,41 @@ class IdentityManager:
         }
 
     def authors(self, network: NetworkName) -> list[FurtherIdentity]:
-        """What the node of *network* has to know."""
+        """Return the identities as the node of *network* needs them."""
         return [
             FurtherIdentity(
-                key=writer.key, dialect=writer.dialect, certainty=self._keepers[name].certainty(network)
+                key=writer.key, dialect=writer.dialect, certainty=self._monitors[name].certainty(network)
             )
             for name, writer in self._writers.items()
         ]
 
     def tick(self, networks: Networks, now_us: int) -> None:
-        """Say what has changed, and keep it, now and then."""
-        for keeper in self._keepers.values():
-            keeper.tick(networks, now_us)
+        """Log changes of certainty, and write the tip marks when due."""
+        for monitor in self._monitors.values():
+            monitor.tick(networks, now_us)
 
     def close(self, networks: Networks, now_us: int) -> None:
-        """Keep how far the feeds were written in the end."""
-        for keeper in self._keepers.values():
-            keeper.close(networks, now_us)
+        """Write the final tip marks."""
+        for monitor in self._monitors.values():
+            monitor.close(networks, now_us)
 
     def find(self, name: str) -> IdentityWriter:
-        """The identity called *name*. Raises UnknownIdentityError, IdentityUnusableError."""
+        """Return the identity called *name*. Raises UnknownIdentityError, ProblemError."""
         if name in self._problems:
-            raise IdentityUnusableError(name, self._problems[name])
+            raise ProblemError(
+                f"The identity '{name}' could not be used when the daemon started: {self._problems[name]}",
+                "Nothing was written. Everything else continues; restart the daemon when this is mended.",
+            )
         if name not in self._writers:
             raise UnknownIdentityError(name, self._writers)
         return self._writers[name]
 
     def names(self) -> dict[FeedId, str]:
-        """What the identities are called, by feed."""
+        """Return the names of the identities, by feed."""
         return {writer.feed: name for name, writer in self._writers.items()}
 
     def rows(self, node: Node, now_us: int) -> Iterator[IdentityRow]:
-        """What is told of each in the network of *node*, sorted by name."""
+        """Yield the status of each in the network of *node*, sorted by name."""
         for name in sorted({*self._writers, *self._problems}):
             writer = self._writers.get(name)
             record = None if writer is None else node.own(writer.feed)

@@ -1,4 +1,4 @@
-"""Log lines on standard error: structured, and never more than a bounded rate of what strangers cause."""
+"""Log lines on standard error: structured, with a rate limit for lines that strangers can cause."""
 
 import sys
 from collections.abc import Callable
@@ -46,32 +46,32 @@ def start_logging(level: LogLevel, form: LogFormat) -> Logger:
 
 
 class LogRateLimit:
-    """Lets a kind of line through once a minute and counts the others.
+    """Rate limit that lets a kind of line through once a minute and counts the others.
 
-    Its table has a row a face and kind of mistake, and is emptied when it has too many.
+    Its table has one row for each face and kind of mistake, and is emptied when it has too many.
     """
 
-    def __init__(self, say: Callable[..., object]) -> None:
-        self._say = say
+    def __init__(self, log: Callable[..., object]) -> None:
+        self._log = log
         self._rows: dict[tuple[str, str], tuple[int, int]] = {}
 
     def __call__(self, now_us: int, text: str, face: str, **fields: object) -> None:
-        """Log *text* about *face*, unless that was said within the last minute."""
-        said_us, held_back = self._rows.get((text, face), (-limits.LOG_REPEAT_US, 0))
-        if now_us - said_us < limits.LOG_REPEAT_US:
-            self._rows[text, face] = (said_us, held_back + 1)
+        """Log *text* about *face*, unless that was logged within the last minute."""
+        logged_us, suppressed = self._rows.get((text, face), (-limits.LOG_REPEAT_US, 0))
+        if now_us - logged_us < limits.LOG_REPEAT_US:
+            self._rows[text, face] = (logged_us, suppressed + 1)
             return
         if len(self._rows) >= limits.FACES_MAX:
             self._rows.clear()
         self._rows[text, face] = (now_us, 0)
-        self._say(text, face=face, since_last=held_back, **fields)
+        self._log(text, face=face, since_last=suppressed, **fields)
 
 
 class EventLogger:
-    """Says in the log what a node's user should know of what happened. The event log has all of it."""
+    """Log lines for the events that a node's user should know of. The event log has all events."""
 
     def __init__(self, logger: Logger, network: NetworkName = DEFAULT_NETWORK) -> None:
-        """What befalls all networks alike is said for the default one only."""
+        """Log for *network*; events that concern all networks alike are logged for the default one only."""
         self._named = network != DEFAULT_NETWORK
         self._logger: Logger = logger.bind(network=network) if self._named else logger
         self._warn_rarely = LogRateLimit(self._logger.warning)
@@ -82,14 +82,14 @@ class EventLogger:
             return
         if isinstance(event, PacketReceived):
             if event.verdict is Verdict.INVALID:
-                self._warn_rarely(now_us, "dropped what is no valid packet", event.face, reason=event.reason)
+                self._warn_rarely(now_us, "dropped an invalid packet", event.face, reason=event.reason)
         elif isinstance(event, FaceUp):
             self._logger.info("face up", face=event.face, spec=event.spec)
         elif isinstance(event, FaceDown):
             self._logger.info("face down", face=event.face, reason=event.reason)
         elif isinstance(event, SetChanged):
             self._logger.info(
-                "a feed has left the set" if event.left else "new feed in the set",
+                "a feed left the set" if event.left else "new feed in the set",
                 feed=event.feed.hex(),
                 feeds=event.count,
                 face=event.face,
@@ -99,6 +99,4 @@ class EventLogger:
         elif isinstance(event, ClockSet):
             self._logger.warning("the wall clock was set", step_s=event.step_us / 1e6)
         elif isinstance(event, Refused):
-            self._logger.warning(
-                "turned away at a bound", rule=event.rule, face=event.face, count=event.count
-            )
+            self._logger.warning("refused at a limit", rule=event.rule, face=event.face, count=event.count)

@@ -1,4 +1,4 @@
-"""Telling systemd how we are, as sd_notify(3) and sd_watchdog_enabled(3) say: a datagram, two variables."""
+"""Status notifications to systemd, as in sd_notify(3) and sd_watchdog_enabled(3): a datagram, two variables."""
 
 import os
 import socket
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 
 class Notifier:
-    """Speaks to the service manager that started us; silent where none did."""
+    """Sender of notifications to the service manager that started us; does nothing without one."""
 
     def __init__(self, environ: Mapping[str, str], pid: int) -> None:
         path = environ.get("NOTIFY_SOCKET", "")
@@ -15,30 +15,30 @@ class Notifier:
         watched = environ.get("WATCHDOG_PID", str(pid)) == str(pid)
         period = environ.get("WATCHDOG_USEC", "") if watched else ""
         self.watchdog_us = int(period) // 2 if period.isdecimal() and int(period) else None
-        """Microseconds between signs of life: half of what we were given. None: nobody waits for them."""
+        """Microseconds between signs of life: half the watchdog's period. None: there is no watchdog."""
         self._alive_us = 0
 
     def ready(self, status: str) -> None:
-        """We serve."""
-        self._say(f"READY=1\nSTATUS={status}")
+        """Report that the daemon is ready."""
+        self._send(f"READY=1\nSTATUS={status}")
 
     def alive(self, now_us: int) -> None:
-        """A sign of life, if one is due. One that did not get through stays due."""
-        if self.watchdog_us is not None and now_us >= self._alive_us and self._say("WATCHDOG=1"):
+        """Send a sign of life, if one is due. One that could not be sent stays due."""
+        if self.watchdog_us is not None and now_us >= self._alive_us and self._send("WATCHDOG=1"):
             self._alive_us = now_us + self.watchdog_us
 
     def stopping(self) -> None:
-        """We were told to stop, and do."""
-        self._say("STOPPING=1")
+        """Report that the daemon is stopping."""
+        self._send("STOPPING=1")
 
-    def _say(self, text: str) -> bool:
-        """Whether it was heard."""
+    def _send(self, text: str) -> bool:
+        """Send *text*; return whether the manager received it."""
         if not self._address:
             return False
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sock:
             try:
                 sock.sendto(text.encode(), os.fsencode(self._address))
             except OSError:
-                # A manager that does not listen must not keep the node from working; it may listen again.
+                # A manager that does not listen must not stop the node; it may listen again later.
                 return False
         return True

@@ -1,7 +1,7 @@
-"""Packets that our user imports: checked before their feed is followed.
+"""Import of packets by the user, checked before their feed is followed.
 
-The set has few places, they are never given back, and neighbours take over who is in it. So an id alone, which anybody
-can make up, gets none: the feed's key has to have signed something.
+The set has few places, they are never given back, and neighbours take over its members. Anybody can make up an id, so
+an id alone gets no place: the feed's key must have signed an entry.
 """
 
 from collections.abc import Collection, Sequence
@@ -20,21 +20,21 @@ from tinyssb_node.node.node import Node
 from tinyssb_node.store.port import FeedRecord, Store
 
 BLOCKED: Final = "blocked"
-"""Why nothing is taken of a feed that our user blocks."""
+"""Reason to refuse packets of a feed that the user blocks."""
 UNPROVEN: Final = "it is not the next entry that the feed signed, and the feed was not followed"
-"""Why nothing is taken of a feed that is not followed yet."""
+"""Reason to refuse packets of a feed that is not followed yet."""
 
 
 def import_packets(
     node: Node,
-    place: NetworkStorage,
+    storage: NetworkStorage,
     feed: FeedId,
     packets: Sequence[bytes],
     blocked: Collection[bytes],
     now_us: int,
 ) -> tuple[ImportedRow, list[Effect]]:
-    """Offer packets of *feed* from a file to *node*, which then follows it, up to the first it does not take. Nothing
-    is taken of feeds whose ids begin with one of *blocked* (``content.blocklist``).
+    """Import packets of *feed* into *node*, which then follows it, up to the first packet that it refuses. Feeds whose
+    ids begin with one of *blocked* are refused (``content.blocklist``).
 
     Raises SetFullError, NodeReadOnlyError; then nothing was changed.
     """
@@ -48,7 +48,7 @@ def import_packets(
         row["refused"] = {"packet": 0, "reason": BLOCKED}
         return row, []
     followed = record is not None and record.wanted and not record.retired
-    if not (followed or _is_of(feed, record, packets[0], place.network, place.store)):
+    if not (followed or _is_of(feed, record, packets[0], storage.network, storage.store)):
         row["refused"] = {"packet": 0, "reason": UNPROVEN}
         return row, []
     effects = node.follow(feed, now_us)
@@ -67,15 +67,15 @@ def import_packets(
 
 
 def _is_of(feed: FeedId, record: FeedRecord | None, packet: bytes, network: Network, store: Store) -> bool:
-    """Whether *packet* is held of *feed*, or follows what is held: the first entry, if that is nothing."""
+    """Return True if *packet* is stored of *feed*, or comes next after what is stored, which may be nothing."""
     dmx, hash_ = packet[: limits.DMX_SIZE], chunk_hash(packet)
     tip = Tip(feed, None, 0, None) if record is None else Tip(feed, record.dialect, record.seq, record.tip)
     places = [place for place in expectations(network, tip) if place.dmx == dmx]
     if any(isinstance(accept(place, packet), Extended) for place in places):
         return True
-    held = [store.entry(owner, seq) for owner, seq in store.find_entries(dmx) if owner == feed]
+    stored = [store.entry(owner, seq) for owner, seq in store.find_entries(dmx) if owner == feed]
     return (
-        any(entry is not None and entry.packet == packet for entry in held)
+        any(entry is not None and entry.packet == packet for entry in stored)
         or any(owner == feed for owner, _, _ in store.find_chunks(hash_))
         or any(chain.feed == feed and chain.next_hash == hash_ for chain in store.side_chains())
     )

@@ -1,4 +1,4 @@
-"""The daemon as a process: what it needs is opened in order, works together, and is closed in the opposite order."""
+"""The daemon process: it opens its parts in order, runs them together, and closes them in the opposite order."""
 
 import asyncio
 import gc
@@ -56,10 +56,10 @@ if TYPE_CHECKING:
 
 
 def run_daemon(home: Home, ask: Ask | None = None, *, sure: bool = False) -> int:
-    """Run the node in *home* until it is told to stop. *ask* asks for a passphrase if nothing else tells it; *sure*:
-    our user says that nothing of the node's feed is missing. Returns an exit code.
+    """Run the node in *home* until a signal. *ask* asks for a passphrase that is not given otherwise. *sure*: the user
+    confirms that no entries of the node's feed are missing. Returns an exit code.
 
-    Raises LocalError for what keeps it from starting or going on, SystemExit after a bug, which is logged.
+    Raises LocalError if the node cannot start or continue, SystemExit after a bug, which is logged.
     """
     home.require()
     config = read_config(home)
@@ -69,9 +69,7 @@ def run_daemon(home: Home, ask: Ask | None = None, *, sure: bool = False) -> int
     logger = start_logging(config.log_level, config.log_format)
     if (mode := folder_reach(home.identity)) is not None:
         advice = f"chmod 700 {home.root}"
-        logger.warning(
-            "others have rights to the folder of the secret key", mode=f"{mode:04o}", advice=advice
-        )
+        logger.warning("other users may use the folder of the secret key", mode=f"{mode:04o}", advice=advice)
     reduce_garbage_collection()
     opened = _open_further(home, key, ask, logger)
     try:
@@ -81,13 +79,13 @@ def run_daemon(home: Home, ask: Ask | None = None, *, sure: bool = False) -> int
         first = _first(error)
         if isinstance(first, LocalError):
             raise first from error
-        logger.critical("stopping for a fault of this program; please report it", exc_info=first)
+        logger.critical("stopping because of a bug in this program; please report it", exc_info=first)
         raise SystemExit(ExitCode.SOFTWARE) from error
     return ExitCode.OK
 
 
 def _open_further(home: Home, key: SigningKey, ask: Ask | None, logger: Logger) -> "OpenedIdentities | None":
-    """The further identities of *home*, None if there never was any."""
+    """Open the further identities of *home*; None if there never was any."""
     if not home.identities.exists():
         return None
     from tinyssb_node.daemon.identity_manager import open_identities  # noqa: PLC0415 - most nodes do without
@@ -96,13 +94,13 @@ def _open_further(home: Home, key: SigningKey, ask: Ask | None, logger: Logger) 
 
 
 def reduce_garbage_collection() -> None:
-    """Look for garbage cycles seldom. A packet makes dozens of short-lived values and no cycle among them; at Python's
-    default the collector takes 5 % of the time of a node that receives a backlog."""
+    """Run the cyclic garbage collector less often. A packet makes dozens of short-lived values and no cycles; with
+    Python's defaults the collector takes 5 % of the time of a node that receives a backlog."""
     gc.set_threshold(limits.COLLECTOR_THRESHOLD, 20, 20)
 
 
 def check_faces(home: Home, config: Config) -> None:
-    """Raise ConfigError for a face that says nothing we can open, or has the name of another one."""
+    """Raise ConfigError for a face that cannot be opened, or that has the name of another one."""
     names: dict[str, str] = {}
     for face in config.faces:
         try:
@@ -115,7 +113,10 @@ def check_faces(home: Home, config: Config) -> None:
         other = names.setdefault(spec.name or name, face)
         if other != face:
             raise ConfigError(
-                home.config, "faces", face, f"{other} has the same name; give one another by ?name="
+                home.config,
+                "faces",
+                face,
+                f"{other} has the same name; give one of them another name with ?name=",
             )
 
 
@@ -147,16 +148,16 @@ class Daemon:
         self._stop_reason = ""
 
     async def run(self) -> None:
-        """Work until a signal. Raises LocalError."""
+        """Run until a signal. Raises LocalError."""
         stop = asyncio.Event()
         for number in (signal.SIGTERM, signal.SIGINT):
-            asyncio.get_running_loop().add_signal_handler(number, self._told_to_stop, number, stop)
+            asyncio.get_running_loop().add_signal_handler(number, self._on_signal, number, stop)
         with ExitStack() as stack:
-            # The default network first: its folder's lock is the home's, its store has the accounts of airtime.
+            # The default network first: its folder's lock is the home's, and its store has the airtime budget.
             places = [
                 self._open_place(stack, name, network) for name, network in self._config.networks.items()
             ]
-            keeper = TipMonitor(
+            tip_monitor = TipMonitor(
                 self._home.mark,
                 self._key.feed_id,
                 places,
@@ -164,20 +165,19 @@ class Daemon:
                 logger=self._logger,
                 sure=self._sure,
             )
-
-            authorship = self._authorship(places)
+            identities = self._identity_manager(places)
 
             def each_second(now_us: int) -> None:
-                # From where the nodes do their turns: a loop that runs while they do not is no life.
+                # Called by the turns of the nodes: an event loop that runs without them is not a sign of life.
                 self._notifier.alive(now_us)
-                keeper.tick(runtime.networks, now_us)
-                if authorship is not None:
-                    authorship.tick(runtime.networks, now_us)
+                tip_monitor.tick(runtime.networks, now_us)
+                if identities is not None:
+                    identities.tick(runtime.networks, now_us)
                 blocks.tick(runtime)
 
             blocks = BlockPolicy(self._home.root, places, self._logger)
             runtime = Runtime(
-                make_networks=self._networks_maker(stack, places, keeper, authorship, blocks),
+                make_networks=self._networks_maker(stack, places, tip_monitor, identities, blocks),
                 places=places,
                 clock=self._clock,
                 logger=self._logger,
@@ -186,22 +186,22 @@ class Daemon:
             )
             for place in places:
                 runtime.begin(place.name, self._started(place))
-            await self._work(runtime, places, authorship, blocks, stop)
+            await self._work(runtime, places, identities, blocks, stop)
             runtime.note(DaemonStopped(reason=self._stop_reason))
-            keeper.close(runtime.networks, self._clock.now_us())
-            if authorship is not None:
-                authorship.close(runtime.networks, self._clock.now_us())
+            tip_monitor.close(runtime.networks, self._clock.now_us())
+            if identities is not None:
+                identities.close(runtime.networks, self._clock.now_us())
         self._logger.info("stopped", reason=self._stop_reason)
 
     async def _work(
         self,
         runtime: Runtime,
         places: Sequence[NetworkStorage],
-        authorship: "IdentityManager | None",
+        identities: "IdentityManager | None",
         blocks: BlockPolicy,
         stop: asyncio.Event,
     ) -> None:
-        links = FaceManager(self._config.faces, runtime, self._logger)
+        faces = FaceManager(self._config.faces, runtime, self._logger)
         about = DaemonInfo(
             name=self._config.name,
             feed=self._key.feed_id,
@@ -211,16 +211,16 @@ class Daemon:
             boot=places[0].events.boot,
         )
         companions = self._companions()
-        door = ControlAccess(self._logger, group=self._config.control_group, keepers_only=KEEPERS_ONLY)
-        desk = ControlHandler(
+        access = ControlAccess(self._logger, group=self._config.control_group, keepers_only=KEEPERS_ONLY)
+        handler = ControlHandler(
             about=about,
             runtime=runtime,
             places=places,
             clock=self._clock,
-            endpoints=links.rows,
-            turned_away=lambda: door.turned_away,
+            endpoints=faces.rows,
+            turned_away=lambda: access.turned_away,
             blocks=blocks,
-            authorship=authorship,
+            authorship=identities,
             companions=companions,
         )
         listening = asyncio.Event()
@@ -229,8 +229,8 @@ class Daemon:
             around = [
                 group.create_task(work)
                 for work in (
-                    ControlServer(desk, self._config.control_socket, door).run(listening),
-                    links.run(),
+                    ControlServer(handler, self._config.control_socket, access).run(listening),
+                    faces.run(),
                 )
             ]
             await listening.wait()
@@ -247,7 +247,7 @@ class Daemon:
             await working
 
     def _companions(self) -> list[CompanionProcess]:
-        """What is to run beside this process."""
+        """Return the companion processes to run beside the daemon."""
         optional = self._config.optional
         wanted: list[tuple[str, tuple[str, ...]]] = (
             [("the web page", ("web",))] if self._config.web_enabled else []
@@ -262,7 +262,7 @@ class Daemon:
             for name, words in wanted
         ]
 
-    def _told_to_stop(self, number: signal.Signals, stop: asyncio.Event) -> None:
+    def _on_signal(self, number: signal.Signals, stop: asyncio.Event) -> None:
         self._stop_reason = signal.Signals(number).name
         stop.set()
 
@@ -270,19 +270,19 @@ class Daemon:
         self,
         stack: ExitStack,
         places: Sequence[NetworkStorage],
-        keeper: TipMonitor,
-        authorship: "IdentityManager | None",
+        tip_monitor: TipMonitor,
+        identities: "IdentityManager | None",
         blocks: BlockPolicy,
     ) -> Callable[[bool], Networks]:
         entropy, boot = random.SystemRandom(), find_boot(self._clock)
         shelves = {place.name: self._shelf(stack, place) for place in places}
 
         def make_networks(read_only: bool) -> Networks:
-            # Networks share what acknowledgements may take of the air.
+            # All networks share the airtime for acknowledgements.
             permille = (
                 content_limits.ACK_AIR_PERMILLE // len(places) if self._config.acknowledge_enabled else 0
             )
-            # The law counts what leaves the antenna, whichever network it is for.
+            # The law counts what leaves the antenna, for whichever network.
             budgets = AirBudgets(places[0].store, boot, read_only=read_only)
             networks = Networks(
                 {
@@ -297,7 +297,7 @@ class Daemon:
                         read_only=read_only,
                         budgets=budgets,
                         acknowledge_permille=permille,
-                        certainty=keeper.certainty(place.name),
+                        certainty=tip_monitor.certainty(place.name),
                         groups=self._groups,
                         admission=self._admission(),
                         shelf=shelves[place.name],
@@ -308,15 +308,15 @@ class Daemon:
             )
             for place in places:
                 node = networks.node(place.name)
-                for author in () if authorship is None else authorship.authors(place.name):
+                for author in () if identities is None else identities.authors(place.name):
                     node.adopt(author)
                 node.block(blocks.for_node(place.name), 0)
             return networks
 
         return make_networks
 
-    def _authorship(self, places: Sequence[NetworkStorage]) -> "IdentityManager | None":
-        """What is known of further identities, None if there are none."""
+    def _identity_manager(self, places: Sequence[NetworkStorage]) -> "IdentityManager | None":
+        """Return the manager of further identities; None if there are none."""
         if self._opened is None:
             return None
         from tinyssb_node.daemon.identity_manager import IdentityManager  # noqa: PLC0415 - most nodes do without
@@ -324,14 +324,14 @@ class Daemon:
         return IdentityManager(self._home, self._opened, places, clock=self._clock, logger=self._logger)
 
     def _admission(self) -> Admission:
-        """A door to a set, as config.toml wants it. Raises ContactsError."""
+        """Return the admission policy that config.toml sets. Raises ContactsError."""
         admit, across = self._config.set_admit, self._config.set_admit_across
         contacts = read_contacts(self._home.root) if AdmissionPolicy.KNOWN in {admit, across} else {}
         known = [feed for feed, contact in contacts.items() if not contact.blocked]
         return Admission(admit, across=across, known=known, per_hour=self._config.set_ids_per_hour)
 
     def _shelf(self, stack: ExitStack, place: NetworkStorage) -> OpenShelf | None:
-        """Return what opens the shelf of *place*; None if no installed subject has one."""
+        """Return the function that opens the shelf of *place*; None if no installed subject has one."""
         path, budget = self._home.of(place.name).shelf, self._config.set_shelf_bytes
         for subject in subjects.present():
             if subject.shelf is not None:
@@ -342,7 +342,7 @@ class Daemon:
         return None
 
     def _open_place(self, stack: ExitStack, name: NetworkName, network: Network) -> NetworkStorage:
-        """Open what is kept of a network, made if there is nothing. Raises LocalError."""
+        """Open the storage of a network; create it if there is none. Raises LocalError."""
         home = self._home.of(name)
         try:
             home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -390,5 +390,5 @@ class Daemon:
 
 
 def _first(error: Exception) -> Exception:
-    """What went wrong first, where *error* is a group: the others are of tasks it took down with it."""
+    """Return the first error of a group; the others are of tasks that it ended."""
     return _first(error.exceptions[0]) if isinstance(error, ExceptionGroup) else error

@@ -1,8 +1,8 @@
-"""Leaving a set that is full of junk for a fresh one, with the feeds kept (decision 0052).
+"""Rekey: leaving a set that is full of junk for a fresh one, with all feeds kept (decision 0052).
 
-Entries go on being signed for the network's own key. What is said of the set, and requests, are hashed with another
-key from then on, which the store remembers: one transaction changes key and set, so that a crash leaves the old or the
-new one.
+Entries are still signed for the network's own key. From then on, packets about the set and requests are hashed with
+another key, which the store remembers. One transaction changes key and set, so that a crash leaves the old or the new
+state.
 """
 
 from collections.abc import Collection, Iterable, Sequence
@@ -19,17 +19,17 @@ from tinyssb_node.replication.goset import Goset
 from tinyssb_node.store.port import FeedRecord, Store
 
 _META: Final = "set_key"
-"""Name in the store of the key that stands in the place of the network's for its set; empty or none: the network's."""
+"""Name in the store of the set key, which replaces the network key for the set; empty or none: the network key."""
 
 
 @dataclass(frozen=True, slots=True)
 class RekeyPlan:
-    """What becomes of the feeds of a set."""
+    """The feeds of a set, divided for a rekey."""
 
     kept: tuple[FeedRecord, ...]
-    """They are in the fresh set."""
+    """Feeds that are in the fresh set."""
     left: tuple[FeedRecord, ...]
-    """They are not, until somebody names them there. What is held of them stays."""
+    """Feeds that are not, until a peer names them there. What is stored of them stays."""
 
 
 def plan_rekey(
@@ -39,22 +39,22 @@ def plan_rekey(
     refused: Collection[FeedId] = (),
     only_known: bool = False,
 ) -> RekeyPlan:
-    """What to keep of *records*: our own feeds; those that are *known*; and, unless *only_known*, those that our user
-    wants and that ever said something. Not those *refused*, if they are not ours."""
+    """Divide *records*. Kept are our own feeds, the *known* ones and, unless *only_known*, those that the user wants
+    and that have an entry. Feeds in *refused* are left unless they are ours."""
     kept: list[FeedRecord] = []
     left: list[FeedRecord] = []
     for record in records:
         if record.retired:
             continue
-        said = record.seq > 0 and record.wanted and not only_known
-        keep = record.ours or (record.feed not in refused and (record.feed in known or said))
+        has_entries = record.seq > 0 and record.wanted and not only_known
+        keep = record.ours or (record.feed not in refused and (record.feed in known or has_entries))
         (kept if keep else left).append(record)
     return RekeyPlan(tuple(kept), tuple(left))
 
 
 def rekey(store: Store, set_key: bytes, left: Collection[FeedId]) -> Sequence[Event]:
-    """Let the set of *store* be one of *set_key*, without the feeds *left*, which are of the set and not ours. To be
-    committed; then whoever has loaded the store loads it anew. Returns what to tell."""
+    """Change the set of *store* to one of *set_key*, without the feeds *left*, which are in the set and not ours. The
+    caller commits; then every reader of the store loads it again. Returns the events."""
     records = {record.feed: record for record in store.feeds()}
     goset = Goset(feed for feed, record in records.items() if not record.retired)
     events: list[Event] = []
@@ -71,16 +71,16 @@ def rekey(store: Store, set_key: bytes, left: Collection[FeedId]) -> Sequence[Ev
 
 
 def set_key_of(store: Store, path: Path) -> bytes:
-    """The key of *store*'s set, empty if it is that of the network. Raises StoreDamagedError, with *path*."""
+    """Return the set key of *store*, empty if it is the network key. Raises StoreDamagedError, with *path*."""
     try:
         key = bytes.fromhex(store.get_meta(_META) or "")
     except ValueError as error:
-        raise StoreDamagedError(path, "the key of its set is no key") from error
+        raise StoreDamagedError(path, "its set key is not a key") from error
     if len(key) > limits.NETWORK_KEY_MAX:
-        raise StoreDamagedError(path, "the key of its set is too long")
+        raise StoreDamagedError(path, "its set key is too long")
     return key
 
 
 def effective_network(network: Network, store: Store, path: Path) -> Network:
-    """*network* as its node speaks it: with the key of its set. Raises StoreDamagedError, with *path*."""
+    """Return *network* with its set key, as its node uses it. Raises StoreDamagedError, with *path*."""
     return replace(network, set_key=set_key_of(store, path))

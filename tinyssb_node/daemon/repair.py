@@ -1,4 +1,4 @@
-"""What has to be taken out of a store so that only what is whole is left, as ``verify`` found it."""
+"""Plan of the cuts that leave only valid data in a store, from the damage that ``verify`` found."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,10 +15,10 @@ from tinyssb_node.store.repair import ChainCut, FeedCut, ForkCut
 def plan_repair(
     store: Store, network: Network, damages: Iterable[Damage], *, own: bool
 ) -> tuple[list[FeedCut | ForkCut], list[FeedId]]:
-    """What to cut for *damages*, and the feeds of ours that were left as they are since *own* was not wanted.
+    """Return the cuts for *damages*, and our own feeds that stay as they are because *own* is false.
 
-    A feed is cut behind the last entry before the first that is damaged, as whoever gives it again gives it in order;
-    a side chain before its first damaged packet.
+    A feed is cut before its first damaged entry, because peers send it again in order; a side chain before its first
+    damaged packet.
     """
     by_feed: dict[FeedId, list[Damage]] = {}
     cuts: list[FeedCut | ForkCut] = []
@@ -51,7 +51,7 @@ def _cut(store: Store, network: Network, record: FeedRecord, damages: Sequence[D
 
 
 def _last(store: Store, feed: FeedId) -> int:
-    """The last entry that is here."""
+    """Return the number of the last stored entry."""
     last = 0
     while page := store.entries(feed, last + 1, limits.CONTROL_PAGE):
         last = page[-1].seq
@@ -61,7 +61,7 @@ def _last(store: Store, feed: FeedId) -> int:
 def _whole(
     store: Store, network: Network, record: FeedRecord, seq: int, held: int
 ) -> tuple[int, SideChain | None]:
-    """How many packets of an entry's side chain are whole, and how far it is known by them."""
+    """Return how many packets of an entry's side chain are valid, and the state of the side chain after them."""
     entry, before = store.entry(record.feed, seq), store.entry(record.feed, seq - 1)
     assert entry is not None
     tip = Tip(record.feed, record.dialect, seq - 1, None if before is None else before.id)

@@ -1,7 +1,7 @@
-"""The shell around the nodes: faces' frames in, effects out, everything durable before it is visible.
+"""The shell around the nodes: frames of faces in, effects out, everything durable before it is visible.
 
-One *turn* takes what came in since the last one, lets the nodes think, commits each store once, writes the event logs,
-and only then hands packets to the faces. A turn never waits, so nobody sees half of one.
+One *turn* hands everything that came in since the last one to the nodes, commits each store once, writes the event
+logs, and only then hands packets to the faces. A turn never waits, so no other task sees half of one.
 """
 
 import asyncio
@@ -37,16 +37,16 @@ from tinyssb_node.store.port import Store
 Result = TypeVar("Result")
 
 _Report = Callable[[Networks, int], list[Owned]]
-"""Something besides a frame that the nodes hear of in their turn."""
+"""An input other than a frame, handed to the nodes in their turn."""
 
 _PAUSE_AT = limits.INBOX_MAX // 2
-"""Waiting frames at which streams are asked to pause."""
+"""Number of waiting frames at which streams are asked to pause."""
 _RESUME_AT = limits.INBOX_MAX // 4
-"""Waiting frames at which they may go on."""
+"""Number of waiting frames at which they may continue."""
 
 
 class Runtime:
-    """Drives the nodes of all networks. To endpoints it is the FaceSink."""
+    """Driver of the nodes of all networks. To endpoints it is the FaceSink."""
 
     def __init__(
         self,
@@ -58,18 +58,18 @@ class Runtime:
         has_room: Callable[[], bool],
         show_life: Callable[[int], None] | None = None,
     ) -> None:
-        """*make_networks* loads the nodes from their *places* (its argument: read-only), of which the first keeps the
-        accounts of airtime; *has_room* looks at the disk; *show_life* hears the time of each tick."""
+        """Load the nodes. *make_networks* makes them from their *places* (its argument: read-only), of which the first
+        keeps the airtime budget; *has_room* checks the disk; *show_life* is called with the time of each tick."""
         self._make_networks = make_networks
         self._places = {place.name: place for place in places}
         self._clock = clock
         self._logger = logger
-        self._lines = {place.name: EventLogger(logger, place.name) for place in places}
+        self._loggers = {place.name: EventLogger(logger, place.name) for place in places}
         self._has_room = has_room
         self._show_life = show_life
         self._watch = ClockWatch(clock)
         self._inbox: deque[tuple[bytes, FaceName, Reception] | _Report] = deque()
-        self._ports: dict[FaceName, FaceSender] = {}
+        self._senders: dict[FaceName, FaceSender] = {}
         self._awake = asyncio.Event()
         self._room = asyncio.Event()
         self._room.set()
@@ -78,7 +78,7 @@ class Runtime:
         self._retry_us = 0
         self._tick_us = 0
         self.read_only: str | None = None
-        """Why nothing is signed and stored at the moment; None: all is well."""
+        """Why nothing is signed and stored at the moment; None: it is."""
         try:
             self.networks = make_networks(False)
             for place in places:
@@ -88,13 +88,13 @@ class Runtime:
                 place.store.rollback()
             self._stop_writing(error, clock.now_us())
 
-    # --- what endpoints tell (FaceSink)
+    # --- calls of endpoints (FaceSink)
 
     def up(self, face: Face, spec: str) -> None:
         """See FaceSink."""
 
         def report(networks: Networks, now_us: int) -> list[Owned]:
-            self._ports[face.name] = FaceSender(face, spec, self._left, self._logger)
+            self._senders[face.name] = FaceSender(face, spec, self._left, self._logger)
             return networks.face_up(face.name, face.profile, spec, now_us)
 
         self._report(report)
@@ -103,13 +103,13 @@ class Runtime:
         """See FaceSink."""
 
         def report(networks: Networks, now_us: int) -> list[Owned]:
-            self._ports.pop(face).close()
+            self._senders.pop(face).close()
             return networks.face_down(face, reason, now_us)
 
         self._report(report)
 
     def frame(self, face: FaceName, packet: bytes, reception: Reception) -> bool:
-        """See FaceSink. A frame is taken even where the answer is "wait", unless the inbox is full."""
+        """See FaceSink. A frame is accepted even if the answer is "wait", unless the inbox is full."""
         if len(self._inbox) < limits.INBOX_MAX:
             self._inbox.append((packet, face, reception))
             self._awake.set()
@@ -121,7 +121,7 @@ class Runtime:
     def junk(self, face: FaceName, reason: str, length: int) -> None:
         """See FaceSink."""
         if len(self._inbox) < limits.INBOX_MAX:
-            # Plain text: faces name their reasons by an enumeration, which a log would show as one.
+            # Plain text: faces name their reasons by an enumeration, and a log would show its type.
             self._report(lambda networks, now_us: networks.junk(face, str(reason), length, now_us))
 
     async def room(self) -> None:
@@ -139,49 +139,51 @@ class Runtime:
         return self.networks.node(network).knows(packet)
 
     def _keep(self, network: NetworkName, key: str, value: str) -> None:
-        """Keep a value in the store of *network*; a full disk is tried again by itself, and what a value is for
-        has to do without it."""
+        """Store a value by name for *network*. On a full disk it is lost, and its user has to do without it; the disk
+        is retried automatically."""
         if self.read_only is None:
             put = self._places[network].store.put_meta
             with contextlib.suppress(StoreFullError):
                 self._perform(lambda _networks, _now_us: (put(key, value), []))
 
     def _report(self, report: _Report) -> None:
-        """Let the nodes hear of something in their turn, behind the frames that came before."""
+        """Queue *report* for the nodes' turn, behind the frames that came before."""
         self._inbox.append(report)
         self._awake.set()
 
-    # --- what the daemon asks for
+    # --- calls of the daemon
 
     async def run(self) -> None:
-        """Work until ``stop``; then finish what came in. Raises StoreFailedError and other LocalErrors."""
+        """Run turns until ``stop``; then handle what came in. Raises StoreFailedError and other LocalErrors."""
         while not self._stopping:
             await self._rest()
-            self._turn()
+            self.turn()
         while self._inbox:
-            self._turn()
+            self.turn()
 
     def stop(self) -> None:
-        """Let ``run`` return soon."""
+        """Make ``run`` return soon."""
         self._stopping = True
         self._awake.set()
 
     def do(self, action: Action[Result], network: NetworkName = DEFAULT_NETWORK) -> Result:
-        """Let the node of *network* do *action*; return its result when all of it is durable.
+        """Run *action* on the node of *network*; return its result when everything is durable.
 
-        Raises what *action* raises, and StoreFullError, of which nothing was kept.
+        Raises what *action* raises; StoreFullError, and then nothing was kept.
         """
         return self._perform(lambda networks, now_us: networks.do(network, action, now_us))
 
-    def _perform(self, deed: Callable[[Networks, int], tuple[Result, list[Owned]]]) -> Result:
+    def _perform(self, step: Callable[[Networks, int], tuple[Result, list[Owned]]]) -> Result:
+        """Run *step*, commit the stores, write the event logs, and then hand packets to the faces."""
         now_us = self._clock.now_us()
         owned: list[Owned] = []
         committed: set[NetworkName] = set()
         try:
-            result, owned = deed(self.networks, now_us)
-            # The first place is charged for everybody's airtime: a charge in vain is safe, a packet uncharged is not.
+            result, owned = step(self.networks, now_us)
             for name, effects in owned:
                 date_forks(self._places[name].store, effects, self._clock.wall_us())
+            # First the store with the airtime budget of all networks: a needless charge is safe, a packet without one
+            # is not.
             for name, place in self._places.items():
                 place.store.commit(self._clock.wall_us())
                 committed.add(name)
@@ -195,13 +197,13 @@ class Runtime:
             return result
         for _, effects in owned:
             for effect in effects:
-                if isinstance(effect, Send) and (port := self._ports.get(effect.face)) is not None:
-                    port.give(effect.packet)
+                if isinstance(effect, Send) and (sender := self._senders.get(effect.face)) is not None:
+                    sender.give(effect.packet)
         return result
 
     def reload(self, network: NetworkName, change: Callable[[Store], Sequence[Event]]) -> None:
-        """Let *change* do to the store of *network* what a node cannot, and load the nodes anew. Returns when all of it
-        is durable. Raises NodeReadOnlyError; StoreFullError, of which nothing was kept; StoreFailedError."""
+        """Run *change*, which a node cannot make, on the store of *network*, and load the nodes again. Returns when
+        everything is durable. Raises NodeReadOnlyError; StoreFullError, and then nothing was kept; StoreFailedError."""
         if self.read_only is not None:
             raise NodeReadOnlyError
         now_us, store = self._clock.now_us(), self._places[network].store
@@ -217,7 +219,7 @@ class Runtime:
         self._awake.set()
 
     def begin(self, network: NetworkName, event: DaemonStarted) -> None:
-        """Begin the event log of *network*. On a full disk its records wait in memory, and the node begins read-only.
+        """Begin the event log of *network*. On a full disk its records wait in memory, and the node starts read-only.
 
         Raises EventLogFailedError, StoreFailedError.
         """
@@ -228,17 +230,17 @@ class Runtime:
             self._stop_writing(error, now_us)
 
     def note(self, event: Event) -> None:
-        """Put *event* into every event log: something of the daemon that no node knows of."""
+        """Record *event* in every event log: an event of the daemon that no node knows of."""
         self._record([(name, [event]) for name in self._places], self._clock.now_us())
 
     def appended(self) -> asyncio.Event:
-        """Set when the next entry or chunk was appended. Take it before looking at the store."""
+        """Return an event that is set when the next entry or chunk is appended. Get it before reading the store."""
         return self._appended
 
     # --- turns
 
     async def _rest(self) -> None:
-        """Sleep until something came in or is due."""
+        """Sleep until there is input or something is due."""
         await asyncio.sleep(0)
         due_us = self._tick_us if self.read_only is None else min(self._tick_us, self._retry_us)
         wake_us = self.networks.next_wake_us()
@@ -248,13 +250,14 @@ class Runtime:
         timer.cancel()
         self._awake.clear()
 
-    def _turn(self) -> None:
+    def turn(self) -> None:
+        """Do what is due, and handle the input; ``run`` calls it. Raises LocalErrors, but not StoreFullError."""
         now_us = self._clock.now_us()
         if self.read_only is not None and now_us >= self._retry_us:
             self._start_writing(now_us)
         if now_us >= self._tick_us:
             self._tick(now_us)
-        # A full disk was said when it was met, and is tried again.
+        # A full disk was logged when it was found, and is retried.
         with contextlib.suppress(StoreFullError):
             self._perform(self._take_input)
         if len(self._inbox) <= _RESUME_AT:
@@ -277,7 +280,7 @@ class Runtime:
             except Exception:
                 packet, face = (item[0].hex(), item[1]) if isinstance(item, tuple) else (None, None)
                 self._logger.critical(
-                    "what came in broke the node, which is a bug of it", packet=packet, face=face
+                    "a packet or report raised an error in the node, which is a bug", packet=packet, face=face
                 )
                 raise
         wake_us = networks.next_wake_us()
@@ -286,7 +289,7 @@ class Runtime:
         return None, owned
 
     def _tick(self, now_us: int) -> None:
-        """Once a second: what depends on time but on nothing that came in."""
+        """Do once a second what depends on time and not on input."""
         self._tick_us = now_us + limits.TICK_US
         if self._show_life is not None:
             self._show_life(now_us)
@@ -300,23 +303,23 @@ class Runtime:
             self._stop_writing(error, now_us)
 
     def _record(self, owned: Sequence[Owned], now_us: int) -> bool:
-        """Append the events in *owned* to the event logs. False: their disk is full, and *owned* is void."""
+        """Append the events in *owned* to the event logs. Returns False if their disk is full; *owned* is then void."""
         wall_us = self._clock.wall_us()
         appended = False
         try:
             for name, effects in owned:
-                events, lines = self._places[name].events, self._lines[name]
+                events, logger = self._places[name].events, self._loggers[name]
                 for effect in effects:
                     if isinstance(effect, Send):
                         continue
                     events.append(effect, wall_us, now_us)
-                    lines(effect, now_us)
+                    logger(effect, now_us)
                     appended = appended or isinstance(effect, EntryAppended | ChunkAppended)
             if owned:
                 for place in self._places.values():
                     place.events.flush()
         except EventLogFullError as error:
-            # Its records wait in memory. While nothing is appended to the store, a node may go on without them.
+            # The records wait in memory. While nothing is appended to the store, a node may continue without them.
             if self.read_only is None:
                 self._stop_writing(error, now_us)
                 return False
@@ -325,13 +328,13 @@ class Runtime:
             event.set()
         return True
 
-    def _left(self, port: FaceSender, generation: int, count: int, kept: int) -> None:
-        """Packets have left, or were kept for somebody else's being on the air. Those of a node or a face that is no
-        more are not counted against its successor."""
+    def _left(self, sender: FaceSender, generation: int, count: int, kept: int) -> None:
+        """Report that *count* packets have left and *kept* were not sent, because another node is on the air. Packets
+        of an earlier node or face are not counted against its successor."""
 
         def report(networks: Networks, now_us: int) -> list[Owned]:
-            name = port.face.name
-            current = self._ports.get(name) is port and port.generation == generation
+            name = sender.face.name
+            current = self._senders.get(name) is sender and sender.generation == generation
             if not current:
                 return []
             owned = networks.sent(name, count, now_us) if count else []
@@ -344,7 +347,7 @@ class Runtime:
     # --- a full disk
 
     def _stop_writing(self, error: LocalError, now_us: int) -> None:
-        """Go on reading and serving only, with what the store holds."""
+        """Continue with reading and serving only."""
         self._retry_us = now_us + limits.RETRY_US
         if self.read_only is not None:
             return
@@ -353,19 +356,19 @@ class Runtime:
         self._load_networks(now_us)
 
     def _start_writing(self, now_us: int) -> None:
-        """See whether there is room again."""
+        """Write again if there is room on the disk."""
         self._retry_us = now_us + limits.RETRY_US
         if not self._has_room():
             return
         self.read_only = None
         self._load_networks(now_us)
-        # Ahead of what comes in, since an event log may have to keep its boot's number first.
+        # Before any input, because an event log may have to store its boot's number first.
         self._tick_us = now_us
         self._logger.info("there is room on the disk again: writing")
 
     def _load_networks(self, now_us: int) -> None:
-        """Load the nodes anew from their stores, with the faces that are up. That they are was recorded before."""
+        """Load the nodes again from their stores, with the faces that are up. Those were recorded before."""
         self.networks = self._make_networks(self.read_only is not None)
-        for port in self._ports.values():
-            port.forget()
-            self.networks.face_up(port.face.name, port.face.profile, port.spec, now_us)
+        for sender in self._senders.values():
+            sender.discard()
+            self.networks.face_up(sender.face.name, sender.face.profile, sender.spec, now_us)

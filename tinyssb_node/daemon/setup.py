@@ -1,4 +1,4 @@
-"""Making a node's home, and reading who it is."""
+"""Creation of a node's home, and access to its identity."""
 
 import errno
 import os
@@ -32,36 +32,36 @@ from tinyssb_node.store.sqlite import SqliteStore
 from tinyssb_node.store.unlock import Ask, handed_passphrase, open_identity
 
 _FAILED: Final = {errno.EROFS, errno.EIO}
-"""The disk, and nobody's rights."""
+"""Errors of the disk, not of permissions."""
 
 
 def create_home(home: Home, name: str, dialect: Dialect, faces: tuple[str, ...]) -> FeedId:
-    """Make a node called *name* with a fresh key; no *faces* means the usual ones. Returns its feed id.
+    """Create a node called *name* with a new key; without *faces*, it has the default ones. Returns its feed id.
 
-    Settings that a link in the folder leads to stay as they are: they are kept elsewhere, as those of the system's
+    A config.toml that is a symbolic link stays as it is: the settings are kept elsewhere, as those of the system's
     service are in /etc.
 
     Raises IdentityExistsError or HomeExistsError if there is one, ConfigError for the name, FaceSpecError for a face,
-    HomeInaccessibleError if the system does not let us.
+    HomeInaccessibleError if the system refuses.
     """
     identity = generate_identity(dialect)
     _fill_home(home, name, identity, faces, keep_settings=home.config.is_symlink())
-    # Nothing was ever written with this key, so the node is certain of that from the beginning.
+    # Nothing was ever written with this key, so the tip is certain.
     _mark(home, TipMark(feed=identity.feed, machine=this_machine(), tips={}))
     return identity.feed
 
 
 def restore_home(home: Home, name: str, identity: Identity, faces: tuple[str, ...]) -> None:
-    """Make a node with a key that was there before. Settings and a store that are in the folder are kept.
+    """Create a node from a backup of its key. Settings and a store that are in the folder are kept.
 
-    Raises as ``create_home`` does, but for HomeExistsError.
+    Raises as ``create_home`` does, except HomeExistsError.
     """
     _fill_home(home, name, identity, faces, keep_settings=os.path.lexists(home.config))
     _mark(home, restored_mark(home, identity.feed))
 
 
 def restored_mark(home: Home, feed: FeedId) -> TipMark:
-    """The mark of *feed* in *home* when its key came from a backup: what is known to be written is not forgotten."""
+    """Return the tip mark for *feed* in *home* after a restore from a backup. The known tips are kept, as uncertain."""
     restored = TipMark(feed=feed, machine=this_machine(), tips={}, doubt=TipUncertainty.RESTORED)
     try:
         known = read_mark(home.mark)
@@ -86,10 +86,10 @@ def _fill_home(
             raise IdentityExistsError(home.identity)
         if not keep_settings:
             _create(home.config, initial_config(name, faces or DEFAULT_FACES))
-        # Last, since it is what makes a folder a node's home.
+        # Last, because this file makes the folder a node's home.
         create_identity(home.identity, identity)
         with closing(SqliteStore.open(home.store)):
-            pass  # So that what reads stores finds one.
+            pass  # So that programs that read the store find one.
     except OSError as error:
         raise home_access_error(home, error) from error
 
@@ -102,7 +102,7 @@ def _mark(home: Home, mark: TipMark) -> None:
 
 
 def read_node_identity(home: Home) -> IdentityFileContent:
-    """Who the node is. Raises the errors of ``read_identity``, HomeInaccessibleError."""
+    """Read the node's identity. Raises the errors of ``read_identity``, HomeInaccessibleError."""
     try:
         return read_identity(home.identity)
     except OSError as error:
@@ -112,7 +112,7 @@ def read_node_identity(home: Home) -> IdentityFileContent:
 def unlock_identity(
     home: Home, environ: Mapping[str, str], ask: Ask | None, name: str | None = None
 ) -> Identity:
-    """The node's secret, or in its folder *home* that of the further identity *name*. Raises the errors of
+    """Open the secret of the node, or of the further identity *name*, in its folder *home*. Raises the errors of
     ``open_identity``, HomeInaccessibleError."""
     try:
         return open_identity(home.identity, environ, ask, name)
@@ -121,8 +121,8 @@ def unlock_identity(
 
 
 def new_passphrase(home: Home, environ: Mapping[str, str], name: str | None = None) -> Passphrase | None:
-    """What to seal the secret of *home* with where nobody can be asked. Raises the errors of ``handed_passphrase``, but
-    HomeInaccessibleError for what the system refuses."""
+    """Return the passphrase for encrypting the secret of *home* when no person can be asked. Raises the errors of
+    ``handed_passphrase``, and HomeInaccessibleError if the system refuses."""
     try:
         return handed_passphrase(environ, name)
     except OSError as error:
@@ -130,8 +130,8 @@ def new_passphrase(home: Home, environ: Mapping[str, str], name: str | None = No
 
 
 def replace_secret(home: Home, kept: IdentityFileContent) -> None:
-    """Keep the secret of *home* as *kept* says from now on. Raises the errors of ``replace_identity``, but
-    HomeInaccessibleError for what the system refuses."""
+    """Replace the identity file of *home* by *kept*. Raises the errors of ``replace_identity``, and
+    HomeInaccessibleError if the system refuses."""
     try:
         replace_identity(home.identity, kept)
     except OSError as error:
@@ -139,7 +139,7 @@ def replace_secret(home: Home, kept: IdentityFileContent) -> None:
 
 
 def node_name(feed: FeedId) -> str:
-    """What the event log calls the node that owns *feed* (docs/formats/events.md)."""
+    """Return the name in the event log of the node that owns *feed* (docs/formats/events.md)."""
     return feed[: limits.NODE_NAME_SIZE].hex()
 
 
@@ -148,7 +148,7 @@ def _create(path: Path, text: str) -> None:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise HomeExistsError(
-            f"{path} is there already, though there is no node yet. It was kept.",
+            f"{path} already exists, though there is no node yet. It was kept.",
             "Move it away, then try again.",
         ) from None
     with os.fdopen(file, "w", encoding="utf-8") as config:
@@ -156,12 +156,12 @@ def _create(path: Path, text: str) -> None:
 
 
 def home_access_error(home: Home, error: OSError, kept: str = "") -> HomeInaccessibleError:
-    """What to tell when the system does not let us use what is in *home*; *kept* says what did not change."""
+    """Return the error to raise if the system refuses access to *home*; *kept* states what did not change."""
     message = f"{error.filename or home.root} cannot be used: {error.strerror}. {kept}".rstrip()
     if error.errno in FULL:
         return HomeDiskError(message, "Make room on the disk, and try again.")
     if error.errno in _FAILED:
         return HomeDiskError(
-            message, "Look at the disk: nothing can be written to it. Or name another folder with --home."
+            message, "Check the disk: nothing can be written to it. Or name another folder with --home."
         )
     return HomeInaccessibleError(message, "Check who owns the folder, or name another with --home.")

@@ -1,4 +1,4 @@
-"""How a process beside the daemon ends: at a signal, with the daemon that started it, and what it tells it of why."""
+"""Shutdown of a companion process: at a signal or with its daemon, and the reason that it reports to the daemon."""
 
 import asyncio
 import contextlib
@@ -10,15 +10,15 @@ from typing import Final
 
 from tinyssb_node import limits
 
-TOLD_FD: Final = "TINYSSB_TOLD_FD"
-"""Environment variable: the number of the pipe in which the daemon is told why."""
+EXIT_REASON_FD: Final = "TINYSSB_TOLD_FD"
+"""Environment variable: the number of the pipe through which the daemon receives the reason."""
 _READ_SIZE: Final = 4_096
-"""Bytes taken at a time of what nobody should write to us."""
+"""Bytes read at a time from standard input, to which nothing should be written."""
 
 
 def watch_for_shutdown(end: Callable[[], None], *, supervised: bool) -> None:
-    """Call *end* in the running loop at SIGTERM and SIGINT, and if we are *supervised* when standard input ends, which
-    the daemon holds open as long as it lives."""
+    """Call *end* in the running loop at SIGTERM and SIGINT and, if *supervised*, when standard input ends: the daemon
+    holds it open as long as it lives."""
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, end)
@@ -35,13 +35,13 @@ def watch_for_shutdown(end: Callable[[], None], *, supervised: bool) -> None:
 
 
 def report_exit_reason(message: str, hint: str) -> None:
-    """Tell the daemon that started us why we end: *message* says what happened, *hint* what to do about it.
+    """Report to the daemon that started this process why it ends: *message* is what happened, *hint* what to do.
 
-    Nothing happens if none did.
+    Does nothing if no daemon started it.
     """
-    number = os.environ.get(TOLD_FD, "")
+    number = os.environ.get(EXIT_REASON_FD, "")
     if not (number.isascii() and number.isdigit()):
         return
-    told = "\n".join((" ".join(message.split()), hint)).encode(errors="replace")
-    with contextlib.suppress(OSError):  # The daemon is gone: nobody asks.
-        os.write(int(number), told[: limits.COMPANION_TOLD_MAX])
+    reason = "\n".join((" ".join(message.split()), hint)).encode(errors="replace")
+    with contextlib.suppress(OSError):  # The daemon is gone.
+        os.write(int(number), reason[: limits.COMPANION_TOLD_MAX])

@@ -1,5 +1,8 @@
-"""structlog, without rich: where structlog finds that, as it does beside our terminal screen, it loads all of it to
-colour tracebacks. Ours are plain, and a daemon is 4.7 MB smaller (measured on Python 3.11, x86-64)."""
+"""Import of structlog without rich.
+
+If rich is installed, as it is for our terminal screen, structlog loads all of it to colour tracebacks. Our tracebacks
+are plain, and so a daemon is 4.7 MB smaller (measured on Python 3.11, x86-64).
+"""
 
 import sys
 from collections.abc import Iterator
@@ -13,11 +16,11 @@ _HIDDEN: Final = "rich"
 
 @contextmanager
 def _hidden() -> Iterator[None]:
-    """Inside, importing rich fails as if it were not installed; who has loaded it already keeps it."""
+    """Make imports of rich fail as if it were not installed; a program that has loaded it already keeps it."""
     if _HIDDEN in sys.modules:
         yield
         return
-    # What Python documents for this: None in the place of a module makes importing it fail.
+    # Documented by Python: None in the place of a module makes its import fail.
     sys.modules[_HIDDEN] = None  # type: ignore[assignment]  # the documented way to hide it
     try:
         yield

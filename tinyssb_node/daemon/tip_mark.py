@@ -1,4 +1,4 @@
-"""The mark: how far this node wrote its feed, kept beside the store. Format: ``docs/formats/tip.md``."""
+"""The tip mark: how far this node wrote its feed, kept beside the store. Format: ``docs/formats/tip.md``."""
 
 import os
 from collections.abc import Mapping
@@ -31,26 +31,26 @@ class MarkedTip:
     id: MessageId = _NO_ID
     """Its message id; zeros for none."""
     doubt: TipUncertainty | None = None
-    """Why the node was not certain of it; None: it was."""
+    """Why the node was not certain of this tip; None: it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TipMark:
-    """What the mark says."""
+    """The content of a tip mark."""
 
     feed: FeedId
     """The node's feed."""
     machine: str
-    """Which machine it was written on, as ``this_machine`` says."""
+    """The machine on which it was written, as ``this_machine`` returns it."""
     tips: Mapping[NetworkName, MarkedTip]
-    """By network."""
+    """The tips by network."""
     doubt: TipUncertainty | None = None
-    """The same for networks that are not named."""
+    """The doubt for networks that are not named in ``tips``."""
     in_place: bool = True
-    """False if the file is a copy of what was written, or changed since."""
+    """False if the file is a copy of the one written, or was changed since."""
 
-    def tip(self, network: NetworkName) -> MarkedTip:
-        """What is said of a network."""
+    def tip_in(self, network: NetworkName) -> MarkedTip:
+        """Return the tip in *network*."""
         return self.tips.get(network, MarkedTip(doubt=self.doubt))
 
 
@@ -71,7 +71,7 @@ class _File(msgspec.Struct):
 
 
 def read_mark(path: Path) -> TipMark | None:
-    """What the file says; None if there is none, or none that can be understood. Raises OSError."""
+    """Read a tip mark; None if there is none, or it is malformed or newer. Raises OSError."""
     try:
         with path.open("rb") as file:
             status, raw = os.fstat(file.fileno()), file.read(limits.MARK_FILE_MAX)
@@ -97,7 +97,7 @@ def read_mark(path: Path) -> TipMark | None:
 
 
 def write_mark(path: Path, mark: TipMark, wall_us: int) -> None:
-    """Put *mark* in the place of what is at *path*, in one step; durable on return. Raises OSError."""
+    """Replace the file at *path* by *mark*, atomically; durable on return. Raises OSError."""
     with in_the_place_of(path) as file:
         record = _File(
             v=MARK_VERSION,
@@ -114,10 +114,10 @@ def write_mark(path: Path, mark: TipMark, wall_us: int) -> None:
 def judge_tip(
     mark: TipMark | None, feed: FeedId, machine: str, network: NetworkName, store: Store
 ) -> TipUncertainty | None:
-    """Why the node of *feed*, on this *machine*, may not know its tip in *network*; None if it does."""
+    """Return why the node of *feed*, on this *machine*, is uncertain of its tip in *network*; None if it is certain."""
     if mark is None or mark.feed != feed:
         return TipUncertainty.UNMARKED
-    tip = mark.tip(network)
+    tip = mark.tip_in(network)
     if tip.doubt is not None:
         return tip.doubt
     if mark.machine != machine:
@@ -133,7 +133,7 @@ def judge_tip(
 
 
 def this_machine(sources: tuple[Path, ...] = _MACHINE) -> str:
-    """What tells this machine from others, in 32 hexadecimal digits that say nothing else about it."""
+    """Return an identifier of this machine: 32 hexadecimal digits that reveal nothing else about it."""
     lines = [b"tinyssb-tip-1", *(_line(source) for source in sources)]
     return sha256(b"\n".join(lines)).hexdigest()[:32]
 

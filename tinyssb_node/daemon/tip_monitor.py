@@ -1,4 +1,4 @@
-"""Keeps the mark, and says what the node doubts (docs/formats/tip.md)."""
+"""Upkeep of the tip mark, and log lines when the certainty of the tip changes (docs/formats/tip.md)."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -22,11 +22,11 @@ from tinyssb_node.node.networks import Networks
 from tinyssb_node.store import limits
 
 _LASTING = frozenset(TipUncertainty) - {TipUncertainty.CLAIMED}
-"""Doubts that outlast a start: who said to have more will say it again."""
+"""Doubts that survive a restart. A peer that claims more will claim it again."""
 
 
 class TipMonitor:
-    """What a daemon knows of the tips of one feed of its own."""
+    """The tips of one of the daemon's own feeds, in all networks."""
 
     def __init__(
         self,
@@ -38,8 +38,8 @@ class TipMonitor:
         logger: Logger,
         sure: bool = False,
     ) -> None:
-        """Read the mark of *feed* at *path* and compare it with the stores; *sure*: our user says that nothing is
-        missing."""
+        """Read the tip mark of *feed* at *path* and compare it with the stores; *sure*: the user confirms that nothing
+        is missing."""
         self._path = path
         self._feed = feed
         self._clock = clock
@@ -49,9 +49,7 @@ class TipMonitor:
         try:
             mark = read_mark(path)
         except OSError as error:
-            logger.warning(
-                "the mark of what was written cannot be read", path=str(path), error=error.strerror
-            )
+            logger.warning("the tip mark cannot be read", path=str(path), error=error.strerror)
             mark = None
         if mark is None or mark.feed != feed:
             mark, known = TipMark(feed=feed, machine=machine, tips={}, doubt=TipUncertainty.UNMARKED), None
@@ -60,19 +58,19 @@ class TipMonitor:
         self._certainties: dict[NetworkName, TipCertainty] = {}
         for place in places:
             doubt = None if sure else judge_tip(known, feed, machine, place.name, place.store)
-            self._certainties[place.name] = TipCertainty(doubt, mark.tip(place.name).seq)
+            self._certainties[place.name] = TipCertainty(doubt, mark.tip_in(place.name).seq)
         others = None if sure else mark.doubt
         self._mark = replace(mark, machine=machine, doubt=others, in_place=True)
-        self._told: dict[NetworkName, TipUncertainty | None] = dict.fromkeys(self._certainties)
+        self._logged: dict[NetworkName, TipUncertainty | None] = dict.fromkeys(self._certainties)
 
     def certainty(self, network: NetworkName) -> TipCertainty:
-        """What the node of *network* has to ask before it writes."""
+        """Return the certainty that the node of *network* checks before it writes."""
         return self._certainties[network]
 
     def tick(self, networks: Networks, now_us: int) -> None:
-        """Say what has changed, and keep it, now and then."""
+        """Log changes, and write the tip mark when it is due."""
         mark = self._marked(networks, now_us)
-        changed = any(mark.tip(name).doubt != self._mark.tip(name).doubt for name in self._certainties)
+        changed = any(mark.tip_in(name).doubt != self._mark.tip(name).doubt for name in self._certainties)
         due = self._written_us is None or (
             mark.tips != self._mark.tips and now_us - self._written_us >= limits.MARK_EVERY_US
         )
@@ -80,7 +78,7 @@ class TipMonitor:
             self._write(mark, now_us)
 
     def close(self, networks: Networks, now_us: int) -> None:
-        """Keep how far the feed was written in the end."""
+        """Write the final tip mark."""
         mark = self._marked(networks, now_us)
         if mark != self._mark:
             self._write(mark, now_us)
@@ -91,20 +89,22 @@ class TipMonitor:
             node = networks.node(name)
             waiting = node.waiting(now_us, self._feed)
             doubt = None if waiting is None else waiting.doubt
-            if doubt != self._told[name]:
-                self._told[name] = doubt
+            if doubt != self._logged[name]:
+                self._logged[name] = doubt
                 if waiting is None:
-                    self._logger.info("certain of the end of the node's own feed: writing it", network=name)
+                    self._logger.info(
+                        "certain of the tip of the node's own feed: writing is allowed", network=name
+                    )
                 else:
                     self._logger.warning(
-                        "the node's own feed is not written for now",
+                        "the node's own feed is not written while its tip is uncertain",
                         network=name,
                         reason=waiting.reason,
                         state=waiting.awaited,
                     )
             record = node.own(self._feed)
             if doubt is not None:
-                # What was written once is not forgotten before it is back.
+                # The tip that was written once stays marked until it is stored again.
                 tips[name] = replace(self._mark.tip(name), doubt=doubt if doubt in _LASTING else None)
             elif record is not None and record.tip is not None:
                 tips[name] = MarkedTip(record.seq, record.tip)
@@ -117,14 +117,14 @@ class TipMonitor:
         try:
             write_mark(self._path, mark, self._clock.wall_us())
         except OSError as error:
-            # One that is behind does no harm; it is tried again with the next entry.
-            self._logger.debug("the mark of what was written cannot be kept", error=error.strerror)
+            # A mark that is behind does no harm; writing is retried with the next entry.
+            self._logger.debug("the tip mark cannot be written", error=error.strerror)
             return
         self._mark = mark
 
 
 def waiting_row(waiting: TipWait | None) -> WaitingRow | None:
-    """What is told of *waiting* over the control socket."""
+    """Return *waiting* as a row of the control protocol."""
     if waiting is None:
         return None
     return {

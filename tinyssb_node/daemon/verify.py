@@ -1,4 +1,4 @@
-"""Checking a whole store: every link of every chain, every signature, every side chain, every proof of a fork."""
+"""Verification of a whole store: every link of every chain, every signature, side chain and proof of a fork."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -23,7 +23,7 @@ from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
 
 @dataclass(frozen=True, slots=True)
 class Damage:
-    """Something in the store that cannot be true."""
+    """An inconsistency in the store."""
 
     feed: FeedId
     seq: int
@@ -31,21 +31,21 @@ class Damage:
     problem: str
     """In plain words."""
     chunk: int | None = None
-    """The packet of the entry's side chain that it is about; None: the entry, or the feed."""
+    """The number of the chunk in the entry's side chain; None: the entry, or the feed."""
     proof: bool = False
-    """True if it is about the proof of a fork."""
+    """True if the proof of a fork is damaged."""
 
 
 def judge_packet(
     network: Network, tip: Tip, packet: bytes
 ) -> Extended | WrongDmx | WrongSignature | BehindEnd:
-    """What *packet* is as the next entry of *tip*'s feed, whose dialect is known."""
+    """Judge *packet* as the next entry of *tip*'s feed, whose dialect is known."""
     (place,) = expectations(network, tip)
     return accept(place, packet)
 
 
 def check_entry(network: Network, store: Store, record: FeedRecord, entry: StoredEntry) -> bool:
-    """Whether *entry* is signed for its place, taking the entry before as it is stored."""
+    """Return True if *entry* is signed for its position, assuming that the stored entry before it is right."""
     before = store.entry(entry.feed, entry.seq - 1) if entry.seq > 1 else None
     tip = Tip(entry.feed, record.dialect, entry.seq - 1, None if before is None else before.id)
     outcome = judge_packet(network, tip, entry.packet)
@@ -53,7 +53,7 @@ def check_entry(network: Network, store: Store, record: FeedRecord, entry: Store
 
 
 class Verifier:
-    """Checks one store; counts as it goes."""
+    """Verification of one store, with counts of what was checked."""
 
     def __init__(self, store: Store, network: Network) -> None:
         self._store = store
@@ -64,7 +64,7 @@ class Verifier:
         self.problems = 0
 
     def run(self) -> Iterator[Damage]:
-        """Everything that is wrong, as it is found."""
+        """Yield all damage as it is found."""
         for record in self._store.feeds():
             self.feeds += 1
             for damage in self._feed(record):
@@ -85,7 +85,7 @@ class Verifier:
                     yield Damage(record.feed, tip.seq + 1, f"entries up to {entry.seq - 1} are missing")
                     return
                 outcome = judge_packet(self._network, tip, entry.packet)
-                # What follows is checked against what is stored, so that one fault is told once.
+                # The next entry is checked against the stored one, so that one fault is reported once.
                 ended = isinstance(outcome, Extended) and outcome.tip.ended
                 tip = Tip(record.feed, record.dialect, entry.seq, entry.id, ended)
                 if isinstance(outcome, Extended):
@@ -93,11 +93,11 @@ class Verifier:
                 else:
                     yield Damage(record.feed, entry.seq, _PROBLEMS[type(outcome)])
         if (tip.seq, tip.id) != (record.seq, record.tip):
-            yield Damage(record.feed, 0, f"it should reach entry {record.seq}, and ends at {tip.seq}")
+            yield Damage(record.feed, 0, f"it should end at entry {record.seq}, but ends at {tip.seq}")
 
     def _entry(self, entry: StoredEntry, extended: Extended) -> Iterator[Damage]:
         if extended.tip.id != entry.id:
-            yield Damage(entry.feed, entry.seq, "its message id is not that of its bytes")
+            yield Damage(entry.feed, entry.seq, "its message id does not match its bytes")
         yield from self._side_chain(entry, extended.layout)
 
     def _side_chain(self, entry: StoredEntry, layout: Layout) -> Iterator[Damage]:
@@ -110,7 +110,7 @@ class Verifier:
                 grown = advance(chain, packet) if chain is not None and not chain.complete else None
                 if grown is None or isinstance(grown, WrongHash):
                     number = 0 if chain is None else chain.held
-                    problem = f"chunk {number} is not what the packet before points to"
+                    problem = f"chunk {number} is not the one that the packet before names"
                     yield Damage(entry.feed, entry.seq, problem, number)
                     return
                 chain = grown.chain
@@ -119,5 +119,5 @@ class Verifier:
 _PROBLEMS = {
     WrongDmx: "it does not follow the entry before it",
     WrongSignature: "its signature is wrong",
-    BehindEnd: "it follows the entry that ended its feed",
+    BehindEnd: "it comes after the END of its feed",
 }

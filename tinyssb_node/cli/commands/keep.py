@@ -141,13 +141,12 @@ def export(arguments: argparse.Namespace) -> int:
 def _since(store: Store, text: str) -> Callable[[FeedRecord], int]:
     """Where an export of each feed begins: *text* is a time, or the name of an earlier export.
 
-    Raises InvalidSinceError, FileUnreadableError, ExportDamagedError, ExportTooNewError.
+    Raises InvalidSinceError, FileUnreadableError, ExportFileError.
     """
     from datetime import datetime
 
     from tinyssb_node.cli.time_arguments import moment_of
-    from tinyssb_node.daemon.export_coverage import ExportCoverage, firsts_since
-    from tinyssb_node.daemon.exports import read_export
+    from tinyssb_node.daemon.exports import ExportCoverage, firsts_since, read_export
 
     since_us = moment_of(text, datetime.now().astimezone())
     if since_us is not None:
@@ -168,7 +167,7 @@ def import_(arguments: argparse.Namespace) -> int:
     """Read a file to its end, then offer its packets to the daemon."""
     from tinyssb_node.cli.packet_import import ImportResult, offer
     from tinyssb_node.control.client import DaemonClient
-    from tinyssb_node.daemon.exports import ExportDamagedError, read_export
+    from tinyssb_node.daemon.exports import ExportFileError, read_export
 
     taken = ImportResult()
     try:
@@ -179,7 +178,7 @@ def import_(arguments: argparse.Namespace) -> int:
             with DaemonClient.at_home(arguments.home, arguments.network) as node:
                 try:
                     offer(node, arguments.file, read_export(file), taken)
-                except (OSError, ExportDamagedError) as error:
+                except (OSError, ExportFileError) as error:
                     raise ImportInterruptedError(arguments.file, taken) from error
     except OSError as error:
         raise FileUnreadableError(arguments.file, error) from error
