@@ -114,7 +114,7 @@ class Victim:
         self.room = True
         self._claimed = claimed
         self._stack = ExitStack()
-        self._ports: list[FaceSender] = []
+        self._senders: list[FaceSender] = []
         self.runtime: Runtime
         self.place: NetworkStorage
 
@@ -157,7 +157,7 @@ class Victim:
         self.peer.did(self.peer.node.face_down(FACE, "reboot", now_us), now_us)
         self.peer.did(self.peer.node.face_up(FACE, stream_profile(), "wire", now_us), now_us)
         await self.turn()
-        self._ports += self.runtime._ports.values()
+        self._senders += self.runtime._ports.values()
 
     def _make_networks(self, read_only: bool) -> Networks:
         node = Node(
@@ -179,9 +179,9 @@ class Victim:
 
     def close(self) -> None:
         """Close what is open, as the daemon does after any error."""
-        for port in self._ports:
+        for port in self._senders:
             port.close()
-        self._ports.clear()
+        self._senders.clear()
         stack, self._stack = self._stack, ExitStack()
         stack.close()
 
@@ -218,7 +218,7 @@ class Victim:
         packets, self.peer.sent = self.peer.sent, []
         for packet in packets:
             self.runtime.frame(FACE, packet, WIRED)
-        self.runtime._turn()
+        self.runtime.turn()
         for record in self.place.store.feeds():
             if record.feed == self.peer.key.feed_id and record.tip is not None:
                 self._claim(Claim(record.feed, record.seq, record.tip, 0))

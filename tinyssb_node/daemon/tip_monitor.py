@@ -70,7 +70,7 @@ class TipMonitor:
     def tick(self, networks: Networks, now_us: int) -> None:
         """Log changes, and write the tip mark when it is due."""
         mark = self._marked(networks, now_us)
-        changed = any(mark.tip_in(name).doubt != self._mark.tip(name).doubt for name in self._certainties)
+        changed = any(mark.tip_in(name).doubt != self._mark.tip_in(name).doubt for name in self._certainties)
         due = self._written_us is None or (
             mark.tips != self._mark.tips and now_us - self._written_us >= limits.MARK_EVERY_US
         )
@@ -105,7 +105,7 @@ class TipMonitor:
             record = node.own(self._feed)
             if doubt is not None:
                 # The tip that was written once stays marked until it is stored again.
-                tips[name] = replace(self._mark.tip(name), doubt=doubt if doubt in _LASTING else None)
+                tips[name] = replace(self._mark.tip_in(name), doubt=doubt if doubt in _LASTING else None)
             elif record is not None and record.tip is not None:
                 tips[name] = MarkedTip(record.seq, record.tip)
             else:
