@@ -157,7 +157,7 @@ class Victim:
         self.peer.did(self.peer.node.face_down(FACE, "reboot", now_us), now_us)
         self.peer.did(self.peer.node.face_up(FACE, stream_profile(), "wire", now_us), now_us)
         await self.turn()
-        self._senders += self.runtime._ports.values()
+        self._senders += self.runtime._senders.values()
 
     def _make_networks(self, read_only: bool) -> Networks:
         node = Node(
@@ -179,8 +179,8 @@ class Victim:
 
     def close(self) -> None:
         """Close what is open, as the daemon does after any error."""
-        for port in self._senders:
-            port.close()
+        for sender in self._senders:
+            sender.close()
         self._senders.clear()
         stack, self._stack = self._stack, ExitStack()
         stack.close()
