@@ -46,7 +46,7 @@ class EntryGossip:
         self._peers: dict[FaceName, PeerMemory] = {}
         self._turns: dict[FaceName, TurnTaking] = {}
         self._forking = ForkGossip(replica)
-        self._state = b""
+        self._follow_set()
 
     def face_up(self, queue: TransmitQueue) -> None:
         """A face can be used."""
@@ -60,23 +60,25 @@ class EntryGossip:
         self._turns.pop(face, None)
         self._forking.face_down(face)
 
-    @property
-    def want_dmx(self) -> Dmx:
-        """DMX of WANTs, which depends on the set (spec 3.4.2)."""
-        self._follow_set()
-        return self._want_dmx
+    def kind(self, dmx: bytes) -> PacketKind | None:
+        """Return the kind of a packet with this DMX, WANT or CHNK; None: it is neither. Both depend on the set (spec
+        3.4.2)."""
+        if self._state is not self._replica.goset.state:
+            self._follow_set()
+        return self._kinds.get(dmx)
 
-    @property
-    def chnk_dmx(self) -> Dmx:
-        """DMX of CHNKs, likewise."""
-        self._follow_set()
-        return self._chnk_dmx
+    def _dmx(self, kind: PacketKind) -> Dmx:
+        if self._state is not self._replica.goset.state:
+            self._follow_set()
+        return self._dmx_of[kind]
 
     def _follow_set(self) -> None:
-        if self._state != (state := self._replica.goset.state):
-            self._state = state
-            self._want_dmx = want_dmx(self._network, state)
-            self._chnk_dmx = chnk_dmx(self._network, state)
+        self._state = state = self._replica.goset.state
+        self._dmx_of = {
+            PacketKind.WANT: want_dmx(self._network, state),
+            PacketKind.CHNK: chnk_dmx(self._network, state),
+        }
+        self._kinds: dict[bytes, PacketKind] = {dmx: kind for kind, dmx in self._dmx_of.items()}
 
     # --- adverts
 
@@ -104,7 +106,10 @@ class EntryGossip:
         cursor.built(following if start == cursor.start else cursor.start)
         if turn is not None:
             want = turn.address_want(want, now_us)
-        packet, seen = serialize_want(self.want_dmx, want), self._want_seen(Direction.TX, queue, want)
+        packet, seen = (
+            serialize_want(self._dmx(PacketKind.WANT), want),
+            self._want_seen(Direction.TX, queue, want),
+        )
         return GossipPacket(packet, PacketKind.WANT, seen, addressed=bool(want.asks))
 
     def _build_chnk(self, queue: TransmitQueue) -> GossipPacket | None:
@@ -114,7 +119,7 @@ class EntryGossip:
             return None
         chnk, following = built
         cursor.built(following)
-        packet = serialize_chnk(self.chnk_dmx, chnk)
+        packet = serialize_chnk(self._dmx(PacketKind.CHNK), chnk)
         return GossipPacket(packet, PacketKind.CHNK, self._chnk_seen(Direction.TX, queue, chnk))
 
     def sent(self, queue: TransmitQueue, sent: Sent, now_us: int) -> None:

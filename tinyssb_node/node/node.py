@@ -337,10 +337,8 @@ class Node:
 
     def _gossip_kind(self, dmx: bytes, packet: bytes) -> PacketKind | None:
         """Return what a packet is by its DMX; None if it may be an entry or chunk, or nothing."""
-        if dmx == self._entries.want_dmx:
-            return PacketKind.WANT
-        if dmx == self._entries.chnk_dmx:
-            return PacketKind.CHNK
+        if (kind := self._entries.kind(dmx)) is not None:
+            return kind
         if dmx == self._set.dmx:
             return set_kind(packet)
         if dmx == PING_DMX:

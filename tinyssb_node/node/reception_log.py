@@ -11,7 +11,7 @@ from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 
 _INVALID = Verdict.INVALID
 _NOT_OURS = Verdict.NOT_OURS
-"""A name of a module is found ten times as quickly as one of an enumeration: every packet comes by here."""
+"""Module-level aliases: a global lookup is ten times faster than `Enum.member`, and this is the hot path."""
 
 
 class ReceptionLog:
