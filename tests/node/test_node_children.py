@@ -13,8 +13,8 @@ from tinyssb_node.errors import FeedEndedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.events import EntryAppended, PacketReceived, SetChanged
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
-from tinyssb_node.groups.node_group_writer import NodeGroupWriter
 from tinyssb_node.ids import Dialect, FeedId, PacketKind, Verdict
+from tinyssb_node.node.node import NodeGroupWriter
 from tinyssb_node.scheduling.link import stream_profile
 from tinyssb_node.store.port import FeedRecord
 

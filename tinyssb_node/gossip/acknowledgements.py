@@ -87,11 +87,11 @@ class Acknowledger:
         assert self._begun_us is not None
         self._debts.setdefault(feed)
         if self.next_us is None:
-            # Everybody got it at about the same time: not all answer at once.
+            # All stations got it at about the same time: they must not all answer at once.
             spread_us, part = self.spread_us(), 0.25 + 0.75 * self._entropy.random()
             self.next_us = now_us + int(part * spread_us)
             if self._last_us is None:
-                # Nor do all who were switched on together.
+                # Nor must all that were switched on together.
                 self.next_us = max(self.next_us, self._begun_us + int((0.75 + part) * spread_us))
 
     def take(self, now_us: int) -> bytes | None:
@@ -203,6 +203,6 @@ class Acknowledger:
             entry = self._store.entry(record.feed, record.seq) if record.seq else None
             if entry is not None:
                 last_us.append(entry.committed_us)
-        # What is not committed yet came now.
+        # Entries that are not committed yet came now.
         newest_us = max(last_us, default=0)
         return 1 + sum(not each or each > newest_us - content_limits.RECEIPT_ACTIVE_US for each in last_us)

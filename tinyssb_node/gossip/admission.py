@@ -134,7 +134,7 @@ class Admission:
             (self._asked, set_limits.SET_ASKED_BURST) if asked else (self._unasked, set_limits.SET_IDS_BURST)
         )
         bucket = buckets.setdefault(face, self._bucket(burst, now_us))
-        # What was asked for was let in by a neighbour at his pace, and must not wait for what nobody asked for.
+        # A neighbour admitted at its own pace the ids that we requested: they must not wait for unrequested ones.
         needed = (bucket,) if asked else (bucket, self._total)
         if not all(each.has(now_us) for each in needed):
             return TOO_MANY

@@ -35,7 +35,7 @@ class TipUncertainty(StrEnum):
     TWIN = "twin"
     """An entry of our feed came that was not written here."""
     CLAIMED = "claimed"
-    """Somebody says that he has more of our feed than we do."""
+    """A peer claims more of our feed than is stored here."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +49,7 @@ class TipWait:
     expected: int
     """Entries that there are at least, as far as we know or are told."""
     heard: bool
-    """True once somebody said that he holds as much as we do, or gave us entries of it."""
+    """True once a peer claimed as much as we hold, or gave us entries of it."""
     faces: int
     """Links that are up: without any, no time is counted."""
     left_us: int

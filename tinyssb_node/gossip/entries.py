@@ -228,7 +228,7 @@ class EntryGossip:
         peers = self._peers[queue.name]
         room = queue.room(peers.chunk_credit.grant(asked))
         firsts = {chain: peers.given_chunks.first_to_give(chain, asked[chain], now_us) for chain in asked}
-        # What side chains have in common is given once, to all of them: it must not use up each one's share.
+        # Chunks that side chains have in common are given once, to all of them: they must not use up each one's share.
         heads = {self._store.chunk(*chain, first) for chain, first in firsts.items()} - {None}
         share = -(-room // max(1, len(heads)))
         chains: list[list[bytes]] = []

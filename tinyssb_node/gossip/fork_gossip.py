@@ -31,7 +31,7 @@ class _Doubt:
     strays: int
     """Packets that nothing expected, up to then."""
     heard: int = 0
-    """How often somebody said since that he has more."""
+    """How often a peer claimed more since then."""
 
 
 @dataclass(slots=True)
@@ -155,7 +155,7 @@ class ForkGossip:
             return
         goset = self._replica.goset
         if search.feed not in goset or self._replica.next_wanted(search.feed) != search.wanted:
-            self._search = None  # What was lacking came, or is not wanted any more.
+            self._search = None  # The lacking entry came, or is not wanted any more.
             return
         if (goset.index(search.feed) - want.offset) % len(goset) >= len(want.seqs):
             return

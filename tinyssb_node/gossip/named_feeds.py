@@ -19,7 +19,7 @@ class NamedFeeds:
         self._again_us = replication_limits.NAMES_AGAIN_US
         """After which time all are named again to a peer that goes on showing a smaller set."""
         self._larger_set: tuple[Claim, bytes] | None = None
-        """What the peer of a stream last claimed of a set larger than ours, and the state of ours at that time."""
+        """The last claim of a larger set by the peer of a stream, and the state of ours at that time."""
 
     def add(self, feed: FeedId) -> None:
         """*feed* is named now."""

@@ -30,7 +30,7 @@ _HEAD = (
 )
 """Where an entry's packet has the first bytes of its content."""
 _Who: TypeAlias = "FeedId | tuple[FaceName, bytes]"
-"""Who signed, or where somebody of which name was heard."""
+"""The feed of a signer; or the face on which a station was heard, and its name."""
 
 
 class ReceiptTracker:
@@ -71,7 +71,7 @@ class ReceiptTracker:
             place = (goset.index(feed) - want.offset) % len(goset)
             if place >= len(want.seqs):
                 continue
-            # Who says that it holds more of our feed than we do is no witness for the rest either.
+            # A peer that claims more of our feed than is stored here is no witness for the rest either.
             seq, frontier = want.seqs[place] - 1, self._replica.frontier(feed)
             certainty.heard(seq, frontier, now_us)
             who = (face, want.speaker if on_air else b"")
@@ -99,7 +99,7 @@ class ReceiptTracker:
 
     def _read_acks(self, feed: FeedId, seq: int) -> None:
         if self._own is None or feed == self._own:
-            return  # What we say ourselves is noted when we say it.
+            return  # Our own are recorded when they are written.
         entry = self._store.entry(feed, seq)
         assert entry is not None
         try:

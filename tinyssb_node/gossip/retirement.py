@@ -123,7 +123,7 @@ class FeedRetirement:
             return []
         may = [feed for feed in self._since_us if self.may_leave(feed, now_us)]
         due = any(self._due_us[feed] <= now_us for feed in may)
-        # Whose time has come, and who may not yet: the reason is looked at again.
+        # Feeds that are due and may not leave yet are checked again later.
         self.next_us = None
         self._plan(now_us + limits.LEAVE_CHECK_US)
         return may if due else []

@@ -75,7 +75,7 @@ class SetGossip:
         self._exchanges: dict[FaceName, SetReconciliation] = {}
         self._asked: dict[FaceName, int] = {}
         self._claimed: dict[FaceName, AirShare] = {}
-        """What claims take of the airtime of faces where that has a limit."""
+        """The share of the airtime that claims take, on faces where it has a limit."""
         self._refused_us: dict[FaceName, int] = {}
         """When an id was last refused that a face named."""
         self._named: dict[FaceName, NamedFeeds] = {}
@@ -234,7 +234,7 @@ class SetGossip:
         if exchange is None:
             return self._claim_packet(queue, claims.claim_of(goset.feeds))
         if exchange.lacking:
-            # What was asked for did not come. Not for ever: whoever had it may be gone.
+            # The requested ids did not come. Request them again, but not for ever: the node that had them may be gone.
             self._asked[queue.name] += 1
             if self._asked[queue.name] <= limits.ASK_AGAIN_MAX:
                 exchange.ask_again()

@@ -147,7 +147,7 @@ class TurnTaking:
         if not all(asker.speaker for asker in self._askers(now_us)):
             # Deployed stations ask by the clock: a late answer meets their next request.
             return 1.0
-        # Who serves most goes first, and who has airtime left.
+        # The node that serves most, and has airtime left, goes first.
         thrift = 1.0 + limits.THRIFT * self._queue.spent(now_us)
         return thrift * _patience(limits.GIVE_FULL, best[0], limits.GIVE_PATIENCE_MAX)
 

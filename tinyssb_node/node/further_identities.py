@@ -18,11 +18,11 @@ class FurtherIdentity:
     """A further identity in one network."""
 
     key: SigningKey = field(repr=False)
-    """What signs its feed."""
+    """The key that signs its feed."""
     dialect: Dialect
-    """What its feed is written in, for good."""
+    """The dialect of its feed, for good."""
     certainty: TipCertainty
-    """What is known of the end of its feed."""
+    """The certainty of its feed's tip."""
 
     @property
     def feed(self) -> FeedId:

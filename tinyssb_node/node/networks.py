@@ -4,7 +4,7 @@ A network's key is mixed into all its packets, so a packet is offered to the net
 knows goes to the first network, which counts it, once; the others look only whether it may be an orphan of theirs.
 
 Wires are shared by shares of the face's window. A radio is shared as the channel is: what one network sends keeps the
-others silent as if they heard it from somebody else, and whoever was silent for longest is asked first.
+others silent as if they heard it from somebody else, and the network that was silent for longest is asked first.
 """
 
 from collections import deque
@@ -23,7 +23,7 @@ from tinyssb_node.scheduling.transmit_queue import Counters, FaceStatus, Transmi
 
 Result = TypeVar("Result")
 Action = Callable[[Node, int], tuple[Result, list[Effect]]]
-"""What one network's node should do, at a time in microseconds."""
+"""An action for one network's node, at a time in microseconds."""
 Owned = tuple[NetworkName, Sequence[Effect]]
 """Effects, and the network they are of."""
 
@@ -37,9 +37,9 @@ class Networks:
         self._nodes = dict(nodes)
         self._first = next(iter(self._nodes))
         self._turns = list(self._nodes)
-        """Whoever sent by radio last comes last."""
+        """All networks, the one that sent by radio last at the end."""
         self._handed: dict[FaceName, deque[NetworkName]] = {}
-        """Whose the packets are that a face holds, in order."""
+        """The networks of the packets that a face holds, in order."""
         self._on_air: set[FaceName] = set()
         self._pongs = PongHistory(board_name)
 

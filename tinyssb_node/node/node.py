@@ -43,11 +43,10 @@ from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.gossip.set_gossip import SetGossip
 from tinyssb_node.groups.host import GroupHost, MakeGroups
-from tinyssb_node.groups.node_group_writer import NodeGroupWriter
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
 from tinyssb_node.node.reception_log import ReceptionLog
 from tinyssb_node.node.shelf_port import BringResult, OpenShelf
-from tinyssb_node.node.shelfhost import ShelfHost
+from tinyssb_node.node.shelf_transfer import ShelfTransfer
 from tinyssb_node.replication import limits as set_limits
 from tinyssb_node.replication.claim import named_feeds
 from tinyssb_node.replication.packet_outcome import PacketOutcome
@@ -134,7 +133,7 @@ class Node:
             retirement=self._retirement,
         )
         self._groups = GroupHost(groups, self._replica, store)
-        self._shelf = ShelfHost(shelf, self._replica)
+        self._shelf = ShelfTransfer(shelf, self._replica)
         self._budgets = budgets or AirBudgets(store, boot, read_only=read_only)
 
     def adopt(self, author: "FurtherIdentity") -> None:
@@ -562,7 +561,7 @@ class Node:
 
     def block(self, shorts: Collection[bytes], now_us: int) -> list[Effect]:
         """Accept nothing more of feeds whose ids begin with one of *shorts* (``content.blocklist``), except ours, and
-        accept all others again. What is stored stays."""
+        accept all others again. Stored entries stay."""
         return self._request_again(now_us) if self._replica.set_blocked(shorts) else []
 
     def _request_again(self, now_us: int) -> list[Effect]:
@@ -582,7 +581,7 @@ class Node:
         writer = self._group_writer(now_us)
         return deed(groups, writer), writer.effects
 
-    def _group_writer(self, now_us: int) -> NodeGroupWriter:
+    def _group_writer(self, now_us: int) -> "NodeGroupWriter":
         assert self._key is not None, "groups are made for those who have a feed"
         return NodeGroupWriter(self, self._replica, self._key, now_us)
 
@@ -682,3 +681,36 @@ class Node:
     def faces(self) -> list[FaceStatus]:
         """Return the faces that are up, in the order they came up."""
         return [queue.status() for queue in self._queues.values()]
+
+
+class NodeGroupWriter:
+    """A ``groups.writer.GroupWriterPort`` that collects the effects of what is written."""
+
+    def __init__(self, node: Node, replica: Replica, key: SigningKey, now_us: int) -> None:
+        self.main = key
+        self._node = node
+        self._replica = replica
+        self._now_us = now_us
+        self.effects: list[Effect] = []
+        """The effects of what was written so far."""
+
+    def write(self, key: SigningKey, content: bytes, type_: int | None = None) -> EntryAppended:
+        """See ``GroupWriterPort``."""
+        appended, effects = self._node.append_to_feed(key, content, self._now_us, type_)
+        self.effects += effects
+        return appended
+
+    def want(self, feed: FeedId, *, wanted: bool) -> bool:
+        """See ``GroupWriterPort``."""
+        if self._replica.is_closed(feed):
+            return True  # All of it is here. To follow it would bring it back into everybody's set.
+        known = feed in self._replica.goset
+        if known and self._replica.record(feed).wanted == wanted:
+            return True
+        if wanted and not known and self._replica.goset.full:
+            return False
+        if wanted:
+            self.effects += self._node.follow(feed, self._now_us)
+        elif known:
+            self.effects += self._node.unfollow(feed, self._now_us)
+        return True

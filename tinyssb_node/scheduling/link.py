@@ -37,7 +37,7 @@ class LinkProfile:
     """The pace of a face: how much, how often, and how long to wait for another peer's reply."""
 
     medium: LinkMedium
-    """What kind of link."""
+    """The kind of link."""
     airtime_us: tuple[int, ...]
     """Microseconds on the air by packet length, 0 to 120; all 0 where air costs nothing."""
     window: int
@@ -49,9 +49,9 @@ class LinkProfile:
     burst_max: int
     """Packets given in answer to one request once the peer was seen to take what it asked for."""
     answer_delay_us: int
-    """Answers wait a random time up to this, and are dropped if somebody else gives them meanwhile."""
+    """Answers wait a random time up to this, and are dropped if a peer gives them first."""
     hold_us: int
-    """What was given (by anybody heard) is not given again for this long: it may still be on its way."""
+    """Entries given, by us or a peer that was heard, are not given again for this long: they may be on their way."""
     quiet_us: int | None
     """Silence that ends an answer to a request of ours; None where packets come at anybody's pace."""
     advert_min_us: int
@@ -59,11 +59,11 @@ class LinkProfile:
     advert_max_us: int
     """Longest interval (Trickle's Imax)."""
     allowance: Allowance | None = None
-    """What may be spent on the air; None: no limit."""
+    """The airtime that may be spent; None: no limit."""
     snr_limit_db: float | None = None
     """Weakest signal to noise ratio that can be read; None where that is not known."""
     answers_pings: bool = False
-    """Whether boards that ping are told how well they are heard."""
+    """True if pings of boards are answered, with the strength at which they were heard."""
 
 
 _FREE = (0,) * (limits.PACKET_SIZE + 1)

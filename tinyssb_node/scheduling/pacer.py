@@ -16,11 +16,11 @@ class Urgency(IntEnum):
     """The purpose of a packet: the more urgent, the sooner after the channel fell silent it may go."""
 
     REPLY = 0
-    """News of ours, and what somebody asked for."""
+    """New entries of ours, and entries and chunks that a peer requested."""
     RELAY = 1
-    """News of others, said again for those out of their reach."""
+    """New entries of others, relayed to stations out of their reach."""
     ADVERT = 2
-    """CLAIM, WANT, CHNK: what they would bring may be on its way already."""
+    """CLAIM, WANT, CHNK: their replies may be on the way already."""
 
 
 class Pacer(Protocol):
@@ -169,7 +169,7 @@ class ContentionPacer:
             return self._batch_us
         chatter = self._in_vain >= limits.IN_VAIN_PACKETS or self._strays >= limits.STRAY_PACKETS
         if chatter and urgency is Urgency.ADVERT:
-            # Or whoever chatters would keep us from ever asking.
+            # Or a station that sends without end would keep us from ever requesting.
             urgency, patience = Urgency.REPLY, 1.0
         packets = self._after[urgency] + self._luck[urgency] * limits.CONTENTION_PACKETS[urgency] * patience
         if urgency is Urgency.ADVERT:

@@ -15,7 +15,7 @@ class RequestPacer:
     """
 
     LEAST = 3
-    """What the most frugal deployed peers give in one answer."""
+    """Packets that the most frugal deployed peers give in one answer."""
     MOST = 256
     """Half of the longest answer (scheduling.link.stream_profile)."""
 

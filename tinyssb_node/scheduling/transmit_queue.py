@@ -77,16 +77,16 @@ class _Handed:
     packet: bytes
     kind: PacketKind
     urgency: Urgency
-    """As what it waited, and waits again if the face gives it back."""
+    """The urgency with which it waited, and waits again if the face gives it back."""
     event: Event | None = None
     addressed: bool = False
     charge: int | None = None
-    """What its airtime was charged under; None where airtime has no budget."""
+    """The number of its charge; None where airtime has no budget."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FaceStatus:
-    """What a user may know of a face."""
+    """The status of a face, for users."""
 
     name: FaceName
     spec: str

@@ -33,7 +33,7 @@ class Trickle:
         self._interval_us = interval_us
         self._end_us = now_us + interval_us
         if self.is_calm:
-            # Or else whoever is ahead of the others would speak for all of them, for ever.
+            # Otherwise the node that is ahead of the others would send for all of them, for ever.
             self._end_us += int(self._entropy.random() * interval_us / limits.TRICKLE_DRIFT)
         half_us = interval_us // 2
         self._fire_us = now_us + half_us + int(self._entropy.random() * (interval_us - half_us))
@@ -60,11 +60,11 @@ class Trickle:
             self._begin(self._shortest_us, now_us)
 
     def suppressed(self) -> None:
-        """A neighbour sent what was to be sent."""
+        """A neighbour sent the packet that was due."""
         self.silenced += 1
 
     def sent(self) -> None:
-        """What was to be sent has left."""
+        """The packet that was due has left."""
         self.silenced = 0
 
     def speak_at(self, at_us: int, now_us: int) -> None:

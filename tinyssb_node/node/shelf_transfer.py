@@ -1,6 +1,6 @@
-"""Where a node keeps its shelf: nowhere, until something is brought that is of no feed of the set.
+"""Transfer of feeds from the shelf into the set. The shelf is opened when it is first needed.
 
-Most nodes are no gateways, and what the shelf needs is not to be in the memory of those.
+Most nodes are no gateways: they must not have in memory what the shelf needs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,8 +11,8 @@ from tinyssb_node.node.shelf_port import BringResult, OpenShelf, ShelfPort
 from tinyssb_node.replication.replica import Replica
 
 
-class ShelfHost:
-    """The shelf of a node, once there is one, and the feeds that are on their way from it into the set."""
+class ShelfTransfer:
+    """The shelf of a node, once it is open, and the feeds that are on their way from it into the set."""
 
     def __init__(self, open_: OpenShelf | None, replica: Replica) -> None:
         """*open_* opens it; None: this node has none."""
@@ -26,13 +26,13 @@ class ShelfHost:
             self.entered(feed)  # Where a crash came in between.
 
     def _find(self, *, make: bool) -> ShelfPort | None:
-        """The shelf, made if there is none and it is to be; None: there is none."""
+        """Return the shelf, made if there is none and *make* is True; None: there is none."""
         if self._shelf is None and self._open is not None:
             self._shelf = self._open(make)
         return self._shelf
 
     def _lose(self) -> None:
-        """The shelf's file is broken. What is there can be fetched again: nothing to end for."""
+        """Go on without a shelf: its file is broken, and what it held can be fetched again."""
         self._open = self._shelf = None
         self._moving.clear()
         self._moved.clear()
@@ -48,7 +48,7 @@ class ShelfHost:
             return None
 
     def entered(self, feed: FeedId) -> None:
-        """*feed* is in the set: what the shelf has of it comes along."""
+        """Begin to move what the shelf has of *feed*, which is in the set now."""
         shelf = self._find(make=False)
         replica = self._replica
         if shelf is not None and feed in shelf and feed in replica.goset and feed not in replica.blocked:
@@ -60,8 +60,8 @@ class ShelfHost:
         return bool(self._moving or self._moved) and not self._replica.read_only
 
     def take(self, count: int, feed: FeedId | None = None) -> Sequence[bytes]:
-        """The next packets that go from the shelf into the set, *count* at most; of *feed* alone if it is given. Raises
-        StoreFullError."""
+        """Return the next packets that go from the shelf into the set, *count* at most; of *feed* alone if it is given.
+        Raises StoreFullError."""
         try:
             return self._take(count, feed)
         except StoreFailedError:
@@ -85,5 +85,5 @@ class ShelfHost:
         return packets
 
     def moves(self, feed: FeedId) -> bool:
-        """True if some of *feed* is still on its way."""
+        """Return True if some of *feed* is still on its way."""
         return feed in self._moving
