@@ -225,7 +225,7 @@ def test_r35_r36_what_follows_something_missing_waits_and_changes_nothing() -> N
     assert a.here.add(exclusion) is AddOutcome.WAITS
     assert a.here.view == before
     assert [line.waits for line in a.here.audit()][-1]
-    assert a.here.add(exclusion) is AddOutcome.HELD
+    assert a.here.add(exclusion) is AddOutcome.DUPLICATE
     a.here.add(addition)
     assert a.here.view == b.here.view
     assert a.here.members_tangle(a.here.root).tips == (exclusion.id,)

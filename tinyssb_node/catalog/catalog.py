@@ -244,14 +244,14 @@ class Catalog(SqliteCatalogQueries):
             connection = schema.connect(self._path)
             undo.callback(connection.close)
             with schema.catalog_faults(self._path):
-                found = schema.inspect_catalog(connection)
-            if found is CatalogFileState.FOREIGN:
+                state = schema.inspect_catalog(connection)
+            if state is CatalogFileState.FOREIGN:
                 raise CatalogDamagedError(self._path, "it is another program's database")
-            if found is not CatalogFileState.CURRENT:
+            if state is not CatalogFileState.CURRENT:
                 with schema.writing(connection, self._path):
                     if schema.inspect_catalog(connection) is not CatalogFileState.CURRENT:
                         schema.create_tables(connection)
-                if found is CatalogFileState.OTHER:
+                if state is CatalogFileState.OTHER:
                     self._rebuilt = "it was of another version"
             undo.pop_all()
             return connection

@@ -177,8 +177,8 @@ def _keep_beginnings(batch: _Batch) -> None:
     """Write the rows of messages whose packets are incomplete."""
     for begun in batch.begun.values():
         meaning = Meaning(kind=MessageKind.OPAQUE, text=begun.layout.head.hex(), cut=True)
-        found = TanglePosition(0, None, None)
-        _keep(batch, begun.person, begun.entry, begun.layout, len(begun.packets), meaning, found)
+        position = TanglePosition(0, None, None)
+        _keep(batch, begun.person, begun.entry, begun.layout, len(begun.packets), meaning, position)
 
 
 def _understand(batch: _Batch, person: _Person, entry: StoredEntry, layout: Layout, content: bytes) -> None:
@@ -190,10 +190,10 @@ def _understand(batch: _Batch, person: _Person, entry: StoredEntry, layout: Layo
         root = None if meaning.root is None else bytes(meaning.root)
         previous = b"".join(meaning.previous)
         tie = TangleMembership(entry.arrival, bytes(entry.id), person.number, meaning.space, root, previous)
-        found = batch.placer.place(tie)
-        _keep(batch, person, entry, layout, layout.chunks, meaning, found)
-        if found.placed is not None and found.root is not None:
-            batch.placer.release(tie, found.root)
+        position = batch.placer.place(tie)
+        _keep(batch, person, entry, layout, layout.chunks, meaning, position)
+        if position.placed is not None and position.root is not None:
+            batch.placer.release(tie, position.root)
     _note_people(batch, entry, meaning, person)
     if meaning.kind not in _SILENT and meaning.text:
         row = (entry.arrival, meaning.text)

@@ -293,21 +293,21 @@ class _Folding:
             tips=tips,
         )
 
-    # --- what operations name
+    # --- lists and cards named by operations
 
     def _list(self, one: PlacedOperation, index: int) -> tuple[MessageId, _List]:
         id_ = read_message_ref(_argument(one, index))
-        found = self._lists.get(id_) if isinstance(id_, MessageId) else None
-        if not isinstance(id_, MessageId) or found is None:
+        column = self._lists.get(id_) if isinstance(id_, MessageId) else None
+        if not isinstance(id_, MessageId) or column is None:
             raise _ImpossibleError("named a list that is not on this board")
-        return id_, found
+        return id_, column
 
     def _card(self, one: PlacedOperation) -> tuple[MessageId, _Card]:
         id_ = read_message_ref(_argument(one, 0))
-        found = self._cards.get(id_) if isinstance(id_, MessageId) else None
-        if not isinstance(id_, MessageId) or found is None:
+        card = self._cards.get(id_) if isinstance(id_, MessageId) else None
+        if not isinstance(id_, MessageId) or card is None:
             raise _ImpossibleError("named a card that is not on this board")
-        return id_, found
+        return id_, card
 
     # --- operations
 

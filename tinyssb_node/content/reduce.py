@@ -163,12 +163,12 @@ def _covered(
 
 
 def _conflicts(strategy: Strategy[object], registers: Registers) -> tuple[Conflict, ...]:
-    found = []
+    conflicts = []
     for key, writes in registers.items():
         current = tuple(write for write in writes if write.current)
         if len(current) > 1 and strategy.differ(key, current):
-            found.append(Conflict(key, current))
-    return tuple(sorted(found, key=lambda conflict: [_sortable(step) for step in conflict.key]))
+            conflicts.append(Conflict(key, current))
+    return tuple(sorted(conflicts, key=lambda conflict: [_sortable(step) for step in conflict.key]))
 
 
 def _sortable(step: str | bytes | int) -> tuple[str, str | bytes | int]:

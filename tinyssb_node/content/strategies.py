@@ -60,15 +60,15 @@ class SetStrategy:
 
     def join(self, registers: Registers) -> tuple[Element, ...]:
         """Return the elements: integers, then bytes, then texts, each sorted."""
-        held = [
+        elements = [
             key[0]
             for key, writes in registers.items()
             if any(write.current and write.part for write in writes)
         ]
         return (
-            *sorted(element for element in held if isinstance(element, int)),
-            *sorted(element for element in held if isinstance(element, bytes)),
-            *sorted(element for element in held if isinstance(element, str)),
+            *sorted(element for element in elements if isinstance(element, int)),
+            *sorted(element for element in elements if isinstance(element, bytes)),
+            *sorted(element for element in elements if isinstance(element, str)),
         )
 
     def differ(self, key: Key, current: Sequence[ChangePart]) -> bool:  # noqa: ARG002 - a port's signature

@@ -79,7 +79,7 @@ class AddOutcome(StrEnum):
     PLACED = "placed"
     WAITS = "waits"
     """It waits for predecessors, or for the root."""
-    HELD = "held"
+    DUPLICATE = "duplicate"
     """It was added before."""
     REFUSED = "refused"
     """It is not a candidate, is in another tangle, is a second root, or follows itself or a message that it may not
@@ -95,7 +95,7 @@ class AddResult:
     """Messages placed by this addition, each behind its predecessors."""
 
 
-_HELD: Final = AddResult(AddOutcome.HELD)
+_DUPLICATE: Final = AddResult(AddOutcome.DUPLICATE)
 _WAITS: Final = AddResult(AddOutcome.WAITS)
 _REFUSED: Final = AddResult(AddOutcome.REFUSED)
 
@@ -175,7 +175,7 @@ class Tangle(Generic[M]):
     def add(self, id_: MessageId, message: M) -> AddResult:
         """Add *message*, whose id is *id_*."""
         if id_ in self._placed or id_ in self._waiting:
-            return _HELD
+            return _DUPLICATE
         place = self._rules.place(message)
         if place is None or place.first != (id_ == self.root) or not self._ours(id_, place):
             return _REFUSED
@@ -232,14 +232,14 @@ class Tangle(Generic[M]):
 
     def history(self, ids: Iterable[MessageId]) -> set[MessageId]:
         """Return the placed ones of *ids*, and all that they follow, directly or not."""
-        found = {id_ for id_ in ids if id_ in self._placed}
-        ahead = list(found)
+        history = {id_ for id_ in ids if id_ in self._placed}
+        ahead = list(history)
         while ahead:
             for previous in self._placed[ahead.pop()][1]:
-                if previous not in found:
-                    found.add(previous)
+                if previous not in history:
+                    history.add(previous)
                     ahead.append(previous)
-        return found
+        return history
 
 
 def canonical_order(previous: Mapping[MessageId, Sequence[MessageId]]) -> list[MessageId]:

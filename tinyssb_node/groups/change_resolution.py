@@ -63,11 +63,11 @@ class CausalHistories:
         changes = isinstance(message, GroupInit | AddMember | ExcludeMember)
         if changes:
             self._bits[id_] = 1 << len(self._bits)
-        return self._tell(id_) or changes
+        return self._propagate(id_) or changes
 
-    def _tell(self, id_: MessageId) -> bool:
+    def _propagate(self, id_: MessageId) -> bool:
         """Add the history of *id_* to all messages that follow it."""
-        told = False
+        changed = False
         ahead = [id_]
         while ahead:
             id_ = ahead.pop()
@@ -75,9 +75,9 @@ class CausalHistories:
             for follower in self._followers.get(id_, ()):
                 if known & ~self._masks[follower]:
                     self._masks[follower] |= known
-                    told |= follower in self._bits
+                    changed |= follower in self._bits
                     ahead.append(follower)
-        return told
+        return changed
 
     def known(self, id_: MessageId) -> int:
         """Return the bits of all messages that change the group and precede *id_*. Raises KeyError for a missing
@@ -163,8 +163,8 @@ class ExclusionReversal:
                 undone = may & naming.get(person, 0)
                 if undone:
                     self._each.append((one, person, undone))
-                    for found in (self._by[one.by], self.all, self.within[one.epoch]):
-                        found[person] = found.get(person, 0) | undone
+                    for masks in (self._by[one.by], self.all, self.within[one.epoch]):
+                        masks[person] = masks.get(person, 0) | undone
 
     def left_out(self, known: int) -> People:
         """Return the people whom exclusions up to an epoch name, and whom nobody added again, in any epoch.
@@ -368,7 +368,7 @@ class ChangeResolver:
         naming = self._naming[epoch]
         self._naming[epoch] = {person: mask for person, mask in naming.items() if person in people}
 
-    # --- what depends on all epochs (4.9)
+    # --- fields that depend on all epochs (4.9)
 
     def _reversal(self) -> ExclusionReversal:
         """Return which exclusions are undone. An addition may undo those from its epoch, and of those from earlier
@@ -419,15 +419,15 @@ class ChangeResolver:
     def _vouched(self, trusted: People, without: People) -> People:
         """Return the people whom *trusted* people added anywhere, and those whom these added, and so on, without
         *without*."""
-        found = NOBODY
+        vouched = NOBODY
         ahead = trusted - without
         while ahead:
             more = NOBODY.union(*[self._added_by.get(person, NOBODY) for person in ahead])
-            ahead = more - found - trusted - without
-            found |= more
-        return found
+            ahead = more - vouched - trusted - without
+            vouched |= more
+        return vouched
 
-    # --- what somebody knew
+    # --- knowledge of authors
 
     def _was_excluded(self, author: FeedId, id_: MessageId, epoch: MessageId) -> bool:
         """Return whether the author of *id_* knew, when they wrote it, that they had been excluded from *epoch*, and

@@ -131,17 +131,17 @@ class StoreEntrySource:
                     yield whole
             self._last[entry.feed] = entry.seq, entry.id
 
-    # --- what came
+    # --- new entries and packets
 
     def _next_new(self, limit: int) -> list[SealedEntry]:
         rows = self._store.after(self._arrival, limit)
         self._arrival = rows[-1].arrival if rows else self._store.last_arrival()
-        found = []
+        entries = []
         for row in rows:
             whole = self._begun(row) if isinstance(row, StoredEntry) else self._ended(row)
             if whole is not None:
-                found.append(whole)
-        return found
+                entries.append(whole)
+        return entries
 
     def _begun(self, entry: StoredEntry) -> SealedEntry | None:
         """Handle an entry. Returns it if it has no side chain."""

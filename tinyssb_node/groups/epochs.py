@@ -244,10 +244,10 @@ class EpochGraph:
         Forks of the same and of smaller membership are settled first, since that needs no new epoch; the result is then
         independent of the order. The remaining forks overlap, and are settled by 4.6.
         """
-        found = self._preferences.get(person)
-        if found is None:
-            found = self._preferences[person] = self._preference(person)
-        return found
+        preference = self._preferences.get(person)
+        if preference is None:
+            preference = self._preferences[person] = self._preference(person)
+        return preference
 
     def _preference(self, person: FeedId) -> EpochPreference:
         tips = self.tips(person)

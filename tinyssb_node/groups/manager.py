@@ -157,7 +157,7 @@ class GroupManager:
             if event.root is not None and event.changes:
                 self._changed.add(event.root)
 
-    # --- what is due
+    # --- due tasks
 
     def _looking_at(self, now_us: int) -> Sequence[MessageId]:
         due = {root for root, due_us in self._due_us.items() if due_us <= now_us}
@@ -241,7 +241,7 @@ class GroupManager:
         keys = [self.writer.open_key(view[init].key) for init in sorted(passed)]
         return {key.feed_id: key for key in keys if self._replica.holds(key.feed_id)}
 
-    # --- what our user wants
+    # --- operations of the user
 
     def create(self, port: GroupWriterPort, name: str | None, now_us: int) -> GroupWriteResult:
         """Begin a group with ourselves in it. Raises the errors of publishing."""

@@ -113,10 +113,10 @@ class Group:
 
     def members_tangle(self, init: MessageId) -> Tangle[OpenedGroupMessage]:
         """Return the members tangle of the epoch that *init* begins (R32); it is empty if *init* is missing."""
-        found = self._members.get(init)
-        if found is None:
-            found = self._members[init] = Tangle[OpenedGroupMessage](init, _MembersRules(init, self))
-        return found
+        tangle = self._members.get(init)
+        if tangle is None:
+            tangle = self._members[init] = Tangle[OpenedGroupMessage](init, _MembersRules(init, self))
+        return tangle
 
     def note(self, id_: MessageId, flaw: MessageFlaw) -> None:
         """Record a flaw of a message; the first one found stays."""
@@ -127,7 +127,7 @@ class Group:
     def add(self, said: OpenedGroupMessage) -> AddOutcome:
         """Add a message. Returns its outcome in the group tangle."""
         if said.id in self._said:
-            return AddOutcome.HELD
+            return AddOutcome.DUPLICATE
         self._said[said.id] = said
         if self._histories.add(said.id, said.message):
             self._resolved = None
@@ -170,7 +170,7 @@ class Group:
             return MessageFlaw("R32", "is on an additions feed, where only additions count")
         return None
 
-    # --- what it comes to
+    # --- the result
 
     @property
     def view(self) -> EpochGraph:

@@ -135,12 +135,12 @@ def plan(group: Group, me: FeedId, *, since_us: Mapping[str, int], now_us: int, 
 
     *since_us* comes from the plan before; *now_us* is on any clock that does not jump back.
     """
-    found = tasks(group, me)
-    since = {task.key: since_us.get(task.key, now_us) for task in found}
-    due = {task.key: since[task.key] + _wait_us(seed, me, task) for task in found}
-    ready = [task for task in found if due[task.key] <= now_us]
-    later = [due[task.key] for task in found if due[task.key] > now_us]
-    return GroupPlan(ready[0].steps if ready else (), since, min(later, default=None), found, due)
+    open_tasks = tasks(group, me)
+    since = {task.key: since_us.get(task.key, now_us) for task in open_tasks}
+    due = {task.key: since[task.key] + _wait_us(seed, me, task) for task in open_tasks}
+    ready = [task for task in open_tasks if due[task.key] <= now_us]
+    later = [due[task.key] for task in open_tasks if due[task.key] > now_us]
+    return GroupPlan(ready[0].steps if ready else (), since, min(later, default=None), open_tasks, due)
 
 
 def _wait_us(seed: bytes, me: FeedId, task: GroupTask) -> int:
@@ -159,41 +159,43 @@ def tasks(group: Group, me: FeedId) -> tuple[GroupTask, ...]:
     view = group.view
     preference = view.preference(me)
     unfinished = _unfinished(group, me)
-    found = [
+    open_tasks = [
         GroupTask(TaskPurpose.FINISH, init, _additions(group, me, init, people))
         for init, people in unfinished
     ]
     if preference.epoch is None or preference.excluded or _left_to_others(group, me, preference.epoch):
-        return tuple(found)
+        return tuple(open_tasks)
     begun = dict(unfinished)
     for init, people in _repairs(group, me):
         if rest := people - begun.get(init, NOBODY):
-            found.append(GroupTask(TaskPurpose.REPAIR, init, _additions(group, me, init, rest)))
-    first = tuple(step for task in found for step in task.steps)
+            open_tasks.append(GroupTask(TaskPurpose.REPAIR, init, _additions(group, me, init, rest)))
+    first = tuple(step for task in open_tasks for step in task.steps)
     base = preference.epoch
     for mine, people in _begun(group, me, base).items():
         purpose = TaskPurpose.FINISH if mine else TaskPurpose.COMPLETE
-        found.append(GroupTask(purpose, base, first or _exclusion(group, me, base, people)))
+        open_tasks.append(GroupTask(purpose, base, first or _exclusion(group, me, base, people)))
     resolution = preference.resolution
     if resolution is not None and me not in resolution.exclude and (first or resolution.exclude):
         steps = first or _exclusion(group, me, base, resolution.exclude)
-        found.append(GroupTask(TaskPurpose.RESOLVE, base, steps))
-    guessed = [(init, _lacking(group, init, me)) for init in view.of(me) if not _told(group, init)]
-    found += [
+        open_tasks.append(GroupTask(TaskPurpose.RESOLVE, base, steps))
+    guessed = [
+        (init, _lacking(group, init, me)) for init in view.of(me) if not _history_complete(group, init)
+    ]
+    open_tasks += [
         GroupTask(TaskPurpose.GUESS, init, _additions(group, me, init, people))
         for init, people in guessed
         if people
     ]
-    return tuple(found)
+    return tuple(open_tasks)
 
 
 def _unfinished(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
-    """Return the tasks for epochs that lack people whom *me* was about to add: epochs that *me* created, and newcomers
+    """Return epochs, each with the people it lacks whom *me* was about to add: in epochs of *me*, and newcomers
     of *me*.
 
     The first person whom the creator of a group adds is themselves.
     """
-    found = []
+    unfinished = []
     for init, epoch in group.view.epochs.items():
         people = _known_lacking(group, init, me)
         mine = NOBODY
@@ -204,8 +206,8 @@ def _unfinished(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
         if me in epoch.members:
             mine |= {person for person in people if group.adders(person) == {me}}
         if mine:
-            found.append((init, mine))
-    return found
+            unfinished.append((init, mine))
+    return unfinished
 
 
 def _repairs(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
@@ -213,7 +215,7 @@ def _repairs(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
     return [(init, people) for init in group.view.of(me) if (people := _known_lacking(group, init, me))]
 
 
-def _told(group: Group, init: MessageId) -> bool:
+def _history_complete(group: Group, init: MessageId) -> bool:
     """Return whether everything is here that the creators of an epoch and its predecessors knew, so that it is certain
     whom they excluded.
 
@@ -225,7 +227,7 @@ def _told(group: Group, init: MessageId) -> bool:
 
 def _known_lacking(group: Group, init: MessageId, me: FeedId) -> People:
     """Return the people whom an epoch lacks, as far as that is certain."""
-    return _lacking(group, init, me) if _told(group, init) else NOBODY
+    return _lacking(group, init, me) if _history_complete(group, init) else NOBODY
 
 
 def _remaining(group: Group, init: MessageId, me: FeedId) -> People:

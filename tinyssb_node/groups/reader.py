@@ -190,7 +190,7 @@ class GroupReader:
         self._feeds = GroupFeeds(self.counts)
         self._hidden: dict[FeedId, dict[int, _Hidden]] = {}
         """By main feed of a person named in a group, and sequence number."""
-        self._unread = UnopenedAdditions()
+        self._unopened = UnopenedAdditions()
         self._waiting: dict[bytes, dict[_Ref, None]] = {}
         """Addresses of entries by what they wait for: a group's first message, or the beginning of a main feed id."""
         self._waits = 0
@@ -199,7 +199,7 @@ class GroupReader:
         self._trial: Iterator[None] | None = None
         """The key or person that is being tried, one step for each entry."""
 
-    # --- what is known
+    # --- queries
 
     def feed_of(self, member: FeedId, key: EpochKey | None) -> FeedId | None:
         """Return a member's feed in the epoch with that key, or of additions for None: the last one claimed in an
@@ -281,7 +281,7 @@ class GroupReader:
         events, self._events = self._events, []
         return events
 
-    # --- whose feeds are whose
+    # --- owners of feeds
 
     def _take_child_made(self, entry: SealedEntry) -> None:
         try:
@@ -410,7 +410,7 @@ class GroupReader:
                     theirs.pop(seq, None)
                 yield
         slot = epoch_slot(key)
-        for ref in self._unread.opened_by(slot):
+        for ref in self._unopened.opened_by(slot):
             if ref is not None:
                 self._read_again(ref)
             yield
@@ -567,7 +567,7 @@ class GroupReader:
             self._record_fault(entry, roots, GroupEntryFault.BODY, error)
             return
         if opened is None or slot is None:
-            if not self._unread.put(entry.feed, entry.seq, context, entry.content):
+            if not self._unopened.put(entry.feed, entry.seq, context, entry.content):
                 self.counts[GroupEntryFault.FULL] += 1
             return
         key = EpochKey(slot.key) if slot.scheme is SlotScheme.GROUP else None

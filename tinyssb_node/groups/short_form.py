@@ -335,14 +335,14 @@ def _excludes(items: list[Value]) -> tuple[ExcludedMember, ...]:
         )
     if len(items) % 2:
         raise GroupMessageError(EXCLUDE, "excludes", "ends in the middle")
-    found = []
+    excluded = []
     for pair, seq in zip(items[::2], items[1::2], strict=True):
         both = _bytes(EXCLUDE, "excludes", pair, _PAIR_SIZE)
         if not isinstance(seq, int) or isinstance(seq, bool):
             raise GroupMessageError(EXCLUDE, "excludes", "has no number in the place of a sequence number")
         member, feed = both[: limits.FEED_ID_SIZE], both[limits.FEED_ID_SIZE :]
-        found.append(ExcludedMember(FeedId(member), FeedId(feed), seq))
-    return tuple(found)
+        excluded.append(ExcludedMember(FeedId(member), FeedId(feed), seq))
+    return tuple(excluded)
 
 
 def _parse_post(items: list[Value], reading: ReadingContext) -> GroupContent | PendingMessage:

@@ -380,23 +380,23 @@ class GroupWriter:
     def cost(self, root: MessageId, steps: Sequence[Step], text: str | None = None) -> GroupWriteCost:
         """Return the cost of *steps* without writing anything."""
         group = self._reader.groups[root].group
-        bill = _Bill(self)
+        account = _CostAccount(self)
         known: Collection[FeedId] = ()
         for step in steps:
             match step:
                 case ExcludeStep(epoch, people):
                     message = draft_exclude(group, epoch, people, feeds=self._feeds(group, epoch, people))
-                    bill.add("exclude", message, group.view[epoch].key)
+                    account.add("exclude", message, group.view[epoch].key)
                 case BeginEpochStep(previous):
                     known = frozenset[FeedId]().union(*(group.view[one].members for one in previous))
-                    bill.add("begin", draft_init(group, self._keys.main, _UNDRAWN, previous), _UNDRAWN)
+                    account.add("begin", draft_init(group, self._keys.main, _UNDRAWN, previous), _UNDRAWN)
                 case AddStep(None, people, _):
-                    bill.add(f"add {len(people)}", _unbegun(group, people, text), _UNDRAWN, known)
+                    account.add(f"add {len(people)}", _unbegun(group, people, text), _UNDRAWN, known)
                 case AddStep(epoch, people, old_keys):
                     assert epoch is not None, "the case before"
                     addition = draft_add(group, epoch, people, text=text, old_keys=old_keys)
-                    bill.add(f"add {len(people)}", addition, addition.secret)
-        return bill.total()
+                    account.add(f"add {len(people)}", addition, addition.secret)
+        return account.total()
 
     def size_of(
         self, message: GroupMessage, epoch: EpochKey, known: Collection[FeedId], begun: set[FeedId]
@@ -413,7 +413,7 @@ class GroupWriter:
         return self._sealer.size(message, first=first, known=known), announcing if new else 0
 
 
-class _Bill:
+class _CostAccount:
     """An account of the cost of several messages."""
 
     def __init__(self, writer: GroupWriter) -> None:
