@@ -20,7 +20,7 @@ REPORT_MAX: Final = 20_000
 """Characters shown of what Spark says when it fails."""
 READING: Final = "Reading"
 """How the line begins that says that Spark has started."""
-ALL_READ: Final = "All read."
+ALL_READ: Final = "All logs are read."
 """How the line begins that says that facts are in the database, and derived tables are to come."""
 
 
