@@ -287,9 +287,9 @@ def test_packets_are_filtered_and_held_still(visit: Visit, story: str) -> None:
     expect(page.locator("#packets header p")).to_contain_text(f"{len(wanted)}")
     assert set(column(page, "#packets", 4)) == {"WANT"}
     assert "kind=want" in page.url
-    page.get_by_role("button", name="Hold still").click()
-    expect(page.locator("#packets header p")).to_contain_text("held still")
-    page.get_by_role("button", name="Go on").click()
+    page.get_by_role("button", name="Pause").click()
+    expect(page.locator("#packets header p")).to_contain_text("paused")
+    page.get_by_role("button", name="Resume").click()
     expect(page.locator("#packets header p")).to_contain_text("as they are logged")
 
 
@@ -319,8 +319,8 @@ def test_new_packets_come_on_top_without_reload(browser: Browser, story: str) ->
         expect(page.locator("#packets tbody tr")).to_have_count(1)
         page.locator("#packets tbody tr").evaluate("row => { row.dataset.mark = 'kept'; }")
         came.append({**packet, "place": 2, "label": "ben"})
-        page.get_by_role("button", name="Hold still").click()
-        page.get_by_role("button", name="Go on").click()
+        page.get_by_role("button", name="Pause").click()
+        page.get_by_role("button", name="Resume").click()
         expect(page.locator("#packets tbody tr")).to_have_count(2)
         assert column(page, "#packets", 2) == ["ben", "ana"]
         expect(page.locator("#packets tbody tr").nth(1)).to_have_attribute("data-mark", "kept")
@@ -374,7 +374,7 @@ def test_the_fault_wall_tells_alerts_incidents_and_what_was_not_counted(visit: V
         ("topology", "No packet of one node was heard"),
         ("delays", "No copy came"),
         ("airtime", "No node used airtime"),
-        ("faults", "No incident is like this"),
+        ("faults", "No incident matches"),
     ],
 )
 def test_a_time_without_anything_says_so(visit: Visit, view: str, words: str) -> None:

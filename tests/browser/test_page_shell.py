@@ -124,7 +124,7 @@ STATES: tuple[tuple[answers.Answer, int, tuple[str, str]], ...] = (
     ({"state": "unreadable", "message": "Version 9."}, 503, ("cannot be shown", "Version 9.")),
     ({"message": "Token, please."}, 401, ("asks for a token", "Token, please.")),
     ({"message": "No such node."}, 404, ("No log mentions this", "No such node.")),
-    ({"message": "`from` is odd."}, 400, ("cannot be", "`from` is odd.")),
+    ({"message": "`from` is odd."}, 400, ("makes no sense", "`from` is odd.")),
 )
 """What the server may answer in place of figures, and what must then stand on the page."""
 

@@ -23,7 +23,7 @@ class Packets {
     this.context = context;
     this.rows = [];
     this.held = null; // the rows shown when the table was paused
-    this.pause = h("button", { type: "button", class: "tool", "aria-pressed": "false", text: "Hold still", onclick: () => this.hold() });
+    this.pause = h("button", { type: "button", class: "tool", "aria-pressed": "false", text: "Pause", onclick: () => this.hold() });
     this.filters = Object.fromEntries([["node", "Node"], ["kind", "Kind"], ["verdict", "Verdict"]].map(([name, label]) => [name, this.filter(name, label)]));
     this.card = card({ id: "packets", title: "Latest packets", wide: true, tools: [this.pause, csvLink(() => context.csv(PATH, { limit: KEPT }))] });
     this.table = this.makeTable();
@@ -69,7 +69,7 @@ class Packets {
   async hold() {
     this.held = this.held === null ? this.rows : null;
     this.pause.setAttribute("aria-pressed", String(this.held !== null));
-    setText(this.pause, this.held === null ? "Hold still" : "Go on");
+    setText(this.pause, this.held === null ? "Pause" : "Resume");
     if (this.held === null) await this.fetch();
     this.draw();
   }
