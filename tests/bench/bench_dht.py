@@ -4,7 +4,7 @@ from math import log2
 
 from tests.bench.figure import Figure
 from tinyssb_node.islands.sim.dht import DhtWorld
-from tinyssb_node.islands.sim.dht_options import DhtOptions
+from tinyssb_node.islands.sim.dht_report import DhtOptions
 
 NODES = 1_000
 LIARS = 0.1

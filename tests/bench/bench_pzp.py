@@ -20,12 +20,10 @@ from tests.bench.figure import Figure, Findings
 from tinyssb_node.codec.crypto import SigningKey, verify
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.port import PzpPlacement, PzpRecord
-from tinyssb_node.pzp.database.schema import PZP_FILE
-from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
+from tinyssb_node.pzp.database.sqlite import PZP_FILE, SqlitePzpRows
 from tinyssb_node.pzp.messages import base58, message
 from tinyssb_node.pzp.messages.jsontext import Json, canonical, read
-from tinyssb_node.pzp.messages.lipmaa import lipmaa_depth
-from tinyssb_node.pzp.messages.tangle import PzpTangle
+from tinyssb_node.pzp.messages.tangle import PzpTangle, lipmaa_depth
 from tinyssb_node.pzp.messages.versions import V2, check, write, write_feed_root, write_identity
 
 MESSAGES = 5_000

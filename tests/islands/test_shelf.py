@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.islands.memory_shelf import MemoryShelf
 from tests.nodes import key_of, packets_of, written
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.errors import StoreFullError
 from tinyssb_node.ids import Dialect
-from tinyssb_node.islands.memory_shelf import MemoryShelf
 from tinyssb_node.islands.shelf import FORKED, FULL, GONE, UNKNOWN, Shelf, ShelfStore
 from tinyssb_node.islands.sqlite_shelf import SqliteShelf
 

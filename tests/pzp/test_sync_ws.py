@@ -70,8 +70,8 @@ async def calling(
     port: int, replica: PzpReplica, roots: Iterable[str]
 ) -> AsyncIterator[tuple[PzpSyncConnector, Told]]:
     told = Told()
-    caller = PzpSyncConnector(f"ws://127.0.0.1:{port}", replica, lambda: roots, told)
-    caller._backoff = Backoff(lambda: 0.0, min_s=0.001)
+    url, backoff = f"ws://127.0.0.1:{port}", Backoff(lambda: 0.0, min_s=0.001)
+    caller = PzpSyncConnector(url, replica, lambda: roots, told, backoff=backoff)
     task = asyncio.create_task(caller.run())
     yield caller, told
     task.cancel()
@@ -105,10 +105,10 @@ async def test_who_shows_the_token_syncs_and_others_read_nothing(tmp_path: Path)
         url = f"wss://127.0.0.1:{port}"
         trusting = Credentials(tls=True, authorities=authority.certificate)
         stranger = PzpSyncConnector(url, Replica(), list, print, trusting)
-        assert "401" in await stranger._once()
+        assert "401" in await stranger.connect_once()
         assert (
             "no connection"
-            in await PzpSyncConnector(f"ws://127.0.0.1:{port}", Replica(), list, print)._once()
+            in await PzpSyncConnector(f"ws://127.0.0.1:{port}", Replica(), list, print).connect_once()
         )
         assert not listener.links
         told, one = Told(), Replica()
@@ -134,7 +134,7 @@ async def test_news_are_synced_at_once_and_a_broken_connection_comes_back() -> N
     one, other = here.fill(Replica(), here.posts[:5]), Replica()
     async with calling(1, one, [here.feed]) as (caller, told):
         async with listening(other) as (port, _, _):
-            caller._url = f"ws://127.0.0.1:{port}"
+            caller.url = f"ws://127.0.0.1:{port}"
             await told.until(lambda: len(told.synced()) == 1)
             for post in here.posts[5:]:
                 one.add(here.feed, post)
@@ -160,7 +160,7 @@ async def test_what_this_machine_cannot_keep_ends_the_connection_and_is_said() -
     here = world(1)
     async with listening(Full()) as (port, _, listener):
         caller = PzpSyncConnector(f"ws://127.0.0.1:{port}", here.fill(Replica()), lambda: [here.feed], print)
-        await caller._once()
+        await caller.connect_once()
     assert listener.problem == "the disk is full"
 
 
@@ -192,11 +192,11 @@ async def test_a_caller_says_what_is_wrong() -> None:
         await connection.wait_closed()
 
     caller = PzpSyncConnector("ws://127.0.0.1:1", Replica(), list, print)
-    assert "no connection" in await caller._once()
+    assert "no connection" in await caller.connect_once()
     async with serve(silent, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         caller = PzpSyncConnector(f"ws://127.0.0.1:{port}", Replica(), list, print)
-        assert "does not speak pzp-sync-1" in await caller._once()
+        assert "does not speak pzp-sync-1" in await caller.connect_once()
 
 
 async def test_databases_in_files_become_alike(tmp_path: Path) -> None:

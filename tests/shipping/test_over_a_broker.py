@@ -178,7 +178,7 @@ def test_the_bandwidth_limit_is_for_all_networks_together_and_each_gets_its_shar
             return sorted(path.stat().st_size for path in tmp_path.glob("logs/networks/*/*/*.jsonl"))
 
         shipper = Shipper(home, read_config(home), structlog.wrap_logger(None))
-        (pace,) = {log.shipping._pace for log in shipper._logs}
+        (pace,) = {log.shipping.pace for log in shipper.logs}
         pace.spend(200_000, 0)
         assert 1_000_000 <= pace.until_us < 1_010_000
         with collector(address(broker), tmp_path / "logs"), node.shipper():

@@ -106,8 +106,7 @@ class World:
             self.ship()
             self.collect()
             self.hear()
-            asking = self.shipping._ask is not None or self.shipping._asked.open
-            if not self.shipping.lacking_bytes() and not self.up and not asking:
+            if not self.shipping.lacking_bytes() and not self.up and not self.shipping.asking:
                 return turn
             self.now_us += EVERY_US
         raise AssertionError(f"{self.shipping.lacking_bytes()} bytes are still lacking")

@@ -22,8 +22,7 @@ from tinyssb_node.pzp.database.entry_import import EntryImporter
 from tinyssb_node.pzp.database.errors import PzpBusyError
 from tinyssb_node.pzp.database.port import PzpRecord
 from tinyssb_node.pzp.database.replica import DatabaseReplica
-from tinyssb_node.pzp.database.schema import PZP_FILE
-from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
+from tinyssb_node.pzp.database.sqlite import PZP_FILE, SqlitePzpRows
 from tinyssb_node.pzp.messages.goals import NONE, Goal, parse_goal
 from tinyssb_node.pzp.messages.message import metadata_of
 from tinyssb_node.pzp.sync.sync import Event, SyncCompleted

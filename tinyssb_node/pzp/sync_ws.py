@@ -188,14 +188,16 @@ class PzpSyncConnector:
         roots: Roots,
         told: Callable[[Event], None],
         credentials: Credentials = PLAIN,
+        *,
+        backoff: Backoff | None = None,
     ) -> None:
         """Call *url* with *credentials*. Raises CertificateError, SecretExposedError, SecretUnusableError."""
-        self._url = url
+        self.url = url
         self._tls, self._headers = client_options(credentials)
         self._msgs = msgs
         self._roots = roots
         self._told = told
-        self._backoff = Backoff(random.random)
+        self._backoff = backoff or Backoff(random.random)
         self.link: PzpSyncConnection | None = None
         """The connection, while it is open."""
         self.problem: str | None = None
@@ -206,14 +208,15 @@ class PzpSyncConnector:
         clock = asyncio.get_running_loop().time
         while True:
             begun_s = clock()
-            self.problem = await self._once()
+            self.problem = await self.connect_once()
             self._backoff.held(clock() - begun_s)
             await asyncio.sleep(self._backoff.next_s())
 
-    async def _once(self) -> str:
+    async def connect_once(self) -> str:
+        """Connect, and sync until the connection ends. Return why it ended, or could not be made."""
         try:
             connection = await NoRedirectConnect(
-                self._url,
+                self.url,
                 ssl=self._tls,
                 additional_headers=self._headers,
                 subprotocols=[SUBPROTOCOL],
@@ -223,12 +226,12 @@ class PzpSyncConnector:
                 write_limit=limits.WS_WRITE_BUFFER, logger=_QUIET,
             )  # fmt: skip
         except (OSError, WebSocketException) as error:
-            return f"no connection to {self._url}: {call_failure_reason(error)}"
+            return f"no connection to {self.url}: {call_failure_reason(error)}"
         self.link = PzpSyncConnection(connection, self._msgs, self._told)
         try:
             if connection.subprotocol != SUBPROTOCOL:
                 connection.transport.abort()
-                return f"{self._url} does not speak {SUBPROTOCOL}"
+                return f"{self.url} does not speak {SUBPROTOCOL}"
             return await self.link.run(self._roots, 0.0)
         finally:
             self.link = None

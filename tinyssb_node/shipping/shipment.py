@@ -131,7 +131,7 @@ class LogShipment:
         self._saved: Final = saved
         self._run = run
         self._every_us: Final = every_us
-        self._pace: Final = pace or BandwidthLimit(0)
+        self.pace: Final = pace or BandwidthLimit(0)
         self._files: dict[SegmentId, int] = {}
         """Segments that are there, in order, and their sizes."""
         self._have: dict[SegmentId, int] = {}
@@ -183,6 +183,11 @@ class LogShipment:
     def two_collectors(self) -> bool:
         """True while another collector answers, too: it is not heeded, and is lacking what was sent before it came."""
         return self._collector.other > 0
+
+    @property
+    def asking(self) -> bool:
+        """True while a question is to be sent, or is not answered yet."""
+        return self._ask is not None or self._asked.open
 
     def unanswered(self, now_us: int) -> bool:
         """True if the collector has not answered for so long that it is away, or kept from us."""
@@ -255,7 +260,7 @@ class LogShipment:
         waits = self._waits
         if not self._connected or self._ask is not None or waits.full_us is not None:
             return None
-        if now_us < self._pace.until_us or (
+        if now_us < self.pace.until_us or (
             self._asked.open and now_us < self._asked.at_us + limits.ASK_WAIT_US
         ):
             return None
@@ -289,7 +294,7 @@ class LogShipment:
         self.counts.batches += 1
         self.counts.log_bytes += piece.size
         self.counts.wire_bytes += wire_bytes
-        self._pace.spend(wire_bytes, now_us)
+        self.pace.spend(wire_bytes, now_us)
 
     # --- the collector
 

@@ -81,7 +81,7 @@ class Shipper:
         self._home = home
         self._pace = BandwidthLimit(self._config.bytes_per_s)
         self._node = node_name(read_node_identity(home).feed)
-        self._logs = [self._log(name, network) for name, network in config.networks.items()]
+        self.logs = [self._log(name, network) for name, network in config.networks.items()]
         self._stop = asyncio.Event()
         self._heard = asyncio.Event()
         self._problem: str | None = None
@@ -167,10 +167,10 @@ class Shipper:
 
     async def _visit(self, broker: Broker) -> None:
         """Ship for as long as the broker is there."""
-        await broker.subscribe([TOPIC_COLLECTOR, *(log.down for log in self._logs)], 1)
+        await broker.subscribe([TOPIC_COLLECTOR, *(log.down for log in self.logs)], 1)
         await broker.publish(self._status, ONLINE, 1, retain=True)
         self._tell("")
-        for log in self._logs:
+        for log in self.logs:
             log.shipping.connected()
             log.told.connected = True
         try:
@@ -178,7 +178,7 @@ class Shipper:
                 group.create_task(self._listen(broker))
                 group.create_task(self._pump(broker))
         finally:
-            for log in self._logs:
+            for log in self.logs:
                 log.shipping.lost()
                 log.told.connected = False
             # The broker tells our will only if the connection breaks.
@@ -187,7 +187,7 @@ class Shipper:
                 await broker.publish(self._status, OFFLINE, 1, retain=True)
 
     async def _listen(self, broker: Broker) -> None:
-        logs = {log.down: log for log in self._logs}
+        logs = {log.down: log for log in self.logs}
         async for message in broker.messages():
             log = logs.get(message.topic.value)
             if log is None or not isinstance(message.payload, bytes):
@@ -201,7 +201,7 @@ class Shipper:
             self._heard.set()
 
     def _called(self) -> None:
-        for log in self._logs:
+        for log in self.logs:
             log.shipping.called()
         self._heard.set()
 
@@ -209,7 +209,7 @@ class Shipper:
         while True:
             self._heard.clear()
             # Where the limit lets one batch go at a time, no log is kept waiting by another.
-            for log in sorted(self._logs, key=lambda log: log.sent_us):
+            for log in sorted(self.logs, key=lambda log: log.sent_us):
                 await self._ship(broker, log)
             self._tell(self._troubles())
             if time.monotonic() - self._saved_s >= limits.SAVE_S:
@@ -239,13 +239,13 @@ class Shipper:
             shipping.handed(piece, run, len(batch), log.sent_us)
 
     def _troubles(self) -> str:
-        if any(log.shipping.old_collector for log in self._logs):
+        if any(log.shipping.old_collector for log in self.logs):
             return "the collector is older than this program: update it"
-        if any(log.shipping.full for log in self._logs):
+        if any(log.shipping.full for log in self.logs):
             return "the collector has no room for more"
-        if any(log.shipping.unanswered(_now_us()) for log in self._logs):
+        if any(log.shipping.unanswered(_now_us()) for log in self.logs):
             return "the collector does not answer"
-        if any(log.shipping.two_collectors for log in self._logs):
+        if any(log.shipping.two_collectors for log in self.logs):
             return _TWO_COLLECTORS
         return ""
 
@@ -267,7 +267,7 @@ class Shipper:
     def _save(self) -> None:
         """Keep the state. A full disk is no reason to stop: what is not kept is asked for."""
         self._saved_s = time.monotonic()
-        for log in self._logs:
+        for log in self.logs:
             told = log.told
             told.problem = self._problem or ""
             told.refused = [(*segment,) for segment in sorted(log.shipping.refused)]

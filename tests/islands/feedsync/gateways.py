@@ -3,11 +3,11 @@
 import hashlib
 from collections.abc import Sequence
 
+from tests.islands.feed_sources import StoreFeedSource
 from tests.nodes import key_of
 from tests.replication.replicas import replica_of
 from tinyssb_node.codec.dmx import chunk_hash
 from tinyssb_node.ids import Dialect, FeedId, Origin, Verdict
-from tinyssb_node.islands.feedsync.feed_sources import StoreFeedSource
 from tinyssb_node.islands.feedsync.port import FeedState, KeptEntry
 from tinyssb_node.islands.feedsync.sync import FeedDataReceived, FeedSync, FeedSyncViolation
 from tinyssb_node.store.memory import MemoryStore

@@ -105,7 +105,7 @@ def test_wants_and_answers_are_bounded() -> None:
 def chains_of(gateway: Gateway) -> int:
     """How many side chains are remembered of what the peer lacks, counted one by one."""
     assert gateway.sync is not None
-    return sum(len(asked.chains) for asked in gateway.sync._giving._asked)
+    return sum(len(asked.chains) for asked in gateway.sync.responder.asked)
 
 
 def test_side_chains_are_remembered_up_to_the_bound_however_they_are_spread(

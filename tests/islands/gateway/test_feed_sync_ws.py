@@ -14,6 +14,7 @@ from websockets.exceptions import InvalidStatus
 
 from tests.certificates import Authority
 from tests.daemon.processes import PATIENCE_S, RunningDaemon, daemon, make_home
+from tests.islands.feed_sources import StoreFeedSource
 from tests.islands.feedsync.gateways import Gateway, LiveHolding
 from tests.nodes import key_of, packets_of, written
 from tinyssb_node.codec.dmx import Network, chunk_hash
@@ -22,7 +23,6 @@ from tinyssb_node.errors import StoreFailedError
 from tinyssb_node.faces.tls import client_context, server_context
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName, Origin, Verdict
 from tinyssb_node.islands.feedsync import limits as sync_limits
-from tinyssb_node.islands.feedsync.feed_sources import StoreFeedSource
 from tinyssb_node.islands.feedsync.handshake import Handshake
 from tinyssb_node.islands.feedsync.packets import FeedSyncGive, PacketRun, serialize_packet
 from tinyssb_node.islands.feedsync.port import FeedSource
@@ -420,7 +420,7 @@ def test_a_state_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         store.commit(1)
         with closing(FeedFileSource(tmp_path / "store.sqlite")) as file:
             expected = file.state(ANA)
-            select = FeedFileSource._select
+            select = FeedFileSource.select
             asked: list[str] = []
 
             def and_then_more_comes(
@@ -433,7 +433,7 @@ def test_a_state_is_of_one_moment(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
                 asked.append(sql)
                 return rows
 
-            monkeypatch.setattr(FeedFileSource, "_select", and_then_more_comes)
+            monkeypatch.setattr(FeedFileSource, "select", and_then_more_comes)
             assert file.state(ANA) == expected
             assert file.state(ANA) == StoreFeedSource(store).state(ANA) != expected
     assert len(asked) > 2

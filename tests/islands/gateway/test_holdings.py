@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.store.contract import ANA, BOB, EVE, feed_record, put_chunk, put_entry
-from tinyssb_node.islands.gateway.holdings import CombinedHoldings
-from tinyssb_node.islands.gateway.stored import WHOLE, FeedHolding
+from tinyssb_node.islands.gateway.holdings import WHOLE, CombinedHoldings, FeedHolding
 from tinyssb_node.islands.sqlite_shelf import SqliteShelf
 from tinyssb_node.store.sqlite import SqliteStore
 

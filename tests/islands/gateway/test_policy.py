@@ -5,8 +5,7 @@ import pytest
 from tests.nodes import feed_of
 from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.config import FeedSelection
-from tinyssb_node.islands.gateway.policy import adverts, offered_feeds, wanted_feeds
-from tinyssb_node.islands.gateway.stored import FeedHolding
+from tinyssb_node.islands.gateway.holdings import FeedHolding, adverts, offered_feeds, wanted_feeds
 from tinyssb_node.islands.locator.values import ResourceParameters
 
 PLAIN = FeedHolding(feed_of(1), 3, 200, ours=False, wanted=True, in_set=True, forked=False)

@@ -4,7 +4,7 @@ import pytest
 
 from tests.store.contract import ANA, BOB, feed_record, fork_proof, put_chunk, put_entry, side_chain
 from tinyssb_node.errors import StoreFailedError
-from tinyssb_node.islands.gateway.stored import WHOLE, FeedHolding, StoreHoldings
+from tinyssb_node.islands.gateway.holdings import WHOLE, FeedHolding, StoreHoldings
 from tinyssb_node.store.sqlite import SqliteStore
 
 

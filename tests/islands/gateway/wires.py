@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
 from tinyssb_node.islands.gateway.config import FeedSelection, GatewayConfig
+from tinyssb_node.islands.gateway.holdings import FeedHolding
 from tinyssb_node.islands.gateway.network import GatewayNetwork
 from tinyssb_node.islands.gateway.peersfile import KnownPeers
-from tinyssb_node.islands.gateway.stored import FeedHolding
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, node_of, port_of
 
 PORT = port_of(8_789)

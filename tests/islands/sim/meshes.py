@@ -8,15 +8,15 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from tests.islands.feed_sources import CombinedFeedSource, StoreFeedSource
+from tests.islands.memory_shelf import MemoryShelf
 from tinyssb_node.codec.crypto import verify_signed
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.effects import Effect
 from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.ids import FeedId
-from tinyssb_node.islands.feedsync.feed_sources import CombinedFeedSource, StoreFeedSource
 from tinyssb_node.islands.feedsync.port import FeedSource, FeedState, KeptEntry
 from tinyssb_node.islands.feedsync.sync import FeedDataReceived, FeedSync, FeedSyncViolation
-from tinyssb_node.islands.memory_shelf import MemoryShelf
 from tinyssb_node.islands.shelf import Shelf
 from tinyssb_node.node.node import Node
 from tinyssb_node.node.shelf_port import BringResult

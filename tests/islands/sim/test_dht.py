@@ -11,8 +11,7 @@ import pytest
 from tinyssb_node.cli.main import main
 from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.islands.sim.dht import DhtWorld
-from tinyssb_node.islands.sim.dht_lines import as_json, as_text, sizes_table
-from tinyssb_node.islands.sim.dht_options import NAMES, DhtOptions, sizes_up_to
+from tinyssb_node.islands.sim.dht_report import NAMES, DhtOptions, as_json, as_text, sizes_table, sizes_up_to
 
 SMALL = DhtOptions(nodes=40, lookups=80, warm_h=3.0, seed=5)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.pzp.database.messages import BOB, Author, changed, filled, state, without
-from tinyssb_node.pzp.commands.file import LineImporter, PzpImportCounts, RejectedLine
+from tinyssb_node.pzp.commands.files import LineImporter, PzpImportCounts, RejectedLine
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.memory import MemoryPzpRows
 from tinyssb_node.pzp.messages import limits as pzp_limits

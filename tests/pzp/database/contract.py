@@ -115,7 +115,7 @@ class DatabaseContract:
         assert said not in database.tangle(one.feed)
         with pytest.raises(errors.FeedOwnerError):
             database.add(other.by_id(said), one.feed, wall_us=1)
-        assert PzpDatabase(database._rows).tangle(one.feed).topological() == [one.feed]
+        assert PzpDatabase(database.rows).tangle(one.feed).topological() == [one.feed]
 
     def test_it_may_be_added_for_a_tangle_that_is_no_feed(self, database: PzpDatabase) -> None:
         one, other = Author(), Author(kind="chat")
@@ -284,7 +284,7 @@ class DatabaseContract:
                     continue
             assert taken, "nothing of the rest is taken"
             left = [one for one in left if message.message_id(one) not in taken]
-        for tangle in (database.tangle(author.feed), PzpDatabase(database._rows).tangle(author.feed)):
+        for tangle in (database.tangle(author.feed), PzpDatabase(database.rows).tangle(author.feed)):
             assert tangle.tips == author.tangle.tips
             assert tangle.topological() == author.tangle.topological()
             assert tangle.place_of_next() == author.tangle.place_of_next()
@@ -297,7 +297,7 @@ class DatabaseContract:
         records = [record["msg"] for record in vectors["msgs"]]
         for expected in records[1:]:
             kind = expected["metadata"]["type"]
-            id_ = database.publish(ALICE, expected["data"], kind, group, wall_us=2)
+            id_ = database.write(ALICE, expected["data"], kind, group, wall_us=2)
             got = need(database.record(id_)).message()
             assert message.metadata_of(got)["tangles"] == expected["metadata"]["tangles"]
             assert got["data"] == expected["data"]
@@ -306,10 +306,10 @@ class DatabaseContract:
     def test_what_is_published_is_taken_elsewhere(self, database: PzpDatabase) -> None:
         group = database.create_identity(ALICE, "x", wall_us=1)
         database.add_key(ALICE, group, public(BOB), wall_us=1)
-        first = database.publish(BOB, {"n": 1}, "post", group, wall_us=1)
-        database.publish(ALICE, {"n": 2}, "chat", group, tangles=[first], wall_us=1)
-        database.publish(BOB, {"n": 3}, "post", group, tangles=[first], wall_us=1)
-        database.publish(CAROL, {"n": 4}, "post", wall_us=1)  # Feed V1
+        first = database.write(BOB, {"n": 1}, "post", group, wall_us=1)
+        database.write(ALICE, {"n": 2}, "chat", group, tangles=[first], wall_us=1)
+        database.write(BOB, {"n": 3}, "post", group, tangles=[first], wall_us=1)
+        database.write(CAROL, {"n": 4}, "post", wall_us=1)  # Feed V1
         assert set(database.goals().values()) == {ALL}
         assert len(database.tangle(first)) == 3
         tangles: dict[str, PzpTangle] = {}
@@ -329,17 +329,17 @@ class DatabaseContract:
         group = database.create_identity(ALICE, "x", wall_us=1)
         before = state(database)
         with pytest.raises(PzpUnpublishableError, match="a key of the group"):
-            database.publish(BOB, {}, "post", group, wall_us=1)
+            database.write(BOB, {}, "post", group, wall_us=1)
         with pytest.raises(PzpUnpublishableError, match="at least 3"):
-            database.publish(ALICE, {}, "po", group, wall_us=1)
+            database.write(ALICE, {}, "po", group, wall_us=1)
         with pytest.raises(PzpUnpublishableError, match="an object or null"):
-            database.publish(ALICE, "text", "post", group, wall_us=1)
+            database.write(ALICE, "text", "post", group, wall_us=1)
         with pytest.raises(PzpUnpublishableError, match="surrogates"):
-            database.publish(ALICE, {"a": "\ud800"}, "post", group, wall_us=1)
+            database.write(ALICE, {"a": "\ud800"}, "post", group, wall_us=1)
         with pytest.raises(PzpMissingError):
-            database.publish(ALICE, {}, "post", group[::-1], wall_us=1)
+            database.write(ALICE, {}, "post", group[::-1], wall_us=1)
         with pytest.raises(PzpMissingError):
-            database.publish(ALICE, {}, "post", group, tangles=[group[::-1]], wall_us=1)
+            database.write(ALICE, {}, "post", group, tangles=[group[::-1]], wall_us=1)
         with pytest.raises(PzpUnpublishableError):
             database.add_key(BOB, group, public(CAROL), wall_us=1)
         with pytest.raises(PzpMissingError):
@@ -387,7 +387,7 @@ class DatabaseContract:
                 database.add(one, wall_us=1)
         for author in authors:
             assert database.tangle(author.feed).tips == author.tangle.tips
-            assert len(database._held._held) <= 2
+            assert len(database.cache) <= 2
 
     def test_only_so_many_tangles_are_looked_at(
         self, database: PzpDatabase, monkeypatch: pytest.MonkeyPatch

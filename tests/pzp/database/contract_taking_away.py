@@ -71,7 +71,7 @@ class TakingAwayContract:
         assert database.add(author.by_id(ids[7]), wall_us=1).outcome is PzpAddOutcome.NEW
         with pytest.raises(PzpMissingError):
             database.delete(ids[8])
-        assert database.tangle(author.feed).tips == PzpDatabase(database._rows).tangle(author.feed).tips
+        assert database.tangle(author.feed).tips == PzpDatabase(database.rows).tangle(author.feed).tips
 
     def test_of_what_was_deleted_the_place_is_taken_again(self, database: PzpDatabase) -> None:
         author = Author()
@@ -101,7 +101,7 @@ class TakingAwayContract:
         database.delete(ids[2], ghost_span=5)
         group = author.group
         for number in range(8):
-            last = database.publish(ALICE, {"other": number}, "post", group, wall_us=1)
+            last = database.write(ALICE, {"other": number}, "post", group, wall_us=1)
         database.delete(last, ghost_span=5)
         assert list(database.ghosts(author.feed)) == [last]
 
@@ -166,7 +166,7 @@ class TakingAwayContract:
         complete = Author()
         complete.says(40)
         for number in range(60):
-            id_ = database.publish(ALICE, {"next": number}, "post", author.group, wall_us=1)
+            id_ = database.write(ALICE, {"next": number}, "post", author.group, wall_us=1)
             said = need(database.record(id_)).message()
             assert check(V2, dict(said), author.tangle, [public(ALICE)]) == id_
             message.enter(V2.fields, said, author.tangle)
@@ -190,7 +190,7 @@ class TakingAwayContract:
         # What followed the second one is gone: a tip, as far as is known here. The next message leaves it out.
         assert database.tangle(author.feed).tips == {both, one}
         assert database.tangle(author.feed).ends == {one}
-        said = database.publish(ALICE, {"add": ["eve"]}, author.kind, author.group, wall_us=1)
+        said = database.write(ALICE, {"add": ["eve"]}, author.kind, author.group, wall_us=1)
         full = dict(need(database.record(said)).message())
         assert check(V2, full, author.tangle, [public(ALICE)]) == said
         assert set(database.ghosts(author.feed)) == {
@@ -204,7 +204,7 @@ class TakingAwayContract:
         # Without 6, which 7 follows, 5 is a tip as far as is known, but surely none until 7 has gone, too.
         for gone, tips, end in ((6, {8, 5}, 8), (8, {7, 5}, 7), (7, {5}, 5)):
             database.delete(ids[gone - 1])
-            for one in (database, PzpDatabase(database._rows)):
+            for one in (database, PzpDatabase(database.rows)):
                 assert one.tangle(author.feed).tips == {ids[tip - 1] for tip in tips}
                 assert one.tangle(author.feed).ends == {ids[end - 1]}
         for id_ in reversed(ids[:5]):

@@ -18,8 +18,7 @@ from tests.torture.shim import Call, Did, Shim
 from tinyssb_node.errors import StoreFailedError, TinyssbError
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.errors import PzpDependencyError
-from tinyssb_node.pzp.database.schema import PZP_FILE
-from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
+from tinyssb_node.pzp.database.sqlite import PZP_FILE, SqlitePzpRows
 from tinyssb_node.pzp.messages import message
 
 STEPS = 14
@@ -59,7 +58,7 @@ class Life:
     def _boot(self, steps: int) -> int:
         rows = SqlitePzpRows.open(self.path)
         if self.careless:
-            rows._connection.execute("PRAGMA synchronous = OFF")
+            rows.connection.execute("PRAGMA synchronous = OFF")
         with closing(PzpDatabase(rows)) as database:
             self._claim(database)
             self.group = database.create_identity(ALICE, "x", wall_us=1)
@@ -96,7 +95,7 @@ class Life:
         with database.batch():
             for _ in range(self.chance.randint(1, 12)):
                 said = {"text": "x" * self.chance.choice([10, 500, 9_000])}
-                database.publish(ALICE, dict(said), kind, self.group, wall_us=1)
+                database.write(ALICE, dict(said), kind, self.group, wall_us=1)
 
     def _collect(self, database: PzpDatabase) -> None:
         with database.batch():
@@ -134,7 +133,7 @@ def check(image: Path, life: Life, claimed: int) -> None:
         for record_ in database.records(0, 1_000):
             assert message.message_id(record_.message()) == record_.id
         group = database.create_identity(ALICE, "x", wall_us=1)
-        database.publish(ALICE, {"text": "after a cut"}, "post", group, wall_us=1)
+        database.write(ALICE, {"text": "after a cut"}, "post", group, wall_us=1)
 
 
 def cut(life: Life, before: Disk, journal: list[Did], after: int, image: Path) -> None:

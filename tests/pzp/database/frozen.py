@@ -13,16 +13,16 @@ def fill(database: PzpDatabase) -> None:
     group = database.create_identity(ALICE, NONCE, wall_us=1_700_000_000_000_000)
     database.add_key(ALICE, group, public(BOB), wall_us=1_700_000_001_000_000)
     ids = [
-        database.publish(key, {"text": f"message {number}"}, "post", group, wall_us=1_700_000_002_000_000)
+        database.write(key, {"text": f"message {number}"}, "post", group, wall_us=1_700_000_002_000_000)
         for number, key in enumerate([ALICE, BOB] * 6)
     ]
     (feed,) = [one.root for one in database.tangles() if one.messages == 13]
     keep(database, feed, "newest-5")
     database.collect(0)
-    reply = database.publish(
+    reply = database.write(
         BOB, {"text": "a reply"}, "chat", group, tangles=[ids[-2]], wall_us=1_700_000_003_000_000
     )
-    last = database.publish(ALICE, {"text": "too much"}, "post", group, wall_us=1_700_000_004_000_000)
+    last = database.write(ALICE, {"text": "too much"}, "post", group, wall_us=1_700_000_004_000_000)
     database.delete(last)
     database.erase(reply)
-    database.publish(ALICE, {"text": "of Feed V1"}, "post", wall_us=1_700_000_005_000_000)
+    database.write(ALICE, {"text": "of Feed V1"}, "post", wall_us=1_700_000_005_000_000)

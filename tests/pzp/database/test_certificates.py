@@ -69,8 +69,8 @@ def test_a_reply_is_proved_in_the_thread_as_well() -> None:
     alice.says(3)
     bob.says(5)
     database = database_of(alice, bob)
-    database.publish(ALICE, {"text": "to be followed"}, "post", alice.group, tangles=[begins], wall_us=1)
-    reply = database.publish(BOB, {"text": "I am"}, "post", bob.group, tangles=[begins], wall_us=1)
+    database.write(ALICE, {"text": "to be followed"}, "post", alice.group, tangles=[begins], wall_us=1)
+    reply = database.write(BOB, {"text": "I am"}, "post", bob.group, tangles=[begins], wall_us=1)
     proof = of(database, reply)
     assert proof[-1]["data"] == {"text": "I am"}
     assert proves(proof, reply, bob.feed, begins)
@@ -84,7 +84,7 @@ def test_keys_roots_and_feeds_of_v1_are_proved() -> None:
     assert ids(of(database, added)) == [author.group, added]
     assert ids(of(database, author.group)) == [author.group, added]
     assert ids(of(database, author.feed)) == [author.group, added, author.feed]
-    old = [database.publish(BOB, {"n": number}, "post", wall_us=1) for number in range(9)][-1]
+    old = [database.write(BOB, {"n": number}, "post", wall_us=1) for number in range(9)][-1]
     proof = of(database, old)
     feed = ids(proof)[0]
     assert len(proof) < 8

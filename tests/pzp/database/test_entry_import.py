@@ -20,8 +20,7 @@ from tinyssb_node.pzp.database import limits
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.entry_import import CARRIED_FILE, EntryImporter, EntryImportResult
 from tinyssb_node.pzp.database.memory import MemoryPzpRows
-from tinyssb_node.pzp.database.schema import PZP_FILE
-from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
+from tinyssb_node.pzp.database.sqlite import PZP_FILE, SqlitePzpRows
 from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.messages.airform import serialize_air
 from tinyssb_node.pzp.messages.jsontext import Json

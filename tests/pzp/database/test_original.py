@@ -15,14 +15,14 @@ def test_the_same_calls_write_the_same_messages() -> None:
     vectors = load("v2-db")
     database, group = PzpDatabase(MemoryPzpRows()), vectors["group"]
     added = database.create_identity(ALICE, NONCE, wall_us=1)
-    first = database.publish(ALICE, {"text": "1"}, "post", group, wall_us=1)
+    first = database.write(ALICE, {"text": "1"}, "post", group, wall_us=1)
     written = [
         added,
         first,
         database.add_key(ALICE, group, public(BOB), wall_us=1),
-        database.publish(ALICE, {"text": "2"}, "post", group, wall_us=1),
-        database.publish(BOB, {"text": "3"}, "post", group, wall_us=1),
-        database.publish(ALICE, {"v": 1}, "vote", group, tangles=[first], wall_us=1),
+        database.write(ALICE, {"text": "2"}, "post", group, wall_us=1),
+        database.write(BOB, {"text": "3"}, "post", group, wall_us=1),
+        database.write(ALICE, {"v": 1}, "vote", group, tangles=[first], wall_us=1),
     ]
     for id_, step in zip(written, vectors["log"], strict=False):
         assert id_ == step["hash"]
@@ -35,9 +35,9 @@ def test_the_same_calls_write_the_same_messages() -> None:
     nothing: list[tuple[Json, str]] = [({}, "p"), ([1], "post")]
     for payload, kind in nothing:
         with pytest.raises(PzpUnpublishableError):
-            database.publish(ALICE, payload, kind, group, wall_us=1)
+            database.write(ALICE, payload, kind, group, wall_us=1)
     with pytest.raises(PzpUnpublishableError):  # which the original writes, and no other peer takes
-        database.publish(CAROL, {"text": "x"}, "post", group, wall_us=1)
+        database.write(CAROL, {"text": "x"}, "post", group, wall_us=1)
     database.erase(first)
     assert need(database.record(first)).message() == vectors["afterErase"]
     database.delete(written[-1])

@@ -10,8 +10,7 @@ from tests.pzp.sync.replicas import World, world
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.memory import MemoryPzpRows
 from tinyssb_node.pzp.database.replica import DatabaseReplica
-from tinyssb_node.pzp.database.schema import PZP_FILE
-from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
+from tinyssb_node.pzp.database.sqlite import PZP_FILE, SqlitePzpRows
 from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.messages.goals import ALL, NONE
 from tinyssb_node.pzp.sync.port import MessageOutcome, PzpReplica

@@ -15,11 +15,11 @@ from tests.pzp.database.contract_taking_away import TakingAwayContract
 from tests.pzp.database.frozen import FOLDER, fill
 from tests.pzp.database.messages import ALICE, BOB, Author, filled, keep, need, public, state
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError, StoreFullError, StoreTooNewError
-from tinyssb_node.pzp.database import limits, schema
+from tinyssb_node.pzp.database import limits, sqlite
 from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpDatabase
 from tinyssb_node.pzp.database.errors import PzpBusyError
 from tinyssb_node.pzp.database.memory import MemoryPzpRows
-from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
+from tinyssb_node.pzp.database.sqlite import PZP_FILE, PZP_VERSION, SqlitePzpRows
 from tinyssb_node.pzp.messages import errors
 from tinyssb_node.pzp.messages.goals import ALL
 from tinyssb_node.pzp.messages.jsontext import Json
@@ -27,7 +27,7 @@ from tinyssb_node.pzp.messages.jsontext import Json
 
 @pytest.fixture
 def path(tmp_path):
-    return tmp_path / schema.PZP_FILE
+    return tmp_path / PZP_FILE
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ class TestSqlite(DatabaseContract, TakingAwayContract):
     def test_what_was_erased_is_nowhere_on_the_disk(self, database: PzpDatabase, path) -> None:
         author = filled(database, Author())
         secret = "the cat is under the roof" * 300
-        ids = [database.publish(ALICE, {"text": secret}, "post", author.group, wall_us=1) for _ in range(9)]
+        ids = [database.write(ALICE, {"text": secret}, "post", author.group, wall_us=1) for _ in range(9)]
         assert b"under the roof" in everything(path)
         with database.batch():
             for id_ in ids[:-1]:
@@ -82,7 +82,7 @@ class TestSqlite(DatabaseContract, TakingAwayContract):
         with database.batch():
             for number in range(50):
                 said: Json = {"text": "x" * 20_000, "n": number}
-                database.publish(ALICE, said, "post", author.group, wall_us=1)
+                database.write(ALICE, said, "post", author.group, wall_us=1)
         keep(database, author.feed, "newest-1")
         database.collect(0)
         assert path.stat().st_size < 300_000
@@ -90,8 +90,8 @@ class TestSqlite(DatabaseContract, TakingAwayContract):
     def test_two_processes_see_each_other(self, database: PzpDatabase, path) -> None:
         with closing(opened(path)) as other:
             author = filled(database, Author())
-            first = other.publish(ALICE, {"n": 1}, "post", author.group, wall_us=1)
-            second = database.publish(ALICE, {"n": 2}, "post", author.group, wall_us=1)
+            first = other.write(ALICE, {"n": 1}, "post", author.group, wall_us=1)
+            second = database.write(ALICE, {"n": 2}, "post", author.group, wall_us=1)
             assert first in database.tangle(author.feed).prev(second)
             assert other.tangle(author.feed).tips == {second}
             other.delete(second)
@@ -112,10 +112,10 @@ class TestSqlite(DatabaseContract, TakingAwayContract):
         def careless() -> None:
             with database.batch():
                 database.set_goal(author.feed, ALL)
-                rows = database._rows
+                rows = database.rows
                 assert isinstance(rows, SqlitePzpRows)
                 with pytest.raises(StoreFailedError):
-                    rows._run("INSERT INTO messages (id) VALUES ('x')")
+                    rows.put(before["records"][0], {})
                 database.set_goal(author.group, ALL)
 
         with pytest.raises(StoreFailedError, match="nothing of this batch was kept"):
@@ -130,19 +130,19 @@ class TestSqlite(DatabaseContract, TakingAwayContract):
 def test_on_a_full_disk_it_can_be_read_and_goes_on_once_there_is_room(database: PzpDatabase) -> None:
     author = filled(database, Author())
     before = state(database)
-    rows = database._rows
+    rows = database.rows
     assert isinstance(rows, SqlitePzpRows)
-    rows._connection.execute("PRAGMA max_page_count = 20")
+    rows.connection.execute("PRAGMA max_page_count = 20")
 
     def publish_much() -> None:
         for _ in range(50):
-            database.publish(ALICE, {"text": "x" * 4_000}, "chat", author.group, wall_us=1)
+            database.write(ALICE, {"text": "x" * 4_000}, "chat", author.group, wall_us=1)
 
     with pytest.raises(StoreFullError, match="can be read"):
         publish_much()
     assert database.record(author.feed) == before["records"][1]
-    rows._connection.execute("PRAGMA max_page_count = 100000")
-    database.publish(ALICE, {"text": "x" * 4_000}, "chat", author.group, wall_us=1)
+    rows.connection.execute("PRAGMA max_page_count = 100000")
+    database.write(ALICE, {"text": "x" * 4_000}, "chat", author.group, wall_us=1)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_damage_within_is_said(path) -> None:
         with pytest.raises(StoreFailedError, match="is damaged: the text must be UTF-8"):
             database.tangle(author.feed)
         with pytest.raises(StoreDamagedError, match="a place in"):
-            database._rows.places(author.feed)
+            database.rows.places(author.feed)
         with pytest.raises(StoreDamagedError, match="how much"):
             database.totals()
 
@@ -206,7 +206,7 @@ def test_a_log_that_was_left_is_put_on_the_disk_before_anything(
                 shutil.copy(one, path.parent / f"copy-{one.name}")
     left = path.with_name(f"copy-{path.name}")
     written: list[Path] = []
-    monkeypatch.setattr(schema, "write_anew", written.append)
+    monkeypatch.setattr(sqlite, "write_anew", written.append)
     with closing(opened(left)) as database, closing(opened(left)):
         assert len(database.tangle(author.feed)) == 1
     assert written == [left.with_name(left.name + "-wal"), left]  # by the first of the two
@@ -222,7 +222,7 @@ def test_what_the_disk_refuses_at_opening_is_said(
     if refused == "open":
         monkeypatch.setattr(os, "open", fail)
     else:
-        monkeypatch.setattr(schema, refused, fail)
+        monkeypatch.setattr(sqlite, refused, fail)
     with pytest.raises(StoreFailedError, match="Input/output"):
         SqlitePzpRows.open(path)
 
@@ -239,10 +239,10 @@ database = PzpDatabase(SqlitePzpRows.open(Path(sys.argv[1])))
 with database.batch():
     group = database.create_identity(ALICE, "x", wall_us=1)
     for number in range(20):
-        database.publish(ALICE, {"n": number}, "post", group, wall_us=1)
+        database.write(ALICE, {"n": number}, "post", group, wall_us=1)
 print(group, flush=True)
 with database.batch():
-    database.publish(ALICE, {"n": 20}, "post", group, wall_us=1)
+    database.write(ALICE, {"n": 20}, "post", group, wall_us=1)
     os.kill(os.getpid(), 9)
 """
 
@@ -256,7 +256,7 @@ def test_a_process_that_is_killed_loses_what_was_not_committed_only(path) -> Non
     with closing(opened(path)) as database:
         assert database.totals().messages == 22
         assert len(database.records(kind="post")) == 21
-        database.publish(ALICE, {"n": 20}, "post", group, wall_us=1)
+        database.write(ALICE, {"n": 20}, "post", group, wall_us=1)
 
 
 def test_the_frozen_file_holds_what_was_put_into_it(path) -> None:
@@ -275,9 +275,9 @@ def test_the_frozen_file_holds_what_was_put_into_it(path) -> None:
         }  # fmt: skip
         assert set(map(str, frozen["goals"].values())) == {"all", "newest-5"}
         assert sum(len(ghosts) for ghosts in frozen["ghosts"].values()) == 1
-        database.publish(BOB, {"new": True}, "post", group.root, wall_us=1)
+        database.write(BOB, {"new": True}, "post", group.root, wall_us=1)
     assert {one.name for one in FOLDER.iterdir()} == {
-        f"pzp_v{version}.sqlite" for version in range(1, schema.PZP_VERSION + 1)
+        f"pzp_v{version}.sqlite" for version in range(1, PZP_VERSION + 1)
     }
 
 

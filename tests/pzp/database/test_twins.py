@@ -83,7 +83,7 @@ class Twins(RuleBasedStateMachine):
     @rule(kind=st.sampled_from(["post", "chat", "more"]), key=st.sampled_from([ALICE, BOB]))
     def publish(self, kind, key):
         said, group = {"n": self.clock}, WORLD[0].group
-        self.both(lambda database: database.publish(key, said, kind, group, wall_us=self.clock))
+        self.both(lambda database: database.write(key, said, kind, group, wall_us=self.clock))
 
     @rule(number=numbers)
     def erase(self, number):

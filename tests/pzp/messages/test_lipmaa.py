@@ -1,5 +1,5 @@
 from tests.pzp.messages.vectors import load
-from tinyssb_node.pzp.messages.lipmaa import lipmaa, lipmaa_depth
+from tinyssb_node.pzp.messages.tangle import lipmaa, lipmaa_depth
 
 
 def test_links_of_the_original() -> None:

@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 
 from tests.pzp.messages.vectors import VERSION, load, tangle_of
 from tinyssb_node.pzp.messages import message
-from tinyssb_node.pzp.messages.lipmaa import lipmaa_depth
-from tinyssb_node.pzp.messages.tangle import PzpTangle, RootFacts, in_locale_order
+from tinyssb_node.pzp.messages.tangle import PzpTangle, RootFacts, in_locale_order, lipmaa_depth
 
 
 def test_order_within_a_depth() -> None:

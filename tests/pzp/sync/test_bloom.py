@@ -7,8 +7,7 @@ from hypothesis import strategies as st
 from tests.pzp.sync.replicas import Replica, world
 from tests.pzp.sync.test_packets import FROZEN
 from tinyssb_node.pzp.sync import limits
-from tinyssb_node.pzp.sync.bloom import Bloom, make_bloom
-from tinyssb_node.pzp.sync.holdings import TangleHoldings, digests
+from tinyssb_node.pzp.sync.holdings import Bloom, TangleHoldings, digests, make_bloom
 
 
 def test_frozen_filters_and_digests() -> None:

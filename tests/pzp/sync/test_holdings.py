@@ -9,6 +9,8 @@ from tinyssb_node.pzp.messages.tangle import PzpTangle, RootFacts
 from tinyssb_node.pzp.sync import holdings, limits
 from tinyssb_node.pzp.sync.holdings import TangleHoldings, differs_from, digests
 from tinyssb_node.pzp.sync.packets import (
+    EMPTY,
+    DepthRange,
     EndReason,
     ExchangeId,
     PzpDigest,
@@ -17,7 +19,6 @@ from tinyssb_node.pzp.sync.packets import (
     parse_packet,
     serialize_packet,
 )
-from tinyssb_node.pzp.sync.ranges import EMPTY, DepthRange
 from tinyssb_node.pzp.sync.sync import PzpSync
 
 SALT = bytes(8)
@@ -65,14 +66,14 @@ def same(chain: Chain, *highs: int) -> list[PzpDigest]:
     """Digests that end at *highs*, all as they are here."""
     held, found, start = TangleHoldings(chain, ROOT), [], 0
     for high in highs:
-        found.append(PzpDigest(high, holdings._digest(chain, held, DepthRange(start, high), SALT)))
+        found.append(PzpDigest(high, holdings.digest_of(chain, held, DepthRange(start, high), SALT)))
         start = high + 1
     return found
 
 
 def test_who_looks_at_some_depths_does_not_go_through_all() -> None:
     chain = Chain(100)
-    chain.chain._by_depth = Unwalked(chain.chain._by_depth)
+    chain.chain.by_depth = Unwalked(chain.chain.by_depth)
     assert chain.chain.slice(5, 6) == ["m5", "m6"]
     held = TangleHoldings(chain, ROOT)
     highs = [*range(49), limits.DEPTH_MAX]

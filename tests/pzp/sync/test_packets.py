@@ -10,6 +10,8 @@ from tinyssb_node.codec import bipf
 from tinyssb_node.pzp.messages import base58
 from tinyssb_node.pzp.sync import limits
 from tinyssb_node.pzp.sync.packets import (
+    EMPTY,
+    DepthRange,
     EndReason,
     ExchangeId,
     Packet,
@@ -24,7 +26,6 @@ from tinyssb_node.pzp.sync.packets import (
     parse_packet,
     serialize_packet,
 )
-from tinyssb_node.pzp.sync.ranges import EMPTY, DepthRange
 
 FROZEN = Path(__file__).parents[2] / "vectors" / "pzpsync" / "packets_v1.json"
 ROOT = "PzuT1Dwbbgn6a8NeLuHuKw"

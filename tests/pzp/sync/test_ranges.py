@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from tests.pzp.messages.vectors import FOLDER
 from tinyssb_node.pzp.messages.goals import ALL, NONE, Goal, GoalKind, parse_goal
-from tinyssb_node.pzp.sync.ranges import EMPTY, DepthRange, wanted
+from tinyssb_node.pzp.sync.packets import EMPTY, DepthRange, wanted
 
 ranges = st.builds(DepthRange, st.integers(0, 40), st.integers(0, 40))
 

@@ -12,7 +12,7 @@ from tinyssb_node.pzp.messages.goals import Goal, GoalKind, parse_goal
 from tinyssb_node.pzp.messages.tangle import PzpTangle, RootFacts
 from tinyssb_node.pzp.sync import limits
 from tinyssb_node.pzp.sync.holdings import TangleHoldings
-from tinyssb_node.pzp.sync.ranges import DepthRange
+from tinyssb_node.pzp.sync.packets import DepthRange
 from tinyssb_node.pzp.sync.sync import PzpSyncViolation, SyncCompleted
 
 SEEDS = range(6)

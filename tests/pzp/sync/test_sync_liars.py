@@ -10,6 +10,8 @@ from tests.pzp.sync.replicas import NONE, Replica, newest, world
 from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.sync import limits
 from tinyssb_node.pzp.sync.packets import (
+    EMPTY,
+    DepthRange,
     EndReason,
     ExchangeId,
     Packet,
@@ -23,7 +25,6 @@ from tinyssb_node.pzp.sync.packets import (
     parse_packet,
     serialize_packet,
 )
-from tinyssb_node.pzp.sync.ranges import EMPTY, DepthRange
 from tinyssb_node.pzp.sync.sync import PzpSync, PzpSyncViolation, SyncAborted, SyncCompleted
 
 

@@ -24,7 +24,7 @@ from tinyssb_node.islands.feedsync.port import FeedSource, FeedState
 
 
 @dataclass(slots=True)
-class _Asked:
+class AskedFeed:
     """A feed that the peer wants."""
 
     number: int
@@ -49,9 +49,9 @@ class FeedResponder:
         self._holding = holding
         self._outbox: Final = outbox
         self._offered: dict[bytes, FeedId] = {}
-        self._asked: list[_Asked] = []
-        self._of_feed: dict[FeedId, _Asked] = {}
-        self._unmatched: dict[bytes, _Asked] = {}
+        self.asked: list[AskedFeed] = []
+        self._of_feed: dict[FeedId, AskedFeed] = {}
+        self._unmatched: dict[bytes, AskedFeed] = {}
         self._due: dict[int, None] = {}
         """Numbers of feeds of which there may be something to give, in order of their turns."""
         self._chains = 0
@@ -90,11 +90,11 @@ class FeedResponder:
 
     def on_want(self, want: FeedSyncWant) -> None:
         """Raises FeedSyncPacketError."""
-        if len(self._asked) + len(want.names) > limits.FEEDS_MAX:
+        if len(self.asked) + len(want.names) > limits.FEEDS_MAX:
             raise FeedSyncPacketError("it wants too many feeds")
         for name in want.names:
-            asked = _Asked(len(self._asked), name.short, None)
-            self._asked.append(asked)
+            asked = AskedFeed(len(self.asked), name.short, None)
+            self.asked.append(asked)
             self._take(asked, name.lacking)
             self._match(asked)
 
@@ -119,12 +119,12 @@ class FeedResponder:
             kept = self._holding.entries(asked.feed, show.seq, 1)
             self._outbox.append(FeedSyncShown(show.number, show.seq, tuple(one.packet for one in kept)))
 
-    def _numbered(self, number: int) -> _Asked:
-        if number >= len(self._asked):
+    def _numbered(self, number: int) -> AskedFeed:
+        if number >= len(self.asked):
             raise FeedSyncPacketError("a number that it named no feed by")
-        return self._asked[number]
+        return self.asked[number]
 
-    def _match(self, asked: _Asked) -> None:
+    def _match(self, asked: AskedFeed) -> None:
         feed = self._offered.get(asked.short)
         if feed is None:
             self._unmatched[asked.short] = asked
@@ -134,7 +134,7 @@ class FeedResponder:
             self._of_feed[feed] = asked
             self.changed(feed)
 
-    def _take(self, asked: _Asked, lacking: WantedRange) -> None:
+    def _take(self, asked: AskedFeed, lacking: WantedRange) -> None:
         asked.seq = lacking.seq
         asked.check = (lacking.seq - 1, lacking.check) if lacking.seq > 1 else None
         if not lacking.seq:
@@ -142,7 +142,7 @@ class FeedResponder:
             asked.chains.clear()
         self._take_chains(asked, lacking)
 
-    def _take_chains(self, asked: _Asked, lacking: WantedRange) -> None:
+    def _take_chains(self, asked: AskedFeed, lacking: WantedRange) -> None:
         """Remember them as far as there is room. The others are asked for again over the next connection."""
         for seq, chunk in lacking.chains:
             if seq in asked.chains:
@@ -158,7 +158,7 @@ class FeedResponder:
         while self._due:
             number = next(iter(self._due))
             del self._due[number]
-            asked = self._asked[number]
+            asked = self.asked[number]
             state = None if asked.feed is None else self._holding.state(asked.feed)
             if asked.feed is None or state is None or not asked.seq:
                 continue
@@ -171,7 +171,7 @@ class FeedResponder:
             self._prove(asked, state)
         return None
 
-    def _pick(self, asked: _Asked, feed: FeedId, last: int) -> list[PacketRun]:
+    def _pick(self, asked: AskedFeed, feed: FeedId, last: int) -> list[PacketRun]:
         before = len(asked.chains)
         runs = _Pick(self._holding, feed, asked, last).runs()
         self._chains += len(asked.chains) - before
@@ -180,7 +180,7 @@ class FeedResponder:
             self._chains -= 1
         return runs
 
-    def _differs(self, asked: _Asked, feed: FeedId, state: FeedState) -> bool:
+    def _differs(self, asked: AskedFeed, feed: FeedId, state: FeedState) -> bool:
         """Whether the peer's last entry is another one than ours. As long as we hold none there, nobody knows."""
         if asked.check is None or asked.check[0] > state.seq:
             return False
@@ -189,7 +189,7 @@ class FeedResponder:
         held = self._holding.entries(feed, seq, 1)
         return bool(held) and held[0].id[: limits.CHECK_SIZE] != check
 
-    def _prove(self, asked: _Asked, state: FeedState) -> None:
+    def _prove(self, asked: AskedFeed, state: FeedState) -> None:
         fork = state.fork
         if fork is None or asked.proved or (asked.seq and asked.seq < fork.seq):
             return
@@ -205,7 +205,7 @@ def _last(state: FeedState) -> int:
 class _Pick:
     """Picks what of one feed goes into one packet: what side chains lack, then entries, each with its side chain."""
 
-    def __init__(self, holding: FeedSource, feed: FeedId, asked: _Asked, last: int) -> None:
+    def __init__(self, holding: FeedSource, feed: FeedId, asked: AskedFeed, last: int) -> None:
         self._holding = holding
         self._feed = feed
         self._asked = asked

@@ -79,8 +79,8 @@ class FeedSync:
         self._salt = salt
         self._broken = False
         self._outbox: deque[Packet] = deque()
-        self._giving = FeedResponder(holding, self._outbox)
-        self._asking = FeedRequester(holding, self._outbox, self._short)
+        self.responder = FeedResponder(holding, self._outbox)
+        self.requester = FeedRequester(holding, self._outbox, self._short)
         self._events: list[Event] = []
         self.counts = FeedSyncCounters()
 
@@ -88,23 +88,23 @@ class FeedSync:
 
     def want(self, feeds: Iterable[FeedId]) -> bool:
         """Ask for these feeds, and for what is new of them. False if too many are wanted."""
-        taken = [self._asking.want(feed) for feed in feeds]
+        taken = [self.requester.want(feed) for feed in feeds]
         return all(taken)
 
     def leave(self, feeds: Iterable[FeedId]) -> None:
         """Ask for these feeds no more."""
         for feed in feeds:
-            self._asking.leave(feed)
+            self.requester.leave(feed)
 
     def offer(self, feeds: Iterable[FeedId]) -> None:
         """Let the peer have these feeds, if it wants them, and no others from now on."""
-        self._giving.offer({self._short(feed): feed for feed in feeds})
+        self.responder.offer({self._short(feed): feed for feed in feeds})
 
     def changed(self, feeds: Iterable[FeedId]) -> None:
         """These feeds have grown here, or turned out to be forked."""
         for feed in feeds:
-            self._giving.changed(feed)
-            self._asking.changed(feed)
+            self.responder.changed(feed)
+            self.requester.changed(feed)
 
     def refused(self, feed: FeedId, why: str) -> None:
         """What was given of *feed* is none of it: nobody holds that who checks what he takes. For what there is no room
@@ -131,7 +131,7 @@ class FeedSync:
         if self._broken:
             return None
         if not self._outbox:
-            packet = self._asking.next_packet() or self._giving.next_packet()
+            packet = self.requester.next_packet() or self.responder.next_packet()
         if packet is None and self._outbox:
             packet = self._outbox.popleft()
         if packet is None:
@@ -154,18 +154,18 @@ class FeedSync:
     def _take(self, packet: Packet) -> None:
         match packet:
             case FeedSyncWant():
-                self._giving.on_want(packet)
+                self.responder.on_want(packet)
             case FeedSyncMore():
-                self._giving.on_more(packet)
+                self.responder.on_more(packet)
             case FeedSyncShow():
-                self._giving.on_show(packet)
+                self.responder.on_show(packet)
             case FeedSyncGive():
-                if (given := self._asking.on_give(packet)) is not None:
+                if (given := self.requester.on_give(packet)) is not None:
                     self._got(*given)
             case FeedSyncDiffers():
-                self._asking.on_differs(packet.number)
+                self.requester.on_differs(packet.number)
             case FeedSyncShown():
-                if (shown := self._asking.on_shown(packet)) is not None:
+                if (shown := self.requester.on_shown(packet)) is not None:
                     self._events.append(FeedDataReceived(*shown))
             case _:
                 raise FeedSyncPacketError("it greets again")
@@ -173,7 +173,7 @@ class FeedSync:
     def _got(self, feed: FeedId, runs: Iterable[PacketRun]) -> None:
         packets: list[bytes] = []
         for run in runs:
-            self._giving.has(feed, run)
+            self.responder.has(feed, run)
             packets += run.packets
         self.counts.got += len(packets)
         self._events.append(FeedDataReceived(feed, tuple(packets)))

@@ -20,16 +20,16 @@ class FeedFileSource(StoreFile):
 
     def feeds(self) -> Sequence[FeedId]:
         """All feeds of which something is held, sorted."""
-        return [FeedId(feed) for (feed,) in self._select("SELECT feed FROM feeds WHERE seq ORDER BY feed")]
+        return [FeedId(feed) for (feed,) in self.select("SELECT feed FROM feeds WHERE seq ORDER BY feed")]
 
     def state(self, feed: FeedId) -> FeedState | None:
         """How far *feed* is held; None: nothing is known of it."""
         with self.snapshot():
-            rows = self._select("SELECT number, seq, tip, forked_at FROM feeds WHERE feed = ?", bytes(feed))
+            rows = self.select("SELECT number, seq, tip, forked_at FROM feeds WHERE feed = ?", bytes(feed))
             if not rows:
                 return None
             number, seq, tip, forked_at = rows[0]
-            chains = self._select(
+            chains = self.select(
                 "SELECT seq, held FROM side_chains WHERE feed = ? AND next_hash != ? ORDER BY seq LIMIT ?",
                 number, NO_CHUNK, limits.CHAINS_MAX + 1,
             )  # fmt: skip
@@ -38,7 +38,7 @@ class FeedFileSource(StoreFile):
 
     def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[KeptEntry]:
         """Up to *limit* entries from sequence number *first* on, in order."""
-        rows = self._select(
+        rows = self.select(
             "SELECT packet, id, dialect FROM entries JOIN feeds ON entries.feed = number "
             "WHERE feeds.feed = ? AND entries.seq >= ? AND entries.seq < ? ORDER BY entries.seq",
             bytes(feed), first, first + limit,
@@ -47,7 +47,7 @@ class FeedFileSource(StoreFile):
 
     def chunks(self, feed: FeedId, seq: int, first: int, limit: int) -> Sequence[bytes]:
         """Up to *limit* packets of a side chain from number *first* on, in order, up to the first one missing."""
-        rows = self._select(
+        rows = self.select(
             "SELECT packet FROM chunks JOIN feeds ON chunks.feed = number "
             "WHERE feeds.feed = ? AND chunks.seq = ? AND chunk >= ? AND chunk < ? ORDER BY chunk",
             bytes(feed), seq, first, first + limit,
@@ -55,14 +55,13 @@ class FeedFileSource(StoreFile):
         return [packet for (packet,) in rows]
 
     def _fork(self, feed: FeedId) -> ForkPair | None:
-        for (row,) in self._select(
-            "SELECT proof FROM forks WHERE feed = ? ORDER BY seq LIMIT 1", bytes(feed)
-        ):
+        for (row,) in self.select("SELECT proof FROM forks WHERE feed = ? ORDER BY seq LIMIT 1", bytes(feed)):
             proof = parse_proof(row)
             return ForkPair(proof.seq, proof.held, proof.other)
         return None
 
-    def _select(self, sql: str, *values: int | bytes) -> list[tuple[Any, ...]]:
+    def select(self, sql: str, *values: int | bytes) -> list[tuple[Any, ...]]:
+        """Return the rows of a query. Raises StoreDamagedError, StoreFailedError."""
         with store_faults(self._path, "reading"):
             return self._connection.execute(sql, values).fetchall()
 

@@ -10,10 +10,9 @@ from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.config import GatewayConfig
 from tinyssb_node.islands.gateway.feed_search import ConnectionCandidate, FeedSearch
+from tinyssb_node.islands.gateway.holdings import FeedHolding, adverts, wanted_feeds
 from tinyssb_node.islands.gateway.peersfile import KnownPeers
-from tinyssb_node.islands.gateway.policy import adverts, wanted_feeds
 from tinyssb_node.islands.gateway.reachability import NOWHERE
-from tinyssb_node.islands.gateway.stored import FeedHolding
 from tinyssb_node.islands.locator import limits as locator_limits
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
 from tinyssb_node.islands.locator.locator import Locator

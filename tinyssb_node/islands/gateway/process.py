@@ -17,14 +17,14 @@ from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.shutdown import watch_for_shutdown
 from tinyssb_node.errors import ExitCode, LocalError
 from tinyssb_node.ids import FeedId, NetworkName
-from tinyssb_node.islands.gateway import limits, policy
+from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.bring_client import BringClient
 from tinyssb_node.islands.gateway.config import GATEWAY_SOCKET, gateway_config
 from tinyssb_node.islands.gateway.datagrams import DatagramSocket
 from tinyssb_node.islands.gateway.feed_sync_ws import FeedSyncParty
 from tinyssb_node.islands.gateway.feedfile import StoreAndShelfSource
 from tinyssb_node.islands.gateway.handler import GatewayHandler
-from tinyssb_node.islands.gateway.holdings import CombinedHoldings
+from tinyssb_node.islands.gateway.holdings import CombinedHoldings, offered_feeds
 from tinyssb_node.islands.gateway.links import GatewayLinks, load_trusted_gateways
 from tinyssb_node.islands.gateway.network import GatewayNetwork
 from tinyssb_node.islands.gateway.peersfile import PEERS_FILE, KnownPeers, read_peers, write_peers
@@ -115,7 +115,7 @@ class IslandGateway:
         """What a link of *island* is about."""
 
         def offered() -> list[FeedId]:
-            return [one.feed for one in policy.offered_feeds(island.holdings.feeds, self._settings.offer)]
+            return [one.feed for one in offered_feeds(island.holdings.feeds, self._settings.offer)]
 
         return FeedSyncParty(
             name=island.name,

@@ -46,8 +46,14 @@ def play(arguments: argparse.Namespace) -> int:
     from pathlib import Path
 
     from tinyssb_node.islands.sim.dht import DhtWorld
-    from tinyssb_node.islands.sim.dht_lines import as_json, as_text, sizes_table
-    from tinyssb_node.islands.sim.dht_options import NAMES, DhtOptions, sizes_up_to
+    from tinyssb_node.islands.sim.dht_report import (
+        NAMES,
+        DhtOptions,
+        as_json,
+        as_text,
+        sizes_table,
+        sizes_up_to,
+    )
 
     given = {field: getattr(arguments, name, None) for name, field in NAMES.items()}
     options = replace(DhtOptions(), **{field: value for field, value in given.items() if value is not None})

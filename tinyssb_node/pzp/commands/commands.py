@@ -237,7 +237,7 @@ def write_message(arguments: argparse.Namespace) -> int:
     with open_pzp(arguments) as pzp:
         group = None if arguments.v1 else pzp.group(arguments.group)
         tangles = [pzp.root(root) for root in arguments.tangle]
-        id_ = pzp.database.publish(
+        id_ = pzp.database.write(
             pzp.unlock(), said, arguments.type, group, tangles=tangles, wall_us=wall_us()
         )
         record = pzp.record(id_)
@@ -420,7 +420,7 @@ def collect(arguments: argparse.Namespace) -> int:
 
 def import_(arguments: argparse.Namespace) -> int:
     """Take messages from a file."""
-    from tinyssb_node.pzp.commands.exchange import import_file
+    from tinyssb_node.pzp.commands.files import import_file
     from tinyssb_node.pzp.commands.session import open_pzp
 
     with open_pzp(arguments) as pzp:
@@ -432,7 +432,7 @@ def verify(arguments: argparse.Namespace) -> int:
     from tinyssb_node.pzp.commands.session import require_libraries
 
     require_libraries()
-    from tinyssb_node.pzp.commands.exchange import verify_file
+    from tinyssb_node.pzp.commands.files import verify_file
 
     return verify_file(arguments)
 
@@ -442,7 +442,7 @@ def export(arguments: argparse.Namespace) -> int:
     from tinyssb_node.pzp.commands.session import open_pzp
 
     with open_pzp(arguments) as pzp:
-        from tinyssb_node.pzp.commands.exchange import export_file
+        from tinyssb_node.pzp.commands.files import export_file
 
         return export_file(arguments, pzp)
 
@@ -452,7 +452,7 @@ def certificate(arguments: argparse.Namespace) -> int:
     from tinyssb_node.pzp.commands.session import open_pzp
 
     with open_pzp(arguments) as pzp:
-        from tinyssb_node.pzp.commands.certify import write_certificate
+        from tinyssb_node.pzp.commands.files import write_certificate
 
         return write_certificate(arguments, pzp)
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tinyssb_node.ids import FeedId
-    from tinyssb_node.pzp.commands.file import RejectedLine
+    from tinyssb_node.pzp.commands.files import RejectedLine
     from tinyssb_node.pzp.commands.session import PzpIdentity
     from tinyssb_node.pzp.database.port import PzpRecord, TangleSummary
     from tinyssb_node.pzp.messages.jsontext import Json

@@ -233,8 +233,7 @@ def open_pzp(arguments: argparse.Namespace) -> Iterator[PzpSession]:
     from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.pzp.database.database import PzpDatabase
     from tinyssb_node.pzp.database.entry_import import EntryImporter
-    from tinyssb_node.pzp.database.schema import PZP_FILE
-    from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
+    from tinyssb_node.pzp.database.sqlite import PZP_FILE, SqlitePzpRows
     from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)

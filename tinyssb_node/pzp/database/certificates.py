@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
+from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.errors import PzpMissingError
 from tinyssb_node.pzp.database.port import PzpRecord
-from tinyssb_node.pzp.database.queries import PzpQueries
 from tinyssb_node.pzp.messages.message import Message, erase, feed_id, metadata_of
 from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import VERSIONS, version_of
 
 
-def certificate(database: PzpQueries, record: PzpRecord) -> list[Message]:
+def certificate(database: PzpDatabase, record: PzpRecord) -> list[Message]:
     """What proves that a message is in its feed and in whatever other tangles it is known to be in.
 
     First come identities, whole; then, from the roots on and without what they say, the messages on the ways; at last
@@ -29,7 +29,7 @@ def certificate(database: PzpQueries, record: PzpRecord) -> list[Message]:
     return [*found.values()]
 
 
-def _in_feed(database: PzpQueries, record: PzpRecord) -> Iterator[tuple[str, Message]]:
+def _in_feed(database: PzpDatabase, record: PzpRecord) -> Iterator[tuple[str, Message]]:
     """A message, behind the identity that it is for, or of, and the way from the root of its feed."""
     identity = _identity_of(database, record)
     if identity is not None:
@@ -42,7 +42,7 @@ def _in_feed(database: PzpQueries, record: PzpRecord) -> Iterator[tuple[str, Mes
     yield record.id, record.message()
 
 
-def _identity_of(database: PzpQueries, record: PzpRecord) -> PzpTangle | None:
+def _identity_of(database: PzpDatabase, record: PzpRecord) -> PzpTangle | None:
     if record.version == 1:
         return None
     roots = [*_roots_of(record), record.id] if record.owner is None else [record.owner]
@@ -57,7 +57,7 @@ def _feed_of(record: PzpRecord) -> str | None:
     return feed if feed in _roots_of(record) else None
 
 
-def _way(database: PzpQueries, id_: str, root: str) -> list[PzpRecord]:
+def _way(database: PzpDatabase, id_: str, root: str) -> list[PzpRecord]:
     """What leads from a root to a message, without it. Raises PzpMissingError."""
     ids = database.tangle(root).certificate(id_)
     if ids is None:
@@ -76,7 +76,7 @@ def _roots_of(record: PzpRecord) -> list[str]:
     return sorted(tangles) if isinstance(tangles, dict) else []
 
 
-def _record(database: PzpQueries, id_: str) -> PzpRecord:
+def _record(database: PzpDatabase, id_: str) -> PzpRecord:
     found = database.record(id_)
     if found is None:
         raise PzpMissingError(id_, "it is in a tangle, and not here")

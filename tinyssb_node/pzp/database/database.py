@@ -1,6 +1,6 @@
-"""The database: messages are added after they were checked, published, asked for, erased, deleted.
+"""Database of PZP messages: adding after checks, writing, queries, goals, erasing, deleting, collecting.
 
-    with closing(Database(SqliteRows.open(home / PZP_FILE))) as database:
+    with closing(PzpDatabase(SqlitePzpRows.open(home / PZP_FILE))) as database:
         with database.batch():
             for value in values:
                 try:
@@ -8,30 +8,38 @@
                 except MessageError as error:
                     ...
 
-Every change is durable when its method returns, or, within ``batch``, when that ends. Pure: rows are somebody else's.
+Every change is durable when its method returns, or, within ``batch``, when that ends. Pure: the rows are behind a port.
 """
 
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
-from typing import cast
+from typing import Final, cast
 
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.pzp.database import limits
 from tinyssb_node.pzp.database.errors import (
     GroupUnknownError,
+    PzpDependencyError,
     PzpMissingError,
     PzpUnpublishableError,
     TangleUnknownError,
 )
-from tinyssb_node.pzp.database.placement import NOWHERE, has_shape, placed_by, places_of
-from tinyssb_node.pzp.database.port import PayloadState, PzpPlacement, PzpRecord
-from tinyssb_node.pzp.database.removal import MessageRemoval
+from tinyssb_node.pzp.database.port import (
+    PayloadState,
+    PzpPlacement,
+    PzpRecord,
+    PzpRows,
+    PzpTotals,
+    TangleSummary,
+)
+from tinyssb_node.pzp.database.tangle_cache import TangleCache
 from tinyssb_node.pzp.messages import base58, message, rules, versions
 from tinyssb_node.pzp.messages import limits as pzp_limits
 from tinyssb_node.pzp.messages.errors import MessageError, TextSizeError
-from tinyssb_node.pzp.messages.goals import ALL
+from tinyssb_node.pzp.messages.goals import ALL, NONE, Goal, GoalKind, GoalNeeds, needs, parse_goal
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
 from tinyssb_node.pzp.messages.message import Message
 from tinyssb_node.pzp.messages.rules import ValidationCase
@@ -45,6 +53,58 @@ from tinyssb_node.pzp.messages.versions import (
     judge_said,
     version_of,
 )
+
+NOWHERE: Final = PzpTangle("")
+"""Before it is known for which tangle a message is."""
+
+
+def placed_by(
+    version: PzpVersion, case: ValidationCase, *, taken: bool, id_: str | None = None
+) -> PzpPlacement:
+    """The place of a message in the tangle that it was offered for last, whose shape was looked at."""
+    names = version.fields.tips is not None and case.tangle.facts.feed is None
+    return PzpPlacement(
+        case.id if id_ is None else id_,
+        cast("int", case.place["depth"]),
+        tuple(cast("list[str]", case.place["prev"])),
+        message.added_key(version.fields, case.message) if names else None,
+        taken,
+    )
+
+
+def has_shape(case: ValidationCase) -> bool:
+    """Whether the place in a tangle can be kept: what only ``compat`` takes may be anything."""
+    prev = case.place.get("prev")
+    return (
+        rules.is_integer(case.place.get("depth"), 1)
+        and isinstance(prev, list)
+        and all(isinstance(one, str) for one in prev)
+        and len(set(cast("list[str]", prev))) == len(prev)
+    )
+
+
+def places_of(
+    held: TangleCache, version: PzpVersion, case: ValidationCase, id_: str
+) -> dict[str, PzpPlacement]:
+    """The places of a message that is held, as they are kept, by root."""
+    tangles = case.metadata.get("tangles")
+    places: dict[str, PzpPlacement] = {}
+    for name in tangles if isinstance(tangles, dict) else ():
+        found = held.get(name)
+        if id_ != name and (id_ in found.tangle or id_ in found.waiting):
+            case.offer(found.tangle)
+            places[name] = placed_by(version, case, taken=id_ in found.tangle, id_=id_)
+    return places
+
+
+def metadata_of(record: PzpRecord) -> dict[str, Json]:
+    """The metadata of a message that is held."""
+    return message.metadata_of(record.message())
+
+
+def has_no_payload(record: PzpRecord) -> bool:
+    """Whether there is nothing of what a message says, if it ever said anything."""
+    return record.message()[VERSIONS[record.version].fields.payload] is None
 
 
 class PzpAddOutcome(StrEnum):
@@ -68,8 +128,254 @@ class PzpAddResult:
     outcome: PzpAddOutcome
 
 
-class PzpDatabase(MessageRemoval):
-    """PZP messages, their tangles, and what is to be kept of them. For one thread at a time."""
+@dataclass(frozen=True, slots=True)
+class CollectionResult:
+    """What came of collecting."""
+
+    before: PzpTotals
+    after: PzpTotals
+    deleted: int
+    """Messages of which nothing is left."""
+    stripped: int
+    """Messages of which metadata and signature are left."""
+
+
+class PzpDatabase:
+    """PZP messages, their tangles, and what is to be kept of them. For one thread at a time.
+
+    Every query raises StoreFailedError.
+    """
+
+    def __init__(self, rows: PzpRows) -> None:
+        """Use *rows*, which are closed with it."""
+        self.rows: Final = rows
+        self.cache: Final = TangleCache(rows)
+        self._in_batch = False
+        self._written = False
+        """Something was written in this batch."""
+
+    def close(self) -> None:
+        """Let go of the rows."""
+        self.rows.close()
+
+    @contextmanager
+    def batch(self) -> Iterator[None]:
+        """Many changes as one: all of them are durable at its end, or, if it ends by an exception, none.
+
+        Nobody else can write meanwhile. Raises StoreFullError, StoreFailedError, PzpBusyError.
+        """
+        if self._in_batch:
+            yield
+            return
+        self._written = False
+        try:
+            with self.rows.transaction():
+                self.cache.refresh()
+                self._in_batch = True
+                yield
+        except BaseException:
+            if self._written:
+                self.cache.clear()
+            raise
+        finally:
+            self._in_batch = False
+
+    def record(self, id_: str) -> PzpRecord | None:
+        """A message. Raises StoreFailedError, as all questions do."""
+        return self.rows.get(id_)
+
+    def records(
+        self,
+        after: int = 0,
+        limit: int = limits.RECORDS_PAGE,
+        *,
+        owner: str | None = None,
+        kind: str | None = None,
+    ) -> Sequence[PzpRecord]:
+        """Up to *limit* messages with numbers above *after*, in order of arrival.
+
+        Of *owner*, a group or for V1 a key, and *kind* only, unless they are None.
+        """
+        return self.rows.records(after, limit, owner, kind)
+
+    def totals(self) -> PzpTotals:
+        """How much there is."""
+        return self.rows.totals()
+
+    def tangles(self) -> Sequence[TangleSummary]:
+        """The tangles there are, by root: feeds, identities, and whatever was followed in another tangle."""
+        return self.rows.tangles()
+
+    def tangle(self, root: str) -> PzpTangle:
+        """What is known of a tangle: tips, order, depths, paths; empty if its root is not here.
+
+        To be looked at until the next call, and not to be changed.
+        """
+        if not self._in_batch:
+            self.cache.refresh()
+        return self.cache.get(root).tangle
+
+    def slice(self, root: str, low: int, high: int) -> Iterator[PzpRecord]:
+        """The messages of a tangle from depth *low* to depth *high*, both included, in topological order.
+
+        One at a time, since all together may be too much for memory.
+        """
+        for id_ in self.tangle(root).slice(low, high):
+            record = self.rows.get(id_)
+            if record is not None:
+                yield record
+
+    def certificate(self, id_: str, root: str) -> list[Message] | None:
+        """What proves that a message is in the tangle *root*: itself and, without what they say, those on its path.
+
+        None: the message is not in it, or links are missing.
+        """
+        path = self.tangle(root).certificate(id_)
+        records = [self.rows.get(one) for one in path or ()]
+        found = [record for record in records if record is not None]
+        if not found or len(found) < len(records):
+            return None
+        first, *others = found
+        return [
+            first.message(),
+            *(message.erase(VERSIONS[one.version].fields, one.message()) for one in others),
+        ]
+
+    def bare(self, root: str) -> Mapping[str, bool]:
+        """The messages of a tangle of which is not here what they say; True if that would be taken.
+
+        A feed's root is none of them: it never said anything.
+        """
+        if not self._in_batch:
+            self.cache.refresh()
+        held = self.cache.get(root)
+        if held.bare is None:
+            held.bare = {id_: said is PayloadState.ABSENT for id_, said in self.rows.bare(root).items()}
+        return held.bare
+
+    def ghosts(self, root: str) -> Mapping[str, int]:
+        """The messages of a tangle that were deleted and are remembered, with their depths."""
+        if not self._in_batch:
+            self.cache.refresh()
+        return dict(self.cache.get(root).ghosts)
+
+    # --- goals
+
+    def goals(self) -> Mapping[str, Goal]:
+        """What is to be kept of which tangle, by root."""
+        return {root: parse_goal(text) for root, text in self.rows.goals().items()}
+
+    # --- goals and removal
+
+    def set_goal(self, root: str, goal: Goal | None) -> None:
+        """Say what is to be kept of a tangle, be it here or not; None: all, as long as there is room.
+
+        Raises StoreFullError, StoreFailedError, PzpBusyError.
+        """
+        with self.batch():
+            self.rows.put_goal(root, None if goal is None else str(goal))
+
+    def erase(self, id_: str) -> bool:
+        """Erase what a message says, for good; id and signature stay, and it is not taken again.
+
+        False: there is nothing to erase. Raises PzpMissingError, PzpDependencyError (other messages were
+        checked by this key, so it has to stay), StoreFullError, StoreFailedError, PzpBusyError.
+        """
+        with self.batch():
+            record = self._held_record(id_)
+            if message.is_identity_kind(VERSIONS[record.version].fields, metadata_of(record)):
+                raise PzpDependencyError(
+                    id_, "it names a key by which messages are checked", "Nothing was changed."
+                )
+            return self.strip(record, PayloadState.ERASED)
+
+    def delete(self, id_: str, *, ghost_span: int = limits.GHOST_SPAN) -> None:
+        """Delete a message. It is remembered, and not taken again, until the tangle is *ghost_span* deeper than it.
+
+        Raises PzpMissingError, PzpDependencyError (others need it to be certified: erase it instead), StoreFullError,
+        StoreFailedError, PzpBusyError.
+        """
+        with self.batch():
+            record = self._held_record(id_)
+            others = len(self.cache.get(id_).tangle) > 1
+            if others or message.is_identity_kind(VERSIONS[record.version].fields, metadata_of(record)):
+                reason = "it is the root of other messages" if others else "it names a key of an identity"
+                raise PzpDependencyError(id_, reason, "Nothing was changed.")
+            for root in self.roots_of(record):
+                if self.cache.get(root).tangle.leads_others(id_):
+                    raise PzpDependencyError(id_, "others are certified by it", "It can be erased instead.")
+            self.remove(record, ghost_span)
+
+    def _held_record(self, id_: str) -> PzpRecord:
+        record = self.rows.get(id_)
+        if record is None:
+            raise PzpMissingError(id_, "there is no such message here")
+        return record
+
+    def strip(self, record: PzpRecord, said: PayloadState) -> bool:
+        """Keep no more than metadata and signature of a message; False: there is no more. Part of a batch."""
+        if record.said in (said, PayloadState.ERASED) or (
+            record.said is PayloadState.HERE and has_no_payload(record)
+        ):
+            return False
+        fields = VERSIONS[record.version].fields
+        text = canonical(message.erase(fields, record.message()))
+        self.rewrite(replace(record, said=said, text=text))
+        return True
+
+    def rewrite(self, record: PzpRecord) -> None:
+        """Keep *record* in the place of what is kept of it. Part of a batch."""
+        self._written = True
+        self.rows.rewrite(record)
+        for root in [record.id, *self.roots_of(record)]:
+            self.cache.forget_bare(root)
+
+    def roots_of(self, record: PzpRecord) -> dict[str, int]:
+        """The tangles in which a message has a place, beside its own, with its depth."""
+        version = VERSIONS[record.version]
+        case = ValidationCase(version.fields, record.message(), NOWHERE)
+        return {
+            root: placed.depth for root, placed in places_of(self.cache, version, case, record.id).items()
+        }
+
+    def remove(self, record: PzpRecord, ghost_span: int) -> None:
+        """Take a message away, and remember that, if *ghost_span* is above 0. Part of a batch."""
+        self._written = True
+        roots = self.roots_of(record)
+        self.rows.delete(record, roots)
+        self.cache.drop(record.id)
+        for root, depth in roots.items():
+            held = self.cache.get(root)
+            held.remove(record.id)
+            if ghost_span > 0:
+                held.ghosts[record.id] = depth
+                self.rows.put_ghost(root, record.id, depth)
+                self._drop_ghosts(root, ghost_span)
+
+    def _drop_ghosts(self, root: str, span: int) -> None:
+        """Forget what was deleted long ago, as depths go, and what is too much."""
+        held = self.cache.get(root)
+        below = held.tangle.max_depth - span
+        if len(held.ghosts) > limits.GHOSTS_MAX:
+            below = max(below, sorted(held.ghosts.values())[-limits.GHOSTS_MAX])
+        if any(depth < below for depth in held.ghosts.values()):
+            self.rows.drop_ghosts(root, below)
+            held.ghosts = {id_: depth for id_, depth in held.ghosts.items() if depth >= below}
+
+    # --- collecting
+
+    def collect(self, budget_bytes: int) -> CollectionResult:
+        """Make room, if there are more than *budget_bytes* of messages, until there are not, as far as goals allow.
+
+        First goes what is in tangles with a goal and not asked for by it; then, while that is not enough, tangles
+        without a goal, whole, the one that was added to least recently first; at last groups for which no message is
+        left. Raises StoreFullError, StoreFailedError, PzpBusyError.
+        """
+        with self.batch():
+            before = self.totals()
+            if before.bytes <= budget_bytes:
+                return CollectionResult(before, before, 0, 0)
+            return _Collection(self, budget_bytes, before).run()
 
     # --- adding
 
@@ -85,11 +391,11 @@ class PzpDatabase(MessageRemoval):
         version = version_of(value)
         case = ValidationCase(version.fields, cast("Message", value), NOWHERE)
         with self.batch():
-            known = self._rows.get(case.id)
+            known = self.rows.get(case.id)
             if known is not None:
                 return self._add_again(version, case, known, root)
             found = self._root_of(version, case) if root is None else root
-            held = self._held.get(found)
+            held = self.cache.get(found)
             gone = case.id in held.ghosts
             if gone and case.message.get(version.fields.payload) is not None:
                 return PzpAddResult(case.id, found, PzpAddOutcome.GONE)
@@ -103,11 +409,11 @@ class PzpDatabase(MessageRemoval):
 
     def _keep_gone(self, id_: str, root: str) -> None:
         """A message that was deleted has its place again, for others to be certified, and never more than that."""
-        record = self._rows.get(id_)
+        record = self.rows.get(id_)
         assert record is not None
         self.rewrite(replace(record, said=PayloadState.ERASED))
-        self._rows.put_ghost(root, id_, None)
-        self._held.get(root).ghosts.pop(id_, None)
+        self.rows.put_ghost(root, id_, None)
+        self.cache.get(root).ghosts.pop(id_, None)
 
     def _root_of(self, version: PzpVersion, case: ValidationCase) -> str:
         """The tangle that a message is for, if nobody says: its feed, or else one that is here, or its own."""
@@ -120,7 +426,7 @@ class PzpDatabase(MessageRemoval):
             if feed in tangles:
                 return feed
         for name in sorted(tangles)[: limits.PLACES_MAX]:
-            if self._rows.get(name) is not None:
+            if self.rows.get(name) is not None:
                 return name
         raise TangleUnknownError("metadata.tangles", sorted(tangles))
 
@@ -129,7 +435,7 @@ class PzpDatabase(MessageRemoval):
         group = case.metadata.get(version.fields.owner)
         if version.fields.author_signed or not rules.counts(group):
             return ()
-        keys = self._held.get(group).tangle.keys if isinstance(group, str) else ()
+        keys = self.cache.get(group).tangle.keys if isinstance(group, str) else ()
         if not keys:
             raise GroupUnknownError(f"metadata.{version.fields.owner}", group)
         return keys
@@ -154,12 +460,12 @@ class PzpDatabase(MessageRemoval):
         )
         places = self._places(version, case, root, strict=strict)
         self._written = True
-        self._rows.put(record, places)
-        self._held.drop(case.id)
-        if self._rows.places(case.id):
+        self.rows.put(record, places)
+        self.cache.drop(case.id)
+        if self.rows.places(case.id):
             self._wake(case.id, case.id)
         for name, placed in places.items():
-            held = self._held.get(name)
+            held = self.cache.get(name)
             if placed.taken:
                 held.take(placed)
                 self._wake(name, case.id)
@@ -176,7 +482,7 @@ class PzpDatabase(MessageRemoval):
         for name in [root, *sorted(named.keys() - {root})][: limits.PLACES_MAX]:
             if name == case.id:
                 continue
-            tangle = self._held.get(name).tangle
+            tangle = self.cache.get(name).tangle
             case.offer(tangle)
             if not has_shape(case):
                 continue
@@ -195,18 +501,18 @@ class PzpDatabase(MessageRemoval):
 
     def _wake(self, root: str, id_: str) -> None:
         """Look again at what waited for *id_* in the tangle *root*, and for that, and so on."""
-        woken = self._held.get(root).woken_by(id_)
+        woken = self.cache.get(root).woken_by(id_)
         while woken:
             waiting = woken.pop(0)
-            record = self._rows.get(waiting.id)
-            if record is None or waiting.id not in self._held.get(root).waiting:
+            record = self.rows.get(waiting.id)
+            if record is None or waiting.id not in self.cache.get(root).waiting:
                 continue
             version = VERSIONS[record.version]
-            case = ValidationCase(version.fields, record.message(), self._held.get(root).tangle)
+            case = ValidationCase(version.fields, record.message(), self.cache.get(root).tangle)
             if self._may_be_placed(version, case, strict=record.strict):
                 placed = placed_by(version, case, taken=True, id_=waiting.id)
-                self._rows.take(root, placed)
-                held = self._held.get(root)
+                self.rows.take(root, placed)
+                held = self.cache.get(root)
                 held.take(placed)
                 woken += held.woken_by(waiting.id)
 
@@ -215,7 +521,7 @@ class PzpDatabase(MessageRemoval):
     ) -> PzpAddResult:
         """A message that is here comes again, perhaps with what it says."""
         found = self._root_of(version, case) if root is None else root
-        tangle = self._held.get(found).tangle
+        tangle = self.cache.get(found).tangle
         case.offer(tangle)
         if found != case.id and case.id not in tangle:
             judge_place(version, case, strict=known.strict)  # which says why it is not
@@ -235,11 +541,11 @@ class PzpDatabase(MessageRemoval):
         """What a message says may be a key that it adds to an identity, for which others may have waited there."""
         if version.fields.tips is None or message.added_key(version.fields, case.message) is None:
             return
-        self._held.drop(case.id)
-        places = places_of(self._held, version, case, case.id)
+        self.cache.drop(case.id)
+        places = places_of(self.cache, version, case, case.id)
         for name, placed in places.items():
-            self._rows.take(name, placed)
-            self._held.drop(name)
+            self.rows.take(name, placed)
+            self.cache.drop(name)
         for name in (case.id, *places):
             self._wake(name, name)
 
@@ -251,7 +557,7 @@ class PzpDatabase(MessageRemoval):
         Raises StoreFullError, StoreFailedError, PzpBusyError.
         """
         with self.batch():
-            id_ = self._publish(versions.write_identity(key, nonce), None, wall_us)
+            id_ = self._write(versions.write_identity(key, nonce), None, wall_us)
             self.set_goal(id_, ALL)
             return id_
 
@@ -262,9 +568,9 @@ class PzpDatabase(MessageRemoval):
         """
         with self.batch():
             tangle = self._tangle_to_write(group)
-            return self._publish(versions.write_added_key(key, tangle, added), group, wall_us)
+            return self._write(versions.write_added_key(key, tangle, added), group, wall_us)
 
-    def publish(
+    def write(
         self,
         key: SigningKey,
         said: Json,
@@ -285,28 +591,113 @@ class PzpDatabase(MessageRemoval):
         with self.batch():
             tips = None if group is None else sorted(self._tangle_to_write(group).tips)
             feed = message.feed_id(version.fields, owner, kind)
-            if self._rows.get(feed) is None:
-                self._publish(versions.write_feed_root(version, key, owner, kind), feed, wall_us)
-                if feed not in self._rows.goals():
+            if self.rows.get(feed) is None:
+                self._write(versions.write_feed_root(version, key, owner, kind), feed, wall_us)
+                if feed not in self.rows.goals():
                     self.set_goal(feed, ALL)
             followed = [self._tangle_to_write(root) for root in dict.fromkeys([feed, *tangles])]
             try:
                 written = versions.write(version, key, said, kind, followed, group, tips)
             except MessageError as error:
                 raise PzpUnpublishableError(error) from error
-            return self._publish(written, feed, wall_us)
+            return self._write(written, feed, wall_us)
 
     def _tangle_to_write(self, root: str) -> PzpTangle:
-        tangle = self._held.get(root).tangle
+        tangle = self.cache.get(root).tangle
         if not len(tangle):
             raise PzpMissingError(root, "the first message of this tangle, or group, is not here")
         return tangle
 
-    def _publish(self, written: Mapping[str, Json], root: str | None, wall_us: int) -> str:
+    def _write(self, written: Mapping[str, Json], root: str | None, wall_us: int) -> str:
         try:
             return self.add(dict(written), root, wall_us=wall_us).id
         except MessageError as error:
             raise PzpUnpublishableError(error) from error
+
+
+class _Collection:
+    """One run of ``collect``."""
+
+    def __init__(self, database: PzpDatabase, budget_bytes: int, before: PzpTotals) -> None:
+        self._database: Final = database
+        self._budget_bytes: Final = budget_bytes
+        self._before: Final = before
+        self._summaries: Final = {one.root: one for one in database.tangles()}
+        self._goals: Final = dict(database.goals())
+        self._needs: dict[str, GoalNeeds | None] = {}
+        """Of the tangles looked at; None: all of it is needed."""
+        self._deleted = self._stripped = 0
+
+    def run(self) -> CollectionResult:
+        """Take away what may go."""
+        identities = {root for root in self._summaries if self._database.tangle(root).facts.identity}
+        for root, goal in sorted(self._goals.items()):
+            if goal.keep is not GoalKind.ALL and root in self._summaries.keys() - identities:
+                self._trim(root, goal)
+        cached = [one for root, one in self._summaries.items() if root not in self._goals.keys() | identities]
+        for one in sorted(cached, key=lambda one: one.last_number):
+            if self._fits():
+                break
+            self._drop(one)
+        for root in sorted(identities):
+            used = self._database.records(0, 1, owner=root)
+            if not used and (self._goals.get(root) == NONE or not (root in self._goals or self._fits())):
+                self._drop(self._summaries[root])
+        return CollectionResult(self._before, self._database.totals(), self._deleted, self._stripped)
+
+    def _fits(self) -> bool:
+        return self._database.totals().bytes <= self._budget_bytes
+
+    def _drop(self, summary: TangleSummary) -> None:
+        self._goals[summary.root] = NONE
+        self._needs.pop(summary.root, None)
+        self._trim(summary.root, NONE)
+
+    def _needs_of(self, root: str) -> GoalNeeds | None:
+        """What is needed in a tangle; None: all of it."""
+        if root not in self._needs:
+            goal = self._goals.get(root, ALL)
+            tangle = self._database.tangle(root)
+            whole = goal.keep is GoalKind.ALL
+            self._needs[root] = None if whole else needs(tangle, goal, lambda: self._said(tangle))
+        return self._needs[root]
+
+    def _said(self, tangle: PzpTangle) -> Mapping[str, Json]:
+        """What the messages of a set say, by id."""
+        found: dict[str, Json] = {}
+        for id_ in tangle.topological():
+            record = self._database.record(id_)
+            if record is not None:
+                found[id_] = record.message()[VERSIONS[record.version].fields.payload]
+        return found
+
+    def _trim(self, root: str, goal: Goal) -> None:
+        """Take away what no tangle needs of the messages of this one, the deepest first and its root at last."""
+        ghost_span = limits.GHOST_SPAN if goal.keep is GoalKind.SET else 0
+        for id_ in reversed(self._database.tangle(root).topological()):
+            record = self._database.record(id_)
+            if record is None or self._is_whole(record, root):
+                continue
+            if self._is_trail(record, root):
+                self._stripped += self._database.strip(record, PayloadState.ABSENT)
+            else:
+                self._database.remove(record, ghost_span)
+                self._deleted += 1
+
+    def _roots_of(self, record: PzpRecord, root: str) -> set[str]:
+        """The tangles that a message is in, its own if there is one."""
+        own = {record.id} & self._summaries.keys()
+        return {root} | own | self._database.roots_of(record).keys()
+
+    def _is_whole(self, record: PzpRecord, root: str) -> bool:
+        found = [self._needs_of(one) for one in self._roots_of(record, root)]
+        return any(one is None or record.id in one.whole for one in found)
+
+    def _is_trail(self, record: PzpRecord, root: str) -> bool:
+        if len(self._database.tangle(record.id)) > 1:
+            return True
+        found = [self._needs_of(one) for one in self._roots_of(record, root)]
+        return any(one is not None and record.id in one.trail for one in found)
 
 
 def _text(said: Message) -> bytes:

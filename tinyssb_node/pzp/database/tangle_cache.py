@@ -64,6 +64,9 @@ class TangleCache:
         self._held: OrderedDict[str, CachedTangle] = OrderedDict()
         self._generation = rows.generation()
 
+    def __len__(self) -> int:
+        return len(self._held)
+
     def refresh(self) -> None:
         """Let go of all, if somebody else has written."""
         generation = self._rows.generation()

@@ -1,7 +1,7 @@
-"""A tangle of PZP: what is known of one root's messages, in whatever order they arrived.
+"""Tangle of PZP: the known messages of one root, in whatever order they arrived, and their lipmaa links.
 
-It holds ids, depths and links, not messages. What is added has been checked; of what was left out or deleted only the
-links that name it are known.
+It has ids, depths and links, not messages. What is added has been checked. Of messages that are missing or deleted,
+only the links that name them are known.
 """
 
 from bisect import bisect_left, bisect_right, insort
@@ -11,7 +11,27 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
-from tinyssb_node.pzp.messages.lipmaa import lipmaa_depth
+
+def lipmaa(number: int) -> int:
+    """The entry that entry *number* links to, both from 1 (0 for the first), as Bamboo and Helger Lipmaa count them."""
+    power, reach = 3, 1
+    while reach < number:
+        power *= 3
+        reach = (power - 1) // 2
+    power //= 3
+    if reach != number:
+        rest = number
+        while rest:
+            reach = (power - 1) // 2
+            power //= 3
+            rest %= reach
+        power = reach
+    return number - power
+
+
+def lipmaa_depth(depth: int) -> int:
+    """The depth that a message at *depth*, from 1, links to."""
+    return lipmaa(depth + 1) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +63,8 @@ class PzpTangle:
     """The messages of one root that are known."""
 
     __slots__ = (
-        "_adds", "_by_depth", "_depths", "_first_added", "_followers", "_levels", "_missing", "_prev", "_tips",
-        "facts", "root",
+        "_adds", "_depths", "_first_added", "_followers", "_levels", "_missing", "_prev", "_tips",
+        "by_depth", "facts", "root",
     )  # fmt: skip
 
     def __init__(self, root: str) -> None:
@@ -53,9 +73,10 @@ class PzpTangle:
         """Of the root, once it was added."""
         self._depths: dict[str, int] = {}
         self._prev: dict[str, tuple[str, ...]] = {}
-        self._by_depth: dict[int, list[str]] = {}
+        self.by_depth: dict[int, list[str]] = {}
+        """Messages by depth."""
         self._levels: list[int] = []
-        """The depths of ``_by_depth``, sorted."""
+        """The depths of ``by_depth``, sorted."""
         self._followers: dict[str, list[str]] = {}
         """Which known messages name it as a predecessor, for each, known or not."""
         self._missing: set[str] = set()
@@ -79,9 +100,9 @@ class PzpTangle:
     def _enter(self, message: str, depth: int, prev: tuple[str, ...], adds: str | None) -> None:
         self._depths[message] = depth
         self._prev[message] = prev
-        if depth not in self._by_depth:
+        if depth not in self.by_depth:
             insort(self._levels, depth)
-        self._by_depth.setdefault(depth, []).append(message)
+        self.by_depth.setdefault(depth, []).append(message)
         for one in prev:
             self._followers.setdefault(one, []).append(message)
             if one not in self._depths:
@@ -99,10 +120,10 @@ class PzpTangle:
         """Take away a message that is known and not the root. What no other message follows is a tip again."""
         assert message != self.root, "without its root a tangle is none"
         depth = self._depths.pop(message)
-        beside = self._by_depth[depth]
+        beside = self.by_depth[depth]
         beside.remove(message)
         if not beside:
-            del self._by_depth[depth]
+            del self.by_depth[depth]
             del self._levels[bisect_left(self._levels, depth)]
         self._tips.discard(message)
         if message in self._followers:
@@ -174,13 +195,13 @@ class PzpTangle:
 
     def at_depth(self, depth: int) -> list[str]:
         """The messages at *depth*, in the original's order."""
-        found = self._by_depth.get(depth, ())
+        found = self.by_depth.get(depth, ())
         return in_locale_order(found) if len(found) > 1 else list(found)
 
     def place_of_next(self) -> tuple[int, tuple[str, ...]]:
         """Depth and ``prev`` of a message written now: the ``ends`` and all messages at the lipmaa depth."""
         depth = self.max_depth + 1
-        return depth, tuple(sorted(self.ends.union(self._by_depth.get(lipmaa_depth(depth), ()))))
+        return depth, tuple(sorted(self.ends.union(self.by_depth.get(lipmaa_depth(depth), ()))))
 
     def topological(self) -> list[str]:
         """All messages, none before what it follows: by depth, then in the original's order."""

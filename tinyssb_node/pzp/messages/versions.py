@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Final, cast
 
 from tinyssb_node.codec.crypto import SigningKey
-from tinyssb_node.pzp.messages import base58, message, rules, strict_rules
+from tinyssb_node.pzp.messages import base58, message, rules
 from tinyssb_node.pzp.messages.errors import NotAnObjectError, VersionError
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
 from tinyssb_node.pzp.messages.message import (
@@ -51,13 +51,13 @@ V2: Final = PzpVersion(
     _V2_RULES,
     _before_signature(
         _V2_RULES,
-        strict_rules.known_fields,
-        strict_rules.payload_object,
-        strict_rules.identity,
-        strict_rules.payload_hash,
-        strict_rules.owner,
-        strict_rules.every_place,
-        strict_rules.tips_and_lipmaa,
+        rules.known_fields,
+        rules.payload_object,
+        rules.identity,
+        rules.payload_hash,
+        rules.owner,
+        rules.every_place,
+        rules.tips_and_lipmaa,
     ),
 )
 V1: Final = PzpVersion(
@@ -67,19 +67,17 @@ V1: Final = PzpVersion(
     _before_signature(
         _V1_RULES,
         rules.kind,
-        strict_rules.known_fields,
-        strict_rules.payload_object,
-        strict_rules.payload_hash,
-        strict_rules.every_place,
-        strict_rules.tips_and_lipmaa,
+        rules.known_fields,
+        rules.payload_object,
+        rules.payload_hash,
+        rules.every_place,
+        rules.tips_and_lipmaa,
     ),
 )
-_OF_A_PLACE: Final = frozenset(
-    {rules.place, strict_rules.identity, strict_rules.owner, strict_rules.tips_and_lipmaa}
-)
+_OF_A_PLACE: Final = frozenset({rules.place, rules.identity, rules.owner, rules.tips_and_lipmaa})
 """What there is to ask for each tangle; all other rules ask of the message alone."""
 _OF_WHAT_IS_SAID: Final = frozenset(
-    {rules.shape, rules.payload_size, rules.payload, strict_rules.payload_object, strict_rules.identity}
+    {rules.shape, rules.payload_size, rules.payload, rules.payload_object, rules.identity}
 )
 VERSIONS: Final[Mapping[int, PzpVersion]] = {version.fields.v: version for version in (V1, V2)}
 """By the number in ``metadata.v``."""

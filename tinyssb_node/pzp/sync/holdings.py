@@ -1,5 +1,9 @@
-"""What a replica holds of a tangle, as filters and digests say it, and what of it is to be given."""
+"""Messages that a replica has of a tangle, as Bloom filters and digests, and which of them it gives.
 
+A filter takes three bytes for each message and has false positives, each time for others.
+"""
+
+import struct
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
@@ -8,10 +12,45 @@ from typing import Final
 from blake3 import blake3
 
 from tinyssb_node.pzp.sync import limits
-from tinyssb_node.pzp.sync.bloom import Bloom, make_bloom
-from tinyssb_node.pzp.sync.packets import PzpDigest
+from tinyssb_node.pzp.sync.packets import EMPTY, DepthRange, PzpDigest
 from tinyssb_node.pzp.sync.port import PzpReplica
-from tinyssb_node.pzp.sync.ranges import EMPTY, DepthRange
+
+_NUMBERS: Final = struct.Struct(f"<{limits.FILTER_HASHES}I")
+
+
+class Bloom:
+    """A filter that somebody made with *salt*. Any bytes are one; of no bytes nothing is in it."""
+
+    def __init__(self, bits: bytes, salt: bytes) -> None:
+        self._bits = bits
+        self._salt = salt
+
+    def __contains__(self, item: str) -> bool:
+        bits = self._bits
+        size = 8 * len(bits)
+        return size > 0 and all(
+            bits[place >> 3] >> (place & 7) & 1 for place in _places(item, self._salt, size)
+        )
+
+
+def make_bloom(items: Iterable[str], salt: bytes) -> bytes:
+    """The bits of a filter over *items*; none for none."""
+    listed = list(items)
+    if not listed:
+        return b""
+    bits = bytearray((limits.FILTER_BITS_EACH * len(listed) + limits.FILTER_BITS_MORE) // 8)
+    size = 8 * len(bits)
+    for item in listed:
+        for place in _places(item, salt, size):
+            bits[place >> 3] |= 1 << (place & 7)
+    return bytes(bits)
+
+
+def _places(item: str, salt: bytes, size: int) -> list[int]:
+    """The bits that *item* sets in a filter of *size* bits."""
+    digest = blake3(salt + item.encode()).digest(_NUMBERS.size)
+    return [number % size for number in _NUMBERS.unpack(digest)]
+
 
 _PLACE: Final = "place "
 """Goes in front of an id in a filter where only the message's place is held, and what it says would be taken."""
@@ -107,7 +146,7 @@ def digests(msgs: PzpReplica, held: TangleHoldings, start: int, salt: bytes) -> 
             window = DepthWindow(
                 DepthRange(start, limits.DEPTH_MAX), held.ids(DepthRange(start, limits.DEPTH_MAX))
             )
-        found.append(PzpDigest(window.depths.high, _digest(msgs, held, window.depths, salt)))
+        found.append(PzpDigest(window.depths.high, digest_of(msgs, held, window.depths, salt)))
         start = window.depths.high + 1
         if start > limits.DEPTH_MAX:
             return found
@@ -123,14 +162,14 @@ def differs_from(
     for number, one in enumerate(theirs, 1):
         depths = DepthRange(start, one.high)
         too_long = number < limits.WINDOWS_MAX and held.window(depths).depths != depths
-        if too_long or _digest(msgs, held, depths, salt) != one.value:
+        if too_long or digest_of(msgs, held, depths, salt) != one.value:
             return start
         start = one.high + 1
     return None
 
 
-def _digest(msgs: PzpReplica, held: TangleHoldings, depths: DepthRange, salt: bytes) -> bytes:
-    """The identity belongs to the deepest."""
+def digest_of(msgs: PzpReplica, held: TangleHoldings, depths: DepthRange, salt: bytes) -> bytes:
+    """Return the digest of the messages of *depths*; the identity belongs to the deepest."""
     ids = held.ids(depths)
     items = _with_identity(msgs, held, ids) if depths.high == limits.DEPTH_MAX else map(held.item, ids)
     return blake3(salt + "\n".join(items).encode()).digest(limits.DIGEST_SIZE)

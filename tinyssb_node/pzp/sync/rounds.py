@@ -8,11 +8,9 @@ from tinyssb_node.pzp.messages.jsontext import Json, canonical, read
 from tinyssb_node.pzp.messages.message import IDENTITY_TYPE, FieldLayout, Message, erase, message_id
 from tinyssb_node.pzp.messages.versions import VERSIONS, version_of
 from tinyssb_node.pzp.sync import limits
-from tinyssb_node.pzp.sync.bloom import Bloom
-from tinyssb_node.pzp.sync.holdings import PlannedMessage, TangleHoldings, identity_ids
-from tinyssb_node.pzp.sync.packets import ExchangeId, PzpGive, SyncPacketError
+from tinyssb_node.pzp.sync.holdings import Bloom, PlannedMessage, TangleHoldings, identity_ids
+from tinyssb_node.pzp.sync.packets import DepthRange, ExchangeId, PzpGive, SyncPacketError
 from tinyssb_node.pzp.sync.port import MessageOutcome, PzpReplica
-from tinyssb_node.pzp.sync.ranges import DepthRange
 
 
 def _metadata(message: Message) -> dict[str, Json]:

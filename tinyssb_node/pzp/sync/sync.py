@@ -17,9 +17,10 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from tinyssb_node.pzp.sync import limits
-from tinyssb_node.pzp.sync.bloom import Bloom
-from tinyssb_node.pzp.sync.holdings import TangleHoldings, differs_from, digests, filter_of, plan
+from tinyssb_node.pzp.sync.holdings import Bloom, TangleHoldings, differs_from, digests, filter_of, plan
 from tinyssb_node.pzp.sync.packets import (
+    EMPTY,
+    DepthRange,
     EndReason,
     ExchangeId,
     Packet,
@@ -32,9 +33,9 @@ from tinyssb_node.pzp.sync.packets import (
     SyncPacketError,
     parse_packet,
     serialize_packet,
+    wanted,
 )
 from tinyssb_node.pzp.sync.port import MessageOutcome, PzpReplica
-from tinyssb_node.pzp.sync.ranges import EMPTY, DepthRange, wanted
 from tinyssb_node.pzp.sync.rounds import RoundReceiver, RoundSender
 
 
