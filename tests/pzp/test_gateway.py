@@ -11,9 +11,9 @@ import pytest
 
 from tests.daemon.processes import PATIENCE_S, daemon, make_home, tinyssb
 from tests.daemon.test_process_networks import free_udp_port
+from tests.pzp.database.memory import MemoryPzpRows
 from tests.pzp.database.messages import Author, filled, keep
 from tinyssb_node.pzp.database.database import PzpDatabase
-from tinyssb_node.pzp.database.memory import MemoryPzpRows
 from tinyssb_node.pzp.gateway import GatewayReplica
 from tinyssb_node.pzp.messages.goals import ALL, NONE
 

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.pzp.database.memory import MemoryPzpRows
 from tests.pzp.database.messages import BOB, Author, changed, filled, state, without
 from tinyssb_node.pzp.commands.files import LineImporter, PzpImportCounts, RejectedLine
 from tinyssb_node.pzp.database.database import PzpDatabase
-from tinyssb_node.pzp.database.memory import MemoryPzpRows
 from tinyssb_node.pzp.messages import limits as pzp_limits
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
 from tinyssb_node.screens import limits

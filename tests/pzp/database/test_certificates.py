@@ -4,11 +4,11 @@ from contextlib import suppress
 
 import pytest
 
+from tests.pzp.database.memory import MemoryPzpRows
 from tests.pzp.database.messages import ALICE, BOB, Author, keep, need
 from tinyssb_node.pzp.database.certificates import certificate
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.errors import PzpMissingError
-from tinyssb_node.pzp.database.memory import MemoryPzpRows
 from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.messages.errors import MessageError
 from tinyssb_node.pzp.messages.message import Message

@@ -12,6 +12,7 @@ import pytest
 
 from tests.catalog.mesh import Author as Writer
 from tests.catalog.mesh import Home
+from tests.pzp.database.memory import MemoryPzpRows
 from tests.pzp.database.messages import ALICE, BOB, Author, changed, state, without
 from tests.store.gaps import cut_and_given_again
 from tinyssb_node.catalog.catalog import STORE_FILE
@@ -19,7 +20,6 @@ from tinyssb_node.codec import bipf
 from tinyssb_node.pzp.database import limits
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.entry_import import CARRIED_FILE, EntryImporter, EntryImportResult
-from tinyssb_node.pzp.database.memory import MemoryPzpRows
 from tinyssb_node.pzp.database.sqlite import PZP_FILE, SqlitePzpRows
 from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.messages.airform import serialize_air

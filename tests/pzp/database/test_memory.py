@@ -2,8 +2,8 @@ import pytest
 
 from tests.pzp.database.contract import DatabaseContract
 from tests.pzp.database.contract_taking_away import TakingAwayContract
+from tests.pzp.database.memory import MemoryPzpRows
 from tinyssb_node.pzp.database.database import PzpDatabase
-from tinyssb_node.pzp.database.memory import MemoryPzpRows
 
 
 class TestMemory(DatabaseContract, TakingAwayContract):

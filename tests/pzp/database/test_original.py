@@ -2,11 +2,11 @@
 
 import pytest
 
+from tests.pzp.database.memory import MemoryPzpRows
 from tests.pzp.database.messages import ALICE, BOB, CAROL, NONCE, need, public
 from tests.pzp.messages.vectors import load
 from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpDatabase
 from tinyssb_node.pzp.database.errors import GroupUnknownError, PzpUnpublishableError
-from tinyssb_node.pzp.database.memory import MemoryPzpRows
 from tinyssb_node.pzp.messages import errors
 from tinyssb_node.pzp.messages.jsontext import Json
 

@@ -5,10 +5,10 @@ from contextlib import closing
 
 import pytest
 
+from tests.pzp.database.memory import MemoryPzpRows
 from tests.pzp.database.messages import keep
 from tests.pzp.sync.replicas import World, world
 from tinyssb_node.pzp.database.database import PzpDatabase
-from tinyssb_node.pzp.database.memory import MemoryPzpRows
 from tinyssb_node.pzp.database.replica import DatabaseReplica
 from tinyssb_node.pzp.database.sqlite import PZP_FILE, SqlitePzpRows
 from tinyssb_node.pzp.messages import message

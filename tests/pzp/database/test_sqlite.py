@@ -13,12 +13,12 @@ import pytest
 from tests.pzp.database.contract import DatabaseContract
 from tests.pzp.database.contract_taking_away import TakingAwayContract
 from tests.pzp.database.frozen import FOLDER, fill
+from tests.pzp.database.memory import MemoryPzpRows
 from tests.pzp.database.messages import ALICE, BOB, Author, filled, keep, need, public, state
 from tinyssb_node.errors import StoreDamagedError, StoreFailedError, StoreFullError, StoreTooNewError
 from tinyssb_node.pzp.database import limits, sqlite
 from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpDatabase
 from tinyssb_node.pzp.database.errors import PzpBusyError
-from tinyssb_node.pzp.database.memory import MemoryPzpRows
 from tinyssb_node.pzp.database.sqlite import PZP_FILE, PZP_VERSION, SqlitePzpRows
 from tinyssb_node.pzp.messages import errors
 from tinyssb_node.pzp.messages.goals import ALL

@@ -8,10 +8,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
+from tests.pzp.database.memory import MemoryPzpRows
 from tests.pzp.database.messages import ALICE, BOB, Author, keep, state, without
 from tinyssb_node.errors import LocalError
 from tinyssb_node.pzp.database.database import PzpDatabase
-from tinyssb_node.pzp.database.memory import MemoryPzpRows
 from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
 from tinyssb_node.pzp.messages import errors, message
 from tinyssb_node.pzp.messages.tangle import PzpTangle

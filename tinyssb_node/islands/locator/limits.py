@@ -14,8 +14,6 @@ LABEL_BITS: Final = 8 * LABEL_SIZE
 """Bit positions of a label, and so sets and buffers."""
 GROUP_SIZE: Final = 8
 """Bytes of the group identifier that networks get from their key; the text reserves 0 to 4."""
-GROUP_MIN_SIZE: Final = 5
-"""Least bytes of a group identifier for private use (text, "Group identifiers")."""
 DATAGRAM_MAX: Final = 1_200
 """Most bytes of a datagram, sent or read: what every path carries unfragmented (RFC 9000 14)."""
 IPV4_SIZE: Final = 4

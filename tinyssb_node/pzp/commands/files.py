@@ -17,7 +17,6 @@ from typing import BinaryIO, Final, cast
 
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.problems import FileUnreadableError
-from tinyssb_node.pzp.commands.lines import bad_line, bad_row
 from tinyssb_node.pzp.commands.session import PzpSession, wall_us
 from tinyssb_node.pzp.database.certificates import certificate
 from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpAddResult, PzpDatabase
@@ -32,6 +31,7 @@ from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import judge, version_of
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.newfile import write_new_file
+from tinyssb_node.screens.render import printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,6 +236,25 @@ def _roomy_folder() -> str | None:
     return place if "TMPDIR" not in os.environ and os.access(place, os.W_OK) else None
 
 
+def _bad_row(bad: RejectedLine) -> dict[str, object]:
+    """A line that was not taken, for programs."""
+    error = bad.error
+    return {
+        "line": bad.line,
+        "error": type(error).__name__.removesuffix("Error"),
+        "field": error.field,
+        "rule": f"{error.rule} {error.expected}".strip(),
+        "value": error.shown,
+        "problem": str(error),
+    }
+
+
+def _bad_line(bad: RejectedLine) -> str:
+    """A line that was not taken, for people."""
+    name = type(bad.error).__name__.removesuffix("Error")
+    return f"line {bad.line}: {name}: {printable(str(bad.error))}"
+
+
 def _messages(count: int) -> str:
     return f"{count:,} message{'' if count == 1 else 's'}"
 
@@ -274,7 +293,7 @@ def _take(arguments: argparse.Namespace, database: PzpDatabase, file: BinaryIO) 
 
     def tell(bad: RejectedLine) -> None:
         bar.clear()
-        print(json.dumps(bad_row(bad)) if arguments.json else bad_line(bad))
+        print(json.dumps(_bad_row(bad)) if arguments.json else _bad_line(bad))
 
     taker = LineImporter(database, strict=not arguments.compat, wall_us=wall_us(), tell=tell)
     try:

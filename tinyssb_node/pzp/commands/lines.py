@@ -16,7 +16,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from tinyssb_node.ids import FeedId
-    from tinyssb_node.pzp.commands.files import RejectedLine
     from tinyssb_node.pzp.commands.session import PzpIdentity
     from tinyssb_node.pzp.database.port import PzpRecord, TangleSummary
     from tinyssb_node.pzp.messages.jsontext import Json
@@ -25,25 +24,6 @@ _MISSING = {
     PayloadState.ABSENT: "(what it says is not here)",
     PayloadState.ERASED: "(erased)",
 }
-
-
-def bad_row(bad: RejectedLine) -> dict[str, object]:
-    """A line that was not taken, for programs."""
-    error = bad.error
-    return {
-        "line": bad.line,
-        "error": type(error).__name__.removesuffix("Error"),
-        "field": error.field,
-        "rule": f"{error.rule} {error.expected}".strip(),
-        "value": error.shown,
-        "problem": str(error),
-    }
-
-
-def bad_line(bad: RejectedLine) -> str:
-    """A line that was not taken, for people."""
-    name = type(bad.error).__name__.removesuffix("Error")
-    return f"line {bad.line}: {name}: {printable(str(bad.error))}"
 
 
 def feed_row(summary: TangleSummary, root: PzpRecord) -> dict[str, object]:

@@ -25,8 +25,6 @@ GHOST_SPAN: Final = 1_000
 by what a feed is for; a peer that lacks so many messages has more to fetch than those."""
 GHOSTS_MAX: Final = 4_096
 """Deleted messages of a tangle that are remembered, the deepest ones."""
-GOAL_COUNT_MAX: Final = 2**31
-"""Most messages that a goal names: more than a file has."""
 FEED_IDS_KEPT: Final = 1_024
 """Ids of feeds that are remembered, by owner and kind: each message of a feed asks for the same."""
 
