@@ -17,18 +17,18 @@ from tests.pzp.database.messages import (
     state,
     without,
 )
+from tests.pzp.messages.broken import breaking
 from tests.pzp.messages.vectors import load
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.pzp.database import limits
 from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpAddResult, PzpDatabase
 from tinyssb_node.pzp.database.errors import (
-    GroupUnknownError,
     PzpMissingError,
     PzpUnpublishableError,
-    TangleUnknownError,
 )
 from tinyssb_node.pzp.database.port import PayloadState
-from tinyssb_node.pzp.messages import base58, errors, message
+from tinyssb_node.pzp.messages import base58, message
+from tinyssb_node.pzp.messages.errors import MessageError, PzpRule
 from tinyssb_node.pzp.messages.goals import ALL
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
 from tinyssb_node.pzp.messages.tangle import PzpTangle
@@ -113,7 +113,7 @@ class DatabaseContract:
         filled(database, other)
         assert said in database.tangle(other.feed)
         assert said not in database.tangle(one.feed)
-        with pytest.raises(errors.FeedOwnerError):
+        with breaking(PzpRule.FEED_OWNER):
             database.add(other.by_id(said), one.feed, wall_us=1)
         assert PzpDatabase(database.rows).tangle(one.feed).topological() == [one.feed]
 
@@ -124,7 +124,7 @@ class DatabaseContract:
         thread = PzpTangle(start)
         message.enter(V2.fields, one.by_id(start), thread)
         reply = other.say({"text": "yes"}, thread)
-        with pytest.raises(errors.RootError):
+        with breaking(PzpRule.ROOT):
             database.add(other.by_id(reply), wall_us=1)  # its feed is not here
         assert database.add(other.by_id(reply), start, wall_us=1).outcome is PzpAddOutcome.NEW
         assert database.tangle(start).tips == {reply}
@@ -135,16 +135,16 @@ class DatabaseContract:
     def test_without_its_group_or_tangle_a_message_is_refused(self, database: PzpDatabase) -> None:
         author = Author()
         author.say({})
-        with pytest.raises(GroupUnknownError):
+        with breaking(PzpRule.GROUP_UNKNOWN):
             database.add(author.written[1], wall_us=1)
-        with pytest.raises(GroupUnknownError):
+        with breaking(PzpRule.GROUP_UNKNOWN):
             database.add(author.written[2], wall_us=1)
         database.add(author.written[0], wall_us=1)
-        with pytest.raises(errors.RootError):
+        with breaking(PzpRule.ROOT):
             database.add(author.written[2], wall_us=1)
         weave = changed(author.written[2])
         weave["metadata"]["tangles"] = {author.identity.root[::-1]: {"depth": 1, "prev": [author.group]}}
-        with pytest.raises(TangleUnknownError):
+        with breaking(PzpRule.TANGLE_UNKNOWN):
             database.add(weave, wall_us=1)
         assert database.totals().messages == 1
 
@@ -157,7 +157,7 @@ class DatabaseContract:
         before = state(database)
         values: list[Json] = [bad, 5, None, {"metadata": {"v": 3}}, {"metadata": {"v": 2}}, []]
         for value in values:
-            with pytest.raises(errors.MessageError):
+            with pytest.raises(MessageError):
                 database.add(value, wall_us=1)
         assert state(database) == before
 
@@ -165,7 +165,7 @@ class DatabaseContract:
         author = filled(database, Author())
         more = changed(author.written[1])
         said = write(V2, ALICE, "sealed.box", "post", [author.tangle], author.group, [author.group])
-        with pytest.raises(errors.PayloadKindError):
+        with breaking(PzpRule.PAYLOAD_KIND):
             database.add(said, wall_us=1)
         added = database.add(said, wall_us=1, strict=False)
         assert not need(database.record(added.id)).strict
@@ -179,7 +179,7 @@ class DatabaseContract:
             {"x": 5, "y": {"depth": 1, "prev": "z"}, author.group: {"depth": 9, "prev": ["u", "u"]}}
         )
         said["sig"] = base58.encode(ALICE.sign(canonical(said["metadata"])))
-        with pytest.raises(errors.MessageError):
+        with pytest.raises(MessageError):
             database.add(said, wall_us=1)
         added = database.add(said, wall_us=1, strict=False)
         assert database.tangle(author.feed).tips == {added.id}
@@ -193,7 +193,7 @@ class DatabaseContract:
         author = filled(database, Author())
         author.say({"numbers": [1e20] * 100})
         monkeypatch.setattr("tinyssb_node.pzp.messages.limits.TEXT_MAX", 2_000)
-        with pytest.raises(errors.TextSizeError):
+        with breaking(PzpRule.TEXT_SIZE):
             database.add(author.written[-1], wall_us=1)
 
     def test_a_feed_of_v1_needs_no_group(self, database: PzpDatabase) -> None:
@@ -212,7 +212,7 @@ class DatabaseContract:
         author = Author()
         filled(database, author)
         said = author.say({"by": "bob"}, key=BOB)
-        with pytest.raises(errors.NotMemberError):
+        with breaking(PzpRule.NOT_MEMBER):
             database.add(author.by_id(said), wall_us=1)
         added = author.add_key(BOB)
         database.add(author.by_id(added), wall_us=1)
@@ -222,7 +222,7 @@ class DatabaseContract:
     def test_who_was_no_member_adds_no_key(self, database: PzpDatabase) -> None:
         author = filled(database, Author())
         added = author.add_key(CAROL, key=CAROL)
-        with pytest.raises(errors.NotMemberError):
+        with breaking(PzpRule.NOT_MEMBER):
             database.add(author.by_id(added), wall_us=1)
         database.add(author.by_id(added), wall_us=1, strict=False)  # the original lets anybody in
         assert public(CAROL) in database.tangle(author.group).keys
@@ -233,12 +233,12 @@ class DatabaseContract:
         author.say({"by": "bob"}, key=BOB)
         first, root, second, said = author.written
         database.add(without(first), wall_us=1)
-        with pytest.raises(GroupUnknownError):
+        with breaking(PzpRule.GROUP_UNKNOWN):
             database.add(root, wall_us=1)
         assert database.add(first, wall_us=1).outcome is PzpAddOutcome.FILLED
         database.add(root, wall_us=1)
         database.add(without(second), wall_us=1)
-        with pytest.raises(errors.NotMemberError):
+        with breaking(PzpRule.NOT_MEMBER):
             database.add(said, wall_us=1)
         assert database.add(second, wall_us=1) == PzpAddResult(added, author.group, PzpAddOutcome.FILLED)
         assert database.add(said, wall_us=1).outcome is PzpAddOutcome.NEW
@@ -280,8 +280,8 @@ class DatabaseContract:
             for one in left:
                 try:
                     taken.append(database.add(one, wall_us=1, strict=False).id)
-                except errors.PrevUnknownError:
-                    continue
+                except MessageError as error:
+                    assert error.rule is PzpRule.PREV_UNKNOWN
             assert taken, "nothing of the rest is taken"
             left = [one for one in left if message.message_id(one) not in taken]
         for tangle in (database.tangle(author.feed), PzpDatabase(database.rows).tangle(author.feed)):

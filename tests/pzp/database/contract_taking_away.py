@@ -3,10 +3,12 @@
 import pytest
 
 from tests.pzp.database.messages import ALICE, BOB, Author, filled, keep, need, public, state, without
+from tests.pzp.messages.broken import breaking
 from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpDatabase
 from tinyssb_node.pzp.database.errors import PzpDependencyError, PzpMissingError
 from tinyssb_node.pzp.database.port import PayloadState
-from tinyssb_node.pzp.messages import errors, message
+from tinyssb_node.pzp.messages import message
+from tinyssb_node.pzp.messages.errors import PzpRule
 from tinyssb_node.pzp.messages.goals import ALL
 from tinyssb_node.pzp.messages.jsontext import Json
 from tinyssb_node.pzp.messages.tangle import PzpTangle
@@ -43,7 +45,7 @@ class TakingAwayContract:
         filled(database, author)
         full: dict[str, Json] = {**author.written[3], "data": {"text": "message 1"}}
         assert need(database.record(ids[1])).said is PayloadState.ABSENT
-        with pytest.raises(errors.PayloadHashError):
+        with breaking(PzpRule.PAYLOAD_HASH):
             database.add(full | {"data": {"text": "another"}}, wall_us=1)
         assert (
             database.add(full | {"sig": author.written[0]["sig"]}, wall_us=1).outcome is PzpAddOutcome.FILLED

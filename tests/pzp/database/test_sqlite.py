@@ -20,7 +20,7 @@ from tinyssb_node.pzp.database import limits, sqlite
 from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpDatabase
 from tinyssb_node.pzp.database.errors import PzpBusyError
 from tinyssb_node.pzp.database.sqlite import PZP_FILE, PZP_VERSION, SqlitePzpRows
-from tinyssb_node.pzp.messages import errors
+from tinyssb_node.pzp.messages.errors import MessageError
 from tinyssb_node.pzp.messages.goals import ALL
 from tinyssb_node.pzp.messages.jsontext import Json
 
@@ -289,7 +289,7 @@ def test_errors_of_peers_do_not_undo_the_batch(database: PzpDatabase) -> None:
         for one in values:
             try:
                 database.add(one, wall_us=1)
-            except errors.MessageError:
+            except MessageError:
                 continue
     assert database.totals().messages == 4
 

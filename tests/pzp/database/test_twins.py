@@ -13,7 +13,8 @@ from tests.pzp.database.messages import ALICE, BOB, Author, keep, state, without
 from tinyssb_node.errors import LocalError
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
-from tinyssb_node.pzp.messages import errors, message
+from tinyssb_node.pzp.messages import message
+from tinyssb_node.pzp.messages.errors import MessageError
 from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import V2
 
@@ -59,7 +60,7 @@ class Twins(RuleBasedStateMachine):
         for database in (self.memory, self.sqlite):
             try:
                 results.append(operation(database))
-            except (errors.MessageError, LocalError) as error:
+            except (MessageError, LocalError) as error:
                 results.append((type(error), str(error)))
         assert results[0] == results[1]
 

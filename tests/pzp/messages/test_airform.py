@@ -12,8 +12,9 @@ from tests.pzp.messages.test_jsontext import values
 from tests.pzp.messages.vectors import FOLDER, VERSION, load, made
 from tinyssb_node.codec import bipf
 from tinyssb_node.codec.crypto import SigningKey
-from tinyssb_node.pzp.messages import base58, errors, limits, message
+from tinyssb_node.pzp.messages import base58, limits, message
 from tinyssb_node.pzp.messages.airform import AirFormTooLarge, parse_air, serialize_air
+from tinyssb_node.pzp.messages.errors import AirFormError, MessageError
 from tinyssb_node.pzp.messages.jsontext import Json, canonical, read
 
 FROZEN = FOLDER.parent / "content" / "pzp_air_v1.json"
@@ -73,7 +74,7 @@ def test_frozen_bytes() -> None:
         assert canonical(whole).decode() == record["canonical"]
         assert carried(read(record["canonical"])) == content
     for record in frozen["refused"]:
-        with pytest.raises(errors.AirFormError, match=record["error"]):
+        with pytest.raises(AirFormError, match=record["error"]):
             parse_air(bytes.fromhex(record["content"]))
     for record in frozen["others"]:
         assert parse_air(bytes.fromhex(record["content"])) is None
@@ -101,7 +102,7 @@ def test_all_messages_of_the_original_even_those_it_refuses() -> None:
     compact = text = 0
     for path in sorted(FOLDER.glob("*.json")):
         for whole in every_message(json.loads(path.read_text("utf-8"))):
-            with suppress(errors.SurrogateError, errors.NumberError):
+            with suppress(MessageError):
                 before = canonical(whole)
                 restored = parse_air(carried(whole))
                 assert restored is not None
@@ -142,7 +143,7 @@ def test_one_message_has_one_form(data: st.DataObject) -> None:
     content = bytearray(carried(data.draw(messages() | st.sampled_from([whole for _, whole in typical()]))))
     for _ in range(data.draw(st.integers(1, 3))):
         content[data.draw(st.integers(0, len(content) - 1))] = data.draw(st.integers(0, 255))
-    with suppress(errors.AirFormError):
+    with suppress(AirFormError):
         whole = parse_air(bytes(content))
         assert whole is None or carried(whole) == content
 
@@ -151,13 +152,13 @@ def test_one_message_has_one_form(data: st.DataObject) -> None:
 def test_any_head_has_an_answer(head: bytes) -> None:
     bodies: list[list[bipf.Value]] = [[head], [head, None], [head, {"text": ""}], ["PZP"], [[]]]
     for items in bodies:
-        with suppress(errors.AirFormError):
+        with suppress(AirFormError):
             assert parse_air(bipf.encode(["PZP", *items])) is not None
 
 
 @given(st.binary(max_size=60))
 def test_any_content_has_an_answer(content: bytes) -> None:
-    with suppress(errors.AirFormError):
+    with suppress(AirFormError):
         parse_air(content)
 
 
@@ -176,7 +177,7 @@ def test_what_no_entry_carries_is_answered_with_its_size() -> None:
     huge = serialize_air(long_message(limits.TEXT_MAX))
     assert isinstance(huge, AirFormTooLarge)
     assert huge.size > limits.TEXT_MAX
-    with pytest.raises(errors.AirFormError, match="at most 65536 bytes"):
+    with pytest.raises(AirFormError, match="at most 65536 bytes"):
         parse_air(bipf.encode(["PZP", "{}" + " " * limits.AIR_MAX]))
 
 
@@ -193,7 +194,7 @@ def test_ids_are_bounded() -> None:
     )
     claims_more = content.replace(b"\x02\x01\xfe\x0f\x02", b"\x02\x01\xff\x0f\x02")
     assert claims_more != content
-    with pytest.raises(errors.AirFormError, match="at most 2048 in all"):
+    with pytest.raises(AirFormError, match="at most 2048 in all"):
         parse_air(claims_more)
 
 

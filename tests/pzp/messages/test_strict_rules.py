@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.pzp.messages.broken import breaking
 from tests.pzp.messages.vectors import load, tangle_of
 from tinyssb_node.codec.crypto import SigningKey
-from tinyssb_node.pzp.messages import base58, errors, message
+from tinyssb_node.pzp.messages import base58, message
+from tinyssb_node.pzp.messages.errors import MessageError, PzpRule
 from tinyssb_node.pzp.messages.jsontext import canonical
 from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import V1, V2, PzpVersion, check, write_feed_root
@@ -27,11 +29,11 @@ def changed(change: Callable[[dict[str, Any]], object]) -> dict[str, Any]:
     return said
 
 
-def refused(said: dict[str, Any], *, strict: bool) -> type[errors.MessageError] | None:
+def refused(said: dict[str, Any], *, strict: bool) -> PzpRule | None:
     try:
         check(V2, said, tangle_of(V2, ROOT, FEED["msgs"][:7]), FEED["pubkeys"], strict=strict)
-    except errors.MessageError as error:
-        return type(error)
+    except MessageError as error:
+        return error.rule
     return None
 
 
@@ -39,33 +41,33 @@ def refused(said: dict[str, Any], *, strict: bool) -> type[errors.MessageError] 
     ("change", "error"),
     [
         (lambda _: None, None),
-        (lambda metadata: metadata.update(groupTips=[]), errors.GroupTipsError),
-        (lambda metadata: metadata.update(groupTips=["x"]), errors.GroupTipsError),
-        (lambda metadata: metadata["tangles"][ROOT].update(more=1), errors.UnknownFieldError),
-        (lambda metadata: metadata["tangles"].update({GROUP: 5}), errors.NotAnObjectError),
+        (lambda metadata: metadata.update(groupTips=[]), PzpRule.GROUP_TIPS),
+        (lambda metadata: metadata.update(groupTips=["x"]), PzpRule.GROUP_TIPS),
+        (lambda metadata: metadata["tangles"][ROOT].update(more=1), PzpRule.UNKNOWN_FIELD),
+        (lambda metadata: metadata["tangles"].update({GROUP: 5}), PzpRule.NOT_AN_OBJECT),
         (
             lambda metadata: metadata["tangles"].update({GROUP: {"depth": 0, "prev": [GROUP]}}),
-            errors.DepthRangeError,
+            PzpRule.DEPTH_RANGE,
         ),
         (
             lambda metadata: metadata["tangles"].update({GROUP: {"depth": 1, "prev": {}}}),
-            errors.PrevListError,
+            PzpRule.PREV_LIST,
         ),
         (
             lambda metadata: metadata["tangles"].update({GROUP: {"depth": 1, "prev": []}}),
-            errors.PrevUnknownError,
+            PzpRule.PREV_UNKNOWN,
         ),
         (
             lambda metadata: metadata["tangles"].update({GROUP: {"depth": 1, "prev": [1]}}),
-            errors.PrevTextError,
+            PzpRule.PREV_TEXT,
         ),
         (
             lambda metadata: metadata["tangles"].update({GROUP: {"depth": 1, "prev": [GROUP] * 2}}),
-            errors.PrevTwiceError,
+            PzpRule.PREV_TWICE,
         ),
         (
             lambda metadata: metadata["tangles"].update({GROUP: {"depth": 1, "prev": [GROUP, ROOT]}}),
-            errors.PrevOrderError,
+            PzpRule.PREV_ORDER,
         ),
     ],
 )
@@ -78,14 +80,14 @@ def test_what_only_strict_looks_at(change, error) -> None:
 def test_null_for_the_places_is_refused(strict: bool) -> None:
     assert (
         refused(changed(lambda metadata: metadata.update(tangles=None)), strict=strict)
-        is errors.NotAnObjectError
+        is PzpRule.NOT_AN_OBJECT
     )
 
 
 def test_anybody_makes_a_feeds_root_and_members_what_follows() -> None:
     root = write_feed_root(V2, CAROL, GROUP, "post")
     assert check(V2, root, PzpTangle(ROOT), ()) == ROOT
-    with pytest.raises(errors.NotMemberError):
+    with breaking(PzpRule.NOT_MEMBER):
         check(V2, FEED["msgs"][1]["msg"], tangle_of(V2, ROOT, [root]), {base58.encode(CAROL.feed_id)})
 
 
@@ -111,7 +113,7 @@ def test_roots_whose_places_are_no_object(version: PzpVersion, tangles, taken: b
     if taken:
         assert check(version, said, PzpTangle(root), keys, strict=False) == root
     else:
-        with pytest.raises(errors.NotAnObjectError):
+        with breaking(PzpRule.NOT_AN_OBJECT):
             check(version, said, PzpTangle(root), keys, strict=False)
-    with pytest.raises(errors.MessageError):
+    with pytest.raises(MessageError):
         check(version, said, PzpTangle(root), keys)

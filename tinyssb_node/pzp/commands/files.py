@@ -241,9 +241,9 @@ def _bad_row(bad: RejectedLine) -> dict[str, object]:
     error = bad.error
     return {
         "line": bad.line,
-        "error": type(error).__name__.removesuffix("Error"),
+        "error": error.rule.code,
         "field": error.field,
-        "rule": f"{error.rule} {error.expected}".strip(),
+        "rule": error.asked,
         "value": error.shown,
         "problem": str(error),
     }
@@ -251,8 +251,7 @@ def _bad_row(bad: RejectedLine) -> dict[str, object]:
 
 def _bad_line(bad: RejectedLine) -> str:
     """A line that was not taken, for people."""
-    name = type(bad.error).__name__.removesuffix("Error")
-    return f"line {bad.line}: {name}: {printable(str(bad.error))}"
+    return f"line {bad.line}: {bad.error.rule.code}: {printable(str(bad.error))}"
 
 
 def _messages(count: int) -> str:

@@ -21,11 +21,9 @@ from typing import Final, cast
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.pzp.database import limits
 from tinyssb_node.pzp.database.errors import (
-    GroupUnknownError,
     PzpDependencyError,
     PzpMissingError,
     PzpUnpublishableError,
-    TangleUnknownError,
 )
 from tinyssb_node.pzp.database.port import (
     PayloadState,
@@ -38,7 +36,7 @@ from tinyssb_node.pzp.database.port import (
 from tinyssb_node.pzp.database.tangle_cache import TangleCache
 from tinyssb_node.pzp.messages import base58, message, rules, versions
 from tinyssb_node.pzp.messages import limits as pzp_limits
-from tinyssb_node.pzp.messages.errors import MessageError, TextSizeError
+from tinyssb_node.pzp.messages.errors import MessageError, PzpRule
 from tinyssb_node.pzp.messages.goals import ALL, NONE, Goal, GoalKind, GoalNeeds, needs, parse_goal
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
 from tinyssb_node.pzp.messages.message import Message
@@ -428,16 +426,16 @@ class PzpDatabase:
         for name in sorted(tangles)[: limits.PLACES_MAX]:
             if self.rows.get(name) is not None:
                 return name
-        raise TangleUnknownError("metadata.tangles", sorted(tangles))
+        raise MessageError(PzpRule.TANGLE_UNKNOWN, "metadata.tangles", sorted(tangles))
 
     def _keys_for(self, version: PzpVersion, case: ValidationCase) -> Container[str]:
-        """The keys of the group that a message is for. Raises GroupUnknownError."""
+        """The keys of the group that a message is for. Raises MessageError."""
         group = case.metadata.get(version.fields.owner)
         if version.fields.author_signed or not rules.counts(group):
             return ()
         keys = self.cache.get(group).tangle.keys if isinstance(group, str) else ()
         if not keys:
-            raise GroupUnknownError(f"metadata.{version.fields.owner}", group)
+            raise MessageError(PzpRule.GROUP_UNKNOWN, f"metadata.{version.fields.owner}", group)
         return keys
 
     def _keep(
@@ -701,11 +699,14 @@ class _Collection:
 
 
 def _text(said: Message) -> bytes:
-    """A message as it is kept. Raises TextSizeError: numbers may be longer than they came."""
+    """A message as it is kept. Raises MessageError: numbers may be longer than they came."""
     text = canonical(cast("Json", said))
     if len(text) > pzp_limits.TEXT_MAX:
-        raise TextSizeError(
-            "the message", len(text), f"at most {pzp_limits.TEXT_MAX} bytes in canonical form"
+        raise MessageError(
+            PzpRule.TEXT_SIZE,
+            "the message",
+            len(text),
+            f"at most {pzp_limits.TEXT_MAX} bytes in canonical form",
         )
     return text
 

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 
 from tinyssb_node.pzp.database import limits
 from tinyssb_node.pzp.database.database import PzpDatabase
-from tinyssb_node.pzp.database.errors import GroupUnknownError, TangleUnknownError
-from tinyssb_node.pzp.messages.errors import MessageError, NotMemberError, PrevUnknownError, RootError
+from tinyssb_node.pzp.messages.errors import MessageError, PzpRule
 from tinyssb_node.pzp.messages.jsontext import Json
 from tinyssb_node.pzp.messages.message import is_hash
 from tinyssb_node.pzp.messages.tangle import PzpTangle
@@ -31,20 +30,19 @@ def missing_dependencies(
 
     Raises StoreFailedError.
     """
-    if isinstance(error, PrevUnknownError):
+    roots: list[object] = []
+    if error.rule is PzpRule.PREV_UNKNOWN:
         root = error.field.removeprefix("metadata.tangles.").removesuffix(".prev")
         prev = error.value if isinstance(error.value, list) else []
         return [MissingDependency(root, one, 0) for one in filter(is_hash, prev)][: limits.LACKS_MAX]
-    if isinstance(error, GroupUnknownError):
-        roots: list[object] = [error.value]
-    elif isinstance(error, TangleUnknownError):
+    if error.rule is PzpRule.GROUP_UNKNOWN:
+        roots = [error.value]
+    elif error.rule is PzpRule.TANGLE_UNKNOWN:
         roots = list(error.value) if isinstance(error.value, list) else []
-    elif isinstance(error, RootError):
+    elif error.rule is PzpRule.ROOT:
         roots = [error.expected]  # all of a tangle is wrong as long as its root is not here
-    elif isinstance(error, NotMemberError):
+    elif error.rule is PzpRule.NOT_MEMBER:
         roots = _identities(message)
-    else:
-        return []
     known = [root for root in roots if isinstance(root, str) and is_hash(root)][: limits.LACKS_MAX]
     return [MissingDependency(root, "", _count(database.tangle(root))) for root in known]
 

@@ -1,26 +1,9 @@
-"""What can go wrong with the PZP database: messages that are not taken, and what our own user asks in vain."""
+"""Errors of the PZP database: a busy file, missing messages, messages that others need or would refuse."""
 
 from pathlib import Path
 
 from tinyssb_node.errors import ExitCode, LocalError
 from tinyssb_node.pzp.messages.errors import MessageError
-
-# --- messages of others
-
-
-class GroupUnknownError(MessageError):
-    """A message for a group of which we lack the messages that name its keys."""
-
-    rule = "must be a group whose identity is here"
-
-
-class TangleUnknownError(MessageError):
-    """None of the tangles that a message names has its root here."""
-
-    rule = "must name a tangle whose root is here"
-
-
-# --- our own
 
 
 class PzpBusyError(LocalError):

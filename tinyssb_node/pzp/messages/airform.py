@@ -50,7 +50,7 @@ class AirFormTooLarge:
 def serialize_air(message: Message) -> bytes | AirFormTooLarge:
     """The content of an entry that carries *message*, checked or not: its one form.
 
-    Raises NumberError, SurrogateError for what has no canonical form, and NestingError.
+    Raises MessageError for what has no canonical form, and for too deep nesting.
     """
     text = canonical(cast("Json", message))
     carried = _as_text(text)

@@ -9,14 +9,7 @@ import msgspec
 import rfc8785
 
 from tinyssb_node.pzp.messages import limits
-from tinyssb_node.pzp.messages.errors import (
-    EncodingError,
-    JsonError,
-    NestingError,
-    NumberError,
-    SurrogateError,
-    TextSizeError,
-)
+from tinyssb_node.pzp.messages.errors import MessageError, PzpRule
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """A value of JSON. Numbers that are whole and exact in a double are ``int``, all others ``float``."""
@@ -32,14 +25,14 @@ def _integer(text: str) -> int | float:
 def _double(text: str) -> int | float:
     number = float(text)
     if isinf(number):
-        raise NumberError("a number", text)
+        raise MessageError(PzpRule.NUMBER, "a number", text)
     if number.is_integer() and abs(number) <= limits.INTEGER_MAX:
         return int(number)
     return number
 
 
 def _constant(text: str) -> NoReturn:
-    raise NumberError("a number", text)
+    raise MessageError(PzpRule.NUMBER, "a number", text)
 
 
 _READER: Final = json.JSONDecoder(parse_int=_integer, parse_float=_double, parse_constant=_constant)
@@ -48,22 +41,26 @@ _READER: Final = json.JSONDecoder(parse_int=_integer, parse_float=_double, parse
 def read(data: bytes | str) -> Json:
     """The value that *data* says; of two values under one key the last one.
 
-    Raises TextSizeError, EncodingError, NestingError, JsonError, NumberError, SurrogateError.
+    Raises MessageError, of a rule of the text.
     """
     if len(data) > limits.TEXT_MAX:
-        raise TextSizeError("the text", len(data), f"at most {limits.TEXT_MAX} bytes")
+        raise MessageError(PzpRule.TEXT_SIZE, "the text", len(data), f"at most {limits.TEXT_MAX} bytes")
     try:
         text = data if isinstance(data, str) else data.decode("utf-8")
     except UnicodeDecodeError as error:
-        raise EncodingError("the text", error.object[error.start : error.start + 4]) from None
+        raise MessageError(
+            PzpRule.ENCODING, "the text", error.object[error.start : error.start + 4]
+        ) from None
     if text.startswith("\ufeff"):
-        raise EncodingError("the text", text[:1])
+        raise MessageError(PzpRule.ENCODING, "the text", text[:1])
     try:
         value = cast("Json", _READER.decode(text))
     except json.JSONDecodeError as error:
-        raise JsonError("the text", text[error.pos : error.pos + 20], f"{error.msg} at {error.pos}") from None
+        raise MessageError(
+            PzpRule.JSON, "the text", text[error.pos : error.pos + 20], f"{error.msg} at {error.pos}"
+        ) from None
     except RecursionError:
-        raise NestingError("the text", text[:20], f"{limits.NESTING_MAX} levels") from None
+        raise MessageError(PzpRule.NESTING, "the text", text[:20], f"{limits.NESTING_MAX} levels") from None
     if text.count("[") + text.count("{") > limits.NESTING_MAX:
         _check_nesting(value)
     if _SURROGATE.search(text) or isinstance(data, str):
@@ -72,7 +69,7 @@ def read(data: bytes | str) -> Json:
 
 
 def _check_nesting(value: Json) -> None:
-    """Raises NestingError; level by level, since a walk into the depth would use the stack that it guards."""
+    """Raise MessageError (NESTING); level by level, since a walk into the depth would use the stack that it guards."""
     level: list[Json] = [value]
     for _ in range(limits.NESTING_MAX + 1):
         below: list[Json] = []
@@ -84,29 +81,29 @@ def _check_nesting(value: Json) -> None:
         if not below:
             return
         level = below
-    raise NestingError("the text", "more", f"{limits.NESTING_MAX} levels")
+    raise MessageError(PzpRule.NESTING, "the text", "more", f"{limits.NESTING_MAX} levels")
 
 
 def _check_surrogates(value: Json) -> None:
     try:
         _PLAIN.encode(value)
     except UnicodeEncodeError as error:
-        raise SurrogateError("a string", error.object[error.start : error.end]) from None
+        raise MessageError(PzpRule.SURROGATE, "a string", error.object[error.start : error.end]) from None
 
 
 def canonical(value: Json) -> bytes:
     """The canonical form of *value*: what is hashed and signed.
 
-    Raises SurrogateError, and NumberError for a number that no double holds exactly.
+    Raises MessageError: SURROGATE, and NUMBER for a number that no double holds exactly.
     """
     try:
         return _PLAIN.encode(value) if _is_plain(value) else rfc8785.dumps(value)
     except UnicodeEncodeError as error:
-        raise SurrogateError("a string", error.object[error.start : error.end]) from None
+        raise MessageError(PzpRule.SURROGATE, "a string", error.object[error.start : error.end]) from None
     except rfc8785.CanonicalizationError as error:
         if isinstance(error, rfc8785.FloatDomainError | rfc8785.IntegerDomainError):
-            raise NumberError("a number", str(error)) from None
-        raise SurrogateError("a string", str(error)) from None
+            raise MessageError(PzpRule.NUMBER, "a number", str(error)) from None
+        raise MessageError(PzpRule.SURROGATE, "a string", str(error)) from None
 
 
 def _is_plain(value: Json) -> bool:

@@ -13,7 +13,8 @@ from typing import Final, TypeAlias
 from tinyssb_node.codec.crypto import verify
 from tinyssb_node.ids import FeedId
 from tinyssb_node.limits import FEED_ID_SIZE, SIGNATURE_SIZE
-from tinyssb_node.pzp.messages import base58, errors, limits
+from tinyssb_node.pzp.messages import base58, limits
+from tinyssb_node.pzp.messages.errors import MessageError, PzpRule
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
 from tinyssb_node.pzp.messages.message import (
     IDENTITY_TYPE,
@@ -106,26 +107,26 @@ def shape(case: ValidationCase) -> None:
     fields = case.fields
     message: object = case.message  # whatever JSON said
     if not isinstance(message, dict | list):
-        raise errors.NotAnObjectError("the message", message)
+        raise MessageError(PzpRule.NOT_AN_OBJECT, "the message", message)
     if not isinstance(message, dict) or fields.payload not in message:
-        raise errors.MissingError(fields.payload, list(message))
+        raise MessageError(PzpRule.MISSING, fields.payload, list(message))
     metadata = message.get("metadata")
     if not isinstance(metadata, dict | list):
-        raise errors.NotAnObjectError("metadata", metadata)
+        raise MessageError(PzpRule.NOT_AN_OBJECT, "metadata", metadata)
     if not (isinstance(metadata, dict) and metadata.keys() >= fields.inner):
         later = (
             {"v", "type"} if fields.author_signed else {"v"}
         )  # which the original asks for by another rule
         if missing := [name for name in fields.inner if name not in metadata and name not in later]:
-            raise errors.MissingError(f"metadata.{min(missing)}", list(metadata))
+            raise MessageError(PzpRule.MISSING, f"metadata.{min(missing)}", list(metadata))
     tangles = metadata["tangles"] if isinstance(metadata, dict) else None
     if fields.author_signed and not isinstance(tangles, dict | list | None):
-        raise errors.NotAnObjectError("metadata.tangles", tangles)  # V2's roots may have anything
+        raise MessageError(PzpRule.NOT_AN_OBJECT, "metadata.tangles", tangles)  # V2's roots may have anything
     version = metadata.get("v") if isinstance(metadata, dict) else None
     if not (is_integer(version, 0) and version == fields.v):
-        raise errors.VersionError("metadata.v", version, str(fields.v))
+        raise MessageError(PzpRule.VERSION, "metadata.v", version, str(fields.v))
     if not isinstance(message.get("sig"), str):
-        raise errors.NotTextError("sig", message.get("sig"))
+        raise MessageError(PzpRule.NOT_TEXT, "sig", message.get("sig"))
 
 
 def author(case: ValidationCase) -> None:
@@ -138,11 +139,11 @@ def author(case: ValidationCase) -> None:
 def _sized(name: str, text: Json, found: bytes | None, size: int) -> bytes:
     """*found*, what base58 made of *text*, if it has *size* bytes."""
     if not isinstance(text, str):
-        raise errors.NotTextError(name, text)
+        raise MessageError(PzpRule.NOT_TEXT, name, text)
     if found is None:
-        raise errors.Base58Error(name, text)
+        raise MessageError(PzpRule.BASE58, name, text)
     if len(found) != size:
-        raise errors.LengthError(name, text, f"{size}, not {len(found)}")
+        raise MessageError(PzpRule.LENGTH, name, text, f"{size}, not {len(found)}")
     return found
 
 
@@ -150,7 +151,7 @@ def payload_size(case: ValidationCase) -> None:
     """The size of what is said is one."""
     name = case.fields.payload_size
     if not is_integer(case.metadata[name], 0):
-        raise errors.SizeError(f"metadata.{name}", case.metadata[name])
+        raise MessageError(PzpRule.SIZE, f"metadata.{name}", case.metadata[name])
 
 
 def payload(case: ValidationCase) -> None:
@@ -159,17 +160,17 @@ def payload(case: ValidationCase) -> None:
     if said is None:
         return
     if isinstance(said, list):
-        raise errors.PayloadListError(fields.payload, said)
+        raise MessageError(PzpRule.PAYLOAD_LIST, fields.payload, said)
     if not isinstance(said, dict | str):
-        raise errors.PayloadKindError(fields.payload, said, "an object, a string or null")
+        raise MessageError(PzpRule.PAYLOAD_KIND, fields.payload, said, "an object, a string or null")
     found, size = hash_and_size(said)
     if found != case.metadata[fields.payload_hash]:
-        raise errors.PayloadHashError(
-            fields.payload, said, f"{case.metadata[fields.payload_hash]!a}, not {found}"
+        raise MessageError(
+            PzpRule.PAYLOAD_HASH, fields.payload, said, f"{case.metadata[fields.payload_hash]!a}, not {found}"
         )
     if size != case.metadata[fields.payload_size]:
-        raise errors.PayloadSizeError(
-            fields.payload, said, f"{case.metadata[fields.payload_size]}, not {size}"
+        raise MessageError(
+            PzpRule.PAYLOAD_SIZE, fields.payload, said, f"{case.metadata[fields.payload_size]}, not {size}"
         )
 
 
@@ -177,13 +178,13 @@ def kind(case: ValidationCase) -> None:
     """The type is a word."""
     found = case.metadata.get("type")
     if not isinstance(found, str):
-        raise errors.NotTextError("metadata.type", found)
+        raise MessageError(PzpRule.NOT_TEXT, "metadata.type", found)
     if len(found) > limits.TYPE_MAX:
-        raise errors.TypeLongError("metadata.type", found, str(limits.TYPE_MAX))
+        raise MessageError(PzpRule.TYPE_LONG, "metadata.type", found, str(limits.TYPE_MAX))
     if len(found) < limits.TYPE_MIN:
-        raise errors.TypeShortError("metadata.type", found, str(limits.TYPE_MIN))
+        raise MessageError(PzpRule.TYPE_SHORT, "metadata.type", found, str(limits.TYPE_MIN))
     if _OTHER_CHARACTERS.search(found):
-        raise errors.TypeCharactersError("metadata.type", found)
+        raise MessageError(PzpRule.TYPE_CHARACTERS, "metadata.type", found)
 
 
 def is_feed_root(case: ValidationCase) -> bool:
@@ -202,29 +203,34 @@ def member(case: ValidationCase) -> None:
     """Who writes for a group has a key of it; anybody may make a feed's root."""
     owner = case.metadata[case.fields.owner]
     if not is_feed_root(case) and counts(owner) and case.message[case.fields.author] not in case.keys:
-        raise errors.NotMemberError(case.fields.author, case.message[case.fields.author], f"{owner!a}")
+        raise MessageError(
+            PzpRule.NOT_MEMBER, case.fields.author, case.message[case.fields.author], f"{owner!a}"
+        )
 
 
 def place(case: ValidationCase) -> None:
     """The message is the tangle's root, or has a place in it that agrees with what is known."""
     if case.metadata["tangles"] is None:
-        raise errors.NotAnObjectError("metadata.tangles", None)
+        raise MessageError(PzpRule.NOT_AN_OBJECT, "metadata.tangles", None)
     if not len(case.tangle):
         root(case)
         return
     tangles = case.metadata["tangles"]
     if not (isinstance(tangles, dict) and counts(tangles.get(case.tangle.root))):
-        raise errors.NoPlaceError("metadata.tangles", tangles, case.tangle.root)
+        raise MessageError(PzpRule.NO_PLACE, "metadata.tangles", tangles, case.tangle.root)
     if not isinstance(case.place.get("prev"), list):
-        raise errors.PrevListError(case.field_of("prev"), case.place.get("prev"))
+        raise MessageError(PzpRule.PREV_LIST, case.field_of("prev"), case.place.get("prev"))
     if not is_integer(case.place.get("depth"), 1):
-        raise errors.DepthRangeError(case.field_of("depth"), case.place.get("depth"))
+        raise MessageError(PzpRule.DEPTH_RANGE, case.field_of("depth"), case.place.get("depth"))
     feed = case.tangle.facts.feed
     if feed is not None and not _same(case.metadata.get("type"), feed.type):
-        raise errors.FeedTypeError("metadata.type", case.metadata.get("type"), f"{feed.type!a}")
+        raise MessageError(PzpRule.FEED_TYPE, "metadata.type", case.metadata.get("type"), f"{feed.type!a}")
     if feed is not None and not _same(case.metadata[case.fields.owner], feed.owner):
-        raise errors.FeedOwnerError(
-            f"metadata.{case.fields.owner}", case.metadata[case.fields.owner], f"{feed.owner!a}"
+        raise MessageError(
+            PzpRule.FEED_OWNER,
+            f"metadata.{case.fields.owner}",
+            case.metadata[case.fields.owner],
+            f"{feed.owner!a}",
         )
     links(case)
 
@@ -237,10 +243,10 @@ def _same(one: object, other: object) -> bool:
 def root(case: ValidationCase) -> None:
     """The message is the root of the tangle, and says nothing of a place in it."""
     if case.id != case.tangle.root:
-        raise errors.RootError("the message", case.id, case.tangle.root)
+        raise MessageError(PzpRule.ROOT, "the message", case.id, case.tangle.root)
     tangles = case.metadata["tangles"]
     if isinstance(tangles, dict) and counts(tangles.get(case.tangle.root)):
-        raise errors.RootPlaceError("metadata.tangles", tangles)
+        raise MessageError(PzpRule.ROOT_PLACE, "metadata.tangles", tangles)
 
 
 def links(case: ValidationCase) -> None:
@@ -251,24 +257,24 @@ def links(case: ValidationCase) -> None:
     last: str | None = None
     for one in prev:
         if not isinstance(one, str):
-            raise errors.PrevTextError(case.field_of("prev"), one)
+            raise MessageError(PzpRule.PREV_TEXT, case.field_of("prev"), one)
         if one.startswith("ppppp:"):
-            raise errors.PrevUriError(case.field_of("prev"), one)
+            raise MessageError(PzpRule.PREV_URI, case.field_of("prev"), one)
         if one == last:
-            raise errors.PrevTwiceError(case.field_of("prev"), one)
+            raise MessageError(PzpRule.PREV_TWICE, case.field_of("prev"), one)
         if last is not None and _is_before(one, last):
-            raise errors.PrevOrderError(case.field_of("prev"), one)
+            raise MessageError(PzpRule.PREV_ORDER, case.field_of("prev"), one)
         last = one
         found = case.tangle.depth(one)
         if found is not None:
             if found >= depth:
-                raise errors.PrevDepthError(case.field_of("prev"), one, f"{depth}, not {found}")
+                raise MessageError(PzpRule.PREV_DEPTH, case.field_of("prev"), one, f"{depth}, not {found}")
             case.known[one] = found
     if not case.known:
-        raise errors.PrevUnknownError(case.field_of("prev"), prev)
+        raise MessageError(PzpRule.PREV_UNKNOWN, case.field_of("prev"), prev)
     deepest = max(case.known.values())
     if len(case.known) == len(prev) and depth != deepest + 1:
-        raise errors.DepthError(case.field_of("depth"), depth, str(deepest + 1))
+        raise MessageError(PzpRule.DEPTH, case.field_of("depth"), depth, str(deepest + 1))
 
 
 def _is_before(one: str, other: str) -> bool:
@@ -284,9 +290,9 @@ def signature(case: ValidationCase) -> None:
     try:
         signed = _sized("sig", text, base58.decode(str(text)), SIGNATURE_SIZE)
     except ValueError:
-        raise errors.Base58Error("sig", text) from None
+        raise MessageError(PzpRule.BASE58, "sig", text) from None
     if not verify(FeedId(case.key), signed, case.signed):
-        raise errors.SignatureError("sig", case.message["sig"])
+        raise MessageError(PzpRule.SIGNATURE, "sig", case.message["sig"])
 
 
 _PLACE: Final = frozenset({"depth", "prev"})
@@ -299,14 +305,16 @@ def known_fields(case: ValidationCase) -> None:
         ("metadata", case.metadata, case.fields.inner),
     ):
         if not value.keys() <= allowed:
-            raise errors.UnknownFieldError(name, sorted(value.keys() - allowed), ", ".join(sorted(allowed)))
+            raise MessageError(
+                PzpRule.UNKNOWN_FIELD, name, sorted(value.keys() - allowed), ", ".join(sorted(allowed))
+            )
 
 
 def payload_object(case: ValidationCase) -> None:
     """What is said is an object, or was erased."""
     said = case.message[case.fields.payload]
     if isinstance(said, str):
-        raise errors.PayloadKindError(case.fields.payload, said, "an object or null")
+        raise MessageError(PzpRule.PAYLOAD_KIND, case.fields.payload, said, "an object or null")
 
 
 def payload_hash(case: ValidationCase) -> None:
@@ -315,7 +323,7 @@ def payload_hash(case: ValidationCase) -> None:
         return  # it has been compared
     found = case.metadata[case.fields.payload_hash]
     if not is_hash(found) and not (found is None and is_feed_root(case)):
-        raise errors.NoPayloadHashError(f"metadata.{case.fields.payload_hash}", found)
+        raise MessageError(PzpRule.NO_PAYLOAD_HASH, f"metadata.{case.fields.payload_hash}", found)
 
 
 def owner(case: ValidationCase) -> None:
@@ -325,30 +333,34 @@ def owner(case: ValidationCase) -> None:
         return
     group, tips = metadata[fields.owner], metadata[fields.tips]
     if group is not None and not is_hash(group):
-        raise errors.LengthError(
-            f"metadata.{fields.owner}", group, f"{limits.HASH_SIZE} in base58, or be null"
+        raise MessageError(
+            PzpRule.LENGTH, f"metadata.{fields.owner}", group, f"{limits.HASH_SIZE} in base58, or be null"
         )
     in_feed = len(case.tangle) > 0 and case.tangle.facts.feed is not None
     if tips is None and not in_feed:
         return
     if not isinstance(tips, list) or not tips or not all(is_hash(tip) for tip in tips):
-        raise errors.GroupTipsError(f"metadata.{fields.tips}", tips)
+        raise MessageError(PzpRule.GROUP_TIPS, f"metadata.{fields.tips}", tips)
 
 
 def every_place(case: ValidationCase) -> None:
     """Every tangle that is named is an id, with a depth and ids in order."""
     tangles = case.metadata["tangles"]
     if not isinstance(tangles, dict):
-        raise errors.NotAnObjectError("metadata.tangles", tangles)
+        raise MessageError(PzpRule.NOT_AN_OBJECT, "metadata.tangles", tangles)
     for root, place in tangles.items():
         if not is_hash(root):
-            raise errors.LengthError("a root in metadata.tangles", root, f"{limits.HASH_SIZE} in base58")
+            raise MessageError(
+                PzpRule.LENGTH, "a root in metadata.tangles", root, f"{limits.HASH_SIZE} in base58"
+            )
         if not isinstance(place, dict):
-            raise errors.NotAnObjectError(_field(root), place)
+            raise MessageError(PzpRule.NOT_AN_OBJECT, _field(root), place)
         if place.keys() != _PLACE:
-            raise errors.UnknownFieldError(_field(root), sorted(place), "depth, prev, and both of them")
+            raise MessageError(
+                PzpRule.UNKNOWN_FIELD, _field(root), sorted(place), "depth, prev, and both of them"
+            )
         if not is_integer(place["depth"], 1):
-            raise errors.DepthRangeError(f"{_field(root)}.depth", place["depth"])
+            raise MessageError(PzpRule.DEPTH_RANGE, f"{_field(root)}.depth", place["depth"])
         _ids_in_order(root, place["prev"], case.tangle)
 
 
@@ -358,20 +370,22 @@ def _field(root: str) -> str:
 
 def _ids_in_order(root: str, prev: Json, known: Container[str]) -> None:
     if not isinstance(prev, list):
-        raise errors.PrevListError(f"{_field(root)}.prev", prev)
+        raise MessageError(PzpRule.PREV_LIST, f"{_field(root)}.prev", prev)
     last = ""
     for one in prev:
         if not isinstance(one, str):
-            raise errors.PrevTextError(f"{_field(root)}.prev", one)
+            raise MessageError(PzpRule.PREV_TEXT, f"{_field(root)}.prev", one)
         if one not in known and not is_hash(one):
-            raise errors.LengthError(f"an id in {_field(root)}.prev", one, f"{limits.HASH_SIZE} in base58")
+            raise MessageError(
+                PzpRule.LENGTH, f"an id in {_field(root)}.prev", one, f"{limits.HASH_SIZE} in base58"
+            )
         if one == last:
-            raise errors.PrevTwiceError(f"{_field(root)}.prev", one)
+            raise MessageError(PzpRule.PREV_TWICE, f"{_field(root)}.prev", one)
         if one < last:
-            raise errors.PrevOrderError(f"{_field(root)}.prev", one)
+            raise MessageError(PzpRule.PREV_ORDER, f"{_field(root)}.prev", one)
         last = one
     if not prev:
-        raise errors.PrevUnknownError(f"{_field(root)}.prev", prev)
+        raise MessageError(PzpRule.PREV_UNKNOWN, f"{_field(root)}.prev", prev)
 
 
 def tips_and_lipmaa(case: ValidationCase) -> None:
@@ -381,7 +395,7 @@ def tips_and_lipmaa(case: ValidationCase) -> None:
         return  # a root, which follows nothing
     prev, linked, depths = case.place["prev"], lipmaa_depth(depth), case.known
     if linked not in depths.values() and isinstance(prev, list) and len(depths) == len(prev):
-        raise errors.LipmaaError(case.field_of("prev"), prev, str(linked))
+        raise MessageError(PzpRule.LIPMAA, case.field_of("prev"), prev, str(linked))
     if len(depths) == 1:
         return
     deepest = max(depths.values())
@@ -391,7 +405,7 @@ def tips_and_lipmaa(case: ValidationCase) -> None:
     after = case.tangle.ancestors(depths, limit=limits.ANCESTORS_SEARCHED_MAX, above=min(beside.values()))
     for message in after:
         if followed := beside.keys() & set(case.tangle.prev(message)):
-            raise errors.PrevAncestorError(case.field_of("prev"), min(followed))
+            raise MessageError(PzpRule.PREV_ANCESTOR, case.field_of("prev"), min(followed))
 
 
 def identity(case: ValidationCase) -> None:
@@ -401,20 +415,20 @@ def identity(case: ValidationCase) -> None:
     if not founds and not (len(case.tangle) and case.tangle.facts.identity):
         return
     if metadata["type"] != IDENTITY_TYPE:
-        raise errors.IdentityTypeError("metadata.type", metadata["type"], IDENTITY_TYPE)
+        raise MessageError(PzpRule.IDENTITY_TYPE, "metadata.type", metadata["type"], IDENTITY_TYPE)
     for name in (fields.owner, fields.tips):
         if name is not None and metadata[name] is not None:
-            raise errors.IdentityGroupError(f"metadata.{name}", metadata[name])
+            raise MessageError(PzpRule.IDENTITY_GROUP, f"metadata.{name}", metadata[name])
     if isinstance(said, dict):
         if not is_key(said.get("add")):
-            raise errors.LengthError(f"{fields.payload}.add", said.get("add"), "32 in base58")
+            raise MessageError(PzpRule.LENGTH, f"{fields.payload}.add", said.get("add"), "32 in base58")
         if founds and not isinstance(said.get("nonce"), str):
-            raise errors.NotTextError(f"{fields.payload}.nonce", said.get("nonce"))
+            raise MessageError(PzpRule.NOT_TEXT, f"{fields.payload}.nonce", said.get("nonce"))
     signer, prev = case.message[fields.author], case.place.get("prev")
     if not founds and isinstance(prev, list):
         known = (one for one in prev if isinstance(one, str))
         limit = limits.ANCESTORS_SEARCHED_MAX
         if not (isinstance(signer, str) and case.tangle.added_before(signer, known, limit=limit)):
-            raise errors.NotMemberError(
-                fields.author, signer, f"{case.tangle.root}, by what the message follows"
+            raise MessageError(
+                PzpRule.NOT_MEMBER, fields.author, signer, f"{case.tangle.root}, by what the message follows"
             )

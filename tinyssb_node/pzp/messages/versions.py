@@ -6,7 +6,7 @@ from typing import Final, cast
 
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.pzp.messages import base58, message, rules
-from tinyssb_node.pzp.messages.errors import NotAnObjectError, VersionError
+from tinyssb_node.pzp.messages.errors import MessageError, PzpRule
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
 from tinyssb_node.pzp.messages.message import (
     IDENTITY_TYPE,
@@ -84,13 +84,13 @@ VERSIONS: Final[Mapping[int, PzpVersion]] = {version.fields.v: version for versi
 
 
 def version_of(value: Json) -> PzpVersion:
-    """The version that a message names. Raises NotAnObjectError, and VersionError for one that is not read here."""
+    """The version that a message names. Raises MessageError, also for one that is not read here."""
     metadata = value.get("metadata") if isinstance(value, dict) else None
     if not isinstance(metadata, dict):
-        raise NotAnObjectError("metadata", metadata)
+        raise MessageError(PzpRule.NOT_AN_OBJECT, "metadata", metadata)
     found = metadata.get("v")
     if type(found) is not int or found not in VERSIONS:
-        raise VersionError("metadata.v", found, " or ".join(str(v) for v in VERSIONS))
+        raise MessageError(PzpRule.VERSION, "metadata.v", found, " or ".join(str(v) for v in VERSIONS))
     return VERSIONS[found]
 
 
