@@ -20,15 +20,7 @@ OF_LIBRARIES = {
 KNOWN = {
     "tinyssb_node/cli/carry_folder.py": ["early", "early"],
     "tinyssb_node/cli/commands/chat.py": ["names", "names"],
-    "tinyssb_node/islands/gateway/network.py": ["again_us"],
-    "tinyssb_node/islands/gateway/process.py": ["learnt", "problem"],
-    "tinyssb_node/islands/locator/discovery.py": ["reached"],
-    "tinyssb_node/islands/locator/locator.py": ["effects"],
     "tinyssb_node/islands/shelf.py": ["chunks", "dropped", "entries", "held", "held", "refused"],
-    "tinyssb_node/pzp/commands/file.py": ["keys"],
-    "tinyssb_node/pzp/database/database.py": ["keys"],
-    "tinyssb_node/pzp/database/queries.py": ["bare"],
-    "tinyssb_node/pzp/database/removal.py": ["ghosts"],
     "tinyssb_node/shipping/shipper.py": ["acked_us", "connected", "connected", "problem", "refused"],
     "tinyssb_node/sim/ether.py": ["default_loss"],
     "tinyssb_node/sim/world.py": [

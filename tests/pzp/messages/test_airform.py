@@ -14,7 +14,7 @@ from tinyssb_node.codec import bipf
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.pzp.messages import base58, limits, message
 from tinyssb_node.pzp.messages.airform import AirFormTooLarge, parse_air, serialize_air
-from tinyssb_node.pzp.messages.errors import AirFormError, MessageError
+from tinyssb_node.pzp.messages.errors import AirFormError, MessageError, PzpRule
 from tinyssb_node.pzp.messages.jsontext import Json, canonical, read
 
 FROZEN = FOLDER.parent / "content" / "pzp_air_v1.json"
@@ -102,13 +102,16 @@ def test_all_messages_of_the_original_even_those_it_refuses() -> None:
     compact = text = 0
     for path in sorted(FOLDER.glob("*.json")):
         for whole in every_message(json.loads(path.read_text("utf-8"))):
-            with suppress(MessageError):
+            try:
                 before = canonical(whole)
                 restored = parse_air(carried(whole))
                 assert restored is not None
                 assert canonical(restored) == before
                 text += is_text(carried(whole))
                 compact += not is_text(carried(whole))
+            except MessageError as error:
+                if error.rule not in (PzpRule.SURROGATE, PzpRule.NUMBER):
+                    raise
     assert compact > 10 * text > 500
 
 

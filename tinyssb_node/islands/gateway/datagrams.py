@@ -33,8 +33,7 @@ class DatagramSocket(asyncio.DatagramProtocol):
         """The one it listens on."""
         self.unsent = 0
         """Datagrams that the system did not take."""
-        self.problem: str | None = None
-        """What it said last when it did not."""
+        self._problem: str | None = None
 
     @classmethod
     async def open(cls, host: str, port: int, received: Callable[[bytes, Peer], None]) -> Self:
@@ -63,7 +62,12 @@ class DatagramSocket(asyncio.DatagramProtocol):
             return
         transport.sendto(datagram, (host, int.from_bytes(to.message, "big")))
 
-    # --- what asyncio says
+    def take_problem(self) -> str | None:
+        """Return the last error of the system since the last call."""
+        problem, self._problem = self._problem, None
+        return problem
+
+    # --- calls of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """The socket is open."""
@@ -93,7 +97,7 @@ class DatagramSocket(asyncio.DatagramProtocol):
     def error_received(self, error: OSError) -> None:  # type: ignore[override] # the base class takes any exception
         """The system could not send something, now or a moment ago."""
         self.unsent += 1
-        self.problem = error.strerror or str(error)
+        self._problem = error.strerror or str(error)
 
 
 def address_towards(peer: Peer | None) -> bytes | None:

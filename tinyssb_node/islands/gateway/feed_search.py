@@ -60,8 +60,7 @@ class FeedSearch:
         """*entropy* returns numbers from 0 up to 1: gateways that start together must not ask together for ever."""
         self._entropy = entropy
         self._sought: dict[FeedId, _Sought] = {}
-        self.again_us = limits.LOOKUP_AGAIN_US
-        """Wait before a feed that was found is looked for again."""
+        self._again_us = limits.LOOKUP_AGAIN_US
 
     @property
     def feeds(self) -> Collection[FeedId]:
@@ -167,7 +166,7 @@ class FeedSearch:
         if sought.settled_us is None:
             wait_us, sought.wait_us = sought.wait_us, min(2 * sought.wait_us, limits.LOOKUP_RETRY_MAX_US)
         else:
-            wait_us, sought.wait_us = self.again_us, limits.LOOKUP_RETRY_US
+            wait_us, sought.wait_us = self._again_us, limits.LOOKUP_RETRY_US
         sought.since_us = sought.settled_us = None
         sought.ended_us, sought.doubted = now_us, False
         sought.due_us = now_us + int(wait_us * (0.75 + 0.5 * self._entropy()))
@@ -184,6 +183,10 @@ class FeedSearch:
                 or (sought.settled_us is not None and sought.settled_us <= now_us)
             )
         ]
+
+    def repeat_after(self, again_us: int) -> None:
+        """Set the wait before a feed that was found is looked for again."""
+        self._again_us = again_us
 
     def hurry(self, now_us: int) -> None:
         """Look for everything now: there is a way to others again."""

@@ -99,8 +99,7 @@ class GatewayNetwork:
         self._feeds: dict[Label, FeedId] = {}
         """Feeds that are sought or watched, by label."""
         self._watches: dict[FeedId, list[Watch]] = {}
-        self.learnt = False
-        """Something was learnt of places since this was set to False."""
+        self._learnt = False
         self.newer: int = 0
         """How often somebody told us that we are behind."""
         self.lookups: int = 0
@@ -116,7 +115,7 @@ class GatewayNetwork:
         self._me, self._young_since_us, self._met = me, now_us, 0
         self._before = tuple(dict.fromkeys(known.recent))[: locator_limits.RECENT_MAX]
         # Who cannot be reached is not told of news either.
-        self.seeking.again_us = limits.LOOKUP_AGAIN_US if me.node else limits.LOOKUP_RETRY_MAX_US
+        self.seeking.repeat_after(limits.LOOKUP_AGAIN_US if me.node else limits.LOOKUP_RETRY_MAX_US)
         self._locator = Locator(
             LocatorSettings(group=group_of_network(self.network)),
             me,
@@ -159,7 +158,12 @@ class GatewayNetwork:
         """What is told of feeds."""
         return self._offered
 
-    # --- what happens
+    def take_learnt(self) -> bool:
+        """Return True if locations were learnt since the last call."""
+        learnt, self._learnt = self._learnt, False
+        return learnt
+
+    # --- input
 
     def receive(self, datagram: bytes, source: Peer, now_us: int) -> None:
         """Somebody sent *datagram*."""
@@ -302,7 +306,7 @@ class GatewayNetwork:
         locations = effect.locations if isinstance(effect, ResourceFound) else ()
         if isinstance(effect, ResourceFound):
             self.seeking.found(feed, locations, now_us)
-            self.learnt = True
+            self._learnt = True
         elif isinstance(effect, ResourceNotFound):
             if now_us - self._young_since_us >= limits.YOUNG_US:
                 self.seeking.denied(feed)
@@ -314,7 +318,7 @@ class GatewayNetwork:
     def _told_newer(self, effect: NewerVersionReported, now_us: int) -> None:
         """We are behind, somebody says."""
         self.newer += 1
-        self.learnt = True
+        self._learnt = True
         for feed in self.seeking.feeds:
             if label_of_feed(feed) == effect.label:
                 self.seeking.told(feed, effect.locations, now_us)

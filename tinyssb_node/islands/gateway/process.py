@@ -203,9 +203,8 @@ class IslandGateway:
 
     def _look(self) -> None:
         now_us = self.now_us()
-        if self._datagrams.problem is not None:
-            self._tell("datagrams", self._datagrams.problem)
-            self._datagrams.problem = None
+        if (problem := self._datagrams.take_problem()) is not None:
+            self._tell("datagrams", problem)
         for name, island in self.islands.items():
             linked = self._links.linked(name)
             try:
@@ -229,8 +228,7 @@ class IslandGateway:
                 break
         if first is not None:
             first.receive(datagram, source, self.now_us())
-            if first.learnt:
-                first.learnt = False
+            if first.take_learnt():
                 self._hurry.set()
             self._arm()
 

@@ -164,6 +164,15 @@ class LocatorContext:
         self.sent_bytes = 0
         self.drops: Counter[str] = Counter()
 
+    def take_effects(self) -> list[Effect]:
+        """Return the effects since the last call."""
+        effects, self.effects = self.effects, []
+        return effects
+
+    def mark_reached(self) -> None:
+        """Remember that a node pinged us that we had not contacted."""
+        self.reached = True
+
     # --- sending
 
     def bytes_of(self, message: Message) -> bytes:

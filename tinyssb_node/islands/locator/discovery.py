@@ -89,7 +89,7 @@ class PeerDiscovery:
         """Reply to the source address, whatever address the ping claims: only a node there can have asked."""
         context = self._context
         if ping.sender == source and source not in context.confirmed:
-            context.reached = True
+            context.mark_reached()
         fresh = context.cookies.make(CookiePurpose.PONG, context.peer_bytes(source), now_us)
         self._pong(source, fresh, ping.cookie, size, now_us)
 

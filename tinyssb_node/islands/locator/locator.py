@@ -179,8 +179,7 @@ class Locator:
             self.relay.ask(label, seek.hint, now_us, direct=direct)
 
     def _effects(self) -> list[Effect]:
-        effects, self.context.effects = self.context.effects, []
-        return effects
+        return self.context.take_effects()
 
     def _tidy(self, now_us: int) -> None:
         """Remove expired state, at most every TIDY_US."""

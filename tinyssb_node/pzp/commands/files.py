@@ -165,9 +165,8 @@ class LineImporter:
         version = version_of(value)
         case = ValidationCase(version.fields, cast("Message", value), PzpTangle(added.root))
         group = case.metadata.get(version.fields.owner)
-        case.keys = self._database.tangle(group).keys if isinstance(group, str) else ()
-        if added.root != added.id:
-            case.offer(self._database.tangle(added.root))
+        keys = self._database.tangle(group).keys if isinstance(group, str) else ()
+        case.offer(case.tangle if added.root == added.id else self._database.tangle(added.root), keys)
         judge(version, case, strict=self._strict)
 
     def _count(self, added: PzpAddResult) -> None:

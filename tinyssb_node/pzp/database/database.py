@@ -248,7 +248,9 @@ class PzpDatabase:
             self.cache.refresh()
         held = self.cache.get(root)
         if held.bare is None:
-            held.bare = {id_: said is PayloadState.ABSENT for id_, said in self.rows.bare(root).items()}
+            return held.fill_bare(
+                {id_: said is PayloadState.ABSENT for id_, said in self.rows.bare(root).items()}
+            )
         return held.bare
 
     def ghosts(self, root: str) -> Mapping[str, int]:
@@ -358,7 +360,7 @@ class PzpDatabase:
             below = max(below, sorted(held.ghosts.values())[-limits.GHOSTS_MAX])
         if any(depth < below for depth in held.ghosts.values()):
             self.rows.drop_ghosts(root, below)
-            held.ghosts = {id_: depth for id_, depth in held.ghosts.items() if depth >= below}
+            held.drop_ghosts(below)
 
     # --- collecting
 
@@ -397,8 +399,7 @@ class PzpDatabase:
             gone = case.id in held.ghosts
             if gone and case.message.get(version.fields.payload) is not None:
                 return PzpAddResult(case.id, found, PzpAddOutcome.GONE)
-            case.keys = self._keys_for(version, case)
-            case.offer(held.tangle)
+            case.offer(held.tangle, self._keys_for(version, case))
             judge(version, case, strict=strict)
             self._keep(version, case, found, wall_us=wall_us, strict=strict)
             if gone:

@@ -19,7 +19,7 @@ class CachedTangle:
         self.tangle: Final = PzpTangle(root)
         self.waiting: Final[dict[str, PzpPlacement]] = {}
         """Messages that were taken for another tangle, by id."""
-        self.ghosts: dict[str, int] = {}
+        self.ghosts: Final[dict[str, int]] = {}
         """Depths of what was deleted."""
         self.bare: dict[str, bool] | None = None
         """What is here without what it says; True if that would be taken. None: nobody has asked since it changed."""
@@ -49,6 +49,16 @@ class CachedTangle:
                 self._waiting_for[one].discard(id_)
         if id_ in self.tangle:
             self.tangle.remove(id_)
+
+    def fill_bare(self, bare: dict[str, bool]) -> dict[str, bool]:
+        """Remember and return which messages have no payload here."""
+        self.bare = bare
+        return bare
+
+    def drop_ghosts(self, below: int) -> None:
+        """Forget deleted messages that are less deep."""
+        for id_ in [id_ for id_, depth in self.ghosts.items() if depth < below]:
+            del self.ghosts[id_]
 
     def woken_by(self, id_: str) -> list[PzpPlacement]:
         """What may be checked now that *id_* is in the tangle, the least deep first."""
@@ -118,5 +128,5 @@ class TangleCache:
                 held.tangle.add(placed.id, placed.depth, placed.prev, placed.adds)
             else:
                 held.wait(placed)
-        held.ghosts = dict(self._rows.ghosts(root))
+        held.ghosts.update(self._rows.ghosts(root))
         return held

@@ -61,9 +61,11 @@ class ValidationCase:
         self.metadata = metadata if isinstance(metadata, dict) else {}
         self.offer(self.tangle)
 
-    def offer(self, tangle: PzpTangle) -> None:
-        """Offer the message for *tangle*, be it the first one or another."""
+    def offer(self, tangle: PzpTangle, keys: Container[str] | None = None) -> None:
+        """Offer the message for *tangle*, be it the first one or another; *keys* are those of its group."""
         self.tangle = tangle
+        if keys is not None:
+            self.keys = keys
         tangles = self.metadata.get("tangles")
         place = tangles.get(tangle.root) if isinstance(tangles, dict) else None
         self.place = place if isinstance(place, dict) else {}
