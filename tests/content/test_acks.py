@@ -56,7 +56,7 @@ def test_any_bytes_are_read_or_refused(content):
         return
     assert read
     assert all(0 < ack.seq <= limits.SEQ_MAX and len(ack.id_prefix) == 4 for ack in read)
-    # Numbers may be written longer than they need be; what they say stays.
+    # Numbers may be encoded with more bytes than needed; the value is the same.
     assert parse_acks(serialize_acks(read)[0]) == read
 
 

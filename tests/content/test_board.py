@@ -124,7 +124,7 @@ def test_what_follows_something_missing_waits(case: dict[str, Any], random: Rand
     ]
 
 
-# --- what people do
+# --- operations
 
 
 class Desk:

@@ -241,7 +241,7 @@ def test_reading_a_megabyte_takes_its_time_only_once() -> None:
     assert time.process_time() - before < 2
 
 
-# --- what cannot be written
+# --- values that cannot be written
 
 
 @pytest.mark.parametrize(

@@ -49,7 +49,7 @@ def test_a_feed_is_read_from_its_three_spellings(feed: FeedId) -> None:
         "%" + base64.b64encode(bytes(20)).decode(),
         base64.b64encode(bytes(19)).decode(),
         base64.b64encode(bytes(21)).decode(),
-        "AAAAAAAAAAAAAAAAAAAAAAAAAAB=",  # bits behind the end: decodes, but is not what one writes
+        "AAAAAAAAAAAAAAAAAAAAAAAAAAB=",  # bits behind the end: decodes, but no writer makes it
         "AAAAAAAAAAAAAAAAAAAAAAAAAAA",
         "AAAAAAAAAAAAAAAAAAAAAAAAAA\n=",
         "ÄAAAAAAAAAAAAAAAAAAAAAAAAAA=",

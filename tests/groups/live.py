@@ -103,7 +103,7 @@ class Played:
         return self.mesh.prefers(name, self.root) if self.member(name) else None
 
 
-# --- what happens
+# --- events
 
 
 def begin(seed: int) -> Played:
@@ -234,7 +234,7 @@ def _say(played: Played, name: str, text: str) -> bool:
     return True
 
 
-# --- what has to be true afterwards
+# --- conditions afterwards
 
 
 def check(played: Played) -> None:

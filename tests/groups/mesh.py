@@ -127,7 +127,7 @@ class Mesh:
             self.settle(step_us)
         return self.world.now_us - begun_us
 
-    # --- what goes wrong
+    # --- failures
 
     def crash(self, name: str, down_us: int = SECOND_US) -> None:
         """Let a person's node lose power for a while. Its state of groups is read again from its store."""
@@ -150,7 +150,7 @@ class Mesh:
 
         return self.do(name, most)
 
-    # --- what people do
+    # --- operations
 
     def do(self, name: str, deed: Callable[[GroupManager, GroupWriterPort, int], Result]) -> Result:
         """Let a person do something now. Raises the same errors."""
@@ -191,7 +191,7 @@ class Mesh:
         """Post a text."""
         return self.do(by, lambda groups, pen, now: groups.post(pen, root, *post(text), now))
 
-    # --- what people see
+    # --- views
 
     def group(self, name: str, root: MessageId) -> Group:
         """Return a group as a person's node has it."""

@@ -57,7 +57,7 @@ class Played:
     happened: Counter[str] = field(default_factory=Counter)
 
 
-# --- what happens
+# --- events
 
 
 def begin(seed: int) -> Played:
@@ -150,7 +150,7 @@ def _attempt(played: Played, member: Member, steps: Callable[[], tuple[Step, ...
     member.do(kept)
 
 
-# --- what has to be true afterwards
+# --- conditions afterwards
 
 
 def check(played: Played) -> None:

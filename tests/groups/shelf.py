@@ -209,7 +209,7 @@ class Scribe:
         """A new key."""
         return EpochKey(self.keys.draw(EpochKey.SIZE))
 
-    # --- what members do
+    # --- operations of members
 
     def create(self) -> MessageId:
         """Begin a group with oneself in it."""

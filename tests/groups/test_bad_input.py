@@ -85,7 +85,7 @@ def test_an_init_by_who_knew_of_his_exclusion_breaks_r2(plot: Plot) -> None:
         init = draft_init(plot.group("c"), plot.mesh.id("c"), secret, [plot.root])
         plot.mesh.do("c", lambda groups, _pen, _now: groups.reader.learn(secret, plot.root))
         ids.append(plot.write("c", init, secret))
-        # Nobody has the key until he hands it on.
+        # Nobody has the key until its creator shares it.
         addition = replace(
             draft_add(plot.group("c"), plot.root, [plot.mesh.id(name) for name in "abx"]),
             secret=secret,
@@ -122,7 +122,7 @@ def test_an_init_that_follows_an_epoch_that_there_is_not_waits(plot: Plot) -> No
     assert ids[0] not in plot.group("a").view.epochs
 
 
-# --- by whom it is none of his business
+# --- messages by people who are not entitled to write them
 
 
 def test_who_is_not_in_an_epoch_changes_nothing_there_though_he_has_its_key(plot: Plot) -> None:
@@ -151,7 +151,7 @@ def test_who_was_excluded_changes_nothing_where_he_was(plot: Plot) -> None:
         ids.append(plot.write("c", draft_add(group, plot.root, [mesh.id("c"), mesh.id("x")]), plot.key()))
 
     nothing_changes(plot, forge)
-    # Nobody fetches what he says there; what he adds is there for all to see.
+    # Nobody fetches their messages there; their additions are visible to all.
     assert all(ids[0] not in plot.group(name) or plot.rule(name, ids[0]) == "R1" for name in "ab")
     assert {plot.rule(name, ids[1]) for name in "ab"} == {"R1"}
 
@@ -184,7 +184,7 @@ def test_nobody_excludes_himself_or_strangers(plot: Plot) -> None:
         assert [plot.rule(name, id_) for id_ in ids] == ["R1", "R7"]
 
 
-# --- additions of what is not there
+# --- additions with invalid content
 
 
 def test_an_addition_with_a_wrong_key_breaks_r32(plot: Plot) -> None:
@@ -388,7 +388,7 @@ def test_a_feed_of_additions_that_does_not_point_back_is_nobodys(plot: Plot, par
 
 
 def test_what_is_sealed_twice_for_two_places_opens_at_its_own_only(plot: Plot) -> None:
-    # c repeats what b wrote, envelope and all, on his own feed.
+    # c repeats b's entry, with its envelope, on a feed of their own.
     mesh, feed = plot.mesh, plot.feed("c")
     theirs = mesh.source("c").entry(plot.feed("b").feed_id, 1)
     assert theirs is not None
@@ -397,7 +397,7 @@ def test_what_is_sealed_twice_for_two_places_opens_at_its_own_only(plot: Plot) -
 
 
 def test_a_stolen_group_is_another_group(plot: Plot) -> None:
-    # x says that the key of the group is of one that he made himself.
+    # x claims that the key of the group is of another group, made by x.
     leak(plot, plot.root, "x")
     mesh, key = plot.mesh, plot.key()
     x = mesh.keys("x")

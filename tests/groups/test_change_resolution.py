@@ -86,7 +86,7 @@ def test_a_post_that_comes_late_shows_who_knew_what() -> None:
     for each in world.all.values():
         if each.id != post.id:
             group.add(each)
-    assert person("z") in group.view[zero].members  # as far as we can see, he had not heard
+    assert person("z") in group.view[zero].members  # as far as we can tell, they had not heard
     group.add(post)
     assert person("z") not in group.view[zero].members
     assert [line.flaw.rule for line in group.audit() if line.flaw is not None] == ["R1"]
@@ -133,7 +133,7 @@ def test_who_added_somebody_is_told_over_all_epochs() -> None:
     assert a.here.adders(person("nobody")) == frozenset()
 
 
-# --- what all of it comes to
+# --- the result
 
 
 def first() -> OpenedGroupMessage:

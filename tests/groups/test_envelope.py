@@ -268,7 +268,7 @@ def test_an_offset_into_slots_or_beyond_the_end_is_an_error() -> None:
     for offset in (0, 31, 64, 95, 96 + len(tail) - 16, 96 + len(tail), 0xFFFF):
         with malformed(EnvelopePart.OFFSET, f"at byte 96 to .*, not at {offset}$"):
             unbox(crafted(offset, 0, [GROUP, OWN], tail), HERE, [OWN])
-    with malformed(EnvelopePart.BODY):  # the second slot taken for the body by who opens the first
+    with malformed(EnvelopePart.BODY):  # the reader of the first slot takes the second for the body
         unbox(crafted(64, 0, [GROUP, OWN], tail), HERE, [GROUP])
 
 

@@ -70,7 +70,7 @@ def test_costs_are_what_is_then_written() -> None:
         (lambda: groups.cost_of_excluding(root, [mesh.id("b")]), lambda: mesh.exclude("a", root, "b")),
     ):
         check(cost(), deed().entries)
-    # Who never wrote has to announce his feeds first.
+    # A person who never wrote has to announce their feeds first.
     mesh.settle()
     check(mesh["d"].cost_of_excluding(root, [mesh.id("c")]), mesh.exclude("d", root, "c").entries)
 
@@ -156,7 +156,7 @@ def test_nothing_is_written_that_the_rules_refuse() -> None:
 
 def test_what_cannot_be_written_is_told_and_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
     mesh, root = begun("abc")
-    mesh.say("a", root, "first")  # b has the feed of a, and none of his own yet
+    mesh.say("a", root, "first")  # b has the feed of a, and none of their own yet
     mesh.settle()
 
     def refuse(*_: object, **__: object) -> None:

@@ -430,7 +430,7 @@ def test_r31_who_was_excluded_takes_on_nobody_unseen(knew: bool) -> None:
         world.meet(*"abcd")
     a.do(exclude(a.here, a.id, [d.id]))
     if not knew:
-        d.publish(back)  # as if he had not heard of his own exclusion
+        d.publish(back)  # as if they had not heard of their own exclusion
     world.settle()
     assert inside(world, "a") == people("abc" if knew else "ab")
 
@@ -444,7 +444,7 @@ def test_r31_who_was_brought_in_unseen_is_not_handed_keys_of_epochs_in_between()
     d.do([AddStep(d.here.root, (person("z"),))])
     _, between, last = a.here.view.epochs
     world.settle()
-    assert person("z") not in a.here.view[between].members  # that would vouch for him in the last
+    assert person("z") not in a.here.view[between].members  # that would vouch for them in the last
     assert prefers(world, "a") == last
     assert inside(world, "a") == people("ab")
     assert person("z") in a.here.doubtful[last]
@@ -456,7 +456,7 @@ def test_r15_who_is_excluded_in_a_fork_leaves_it_to_others_to_join_it() -> None:
     d.do(exclude(d.here, d.id, [person("g"), j.id])[:1])
     j.do(exclude(j.here, j.id, [person("h")]))
     world.meet("d", "j")
-    j.do(exclude(j.here, j.id, [person("c")]))  # behind his own exclusion and g's
+    j.do(exclude(j.here, j.id, [person("c")]))  # after their own exclusion and g's
     world["a"].do(exclude(world["a"].here, person("a"), [d.id]))
     world.meet(*"abcdgjh")
     for name, member in world.members.items():

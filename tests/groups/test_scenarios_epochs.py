@@ -159,7 +159,7 @@ def test_s43_epochs_without_a_common_member_are_two_groups() -> None:
 
 @pytest.mark.parametrize("late", ["c", "a"])
 def test_a_fork_counts_the_same_whether_one_had_ceased_to_fetch_its_maker_or_not(late: str) -> None:
-    # c, who was excluded by a and had not heard, excludes d. b gets to know of the two in either order.
+    # c, who was excluded by a and had not heard of it, excludes d. b learns of both in either order.
     mesh, root = begun("abcd")
     mesh.join("bd", "a", "c")
     mesh.exclude("a", root, "c")

@@ -120,7 +120,7 @@ def test_s14_s18_who_is_excluded_reads_and_writes_nothing_new_also_after_a_resta
     (new_key,) = set(mesh["a"].reader.keys_of(root)) - set(mesh["c"].reader.keys_of(root))
     feed = mesh["a"].reader.feed_of(mesh.id("a"), new_key)
     assert feed is not None
-    assert held.entry(feed, 2) is not None  # it carries what it cannot read
+    assert held.entry(feed, 2) is not None  # it stores entries that it cannot read
 
 
 def test_s15_all_others_get_the_new_key_and_write_on_a_new_feed() -> None:

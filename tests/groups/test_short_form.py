@@ -197,7 +197,7 @@ def test_the_first_message_of_a_feed_says_whose_it_is() -> None:
             split_owner(short)
 
 
-# --- what it costs
+# --- cost
 
 
 def content_size(plain: bytes, slots: int) -> int:
