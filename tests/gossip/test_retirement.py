@@ -75,23 +75,23 @@ def test_after_an_hour_a_feed_leaves_of_which_others_want_nothing() -> None:
     one = One()
     one.hear(NOT_WANTED, MINUTE_US)
     assert one.leaving.next_us == LEAVE_US
-    assert one.leaving.take(LEAVE_US - 1) == []
-    assert one.leaving.take(LEAVE_US) == [CHILD.feed_id]
+    assert one.leaving.take_due(LEAVE_US - 1) == []
+    assert one.leaving.take_due(LEAVE_US) == [CHILD.feed_id]
 
 
 def test_what_nobody_else_is_known_to_have_stays() -> None:
     one = One()
-    assert one.leaving.take(LEAVE_US) == []
+    assert one.leaving.take_due(LEAVE_US) == []
     assert one.leaving.next_us == LEAVE_US + LEAVE_CHECK_US
     one.hear(NOT_WANTED, LEAVE_US + 1)
-    assert one.leaving.take(LEAVE_US + LEAVE_CHECK_US) == [CHILD.feed_id]
+    assert one.leaving.take_due(LEAVE_US + LEAVE_CHECK_US) == [CHILD.feed_id]
 
 
 def test_what_somebody_wants_stays() -> None:
     one = One()
     one.hear(NOT_WANTED, MINUTE_US)
     one.hear(3, LEAVE_US - MINUTE_US)
-    assert one.leaving.take(LEAVE_US) == []
+    assert one.leaving.take_due(LEAVE_US) == []
     one.leaving.heard_chnk(Chnk(((0, 1, 0),)), LEAVE_US)
     assert not one.leaving.may_leave(CHILD.feed_id, LEAVE_US + LEAVE_ASKED_US - 1)
     assert one.leaving.may_leave(CHILD.feed_id, LEAVE_US + LEAVE_ASKED_US)
@@ -111,7 +111,7 @@ def test_what_may_leave_leaves_together() -> None:
     ended = one.replica.append(OTHER_CHILD, serialize_continued(END), EntryType.CONTINUED)
     one.leaving.appended(ended, 40 * MINUTE_US)
     one.leaving.heard_want(Want(0, (0, 0)), 41 * MINUTE_US)
-    assert set(one.leaving.take(LEAVE_US)) == {CHILD.feed_id, OTHER_CHILD.feed_id}
+    assert set(one.leaving.take_due(LEAVE_US)) == {CHILD.feed_id, OTHER_CHILD.feed_id}
 
 
 def test_each_return_doubles_the_wait_up_to_a_day() -> None:

@@ -35,7 +35,7 @@ class FeedRetirement:
         """How often each came back."""
         self._begun = False
         self.next_us: int | None = None
-        """When ``take`` is due; None: there is no closed feed in the set."""
+        """When ``take_due`` is due; None: there is no closed feed in the set."""
 
     # --- what happens
 
@@ -117,7 +117,7 @@ class FeedRetirement:
             return False
         return not self._replica.read_only and self._replica.record(feed).forked_at is None
 
-    def take(self, now_us: int) -> list[FeedId]:
+    def take_due(self, now_us: int) -> list[FeedId]:
         """Return the feeds to retire now: once one is due, all that may leave."""
         if self.next_us is None or now_us < self.next_us:
             return []

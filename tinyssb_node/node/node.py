@@ -255,7 +255,7 @@ class Node:
         may_write = self.waiting(now_us) is None
         if may_write and (acknowledgement := self._acknowledger.take(now_us)) is not None:
             effects += self._append(self._key, acknowledgement, ACK_TYPE, now_us)[1]
-        effects += self._set.retire(self._retirement.take(now_us), now_us)
+        effects += self._set.retire(self._retirement.take_due(now_us), now_us)
         if self._shelf.due:
             for packet in self._shelf.take(set_limits.SHELF_PIECE):
                 effects += self._store_packet(packet, now_us)[1]
