@@ -11,7 +11,6 @@ from tests.daemon.processes import RunningDaemon, daemon, make_home, tinyssb
 from tinyssb_node.cli.checkup import examine
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.control.client import DaemonClient, DaemonError
-from tinyssb_node.control.requests import GetSet
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.store.home import Home
 
@@ -129,8 +128,9 @@ def test_a_network_that_is_not_there_is_told_in_words(villager: RunningDaemon) -
         assert ended.returncode == ExitCode.MISSING
         assert "no network called 'town'" in ended.stderr.decode()
         assert "default, village" in ended.stderr.decode()
-    with villager.client() as node, pytest.raises(DaemonError) as caught:
-        node._ask(GetSet(network=7))  # type: ignore[arg-type]  # what the daemon has to refuse
+    wrong = DaemonClient(villager.home / "control.sock", network=7, timeout_s=20)  # type: ignore[arg-type]  # to be refused
+    with wrong as node, pytest.raises(DaemonError) as caught:
+        node.goset()
     assert caught.value.code == "bad_request"
 
 
