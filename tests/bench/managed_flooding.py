@@ -181,7 +181,7 @@ class Flooding:
         self._numbers += 1
         heapq.heappush(self._queue, (at_us, self._numbers, do))
 
-    def publish(self, name: str, content: bytes) -> bool:
+    def inject(self, name: str, content: bytes) -> bool:
         """A node has something to say to all. Always True: nobody is off here."""
         station = self._stations[name]
         self._messages += 1

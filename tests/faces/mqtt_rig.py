@@ -30,9 +30,8 @@ def endpoint(broker: Mosquitto, options: str = "", entropy: float = 0.0) -> Mqtt
     text = spec_of(broker, options)
     spec = parse_spec(text)
     assert isinstance(spec, MqttSpec)
-    made = MqttEndpoint(text, spec, entropy=lambda: entropy)
-    made._backoff = Backoff(lambda: 0.0, min_s=0.02, max_s=0.02)
-    return made
+    backoff = Backoff(lambda: 0.0, min_s=0.02, max_s=0.02)
+    return MqttEndpoint(text, spec, entropy=lambda: entropy, backoff=backoff)
 
 
 @asynccontextmanager

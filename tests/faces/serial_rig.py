@@ -36,9 +36,10 @@ def endpoint(
     """The endpoint that *text* names, in a hurry."""
     spec = parse_spec(text)
     assert isinstance(spec, SerialSpec)
-    made = SerialEndpoint(text, spec, lambda: 0.3, list_ports=list_ports, time_scale=time_scale)
-    made._backoff = Backoff(lambda: 0.0, min_s=0.001, max_s=0.01)
-    return made
+    backoff = Backoff(lambda: 0.0, min_s=0.001, max_s=0.01)
+    return SerialEndpoint(
+        text, spec, lambda: 0.3, list_ports=list_ports, time_scale=time_scale, backoff=backoff
+    )
 
 
 def spec_text(kind: str, device: str) -> str:

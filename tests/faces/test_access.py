@@ -82,6 +82,10 @@ def test_who_waits_as_told_never_brings_more_than_rate_and_burst(
 
 def test_only_so_many_addresses_are_kept_in_mind() -> None:
     quotas = Quotas(ListenerPolicy(rate=10))
-    for number in range(10 * limits.QUOTA_PLACES_MAX):
-        quotas.wait_s(f"10.0.{number // 256}.{number % 256}", 120, 0.0)
-    assert len(quotas._spent) == limits.QUOTA_PLACES_MAX
+    addresses = [f"10.0.{number // 256}.{number % 256}" for number in range(limits.QUOTA_PLACES_MAX + 1)]
+    burst = int(10 * limits.QUOTA_BURST_S * limits.QUOTA_PACKET_SIZE)
+    for address in addresses[:-1]:
+        assert quotas.wait_s(address, burst, 0.0) == 0.0
+    assert quotas.wait_s(addresses[0], 120, 0.0) > 0.0, "all are remembered; this one is the last used now"
+    assert quotas.wait_s(addresses[-1], burst, 0.0) == 0.0
+    assert quotas.wait_s(addresses[1], burst, 0.0) == 0.0, "the one silent for longest was evicted"

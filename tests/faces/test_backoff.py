@@ -17,12 +17,12 @@ def test_waits_differ_by_chance_and_stay_within_their_step() -> None:
 def test_a_link_that_held_starts_anew() -> None:
     backoff = Backoff(lambda: 0.0)
     backoff.next_s(), backoff.next_s()
-    backoff.held(60.0)
+    backoff.link_was_up(60.0)
     assert backoff.next_s() == 0.5
 
 
 def test_a_link_that_flickers_does_not() -> None:
     backoff = Backoff(lambda: 0.0)
     backoff.next_s(), backoff.next_s()
-    backoff.held(9.9)
+    backoff.link_was_up(9.9)
     assert backoff.next_s() == 2.0

@@ -1,7 +1,7 @@
 """Bluetooth faces, with real D-Bus, real bleak and a fake BlueZ below them."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -13,7 +13,6 @@ from tests.firmware_bridge.ble.fake_bluez import ADAPTER, FakeBluez, FakeBoard, 
 from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.ble import BleCentralEndpoint, BlePeripheralEndpoint
-from tinyssb_node.faces.ble_roster import BleRoster
 from tinyssb_node.faces.ble_spec import BleCentralSpec, BlePeripheralSpec
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.scheduling.link import WIRED, LinkMedium
@@ -29,9 +28,7 @@ def quick() -> Backoff:
 
 def peripheral(links: int = 7, name: str | None = None) -> BlePeripheralEndpoint:
     spec = BlePeripheralSpec(links=links, name=name)
-    endpoint = BlePeripheralEndpoint("ble:peripheral", spec, BluezStack(spec.adapter))
-    endpoint._backoff = quick()
-    return endpoint
+    return BlePeripheralEndpoint("ble:peripheral", spec, BluezStack(spec.adapter), quick)
 
 
 @asynccontextmanager
@@ -44,15 +41,12 @@ async def found_by_phones(
         yield endpoint, sink
 
 
-def central(links: int = 7) -> BleCentralEndpoint:
+def central(links: int = 7, make_backoff: Callable[[], Backoff] = quick) -> BleCentralEndpoint:
     """A central that neither listens for long nor rests."""
     spec = BleCentralSpec(links=links)
-    endpoint = BleCentralEndpoint(
-        "ble:central", spec, BluezStack(spec.adapter), lambda: 0.0, scan_s=0, rest_s=0.001
+    return BleCentralEndpoint(
+        "ble:central", spec, BluezStack(spec.adapter), make_backoff, scan_s=0, rest_s=0.001
     )
-    endpoint._backoff = quick()
-    endpoint._roster = BleRoster(spec.links, quick)
-    return endpoint
 
 
 async def test_phone_and_node_exchange_packets(bluez: FakeBluez) -> None:
@@ -194,8 +188,7 @@ async def test_a_board_that_cannot_be_connected_is_the_problem_told(bluez: FakeB
 
 async def test_a_board_that_cannot_be_connected_is_not_tried_at_once(bluez: FakeBluez) -> None:
     FakeBoard(bluez).failing = True
-    endpoint = central()
-    endpoint._roster = BleRoster(7, lambda: Backoff(lambda: 1.0, min_s=PATIENCE_S))
+    endpoint = central(make_backoff=lambda: Backoff(lambda: 1.0, min_s=PATIENCE_S))
     async with running(endpoint):
         await bluez.until(lambda: bluez.calls.count("StartDiscovery") == 4)
         assert bluez.calls.count("Connect") == 1

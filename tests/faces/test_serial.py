@@ -19,7 +19,7 @@ from tests.faces.serial_rig import KINDS, endpoint, plugged, spec_text
 from tinyssb_node import limits
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.frames import FrameFault, serialize_crc_frame
-from tinyssb_node.faces.serial import UNPLUGGED, SerialEndpoint, SerialFace
+from tinyssb_node.faces.serial import UNPLUGGED, SerialEndpoint
 from tinyssb_node.faces.serial_port import UsbPort
 from tinyssb_node.scheduling.link import Reception
 
@@ -223,15 +223,14 @@ async def test_a_cable_lost_while_writing_takes_the_face_down(monkeypatch: pytes
     with plugged(KissModem(Air())) as plug:
         async with running(endpoint(spec_text("kiss", plug.path))) as sink:
             await sink.until(lambda: bool(sink.faces))
-            face = sink.face()
-            assert isinstance(face, SerialFace)
 
-            def broken(_data: bytes) -> None:
+            def broken_once(_writer: asyncio.StreamWriter, _data: bytes) -> None:
+                monkeypatch.undo()
                 raise OSError(5, "Input/output error")
 
-            monkeypatch.setattr(face._writer, "write", broken)
+            monkeypatch.setattr(asyncio.StreamWriter, "write", broken_once)
             with pytest.raises(ConnectionResetError, match=UNPLUGGED):
-                await face.send([PACKETS[0]])
+                await sink.face().send([PACKETS[0]])
             await sink.until(lambda: len(sink.ups) == 2)
 
 

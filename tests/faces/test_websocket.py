@@ -2,9 +2,10 @@
 
 import asyncio
 import contextlib
+import logging
 import random
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -41,12 +42,10 @@ async def server(
         yield endpoint, sink
 
 
-def client(port: int) -> WsClientEndpoint:
+def client(port: int, entropy: Callable[[], float] = lambda: 0.0) -> WsClientEndpoint:
     """A client that waits a millisecond instead of a second before it tries again."""
     spec = WsConnectSpec(host="127.0.0.1", port=port)
-    endpoint = WsClientEndpoint(serialize_spec(spec), spec, entropy=lambda: 0.0)
-    endpoint._backoff = Backoff(lambda: 0.0, min_s=0.001)
-    return endpoint
+    return WsClientEndpoint(serialize_spec(spec), spec, Backoff(entropy, min_s=0.001))
 
 
 def stranger(port: int) -> connect:
@@ -189,7 +188,7 @@ async def test_a_client_comes_back_after_each_kind_of_end() -> None:
                 await connection.wait_closed()
 
     async with (
-        serve(fickle, "127.0.0.1", 0, logger=websocket._QUIET) as other,
+        serve(fickle, "127.0.0.1", 0, logger=logging.getLogger(f"{websocket.__name__}.library")) as other,
         running(client(other.sockets[0].getsockname()[1])) as ana,
     ):
         await ana.until(lambda: bool(ana.frames))
@@ -237,8 +236,7 @@ async def test_a_client_waits_for_a_server_that_begins_later() -> None:
         tries.release()
         return 0.0
 
-    endpoint = client(port)
-    endpoint._backoff = Backoff(counting, min_s=0.001)
+    endpoint = client(port, counting)
     async with running(endpoint) as ana, asyncio.timeout(PATIENCE_S):
         await tries.acquire()
         problem = endpoint.problem
@@ -278,20 +276,19 @@ async def test_a_peer_that_ends_its_half_before_it_reads_what_we_wrote_ends_its_
         )
         await pub.until(lambda: bool(pub.ups))
         face = pub.face()
-        assert isinstance(face, websocket.WsFace)
 
         async def write_for_ever() -> None:
             while True:
                 await face.send([PACKET] * 100)
 
         full = asyncio.Event()
-        pause = face._connection.pause_writing
+        pause = ServerConnection.pause_writing
 
-        def note_and_pause() -> None:
+        def note_and_pause(connection: ServerConnection) -> None:
             full.set()
-            pause()
+            pause(connection)
 
-        monkeypatch.setattr(face._connection, "pause_writing", note_and_pause)
+        monkeypatch.setattr(ServerConnection, "pause_writing", note_and_pause)
         writing = asyncio.create_task(write_for_ever())
         async with asyncio.timeout(PATIENCE_S):
             await full.wait()

@@ -73,9 +73,7 @@ async def server(
 
 def caller(port: int, credentials: Credentials = PLAIN) -> WsClientEndpoint:
     spec = WsConnectSpec(host="127.0.0.1", port=port, credentials=credentials)
-    endpoint = WsClientEndpoint(serialize_spec(spec), spec, entropy=lambda: 0.0)
-    endpoint._backoff = Backoff(lambda: 0.0, min_s=0.001)
-    return endpoint
+    return WsClientEndpoint(serialize_spec(spec), spec, Backoff(lambda: 0.0, min_s=0.001))
 
 
 def stranger(port: int, tls: ssl.SSLContext | None = None, headers: Mapping[str, str] = {}) -> connect:

@@ -299,7 +299,7 @@ def holders(world: World, name: str, seq: int) -> set[object]:
 def test_ten_nodes_prove_to_each_other_what_they_hold_and_fall_silent(seed):
     world = mesh(10, limits.ACK_AIR_PERMILLE, seed=seed)
     before = world.airtime_us
-    world.publish("n0", b"who has this?")
+    world.inject("n0", b"who has this?")
     assert world.run(lambda: len(holders(world, "n0", 1)) == 9, HOUR_US)
     # Nine acknowledgements, each given a few times: far from what the law allows ten nodes.
     assert acknowledgements(world) == 9
@@ -308,7 +308,7 @@ def test_ten_nodes_prove_to_each_other_what_they_hold_and_fall_silent(seed):
     assert world.agreed()
     silent = mesh(10, 0, seed=seed)
     start = silent.airtime_us
-    silent.publish("n0", b"who has this?")
+    silent.inject("n0", b"who has this?")
     silent.run_for(world.now_us - silent.now_us)
     # Measured: 12 to 14 s of 10,800 for ten nodes.
     assert (world.airtime_us - before) - (silent.airtime_us - start) <= 20_000_000
@@ -317,7 +317,7 @@ def test_ten_nodes_prove_to_each_other_what_they_hold_and_fall_silent(seed):
 def test_a_busy_mesh_spends_less_than_it_may_on_acknowledgements():
     world = mesh(10, limits.ACK_AIR_PERMILLE, percent=1)
     for number in range(20):
-        world.publish(f"n{number % 10}", f"message {number}".encode())
+        world.inject(f"n{number % 10}", f"message {number}".encode())
         world.run_for(6 * MINUTE_US)
     # Two hours: each may every half hour, and 34 minutes by the law.
     assert acknowledgements(world) <= 10 * 4

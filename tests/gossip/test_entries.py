@@ -145,11 +145,11 @@ def test_who_is_far_behind_is_served_while_news_are_pushed_every_second() -> Non
     world.add("old")
     world.add("new")
     for post in range(2_000):
-        world.publish("old", post.to_bytes(4, "big"))
+        world.inject("old", post.to_bytes(4, "big"))
     feed = world.inhabitants["old"].feed
 
     def post_on() -> None:
-        world.publish("old", b"more")
+        world.inject("old", b"more")
         world.later(SECOND_US, post_on)
 
     world.later(0, post_on)

@@ -54,7 +54,7 @@ def talkative_world(seed: int) -> tuple[World, AirWatcher]:
     world.acquaint()
     for number in range(6):
         for post in range(100):
-            world.later(post * 30 * SECOND_US, partial(world.publish, f"n{number}", b"x" * 40))
+            world.later(post * 30 * SECOND_US, partial(world.inject, f"n{number}", b"x" * 40))
     return world, watcher
 
 

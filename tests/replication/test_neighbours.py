@@ -1,5 +1,6 @@
-"""Who is in reach and what they lack, as far as they said, and how little is kept of it."""
+"""Neighbours and what they lack by their WANTs, and the bounds on what is remembered of it."""
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -130,18 +131,11 @@ def test_of_a_feed_only_so_much_is_believed(seqs: list[int]) -> None:
     neighbour.record_want(lacking({ONE: 1}), 1.0, 0)
     for seq in seqs:
         neighbour.heard(ONE, seq, 10)
-    believed = {seq for seq in range(1, 201) if not _lacks_first(neighbour, seq)}
+    believed = {seq for seq in range(1, 201) if not neighbour.awaits(ONE, seq)}
     assert believed <= set(seqs)
     assert len(believed) <= limits.MARKS_MAX
     if len(set(seqs)) <= limits.MARKS_MAX:
         assert believed == set(seqs)
-
-
-def _lacks_first(neighbour: Neighbour, seq: int) -> bool:
-    """Whether it lacks *seq* even if it has all before: that is, without its saying so."""
-    asker = Neighbour(b"")
-    asker._next, asker._marks = {ONE: seq}, neighbour._marks
-    return (ONE, seq) in asker.lacks(up_to(seq), NEVER_US)
 
 
 # --- all of them
@@ -200,6 +194,7 @@ class Talk(RuleBasedStateMachine):
         super().__init__()
         self.neighbours = Neighbours()
         self.now_us = 1
+        self.sent: set[tuple[FeedId, int]] = set()
 
     @rule(
         name=st.integers(0, 3 * limits.NEIGHBOURS_MAX),
@@ -222,6 +217,7 @@ class Talk(RuleBasedStateMachine):
         self.now_us += 1
         for seq in range(first, first + count):
             self.neighbours.heard(feed, seq, self.now_us)
+            self.sent.add((feed, seq))
 
     @rule()
     def forget(self) -> None:
@@ -232,7 +228,13 @@ class Talk(RuleBasedStateMachine):
     def is_bounded(self) -> None:
         known = self.neighbours.since(0)
         assert len(known) <= limits.NEIGHBOURS_MAX
-        assert all(len(marks) <= limits.MARKS_MAX for each in known for marks in each._marks.values())
+        for each in known:
+            believed = Counter(
+                feed
+                for feed, seq in self.sent
+                if each.has(feed, 0) and not each.has(feed, seq) and not each.awaits(feed, seq)
+            )
+            assert all(count <= limits.MARKS_MAX for count in believed.values())
 
 
 TestTalk = Talk.TestCase

@@ -146,7 +146,7 @@ def test_a_reception_has_a_sending_and_none_crosses_the_cut(
     written: tuple[Path, BulkWriter], logs: dict[str, list[Record]]
 ) -> None:
     bulk = written[1]
-    side = {each.feed[:16]: each.east_m < bulk._middle_m for each in bulk.stations}
+    side = {each.feed[:16]: each.east_m < bulk.middle_m for each in bulk.stations}
     assert set(side.values()) == {True, False}
     sent = defaultdict(list)
     heard = []

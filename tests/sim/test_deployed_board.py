@@ -40,7 +40,8 @@ class Hand:
     """Wakes a board when it asks for it, and reports what it sends as sent at once."""
 
     def __init__(self) -> None:
-        self.board = DeployedBoard(store=MemoryStore(), network=NETWORK, entropy=random.Random(1), key=ANA)
+        self.store = MemoryStore()
+        self.board = DeployedBoard(store=self.store, network=NETWORK, entropy=random.Random(1), key=ANA)
         self.now_us = 0
         self.sent: list[tuple[int, Send]] = []
         self.board.face_up(FACE, radio_profile(), "here", 0)
@@ -104,7 +105,7 @@ def test_it_answers_a_want_with_five_entries_of_each_feed_one_first(hand: Hand) 
 
 
 def entries_of(hand: Hand, feed: FeedId) -> list[bytes]:
-    return [entry.packet for entry in hand.board._store.entries(feed, 1, 99)]
+    return [entry.packet for entry in hand.store.entries(feed, 1, 99)]
 
 
 def test_it_answers_a_chnk_with_five_chunks(hand: Hand) -> None:
@@ -113,7 +114,7 @@ def test_it_answers_a_chnk_with_five_chunks(hand: Hand) -> None:
     dmx = chnk_dmx(NETWORK, ANA.feed_id)
     hand.hear(serialize_chnk(dmx, Chnk(((0, 1, 2), (9, 1, 0)))))
     chunks = [send.packet for send in hand.run(20_000_000) if send.kind is PacketKind.CHUNK]
-    assert chunks == list(hand.board._store.chunks(ANA.feed_id, 1, 2, 5))
+    assert chunks == list(hand.store.chunks(ANA.feed_id, 1, 2, 5))
 
 
 def test_it_asks_for_chunks_it_lacks(hand: Hand) -> None:

@@ -20,7 +20,7 @@ def endpoint(
 ) -> EtherEndpoint:
     choice = RadioChoice(region=region, plan=plan, firmware=firmware)
     spec = EtherSpec(host="127.0.0.1", port=port, name="ana", radio=choice)
-    return EtherEndpoint("ether:…", spec, lambda: 0.0)
+    return EtherEndpoint("ether:…", spec)
 
 
 @pytest.mark.parametrize("plan", [None, "EU868.a"])
@@ -47,7 +47,7 @@ async def test_who_asks_for_it_answers_pings(pongs: bool) -> None:
     choice = RadioChoice(region=Region.EU868, pongs=pongs)
     async with an_ether(QUICK) as port:
         spec = EtherSpec(host="127.0.0.1", port=port, name="ana", radio=choice)
-        async with running(EtherEndpoint("ether:…", spec, lambda: 0.0)) as ana:
+        async with running(EtherEndpoint("ether:…", spec)) as ana:
             await up(ana)
             assert ana.face().profile.answers_pings == pongs
 

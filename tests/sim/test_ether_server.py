@@ -60,11 +60,8 @@ async def an_ether(config: EtherConfig = QUICK) -> AsyncIterator[int]:
 
 
 def node(port: int, name: str) -> EtherEndpoint:
-    endpoint = EtherEndpoint(
-        f"ether:127.0.0.1:{port}?name={name}", EtherSpec(host="127.0.0.1", port=port, name=name), lambda: 0.0
-    )
-    endpoint._backoff = Backoff(lambda: 0.0, min_s=0.001)
-    return endpoint
+    spec = EtherSpec(host="127.0.0.1", port=port, name=name)
+    return EtherEndpoint(f"ether:127.0.0.1:{port}?name={name}", spec, Backoff(lambda: 0.0, min_s=0.001))
 
 
 async def up(*sinks: RecordingSink) -> None:

@@ -79,9 +79,9 @@ def test_a_cut_lasts_from_its_beginning_to_its_end(world: World) -> None:
     begin_s = world.now_us / SECOND_US
     Partition(left=("n0",), right=("n1-n2",), at_s=begin_s + 10, until_s=begin_s + 100).schedule(world)
     world.run_for(9 * SECOND_US)
-    world.publish("n0", b"in time")
+    world.inject("n0", b"in time")
     world.run_for(2 * SECOND_US)
-    world.publish("n0", b"to nobody")
+    world.inject("n0", b"to nobody")
     world.run_for(88 * SECOND_US)
     assert entries_of(world, "n1", "n0") == 1
     world.run_for(2 * SECOND_US)
@@ -91,14 +91,14 @@ def test_a_cut_lasts_from_its_beginning_to_its_end(world: World) -> None:
 
 def test_a_crashed_node_says_nothing_and_comes_back_with_all_it_held(world: World, diary: Diary) -> None:
     assert agree(world)
-    world.publish("n0", b"kept" * 50)
+    world.inject("n0", b"kept" * 50)
     assert agree(world)
     at_s = world.now_us / SECOND_US + 1
     NodeCrash(nodes=("n0",), at_s=at_s, down_s=300).schedule(world)
     world.run_for(2 * SECOND_US)
     assert not is_up(world, "n0")
-    assert not world.publish("n0", b"by nobody")
-    world.publish("n1", b"missed")
+    assert not world.inject("n0", b"by nobody")
+    world.inject("n1", b"missed")
     world.run_for(290 * SECOND_US)
     assert diary.sent_between("n0", at_s, at_s + 300) == 0
     world.run_for(20 * SECOND_US)
@@ -109,7 +109,7 @@ def test_a_crashed_node_says_nothing_and_comes_back_with_all_it_held(world: Worl
     assert entries_of(world, "n0", "n0") == 1
     assert agree(world)
     assert entries_of(world, "n0", "n1") == 1
-    assert world.publish("n0", b"again")
+    assert world.inject("n0", b"again")
 
 
 def test_a_torn_crash_loses_what_was_not_committed_and_nobody_was_told_of_it(world: World) -> None:
@@ -117,12 +117,12 @@ def test_a_torn_crash_loses_what_was_not_committed_and_nobody_was_told_of_it(wor
     NodeCrash(nodes=("n0",), at_s=world.now_us / SECOND_US, down_s=60, torn=True).schedule(world)
     world.run_for(1)
     assert is_up(world, "n0")
-    assert not world.publish("n0", b"lost")
+    assert not world.inject("n0", b"lost")
     assert not is_up(world, "n0")
     assert world.inhabitants["n0"].store.last_arrival() == 0
     assert not any(isinstance(event, EntryAppended) for event in world.inhabitants["n0"].events)
     world.run_for(61 * SECOND_US)
-    assert world.publish("n0", b"in its place")
+    assert world.inject("n0", b"in its place")
     assert agree(world)
     assert entries_of(world, "n2", "n0") == 1
 
@@ -133,7 +133,7 @@ def test_a_brown_out_ends_a_packet_in_the_middle(world: World, diary: Diary) -> 
     BrownOut(nodes=("n0",), at_s=at_s, down_s=60).schedule(world)
     world.run_for(1)
     heard = sum(isinstance(event, PacketReceived) for event in world.inhabitants["n1"].events)
-    world.publish("n0", b"half of it")
+    world.inject("n0", b"half of it")
     world.run(lambda: not world.inhabitants["n0"].up, MINUTE_US)
     sender, begun_s = diary.sent[-1]
     assert sender == "n0"
@@ -151,8 +151,8 @@ def test_a_radio_that_hangs_neither_sends_nor_hears(world: World, diary: Diary) 
     at_s = world.now_us / SECOND_US
     RadioHang(nodes=("n0",), at_s=at_s, for_s=100).schedule(world)
     world.run_for(1)
-    world.publish("n0", b"waits")
-    world.publish("n1", b"unheard")
+    world.inject("n0", b"waits")
+    world.inject("n1", b"unheard")
     world.run_for(99 * SECOND_US)
     assert diary.sent_between("n0", at_s, at_s + 100) == 0
     assert entries_of(world, "n0", "n1") == 0
@@ -170,7 +170,7 @@ def test_clocks_jump_and_nothing_but_the_records_shows_it(world: World) -> None:
         for name in ("n0", "n1", "n2")
     }
     assert steps == {"n0": [-3_600 * SECOND_US], "n1": [-EPOCH_US - 10 * SECOND_US], "n2": []}
-    world.publish("n1", b"in 1970")
+    world.inject("n1", b"in 1970")
     stored = world.inhabitants["n1"].store.entry(world.inhabitants["n1"].feed, 1)
     assert stored is not None
     assert stored.committed_us < 3_600 * SECOND_US
@@ -201,7 +201,7 @@ def test_streams_end_with_a_node_and_come_back_with_it() -> None:
     world.add("n0")
     world.add("n1")
     world.connect("n0", "n1", latency_us=1_000, jitter_us=50_000)
-    world.publish("n1", b"x" * 900)
+    world.inject("n1", b"x" * 900)
     world.run_for(SECOND_US // 50)
     world.crash("n0", 10 * SECOND_US)
     assert len(world.inhabitants["n1"].node.faces()) == 0  # type: ignore[union-attr]  # no board
@@ -216,7 +216,7 @@ def test_packets_that_overtake_each_other_on_a_stream_arrive_all_the_same() -> N
     world.add("n1")
     world.connect("n0", "n1", latency_us=1_000, jitter_us=500_000)
     for number in range(50):
-        world.publish("n0", random.Random(number).randbytes(400))
+        world.inject("n0", random.Random(number).randbytes(400))
     world.run_for(SECOND_US)
     assert world.run(world.agreed, 5 * MINUTE_US)
 

@@ -47,7 +47,7 @@ def all_hold(world: World, feeds: int):
 
 def packets_of_airtime(world: World) -> float:
     """All airtime spent, in full packets."""
-    medium = world._medium
+    medium = world.medium
     assert medium is not None
     return world.airtime_us / medium.airtime_us(limits.PACKET_SIZE + limits.CRC_SIZE)
 
@@ -60,7 +60,7 @@ def test_ten_nodes_with_ten_entries_each_agree_near_the_bound(seed: int, loss: f
     world = mesh(10, seed, loss)
     for number in range(10):
         for post in range(10):
-            world.publish(f"n{number}", f"post {post} of {number}".encode())
+            world.inject(f"n{number}", f"post {post} of {number}".encode())
     assert world.run(all_hold(world, 10), 20 * MINUTE_US)
     assert packets_of_airtime(world) <= most * 100 * expected_sends(9, loss)
 
@@ -70,7 +70,7 @@ def chain(count: int, seed: int) -> World:
     world = World(seed, lambda chance: SimulatedMedium(MediumOptions(default_rssi_dbm=None), chance))
     for number in range(count):
         world.add(f"n{number}")
-    medium = world._medium
+    medium = world.medium
     assert medium is not None
     for number in range(count - 1):
         medium.set_link(f"n{number}", f"n{number + 1}", LinkQuality(rssi_dbm=-80.0, loss=0.0))
@@ -86,7 +86,7 @@ def travel_time_us(hops: int, seed: int) -> int:
             follow(world, name, feed)
     world.run_for(MINUTE_US)
     begin_us = world.now_us
-    world.publish("n0", b"to whom it may concern")
+    world.inject("n0", b"to whom it may concern")
     last = world.inhabitants[f"n{hops}"].store
     assert world.run(lambda: last.entry(feeds[0], 1) is not None, 10 * MINUTE_US)
     return world.now_us - begin_us
@@ -94,7 +94,7 @@ def travel_time_us(hops: int, seed: int) -> int:
 
 def test_news_cross_eight_hops_in_two_seconds_each() -> None:
     hops = 8
-    medium = chain(1, 0)._medium
+    medium = chain(1, 0).medium
     assert medium is not None
     airtime_us = medium.airtime_us(limits.PACKET_SIZE + limits.CRC_SIZE)
     times_us = [travel_time_us(hops, seed) for seed in range(1, 6)]
@@ -104,14 +104,14 @@ def test_news_cross_eight_hops_in_two_seconds_each() -> None:
 def test_ten_nodes_agree_though_every_fifth_packet_is_lost() -> None:
     world = mesh(10, 4, loss=0.2)
     for number in range(10):
-        world.publish(f"n{number}", b"x" * 300)
+        world.inject(f"n{number}", b"x" * 300)
     assert world.run(all_hold(world, 10), 5 * MINUTE_US)
 
 
 def test_a_line_of_nodes_carries_news_from_end_to_end() -> None:
     world = chain(5, 5)
     assert world.run(all_hold(world, 5), 10 * MINUTE_US)
-    world.publish("n0", b"to whom it may concern")
+    world.inject("n0", b"to whom it may concern")
     assert world.run(all_hold(world, 5), 3 * MINUTE_US)
     assert world.inhabitants["n4"].store.entry(world.inhabitants["n0"].feed, 1) is not None
 
@@ -119,12 +119,12 @@ def test_a_line_of_nodes_carries_news_from_end_to_end() -> None:
 def test_two_halves_that_fell_apart_agree_when_they_meet_again() -> None:
     world = mesh(6, 6)
     assert world.run(all_hold(world, 6), 3 * MINUTE_US)
-    medium = world._medium
+    medium = world.medium
     assert medium is not None
     left, right = ["n0", "n1", "n2"], ["n3", "n4", "n5"]
     medium.cut(left, right)
-    world.publish("n0", b"on this side")
-    world.publish("n5", b"on the other side" * 30)
+    world.inject("n0", b"on this side")
+    world.inject("n5", b"on the other side" * 30)
     world.run_for(2 * MINUTE_US)
     assert not world.agreed()
     assert world.inhabitants["n2"].store.entry(world.inhabitants["n0"].feed, 1) is not None
@@ -136,12 +136,12 @@ def test_two_halves_that_fell_apart_agree_when_they_meet_again() -> None:
 def test_a_gateway_joins_a_stream_and_the_air() -> None:
     world = mesh(2, 7)
     inland = world.add("inland", dialect=Dialect.DEPLOYED)
-    medium = world._medium
+    medium = world.medium
     assert medium is not None
     medium.cut(["inland"], ["n0", "n1"])
     world.connect("n0", "inland")
-    world.publish("n1", b"from the island")
-    world.publish("inland", b"from the mainland" * 20)
+    world.inject("n1", b"from the island")
+    world.inject("inland", b"from the mainland" * 20)
     assert world.run(all_hold(world, 3), 3 * MINUTE_US)
     assert world.inhabitants["n1"].store.entry(inland.feed, 1) is not None
 
@@ -151,7 +151,7 @@ def test_a_newcomer_fetches_a_long_history_over_a_stream_in_seconds() -> None:
     world.add("old")
     world.add("new")
     for post in range(2_000):
-        world.publish("old", post.to_bytes(4, "big"))
+        world.inject("old", post.to_bytes(4, "big"))
     world.connect("old", "new")
     assert world.run(all_hold(world, 2), 10 * SECOND_US)
     # Pipelined, and nothing given twice.
@@ -176,7 +176,7 @@ def test_large_sets_that_overlap_in_part_grow_together() -> None:
 def test_one_seed_gives_one_history() -> None:
     def history(seed: int) -> tuple[int, list[str]]:
         world = mesh(4, seed, loss=0.1)
-        world.publish("n0", b"y" * 200)
+        world.inject("n0", b"y" * 200)
         assert world.run(all_hold(world, 4), 5 * MINUTE_US)
         return world.now_us, [repr(event) for each in world.inhabitants.values() for event in each.events]
 

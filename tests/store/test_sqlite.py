@@ -30,6 +30,7 @@ from tinyssb_node.errors import (
     StoreTooNewError,
 )
 from tinyssb_node.ids import Dialect, Origin
+from tinyssb_node.store.repair import FeedCut, cut_store
 from tinyssb_node.store.sqlite import SqliteStore
 
 
@@ -39,10 +40,29 @@ def path(tmp_path):
 
 
 @pytest.fixture
-def store(path):
+def connections(monkeypatch):
+    """The connections to SQLite that are made, in order."""
+    made, connect = [], sqlite3.connect
+
+    def noting(*args, **options):
+        made.append(connect(*args, **options))
+        return made[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", noting)
+    return made
+
+
+@pytest.fixture
+def store(path, connections):
     store = SqliteStore.open(path)
     yield store
     store.close()
+
+
+@pytest.fixture
+def connection(store, connections):
+    """The connection of *store*."""
+    return connections[-1]
 
 
 def tamper(path, *statements):
@@ -57,8 +77,12 @@ class TestSqliteStore(StoreContract):
     def store(self, store):
         return store
 
+    @pytest.fixture(autouse=True)
+    def _at(self, path):
+        self.path = path
+
     def with_gaps(self, store):
-        return cut_and_given_again(store, store._path, ANA, 1)
+        return cut_and_given_again(store, self.path, ANA, 1)
 
     def test_all_of_it_survives_closing(self, filled, path):
         filled.put_side_chain(side_chain(ANA, 2, 2))
@@ -87,14 +111,14 @@ class TestSqliteStore(StoreContract):
 
 
 @pytest.fixture
-def full(store):
+def full(store, connection):
     """A store with some entries, on a disk with no room for many more."""
     store.put_feed(feed_record(ANA))
     for seq in range(1, 11):
         put_entry(store, ANA, seq)
     store.commit(1)
-    (pages,) = store._connection.execute("PRAGMA page_count").fetchone()
-    store._connection.execute(f"PRAGMA max_page_count = {pages}")
+    (pages,) = connection.execute("PRAGMA page_count").fetchone()
+    connection.execute(f"PRAGMA max_page_count = {pages}")
     return store
 
 
@@ -119,13 +143,13 @@ def test_after_a_failed_write_nothing_is_added_until_it_is_undone(full):
         full.entry(ANA, 1)
 
 
-def test_once_there_is_room_it_goes_on(full):
+def test_once_there_is_room_it_goes_on(full, connection):
     for seq in range(11, 500):
         put_entry(full, ANA, seq)
     with pytest.raises(StoreFullError):
         full.commit(2)
     full.rollback()
-    full._connection.execute("PRAGMA max_page_count = 100000")
+    connection.execute("PRAGMA max_page_count = 100000")
     assert put_entry(full, ANA, 11) == 11
     full.commit(3)
     assert full.entry(ANA, 11).committed_us == 3
@@ -138,6 +162,7 @@ KILLED = """
 import os, sys
 from pathlib import Path
 from tests.store.contract import *
+from tinyssb_node.store.repair import FeedCut, cut_store
 from tinyssb_node.store.sqlite import SqliteStore
 store = SqliteStore.open(Path(sys.argv[1]))
 store.put_feed(feed_record(ANA))
@@ -323,16 +348,16 @@ def test_a_file_whose_making_was_cut_short_becomes_a_store(path):
 # Durability and cost
 
 
-def test_every_commit_is_synced(store):
-    assert store._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
-    assert store._connection.execute("PRAGMA synchronous").fetchone() == (2,)
+def test_every_commit_is_synced(store, connection):
+    assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    assert connection.execute("PRAGMA synchronous").fetchone() == (2,)
 
 
-def test_a_thousand_appends_take_few_statements(store):
+def test_a_thousand_appends_take_few_statements(store, connection):
     store.put_feed(feed_record(ANA))
     store.commit(1)
     statements: list[str] = []
-    store._connection.set_trace_callback(statements.append)
+    connection.set_trace_callback(statements.append)
     for seq in range(1, 1_001):
         put_entry(store, ANA, seq)
     assert statements == []
@@ -342,7 +367,7 @@ def test_a_thousand_appends_take_few_statements(store):
     assert len(statements) - len(inserts) <= 4, "begin, the feed, the commit's time, commit"
 
 
-def test_lookups_use_an_index(store):
+def test_lookups_use_an_index(store, connection):
     for sql in (
         "SELECT * FROM dated_entries WHERE feed = 1 AND seq >= 1 AND seq < 9 ORDER BY seq",
         "SELECT feed, seq FROM entries WHERE dmx = 1 ORDER BY arrival",
@@ -351,17 +376,17 @@ def test_lookups_use_an_index(store):
         "SELECT feed, seq, chunk, packet FROM chunks WHERE hash = 1 ORDER BY arrival",
         "SELECT packet FROM chunks WHERE feed = 1 AND seq = 1 AND chunk >= 0 AND chunk < 9 ORDER BY chunk",
     ):
-        plan = [row[3] for row in store._connection.execute(f"EXPLAIN QUERY PLAN {sql}")]
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}")]
         assert not [step for step in plan if step.startswith("SCAN") or "TEMP B-TREE" in step], (sql, plan)
 
 
-def test_opening_does_not_depend_on_how_much_is_stored(store, path):
+def test_opening_does_not_depend_on_how_much_is_stored(store, connection):
     """The statements that open a store read ends of indexes and the feeds, whatever their number of entries."""
     statements: list[str] = []
-    store._connection.set_trace_callback(statements.append)
+    connection.set_trace_callback(statements.append)
     store.rollback()
     for sql in statements:
-        plan = [row[3] for row in store._connection.execute(f"EXPLAIN QUERY PLAN {sql}")]
+        plan = [row[3] for row in connection.execute(f"EXPLAIN QUERY PLAN {sql}")]
         assert not [
             step
             for step in plan
@@ -406,19 +431,28 @@ def test_a_folder_that_cannot_be_made_durable_is_told(path, monkeypatch):
 @given(st.lists(st.sampled_from("echE "), max_size=20))
 def test_after_finds_what_is_there_whatever_is_missing(tmp_path_factory, kinds):
     """An entry or a chunk, or a number that is missing."""
-    store = SqliteStore.open(tmp_path_factory.mktemp("home") / "store.sqlite")
+    path = tmp_path_factory.mktemp("home") / "store.sqlite"
+    store = SqliteStore.open(path)
     store.put_feed(feed_record(ANA))
+    store.put_feed(feed_record(BOB))
     put_entry(store, ANA, 1)
     there, seq, chunk = [1], 1, 0
+    missing: list[int] = []
     for kind in kinds:
         if kind == " ":
-            store._arrival += 1
+            missing.append(put_entry(store, BOB, 1 + len(missing)))
         elif kind in "eE":
             seq += 1
             there.append(put_entry(store, ANA, seq))
         else:
             there.append(put_chunk(store, ANA, 1, chunk))
             chunk += 1
+    if missing:
+        there[-1] = store.last_arrival()  # a repair keeps the last number in use
+        store.commit(1)
+        store.close()
+        cut_store(path, [FeedCut(BOB, 0)])
+        store = SqliteStore.open(path)
     for arrival in range(len(kinds) + 3):
         for limit in (1, 2, 5, 99):
             found = [append.arrival for append in store.after(arrival, limit)]

@@ -61,11 +61,11 @@ def test_a_feed_that_was_dropped_is_not_there(store, glance):
     assert [glimpse.feed for glimpse in glance.feeds()] == [BOB]
 
 
-def test_it_holds_no_state_of_the_file(store, glance):
+def test_it_holds_no_state_of_the_file(store, glance, tmp_path):
     glance.last_arrival()
     store.put_feed(feed_record(ANA))
     store.commit(1)
-    with sqlite3.connect(store._path) as connection:
+    with sqlite3.connect(tmp_path / "store.sqlite") as connection:
         (busy, _, _) = connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     connection.close()
     assert busy == 0

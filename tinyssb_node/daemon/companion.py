@@ -80,7 +80,7 @@ class CompanionProcess:
                     exit_code=code,
                 )
                 return
-            self._backoff.held(time.monotonic() - began_s)
+            self._backoff.link_was_up(time.monotonic() - began_s)
             wait_s = self._backoff.next_s()
             self._logger.warning(
                 "a companion process ended: starting it again",

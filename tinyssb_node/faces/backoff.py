@@ -29,7 +29,7 @@ class Backoff:
         self._step_s = min(2 * step_s, self._max_s)
         return step_s * (1 + self._entropy()) / 2
 
-    def held(self, up_s: float) -> None:
+    def link_was_up(self, up_s: float) -> None:
         """Record how long the link was up: after a long time the next wait is the shortest again."""
         if up_s >= limits.LINK_SETTLED_S:
             self._step_s = self._min_s

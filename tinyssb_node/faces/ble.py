@@ -95,13 +95,17 @@ class _Sessions:
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
+def _backoff() -> Backoff:
+    return Backoff(random.random)
+
+
 class _BleEndpoint(ABC):
     """The part that both roles share: run, and start again after Bluetooth went away."""
 
-    def __init__(self, text: str, radio: BluetoothStack, entropy: Callable[[], float]) -> None:
+    def __init__(self, text: str, radio: BluetoothStack, make_backoff: Callable[[], Backoff]) -> None:
         self.spec = text
         self._radio = radio
-        self._backoff = Backoff(entropy)
+        self._backoff = make_backoff()
         self._problem: str | None = None
 
     @property
@@ -120,7 +124,7 @@ class _BleEndpoint(ABC):
                 self._problem = error.reason
             except BluetoothError as error:
                 raise FaceOpenError(self.spec, error.what, error.remedy) from error
-            self._backoff.held(clock() - begun_s)
+            self._backoff.link_was_up(clock() - begun_s)
             await asyncio.sleep(self._backoff.next_s())
 
     @abstractmethod
@@ -136,9 +140,9 @@ class BlePeripheralEndpoint(_BleEndpoint):
         text: str,
         spec: BlePeripheralSpec,
         radio: BluetoothStack,
-        entropy: Callable[[], float] = random.random,
+        make_backoff: Callable[[], Backoff] = _backoff,
     ) -> None:
-        super().__init__(text, radio, entropy)
+        super().__init__(text, radio, make_backoff)
         self._peripheral_spec = spec
         self._peripheral: Peripheral | None = None
         self._numbers = count(1)
@@ -178,16 +182,16 @@ class BleCentralEndpoint(_BleEndpoint):
         text: str,
         spec: BleCentralSpec,
         radio: BluetoothStack,
-        entropy: Callable[[], float] = random.random,
+        make_backoff: Callable[[], Backoff] = _backoff,
         *,
         scan_s: float = limits.BLE_SCAN_S,
         rest_s: float = limits.BLE_REST_S,
     ) -> None:
-        super().__init__(text, radio, entropy)
+        super().__init__(text, radio, make_backoff)
         self._central_spec = spec
         self._scan_s = scan_s
         self._rest_s = rest_s
-        self._roster = BleRoster(spec.links, lambda: Backoff(entropy))
+        self._roster = BleRoster(spec.links, make_backoff)
 
     async def _work(self, sink: FaceSink) -> None:
         clock = asyncio.get_running_loop().time

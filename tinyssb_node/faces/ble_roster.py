@@ -55,7 +55,7 @@ class BleRoster:
         long."""
         one = self._meet(address)
         if one.linked_s is not None:
-            one.backoff.held(now_s - one.linked_s)
+            one.backoff.link_was_up(now_s - one.linked_s)
         one.linked_s = None
         one.not_before_s = now_s + one.backoff.next_s()
 

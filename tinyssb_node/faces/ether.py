@@ -2,7 +2,6 @@
 
 import asyncio
 import random
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import count
 
@@ -129,11 +128,11 @@ class EtherFace:
 class EtherEndpoint:
     """An endpoint that keeps one face, ``ether:NAME``, up."""
 
-    def __init__(self, text: str, spec: EtherSpec, entropy: Callable[[], float] = random.random) -> None:
+    def __init__(self, text: str, spec: EtherSpec, backoff: Backoff | None = None) -> None:
         self.spec = text
         self.problem: str | None = None
         self._ether = spec
-        self._backoff = Backoff(entropy)
+        self._backoff = backoff or Backoff(random.random)
 
     async def run(self, sink: FaceSink) -> None:
         """Connect, and connect again whenever the ether is lost, until cancelled.
@@ -149,7 +148,7 @@ class EtherEndpoint:
                 begun_s = clock()
                 self.problem = None
                 self.problem = await EtherFace(self._ether.face_name, answer).serve(sink, self.spec)
-                self._backoff.held(clock() - begun_s)
+                self._backoff.link_was_up(clock() - begun_s)
             elif isinstance(answer, EtherRefused | _Unfit):
                 told = "the ether refuses it: " if isinstance(answer, EtherRefused) else ""
                 self.problem = told + answer.reason

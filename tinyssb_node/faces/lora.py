@@ -150,7 +150,7 @@ class LoraEndpoint:
                 await self._serve(sink, opener)
             except RadioError as error:
                 self.problem = str(error)
-            self._backoff.held(clock() - begun_s)
+            self._backoff.link_was_up(clock() - begun_s)
             await asyncio.sleep(self._backoff.next_s())
 
     async def _serve(self, sink: FaceSink, opener: Opener) -> None:

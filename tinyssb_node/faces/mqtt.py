@@ -94,7 +94,7 @@ class MqttFace:
         return [self._topics.of_set(tag, network.library.set)] if self._gossip else []
 
 
-class _Visit:
+class MqttVisit:
     """One connection to a broker, and what is done on it."""
 
     def __init__(
@@ -131,7 +131,7 @@ class _Visit:
 
     async def work(self) -> None:
         """Go on until the broker is gone. Raises BrokerError."""
-        tasks = [asyncio.ensure_future(work) for work in (self._read(), self._publish(), self._look())]
+        tasks = [asyncio.ensure_future(work) for work in (self._read(), self._upload_loop(), self._look())]
         try:
             await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
         finally:
@@ -205,18 +205,18 @@ class _Visit:
 
     # --- new entries and chunks
 
-    async def _publish(self) -> None:
+    async def _upload_loop(self) -> None:
         while True:
             appended = self._sink.appended()
             published = 0
             for network in self._networks:
-                published += await self._publish_some(network)
+                published += await self._upload_backlog(network)
             if published:
                 await asyncio.sleep(published / limits.MQTT_PUBLISH_PER_S)
             elif all(not network.backlog.look() for network in self._networks):
                 await appended.wait()
 
-    async def _publish_some(self, network: _Network) -> int:
+    async def _upload_backlog(self, network: _Network) -> int:
         """Publish the first that wait. Returns how many were."""
         waiting = network.backlog.look()
         if not all(each.ours for each in waiting):
@@ -265,12 +265,13 @@ class MqttEndpoint:
         spec: MqttSpec,
         entropy: Callable[[], float] = random.random,
         environ: Mapping[str, str] = os.environ,
+        backoff: Backoff | None = None,
     ) -> None:
         self.spec = text
         self.broker_spec = spec
         self.entropy = entropy
         self._environ = environ
-        self._backoff = Backoff(entropy)
+        self._backoff = backoff or Backoff(entropy)
         self._networks: list[_Network] = []
         self._failure: tuple[str, str] | None = None
 
@@ -324,7 +325,7 @@ class MqttEndpoint:
         password, tls = read_password(spec, self._environ), make_tls(spec)
         early: deque[int] = deque(maxlen=limits.MQTT_READ_MAX)
         """Sizes of messages dropped before the face was up."""
-        visit: _Visit | None = None
+        visit: MqttVisit | None = None
 
         def overflow(length: int) -> None:
             if visit is None:
@@ -343,7 +344,7 @@ class MqttEndpoint:
             timeout_s=limits.MQTT_TIMEOUT_S,
         )
         async with connected(spec, caller, password, tls, overflow) as broker:
-            beginning = _Visit(self, broker, topics, self._networks, sink)
+            beginning = MqttVisit(self, broker, topics, self._networks, sink)
             await beginning.begin()
             visit, self._failure = beginning, None
             reason = "this node closed it"
@@ -361,5 +362,5 @@ class MqttEndpoint:
                 sink.down(beginning.face.name, reason)
                 for network in self._networks:
                     network.backlog.keep()
-                self._backoff.held(asyncio.get_running_loop().time() - begun_s)
+                self._backoff.link_was_up(asyncio.get_running_loop().time() - begun_s)
                 await beginning.end()

@@ -215,6 +215,7 @@ class SerialEndpoint:
         *,
         list_ports: Callable[[], Iterable[UsbPort]] = list_usb_ports,
         time_scale: float = 1.0,
+        backoff: Backoff | None = None,
     ) -> None:
         """*list_ports* returns the USB ports. *time_scale*: how many times as fast as the clock the channel runs; 1
         unless the radio is an emulated one."""
@@ -222,7 +223,7 @@ class SerialEndpoint:
         self.problem: str | None = None
         self._radio = spec
         self._entropy = entropy
-        self._backoff = Backoff(entropy)
+        self._backoff = backoff or Backoff(entropy)
         self._finder = PortFinder(spec.device, list_ports)
         self._scale = time_scale
         self._was_up = False
@@ -241,7 +242,7 @@ class SerialEndpoint:
             if not may_come_back:
                 raise FaceOpenError(self.spec, ended.what, ended.remedy or NO_ANSWER_REMEDY)
             self.problem = ended.what
-            self._backoff.held(clock() - begun_s)
+            self._backoff.link_was_up(clock() - begun_s)
             await asyncio.sleep(self._backoff.next_s())
 
     async def _attempt(self, sink: FaceSink) -> PortProblem | Failed:

@@ -11,7 +11,6 @@ import random
 import socket
 import struct
 import sys
-from collections.abc import Callable
 from typing import Final
 
 from tinyssb_node import limits
@@ -84,7 +83,7 @@ class UdpFace:
             sink.junk(self.name, packet, len(frame))
             return
         now_s = self._loop.time()
-        if not self._peers.knows(address) and _is_of_this_host(address):
+        if not self._peers.knows(address) and is_of_this_host(address):
             fresh = not self._echoes.is_echo(frame, now_s)
         else:
             fresh = self._peers.heard(address, frame, now_s)
@@ -99,11 +98,11 @@ class UdpFace:
 class UdpEndpoint:
     """An endpoint that brings up one face, ``udp``, and joins the group again when the network changes."""
 
-    def __init__(self, text: str, spec: UdpSpec, entropy: Callable[[], float] = random.random) -> None:
+    def __init__(self, text: str, spec: UdpSpec, backoff: Backoff | None = None) -> None:
         self.spec = text
         self.problem: str | None = None
         self._udp = spec
-        self._backoff = Backoff(entropy)
+        self._backoff = backoff or Backoff(random.random)
 
     async def run(self, sink: FaceSink) -> None:
         """Keep the face up until cancelled. Raises FaceOpenError if this machine will never allow it."""
@@ -116,7 +115,7 @@ class UdpEndpoint:
                 self.problem = None
                 with opened[0] as sock:
                     self.problem = await self._serve(UdpFace(self._udp, sock, opened[1]), sink)
-                self._backoff.held(clock() - begun_s)
+                self._backoff.link_was_up(clock() - begun_s)
             await asyncio.sleep(self._backoff.next_s())
 
     async def _serve(self, face: UdpFace, sink: FaceSink) -> str:
@@ -147,7 +146,7 @@ class UdpEndpoint:
     def _open(self) -> tuple[socket.socket, str] | None:
         """Return a socket in the group and the address it sends from; None while there is no network."""
         try:
-            return _group_socket(self._udp), _own_address(self._udp)
+            return group_socket(self._udp), _own_address(self._udp)
         except OSError as error:
             if error.errno in _NEVER_HERE:
                 raise FaceOpenError(
@@ -167,7 +166,7 @@ class UdpEndpoint:
             )
 
 
-def _is_of_this_host(address: str) -> bool:
+def is_of_this_host(address: str) -> bool:
     """Return True if *address* is ours: a program that sends from it shares our port, and receives multicast as we
     do."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
@@ -198,7 +197,7 @@ def _own_address(spec: UdpSpec) -> str:
         return address
 
 
-def _group_socket(spec: UdpSpec) -> socket.socket:
+def group_socket(spec: UdpSpec) -> socket.socket:
     """Return a socket bound to the group's port, in the group, sending to it on the right interface. Raises OSError."""
     sock = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
     try:

@@ -215,11 +215,11 @@ class WsServerEndpoint:
 class WsClientEndpoint:
     """An endpoint that keeps one connection to a server up, as face ``ws:HOST:PORT``."""
 
-    def __init__(self, text: str, spec: WsConnectSpec, entropy: Callable[[], float] = random.random) -> None:
+    def __init__(self, text: str, spec: WsConnectSpec, backoff: Backoff | None = None) -> None:
         self.spec = text
         self.problem: str | None = None
         self._connect = spec
-        self._backoff = Backoff(entropy)
+        self._backoff = backoff or Backoff(random.random)
 
     async def run(self, sink: FaceSink) -> None:
         """Connect, and connect again whenever the connection is lost, until cancelled. Raises CertificateError,
@@ -232,7 +232,7 @@ class WsClientEndpoint:
                 begun_s = clock()
                 self.problem = None
                 self.problem = await WsFace(self._connect.face_name, connection).serve(sink, self.spec)
-                self._backoff.held(clock() - begun_s)
+                self._backoff.link_was_up(clock() - begun_s)
             await asyncio.sleep(self._backoff.next_s())
 
     async def _open(self, tls: ssl.SSLContext | None, headers: Mapping[str, str]) -> ClientConnection | None:

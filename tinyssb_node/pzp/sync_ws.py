@@ -209,7 +209,7 @@ class PzpSyncConnector:
         while True:
             begun_s = clock()
             self.problem = await self.connect_once()
-            self._backoff.held(clock() - begun_s)
+            self._backoff.link_was_up(clock() - begun_s)
             await asyncio.sleep(self._backoff.next_s())
 
     async def connect_once(self) -> str:

@@ -149,7 +149,7 @@ class Shipper:
                 self._tell(str(_first(errors)))
             except* OSError as errors:
                 self._tell(f"the event log cannot be read: {_first(errors)}")
-            backoff.held(time.monotonic() - began_s)
+            backoff.link_was_up(time.monotonic() - began_s)
             self._save()
             await asyncio.sleep(backoff.next_s())
 

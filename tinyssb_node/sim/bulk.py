@@ -169,7 +169,7 @@ class BulkWriter:
         self._order = 0
         side_m = math.sqrt(options.nodes * math.pi / options.neighbours) * limits.BULK_REACH_M
         self.stations = [self._place(number, side_m, folder) for number in range(options.nodes)]
-        self._middle_m = side_m / 2
+        self.middle_m = side_m / 2
         self._link()
         self._waiting: defaultdict[int, list[tuple[int, int]]] = defaultdict(list)
         self._quiet_us: defaultdict[int, int] = defaultdict(int)
@@ -239,7 +239,7 @@ class BulkWriter:
 
     def _apart(self, one: _Station, other: _Station, hour: int) -> bool:
         first, end = self.options.cut
-        return first <= hour < end and (one.east_m < self._middle_m) != (other.east_m < self._middle_m)
+        return first <= hour < end and (one.east_m < self.middle_m) != (other.east_m < self.middle_m)
 
     # --- records
 
@@ -295,7 +295,7 @@ class BulkWriter:
             # Once the cut is over, or an hour later: a node that has it sends it to those that do not.
             self._repair(author, seq, hour, begin_us + chance.randrange(HOUR_US // 2))
         for _ in range(_poisson(chance, self.options.entries_per_hour)):
-            self._publish(
+            self._write_entry(
                 chance.randrange(len(self.stations)), hour, begin_us + chance.randrange(HOUR_US * 3 // 4)
             )
         for station in self.stations:
@@ -349,7 +349,7 @@ class BulkWriter:
         for receiver in self._heard(station, hour, true_us, front, lambda _: f'"airtime_us":{_WANT_US}}}'):
             self._add(receiver, true_us + 1_600, want.format("rx", seqs))
 
-    def _publish(self, author: int, hour: int, true_us: int) -> None:
+    def _write_entry(self, author: int, hour: int, true_us: int) -> None:
         station = self.stations[author]
         true_us = max(true_us, self._quiet_us[author])
         if true_us > _last_us(hour):

@@ -70,7 +70,7 @@ class _Node:
     collided: int = 0
     lost: int = 0
 
-    def tell(self, message: EtherFrame | EtherSent | EtherBusy) -> None:
+    def send_line(self, message: EtherFrame | EtherSent | EtherBusy) -> None:
         """Send a line, unless the node reads too slowly: then it misses it, as it would on air."""
         if (
             self.writer is not None
@@ -226,7 +226,7 @@ class Ether:
         while True:
             message = await node.queue.get()
             if self._medium.is_busy(node.name, self._now_us()):
-                node.tell(EtherBusy(id=message.id))
+                node.send_line(EtherBusy(id=message.id))
                 continue
             packet_size = len(message.packet) // 2
             begin_us = self._now_us()
@@ -235,13 +235,13 @@ class Ether:
             node.sent += 1
             node.airtime_us += end_us - begin_us
             self._deliver(message.packet, self._medium.end_send(node.name))
-            node.tell(EtherSent(id=message.id))
+            node.send_line(EtherSent(id=message.id))
 
     def _deliver(self, packet: str, outcome: TransmissionOutcome) -> None:
         for delivery in outcome.deliveries:
             receiver = self._nodes[delivery.receiver]
             receiver.heard += 1
-            receiver.tell(EtherFrame(packet=packet, rssi_dbm=delivery.rssi_dbm, snr_db=delivery.snr_db))
+            receiver.send_line(EtherFrame(packet=packet, rssi_dbm=delivery.rssi_dbm, snr_db=delivery.snr_db))
         for name, miss in outcome.misses:
             if miss in (LossReason.COLLISION, LossReason.DEAF):
                 self._nodes[name].collided += 1

@@ -25,7 +25,7 @@ class TrafficTarget(Protocol):
         """Do something at a time to come."""
         ...
 
-    def publish(self, name: str, content: bytes) -> bool:
+    def inject(self, name: str, content: bytes) -> bool:
         """Publish *content* at a node. Return False if it could not."""
         ...
 
@@ -63,7 +63,7 @@ class BacklogTraffic(OfNodes):
         """Publish, before the first second."""
         for name in self.named():
             for number in range(self.entries):
-                world.publish(name, content(name, number, self.size))
+                world.inject(name, content(name, number, self.size))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class PostTraffic(AtTime):
         """Put it on the schedule. A node that is off then publishes nothing."""
         for name in self.named():
             unique = content(f"{name} at {self.at_s}", 0, self.size)
-            world.at(us(self.at_s), partial(world.publish, name, unique))
+            world.at(us(self.at_s), partial(world.inject, name, unique))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,7 +126,7 @@ class PeriodicPostTraffic(AtTime):
         """Put all of it on the schedule. A node that is off when its time comes publishes nothing."""
         for name in self.named():
             for number, at_us in enumerate(self._times_us(world.chance(f"posts {name} {self.at_s}"))):
-                world.at(at_us, partial(world.publish, name, content(name, number, self.size)))
+                world.at(at_us, partial(world.inject, name, content(name, number, self.size)))
 
     def _times_us(self, chance: random.Random) -> list[int]:
         """Return the times at which one node publishes."""

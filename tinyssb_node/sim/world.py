@@ -249,7 +249,7 @@ class World:
 
     # --- acting
 
-    def publish(self, name: str, content: bytes) -> bool:
+    def inject(self, name: str, content: bytes) -> bool:
         """Publish *content* at a node. Return False if it is off, or lost power before the commit."""
         inhabitant = self.inhabitants[name]
         if not inhabitant.up:

@@ -65,13 +65,13 @@ def test_what_somebody_follows_crosses_within_seconds_and_nothing_else() -> None
     islands.follow("e2", "w2")
     world.run_for(600 * SECOND_US)
     assert islands.seq("gw", islands.feed("e1")) == 0, "its gateway knows that somebody wants it"
-    world.publish("e1", b"before")
-    world.publish("e0", b"for nobody over there")
+    world.inject("e1", b"before")
+    world.inject("e0", b"for nobody over there")
     world.run_for(60 * SECOND_US)
     link = islands.link()
     begun_us = world.now_us
     assert world.run(lambda: islands.seq("gw", islands.feed("e1")) == 1, 5 * SECOND_US)
-    world.publish("w2", b"a message over the internet, and longer than one entry " * 3)
+    world.inject("w2", b"a message over the internet, and longer than one entry " * 3)
     sent_us = world.now_us
     assert world.run(lambda: islands.seq("gw", islands.feed("w2")) == 1, 10 * SECOND_US), "by its own radio"
     assert world.run(lambda: islands.seq("ge", islands.feed("w2")) == 1, 5 * SECOND_US)
@@ -92,7 +92,7 @@ def test_after_a_day_apart_all_that_is_wanted_crosses_and_hardly_a_byte_more() -
     world.run_for(1_800 * SECOND_US)
     first = islands.link()
     for name in (*EAST, *WEST):
-        world.publish(name, b"hello from " + name.encode())
+        world.inject(name, b"hello from " + name.encode())
     wanted = [
         *((one, other) for one in EAST for other in WEST),
         *((one, other) for one in WEST for other in EAST),
@@ -103,7 +103,7 @@ def test_after_a_day_apart_all_that_is_wanted_crosses_and_hardly_a_byte_more() -
     first.cut()
     for hour in range(24):
         for name in (*EAST, *WEST):
-            world.publish(name, content(name, hour, 150 if hour % 6 == 0 else 40))
+            world.inject(name, content(name, hour, 150 if hour % 6 == 0 else 40))
         world.run_for(HOUR_US)
     assert {islands.seq(one, islands.feed(other)) for one, other in wanted} == {1}
     second = islands.link()

@@ -109,7 +109,7 @@ def spread_us(world: World, names: Sequence[str]) -> int:
     """Everybody publishes; the time until all have everything of each other."""
     for name in names:
         for number in range(SAID):
-            assert world.publish(name, b"%d from " % number + name.encode())
+            assert world.inject(name, b"%d from " % number + name.encode())
     ours = {world.inhabitants[name].feed for name in names}
     start_us = world.now_us
 
