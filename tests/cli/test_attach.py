@@ -72,7 +72,7 @@ class Friend:
         """Packets from number *first* on come to the node."""
         with running.client() as client:
             row = client.import_packets(self.feed, self.packets[first:last])
-        assert row["refused"] is None
+        assert row.refused is None
 
 
 def test_a_file_comes_back_as_it_was(running: RunningDaemon, here: Path) -> None:

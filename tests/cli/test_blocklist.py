@@ -62,7 +62,7 @@ def running(tmp_path: Path) -> Iterator[RunningDaemon]:
 
 def blocked_feeds(running: RunningDaemon) -> set[str]:
     with running.client() as node:
-        return {row["feed"] for row in node.feeds() if row.get("blocked")}
+        return {row.feed for row in node.feeds() if row.blocked}
 
 
 def test_a_block_is_at_the_daemon_soon_and_what_comes_is_not_taken(running: RunningDaemon) -> None:
@@ -70,7 +70,7 @@ def test_a_block_is_at_the_daemon_soon_and_what_comes_is_not_taken(running: Runn
     wait_until(lambda: blocked_feeds(running) == {VIC.feed_id.hex()})
     (entry,) = written(VIC, [*contents(VIC), b"more"])[2:]
     with running.client() as node:
-        refusal = node.import_packets(VIC.feed_id.hex(), [entry.packet])["refused"]
+        refusal = node.import_packets(VIC.feed_id.hex(), [entry.packet]).refused
         assert refusal is not None
     assert "said by Vic" not in said(running, "chat")
     assert "Showing Vic" in said(running, "unblock", "Vic")
@@ -82,7 +82,7 @@ def test_an_id_that_nobody_has_can_be_blocked_and_oneself_cannot(running: Runnin
     stranger = "ab" * 32
     assert rows(running, "block", stranger) == [{"feed": stranger, "blocked": True}]
     with running.client() as node:
-        own = node.status()["feed"]
+        own = node.status().feed
     assert "That is you" in refused(running, ExitCode.USAGE, "block", "me")
     assert "That is you" in refused(running, ExitCode.USAGE, "block", own)
     assert "Nobody" in refused(running, ExitCode.MISSING, "block", "nobody such")
@@ -132,4 +132,4 @@ def test_blocks_count_from_the_start_of_the_daemon(tmp_path: Path) -> None:
     assert tinyssb(home, "block", EVE.feed_id.hex()).returncode == 0
     with daemon(home) as running, running.client() as node:
         packets = [entry.packet for entry in written(EVE, [b"x"])]
-        assert node.import_packets(EVE.feed_id.hex(), packets)["entries"] == 0
+        assert node.import_packets(EVE.feed_id.hex(), packets).entries == 0

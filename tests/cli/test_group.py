@@ -5,19 +5,21 @@ import json
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from tests.tui.node import AIR, ANA, LORA, UDP
 from tinyssb_node.cli.commands import group
 from tinyssb_node.cli.commands.attach import ConfirmationUnavailableError
+from tinyssb_node.control.group_rows import GroupCostRow
 from tinyssb_node.screens.people import DisplayNames
 
-COST: Any = {
-    "group": "5a" * 20,
-    "messages": 4,
-    "packets": 16,
-    "content_bytes": 1_209,
-    "steps": ["exclude", "announce", "begin", "add 15"],
-}
+COST = GroupCostRow(
+    group="5a" * 20,
+    messages=4,
+    packets=16,
+    content_bytes=1_209,
+    steps=["exclude", "announce", "begin", "add 15"],
+)
 
 
 class FakeClient:
@@ -25,7 +27,7 @@ class FakeClient:
         return [LORA, UDP]
 
     def airtime(self) -> list[Any]:
-        return [AIR | {"content_left_us": 1_000_000}]
+        return [replace(AIR, content_left_us=1_000_000)]
 
 
 class FakeTalk:
@@ -44,7 +46,7 @@ def test_the_cost_is_told_for_each_radio_with_the_wait(capsys: pytest.CaptureFix
     ]
     group._tell_cost(argparse.Namespace(json=True), TALK, COST)
     told = json.loads(capsys.readouterr().out)
-    assert told["steps"] == COST["steps"]
+    assert told["steps"] == COST.steps
     (cost,) = told["costs"]
     assert (cost["packets"], cost["faces"], cost["wait_us"]) == (16, ["lora:spi0.0"], 3_600_000_000)
 

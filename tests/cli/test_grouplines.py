@@ -5,8 +5,10 @@ import contextlib
 import dataclasses
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
+import msgspec
 import pytest
 import wcwidth
 
@@ -17,6 +19,16 @@ from tests.groups.world import World, person, start
 from tinyssb_node.catalog.rows import MessageKind, PersonRow
 from tinyssb_node.cli import grouplines
 from tinyssb_node.cli.graph import ASCII, UNICODE
+from tinyssb_node.control.group_rows import GroupSaidRow
+from tinyssb_node.control.requests import (
+    AuditGroup,
+    ControlListing,
+    ListGroups,
+    ReadGroup,
+    ShowGroup,
+    item_type,
+    result_type,
+)
 from tinyssb_node.groups.plan import add, exclude
 from tinyssb_node.groups.writer import draft_exclude
 from tinyssb_node.screens import group_conversations
@@ -43,6 +55,9 @@ NAMES = DisplayNames(
 ME, CYD, DAN = (NAMES.shown(person(name)) for name in "acd")
 
 
+LISTINGS: tuple[type[ControlListing[Any, Any]], ...] = (ListGroups, ShowGroup, AuditGroup, ReadGroup)
+
+
 class Looking:
     """What Ana sees."""
 
@@ -53,7 +68,9 @@ class Looking:
         self.group = world["a"].here.root.hex()
 
     def ask(self, command: str, **arguments: object) -> tuple[list[Any], Any]:
-        return asyncio.run(self._ask(command, **arguments))
+        (kind,) = (kind for kind in LISTINGS if kind.command == command)
+        items, result = asyncio.run(self._ask(command, **arguments))
+        return msgspec.convert(items, list[item_type(kind)]), msgspec.convert(result, result_type(kind))  # type: ignore[misc]  # known at run time
 
     def shown(self, glyphs: str = UNICODE, width: int | None = 80) -> list[str]:
         epochs, row = self.ask("group_show", group=self.group)
@@ -205,7 +222,7 @@ def test_what_a_blocked_person_says_is_not_shown(forked: Looking, monkeypatch: p
     ],
 )
 def test_other_happenings_are_told_in_words(kind: str, text: str | None, words: str) -> None:
-    row: Any = {"kind": kind, "text": text, "people": [], "feed": person("a").hex()}
+    row: Any = SimpleNamespace(kind=kind, text=text, people=[], feed=person("a").hex())
     assert group_conversations.happening(row, NAMES) == words
 
 
@@ -214,8 +231,8 @@ def test_nobody_can_say_what_only_the_node_tells(text: str) -> None:
     feed, group = person("b").hex(), "5a" * 20
     shared: Any = {"id": group, "group": group, "feed": feed, "seq": 1, "own": False, "epoch": None}
     shared |= {"previous": [], "committed_us": 1, "place": 1}
-    deed: Any = {**shared, "kind": "group/exclude-member", "text": None, "people": [person("c").hex()]}
-    post: Any = {**shared, "kind": "post", "text": text.format(CYD), "people": []}
+    deed = GroupSaidRow(**shared, kind="group/exclude-member", text=None, people=[person("c").hex()])
+    post = GroupSaidRow(**shared, kind="post", text=text.format(CYD), people=[])
     done, written = (group_conversations.message_row(row, NAMES) for row in (deed, post))
     assert (done.kind, written.kind) == (MessageKind.HAPPENING, MessageKind.TEXT)
     assert displayed_text(done) == f"{HAPPENED} excluded {CYD}"

@@ -80,14 +80,14 @@ def test_the_daemon_leaves_the_set_at_once_and_the_feed_goes_on(home: Path) -> N
             "set_key": done["set_key"],
         }
         with running.client() as node:
-            assert node.goset()["count"] == 3
-            assert node.publish(b"two")["seq"] == 2
-            assert [entry["content"] for entry in node.log("me")] == [b"one".hex(), b"two".hex()]
+            assert node.goset().count == 3
+            assert node.publish(b"two").seq == 2
+            assert [entry.content for entry in node.log("me")] == [b"one".hex(), b"two".hex()]
         running.stop(signal.SIGKILL)
     assert row(home)["set_key"] == done["set_key"]
     with daemon(home) as running, running.client() as node:
-        assert node.goset()["count"] == 3
-        assert node.publish(b"three")["seq"] == 3
+        assert node.goset().count == 3
+        assert node.publish(b"three").seq == 3
     lines = [
         line for path in sorted((home / "events").glob("*/*.jsonl")) for line in path.read_text().splitlines()
     ]

@@ -68,8 +68,8 @@ def test_items_come_before_the_result(tmp_path: Path) -> None:
         asked,
     ):
         listing = client.log("me", last=2)
-        assert [row["seq"] for row in listing] == [1, 2]
-        assert listing.result == {"count": 2}
+        assert [row.seq for row in listing] == [1, 2]
+        assert listing.result.count == 2
         assert asked == [{"v": 1, "id": 1, "command": "log", "arguments": {"feed": "me", "last": 2}}]
 
 

@@ -13,6 +13,7 @@ import structlog
 
 from tinyssb_node import limits
 from tinyssb_node.cli.main import build_parser
+from tinyssb_node.control.rows import CompanionRow
 from tinyssb_node.daemon.companion import CompanionProcess, companion_command
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.store.home import Home
@@ -106,21 +107,21 @@ async def test_why_it_ended_is_known_until_it_has_held(told: Path, monkeypatch: 
     page = CompanionProcess(
         "the page", program(told, say + "sys.exit(69)"), log.logger, entropy=lambda: -0.99
     )
-    assert page.row() == {"name": "page", "problem": None, "advice": "", "ends": 0, "given_up": False}
+    assert page.row() == CompanionRow(name="page", problem=None, advice="", ends=0, given_up=False)
     async with running(page):
         await tell(told)
         await log.next("starting it again")
-        assert page.row() == {
-            "name": "page",
-            "problem": "The port is taken.",
-            "advice": "Take another.",
-            "ends": 1,
-            "given_up": False,
-        }
+        assert page.row() == CompanionRow(
+            name="page",
+            problem="The port is taken.",
+            advice="Take another.",
+            ends=1,
+            given_up=False,
+        )
         await log.next("started a companion process")
-        assert page.row()["problem"] == "The port is taken."
+        assert page.row().problem == "The port is taken."
         monkeypatch.setattr(limits, "LINK_SETTLED_S", 0.0)
-        assert page.row()["problem"] is None
+        assert page.row().problem is None
         await tell(told)
 
 
@@ -136,7 +137,7 @@ async def test_one_that_does_not_say_why_it_ended_is_not_well_either(
     async with running(page):
         await tell(told)
         await log.next("starting it again")
-        assert said in (page.row()["problem"] or "")
+        assert said in (page.row().problem or "")
 
 
 async def test_it_is_ended_with_the_daemon_and_hears_nothing_from_systemd(
@@ -156,7 +157,7 @@ async def test_what_starting_again_would_not_put_right_is_left(told: Path) -> No
         await tell(told)
         await log.next("until its settings are changed")
         await task
-    assert page.row()["given_up"]
+    assert page.row().given_up
 
 
 async def test_one_that_does_not_end_is_killed(told: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -174,7 +175,7 @@ async def test_a_program_that_is_not_there_stops_nothing(tmp_path: Path) -> None
         for _ in range(2):
             await log.next("cannot be started")
         assert not task.done()
-        assert page.row()["problem"] == "It cannot be started: No such file or directory."
+        assert page.row().problem == "It cannot be started: No such file or directory."
 
 
 @pytest.mark.parametrize("words", [("web",), *(subject.process_command for subject in SUBJECTS)])

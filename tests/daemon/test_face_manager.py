@@ -7,6 +7,7 @@ import pytest
 import structlog
 
 from tests.faces.recording_sink import RecordingSink
+from tinyssb_node.control.rows import EndpointRow
 from tinyssb_node.daemon.face_manager import FaceManager
 
 
@@ -29,8 +30,8 @@ async def test_one_that_fails_stops_no_other_and_is_told_once() -> None:
         await asyncio.sleep(0)
         running.cancel()
         await asyncio.wait([running])
-    assert links.rows()[0]["problem"] is not None
-    assert links.rows()[1] == {"spec": good, "problem": None, "turned_away": 0}
+    assert links.rows()[0].problem is not None
+    assert links.rows()[1] == EndpointRow(spec=good, problem=None, turned_away=0)
     assert said == [bad]
 
 
@@ -54,7 +55,7 @@ async def test_a_listener_that_asks_for_nothing_is_warned_of_unless_that_is_mean
     links = FaceManager([spec], RecordingSink(), structlog.wrap_logger(None, processors=[keep]))
     running = asyncio.create_task(links.run())
     async with asyncio.timeout(10):
-        while links.rows()[0].get("turned_away") != 0:  # noqa: ASYNC110 - nothing announces it
+        while links.rows()[0].turned_away != 0:  # noqa: ASYNC110 - nothing announces it
             await asyncio.sleep(0.001)
     running.cancel()
     await asyncio.wait([running])
@@ -68,7 +69,7 @@ async def test_an_open_face_that_reaches_nobody_says_so() -> None:
         links = FaceManager([spec], RecordingSink(), structlog.wrap_logger(None, processors=[]))
         running = asyncio.create_task(links.run())
         async with asyncio.timeout(10):
-            while links.rows()[0]["problem"] is None:  # noqa: ASYNC110 - an endpoint has no event for this
+            while links.rows()[0].problem is None:  # noqa: ASYNC110 - an endpoint has no event for this
                 await asyncio.sleep(0.01)
         running.cancel()
         await asyncio.wait([running])

@@ -35,4 +35,4 @@ async def test_without_bluetooth_the_other_faces_go_on(
             f"The face '{spec}' cannot be opened: the system's message bus (D-Bus) cannot"
         )
         assert "sudo apt-get install dbus bluez" in said[spec]
-    assert [row["problem"] for row in links.rows()] == [said["ble:peripheral"], said["ble:central"], None]
+    assert [row.problem for row in links.rows()] == [said["ble:peripheral"], said["ble:central"], None]

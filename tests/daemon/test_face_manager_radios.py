@@ -52,7 +52,7 @@ async def told(bad: str) -> str:
             await spoken.wait()
         await sink.until(lambda: bool(sink.faces))
         assert sink.face().name == "good"
-        assert [row["problem"] for row in links.rows()] == [said[0], None]
+        assert [row.problem for row in links.rows()] == [said[0], None]
     finally:
         running.cancel()
         await asyncio.wait([running])

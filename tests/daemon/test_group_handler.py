@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from tests.daemon.fakes import Bench, make_bench
 from tests.daemon.groupfakes import FakeGroups, say
 from tests.groups.world import person, start
-from tinyssb_node.control.protocol import as_json
 from tinyssb_node.control.requests import GROUP_REQUESTS, read_request
 from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.daemon.group_handler import GroupHandler
@@ -54,12 +54,12 @@ class Asked:
         items: list[Any] = []
 
         async def send(item: object) -> None:
-            items.append(json.loads(as_json(item)))
+            items.append(json.loads(json.dumps(item, default=msgspec.to_builtins)))
 
         (kind,) = (kind for kind in GROUP_REQUESTS if kind.command == command)
         request = read_request(kind, arguments)
         result = await self.desk.answer(request, ControlConnection(send, asyncio.Event()))
-        return items, json.loads(as_json(result))
+        return items, json.loads(json.dumps(result, default=msgspec.to_builtins))
 
 
 @pytest.fixture

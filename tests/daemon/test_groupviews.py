@@ -92,14 +92,14 @@ def test_what_opened_and_is_no_message_is_a_line_of_the_audit() -> None:
         MessageId(bytes(20)), person("feed"), 3, person("b"), GroupEntryFault.BODY, "was changed"
     )
     row = broken_row(broken, person("a"), FeedAssignment(person("b"), FeedRole.ADDITIONS), 5)
-    assert (row["kind"], row["rule"], row["flaw"], row["role"], row["own"]) == (
+    assert (row.kind, row.rule, row.flaw, row.role, row.own) == (
         "broken",
         "body",
         "was changed",
         "additions",
         False,
     )
-    assert broken_row(broken, person("b"), None, None)["own"]
+    assert broken_row(broken, person("b"), None, None).own
 
 
 def test_steps_are_told() -> None:
@@ -110,7 +110,7 @@ def test_steps_are_told() -> None:
         AddStep(None, (person("a"),)),
         AddStep(id_, (person("a"),)),
     ]
-    assert [(row["step"], row["epoch"], len(row["people"])) for row in map(step_row, steps)] == [
+    assert [(row.step, row.epoch, len(row.people)) for row in map(step_row, steps)] == [
         ("exclude", id_.hex(), 1),
         ("begin", None, 0),
         ("add", None, 1),

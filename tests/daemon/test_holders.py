@@ -13,6 +13,7 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content import chat, limits
 from tinyssb_node.content.acks import ACK_TYPE, ack_of, serialize_acks
+from tinyssb_node.control.rows import HolderRow
 from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
 from tinyssb_node.feeds.author import compose, compose_fixed
 from tinyssb_node.feeds.chain import Tip
@@ -117,14 +118,14 @@ def known():
 
 
 def counted(row):
-    return row["held"], row["expected"], row["proven"], row["inferred"]
+    return row.held, row.expected, row.proven, row.inferred
 
 
 def test_at_first_nobody_is_known_to_have_it_and_of_nobody_is_it_known_that_they_would_say(known):
     row = known.row()
     assert counted(row) == (0, 3, 0, 0)
-    assert row["holders"] == row["missing"] == []
-    assert row["silent"] == sorted(key.feed_id.hex() for key in (ANA, BEN, CYD))
+    assert row.holders == row.missing == []
+    assert row.silent == sorted(key.feed_id.hex() for key in (ANA, BEN, CYD))
 
 
 def test_who_signed_for_a_later_entry_holds_the_earlier_ones(known):
@@ -132,28 +133,28 @@ def test_who_signed_for_a_later_entry_holds_the_earlier_ones(known):
     for seq in (1, 2):
         row = known.row(seq)
         assert counted(row) == (1, 3, 1, 0)
-        assert row["holders"] == [
-            {
-                "kind": "proven",
-                "feed": ANA.feed_id.hex(),
-                "face": None,
-                "speaker": None,
-                "since_us": NOW_US + 5,
-            }
+        assert row.holders == [
+            HolderRow(
+                kind="proven",
+                feed=ANA.feed_id.hex(),
+                face=None,
+                speaker=None,
+                since_us=NOW_US + 5,
+            )
         ]
 
 
 def test_each_entry_is_held_since_it_was_first_known(known):
     known.signs(ANA, 1, at_us=NOW_US + 5)
     known.signs(ANA, 2, at_us=NOW_US + 9)
-    assert [known.row(seq)["holders"][0]["since_us"] for seq in (1, 2)] == [NOW_US + 5, NOW_US + 9]
+    assert [known.row(seq).holders[0].since_us for seq in (1, 2)] == [NOW_US + 5, NOW_US + 9]
 
 
 def test_who_acknowledged_others_is_missing_and_who_never_did_is_silent(known):
     known.signs(ANA, 1)
     row = known.row(2)
-    assert row["missing"] == [ANA.feed_id.hex()]
-    assert row["silent"] == sorted((BEN.feed_id.hex(), CYD.feed_id.hex()))
+    assert row.missing == [ANA.feed_id.hex()]
+    assert row.silent == sorted((BEN.feed_id.hex(), CYD.feed_id.hex()))
 
 
 def test_what_was_heard_is_told_apart_and_not_added_to_what_was_signed(known):
@@ -163,13 +164,13 @@ def test_what_was_heard_is_told_apart_and_not_added_to_what_was_signed(known):
     known.hears(AIR, b"\x03\x04", 2)
     row = known.row()
     assert counted(row) == (2, 3, 1, 1)
-    assert row["holders"][1] == {
-        "kind": "inferred",
-        "feed": None,
-        "face": "lora",
-        "speaker": "0102",
-        "since_us": NOW_US + 7,
-    }
+    assert row.holders[1] == HolderRow(
+        kind="inferred",
+        feed=None,
+        face="lora",
+        speaker="0102",
+        since_us=NOW_US + 7,
+    )
     assert counted(known.row(2)) == (1, 3, 0, 1)
 
 
@@ -179,15 +180,15 @@ def test_stations_on_two_faces_may_be_the_same(known):
     known.hears(LAN, b"", 1)
     row = known.row()
     assert counted(row) == (2, 3, 0, 2)
-    assert [holder["speaker"] for holder in row["holders"]] == ["0102", "0304", None]
+    assert [holder.speaker for holder in row.holders] == ["0102", "0304", None]
 
 
 def test_connections_that_are_no_more_count_as_one_if_none_is_there(known):
     for number in range(1, 4):
         known.hears(f"ws:80#{number}", b"", 1)
-    assert known.row()["held"] == 1
-    assert known.row(up=["ws:80#3"])["held"] == 1
-    assert known.row(up=["ws:80#2", "ws:80#3"])["held"] == 2
+    assert known.row().held == 1
+    assert known.row(up=["ws:80#3"]).held == 1
+    assert known.row(up=["ws:80#2", "ws:80#3"]).held == 2
 
 
 def test_names_drawn_anew_do_not_make_more_people_than_there_are(known):
@@ -212,8 +213,8 @@ def test_expected_are_those_we_follow_who_wrote_since_a_month_before(known):
         made.write(ANA, b"hello", at_us=NOW_US - since_us)
         made.write(BEN)
         made.write(CYD, b"hello", wanted=False)
-    assert old.row()["expected"] == 0
-    assert new.row()["silent"] == [ANA.feed_id.hex()]
+    assert old.row().expected == 0
+    assert new.row().silent == [ANA.feed_id.hex()]
     # Whoever proved it counts whatever else is known.
     old.signs(CYD, 1)
     assert counted(old.row()) == (1, 1, 1, 0)
@@ -221,7 +222,7 @@ def test_expected_are_those_we_follow_who_wrote_since_a_month_before(known):
 
 def test_a_further_feed_of_somebody_is_nobody_who_should_have_it(known):
     known.write(DOT, CHILD, b"hello")
-    assert known.row()["expected"] == 3
+    assert known.row().expected == 3
 
 
 @pytest.mark.parametrize("size", [1, 64, 5_000])
@@ -233,12 +234,12 @@ def test_what_a_member_of_a_private_group_writes_is_nobody_who_should_have_it(kn
         b"k" * 32,
     )
     known.write(DOT, content, b"hello")
-    assert known.row()["expected"] == 3
-    assert DOT.feed_id.hex() not in known.row()["silent"]
+    assert known.row().expected == 3
+    assert DOT.feed_id.hex() not in known.row().silent
     # Who acknowledges is somebody, whatever he began with.
     known.signs(DOT, 1)
     assert counted(known.row(2)) == (0, 4, 0, 0)
-    assert known.row(2)["missing"] == [DOT.feed_id.hex()]
+    assert known.row(2).missing == [DOT.feed_id.hex()]
 
 
 @pytest.mark.parametrize(
@@ -254,12 +255,12 @@ def test_what_a_member_of_a_private_group_writes_is_nobody_who_should_have_it(kn
 )
 def test_who_begins_with_much_that_anybody_can_read_is_somebody(known, content):
     known.write(DOT, content)
-    assert known.row()["expected"] == 4
+    assert known.row().expected == 4
 
 
 def test_a_feed_that_has_ended_will_acknowledge_nothing(known):
     known.write(DOT, b"hello", ENDED)
-    assert known.row()["expected"] == 3
+    assert known.row().expected == 3
     known.signs(DOT, 1)
     assert counted(known.row()) == (1, 4, 1, 0)
 
@@ -300,9 +301,9 @@ def test_counts_fit_together_and_earlier_entries_are_never_held_by_fewer(said, u
     made.write(DOT)
     rows = [made.row(seq, up) for seq in (1, 2, 3)]
     for row in rows:
-        assert row["held"] == row["proven"] + row["inferred"] <= row["expected"]
-        feeds = [holder["feed"] for holder in row["holders"] if holder["feed"]]
-        assert len(feeds) == row["proven"]
-        assert not set(feeds) & {*row["missing"], *row["silent"]}
-        assert row["proven"] + len(row["missing"]) + len(row["silent"]) <= row["expected"]
-    assert all(first["proven"] >= second["proven"] for first, second in pairwise(rows))
+        assert row.held == row.proven + row.inferred <= row.expected
+        feeds = [holder.feed for holder in row.holders if holder.feed]
+        assert len(feeds) == row.proven
+        assert not set(feeds) & {*row.missing, *row.silent}
+        assert row.proven + len(row.missing) + len(row.silent) <= row.expected
+    assert all(first.proven >= second.proven for first, second in pairwise(rows))

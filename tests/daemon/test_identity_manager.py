@@ -36,7 +36,7 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with daemon(home.root) as running:
         with running.client() as node:
             for writer in (None, *NAMES):
-                assert node.publish(b"one", writer)["seq"] == 1
+                assert node.publish(b"one", writer).seq == 1
         assert running.stop()[0] == 0
     return home.root
 
@@ -60,14 +60,14 @@ def places(home: Home) -> list[Home]:
 
 def doubts(node: DaemonClient) -> dict[str, str | None]:
     """Why each does not write, the node's own first."""
-    status: Any = node.status()
-    rows = [{"name": "main", "waiting": status["waiting"]}, *status["identities"]]
-    return {row["name"]: row["waiting"] and row["waiting"]["doubt"] for row in rows}
+    status = node.status()
+    waits = {"main": status.waiting, **{row.name: row.waiting for row in status.identities}}
+    return {name: waiting.doubt if waiting else None for name, waiting in waits.items()}
 
 
 def writable(node: DaemonClient) -> dict[str, bool]:
     """Whether each may write, as `feeds` says."""
-    rows = [(row.get("identity"), row.get("writable")) for row in node.feeds()]
+    rows = [(row.identity, row.writable) for row in node.feeds()]
     return {name: may for name, may in rows if name is not None and may is not None}
 
 
@@ -87,12 +87,12 @@ def test_after_a_power_cut_all_go_on(written: Home) -> None:
     with daemon(written.root) as running:
         with running.client() as node:
             for name in NAMES:
-                assert node.publish(b"two", name)["seq"] == 2
+                assert node.publish(b"two", name).seq == 2
         running.process.kill()
     with daemon(written.root) as running, running.client() as node:
         assert set(doubts(node).values()) == {None}
         for name in NAMES:
-            assert node.publish(b"three", name)["seq"] == 3
+            assert node.publish(b"three", name).seq == 3
 
 
 def test_each_waits_for_itself(written: Home, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_each_waits_for_itself(written: Home, tmp_path: Path) -> None:
         with running.client() as node:
             assert doubts(node) == {"main": None, "club": "copied", "sensor": None}
             assert writable(node) == {"main": True, "club": False, "sensor": True}
-            assert node.publish(b"two")["seq"] == node.publish(b"two", "sensor")["seq"] == 2
+            assert node.publish(b"two").seq == node.publish(b"two", "sensor").seq == 2
             with pytest.raises(DaemonError, match="`tinyssb identity sure club`") as refused:
                 node.publish(b"no", "club")
             assert refused.value.code == "uncertain"
@@ -114,14 +114,14 @@ def test_each_waits_for_itself(written: Home, tmp_path: Path) -> None:
             assert b"own: club, not written for now" in tinyssb(written.root, "feeds").stdout
             doctor = tinyssb(written.root, "doctor").stdout
             assert b"it does not write the feed of 'club' yet" in doctor
-            assert node.sure("club")["changed"]
-            assert not node.sure("club")["changed"]
-            assert node.publish(b"two", "club")["seq"] == 2
+            assert node.sure("club").changed
+            assert not node.sure("club").changed
+            assert node.publish(b"two", "club").seq == 2
             assert all(writable(node).values())
         with DaemonClient(written.control_socket, network="village") as node:
             with pytest.raises(DaemonError, match="were copied"):
                 node.publish(b"in the other network it is not known", "club")
-            assert node.publish(b"one", "sensor")["seq"] == 1
+            assert node.publish(b"one", "sensor").seq == 1
         _, logged = running.stop()
     assert "identity=club network=default" in logged
     assert "identity=sensor" not in logged.replace("opening a further identity     identity=sensor", "")
@@ -189,12 +189,12 @@ def test_one_that_cannot_be_opened_is_left_out_and_told(written: Home, happens: 
     happens(written.of_identity("club"))
     with daemon(written.root) as running:
         with running.client() as node:
-            row: Any = node.status()["identities"][0]
-            assert (row["name"], row["feed"]) == ("club", None)
-            assert told in row["problem"]
+            row = node.status().identities[0]
+            assert (row.name, row.feed) == ("club", None)
+            assert told in (row.problem or "")
             with pytest.raises(DaemonError, match=told):
                 node.publish(b"no", "club")
-            assert node.publish(b"two", "sensor")["seq"] == node.publish(b"two")["seq"] == 2
+            assert node.publish(b"two", "sensor").seq == node.publish(b"two").seq == 2
         assert told.encode() in tinyssb(written.root, "status").stdout
         _, logged = running.stop()
     assert "a further identity is not used" in logged
@@ -202,14 +202,14 @@ def test_one_that_cannot_be_opened_is_left_out_and_told(written: Home, happens: 
 
 def test_rekey_and_verify_take_them_for_ours(written: Home) -> None:
     with daemon(written.root) as running, running.client() as node:
-        feeds = {name: row["feed"] for row in node.feeds() if (name := row.get("identity"))}
+        feeds = {name: row.feed for row in node.feeds() if (name := row.identity)}
         with pytest.raises(DaemonError) as refused:
             node.rekey(b"fresh", [feeds["club"]])
         assert refused.value.code == "bad_request"
-        assert node.rekey(b"fresh", [])["kept"] == 3
-        assert {*node.goset()["feeds"]} == {*feeds.values()}
+        assert node.rekey(b"fresh", []).kept == 3
+        assert {*node.goset().feeds} == {*feeds.values()}
         for name in (None, *NAMES):
-            assert node.publish(b"two", name)["seq"] == 2
+            assert node.publish(b"two", name).seq == 2
         assert tinyssb(written.root, "verify").returncode == ExitCode.OK
 
 
@@ -222,9 +222,9 @@ def plain(tmp_path: Path) -> Iterator[DaemonClient]:
 
 
 def test_a_node_without_others_has_no_such_thing(plain: DaemonClient) -> None:
-    assert plain.status()["identities"] == []
+    assert plain.status().identities == []
     assert writable(plain) == {"main": True}
-    assert plain.publish(b"one", "main")["seq"] == 1
+    assert plain.publish(b"one", "main").seq == 1
     for ask in (lambda: plain.publish(b"no", "club"), lambda: plain.sure("club")):
         with pytest.raises(DaemonError) as refused:
             ask()

@@ -37,7 +37,7 @@ def comes(running: RunningDaemon, feed: FeedId, *contents: bytes) -> bool:
         client.follow(feed.hex())
     while time.monotonic() < deadline_s:
         with running.client() as client:
-            if [row["content"] for row in client.log(feed.hex())] == [content.hex() for content in contents]:
+            if [row.content for row in client.log(feed.hex())] == [content.hex() for content in contents]:
                 return True
         time.sleep(0.02)
     return False
@@ -118,7 +118,7 @@ def test_status_tells_why_there_is_no_broker(tmp_path: Path) -> None:
         with daemon(tmp_path / "ana") as ana:
             with ana.client() as client:
                 client.publish(b"hello")
-                while not (problem := client.status()["endpoints"][0]["problem"]):
+                while not (problem := client.status().endpoints[0].problem):
                     asyncio.run(asyncio.sleep(0.02))
             said = tinyssb(ana.home, "status").stdout.decode()
             assert "1 packet waits for it" in problem

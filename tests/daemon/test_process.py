@@ -12,7 +12,7 @@ import pytest
 
 from tests.daemon.processes import PATIENCE_S, PROGRAM, daemon, make_home, tinyssb
 from tinyssb_node.control.client import DaemonClient
-from tinyssb_node.control.rows import StatusRow
+from tinyssb_node.control.rows import EndpointRow, StatusRow
 from tinyssb_node.daemon.process import run_daemon
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.errors import ExitCode, StoreFailedError
@@ -46,8 +46,8 @@ def test_sigterm_ends_a_boot_in_order(tmp_path: Path) -> None:
     assert not (tmp_path / "a" / "control.sock").exists()
     with daemon(tmp_path / "a") as running:
         with running.client() as node:
-            assert [row["content"] for row in node.log("me")] == [b"kept".hex()]
-            assert node.status()["boot"] == 2
+            assert [row.content for row in node.log("me")] == [b"kept".hex()]
+            assert node.status().boot == 2
         assert running.stop(signal.SIGINT)[0] == 0
     starts = [record for record in records(tmp_path / "a") if record["kind"] == "start"]
     assert [record["clean"] for record in starts] == [True, True]
@@ -60,7 +60,7 @@ def test_what_was_published_survives_a_kill_and_is_in_the_log(tmp_path: Path) ->
             node.publish(b"kept")
         assert running.stop(signal.SIGKILL)[0] == -signal.SIGKILL
     with daemon(tmp_path / "a") as running, running.client() as node:
-        assert [row["content"] for row in node.log("me")] == [b"kept".hex()]
+        assert [row.content for row in node.log("me")] == [b"kept".hex()]
     entries = {record["arrival"] for record in records(tmp_path / "a") if record["kind"] == "entry"}
     assert entries == {1}
     assert [record["clean"] for record in records(tmp_path / "a") if record["kind"] == "start"] == [
@@ -76,16 +76,16 @@ def test_two_daemons_exchange_what_is_published(tmp_path: Path) -> None:
     with daemon(tmp_path / "a") as first, daemon(tmp_path / "b") as second:
         with first.client() as ana, second.client() as ben:
             small = ana.publish(b"hello")
-            ben.follow(small["feed"])
-            rows = iter(ben.log(small["feed"], follow=True))
-            assert next(rows)["content"] == b"hello".hex()
+            ben.follow(small.feed)
+            rows = iter(ben.log(small.feed, follow=True))
+            assert next(rows).content == b"hello".hex()
             large = ana.publish(bytes(range(256)) * 4)
-            assert large["chunks"] == 10
-            assert next(rows)["seq"] == large["seq"]
+            assert large.chunks == 10
+            assert next(rows).seq == large.seq
         with second.client() as ben:
             faces = list(ben.faces())
-            assert faces[0]["new"] > 0
-            seen = wait_for_content(ben, small["feed"], large["seq"])
+            assert faces[0].new > 0
+            seen = wait_for_content(ben, small.feed, large.seq)
             assert seen == bytes(range(256)) * 4
         assert first.stop()[0] == 0
         assert second.stop()[0] == 0
@@ -95,9 +95,9 @@ def wait_for_content(node: DaemonClient, feed: str, seq: int) -> bytes:
     """The content of an entry, once its side chain is whole. Each question waits for the daemon's next turn."""
     for _ in range(100_000):
         row = node.show(feed, seq)
-        if row["content"] is not None:
-            assert row["signature"] == "good"
-            return bytes.fromhex(row["content"])
+        if row.content is not None:
+            assert row.signature == "good"
+            return bytes.fromhex(row.content)
     raise AssertionError("the side chain never became whole")
 
 
@@ -153,7 +153,7 @@ def test_a_face_that_cannot_be_opened_leaves_the_others_alone(tmp_path: Path) ->
         spec = f"ws:listen:127.0.0.1:{taken.getsockname()[1]}"
         make_home(tmp_path / "a", spec, "ws:listen:127.0.0.1:0?name=free")
         with daemon(tmp_path / "a") as running, running.client() as node:
-            problems = {row["spec"]: row["problem"] for row in node.status()["endpoints"]}
+            problems = {row.spec: row.problem for row in node.status().endpoints}
     assert problems[spec] is not None
     assert problems["ws:listen:127.0.0.1:0?name=free"] is None
 
@@ -179,8 +179,8 @@ def test_a_whole_life_in_this_process(tmp_path: Path, monkeypatch: pytest.Monkey
         assert run_daemon(Home(tmp_path / "a")) == ExitCode.OK
         user.join(PATIENCE_S)
     (row,) = status
-    assert (row["entries"], row["arrivals"], row["boot"], row["read_only"]) == (1, 1, 1, None)
-    assert row["endpoints"] == [{"spec": "ws:listen:127.0.0.1:0", "problem": None, "turned_away": 0}]
+    assert (row.entries, row.arrivals, row.boot, row.read_only) == (1, 1, 1, None)
+    assert row.endpoints == [EndpointRow(spec="ws:listen:127.0.0.1:0", problem=None, turned_away=0)]
     assert records(tmp_path / "a")[-1]["reason"] == "SIGTERM"
 
 

@@ -70,11 +70,11 @@ def test_two_daemons_exchange_two_networks_over_one_face(tmp_path: Path) -> None
             ):
                 client.follow(feeds["ana"])
                 rows = iter(client.log(feeds["ana"], follow=True))
-                assert [next(rows)["content"] for _ in contents] == [content.hex() for content in contents]
+                assert [next(rows).content for _ in contents] == [content.hex() for content in contents]
         with ben.client() as world, village_of(ben) as village:
-            assert [row["seq"] for row in world.feeds() if row["feed"] == feeds["ana"]] == [1]
-            assert [row["seq"] for row in village.feeds() if row["feed"] == feeds["ana"]] == [2]
-            networks = {row["name"]: row["entries"] for row in world.status()["networks"]}
+            assert [row.seq for row in world.feeds() if row.feed == feeds["ana"]] == [1]
+            assert [row.seq for row in village.feeds() if row.feed == feeds["ana"]] == [2]
+            networks = {row.name: row.entries for row in world.status().networks}
             assert networks == {"default": 1, "village": 2}
         assert ana.stop()[0] == 0
         assert ben.stop()[0] == 0
@@ -146,7 +146,7 @@ def test_another_key_for_a_network_that_has_run_is_refused(tmp_path: Path) -> No
     assert "another key" in refused.stderr.decode()
     config.write_text(config.read_text().replace('"00"', f'"{KEY}"'))
     with daemon(tmp_path / "a") as running, village_of(running) as village:
-        assert [row["content"] for row in village.log("me")] == [b"kept".hex()]
+        assert [row.content for row in village.log("me")] == [b"kept".hex()]
 
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:

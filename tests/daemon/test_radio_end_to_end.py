@@ -181,5 +181,5 @@ async def test_a_board_that_is_not_there_is_told_and_stops_no_other_face(
     (sentence,) = said
     assert "/dev/spidev0.0 does not exist" in sentence
     assert "Put 'dtparam=spi=on' into /boot/firmware/config.txt" in sentence
-    assert links.rows()[0]["problem"] == sentence
-    assert links.rows()[1]["problem"] is None
+    assert links.rows()[0].problem == sentence
+    assert links.rows()[1].problem is None

@@ -59,8 +59,8 @@ def words_of(home: Home) -> bytes:
 def doubt_of(home: Home) -> str | None:
     """Why the daemon in *home* does not write."""
     with daemon(home.root) as running, running.client() as node:
-        row = node.status().get("waiting")
-        return None if row is None else row["doubt"]
+        row = node.status().waiting
+        return None if row is None else row.doubt
 
 
 def test_the_mark_is_left_with_the_last_entry(written: Written) -> None:
@@ -73,7 +73,7 @@ def test_the_mark_is_left_with_the_last_entry(written: Written) -> None:
 def test_an_ordinary_start_is_certain_at_once(home: Home) -> None:
     with daemon(home.root) as running:
         with running.client() as node:
-            assert node.publish(b"three")["seq"] == 3
+            assert node.publish(b"three").seq == 3
         _, logged = running.stop()
     assert "not written" not in logged
 
@@ -87,7 +87,7 @@ def test_so_is_one_after_a_power_cut(home: Home) -> None:
     assert mark is not None
     assert mark.tip_in(DEFAULT_NETWORK).seq == 2, "it is behind"
     with daemon(home.root) as running, running.client() as node:
-        assert node.publish(b"four")["seq"] == 4
+        assert node.publish(b"four").seq == 4
 
 
 def lose_the_store(home: Home, _: Written) -> None:
@@ -161,7 +161,7 @@ def test_a_restored_node_writes_nothing_until_its_user_is_sure(written: Written,
         assert b"from now on" in tinyssb(tmp_path / "new", "identity", "sure").stdout
         assert b"already" in tinyssb(tmp_path / "new", "identity", "sure").stdout
         with running.client() as node:
-            assert node.publish(b"yes")["seq"] == 1
+            assert node.publish(b"yes").seq == 1
         _, logged = running.stop()
     assert "not written while its tip is uncertain" in logged
     assert "writing is allowed" in logged

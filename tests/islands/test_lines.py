@@ -1,63 +1,72 @@
 """How the gateway is shown to people."""
 
-from tinyssb_node.islands.gateway.rows import GatewayRow, LocatedRow, LocationRow, LocatorRow
+from msgspec.structs import replace
+
+from tinyssb_node.islands.gateway.rows import (
+    GatewayRow,
+    LinkRow,
+    LocatedRow,
+    LocationRow,
+    LocatorRow,
+    ProblemRow,
+)
 from tinyssb_node.islands.lines import LOCATE_HEADER, located_text, location_line, status_text
 
-LOCATOR: LocatorRow = {
-    "network": "default",
-    "reached": True,
-    "historic": 33,
-    "unconfirmed": 12,
-    "confirmed": 21,
-    "labels": 300,
-    "locations": 1_200,
-    "offers": 40,
-    "sought": 38,
-    "looking": 2,
-    "lookups": 1_041,
-    "newer": 5,
-    "received": {"ping": 30, "query": 1_000},
-    "sent": {},
-    "received_bytes": 100_000,
-    "sent_bytes": 0,
-    "drops": {"cookie": 2},
-}
-ROW: GatewayRow = {
-    "pid": 4711,
-    "uptime_us": 7_261_000_000,
-    "listen": "0.0.0.0:8789",
-    "address": "203.0.113.7:8789",
-    "away": False,
-    "networks": [LOCATOR],
-    "links": [
-        {
-            "network": "default",
-            "address": "198.51.100.2:8789",
-            "called": True,
-            "feed": "ab" * 32,
-            "up_us": 65_000_000,
-            "got": 12,
-            "given": 3,
-            "received_bytes": 1_600,
-            "sent_bytes": 700,
-        }
+LOCATOR: LocatorRow = LocatorRow(
+    network="default",
+    reached=True,
+    historic=33,
+    unconfirmed=12,
+    confirmed=21,
+    labels=300,
+    locations=1_200,
+    offers=40,
+    sought=38,
+    looking=2,
+    lookups=1_041,
+    newer=5,
+    received={"ping": 30, "query": 1_000},
+    sent={},
+    received_bytes=100_000,
+    sent_bytes=0,
+    drops={"cookie": 2},
+)
+ROW: GatewayRow = GatewayRow(
+    pid=4711,
+    uptime_us=7_261_000_000,
+    listen="0.0.0.0:8789",
+    address="203.0.113.7:8789",
+    away=False,
+    networks=[LOCATOR],
+    links=[
+        LinkRow(
+            network="default",
+            address="198.51.100.2:8789",
+            called=True,
+            feed="ab" * 32,
+            up_us=65_000_000,
+            got=12,
+            given=3,
+            received_bytes=1_600,
+            sent_bytes=700,
+        )
     ],
-    "unsent": 0,
-    "problems": [{"what": "198.51.100.9:1", "problem": "connection refused\n", "ago_us": 5_000_000}],
-}
-LOCATION: LocationRow = {
-    "feed": "ab" * 32,
-    "address": "198.51.100.2:8789",
-    "connection": "198.51.100.2:8789",
-    "entries": 1_234,
-    "whole": 127,
-    "old": True,
-    "elapsed_us": 1_250_000,
-}
+    unsent=0,
+    problems=[ProblemRow(what="198.51.100.9:1", problem="connection refused\n", ago_us=5_000_000)],
+)
+LOCATION: LocationRow = LocationRow(
+    feed="ab" * 32,
+    address="198.51.100.2:8789",
+    connection="198.51.100.2:8789",
+    entries=1_234,
+    whole=127,
+    old=True,
+    elapsed_us=1_250_000,
+)
 
 
 def located(count: int, reports: int, denials: int) -> LocatedRow:
-    return {"feed": "ab" * 32, "count": count, "reports": reports, "denials": denials}
+    return LocatedRow(feed="ab" * 32, count=count, reports=reports, denials=denials)
 
 
 def test_all_of_it_can_be_read() -> None:
@@ -86,12 +95,12 @@ def test_all_of_it_can_be_read() -> None:
 
 
 def test_what_is_missing_is_told() -> None:
-    row: GatewayRow = {**ROW, "address": None, "away": True, "links": [], "problems": []}
+    row: GatewayRow = replace(ROW, address=None, away=True, links=[], problems=[])
     text = status_text(row)
     assert "address:    none: others cannot call" in text
     assert "way out:    none: waiting for one" in text
     assert text.endswith("No other gateway is connected.")
-    unseen: GatewayRow = {**ROW, "networks": [{**LOCATOR, "reached": False}]}
+    unseen: GatewayRow = replace(ROW, networks=[replace(LOCATOR, reached=False)])
     assert "nobody has shown that it can be reached" in status_text(unseen)
 
 
@@ -108,5 +117,7 @@ def test_what_a_search_comes_to() -> None:
     assert located_text(located(0, 1, 1)) == "Nobody is known to have it: so says 1 answer."
     assert located_text(located(1, 0, 0)) == "1 place, from memory: nobody answered."
     assert located_text(located(0, 0, 0)) == "Nobody answered."
-    assert located_text({**located(0, 0, 0), "peers": 2}) == "Nobody answered."
-    assert located_text({**located(0, 0, 0), "peers": 0}).startswith("No other gateway is known that answers")
+    assert located_text(replace(located(0, 0, 0), peers=2)) == "Nobody answered."
+    assert located_text(replace(located(0, 0, 0), peers=0)).startswith(
+        "No other gateway is known that answers"
+    )

@@ -22,37 +22,35 @@ FULL_US = 205_056
 
 def face(name: str, medium: str = "air", full_us: int | None = FULL_US) -> FaceRow:
     """A face as the daemon tells of it; one that is older than `full_us` with None."""
-    row: FaceRow = {
-        "face": name,
-        "spec": "",
-        "medium": medium,
-        "queued": 0,
-        "outstanding": 0,
-        "sent": 0,
-        "received": 0,
-        "new": 0,
-        "invalid": 0,
-        "heard_us": None,
-    }
-    if full_us is not None:
-        row["full_us"] = full_us
-    return row
+    return FaceRow(
+        face=name,
+        spec="",
+        medium=medium,
+        queued=0,
+        outstanding=0,
+        sent=0,
+        received=0,
+        new=0,
+        invalid=0,
+        heard_us=None,
+        full_us=full_us,
+    )
 
 
 def account(*names: str, left_us: int = 32_400_000, limit_us: int = 36_000_000) -> AirtimeRow:
     """One sub-band's account."""
-    return {
-        "band": "EU868 868.0-868.6",
-        "faces": list(names),
-        "limit_us": limit_us,
-        "window_us": HOUR_US,
-        "used_us": 0,
-        "left_us": limit_us,
-        "advert_left_us": 0,
-        "content_left_us": left_us,
-        "full_us": FULL_US,
-        "wait_us": 0,
-    }
+    return AirtimeRow(
+        band="EU868 868.0-868.6",
+        faces=list(names),
+        limit_us=limit_us,
+        window_us=HOUR_US,
+        used_us=0,
+        left_us=limit_us,
+        advert_left_us=0,
+        content_left_us=left_us,
+        full_us=FULL_US,
+        wait_us=0,
+    )
 
 
 def test_ninety_one_packets_are_half_an_hours_budget() -> None:

@@ -14,19 +14,19 @@ NAMES = {ANA: "Ana", BEN: "Ben", CYD: "Cyd", DOT: "Dot"}
 
 
 def row(proven: int = 0, inferred: int = 0, expected: int = 0, missing: tuple[str, ...] = ()) -> ReceiptRow:
-    return {
-        "feed": "ee" * 32,
-        "seq": 1,
-        "id": "01" * 20,
-        "committed_us": NOON_US,
-        "held": proven + inferred,
-        "proven": proven,
-        "inferred": inferred,
-        "expected": expected,
-        "holders": [],
-        "missing": list(missing),
-        "silent": [],
-    }
+    return ReceiptRow(
+        feed="ee" * 32,
+        seq=1,
+        id="01" * 20,
+        committed_us=NOON_US,
+        held=proven + inferred,
+        proven=proven,
+        inferred=inferred,
+        expected=expected,
+        holders=[],
+        missing=list(missing),
+        silent=[],
+    )
 
 
 @pytest.mark.parametrize(

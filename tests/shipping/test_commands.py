@@ -1,5 +1,6 @@
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import ClassVar, Self
 
 import pytest
@@ -68,8 +69,8 @@ def test_why_it_does_not_run(
         def __exit__(self, *_: object) -> None:
             pass
 
-        def status(self) -> dict[str, object]:
-            return {"companions": self.beside}
+        def status(self) -> SimpleNamespace:
+            return SimpleNamespace(companions=self.beside)
 
     def told() -> str:
         assert main(["--home", str(node.root), "ship", "--json"]) == 0

@@ -93,7 +93,7 @@ class Life:
         with DaemonClient(self.folder / "victim" / "control.sock", timeout_s=PATIENCE_S) as victim:
             for _ in range(PUBLISH_MAX):
                 row = victim.publish(chance.randbytes(chance.choice(CONTENTS)))
-                self._claim(Claim(self.feed, row["seq"], MessageId(bytes.fromhex(row["id"])), row["chunks"]))
+                self._claim(Claim(self.feed, row.seq, MessageId(bytes.fromhex(row.id)), row.chunks))
                 if chance.random() < 0.3:
                     peer.publish(chance.randbytes(chance.choice(CONTENTS)))
 

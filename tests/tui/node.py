@@ -5,8 +5,10 @@ import hashlib
 import json
 from collections.abc import Sequence
 
+from msgspec.structs import replace
+
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind, MessageRow, PersonRow
-from tinyssb_node.control.rows import AirtimeRow, FaceRow, FeedRow, StatusRow
+from tinyssb_node.control.rows import AirtimeRow, EndpointRow, FaceRow, FeedRow, StatusRow
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId, Origin
 from tinyssb_node.screens.people import DisplayNames
@@ -97,7 +99,7 @@ STATUS = StatusRow(
     arrivals=500,
     forked=0,
     faces=2,
-    endpoints=[{"spec": "ws:connect:10.0.0.9:8080", "problem": "Nobody answers at 10.0.0.9:8080."}],
+    endpoints=[EndpointRow(spec="ws:connect:10.0.0.9:8080", problem="Nobody answers at 10.0.0.9:8080.")],
     networks=[],
 )
 LORA = FaceRow(
@@ -208,12 +210,12 @@ def hostile() -> ScreenState:
         holders={id_of("l"): HOSTILE},
         people=people,
         names=DisplayNames(people),
-        faces=[LORA | {"face": HOSTILE}],
+        faces=[replace(LORA, face=HOSTILE)],
         airtime=[
-            AIR | {"used_us": 40_000_000, "wait_us": 1_234_000_000, "band": "[red]"},
-            AIR | {"used_us": 0},
+            replace(AIR, used_us=40_000_000, wait_us=1_234_000_000, band="[red]"),
+            replace(AIR, used_us=0),
         ],
-        status=STATUS | {"name": HOSTILE, "read_only": HOSTILE, "forked": 2},
+        status=replace(STATUS, name=HOSTILE, read_only=HOSTILE, forked=2),
         events=[
             (0, b"torn"),
             (1, b'{"kind": 5, "t_us": 1e99}'),

@@ -5,6 +5,7 @@ import dataclasses
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.tui.node import (
     AIR,
@@ -21,6 +22,7 @@ from tests.tui.node import (
     person,
 )
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow
+from tinyssb_node.control.rows import EndpointRow
 from tinyssb_node.ids import MessageId
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import cells
@@ -53,9 +55,9 @@ def test_no_row_is_wider_than_its_place(
         lines.conversation(talk, names, new=True, chosen=False, now_us=NOW_US, width=width),
         lines.person(who, names, followed=False, now_us=NOW_US, width=width),
         lines.feed(feed_row(ANA, 2**60, wanted=False, forked_at=3), names, width),
-        airlines.face(LORA | {"face": text}, width),
-        airlines.account(AIR | {"band": text, "faces": [name, text]}, width),
-        airlines.endpoint({"spec": text, "problem": name}, width),
+        airlines.face(replace(LORA, face=text), width),
+        airlines.account(replace(AIR, band=text, faces=[name, text]), width),
+        airlines.endpoint(EndpointRow(spec=text, problem=name), width),
     ]
     for row in rows:
         for line in row.plain.split("\n"):
@@ -186,6 +188,6 @@ def test_a_group_poses_as_nobody() -> None:
 
 
 def test_a_feed_of_a_further_identity_is_told_as_ours() -> None:
-    row = feed_row(ANA, 3) | {"own": False, "identity": "club", "writable": False}
+    row = replace(feed_row(ANA, 3), own=False, identity="club", writable=False)
     line = lines.feed(row, DisplayNames([]), 130).plain
     assert line.rstrip().endswith("own: club, ! not written for now")

@@ -60,7 +60,7 @@ def test_what_a_source_tells_and_does(tmp_path: Path) -> None:
         source.follow(BEN, wanted=True)
         sight = source.look(asked)
         assert sight.away is None
-        assert {row["feed"]: row["wanted"] for row in sight.feeds}[BEN.hex()]
+        assert {row.feed: row.wanted for row in sight.feeds}[BEN.hex()]
         source.say(PUBLIC, "hello")
         first = source.look(asked)
         (message,) = first.messages
@@ -81,7 +81,7 @@ def test_what_a_source_tells_and_does(tmp_path: Path) -> None:
         source.block(BEN, blocked=False)
         source.look(asked)
         source.follow(BEN, wanted=False)
-        assert not {row["feed"]: row["wanted"] for row in source.look(asked).feeds}[BEN.hex()]
+        assert not {row.feed: row.wanted for row in source.look(asked).feeds}[BEN.hex()]
     assert source.look(asked).messages
     with pytest.raises(DaemonUnreachableError):
         source.say(PUBLIC, "nobody there")

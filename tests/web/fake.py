@@ -20,23 +20,30 @@ from tests.catalog.fake import (
 )
 from tinyssb_node.catalog.rows import PUBLIC, MessageRow
 from tinyssb_node.control.client import DaemonUnreachableError
-from tinyssb_node.control.rows import AirtimeRow, FaceRow, FollowedRow, PublishedRow, StatusRow
+from tinyssb_node.control.rows import (
+    AirtimeRow,
+    EndpointRow,
+    FaceRow,
+    FollowedRow,
+    PublishedRow,
+    ReceiptRow,
+    StatusRow,
+)
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens.group_conversations import GroupConversation, is_group
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.web import server
-from tinyssb_node.web.ports import ReceiptItem
 
 TOKEN = "0123456789abcdef0123456789abcdef"
-FACE: FaceRow = {
-    "face": "lora:hut", "spec": "lora:hut", "medium": "air", "queued": 2, "outstanding": 1, "sent": 1_234,
-    "received": 5_678, "new": 345, "invalid": 0, "heard_us": 12_000_000,
-}  # fmt: skip
-AIRTIME: AirtimeRow = {
-    "band": "EU868 g1 (868.0–868.6 MHz)", "faces": ["lora:hut"], "limit_us": 36_000_000, "window_us": 3_600_000_000,
-    "used_us": 12_240_000, "left_us": 23_760_000, "advert_left_us": 5_760_000, "content_left_us": 20_160_000,
-    "full_us": 205_056, "wait_us": 0,
-}  # fmt: skip
+FACE: FaceRow = FaceRow(
+    face="lora:hut", spec="lora:hut", medium="air", queued=2, outstanding=1, sent=1_234,
+    received=5_678, new=345, invalid=0, heard_us=12_000_000,
+)  # fmt: skip
+AIRTIME: AirtimeRow = AirtimeRow(
+    band="EU868 g1 (868.0–868.6 MHz)", faces=["lora:hut"], limit_us=36_000_000, window_us=3_600_000_000,
+    used_us=12_240_000, left_us=23_760_000, advert_left_us=5_760_000, content_left_us=20_160_000,
+    full_us=205_056, wait_us=0,
+)  # fmt: skip
 
 
 class FakeNode:
@@ -125,7 +132,7 @@ class FakeNode:
     def follow(self, feed: FeedId) -> FollowedRow:
         self._require()
         self.followed.append(feed)
-        return {"feed": feed.hex(), "changed": True}
+        return FollowedRow(feed=feed.hex(), changed=True)
 
     def arrive(
         self, feed: FeedId, text: str, previous: Iterable[MessageId] = (), **changes: object
@@ -139,21 +146,22 @@ class FakeNode:
         }  # fmt: skip
         row = make_message(name, feed, 100 + place, text, **(values | changes))
         self.catalog.all_messages.append(row)
-        return {
-            "feed": feed.hex(), "seq": row.seq, "id": message_id(name).hex(), "type": 1, "size": len(text), "chunks": 2,
-        }  # fmt: skip
+        return PublishedRow(
+            feed=feed.hex(), seq=row.seq, id=message_id(name).hex(), type=1, size=len(text), chunks=2,
+        )  # fmt: skip
 
     # --- the daemon
 
     def status(self) -> StatusRow:
-        return {
-            "name": "hut", "feed": ANA.hex(), "dialect": "spec", "version": "0.1.0", "home": "/var/lib/tinyssb",
-            "pid": 1, "boot": 3, "uptime_us": 7_300_000_000, "read_only": None, "feeds": 5, "entries": 1_234,
-            "arrivals": 2_000, "forked": 0, "faces": 1, "networks": [],
-            "endpoints": [
-                {"spec": "lora:hut", "problem": None}, {"spec": "ble:peripheral", "problem": "it is switched off"},
+        return StatusRow(
+            name="hut", feed=ANA.hex(), dialect="spec", version="0.1.0", home="/var/lib/tinyssb",
+            pid=1, boot=3, uptime_us=7_300_000_000, read_only=None, feeds=5, entries=1_234,
+            arrivals=2_000, forked=0, faces=1, networks=[],
+            endpoints=[
+                EndpointRow(spec="lora:hut", problem=None),
+                EndpointRow(spec="ble:peripheral", problem="it is switched off"),
             ],
-        }  # fmt: skip
+        )  # fmt: skip
 
     def faces(self) -> Iterable[FaceRow]:
         return [FACE]
@@ -161,9 +169,21 @@ class FakeNode:
     def airtime(self) -> Iterable[AirtimeRow]:
         return [AIRTIME]
 
-    def receipts(self, *, first: int | None = None, last: int | None = None) -> Iterable[ReceiptItem]:  # noqa: ARG002 - a port's signature
+    def receipts(self, *, first: int | None = None, last: int | None = None) -> Iterable[ReceiptRow]:  # noqa: ARG002 - a port's signature
         return [
-            {"id": message_id(name).hex(), "held": 2, "inferred": 1, "expected": 3, "missing": [BOB.hex()]}
+            ReceiptRow(
+                feed=ANA.hex(),
+                seq=1,
+                id=message_id(name).hex(),
+                committed_us=START_US,
+                held=2,
+                proven=1,
+                inferred=1,
+                expected=3,
+                holders=[],
+                missing=[BOB.hex()],
+                silent=[],
+            )
             for name in ("first", "third", "sixth")
         ]
 

@@ -182,7 +182,7 @@ def import_folder(
     """Offer *node* what its store, which *opened* opens, lacks of the files *found*, and count in *taken* what came of
     it. Files that cannot be read any more count as damaged. Of *progress* as in ``look``."""
     paths = found.whole
-    blocked = {row["feed"] for row in node.feeds() if row.get("blocked")}
+    blocked = {row.feed for row in node.feeds() if row.blocked}
     for _ in range(limits.CARRY_PASSES_MAX):
         before, again = taken.entries, list[Path]()
         early = set[str]()

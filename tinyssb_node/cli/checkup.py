@@ -165,17 +165,17 @@ def _check_clock(home: Home) -> CheckResult:
 
 def _check_written(one: IdentityRow) -> CheckResult | None:
     """What keeps a further identity from writing, None for nothing."""
-    waiting, name = one["waiting"], one["name"]
-    if one["problem"] is not None:
+    waiting, name = one.waiting, one.name
+    if one.problem is not None:
         found, advice = (
-            f"it does not use the identity '{name}': {one['problem']}",
+            f"it does not use the identity '{name}': {one.problem}",
             "Start it anew when that is mended.",
         )
-    elif one["frozen_at"] is not None:
-        found = f"the feed of '{name}' is forked at entry {one['frozen_at']}, and is written no more"
+    elif one.frozen_at is not None:
+        found = f"the feed of '{name}' is forked at entry {one.frozen_at}, and is written no more"
         advice = "See `tinyssb forks`, and docs/reference/forks.md for what to do."
     elif waiting is not None:
-        found = f"it does not write the feed of '{name}' yet: {waiting['reason']}; {waiting['awaited']}"
+        found = f"it does not write the feed of '{name}' yet: {waiting.reason}; {waiting.awaited}"
         advice = "Wait until others with the feed are in reach; docs/reference/keys.md tells more."
     else:
         return None
@@ -184,29 +184,29 @@ def _check_written(one: IdentityRow) -> CheckResult | None:
 
 def _check_open(end: EndpointRow) -> CheckResult | None:
     """What keeps a face from being open, None for nothing."""
-    if not end["problem"]:
+    if not end.problem:
         return None
     return CheckResult(
         "daemon",
         ok=False,
-        found=f"the face {end['spec']} is not open: {end['problem']}",
+        found=f"the face {end.spec} is not open: {end.problem}",
         advice="It is tried again every half minute; change `faces` in config.toml if it can never work.",
     )
 
 
 def _check_beside(one: CompanionRow) -> CheckResult | None:
     """What keeps a process beside the daemon from running, None for nothing."""
-    if one["problem"] is None:
+    if one.problem is None:
         return None
-    times = f" {one['ends']:,} times" if one["ends"] > 1 else ""
+    times = f" {one.ends:,} times" if one.ends > 1 else ""
     after = (
-        "Restart the daemon when that is mended." if one["given_up"] else "It is started again until it runs."
+        "Restart the daemon when that is mended." if one.given_up else "It is started again until it runs."
     )
     return CheckResult(
         "daemon",
         ok=False,
-        found=f"the {one['name']} has ended{times}: {one['problem']}",
-        advice=f"{one['advice']} {after}".lstrip(),
+        found=f"the {one.name} has ended{times}: {one.problem}",
+        advice=f"{one.advice} {after}".lstrip(),
     )
 
 
@@ -218,37 +218,37 @@ def _check_daemon(home: Home) -> CheckResult | list[CheckResult]:
             status = node.status()
     except DaemonUnreachableError as error:
         return CheckResult("daemon", ok=False, found=error.message, advice=error.hint)
-    if status["read_only"]:
+    if status.read_only:
         return CheckResult(
-            "daemon", ok=False, found=status["read_only"], advice="Make room on the disk; it then goes on."
+            "daemon", ok=False, found=status.read_only, advice="Make room on the disk; it then goes on."
         )
-    if (frozen_at := status.get("frozen_at")) is not None:
+    if (frozen_at := status.frozen_at) is not None:
         return CheckResult(
             "daemon",
             ok=False,
             found=f"this node's own feed is forked at entry {frozen_at}, and is written no more",
             advice="See `tinyssb forks`, and docs/reference/forks.md for what to do.",
         )
-    if (waiting := status.get("waiting")) is not None:
+    if (waiting := status.waiting) is not None:
         return CheckResult(
             "daemon",
             ok=False,
-            found=f"it does not write its feed yet: {waiting['reason']}; {waiting['awaited']}",
+            found=f"it does not write its feed yet: {waiting.reason}; {waiting.awaited}",
             advice="Wait until others with the feed are in reach; docs/reference/keys.md tells more.",
         )
     parts = (
-        *map(_check_written, status.get("identities", [])),
-        *map(_check_open, status["endpoints"]),
-        *map(_check_beside, status.get("companions", [])),
+        *map(_check_written, status.identities),
+        *map(_check_open, status.endpoints),
+        *map(_check_beside, status.companions),
     )
     if findings := [finding for finding in parts if finding is not None]:
         return findings
-    if status["version"] != __version__:
+    if status.version != __version__:
         return CheckResult(
             "daemon",
             ok=False,
-            found=f"it is version {status['version']}, this command {__version__}",
+            found=f"it is version {status.version}, this command {__version__}",
             advice="Restart the daemon: tinyssb run, or systemctl restart tinyssb.",
         )
-    faces = status["faces"]
+    faces = status.faces
     return CheckResult("daemon", ok=True, found=f"running, {faces} face{'' if faces == 1 else 's'} up")

@@ -79,17 +79,17 @@ def listing(rows: Sequence[GroupRow]) -> str:
     """A table of groups."""
     listed = []
     for row in rows:
-        last = row["last"]
-        came_us = None if last is None else last["committed_us"]
+        last = row.last
+        came_us = None if last is None else last.committed_us
         listed.append(
             (
-                short(row["group"]),
-                one_line(row["name"] or "", limits.TITLE_CELLS),
-                len(row["members"]),
-                row["epochs"],
-                row["posts"],
+                short(row.group),
+                one_line(row.name or "", limits.TITLE_CELLS),
+                len(row.members),
+                row.epochs,
+                row.posts,
                 None if came_us is None else " ".join(local_minute(came_us)),
-                NOTES.get(row["state"], row["state"]),
+                NOTES.get(row.state, row.state),
             )
         )
     return table(("GROUP", "NAME", "MEMBERS", "EPOCHS", "MESSAGES", "LATEST", "STATE"), listed)
@@ -107,47 +107,45 @@ def shown(
     yield ""
     yield from fitted("Epochs, the first on top; each member writes in one of those that he is in:", width)
     yield from _graph(row, epochs, names, glyphs, width)
-    for fork in row["forks"]:
+    for fork in row.forks:
         yield ""
         yield from fitted(_fork(fork), width)
     yield ""
-    for line in _next(row["tasks"], names):
+    for line in _next(row.tasks, names):
         yield from fitted(line, width)
 
 
 def _head(row: GroupShownRow, names: DisplayNames) -> Iterator[str]:
     maker = (
-        "somebody whose beginning of it is not here"
-        if row["creator"] is None
-        else person(row["creator"], names)
+        "somebody whose beginning of it is not here" if row.creator is None else person(row.creator, names)
     )
-    waiting = row["waiting"]
+    waiting = row.waiting
     waits = f", and {waiting:,} more that wait for what they follow" if waiting else ""
-    yield called(row["name"], row["group"])
-    yield f"id:        {row['group']}"
+    yield called(row.name, row.group)
+    yield f"id:        {row.group}"
     yield f"made by:   {maker}"
-    yield f"messages:  {row['posts']:,}, of {row['messages']:,} in all{waits}"
+    yield f"messages:  {row.posts:,}, of {row.messages:,} in all{waits}"
     yield f"you:       {_standing(row)}"
-    if row["problem"] is not None:
-        yield f"problem:   {one_line(row['problem'])}"
+    if row.problem is not None:
+        yield f"problem:   {one_line(row.problem)}"
 
 
 def _standing(row: GroupShownRow) -> str:
     """Where our user writes, and why."""
-    note = NOTES.get(row["state"], row["state"])
-    if note or row["epoch"] is None:
+    note = NOTES.get(row.state, row.state)
+    if note or row.epoch is None:
         return f"{note or NOTES['outside']}: nothing new can be written"
-    reasons = "; ".join(_REASONS.get(rule, rule) for rule in row["rules"])
-    return f"write in {short(row['epoch'])}: {reasons}" + (" (for the time being)" if row["interim"] else "")
+    reasons = "; ".join(_REASONS.get(rule, rule) for rule in row.rules)
+    return f"write in {short(row.epoch)}: {reasons}" + (" (for the time being)" if row.interim else "")
 
 
 def _graph(
     row: GroupShownRow, epochs: Sequence[GroupEpochRow], names: DisplayNames, glyphs: str, width: int | None
 ) -> Iterator[str]:
-    by_id = {epoch["epoch"]: epoch for epoch in epochs}
-    writing = row["epoch"] if row["state"] == "member" else None
-    followed = {previous for one in epochs for previous in one["previous"]}
-    lines = list(draw([(one["epoch"], one["previous"]) for one in epochs], limits.LANES_MAX, glyphs))
+    by_id = {epoch.epoch: epoch for epoch in epochs}
+    writing = row.epoch if row.state == "member" else None
+    followed = {previous for one in epochs for previous in one.previous}
+    lines = list(draw([(one.epoch, one.previous) for one in epochs], limits.LANES_MAX, glyphs))
     lanes = max((len(line.drawing) for line in lines), default=0)
     room = None if width is None else width - lanes - 2
     for line in lines:
@@ -164,35 +162,35 @@ def _epoch(
     row: GroupEpochRow, writing: str | None, names: DisplayNames, apart: Sequence[str]
 ) -> Iterator[str]:
     """One epoch: who began it and when, and who is in it."""
-    when = "" if row["committed_us"] is None else "{} {}  ".format(*local_minute(row["committed_us"]))
+    when = "" if row.committed_us is None else "{} {}  ".format(*local_minute(row.committed_us))
     notes = [f"also after {', '.join(map(short, apart))}"] if apart else []
-    if row["epoch"] == writing:
+    if row.epoch == writing:
         notes.append("you write here")
-    elif not row["inside"]:
+    elif not row.inside:
         notes.append("you are not in it")
     note = f"  [{'; '.join(notes)}]" if notes else ""
-    yield f"{when}{short(row['epoch'])}  by {person(row['creator'], names)}{note}"
-    width = max((cells(person(one["feed"], names)) for one in row["members"]), default=0)
-    for one in row["members"]:
-        yield f"  {padded(person(one['feed'], names), width)}{_how(one, names)}".rstrip()
-    for feed in row["missing"]:
+    yield f"{when}{short(row.epoch)}  by {person(row.creator, names)}{note}"
+    width = max((cells(person(one.feed, names)) for one in row.members), default=0)
+    for one in row.members:
+        yield f"  {padded(person(one.feed, names), width)}{_how(one, names)}".rstrip()
+    for feed in row.missing:
         yield f"  {padded(person(feed, names), width)}  lacking: not added yet"
-    if not row["members"]:
+    if not row.members:
         yield "  nobody yet"
 
 
 def _how(row: GroupMemberRow, names: DisplayNames) -> str:
     """How somebody came in, and out."""
-    adders = [feed for feed in row["added_by"] if feed != row["feed"]]
+    adders = [feed for feed in row.added_by if feed != row.feed]
     words = [f"added by {people(adders, names)}"] if adders else []
-    if row["excluded_by"]:
-        words.append(f"excluded by {people(row['excluded_by'], names)}")
+    if row.excluded_by:
+        words.append(f"excluded by {people(row.excluded_by, names)}")
     return "  " + ", ".join(words) if words else ""
 
 
 def _fork(row: GroupForkRow) -> str:
-    one, other = map(short, row["epochs"])
-    rule = _RELATIONS.get(row["relation"], row["relation"]).format(winner=short(row["winner"]))
+    one, other = map(short, row.epochs)
+    rule = _RELATIONS.get(row.relation, row.relation).format(winner=short(row.winner))
     return f"{one} and {other} {rule}."
 
 
@@ -202,11 +200,11 @@ def _next(tasks: Sequence[GroupTaskRow], names: DisplayNames) -> Iterator[str]:
         return
     yield "Your node will by itself:"
     for task in tasks:
-        due_us = task["due_in_us"]
+        due_us = task.due_in_us
         when = "now" if not due_us else f"in {duration(due_us)}, unless somebody else does it first"
-        yield f"  {when}: {_PURPOSES.get(task['purpose'], task['purpose'])}"
-        for step in task["steps"]:
-            yield f"    {_step(step['step'], step['epoch'], step['people'], names)}"
+        yield f"  {when}: {_PURPOSES.get(task.purpose, task.purpose)}"
+        for step in task.steps:
+            yield f"    {_step(step.step, step.epoch, step.people, names)}"
 
 
 def _step(step: str, epoch: str | None, feeds: Sequence[str], names: DisplayNames) -> str:
@@ -226,21 +224,21 @@ def _step(step: str, epoch: str | None, feeds: Sequence[str], names: DisplayName
 
 def audit(rows: Sequence[GroupAuditRow], names: DisplayNames, width: int | None) -> Iterator[str]:
     """All messages in order; below what does not count stands the rule that it broke."""
-    column = max((cells(person(row["feed"], names)) for row in rows), default=0)
+    column = max((cells(person(row.feed, names)) for row in rows), default=0)
     day = ""
     for row in rows:
-        came_us = row["committed_us"]
+        came_us = row.committed_us
         today, minute = local_minute(came_us) if came_us is not None else ("", "--:--")
         if today and today != day:
             day = today
             yield f"-- {day} --"
-        who = padded(person(row["feed"], names), column)
-        mark = "?" if row["waits"] else "." if row["rule"] is None else "!"
+        who = padded(person(row.feed, names), column)
+        mark = "?" if row.waits else "." if row.rule is None else "!"
         text = one_line(_deed(row, names), limits.CHANGE_CELLS)
-        yield from fitted(f"{mark} {minute}  {short(row['id'])}  {who}  {text}", width)
-        if row["rule"] is not None:
-            yield from fitted(f"    does not count ({row['rule']}): {one_line(row['flaw'] or '')}", width)
-        elif row["waits"]:
+        yield from fitted(f"{mark} {minute}  {short(row.id)}  {who}  {text}", width)
+        if row.rule is not None:
+            yield from fitted(f"    does not count ({row.rule}): {one_line(row.flaw or '')}", width)
+        elif row.waits:
             yield from fitted(
                 "    waits for what it follows, which is not here or which you cannot read", width
             )
@@ -248,17 +246,17 @@ def audit(rows: Sequence[GroupAuditRow], names: DisplayNames, width: int | None)
 
 def _deed(row: GroupAuditRow, names: DisplayNames) -> str:
     """What a message does, unescaped."""
-    feeds = people_in_words([FeedId.from_hex(feed) for feed in row["people"]], names)
-    where = "an unknown epoch" if row["epoch"] is None else short(row["epoch"])
-    match row["kind"]:
+    feeds = people_in_words([FeedId.from_hex(feed) for feed in row.people], names)
+    where = "an unknown epoch" if row.epoch is None else short(row.epoch)
+    match row.kind:
         case "group/init":
-            return "makes the group" if not row["previous"] else f"begins the epoch {where}"
+            return "makes the group" if not row.previous else f"begins the epoch {where}"
         case "group/add-member":
-            return f"adds to {where}: {feeds}" + (f": {row['text']}" if row["text"] else "")
+            return f"adds to {where}: {feeds}" + (f": {row.text}" if row.text else "")
         case "group/exclude-member":
             return f"excludes from {where}: {feeds}"
         case "broken":
             return "(opened, and says nothing that could be meant)"
         case "post":
-            return f"says: {BLOCKED if names.is_blocked(FeedId.from_hex(row['feed'])) else row['text'] or ''}"
+            return f"says: {BLOCKED if names.is_blocked(FeedId.from_hex(row.feed)) else row.text or ''}"
     return happening(row, names)

@@ -64,16 +64,16 @@ def _offer_packets(
         # Of feeds that are in the set there may be more to take.
         taken.refused[file, feed] = NO_PLACE
         return
-    taken.entries += row["entries"]
-    taken.chunks += row["chunks"]
-    taken.held += row["held"]
-    if row["entries"] or row["chunks"]:
+    taken.entries += row.entries
+    taken.chunks += row.chunks
+    taken.held += row.held
+    if row.entries or row.chunks:
         taken.feeds.add(feed)
-    refused = row["refused"]
-    if refused is not None and refused["reason"] == BLOCKED:
+    refused = row.refused
+    if refused is not None and refused.reason == BLOCKED:
         taken.passed[feed] = BLOCKED
     elif refused is not None:
-        taken.refused[file, feed] = refused["reason"]
+        taken.refused[file, feed] = refused.reason
 
 
 def lacked(

@@ -1,11 +1,9 @@
 """What the control protocol answers about private groups (docs/formats/control.md). Used by both ends."""
 
-from typing import TypedDict
-
-from tinyssb_node.control.rows import PublishedRow
+from tinyssb_node.control.rows import ControlRow, PublishedRow
 
 
-class GroupWrittenRow(TypedDict):
+class GroupWrittenRow(ControlRow, frozen=True):
     """Answer of what writes to a group."""
 
     group: str
@@ -13,7 +11,7 @@ class GroupWrittenRow(TypedDict):
     packets: int
 
 
-class GroupCostRow(TypedDict):
+class GroupCostRow(ControlRow, frozen=True):
     """Answer of `group_add` and `group_exclude` with `dry_run`."""
 
     group: str
@@ -23,7 +21,7 @@ class GroupCostRow(TypedDict):
     steps: list[str]
 
 
-class GroupMessageRow(TypedDict):
+class GroupMessageRow(ControlRow, frozen=True):
     """A message of a group."""
 
     id: str
@@ -38,14 +36,14 @@ class GroupMessageRow(TypedDict):
     committed_us: int | None
 
 
-class GroupSaidRow(GroupMessageRow):
+class GroupSaidRow(GroupMessageRow, frozen=True):
     """Item of `group_read`: a message that counts."""
 
     group: str
     place: int
 
 
-class GroupAuditRow(GroupMessageRow):
+class GroupAuditRow(GroupMessageRow, frozen=True):
     """Item of `group_audit`: any message."""
 
     role: str
@@ -54,7 +52,7 @@ class GroupAuditRow(GroupMessageRow):
     flaw: str | None
 
 
-class GroupRow(TypedDict):
+class GroupRow(ControlRow, frozen=True):
     """Item of `group_list`."""
 
     group: str
@@ -67,7 +65,7 @@ class GroupRow(TypedDict):
     last: GroupSaidRow | None
 
 
-class GroupMemberRow(TypedDict):
+class GroupMemberRow(ControlRow, frozen=True):
     """Somebody in an epoch."""
 
     feed: str
@@ -75,7 +73,7 @@ class GroupMemberRow(TypedDict):
     excluded_by: list[str]
 
 
-class GroupEpochRow(TypedDict):
+class GroupEpochRow(ControlRow, frozen=True):
     """Item of `group_show`: one epoch."""
 
     epoch: str
@@ -88,7 +86,7 @@ class GroupEpochRow(TypedDict):
     committed_us: int | None
 
 
-class GroupForkRow(TypedDict):
+class GroupForkRow(ControlRow, frozen=True):
     """Two epochs that nothing joins yet."""
 
     epochs: list[str]
@@ -97,7 +95,7 @@ class GroupForkRow(TypedDict):
     witnesses: list[str]
 
 
-class GroupStepRow(TypedDict):
+class GroupStepRow(ControlRow, frozen=True):
     """A message that the node is going to write."""
 
     step: str
@@ -105,7 +103,7 @@ class GroupStepRow(TypedDict):
     people: list[str]
 
 
-class GroupTaskRow(TypedDict):
+class GroupTaskRow(ControlRow, frozen=True):
     """What the node is going to do by itself."""
 
     purpose: str
@@ -114,7 +112,7 @@ class GroupTaskRow(TypedDict):
     steps: list[GroupStepRow]
 
 
-class GroupShownRow(TypedDict):
+class GroupShownRow(ControlRow, frozen=True):
     """Result of `group_show`."""
 
     group: str

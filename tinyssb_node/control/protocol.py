@@ -95,11 +95,6 @@ def bad_request(rule: str) -> BadRequestError:
     )
 
 
-def as_json(value: object) -> str:
-    """Serialize *value*, in which there may be rows, as commands print it."""
-    return json.dumps(value, default=msgspec.to_builtins)
-
-
 def _line(value: object) -> bytes:
     text = json.dumps(value, separators=(",", ":"), allow_nan=False, default=msgspec.to_builtins)
     return text.encode() + b"\n"

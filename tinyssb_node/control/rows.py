@@ -1,17 +1,30 @@
-"""What the control protocol's commands answer, field by field (docs/formats/control.md). Used by both ends."""
+"""Rows of the control protocol: its replies, field by field (docs/formats/control.md). Used by both ends.
 
-from typing import NotRequired, TypedDict
+Fields that older daemons leave out have a default.
+"""
+
+import msgspec
 
 
-class EndpointRow(TypedDict):
+class ControlRow(msgspec.Struct, frozen=True):
+    """A reply, or a part of one."""
+
+    def fields(self) -> dict[str, object]:
+        """Return what the control socket has of it, by name, such as for JSON."""
+        fields: dict[str, object] = msgspec.to_builtins(self)
+        return fields
+
+
+class EndpointRow(ControlRow, frozen=True, omit_defaults=True):
     """One configured face spec."""
 
     spec: str
     problem: str | None
-    turned_away: NotRequired[int]
+    turned_away: int | None = None
+    """None: others do not connect to it."""
 
 
-class CompanionRow(TypedDict):
+class CompanionRow(ControlRow, frozen=True):
     """A process that the daemon keeps running beside it."""
 
     name: str
@@ -21,7 +34,7 @@ class CompanionRow(TypedDict):
     given_up: bool
 
 
-class WaitingRow(TypedDict):
+class WaitingRow(ControlRow, frozen=True):
     """What is waited for before the node's feed is written."""
 
     doubt: str
@@ -33,20 +46,20 @@ class WaitingRow(TypedDict):
     left_us: int
 
 
-class SureRow(TypedDict):
+class SureRow(ControlRow, frozen=True):
     """Answer of `sure`."""
 
     changed: bool
 
 
-class RekeyedRow(TypedDict):
+class RekeyedRow(ControlRow, frozen=True):
     """Answer of `rekey`."""
 
     kept: int
     left: int
 
 
-class IdentityRow(TypedDict):
+class IdentityRow(ControlRow, frozen=True):
     """A further identity of the node, in one network."""
 
     name: str
@@ -57,7 +70,7 @@ class IdentityRow(TypedDict):
     waiting: WaitingRow | None
 
 
-class NetworkRow(TypedDict):
+class NetworkRow(ControlRow, frozen=True, kw_only=True):
     """One network of a node."""
 
     name: str
@@ -66,12 +79,12 @@ class NetworkRow(TypedDict):
     entries: int
     arrivals: int
     forked: int
-    waiting: NotRequired[WaitingRow | None]
-    frozen_at: NotRequired[int | None]
-    identities: NotRequired[list[IdentityRow]]
+    waiting: WaitingRow | None = None
+    frozen_at: int | None = None
+    identities: list[IdentityRow] = []
 
 
-class StatusRow(TypedDict):
+class StatusRow(ControlRow, frozen=True, kw_only=True):
     """Answer of `status`."""
 
     name: str
@@ -87,17 +100,17 @@ class StatusRow(TypedDict):
     entries: int
     arrivals: int
     forked: int
-    waiting: NotRequired[WaitingRow | None]
-    frozen_at: NotRequired[int | None]
-    identities: NotRequired[list[IdentityRow]]
+    waiting: WaitingRow | None = None
+    frozen_at: int | None = None
+    identities: list[IdentityRow] = []
     faces: int
     endpoints: list[EndpointRow]
-    companions: NotRequired[list[CompanionRow]]
-    turned_away: NotRequired[int]
+    companions: list[CompanionRow] = []
+    turned_away: int = 0
     networks: list[NetworkRow]
 
 
-class PublishedRow(TypedDict):
+class PublishedRow(ControlRow, frozen=True):
     """Answer of `publish`."""
 
     feed: str
@@ -108,7 +121,7 @@ class PublishedRow(TypedDict):
     chunks: int
 
 
-class FeedRow(TypedDict):
+class FeedRow(ControlRow, frozen=True, kw_only=True):
     """Item of `feeds`."""
 
     feed: str
@@ -117,15 +130,15 @@ class FeedRow(TypedDict):
     tip: str | None
     own: bool
     wanted: bool
-    blocked: NotRequired[bool]
+    blocked: bool = False
     forked_at: int | None
     child: bool
-    identity: NotRequired[str | None]
-    writable: NotRequired[bool | None]
+    identity: str | None = None
+    writable: bool | None = None
     retired: bool
 
 
-class ForkRow(TypedDict):
+class ForkRow(ControlRow, frozen=True):
     """Item of `forks`."""
 
     feed: str
@@ -138,7 +151,7 @@ class ForkRow(TypedDict):
     proof: str
 
 
-class EntryRow(TypedDict):
+class EntryRow(ControlRow, frozen=True):
     """Item of `log`."""
 
     feed: str
@@ -155,7 +168,7 @@ class EntryRow(TypedDict):
     content: str | None
 
 
-class ShownRow(EntryRow):
+class ShownRow(EntryRow, frozen=True):
     """Answer of `show`."""
 
     packet: str
@@ -163,14 +176,14 @@ class ShownRow(EntryRow):
     forked: bool
 
 
-class FollowedRow(TypedDict):
+class FollowedRow(ControlRow, frozen=True):
     """Answer of `follow` and `unfollow`."""
 
     feed: str
     changed: bool
 
 
-class GosetRow(TypedDict):
+class GosetRow(ControlRow, frozen=True):
     """Answer of `goset`."""
 
     state: str
@@ -178,7 +191,7 @@ class GosetRow(TypedDict):
     feeds: list[str]
 
 
-class FaceRow(TypedDict):
+class FaceRow(ControlRow, frozen=True, kw_only=True):
     """Item of `faces`."""
 
     face: str
@@ -191,10 +204,10 @@ class FaceRow(TypedDict):
     new: int
     invalid: int
     heard_us: int | None
-    full_us: NotRequired[int]
+    full_us: int | None = None
 
 
-class AirtimeRow(TypedDict):
+class AirtimeRow(ControlRow, frozen=True):
     """Item of `airtime`."""
 
     band: str
@@ -209,7 +222,7 @@ class AirtimeRow(TypedDict):
     wait_us: int | None
 
 
-class HolderRow(TypedDict):
+class HolderRow(ControlRow, frozen=True):
     """Who holds an entry."""
 
     kind: str
@@ -219,7 +232,7 @@ class HolderRow(TypedDict):
     since_us: int
 
 
-class ReceiptRow(TypedDict):
+class ReceiptRow(ControlRow, frozen=True):
     """Item of `receipts`."""
 
     feed: str
@@ -235,14 +248,14 @@ class ReceiptRow(TypedDict):
     silent: list[str]
 
 
-class RefusedRow(TypedDict):
+class RefusedRow(ControlRow, frozen=True):
     """What stopped an import."""
 
     packet: int
     reason: str
 
 
-class ImportedRow(TypedDict):
+class ImportedRow(ControlRow, frozen=True):
     """Answer of `import`."""
 
     entries: int
@@ -251,7 +264,7 @@ class ImportedRow(TypedDict):
     refused: RefusedRow | None
 
 
-class BroughtRow(TypedDict):
+class BroughtRow(ControlRow, frozen=True):
     """Answer of `bring`."""
 
     shelved: bool
@@ -262,7 +275,7 @@ class BroughtRow(TypedDict):
     dropped: list[str]
 
 
-class CountRow(TypedDict):
+class CountRow(ControlRow, frozen=True):
     """Result of listings."""
 
     count: int

@@ -58,13 +58,13 @@ class CompanionProcess:
         """Return its status. After an end, the problem stays until the process has run for a while."""
         settled = self._begun_s is not None and time.monotonic() - self._begun_s >= limits.LINK_SETTLED_S
         why, _, advice = ("" if settled else self._exit_reason).partition("\n")
-        return {
-            "name": self._name.removeprefix("the "),
-            "problem": why or None,
-            "advice": advice,
-            "ends": self._ends,
-            "given_up": self._given_up,
-        }
+        return CompanionRow(
+            name=self._name.removeprefix("the "),
+            problem=why or None,
+            advice=advice,
+            ends=self._ends,
+            given_up=self._given_up,
+        )
 
     async def run(self) -> None:
         """Start the process, and again when it ends, until cancelled; then end it."""

@@ -29,11 +29,9 @@ class FaceManager:
     def _row(self, spec: str) -> EndpointRow:
         endpoint = self._endpoints.get(spec)
         if endpoint is None:
-            return {"spec": spec, "problem": self._failures.get(spec)}
-        row: EndpointRow = {"spec": spec, "problem": endpoint.problem}
-        if isinstance(endpoint, Listener):
-            row["turned_away"] = endpoint.turned_away
-        return row
+            return EndpointRow(spec=spec, problem=self._failures.get(spec))
+        turned_away = endpoint.turned_away if isinstance(endpoint, Listener) else None
+        return EndpointRow(spec=spec, problem=endpoint.problem, turned_away=turned_away)
 
     async def run(self) -> None:
         """Keep all endpoints open until cancelled."""

@@ -12,20 +12,20 @@ def feed_rows(node: Node, identities: Mapping[FeedId, str], now_us: int) -> Iter
     """An item for each feed that *node* knows, sorted by feed; *identities* are the names of our own."""
     for record in node.feeds():
         identity = identities.get(record.feed)
-        yield {
-            "feed": record.feed.hex(),
-            "dialect": None if record.dialect is None else record.dialect.value,
-            "seq": record.seq,
-            "tip": None if record.tip is None else record.tip.hex(),
-            "own": record.own,
-            "wanted": record.wanted,
-            "blocked": node.is_blocked(record.feed),
-            "forked_at": record.forked_at,
-            "child": record.child,
-            "identity": identity,
-            "writable": None if identity is None else _is_writable(node, record, now_us),
-            "retired": record.retired,
-        }
+        yield FeedRow(
+            feed=record.feed.hex(),
+            dialect=None if record.dialect is None else record.dialect.value,
+            seq=record.seq,
+            tip=None if record.tip is None else record.tip.hex(),
+            own=record.own,
+            wanted=record.wanted,
+            blocked=node.is_blocked(record.feed),
+            forked_at=record.forked_at,
+            child=record.child,
+            identity=identity,
+            writable=None if identity is None else _is_writable(node, record, now_us),
+            retired=record.retired,
+        )
 
 
 def _is_writable(node: Node, record: FeedRecord, now_us: int) -> bool:

@@ -40,16 +40,16 @@ async def send_forks(
 def _row(place: NetworkStorage, record: FeedRecord, proof: ForkProof) -> ForkRow:
     held, other = fork_ids(place.network, proof)
     found = place.store.get_meta(_name(proof.feed, proof.seq))
-    return {
-        "feed": proof.feed.hex(),
-        "own": record.ours,
-        "seq": proof.seq,
-        "entries": record.seq,
-        "held": held.hex(),
-        "other": other.hex(),
-        "found_us": None if found is None else int(found),
-        "proof": serialize_fork_file(ForkFile(proof, network_tag(place.network))).decode("ascii"),
-    }
+    return ForkRow(
+        feed=proof.feed.hex(),
+        own=record.ours,
+        seq=proof.seq,
+        entries=record.seq,
+        held=held.hex(),
+        other=other.hex(),
+        found_us=None if found is None else int(found),
+        proof=serialize_fork_file(ForkFile(proof, network_tag(place.network))).decode("ascii"),
+    )
 
 
 def _name(feed: FeedId, seq: int) -> str:

@@ -16,7 +16,7 @@ from tinyssb_node.control.group_rows import (
     GroupWrittenRow,
 )
 from tinyssb_node.control.requests import NetworkRequest
-from tinyssb_node.control.rows import CountRow
+from tinyssb_node.control.rows import CountRow, PublishedRow
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.groupviews import (
     Timeline,
@@ -209,7 +209,7 @@ class GroupHandler:
                 await client.send(self._row(place, groups, root))
                 await asyncio.sleep(0)  # a group of many messages takes its time when it is first looked at
                 count += 1
-        return {"count": count}
+        return CountRow(count=count)
 
     async def _show(self, request: requests.ShowGroup, client: ReplySender) -> GroupShownRow:
         place, root = await self._find(request)
@@ -219,33 +219,33 @@ class GroupHandler:
             await client.send(epoch)
         group, problem = held.group, groups.problems.get(root)
         preference = group.view.preference(self._own)
-        return {
-            "group": root.hex(),
-            "group_id": group.group.hex(),
-            "name": held.name,
-            "state": self._state(groups, root),
-            "creator": group.said(root).author.hex() if root in group else None,
-            "epoch": None if preference.epoch is None else preference.epoch.hex(),
-            "rules": [rule.value for rule in preference.rules],
-            "interim": preference.interim,
-            "posts": timeline.posts,
-            "messages": len(group),
-            "waiting": len(group.tangle.waiting),
-            "forks": fork_rows(group.view),
-            "tasks": self._tasks(groups, root),
-            "problem": None if problem is None else problem.message,
-        }
+        return GroupShownRow(
+            group=root.hex(),
+            group_id=group.group.hex(),
+            name=held.name,
+            state=self._state(groups, root),
+            creator=group.said(root).author.hex() if root in group else None,
+            epoch=None if preference.epoch is None else preference.epoch.hex(),
+            rules=[rule.value for rule in preference.rules],
+            interim=preference.interim,
+            posts=timeline.posts,
+            messages=len(group),
+            waiting=len(group.tangle.waiting),
+            forks=fork_rows(group.view),
+            tasks=self._tasks(groups, root),
+            problem=None if problem is None else problem.message,
+        )
 
     def _tasks(self, groups: GroupManager, root: MessageId) -> list[GroupTaskRow]:
         """What the node is going to do by itself: nothing in a group that its user left."""
         now_us = self._clock.now_us()
         return [
-            {
-                "purpose": due.task.purpose.value,
-                "epoch": due.task.epoch.hex(),
-                "due_in_us": max(0, due.due_us - now_us),
-                "steps": [step_row(step) for step in due.task.steps],
-            }
+            GroupTaskRow(
+                purpose=due.task.purpose.value,
+                epoch=due.task.epoch.hex(),
+                due_in_us=max(0, due.due_us - now_us),
+                steps=[step_row(step) for step in due.task.steps],
+            )
             for due in ([] if groups.left(root) else groups.due(root, now_us))
         ]
 
@@ -263,7 +263,7 @@ class GroupHandler:
             entry = place.store.entry(one.feed, one.seq)
             came = None if entry is None else entry.committed_us
             await client.send(broken_row(one, self._own, groups.reader.role_of(one.feed), came))
-        return {"count": len(lines) + len(broken)}
+        return CountRow(count=len(lines) + len(broken))
 
     async def _read(self, request: requests.ReadGroup, client: ReplySender) -> CountRow:
         place, root = await self._find(request)
@@ -275,7 +275,7 @@ class GroupHandler:
             await client.send(said_row(timeline, at, said, self._own, came_us))
             if number % limits.CONTROL_PAGE == 0:
                 await asyncio.sleep(0)  # the node gets its turn between pages
-        return {"count": len(page)}
+        return CountRow(count=len(page))
 
     def _row(self, place: NetworkStorage, groups: GroupManager, root: MessageId) -> GroupRow:
         timeline, held = self._timeline(place, groups, root), groups.reader.groups[root]
@@ -284,16 +284,16 @@ class GroupHandler:
         members = NOBODY if preferred is None else view[preferred].members - view[preferred].excluded
         last = timeline.page(first=1, behind=limits.SEQ_MAX, limit=1, forward=False)
         came_us = self._came_us(place, groups)
-        return {
-            "group": root.hex(),
-            "group_id": held.group.group.hex(),
-            "name": held.name,
-            "state": self._state(groups, root),
-            "members": [person.hex() for person in sorted(members)],
-            "epochs": len(view.epochs),
-            "posts": timeline.posts,
-            "last": said_row(timeline, *last[0], self._own, came_us) if last else None,
-        }
+        return GroupRow(
+            group=root.hex(),
+            group_id=held.group.group.hex(),
+            name=held.name,
+            state=self._state(groups, root),
+            members=[person.hex() for person in sorted(members)],
+            epochs=len(view.epochs),
+            posts=timeline.posts,
+            last=said_row(timeline, *last[0], self._own, came_us) if last else None,
+        )
 
     # --- What all of them need
 
@@ -418,28 +418,28 @@ def _left() -> GroupRefusedError:
 
 def _written(written: list[GroupWriteResult]) -> GroupWrittenRow:
     entries = [event for one in written for event in one.entries]
-    return {
-        "group": written[0].root.hex(),
-        "entries": [
-            {
-                "feed": event.feed.hex(),
-                "seq": event.seq,
-                "id": event.id.hex(),
-                "type": event.type,
-                "size": event.size,
-                "chunks": event.chunks,
-            }
+    return GroupWrittenRow(
+        group=written[0].root.hex(),
+        entries=[
+            PublishedRow(
+                feed=event.feed.hex(),
+                seq=event.seq,
+                id=event.id.hex(),
+                type=event.type,
+                size=event.size,
+                chunks=event.chunks,
+            )
             for event in entries
         ],
-        "packets": sum(1 + event.chunks for event in entries),
-    }
+        packets=sum(1 + event.chunks for event in entries),
+    )
 
 
 def _cost_row(root: MessageId, cost: GroupWriteCost) -> GroupCostRow:
-    return {
-        "group": root.hex(),
-        "messages": cost.messages,
-        "packets": cost.packets,
-        "content_bytes": cost.content_bytes,
-        "steps": list(cost.steps),
-    }
+    return GroupCostRow(
+        group=root.hex(),
+        messages=cost.messages,
+        packets=cost.packets,
+        content_bytes=cost.content_bytes,
+        steps=list(cost.steps),
+    )

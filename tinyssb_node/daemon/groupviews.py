@@ -4,6 +4,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
+import msgspec
+
 from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.control.group_rows import (
     GroupAuditRow,
@@ -175,61 +177,60 @@ def said_row(
 ) -> GroupSaidRow:
     """A message that counts; of an addition those are told who were not in the group before."""
     row = _row(timeline, said, me, came_us)
-    row["previous"] = _hex(timeline.previous(said))
-    if isinstance(said.message, AddMember):
-        row["people"] = _hex(timeline.joined(said))
-    return {**row, "group": timeline.group.root.hex(), "place": place}
+    people = _hex(timeline.joined(said)) if isinstance(said.message, AddMember) else row.people
+    row = msgspec.structs.replace(row, previous=_hex(timeline.previous(said)), people=people)
+    return GroupSaidRow(**msgspec.structs.asdict(row), group=timeline.group.root.hex(), place=place)
 
 
 def audit_row(timeline: Timeline, line: AuditLine, me: FeedId, came_us: CameUs) -> GroupAuditRow:
     """Any message, with the rule that it broke."""
-    return {
-        **_row(timeline, line.said, me, came_us),
-        "role": line.said.role.value,
-        "waits": line.waits,
-        "rule": None if line.flaw is None else line.flaw.rule,
-        "flaw": None if line.flaw is None else line.flaw.what,
-    }
+    return GroupAuditRow(
+        **msgspec.structs.asdict(_row(timeline, line.said, me, came_us)),
+        role=line.said.role.value,
+        waits=line.waits,
+        rule=None if line.flaw is None else line.flaw.rule,
+        flaw=None if line.flaw is None else line.flaw.what,
+    )
 
 
 def broken_row(
     broken: InvalidGroupEntry, me: FeedId, place: FeedAssignment | None, came_us: int | None
 ) -> GroupAuditRow:
     """An entry that opened, and that is no message."""
-    return {
-        "id": broken.id.hex(),
-        "feed": broken.author.hex(),
-        "seq": broken.seq,
-        "own": broken.author == me,
-        "epoch": None,
-        "kind": "broken",
-        "text": None,
-        "people": [],
-        "previous": [],
-        "committed_us": came_us,
-        "role": (FeedRole.EPOCH if place is None else place.role).value,
-        "waits": False,
-        "rule": broken.fault.value,
-        "flaw": broken.what,
-    }
+    return GroupAuditRow(
+        id=broken.id.hex(),
+        feed=broken.author.hex(),
+        seq=broken.seq,
+        own=broken.author == me,
+        epoch=None,
+        kind="broken",
+        text=None,
+        people=[],
+        previous=[],
+        committed_us=came_us,
+        role=(FeedRole.EPOCH if place is None else place.role).value,
+        waits=False,
+        rule=broken.fault.value,
+        flaw=broken.what,
+    )
 
 
 def _row(timeline: Timeline, said: OpenedGroupMessage, me: FeedId, came_us: CameUs) -> GroupMessageRow:
     message = said.message
     epoch = timeline.epoch(said)
     kind, text, people = _meaning(message)
-    return {
-        "id": said.id.hex(),
-        "feed": said.author.hex(),
-        "seq": said.seq,
-        "own": said.author == me,
-        "epoch": None if epoch is None else epoch.hex(),
-        "kind": kind,
-        "text": text,
-        "people": _hex(people),
-        "previous": _hex(message.group_tangle.previous),
-        "committed_us": came_us(said),
-    }
+    return GroupMessageRow(
+        id=said.id.hex(),
+        feed=said.author.hex(),
+        seq=said.seq,
+        own=said.author == me,
+        epoch=None if epoch is None else epoch.hex(),
+        kind=kind,
+        text=text,
+        people=_hex(people),
+        previous=_hex(message.group_tangle.previous),
+        committed_us=came_us(said),
+    )
 
 
 def _meaning(message: GroupMessage) -> tuple[str, str | None, Iterable[FeedId]]:
@@ -252,16 +253,16 @@ def epoch_rows(timeline: Timeline, me: FeedId, came_us: CameUs) -> list[GroupEpo
     view = timeline.group.view
     tips = set(view.tips_among(view.epochs))
     return [
-        {
-            "epoch": epoch.init.hex(),
-            "creator": epoch.creator.hex(),
-            "previous": _hex(epoch.previous),
-            "members": _member_rows(timeline, view, epoch),
-            "missing": _hex(sorted(epoch.missing)),
-            "tip": epoch.init in tips,
-            "inside": me in epoch.members,
-            "committed_us": came_us(timeline.group.said(epoch.init)),
-        }
+        GroupEpochRow(
+            epoch=epoch.init.hex(),
+            creator=epoch.creator.hex(),
+            previous=_hex(epoch.previous),
+            members=_member_rows(timeline, view, epoch),
+            missing=_hex(sorted(epoch.missing)),
+            tip=epoch.init in tips,
+            inside=me in epoch.members,
+            committed_us=came_us(timeline.group.said(epoch.init)),
+        )
         for epoch in view.epochs.values()
     ]
 
@@ -271,13 +272,11 @@ def _member_rows(timeline: Timeline, view: EpochGraph, epoch: Epoch) -> list[Gro
     added = timeline.added(epoch.init)
     exclusions = [one for one in view.exclusions.values() if one.epoch == epoch.init]
     return [
-        {
-            "feed": person.hex(),
-            "added_by": _hex(added.get(person, ())),
-            "excluded_by": _hex(
-                sorted({one.by for one in exclusions if person in one.people & epoch.excluded})
-            ),
-        }
+        GroupMemberRow(
+            feed=person.hex(),
+            added_by=_hex(added.get(person, ())),
+            excluded_by=_hex(sorted({one.by for one in exclusions if person in one.people & epoch.excluded})),
+        )
         for person in sorted(epoch.members)
     ]
 
@@ -287,12 +286,12 @@ def fork_rows(view: EpochGraph) -> list[GroupForkRow]:
     if len(view.tips_among(view.epochs)) > group_limits.TIPS_MAX:
         return []
     return [
-        {
-            "epochs": _hex(fork.epochs),
-            "relation": fork.relation.value,
-            "winner": fork.winner.hex(),
-            "witnesses": _hex(sorted(fork.witnesses)),
-        }
+        GroupForkRow(
+            epochs=_hex(fork.epochs),
+            relation=fork.relation.value,
+            winner=fork.winner.hex(),
+            witnesses=_hex(sorted(fork.witnesses)),
+        )
         for fork in view.forks()
     ]
 
@@ -301,12 +300,12 @@ def step_row(step: Step) -> GroupStepRow:
     """A message that is going to be written."""
     match step:
         case ExcludeStep():
-            return {"step": "exclude", "epoch": step.epoch.hex(), "people": _hex(step.people)}
+            return GroupStepRow(step="exclude", epoch=step.epoch.hex(), people=_hex(step.people))
         case BeginEpochStep():
-            return {"step": "begin", "epoch": None, "people": []}
+            return GroupStepRow(step="begin", epoch=None, people=[])
         case AddStep():
             epoch = None if step.epoch is None else step.epoch.hex()
-            return {"step": "add", "epoch": epoch, "people": _hex(step.people)}
+            return GroupStepRow(step="add", epoch=epoch, people=_hex(step.people))
 
 
 def _hex(ids: Iterable[bytes]) -> list[str]:

@@ -6,6 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from tinyssb_node import __version__, limits
 from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.control import requests
@@ -23,6 +25,7 @@ from tinyssb_node.control.rows import (
     ImportedRow,
     NetworkRow,
     PublishedRow,
+    RefusedRow,
     RekeyedRow,
     ShownRow,
     StatusRow,
@@ -148,51 +151,51 @@ class ControlHandler:
         about = self._about
         networks = [self._network_row(place) for place in self._places.values()]
         first = networks[0]
-        return {
-            "name": about.name,
-            "feed": about.feed.hex(),
-            "dialect": about.dialect.value,
-            "version": __version__,
-            "home": about.home,
-            "pid": about.pid,
-            "boot": about.boot,
-            "uptime_us": self._clock.now_us(),
-            "read_only": self._runtime.read_only,
-            "feeds": first["feeds"],
-            "entries": first["entries"],
-            "arrivals": first["arrivals"],
-            "forked": first["forked"],
-            "waiting": first["waiting"],
-            "frozen_at": first["frozen_at"],
-            "identities": first["identities"],
-            "faces": len(self._runtime.networks.faces()),
-            "endpoints": self._endpoints(),
-            "companions": [companion.row() for companion in self._companions],
-            "turned_away": self._turned_away(),
-            "networks": networks,
-        }
+        return StatusRow(
+            name=about.name,
+            feed=about.feed.hex(),
+            dialect=about.dialect.value,
+            version=__version__,
+            home=about.home,
+            pid=about.pid,
+            boot=about.boot,
+            uptime_us=self._clock.now_us(),
+            read_only=self._runtime.read_only,
+            feeds=first.feeds,
+            entries=first.entries,
+            arrivals=first.arrivals,
+            forked=first.forked,
+            waiting=first.waiting,
+            frozen_at=first.frozen_at,
+            identities=first.identities,
+            faces=len(self._runtime.networks.faces()),
+            endpoints=self._endpoints(),
+            companions=[companion.row() for companion in self._companions],
+            turned_away=self._turned_away(),
+            networks=networks,
+        )
 
     def _network_row(self, place: NetworkStorage) -> NetworkRow:
         node, now_us = self._node(place), self._clock.now_us()
         feeds, own = node.feeds(), node.own()
-        return {
-            "name": place.name,
-            "network": place.network.goset_dmx.hex() if place.network.key else None,
-            "feeds": len(feeds),
-            "entries": sum(record.seq for record in feeds),
-            "arrivals": place.store.last_arrival(),
-            "forked": sum(record.forked_at is not None for record in feeds),
-            "waiting": waiting_row(node.waiting(now_us)),
-            "frozen_at": None if own is None else own.forked_at,
-            "identities": [] if self._authorship is None else [*self._authorship.rows(node, now_us)],
-        }
+        return NetworkRow(
+            name=place.name,
+            network=place.network.goset_dmx.hex() if place.network.key else None,
+            feeds=len(feeds),
+            entries=sum(record.seq for record in feeds),
+            arrivals=place.store.last_arrival(),
+            forked=sum(record.forked_at is not None for record in feeds),
+            waiting=waiting_row(node.waiting(now_us)),
+            frozen_at=None if own is None else own.forked_at,
+            identities=[] if self._authorship is None else [*self._authorship.rows(node, now_us)],
+        )
 
     async def _sure(self, request: requests.ConfirmTip, _client: ControlConnection) -> SureRow:
         place, writer = self._place(request), self._writer(request)
         feed = None if writer is None else writer.feed
         changed = self._node(place).waiting(self._clock.now_us(), feed) is not None
         self._node(place).be_sure(feed)
-        return {"changed": changed}
+        return SureRow(changed=changed)
 
     async def _rekey(self, request: requests.Rekey, _client: ControlConnection) -> RekeyedRow:
         place, set_key = self._place(request), bytes.fromhex(request.set_key)
@@ -205,7 +208,7 @@ class ControlHandler:
             )
         self._runtime.reload(place.name, lambda store: rekey(store, set_key, left))
         kept = sum(not record.retired for record in self._node(place).feeds())
-        return {"kept": kept, "left": len(left)}
+        return RekeyedRow(kept=kept, left=len(left))
 
     async def _publish(self, request: requests.Publish, _client: ControlConnection) -> PublishedRow:
         place, writer = self._place(request), self._writer(request)
@@ -215,14 +218,14 @@ class ControlHandler:
             return node.publish(content, now_us) if writer is None else writer.append(node, content, now_us)
 
         event = self._runtime.do(publish, place.name)
-        return {
-            "feed": event.feed.hex(),
-            "seq": event.seq,
-            "id": event.id.hex(),
-            "type": event.type,
-            "size": event.size,
-            "chunks": event.chunks,
-        }
+        return PublishedRow(
+            feed=event.feed.hex(),
+            seq=event.seq,
+            id=event.id.hex(),
+            type=event.type,
+            size=event.size,
+            chunks=event.chunks,
+        )
 
     async def _feeds(self, request: requests.ListFeeds, client: ControlConnection) -> CountRow:
         place = self._place(request)
@@ -232,11 +235,11 @@ class ControlHandler:
         rows = [*feed_rows(self._node(place), names, self._clock.now_us())]
         for row in rows:
             await client.send(row)
-        return {"count": len(rows)}
+        return CountRow(count=len(rows))
 
     async def _forks(self, request: requests.ListForks, client: ControlConnection) -> CountRow:
         place = self._place(request)
-        return {"count": await send_forks(place, self._node(place).feeds(), client.send)}
+        return CountRow(count=await send_forks(place, self._node(place).feeds(), client.send))
 
     async def _log(self, request: requests.ReadLog, client: ControlConnection) -> CountRow:
         place = self._place(request)
@@ -256,7 +259,7 @@ class ControlHandler:
                 await asyncio.sleep(0)  # the node gets its turn between pages
                 seq = page[-1].seq + 1
             if not request.follow or client.gone.is_set():
-                return {"count": count}
+                return CountRow(count=count)
             await _first_of(appended, client.gone)
 
     async def _show(self, request: requests.ShowEntry, _client: ControlConnection) -> ShownRow:
@@ -270,12 +273,13 @@ class ControlHandler:
                 "Wait until it is replicated, or ask for one that is there.",
             )
         good = check_entry(place.network, place.store, record, entry)
-        return {
-            **entry_row(place.store, entry, record.dialect, limits.CONTENT_FETCH_MAX),
-            "packet": entry.packet.hex(),
-            "signature": "good" if good else "wrong",
-            "forked": record.forked_at is not None,
-        }
+        row = entry_row(place.store, entry, record.dialect, limits.CONTENT_FETCH_MAX)
+        return ShownRow(
+            **msgspec.structs.asdict(row),
+            packet=entry.packet.hex(),
+            signature="good" if good else "wrong",
+            forked=record.forked_at is not None,
+        )
 
     async def _follow(self, request: requests.Follow, _client: ControlConnection) -> FollowedRow:
         place, feed = self._place(request), FeedId.from_hex(request.feed)
@@ -284,61 +288,61 @@ class ControlHandler:
             for record in self._node(place).feeds()
         )
         self._runtime.do(lambda node, now_us: (None, node.follow(feed, now_us)), place.name)
-        return {"feed": feed.hex(), "changed": changed}
+        return FollowedRow(feed=feed.hex(), changed=changed)
 
     async def _unfollow(self, request: requests.Unfollow, _client: ControlConnection) -> FollowedRow:
         place = self._place(request)
         record = self._find(place, request.feed)
         self._runtime.do(lambda node, now_us: (None, node.unfollow(record.feed, now_us)), place.name)
-        return {"feed": record.feed.hex(), "changed": record.wanted}
+        return FollowedRow(feed=record.feed.hex(), changed=record.wanted)
 
     async def _goset(self, request: requests.GetSet, _client: ControlConnection) -> GosetRow:
         node = self._node(self._place(request))
         feeds = [record.feed.hex() for record in node.feeds() if not record.retired]
-        return {"state": node.set_state.hex(), "count": len(feeds), "feeds": feeds}
+        return GosetRow(state=node.set_state.hex(), count=len(feeds), feeds=feeds)
 
     async def _faces(self, _request: requests.ListFaces, client: ControlConnection) -> CountRow:
         statuses, now_us = self._runtime.networks.faces(), self._clock.now_us()
         for status in statuses:
             heard_us = status.counters.last_heard_us
-            row: FaceRow = {
-                "face": status.name,
-                "spec": status.spec,
-                "medium": status.profile.medium.value,
-                "queued": status.queued,
-                "outstanding": status.outstanding,
-                "sent": status.counters.sent,
-                "received": status.counters.received,
-                "new": status.counters.new,
-                "invalid": status.counters.invalid,
-                "heard_us": None if heard_us is None else now_us - heard_us,
-                "full_us": status.profile.airtime_us[limits.PACKET_SIZE],
-            }
+            row: FaceRow = FaceRow(
+                face=status.name,
+                spec=status.spec,
+                medium=status.profile.medium.value,
+                queued=status.queued,
+                outstanding=status.outstanding,
+                sent=status.counters.sent,
+                received=status.counters.received,
+                new=status.counters.new,
+                invalid=status.counters.invalid,
+                heard_us=None if heard_us is None else now_us - heard_us,
+                full_us=status.profile.airtime_us[limits.PACKET_SIZE],
+            )
             await client.send(row)
-        return {"count": len(statuses)}
+        return CountRow(count=len(statuses))
 
     async def _airtime(self, _request: requests.ListAirtime, client: ControlConnection) -> CountRow:
         networks = self._runtime.networks
         accounts = networks.air(self._clock.now_us())
         for account in accounts:
-            row: AirtimeRow = {
-                "band": account.band,
-                "faces": [
+            row: AirtimeRow = AirtimeRow(
+                band=account.band,
+                faces=[
                     status.name
                     for status in networks.faces()
                     if status.profile.allowance is not None and status.profile.allowance.band == account.band
                 ],
-                "limit_us": account.limit_us,
-                "window_us": account.window_us,
-                "used_us": account.used_us,
-                "left_us": account.left_us,
-                "advert_left_us": account.advert_left_us,
-                "content_left_us": account.content_left_us,
-                "full_us": account.full_us,
-                "wait_us": account.wait_us,
-            }
+                limit_us=account.limit_us,
+                window_us=account.window_us,
+                used_us=account.used_us,
+                left_us=account.left_us,
+                advert_left_us=account.advert_left_us,
+                content_left_us=account.content_left_us,
+                full_us=account.full_us,
+                wait_us=account.wait_us,
+            )
             await client.send(row)
-        return {"count": len(accounts)}
+        return CountRow(count=len(accounts))
 
     async def _receipts(self, request: requests.ListReceipts, client: ControlConnection) -> CountRow:
         place, own = self._place(request), self._about.feed
@@ -355,7 +359,7 @@ class ControlHandler:
             count += 1
             if count % limits.CONTROL_PAGE == 0:
                 await asyncio.sleep(0)  # the node gets its turn between pages
-        return {"count": count}
+        return CountRow(count=count)
 
     async def _import(self, request: requests.ImportPackets, _client: ControlConnection) -> ImportedRow:
         place = self._place(request)
@@ -371,14 +375,14 @@ class ControlHandler:
         feed, packets = FeedId.from_hex(request.feed), [bytes.fromhex(packet) for packet in request.packets]
         brought = self._runtime.do(lambda node, now_us: node.bring(feed, packets, now_us), place.name)
         refused = brought.refused
-        return {
-            "shelved": brought.shelved,
-            "entries": brought.entries,
-            "chunks": brought.chunks,
-            "held": brought.held,
-            "refused": None if refused is None else {"packet": refused[0], "reason": refused[1]},
-            "dropped": [gone.hex() for gone in brought.dropped],
-        }
+        return BroughtRow(
+            shelved=brought.shelved,
+            entries=brought.entries,
+            chunks=brought.chunks,
+            held=brought.held,
+            refused=None if refused is None else RefusedRow(packet=refused[0], reason=refused[1]),
+            dropped=[gone.hex() for gone in brought.dropped],
+        )
 
     async def _ask_groups(self, request: NetworkRequest[Any], client: ControlConnection) -> object:
         """Answer a request about private groups. A node without any does without the program for them."""
@@ -387,7 +391,7 @@ class ControlHandler:
                 place.store.get_meta(GROUPS_META) is None for place in self._places.values()
             ):
                 self._place(request)
-                return {"count": 0}
+                return CountRow(count=0)
             from tinyssb_node.daemon.group_handler import GroupHandler  # noqa: PLC0415 - most nodes do without
 
             self._groups = GroupHandler(
@@ -432,20 +436,20 @@ def entry_row(store: Store, entry: StoredEntry, dialect: Dialect | None, content
     content: bytes | None = None
     if chunks_held == layout.chunks and layout.size <= content_max:
         content = reassemble(layout, store.chunks(entry.feed, entry.seq, 0, layout.chunks))
-    return {
-        "feed": entry.feed.hex(),
-        "seq": entry.seq,
-        "id": entry.id.hex(),
-        "type": parsed.type,
-        "size": layout.size,
-        "chunks": layout.chunks,
-        "chunks_held": chunks_held,
-        "origin": entry.origin.value,
-        "face": entry.face,
-        "arrival": entry.arrival,
-        "committed_us": entry.committed_us,
-        "content": None if content is None else content.hex(),
-    }
+    return EntryRow(
+        feed=entry.feed.hex(),
+        seq=entry.seq,
+        id=entry.id.hex(),
+        type=parsed.type,
+        size=layout.size,
+        chunks=layout.chunks,
+        chunks_held=chunks_held,
+        origin=entry.origin.value,
+        face=entry.face,
+        arrival=entry.arrival,
+        committed_us=entry.committed_us,
+        content=None if content is None else content.hex(),
+    )
 
 
 def _chunks_held(store: Store, entry: StoredEntry, chunks: int) -> int:

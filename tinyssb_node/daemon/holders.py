@@ -56,32 +56,32 @@ class Holders:
         held = max(len(proven), peers)
         lacking = sorted(expected - set(proven))
         holders: list[HolderRow] = [
-            {"kind": "proven", "feed": feed.hex(), "face": None, "speaker": None, "since_us": since_us}
+            HolderRow(kind="proven", feed=feed.hex(), face=None, speaker=None, since_us=since_us)
             for feed, since_us in proven.items()
         ]
         holders += [
-            {
-                "kind": "inferred",
-                "feed": None,
-                "face": face,
-                "speaker": speaker.hex() or None,
-                "since_us": since_us,
-            }
+            HolderRow(
+                kind="inferred",
+                feed=None,
+                face=face,
+                speaker=speaker.hex() or None,
+                since_us=since_us,
+            )
             for (face, speaker), since_us in heard.items()
         ]
-        return {
-            "feed": entry.feed.hex(),
-            "seq": entry.seq,
-            "id": entry.id.hex(),
-            "committed_us": entry.committed_us,
-            "held": held,
-            "proven": len(proven),
-            "inferred": held - len(proven),
-            "expected": max(held, len(expected)),
-            "holders": holders,
-            "missing": [feed.hex() for feed in lacking if feed in self._signed],
-            "silent": [feed.hex() for feed in lacking if feed not in self._signed],
-        }
+        return ReceiptRow(
+            feed=entry.feed.hex(),
+            seq=entry.seq,
+            id=entry.id.hex(),
+            committed_us=entry.committed_us,
+            held=held,
+            proven=len(proven),
+            inferred=held - len(proven),
+            expected=max(held, len(expected)),
+            holders=holders,
+            missing=[feed.hex() for feed in lacking if feed in self._signed],
+            silent=[feed.hex() for feed in lacking if feed not in self._signed],
+        )
 
     def _least_peers(self, heard: Collection[_HeardPeer]) -> int:
         """Return the least number of different peers: on different faces they may be the same."""

@@ -157,11 +157,11 @@ class IdentityManager:
         for name in sorted({*self._writers, *self._problems}):
             writer = self._writers.get(name)
             record = None if writer is None else node.own(writer.feed)
-            yield {
-                "name": name,
-                "feed": None if writer is None else writer.feed.hex(),
-                "dialect": None if writer is None else writer.dialect.value,
-                "problem": self._problems.get(name),
-                "frozen_at": None if record is None else record.forked_at,
-                "waiting": None if writer is None else waiting_row(node.waiting(now_us, writer.feed)),
-            }
+            yield IdentityRow(
+                name=name,
+                feed=None if writer is None else writer.feed.hex(),
+                dialect=None if writer is None else writer.dialect.value,
+                problem=self._problems.get(name),
+                frozen_at=None if record is None else record.forked_at,
+                waiting=None if writer is None else waiting_row(node.waiting(now_us, writer.feed)),
+            )

@@ -9,7 +9,7 @@ from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network, chunk_hash
-from tinyssb_node.control.rows import ImportedRow
+from tinyssb_node.control.rows import ImportedRow, RefusedRow
 from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.effects import Effect
 from tinyssb_node.errors import NodeReadOnlyError
@@ -38,32 +38,37 @@ def import_packets(
 
     Raises SetFullError, NodeReadOnlyError; then nothing was changed.
     """
-    row: ImportedRow = {"entries": 0, "chunks": 0, "held": 0, "refused": None}
     if node.read_only:
         raise NodeReadOnlyError
     record = next((record for record in node.feeds() if record.feed == feed), None)
     if not packets:
-        return row, []
+        return _imported(), []
     if not (record is not None and record.ours) and blocked_short(feed) in blocked:
-        row["refused"] = {"packet": 0, "reason": BLOCKED}
-        return row, []
+        return _imported(refused=RefusedRow(packet=0, reason=BLOCKED)), []
     followed = record is not None and record.wanted and not record.retired
     if not (followed or _is_of(feed, record, packets[0], storage.network, storage.store)):
-        row["refused"] = {"packet": 0, "reason": UNPROVEN}
-        return row, []
+        return _imported(refused=RefusedRow(packet=0, reason=UNPROVEN)), []
     effects = node.follow(feed, now_us)
+    entries = chunks = held = 0
+    refused = None
     for index, packet in enumerate(packets):
         finding, more = node.import_packet(packet, now_us)
         effects += more
         if finding.verdict is Verdict.DUPLICATE:
-            row["held"] += 1
+            held += 1
         elif finding.verdict is not Verdict.NEW:
             reason = finding.reason or "nothing the node holds leads to it"
-            row["refused"] = {"packet": index, "reason": reason}
+            refused = RefusedRow(packet=index, reason=reason)
             break
-        row["entries"] += sum(isinstance(event, EntryAppended) for event in finding.events)
-        row["chunks"] += sum(isinstance(event, ChunkAppended) for event in finding.events)
-    return row, effects
+        entries += sum(isinstance(event, EntryAppended) for event in finding.events)
+        chunks += sum(isinstance(event, ChunkAppended) for event in finding.events)
+    return _imported(entries, chunks, held, refused), effects
+
+
+def _imported(
+    entries: int = 0, chunks: int = 0, held: int = 0, refused: RefusedRow | None = None
+) -> ImportedRow:
+    return ImportedRow(entries=entries, chunks=chunks, held=held, refused=refused)
 
 
 def _is_of(feed: FeedId, record: FeedRecord | None, packet: bytes, network: Network, store: Store) -> bool:

@@ -127,12 +127,12 @@ def waiting_row(waiting: TipWait | None) -> WaitingRow | None:
     """Return *waiting* as a row of the control protocol."""
     if waiting is None:
         return None
-    return {
-        "doubt": waiting.doubt.value,
-        "reason": waiting.reason,
-        "awaited": waiting.awaited,
-        "held": waiting.held,
-        "expected": waiting.expected,
-        "heard": waiting.heard,
-        "left_us": waiting.left_us,
-    }
+    return WaitingRow(
+        doubt=waiting.doubt.value,
+        reason=waiting.reason,
+        awaited=waiting.awaited,
+        held=waiting.held,
+        expected=waiting.expected,
+        heard=waiting.heard,
+        left_us=waiting.left_us,
+    )

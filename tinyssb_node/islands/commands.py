@@ -69,7 +69,7 @@ def status(arguments: argparse.Namespace) -> int:
 
     with GatewayClient.at_home(arguments.home) as gateway:
         row = gateway.gateway()
-    print(json.dumps(row) if arguments.json else status_text(row))
+    print(json.dumps(row.fields()) if arguments.json else status_text(row))
     return 0
 
 
@@ -83,7 +83,7 @@ def locate(arguments: argparse.Namespace) -> int:
         places = gateway.locate(arguments.feed, arguments.seconds)
         for number, row in enumerate(places):
             if arguments.json:
-                print(json.dumps(row), flush=True)
+                print(json.dumps(row.fields()), flush=True)
                 continue
             if not number:
                 print(LOCATE_HEADER)
@@ -91,7 +91,7 @@ def locate(arguments: argparse.Namespace) -> int:
         located = places.result
     if not arguments.json:
         print(located_text(located))
-    return ExitCode.OK if located["count"] else ExitCode.MISSING
+    return ExitCode.OK if located.count else ExitCode.MISSING
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 def status_text(row: GatewayRow) -> str:
     """All of it, for a person."""
-    reached = any(network["reached"] for network in row["networks"])
+    reached = any(network.reached for network in row.networks)
     parts = [
         fields(
             [
-                ("running", f"{duration(row['uptime_us'])} (process {row['pid']})"),
-                ("listening", row["listen"]),
-                ("address", _address(row["address"], reached=reached)),
-                ("way out", "none: waiting for one" if row["away"] else "yes"),
+                ("running", f"{duration(row.uptime_us)} (process {row.pid})"),
+                ("listening", row.listen),
+                ("address", _address(row.address, reached=reached)),
+                ("way out", "none: waiting for one" if row.away else "yes"),
             ]
         )
     ]
-    parts += [_network(network) for network in row["networks"]]
-    parts.append(_links(row["links"]))
-    if row["problems"]:
-        lines = [(f"{duration(one['ago_us'])} ago", one["what"], one["problem"]) for one in row["problems"]]
+    parts += [_network(network) for network in row.networks]
+    parts.append(_links(row.links))
+    if row.problems:
+        lines = [(f"{duration(one.ago_us)} ago", one.what, one.problem) for one in row.problems]
         parts.append(table(("LAST PROBLEM", "WHERE", "WHAT"), lines))
     return "\n\n".join(parts)
 
@@ -46,21 +46,21 @@ def _address(address: str | None, *, reached: bool) -> str:
 
 
 def _network(row: LocatorRow) -> str:
-    lookups = _some(row["lookups"], "lookup")
+    lookups = _some(row.lookups, "lookup")
     return fields(
         [
-            ("network", row["network"]),
-            ("peers", f"{row['confirmed']} that answer, {row['unconfirmed']} to try, {row['historic']} kept"),
+            ("network", row.network),
+            ("peers", f"{row.confirmed} that answer, {row.unconfirmed} to try, {row.historic} kept"),
             (
                 "knows",
-                f"{_some(row['locations'], 'place')} of {_some(row['labels'], 'feed')}, mostly others'",
+                f"{_some(row.locations, 'place')} of {_some(row.labels, 'feed')}, mostly others'",
             ),
-            ("offers", _some(row["offers"], "feed")),
-            ("seeks", f"{_some(row['sought'], 'feed')}, {row['looking']} now, {lookups} so far"),
-            ("told behind", _some(row["newer"], "time")),
-            ("received", _messages(row["received"], row["received_bytes"])),
-            ("sent", _messages(row["sent"], row["sent_bytes"])),
-            *([("dropped", _counts(row["drops"]))] if row["drops"] else []),
+            ("offers", _some(row.offers, "feed")),
+            ("seeks", f"{_some(row.sought, 'feed')}, {row.looking} now, {lookups} so far"),
+            ("told behind", _some(row.newer, "time")),
+            ("received", _messages(row.received, row.received_bytes)),
+            ("sent", _messages(row.sent, row.sent_bytes)),
+            *([("dropped", _counts(row.drops))] if row.drops else []),
         ]
     )
 
@@ -83,14 +83,14 @@ def _links(links: list[LinkRow]) -> str:
     header = ("CONNECTED", "NETWORK", "SINCE", "GOT", "GIVEN", "BYTES IN", "BYTES OUT", "FOR")
     rows = [
         (
-            f"{'to' if link['called'] else 'by'} {link['address']}",
-            link["network"],
-            duration(link["up_us"]),
-            link["got"],
-            link["given"],
-            link["received_bytes"],
-            link["sent_bytes"],
-            link["feed"][:12] if link["feed"] else "",
+            f"{'to' if link.called else 'by'} {link.address}",
+            link.network,
+            duration(link.up_us),
+            link.got,
+            link.given,
+            link.received_bytes,
+            link.sent_bytes,
+            link.feed[:12] if link.feed else "",
         )
         for link in links
     ]
@@ -103,21 +103,19 @@ LOCATE_HEADER = f"{'AFTER':>8}  {'ENTRIES':>9}  {'WHOLE':>5}  {'':<4}  PLACE"
 
 def location_line(row: LocationRow) -> str:
     """One place, as it comes in."""
-    after = f"{row['elapsed_us'] / 1e6:.1f} s"
-    whole = f"{row['whole'] * 100 // 255} %"
-    return (
-        f"{after:>8}  {row['entries']:>9,}  {whole:>5}  {'old' if row['old'] else '':<4}  {row['connection']}"
-    )
+    after = f"{row.elapsed_us / 1e6:.1f} s"
+    whole = f"{row.whole * 100 // 255} %"
+    return f"{after:>8}  {row.entries:>9,}  {whole:>5}  {'old' if row.old else '':<4}  {row.connection}"
 
 
 def located_text(row: LocatedRow) -> str:
     """What it comes to."""
-    reports = _some(row["reports"], "answer")
-    if row["count"]:
-        places = _some(row["count"], "place")
-        return f"{places}, from {reports}." if row["reports"] else f"{places}, from memory: nobody answered."
-    if row["reports"]:
-        return f"Nobody is known to have it: so {'says' if row['reports'] == 1 else 'say'} {reports}."
-    if row.get("peers", 1):
+    reports = _some(row.reports, "answer")
+    if row.count:
+        places = _some(row.count, "place")
+        return f"{places}, from {reports}." if row.reports else f"{places}, from memory: nobody answered."
+    if row.reports:
+        return f"Nobody is known to have it: so {'says' if row.reports == 1 else 'say'} {reports}."
+    if row.peers:
         return "Nobody answered."
     return "No other gateway is known that answers, so nobody could be asked. `tinyssb gateway` tells more."

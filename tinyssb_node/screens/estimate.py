@@ -47,25 +47,26 @@ class AirtimeCost:
 
 def estimate(packets: int, faces: Iterable[FaceRow], accounts: Iterable[AirtimeRow]) -> list[AirtimeCost]:
     """What *packets* full packets cost, by account, then by radio face without one. Empty: nothing."""
-    radios = {row["face"]: row for row in faces if row["medium"] == _AIR}
+    radios = {row.face: row for row in faces if row.medium == _AIR}
     costs = []
     for account in accounts:
-        names = tuple(name for name in account["faces"] if name in radios)
+        names = tuple(name for name in account.faces if name in radios)
         if names:
-            full_us = sum(radios.pop(name).get("full_us", account["full_us"]) for name in names)
+            radio_us = [radios.pop(name).full_us for name in names]
+            full_us = sum(account.full_us if us is None else us for us in radio_us)
             costs.append(
                 AirtimeCost(
                     faces=names,
                     packets=packets,
                     air_us=packets * full_us,
-                    band=account["band"],
-                    limit_us=account["limit_us"],
-                    window_us=account["window_us"],
-                    left_us=account["content_left_us"],
+                    band=account.band,
+                    limit_us=account.limit_us,
+                    window_us=account.window_us,
+                    left_us=account.content_left_us,
                 )
             )
     costs += [
-        AirtimeCost(faces=(name,), packets=packets, air_us=packets * row.get("full_us", 0))
+        AirtimeCost(faces=(name,), packets=packets, air_us=packets * (row.full_us or 0))
         for name, row in radios.items()
     ]
     return costs

@@ -67,12 +67,12 @@ def rooms(client: DaemonClient, names: DisplayNames) -> list[GroupConversation]:
 def room_of(row: GroupRow, names: DisplayNames) -> GroupConversation:
     """A group as a conversation."""
     return GroupConversation(
-        name=row["group"],
-        members=tuple(map(FeedId.from_hex, row["members"])),
-        messages=row["posts"],
-        last=None if row["last"] is None else message_row(row["last"], names),
-        title=row["name"],
-        note=NOTES.get(row["state"], row["state"]),
+        name=row.group,
+        members=tuple(map(FeedId.from_hex, row.members)),
+        messages=row.posts,
+        last=None if row.last is None else message_row(row.last, names),
+        title=row.name,
+        note=NOTES.get(row.state, row.state),
     )
 
 
@@ -93,27 +93,27 @@ def messages(
 
 def message_row(row: GroupSaidRow, names: DisplayNames) -> MessageRow:
     """Something said in a group as a message of the catalog. What somebody did there is of a kind that no text has."""
-    feed = FeedId.from_hex(row["feed"])
-    kind, text = MessageKind.TEXT, row["text"] or ""
-    if row["kind"] != POST:
+    feed = FeedId.from_hex(row.feed)
+    kind, text = MessageKind.TEXT, row.text or ""
+    if row.kind != POST:
         kind, text = MessageKind.HAPPENING, happening(row, names)
     if names.is_blocked(feed):
         text = BLOCKED
-    came_us = row["committed_us"] or 0
+    came_us = row.committed_us or 0
     return MessageRow(
-        id=MessageId.from_hex(row["id"]),
+        id=MessageId.from_hex(row.id),
         feed=feed,
-        seq=row["seq"],
+        seq=row.seq,
         arrival=0,
         committed_us=came_us,
         said_us=None,
-        origin=Origin.OWN if row["own"] else Origin.PEER,
-        own=row["own"],
+        origin=Origin.OWN if row.own else Origin.PEER,
+        own=row.own,
         kind=kind,
-        conversation=row["group"],
-        tangle=MessageId.from_hex(row["group"]),
-        previous=tuple(map(MessageId.from_hex, row["previous"])),
-        placed=row["place"],
+        conversation=row.group,
+        tangle=MessageId.from_hex(row.group),
+        previous=tuple(map(MessageId.from_hex, row.previous)),
+        placed=row.place,
         missing=(),
         text=text,
         cut=False,
@@ -127,9 +127,9 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> MessageRow:
 
 def happening(row: GroupMessageRow, names: DisplayNames) -> str:
     """What a message that is no post did, unescaped: our words first, and what its author chose behind a colon."""
-    people = people_in_words([FeedId.from_hex(feed) for feed in row["people"] if feed != row["feed"]], names)
-    greeting = f": {row['text']}" if row["text"] else ""
-    match row["kind"]:
+    people = people_in_words([FeedId.from_hex(feed) for feed in row.people if feed != row.feed], names)
+    greeting = f": {row.text}" if row.text else ""
+    match row.kind:
         case kind if kind == _ADD:
             return f"added {people}{greeting}"
         case kind if kind == _EXCLUDE:
@@ -137,10 +137,10 @@ def happening(row: GroupMessageRow, names: DisplayNames) -> str:
         case kind if kind == _INIT:
             return "made the group"
         case kind if kind == _NAME:
-            return f"calls the group: {row['text'] or ''}"
+            return f"calls the group: {row.text or ''}"
         case kind if kind == _LEAVE:
             return "leaves the group"
-    return f"wrote something that this program cannot show: {row['kind']}"
+    return f"wrote something that this program cannot show: {row.kind}"
 
 
 def people_in_words(people: Sequence[FeedId], names: DisplayNames) -> str:

@@ -13,14 +13,14 @@ _NAMED_MAX: Final = 3
 def holders_text(row: ReceiptRow, name_of: Callable[[str], str], now_us: int) -> str:
     """Such as `3 of 5, Ana missing since 14:02`. *name_of* makes 64 digits a name that is safe to show; *now_us*, the
     wall clock, decides whether the day is told too."""
-    if not row["expected"]:
+    if not row.expected:
         return "nobody else is known"
-    parts = [f"{row['held']} of {row['expected']}"]
-    if row["inferred"]:
-        parts.append("not proven" if not row["proven"] else f"{row['proven']} proven")
-    if row["held"] < row["expected"] and row["missing"]:
-        since = moment(row["committed_us"], now_us)
-        parts.append(f"{_named(row['missing'], name_of)} missing since {since}")
+    parts = [f"{row.held} of {row.expected}"]
+    if row.inferred:
+        parts.append("not proven" if not row.proven else f"{row.proven} proven")
+    if row.held < row.expected and row.missing:
+        since = moment(row.committed_us, now_us)
+        parts.append(f"{_named(row.missing, name_of)} missing since {since}")
     return ", ".join(parts)
 
 

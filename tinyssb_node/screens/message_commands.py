@@ -73,11 +73,11 @@ def describe_published(arguments: argparse.Namespace, what: str, row: PublishedR
     from tinyssb_node.screens.chatlines import SHORT_MESSAGE
 
     if arguments.json:
-        print(json.dumps(row))
+        print(json.dumps(row.fields()))
         return 0
-    chunks = row["chunks"]
+    chunks = row.chunks
     packets = "1 packet" if not chunks else f"{1 + chunks} packets"
-    print(f"{what} {row['id'][:SHORT_MESSAGE]}, {row['size']} bytes in {packets}.")
+    print(f"{what} {row.id[:SHORT_MESSAGE]}, {row.size} bytes in {packets}.")
     return 0
 
 

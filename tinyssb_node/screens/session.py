@@ -238,7 +238,7 @@ class NodeSession:
             # Not running, or an older one: the messages can be read all the same.
             self.hang_up()
             return {}
-        return {own[row["id"]]: row for row in listed if row["id"] in own}
+        return {own[row.id]: row for row in listed if row.id in own}
 
     # --- Saying ---
 
@@ -252,7 +252,7 @@ class NodeSession:
         from tinyssb_node.screens.group_conversations import is_group
 
         if is_group(conversation):
-            return self.say_to_group(conversation, text)["entries"][-1]
+            return self.say_to_group(conversation, text).entries[-1]
         return self._publish(self.draft(text, conversation, reply_to))
 
     def say_private(

@@ -145,15 +145,13 @@ def _why_not(config: Config) -> str:
         return ""
     try:
         with DaemonClient(config.control_socket) as node:
-            beside = node.status().get("companions", [])
+            beside = node.status().companions
     except DaemonUnreachableError as error:
         return f"{error.message} {error.hint}"
     for one in beside:
-        if one["name"] == "shipper":
-            again = "Put it right, and restart the daemon." if one["given_up"] else ""
-            return " ".join(
-                filter(None, (one["problem"] or "the daemon is starting it", one["advice"], again))
-            )
+        if one.name == "shipper":
+            again = "Put it right, and restart the daemon." if one.given_up else ""
+            return " ".join(filter(None, (one.problem or "the daemon is starting it", one.advice, again)))
     return "the daemon was started before ship.enabled was set: restart it"
 
 

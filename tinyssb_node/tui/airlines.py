@@ -21,14 +21,14 @@ STAMPS = ("v", "node", "boot", "offset", "mono_us", "network")
 
 def face(row: FaceRow, width: int) -> Content:
     """A link, two lines: what it is, and what came and went."""
-    heard = "nothing heard yet" if row["heard_us"] is None else f"heard {ago(row['heard_us'])} ago"
-    waiting = row["queued"] + row["outstanding"]
+    heard = "nothing heard yet" if row.heard_us is None else f"heard {ago(row.heard_us)} ago"
+    waiting = row.queued + row.outstanding
     counts = (
-        f"   {row['sent']:,} sent{f' ({waiting:,} wait)' if waiting else ''},"
-        f" {row['received']:,} received ({row['new']:,} new, {row['invalid']:,} invalid)"
+        f"   {row.sent:,} sent{f' ({waiting:,} wait)' if waiting else ''},"
+        f" {row.received:,} received ({row.new:,} new, {row.invalid:,} invalid)"
     )
     return Content.assemble(
-        (one_line(f" {row['face']}", max(width - len(heard) - 2, 1)), "bold"),
+        (one_line(f" {row.face}", max(width - len(heard) - 2, 1)), "bold"),
         f"  {heard}\n",
         one_line(counts, width),
     )
@@ -36,19 +36,19 @@ def face(row: FaceRow, width: int) -> Content:
 
 def account(row: AirtimeRow, width: int) -> Content:
     """An account of airtime: a bar with the law's limit in it, and the same in words."""
-    share, allowed = (100 * row[of] / row["window_us"] for of in ("used_us", "limit_us"))
+    share, allowed = (100 * us / row.window_us for us in (row.used_us, row.limit_us))
     words = (
-        f" {row['used_us'] / 1e6:.1f} s of {row['limit_us'] / 1e6:.1f} s used in {ago(row['window_us'])}:"
+        f" {row.used_us / 1e6:.1f} s of {row.limit_us / 1e6:.1f} s used in {ago(row.window_us)}:"
         f" {share:.2f} % of the time, {allowed:g} % is the limit"
     )
     left = (
-        f" {_next_packet(row['wait_us'])}; left for messages {row['content_left_us'] / 1e6:.1f} s,"
-        f" for adverts {row['advert_left_us'] / 1e6:.1f} s"
+        f" {_next_packet(row.wait_us)}; left for messages {row.content_left_us / 1e6:.1f} s,"
+        f" for adverts {row.advert_left_us / 1e6:.1f} s"
     )
     return Content.assemble(
-        (one_line(f" {row['band']}  {', '.join(row['faces'])}", width), "bold"),
+        (one_line(f" {row.band}  {', '.join(row.faces)}", width), "bold"),
         "\n ",
-        bar(row["used_us"], row["limit_us"], width - 2),
+        bar(row.used_us, row.limit_us, width - 2),
         f"\n{one_line(words, width)}\n{one_line(left, width)}",
     )
 
@@ -101,12 +101,12 @@ def _short(value: object) -> str:
 
 def endpoint(row: EndpointRow, width: int) -> Content:
     """A face that was asked for and is no link now, two lines: what it is, and why."""
-    if row["problem"] is None:
+    if row.problem is None:
         return Content.assemble(
-            (one_line(f" {row['spec']}", width), "bold"), f"\n{one_line('   open, nobody is there', width)}"
+            (one_line(f" {row.spec}", width), "bold"), f"\n{one_line('   open, nobody is there', width)}"
         )
     return Content.assemble(
-        (one_line(f" ! {row['spec']}", width), "bold"), f"\n{one_line('   ' + row['problem'], width)}"
+        (one_line(f" ! {row.spec}", width), "bold"), f"\n{one_line('   ' + row.problem, width)}"
     )
 
 

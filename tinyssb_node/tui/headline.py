@@ -9,7 +9,7 @@ MINUTE_US = 60_000_000
 def head_line(sight: ScreenState) -> str:
     """One line, unescaped; what is wrong comes first, in words."""
     status = sight.status
-    who = " tinyssb" if status is None else f" {status['name']} {status['feed'][:8]}"
+    who = " tinyssb" if status is None else f" {status.name} {status.feed[:8]}"
     if sight.away is not None:
         since = "" if sight.away_us is None else f" As of {clock(sight.away_us, sight.now_us)};"
         return f" ! {sight.away}{since} trying again."
@@ -17,19 +17,19 @@ def head_line(sight: ScreenState) -> str:
         return f" ! {sight.fault} trying again."
     if status is None:
         return f"{who}: asking the daemon …"
-    wrong = [f"CANNOT WRITE: {status['read_only']}"] if status["read_only"] else []
-    if (waiting := status.get("waiting")) is not None:
-        wrong.append(f"NOT WRITING YET: {waiting['reason']}; {waiting['awaited']}")
-    if status.get("frozen_at") is not None:
+    wrong = [f"CANNOT WRITE: {status.read_only}"] if status.read_only else []
+    if (waiting := status.waiting) is not None:
+        wrong.append(f"NOT WRITING YET: {waiting.reason}; {waiting.awaited}")
+    if status.frozen_at is not None:
         wrong.append("CANNOT WRITE: your feed is forked")
-    if status["forked"]:
-        wrong.append(_count(status["forked"], "forked feed"))
+    if status.forked:
+        wrong.append(_count(status.forked, "forked feed"))
     words = [
         who,
-        "just started" if status["uptime_us"] < MINUTE_US else f"up {ago(status['uptime_us'])}",
-        _count(status["faces"], "link"),
-        _count(status["feeds"], "feed"),
-        _count(status["entries"], "entry", "entries"),
+        "just started" if status.uptime_us < MINUTE_US else f"up {ago(status.uptime_us)}",
+        _count(status.faces, "link"),
+        _count(status.feeds, "feed"),
+        _count(status.entries, "entry", "entries"),
     ]
     return " | ".join([*(f" ! {one}" for one in wrong), *words])
 

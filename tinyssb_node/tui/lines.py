@@ -229,19 +229,19 @@ def person_page(row: PersonRow, now_us: int) -> str:
 def feed(row: FeedRow, names: DisplayNames, width: int) -> Content:
     """A feed, one line: how far it is held."""
     marks = []
-    if row["own"]:
+    if row.own:
         marks.append("own")
-    elif (identity := row.get("identity")) is not None:
+    elif (identity := row.identity) is not None:
         marks.append(f"own: {identity}")
-    if row.get("writable") is False and row["forked_at"] is None:
+    if row.writable is False and row.forked_at is None:
         marks.append("! not written for now")
-    if row["forked_at"] is not None:
-        marks.append(f"! forked at {row['forked_at']}")
-    if not row["wanted"]:
+    if row.forked_at is not None:
+        marks.append(f"! forked at {row.forked_at}")
+    if not row.wanted:
         marks.append("not followed")
-    id_ = FeedId.from_hex(row["feed"])
+    id_ = FeedId.from_hex(row.feed)
     name = column(names.name(id_) or "-", limits.NAME_CELLS)
-    line = f" {name} {short(id_)} {row['seq']:>10,} {row['dialect'] or '-':<8}  {', '.join(marks)}"
+    line = f" {name} {short(id_)} {row.seq:>10,} {row.dialect or '-':<8}  {', '.join(marks)}"
     return Content.styled(one_line(line.rstrip(), width), "")
 
 

@@ -136,7 +136,7 @@ class NodeScreenSource:
             self._client = DaemonClient(self._socket, network=self._network, timeout_s=limits.TIMEOUT_S)
             stale = True
         before, status = sight.status, self._client.status()
-        changed = stale or before is None or before["networks"] != status["networks"]
+        changed = stale or before is None or before.networks != status.networks
         holders = sight.holders
         if changed or self._looks % limits.LOOKS_PER_RECEIPT == 0:
             holders = self._holders(self._client, sight)
@@ -166,7 +166,7 @@ class NodeScreenSource:
         except DaemonError:
             # An older daemon does not know; what else it knows is shown all the same.
             return {}
-        return {own[row["id"]]: holders_text(row, name, sight.now_us) for row in rows if row["id"] in own}
+        return {own[row.id]: holders_text(row, name, sight.now_us) for row in rows if row.id in own}
 
     def _grouped(self, client: DaemonClient, sight: ScreenState) -> ScreenState:
         """*sight* with the groups, and what was said in one that is open."""

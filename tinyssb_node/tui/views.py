@@ -138,16 +138,16 @@ class FacesView(ScreenView):
         """Accounts of airtime with their bars, then the links, then those that are not up."""
         rows = self.query_one(RowList)
         shown: list[Row] = [
-            (f"band {row['band']} {' '.join(row['faces'])}", airlines.account(row, rows.room))
+            (f"band {row.band} {' '.join(row.faces)}", airlines.account(row, rows.room))
             for row in sight.airtime
         ]
-        shown += [(f"face {row['face']}", airlines.face(row, rows.room)) for row in sight.faces]
-        up = {row["spec"] for row in sight.faces}
-        specs = [] if sight.status is None else sight.status["endpoints"]
+        shown += [(f"face {row.face}", airlines.face(row, rows.room)) for row in sight.faces]
+        up = {row.spec for row in sight.faces}
+        specs = [] if sight.status is None else sight.status.endpoints
         shown += [
             (f"spec {number}", airlines.endpoint(end, rows.room))
             for number, end in enumerate(specs)
-            if end["spec"] not in up
+            if end.spec not in up
         ]
         if not sight.airtime:
             shown.insert(0, ("none", airlines.no_account(known=sight.status is not None)))
@@ -170,15 +170,15 @@ class FeedsView(ScreenView):
         rows = self.query_one(RowList)
         names = sight.names
         self.query_one(TextLine).put(lines.feed_header(rows.room))
-        rows.show([(row["feed"], lines.feed(row, names, rows.room)) for row in sight.feeds])
+        rows.show([(row.feed, lines.feed(row, names, rows.room)) for row in sight.feeds])
 
     def action_follow(self) -> None:
         """Follow the chosen feed, or stop it."""
         chosen = self.query_one(RowList).chosen
         feeds = () if self.sight is None else self.sight.feeds
-        row = next((row for row in feeds if row["feed"] == chosen), None)
-        if row is not None and not row["own"]:
-            feed, wanted = FeedId.from_hex(row["feed"]), not row["wanted"]
+        row = next((row for row in feeds if row.feed == chosen), None)
+        if row is not None and not row.own:
+            feed, wanted = FeedId.from_hex(row.feed), not row.wanted
             done = f"{'Following' if wanted else 'No longer following'} {lines.short(feed)}."
             self.post_message(NodeAction(lambda node: node.follow(feed, wanted=wanted), done))
 
@@ -225,4 +225,4 @@ class LogView(ScreenView):
 
 
 def _wanted(sight: ScreenState) -> dict[FeedId, bool]:
-    return {FeedId.from_hex(row["feed"]): row["wanted"] for row in sight.feeds}
+    return {FeedId.from_hex(row.feed): row.wanted for row in sight.feeds}

@@ -156,7 +156,7 @@ def _writing_routes(desk: PageService) -> list[Route]:
 
     async def follow(request: Request) -> Response:
         feed = feed_of(text_of(await body_of(request), "feed", 2 * FeedId.SIZE))
-        return JSONResponse(await desk.change(lambda voice: dict(voice.follow(feed))))
+        return JSONResponse(await desk.change(lambda voice: voice.follow(feed).fields()))
 
     return [
         Route("/api/say", say, methods=["POST"]),

@@ -9,13 +9,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from typing import TypeVar
 
+from tinyssb_node.control.rows import ReceiptRow
 from tinyssb_node.errors import LocalError
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import Dialect
 from tinyssb_node.screens.estimate import estimate
 from tinyssb_node.web import limits, views
 from tinyssb_node.web.errors import CatchingUpError, ServerBusyError, TooManyListenersError
-from tinyssb_node.web.ports import NodePort, NodePortOpener, OutgoingMessage, ReceiptItem
+from tinyssb_node.web.ports import NodePort, NodePortOpener, OutgoingMessage
 from tinyssb_node.web.shapes import Shape, cost_shape, node_shape
 
 Found = TypeVar("Found")
@@ -143,7 +144,7 @@ class PageService:
 
     def _ask_cost(self, size: int) -> Shape:
         with self._opener.daemon() as daemon:
-            packets = packet_count(size, Dialect(daemon.status()["dialect"]))
+            packets = packet_count(size, Dialect(daemon.status().dialect))
             return cost_shape(packets, estimate(packets, list(daemon.faces()), list(daemon.airtime())))
 
     async def receipts(self) -> Shape:
@@ -151,7 +152,7 @@ class PageService:
         rows = await self._writer.do(self._ask_receipts)
         return await self.read(lambda voice: views.receipts(voice, rows))
 
-    def _ask_receipts(self) -> list[ReceiptItem]:
+    def _ask_receipts(self) -> list[ReceiptRow]:
         with self._opener.daemon() as daemon:
             return list(daemon.receipts(last=limits.ROWS))
 

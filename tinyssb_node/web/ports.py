@@ -3,11 +3,11 @@
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Protocol, TypedDict
+from typing import Protocol
 
 from tinyssb_node.catalog.queries import CatalogQueries
 from tinyssb_node.catalog.rows import PUBLIC, MessageRow
-from tinyssb_node.control.rows import AirtimeRow, FaceRow, FollowedRow, PublishedRow, StatusRow
+from tinyssb_node.control.rows import AirtimeRow, FaceRow, FollowedRow, PublishedRow, ReceiptRow, StatusRow
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens.group_conversations import GroupConversation
 from tinyssb_node.screens.people import DisplayNames
@@ -77,19 +77,6 @@ class NodePort(Protocol):
         ...
 
 
-class ReceiptItem(TypedDict):
-    """What the page shows of the daemon's item of `receipts`."""
-
-    id: str
-    held: int
-    """How many others are known to hold it."""
-    inferred: int
-    """How many of them were only heard, and did not sign that they do."""
-    expected: int
-    missing: list[str]
-    """Feeds that are expected to hold it, and are not known to."""
-
-
 class DaemonPort(Protocol):
     """The running node (``tinyssb_node.control.client.DaemonClient``). Everything raises LocalError."""
 
@@ -105,7 +92,7 @@ class DaemonPort(Protocol):
         """Its accounts of airtime."""
         ...
 
-    def receipts(self, *, first: int | None = None, last: int | None = None) -> Iterable[ReceiptItem]:
+    def receipts(self, *, first: int | None = None, last: int | None = None) -> Iterable[ReceiptRow]:
         """Who has our own entries."""
         ...
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tinyssb_node.catalog.rows import ConversationRow, MessageRow, PersonRow
-from tinyssb_node.control.rows import AirtimeRow, FaceRow, StatusRow
+from tinyssb_node.control.rows import AirtimeRow, FaceRow, ReceiptRow, StatusRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.estimate import AirtimeCost
 from tinyssb_node.screens.group_conversations import GroupConversation, called
@@ -12,7 +12,6 @@ from tinyssb_node.screens.limits import TITLE_CELLS
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import apart
 from tinyssb_node.web import limits
-from tinyssb_node.web.ports import ReceiptItem
 
 Shape = dict[str, object]
 
@@ -113,16 +112,16 @@ def person_shape(row: PersonRow, people: PeopleIndex) -> Shape:
 def node_shape(status: StatusRow, faces: Iterable[FaceRow], airtime: Iterable[AirtimeRow]) -> Shape:
     """How the node is."""
     return {
-        "name": status["name"],
-        "feed": status["feed"],
-        "version": status["version"],
-        "uptime_us": status["uptime_us"],
-        "read_only": status["read_only"],
-        "feeds": status["feeds"],
-        "entries": status["entries"],
-        "endpoints": [dict(row) for row in status["endpoints"]],
-        "links": [dict(row) for row in faces],
-        "airtime": [dict(row) for row in airtime],
+        "name": status.name,
+        "feed": status.feed,
+        "version": status.version,
+        "uptime_us": status.uptime_us,
+        "read_only": status.read_only,
+        "feeds": status.feeds,
+        "entries": status.entries,
+        "endpoints": [row.fields() for row in status.endpoints],
+        "links": [row.fields() for row in faces],
+        "airtime": [row.fields() for row in airtime],
     }
 
 
@@ -132,12 +131,12 @@ def cost_shape(packets: int, costs: Iterable[AirtimeCost]) -> Shape:
     return {"packets": packets, "costs": shown}
 
 
-def receipt_shape(row: ReceiptItem, people: PeopleIndex) -> Shape:
+def receipt_shape(row: ReceiptRow, people: PeopleIndex) -> Shape:
     """How many are known to have a message of ours, and which of those who should do not."""
-    missing = [FeedId.from_hex(feed) for feed in row["missing"][: limits.MISSING_MAX]]
+    missing = [FeedId.from_hex(feed) for feed in row.missing[: limits.MISSING_MAX]]
     return {
-        "held": row["held"],
-        "inferred": row["inferred"],
-        "expected": row["expected"],
+        "held": row.held,
+        "inferred": row.inferred,
+        "expected": row.expected,
         "missing": [author_shape(feed, people) for feed in missing],
     }

@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from tinyssb_node.catalog.rows import MessageRow
+from tinyssb_node.control.rows import ReceiptRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.group_conversations import is_group
 from tinyssb_node.web import limits
 from tinyssb_node.web.errors import PageNotFoundError
-from tinyssb_node.web.ports import NodePort, OutgoingMessage, ReceiptItem
+from tinyssb_node.web.ports import NodePort, OutgoingMessage
 from tinyssb_node.web.shapes import (
     PeopleIndex,
     Shape,
@@ -127,7 +128,7 @@ def say(voice: NodePort, saying: OutgoingMessage) -> Shape:
         conversation = voice.conversation_with(saying.recipients)
     else:
         row = voice.say(saying.text, conversation, saying.reply_to)
-    return {"id": row["id"], "seq": row["seq"], "packets": 1 + row["chunks"], "conversation": conversation}
+    return {"id": row.id, "seq": row.seq, "packets": 1 + row.chunks, "conversation": conversation}
 
 
 def draft_size(voice: NodePort, saying: OutgoingMessage) -> int:
@@ -139,10 +140,10 @@ def draft_size(voice: NodePort, saying: OutgoingMessage) -> int:
     return len(voice.draft(saying.text, saying.conversation, saying.reply_to))
 
 
-def receipts(voice: NodePort, rows: Sequence[ReceiptItem]) -> Shape:
+def receipts(voice: NodePort, rows: Sequence[ReceiptRow]) -> Shape:
     """Who has our own messages, by their ids."""
     known = people_of(voice)
-    return {"receipts": {row["id"]: receipt_shape(row, known) for row in rows}}
+    return {"receipts": {row.id: receipt_shape(row, known) for row in rows}}
 
 
 def people_of(voice: NodePort) -> PeopleIndex:

@@ -7,6 +7,7 @@ import structlog
 from tests.daemon.processes import daemon, make_home
 from tests.nodes import key_of, packets_of, written
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.control.rows import BroughtRow, RefusedRow
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.islands.shelves import LazyShelfFile
 from tinyssb_node.islands.sqlite_shelf import SqliteShelf
@@ -21,25 +22,25 @@ def test_what_was_brought_is_there_after_a_start_and_is_told_to_whoever_follows(
     shelf = Home(tmp_path).shelf
     with daemon(tmp_path) as first, first.client() as node:
         assert not shelf.exists()
-        assert node.bring(ANA.hex(), FEED[:2]) == {
-            "shelved": True,
-            "entries": 2,
-            "chunks": 0,
-            "held": 0,
-            "refused": None,
-            "dropped": [],
-        }
-        assert node.bring(ANA.hex(), [bytes(120)])["refused"] == {
-            "packet": 0,
-            "reason": "nothing the node holds leads to it",
-        }
-        assert node.goset()["count"] == 1
+        assert node.bring(ANA.hex(), FEED[:2]) == BroughtRow(
+            shelved=True,
+            entries=2,
+            chunks=0,
+            held=0,
+            refused=None,
+            dropped=[],
+        )
+        assert node.bring(ANA.hex(), [bytes(120)]).refused == RefusedRow(
+            packet=0,
+            reason="nothing the node holds leads to it",
+        )
+        assert node.goset().count == 1
         assert first.stop()[0] == 0
     with daemon(tmp_path) as second, second.client() as node:
-        assert node.bring(ANA.hex(), FEED[2:])["chunks"] == len(FEED) - 2
+        assert node.bring(ANA.hex(), FEED[2:]).chunks == len(FEED) - 2
         node.follow(ANA.hex())
-        assert node.bring(ANA.hex(), FEED)["held"] == len(FEED)
-        assert [row["content"] for row in node.log(ANA.hex())] == [
+        assert node.bring(ANA.hex(), FEED).held == len(FEED)
+        assert [row.content for row in node.log(ANA.hex())] == [
             b"hello".hex(),
             (b"a longer one " * 30).hex(),
         ]
@@ -54,9 +55,9 @@ def test_without_room_there_is_no_shelf(tmp_path: Path) -> None:
     config = tmp_path / "config.toml"
     config.write_text(config.read_text() + "[set]\nshelf_mib = 0\n")
     with daemon(tmp_path) as running, running.client() as node:
-        assert node.bring(ANA.hex(), FEED)["refused"] == {"packet": 0, "reason": "no shelf"}
+        assert node.bring(ANA.hex(), FEED).refused == RefusedRow(packet=0, reason="no shelf")
         node.follow(ANA.hex())
-        assert node.bring(ANA.hex(), FEED)["entries"] == 2
+        assert node.bring(ANA.hex(), FEED).entries == 2
 
 
 def test_a_shelf_that_cannot_be_read_keeps_nobody_from_starting(tmp_path: Path) -> None:

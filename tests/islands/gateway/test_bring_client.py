@@ -59,7 +59,7 @@ async def asked(tmp_path: Path) -> AsyncIterator[tuple[Daemon, BringClient]]:
 
 
 async def bring(bringer: BringClient, feed: FeedId) -> object:
-    return (await bringer.bring(DEFAULT_NETWORK, feed, []))["dropped"][0]
+    return (await bringer.bring(DEFAULT_NETWORK, feed, [])).dropped[0]
 
 
 async def test_one_who_does_not_wait_leaves_no_answer_to_the_next(tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ from tests.islands.feed_sources import StoreFeedSource
 from tests.islands.feedsync.gateways import Gateway, LiveHolding
 from tests.nodes import key_of, packets_of, written
 from tinyssb_node.codec.dmx import Network, chunk_hash
-from tinyssb_node.control.rows import BroughtRow
+from tinyssb_node.control.rows import BroughtRow, RefusedRow
 from tinyssb_node.errors import StoreFailedError
 from tinyssb_node.faces.tls import client_context, server_context
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName, Origin, Verdict
@@ -75,24 +75,18 @@ class Bench:
 
     async def bring(self, _feed: FeedId, packets: Sequence[bytes]) -> BroughtRow:
         new = held = 0
-        row: BroughtRow = {
-            "shelved": False,
-            "entries": 0,
-            "chunks": 0,
-            "held": 0,
-            "refused": None if self.reason is None else {"packet": 0, "reason": self.reason},
-            "dropped": self.dropped,
-        }
+        refused = None if self.reason is None else RefusedRow(packet=0, reason=self.reason)
         for packet in packets:
             finding = self.gateway.replica.offer(packet, chunk_hash(packet), Origin.IMPORT, None)
             new += finding.verdict is Verdict.NEW
             held += finding.verdict is Verdict.DUPLICATE
             if finding.verdict not in {Verdict.NEW, Verdict.DUPLICATE}:
-                row["refused"] = {"packet": new + held, "reason": finding.reason or "?"}
+                refused = RefusedRow(packet=new + held, reason=finding.reason or "?")
                 break
-        row["entries"], row["held"] = new, held
         self.came.set()
-        return row
+        return BroughtRow(
+            shelved=False, entries=new, chunks=0, held=held, refused=refused, dropped=self.dropped
+        )
 
     async def until(self, met: Callable[[], bool]) -> None:
         async with asyncio.timeout(PATIENCE_S):
@@ -350,15 +344,15 @@ async def test_between_two_daemons_it_goes_into_the_set_and_onto_the_shelf(tmp_p
                 came.clear()
                 await came.wait()
         with daemons[0].client() as node:
-            assert [row["content"] for row in node.log(feeds[1].hex())] == [
+            assert [row.content for row in node.log(feeds[1].hex())] == [
                 b"far away".hex(),
                 (b"and longer " * 40).hex(),
             ]
         with daemons[1].client() as node:
-            assert node.goset()["count"] == 1
+            assert node.goset().count == 1
             node.follow(feeds[0].hex())
             node.bring(feeds[0].hex(), [])  # it does not wait for the daemon's next turn
-            assert [row["content"] for row in node.log(feeds[0].hex())] == [b"here".hex()]
+            assert [row.content for row in node.log(feeds[0].hex())] == [b"here".hex()]
         running.cancel()
         await asyncio.gather(running, return_exceptions=True)
         bringer.close()

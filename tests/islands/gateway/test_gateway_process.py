@@ -184,10 +184,10 @@ def test_islands_find_each_other_and_a_liar_costs_one_connection(islands: Island
             places: list[LocationRow] = [json.loads(line) for line in found.stdout.splitlines()]
             assert found.returncode == 0
             # Some three seconds are enough for one of those who have it, and mostly for both.
-            assert {one["connection"] for one in places} & {islands.address(1), islands.address(2)}
-            links = islands.how(3)["links"]
-            assert {link["network"] for link in links} == {"default"}
-            assert sum(link["got"] for link in links) > 0
+            assert {one.connection for one in places} & {islands.address(1), islands.address(2)}
+            links = islands.how(3).links
+            assert {link.network for link in links} == {"default"}
+            assert sum(link.got for link in links) > 0
             shown = tinyssb(islands.home(3), "gateway").stdout.decode()
             assert f"address:    {islands.address(3)}" in shown
         # What is carried for others waits beside the set.
@@ -200,8 +200,8 @@ def test_islands_find_each_other_and_a_liar_costs_one_connection(islands: Island
         assert nobody.returncode == 66
         stranger, third = islands.how(4), islands.how(1)
         assert islands.reads(4, 2) == []
-        assert (stranger["links"], stranger["networks"][0]["confirmed"]) == ([], 0)
-        assert third["networks"][0]["drops"]["ForeignGroup"] > 0
+        assert (stranger.links, stranger.networks[0].confirmed) == ([], 0)
+        assert third.networks[0].drops["ForeignGroup"] > 0
         assert len(running) == 3
     trap.close()
 
@@ -214,10 +214,10 @@ def test_a_gateway_that_ends_comes_back_with_whom_it_knew(islands: Islands) -> N
             islands.says(2, "before")
             islands.follows(3, 2)
             islands.crosses(3, 2, ["before"])
-            until(lambda: islands.how(3)["networks"][0]["confirmed"] == 2)
+            until(lambda: islands.how(3).networks[0].confirmed == 2)
         before = islands.how(3)
-        os.kill(before["pid"], signal.SIGTERM)
-        until(lambda: (islands.status(3) or before)["pid"] != before["pid"])
+        os.kill(before.pid, signal.SIGTERM)
+        until(lambda: (islands.status(3) or before).pid != before.pid)
         known = json.loads((islands.home(3) / "locator.json").read_text())
         assert islands.address(2) in known["networks"]["default"]["recent"]
         # The one that it was told to ask first is gone.

@@ -13,7 +13,7 @@ from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.handler import GatewayHandler
 from tinyssb_node.islands.gateway.network import GatewayNetwork
-from tinyssb_node.islands.gateway.rows import GatewayRow
+from tinyssb_node.islands.gateway.rows import GatewayRow, LocatedRow, LocationRow
 from tinyssb_node.problems import (
     AmbiguousFeedError,
     BadRequestError,
@@ -23,17 +23,17 @@ from tinyssb_node.problems import (
 )
 
 ANA, BOB = feed_of(1), feed_of(2)
-ROW: GatewayRow = {
-    "pid": 7,
-    "uptime_us": 1,
-    "listen": "0.0.0.0:8789",
-    "address": None,
-    "away": False,
-    "networks": [],
-    "links": [],
-    "unsent": 0,
-    "problems": [],
-}
+ROW: GatewayRow = GatewayRow(
+    pid=7,
+    uptime_us=1,
+    listen="0.0.0.0:8789",
+    address=None,
+    away=False,
+    networks=[],
+    links=[],
+    unsent=0,
+    problems=[],
+)
 
 
 class Gateway:
@@ -102,22 +102,22 @@ async def test_places_are_told_as_they_come_in(gateway: Gateway, asking: Asking)
     for _ in range(5):
         await asyncio.sleep(0)
     (item,) = asking.items
-    assert isinstance(item, dict)
-    elapsed_us = item.pop("elapsed_us")
-    assert 0 <= elapsed_us <= 10_000_000
-    assert item == {
-        "feed": ANA.hex(),
-        "address": "192.0.2.1:8789",
-        "connection": "192.0.2.1:8789",
-        "entries": 7,
-        "whole": 255,
-        "old": False,
-    }
+    assert isinstance(item, LocationRow)
+    assert 0 <= item.elapsed_us <= 10_000_000
+    assert item == LocationRow(
+        feed=ANA.hex(),
+        address="192.0.2.1:8789",
+        connection="192.0.2.1:8789",
+        entries=7,
+        whole=255,
+        old=False,
+        elapsed_us=item.elapsed_us,
+    )
     asking.gone.set()
     result = await task
-    assert isinstance(result, dict)
-    assert (result["feed"], result["count"], result["denials"]) == (ANA.hex(), 1, 0)
-    assert result["reports"] >= 1
+    assert isinstance(result, LocatedRow)
+    assert (result.feed, result.count, result.denials) == (ANA.hex(), 1, 0)
+    assert result.reports >= 1
 
 
 async def test_it_ends_with_the_lookup(gateway: Gateway, asking: Asking) -> None:
@@ -125,9 +125,9 @@ async def test_it_ends_with_the_lookup(gateway: Gateway, asking: Asking) -> None
     await asyncio.sleep(0)
     gateway.wires.go_on(600)
     result = await task
-    assert isinstance(result, dict)
-    assert (result["feed"], result["count"]) == (BOB.hex(), 0)
-    assert result["denials"] == result["reports"] > 0
+    assert isinstance(result, LocatedRow)
+    assert (result.feed, result.count) == (BOB.hex(), 0)
+    assert result.denials == result.reports > 0
     counts = gateway.islands[DEFAULT_NETWORK].counts()
     assert counts is not None
     assert counts.seeks == 0
@@ -135,13 +135,13 @@ async def test_it_ends_with_the_lookup(gateway: Gateway, asking: Asking) -> None
 
 async def test_it_ends_in_time(monkeypatch: pytest.MonkeyPatch, asking: Asking) -> None:
     monkeypatch.setattr(limits, "LOCATE_MAX_S", 0)
-    assert await asking.ask("locate", feed="me", seconds=99) == {
-        "feed": BOB.hex(),
-        "count": 0,
-        "reports": 0,
-        "denials": 0,
-        "peers": 2,
-    }
+    assert await asking.ask("locate", feed="me", seconds=99) == LocatedRow(
+        feed=BOB.hex(),
+        count=0,
+        reports=0,
+        denials=0,
+        peers=2,
+    )
 
 
 async def test_what_it_tells_itself_is_no_answer(gateway: Gateway) -> None:
@@ -152,7 +152,7 @@ async def test_what_it_tells_itself_is_no_answer(gateway: Gateway) -> None:
     task = asyncio.create_task(asking.ask("locate", feed="me"))
     await asyncio.sleep(0)
     gateway.wires.go_on(600)
-    assert await task == {"feed": BOB.hex(), "count": 0, "reports": 0, "denials": 0, "peers": 0}
+    assert await task == LocatedRow(feed=BOB.hex(), count=0, reports=0, denials=0, peers=0)
 
 
 @pytest.mark.parametrize(
@@ -182,5 +182,5 @@ async def test_a_beginning_is_enough_if_only_one_feed_has_it(gateway: Gateway, a
     with pytest.raises(AmbiguousFeedError, match="2 feeds"):
         await asking.ask("locate", feed="09")
     found = await asking.ask("locate", feed="0902")
-    assert isinstance(found, dict)
-    assert found["feed"] == feeds[1].hex()
+    assert isinstance(found, LocatedRow)
+    assert found.feed == feeds[1].hex()

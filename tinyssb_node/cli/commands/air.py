@@ -83,19 +83,19 @@ def faces(arguments: argparse.Namespace) -> int:
         rows = list(node.faces())
     if arguments.json:
         for row in rows:
-            print(json.dumps(row))
+            print(json.dumps(row.fields()))
         return 0
     header = ("FACE", "MEDIUM", "SENT", "RECEIVED", "NEW", "INVALID", "WAITING", "HEARD")
     listed = [
         (
-            row["face"],
-            row["medium"],
-            row["sent"],
-            row["received"],
-            row["new"],
-            row["invalid"],
-            row["queued"] + row["outstanding"],
-            "never" if row["heard_us"] is None else duration(row["heard_us"]) + " ago",
+            row.face,
+            row.medium,
+            row.sent,
+            row.received,
+            row.new,
+            row.invalid,
+            row.queued + row.outstanding,
+            "never" if row.heard_us is None else duration(row.heard_us) + " ago",
         )
         for row in rows
     ]
@@ -111,7 +111,7 @@ def airtime(arguments: argparse.Namespace) -> int:
         rows = list(node.airtime())
     if arguments.json:
         for row in rows:
-            print(json.dumps(row))
+            print(json.dumps(row.fields()))
     elif rows:
         print(airtime_table(rows))
     else:
@@ -126,15 +126,15 @@ def airtime_table(rows: Sequence[AirtimeRow]) -> str:
     header = ("SUB-BAND", "USED", "OF", "DUTY", "LEFT", "ADVERTS", "CONTENT", "NEXT PACKET", "FACES")
     listed = [
         (
-            row["band"],
-            f"{row['used_us'] / 1e6:.1f} s",
-            f"{row['limit_us'] / 1e6:.1f} s",
-            f"{100 * row['used_us'] / row['window_us']:.2f} %",
-            f"{row['left_us'] / 1e6:.1f} s",
-            f"{row['advert_left_us'] / 1e6:.1f} s",
-            f"{row['content_left_us'] / 1e6:.1f} s",
-            next_packet(row["wait_us"]),
-            ", ".join(row["faces"]),
+            row.band,
+            f"{row.used_us / 1e6:.1f} s",
+            f"{row.limit_us / 1e6:.1f} s",
+            f"{100 * row.used_us / row.window_us:.2f} %",
+            f"{row.left_us / 1e6:.1f} s",
+            f"{row.advert_left_us / 1e6:.1f} s",
+            f"{row.content_left_us / 1e6:.1f} s",
+            next_packet(row.wait_us),
+            ", ".join(row.faces),
         )
         for row in rows
     ]

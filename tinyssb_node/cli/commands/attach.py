@@ -94,7 +94,7 @@ def attach(arguments: argparse.Namespace) -> int:
     file = read_file(arguments)
     content = serialize_file(file)
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
-        packets = packet_count(len(content), Dialect(node.status()["dialect"]))
+        packets = packet_count(len(content), Dialect(node.status().dialect))
         costs = estimate(packets, list(node.faces()), list(node.airtime()))
         about: dict[str, object] = {
             "name": file.name,
@@ -112,10 +112,10 @@ def attach(arguments: argparse.Namespace) -> int:
             return ExitCode.ATTENTION
         row = node.publish(content)
     if arguments.json:
-        print(json.dumps({"feed": row["feed"], "seq": row["seq"], "id": row["id"], **about}))
+        print(json.dumps({"feed": row.feed, "seq": row.seq, "id": row.id, **about}))
     else:
-        print(f"Attached as entry {row['seq']} of {row['feed']}.")
-        print(f"Others get it by: tinyssb fetch {row['id'][:12]}")
+        print(f"Attached as entry {row.seq} of {row.feed}.")
+        print(f"Others get it by: tinyssb fetch {row.id[:12]}")
     return 0
 
 

@@ -105,9 +105,9 @@ def feeds(arguments: argparse.Namespace) -> int:
     if arguments.json:
         _print_json(rows)
     else:
-        listed = [(row["feed"][:SHORT_ID], row["seq"], row["dialect"], _feed_state(row)) for row in rows]
+        listed = [(row.feed[:SHORT_ID], row.seq, row.dialect, _feed_state(row)) for row in rows]
         print(table(("FEED", "ENTRIES", "DIALECT", "STATE"), listed))
-        if any(row["forked_at"] is not None for row in rows):
+        if any(row.forked_at is not None for row in rows):
             print("\nWhat a forked feed is, and which they are: `tinyssb forks`.")
     return 0
 
@@ -160,10 +160,10 @@ def goset(arguments: argparse.Namespace) -> int:
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.goset()
     if arguments.json:
-        print(json.dumps(row))
+        print(json.dumps(row.fields()))
     else:
-        print(f"state {row['state']}\ncount {row['count']}")
-        print("\n".join(row["feeds"]))
+        print(f"state {row.state}\ncount {row.count}")
+        print("\n".join(row.feeds))
     return 0
 
 
@@ -204,31 +204,33 @@ def _feed_to_follow(arguments: argparse.Namespace) -> str:
 
 
 def _say_followed(arguments: argparse.Namespace, row: FollowedRow, changed: str, unchanged: str) -> int:
-    print(json.dumps(row) if arguments.json else f"{changed if row['changed'] else unchanged} {row['feed']}.")
+    print(
+        json.dumps(row.fields()) if arguments.json else f"{changed if row.changed else unchanged} {row.feed}."
+    )
     return 0
 
 
 def _print_json(rows: list[FeedRow]) -> None:
     for row in rows:
-        print(json.dumps(row))
+        print(json.dumps(row.fields()))
 
 
 def _feed_state(row: FeedRow) -> str:
     words = []
-    if row["own"]:
+    if row.own:
         words.append("own")
-    if row["forked_at"] is not None:
-        words.append(f"forked at entry {row['forked_at']}, frozen")
-    if not row["wanted"]:
+    if row.forked_at is not None:
+        words.append(f"forked at entry {row.forked_at}, frozen")
+    if not row.wanted:
         words.append("not followed")
-    if row.get("blocked"):
+    if row.blocked:
         words.append("blocked")
-    identity = row.get("identity")
-    if row["child"]:
+    identity = row.identity
+    if row.child:
         words.append("own, further" if identity is None else f"own: {identity}")
-    if row.get("writable") is False and row["forked_at"] is None:
+    if row.writable is False and row.forked_at is None:
         words.append("not written for now")
-    if row["retired"]:
+    if row.retired:
         words.append("not in the set")
     return ", ".join(words)
 
@@ -237,51 +239,51 @@ def _decoded(row: EntryRow) -> dict[str, object]:
     """*row* with its content also decoded, as far as it is held."""
     from tinyssb_node.screens.render import decode_content, to_json
 
-    if row["content"] is None:
-        return {**row, "form": None, "decoded": None}
-    decoded = decode_content(bytes.fromhex(row["content"]), row["type"])
-    return {**row, "form": decoded.form.value, "decoded": to_json(decoded.value)}
+    if row.content is None:
+        return {**row.fields(), "form": None, "decoded": None}
+    decoded = decode_content(bytes.fromhex(row.content), row.type)
+    return {**row.fields(), "form": decoded.form.value, "decoded": to_json(decoded.value)}
 
 
 def _missing(row: EntryRow) -> str:
-    if row["chunks_held"] < row["chunks"]:
-        return f"(not all here yet: {row['chunks_held']} of {row['chunks']} chunks)"
-    return f"({row['size']} bytes: see `tinyssb show`)"
+    if row.chunks_held < row.chunks:
+        return f"(not all here yet: {row.chunks_held} of {row.chunks} chunks)"
+    return f"({row.size} bytes: see `tinyssb show`)"
 
 
 def _log_line(row: EntryRow) -> str:
     from tinyssb_node.screens.render import decode_content, local_time, one_line, shortened
 
-    if row["content"] is None:
+    if row.content is None:
         shown = _missing(row)
     else:
-        decoded = decode_content(bytes.fromhex(row["content"]), row["type"])
+        decoded = decode_content(bytes.fromhex(row.content), row.type)
         shown = f"{decoded.form.value:<4}  {shortened(one_line(decoded))}"
-    return f"{row['seq']:>6}  {local_time(row['committed_us'])}  {shown}"
+    return f"{row.seq:>6}  {local_time(row.committed_us)}  {shown}"
 
 
 def _entry_page(row: ShownRow) -> str:
     from tinyssb_node.screens.render import decode_content, fields, local_time, one_line
 
     pairs: list[tuple[str, object]] = [
-        ("feed", row["feed"]),
-        ("seq", row["seq"]),
-        ("id", row["id"]),
-        ("type", row["type"]),
-        ("size", f"{row['size']} bytes"),
-        ("chunks", f"{row['chunks_held']} of {row['chunks']} held"),
-        ("came", row["origin"] + (f" by {row['face']}" if row["face"] else "")),
-        ("stored", f"{local_time(row['committed_us'])} (arrival {row['arrival']})"),
-        ("signature", row["signature"]),
-        ("forked", row["forked"]),
+        ("feed", row.feed),
+        ("seq", row.seq),
+        ("id", row.id),
+        ("type", row.type),
+        ("size", f"{row.size} bytes"),
+        ("chunks", f"{row.chunks_held} of {row.chunks} held"),
+        ("came", row.origin + (f" by {row.face}" if row.face else "")),
+        ("stored", f"{local_time(row.committed_us)} (arrival {row.arrival})"),
+        ("signature", row.signature),
+        ("forked", row.forked),
     ]
-    if row["content"] is None:
+    if row.content is None:
         pairs.append(("content", _missing(row)))
     else:
-        decoded = decode_content(bytes.fromhex(row["content"]), row["type"])
+        decoded = decode_content(bytes.fromhex(row.content), row.type)
         pairs += [
             ("read as", decoded.form.value),
             ("content", one_line(decoded)),
-            ("bytes", row["content"] or "none"),
+            ("bytes", row.content or "none"),
         ]
-    return fields([*pairs, ("packet", row["packet"])])
+    return fields([*pairs, ("packet", row.packet)])

@@ -74,7 +74,7 @@ def forks(arguments: argparse.Namespace) -> int:
         rows = list(node.forks())
     if arguments.json:
         for row in rows:
-            print(json.dumps(row))
+            print(json.dumps(row.fields()))
     elif rows:
         from tinyssb_node.screens.message_commands import names_shown
 
@@ -89,17 +89,17 @@ def _listing(rows: list[ForkRow], name_of: Callable[[str], str]) -> str:
 
     listed = [
         (
-            name_of(row["feed"]),
-            row["seq"],
-            row["entries"],
-            None if row["found_us"] is None else local_time(row["found_us"]),
-            row["held"][:SHORT_ID],
-            row["other"][:SHORT_ID],
+            name_of(row.feed),
+            row.seq,
+            row.entries,
+            None if row.found_us is None else local_time(row.found_us),
+            row.held[:SHORT_ID],
+            row.other[:SHORT_ID],
         )
         for row in rows
     ]
     head = ("FEED", "AT ENTRY", "HELD", "FOUND", "OURS", "THE OTHER")
-    own = [_OWN] if any(row["own"] for row in rows) else []
+    own = [_OWN] if any(row.own for row in rows) else []
     return "\n\n".join([table(head, listed), "\n".join([_MEANING, *own])])
 
 
@@ -112,18 +112,18 @@ def export(arguments: argparse.Namespace) -> int:
     feed = feed_named(arguments).lower()
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         rows = list(node.forks())
-    found = [row for row in rows if row["feed"].startswith(feed) or (feed == "me" and row["own"])]
-    if len({row["feed"] for row in found}) != 1:
+    found = [row for row in rows if row.feed.startswith(feed) or (feed == "me" and row.own)]
+    if len({row.feed for row in found}) != 1:
         told = "No forked feed is" if not found else "Several forked feeds are"
         raise NoForkError(f"{told} named so.", "`tinyssb forks` lists them.")
     row = found[0]
-    proof = row["proof"].encode()
+    proof = row.proof.encode()
     if arguments.file == "-":
-        sys.stdout.write(row["proof"])
+        sys.stdout.write(row.proof)
         return 0
     size = write_new_file(Path(arguments.file), lambda file: file.write(proof))
     if arguments.json:
-        print(json.dumps({"feed": row["feed"], "seq": row["seq"], "file": arguments.file, "size": size}))
+        print(json.dumps({"feed": row.feed, "seq": row.seq, "file": arguments.file, "size": size}))
     else:
         print(f"Wrote {arguments.file}, {size} bytes. `tinyssb forks verify FILE` checks it anywhere.")
     return 0

@@ -113,8 +113,8 @@ def create(arguments: argparse.Namespace) -> int:
     return _wrote(
         arguments,
         row,
-        f"Made the group {called(arguments.name, row['group'])}{added}",
-        f"Say something to it: tinyssb group post {short(row['group'])} TEXT",
+        f"Made the group {called(arguments.name, row.group)}{added}",
+        f"Say something to it: tinyssb group post {short(row.group)} TEXT",
     )
 
 
@@ -166,7 +166,7 @@ def _agreed(talk: NodeSession, cost: GroupCostRow, people: Sequence[FeedId], nam
 
     who = _shown(people, names)
     told = [
-        f"Excluding {who} from the group {short(cost['group'])}:",
+        f"Excluding {who} from the group {short(cost.group)}:",
         *(f"  {line}" for line in _cost_lines(talk, cost)),
         "What it does: a new key, which all others get. What is written under it they cannot read.",
         "What it does not do: they keep all that was written so far, and its keys; nobody can take that back.",
@@ -193,8 +193,8 @@ def _tell_cost(arguments: argparse.Namespace, talk: NodeSession, cost: GroupCost
     from tinyssb_node.screens.estimate import as_json, estimate
 
     if arguments.json:
-        costs = estimate(cost["packets"], list(talk.client.faces()), list(talk.client.airtime()))
-        print(json.dumps({**cost, "costs": [as_json(one) for one in costs]}))
+        costs = estimate(cost.packets, list(talk.client.faces()), list(talk.client.airtime()))
+        print(json.dumps({**cost.fields(), "costs": [as_json(one) for one in costs]}))
         return 0
     print("\n".join(_cost_lines(talk, cost)))
     return 0
@@ -204,12 +204,12 @@ def _cost_lines(talk: NodeSession, cost: GroupCostRow) -> list[str]:
     """What something costs: messages, packets, and on each radio face airtime."""
     from tinyssb_node.screens.estimate import costs_in_words, estimate, packets_in_words
 
-    costs = estimate(cost["packets"], list(talk.client.faces()), list(talk.client.airtime()))
-    count = cost["messages"]
-    messages = f"{count} message{'' if count == 1 else 's'} ({', '.join(cost['steps'])})"
+    costs = estimate(cost.packets, list(talk.client.faces()), list(talk.client.airtime()))
+    count = cost.messages
+    messages = f"{count} message{'' if count == 1 else 's'} ({', '.join(cost.steps)})"
     lines = [
-        f"{messages}, {cost['content_bytes']:,} bytes in {packets_in_words(cost['packets'])}",
-        *costs_in_words(cost["packets"], costs),
+        f"{messages}, {cost.content_bytes:,} bytes in {packets_in_words(cost.packets)}",
+        *costs_in_words(cost.packets, costs),
     ]
     if costs:
         lines.append("That is for saying it once; what somebody misses is said again.")
@@ -226,7 +226,7 @@ def leave(arguments: argparse.Namespace) -> int:
     return _wrote(
         arguments,
         row,
-        f"Left the group {short(row['group'])}",
+        f"Left the group {short(row.group)}",
         "What you have of it stays readable; your node fetches nothing more of it. The others see that you left.",
     )
 
@@ -239,9 +239,9 @@ def come_back(arguments: argparse.Namespace) -> int:
     with open_node(arguments) as talk:
         row = talk.client.group_return(arguments.group)
     if arguments.json:
-        print(json.dumps(row))
+        print(json.dumps(row.fields()))
     else:
-        print(f"You take part in the group {short(row['group'])} again; what you missed is fetched.")
+        print(f"You take part in the group {short(row.group)} again; what you missed is fetched.")
     return 0
 
 
@@ -259,9 +259,7 @@ def said(arguments: argparse.Namespace, row: GroupWrittenRow) -> int:
     """Name what was said to a group."""
     from tinyssb_node.cli.grouplines import short
 
-    return _wrote(
-        arguments, row, f"Said {short(row['entries'][-1]['id'])} to the group {short(row['group'])}", ""
-    )
+    return _wrote(arguments, row, f"Said {short(row.entries[-1].id)} to the group {short(row.group)}", "")
 
 
 def _wrote(arguments: argparse.Namespace, row: GroupWrittenRow, what: str, then: str) -> int:
@@ -269,10 +267,10 @@ def _wrote(arguments: argparse.Namespace, row: GroupWrittenRow, what: str, then:
     from tinyssb_node.screens.estimate import packets_in_words
 
     if arguments.json:
-        print(json.dumps(row))
+        print(json.dumps(row.fields()))
         return 0
-    count = len(row["entries"])
-    print(f"{what}: {count} message{'' if count == 1 else 's'} in {packets_in_words(row['packets'])}.")
+    count = len(row.entries)
+    print(f"{what}: {count} message{'' if count == 1 else 's'} in {packets_in_words(row.packets)}.")
     if then:
         print(then)
     return 0
@@ -302,7 +300,7 @@ def list_groups(arguments: argparse.Namespace) -> int:
         rows = list(node.group_list())
     if arguments.json:
         for row in rows:
-            print(json.dumps(row))
+            print(json.dumps(row.fields()))
     elif rows:
         print(listing(rows))
     else:
@@ -324,7 +322,7 @@ def show(arguments: argparse.Namespace) -> int:
         names = talk.names()
     row = listing.result
     if arguments.json:
-        print(json.dumps({**row, "epochs": epochs}))
+        print(json.dumps({**row.fields(), "epochs": [epoch.fields() for epoch in epochs]}))
         return 0
     glyphs = ASCII if arguments.ascii or not can_draw(UNICODE) else UNICODE
     for line in shown(row, epochs, names, glyphs, width()):
@@ -340,7 +338,7 @@ def read(arguments: argparse.Namespace) -> int:
         last = min(arguments.last, limits.CHAT_LAST_MAX)
         if arguments.json:
             for row in talk.client.group_read(arguments.group, limit=last):
-                print(json.dumps(row))
+                print(json.dumps(row.fields()))
             return 0
         show_messages(talk, arguments.group, last)
     return 0
@@ -374,7 +372,7 @@ def audit(arguments: argparse.Namespace) -> int:
         names = talk.names()
     if arguments.json:
         for row in rows:
-            print(json.dumps(row))
+            print(json.dumps(row.fields()))
         return 0
     for line in lines(rows, names, width()):
         print(line)

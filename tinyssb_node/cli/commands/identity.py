@@ -374,7 +374,7 @@ def sure(arguments: argparse.Namespace) -> int:
     from tinyssb_node.control.client import DaemonClient
 
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
-        changed = node.sure(_name(arguments))["changed"]
+        changed = node.sure(_name(arguments)).changed
     print("It writes its feed from now on." if changed else "It was certain already.")
     return 0
 

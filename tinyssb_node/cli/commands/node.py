@@ -97,28 +97,25 @@ def status(arguments: argparse.Namespace) -> int:
     with DaemonClient.at_home(arguments.home) as node:
         row = node.status()
     if arguments.json:
-        print(json.dumps(row))
+        print(json.dumps(row.fields()))
         return 0
     print(
         fields(
             [
-                ("name", row["name"]),
-                ("feed", row["feed"]),
-                ("dialect", row["dialect"]),
-                ("home", row["home"]),
-                ("running", f"{duration(row['uptime_us'])} (start {row['boot']}, process {row['pid']})"),
-                ("writing", row["read_only"] or _writing(row)),
-                *(
-                    (f"identity {one['name']}", _identity(one, row["read_only"]))
-                    for one in row.get("identities", [])
-                ),
-                ("feeds", f"{row['feeds']} with {row['entries']:,} entries"),
-                ("forked feeds", f"{row['forked']} (see `tinyssb forks`)" if row["forked"] else 0),
-                *([("not served", _refusals(row["turned_away"]))] if row.get("turned_away") else []),
-                ("faces up", row["faces"]),
-                *((f"face {_short(end['spec'])}", _endpoint(end)) for end in row["endpoints"]),
-                *((one["name"], _companion(one)) for one in row.get("companions", [])),
-                *((f"network {one['name']}", _holdings(one)) for one in row["networks"][1:]),
+                ("name", row.name),
+                ("feed", row.feed),
+                ("dialect", row.dialect),
+                ("home", row.home),
+                ("running", f"{duration(row.uptime_us)} (start {row.boot}, process {row.pid})"),
+                ("writing", row.read_only or _writing(row)),
+                *((f"identity {one.name}", _identity(one, row.read_only)) for one in row.identities),
+                ("feeds", f"{row.feeds} with {row.entries:,} entries"),
+                ("forked feeds", f"{row.forked} (see `tinyssb forks`)" if row.forked else 0),
+                *([("not served", _refusals(row.turned_away))] if row.turned_away else []),
+                ("faces up", row.faces),
+                *((f"face {_short(end.spec)}", _endpoint(end)) for end in row.endpoints),
+                *((one.name, _companion(one)) for one in row.companions),
+                *((f"network {one.name}", _holdings(one)) for one in row.networks[1:]),
             ]
         )
     )
@@ -139,41 +136,41 @@ def _short(spec: str) -> str:
 
 
 def _endpoint(end: EndpointRow) -> str:
-    turned_away = end.get("turned_away", 0)
-    return (end["problem"] or "open") + (f"; {turned_away:,} connections not served" if turned_away else "")
+    turned_away = end.turned_away
+    return (end.problem or "open") + (f"; {turned_away:,} connections not served" if turned_away else "")
 
 
 def _companion(one: CompanionRow) -> str:
     """A process beside the daemon, such as the web page."""
-    ends = f"has ended {one['ends']:,} time{'' if one['ends'] == 1 else 's'}"
-    if one["problem"] is None:
-        return f"runs, and {ends}" if one["ends"] else "runs"
-    after = "not started again" if one["given_up"] else "started again"
-    return f"{one['problem']} It {ends}, and is {after}."
+    ends = f"has ended {one.ends:,} time{'' if one.ends == 1 else 's'}"
+    if one.problem is None:
+        return f"runs, and {ends}" if one.ends else "runs"
+    after = "not started again" if one.given_up else "started again"
+    return f"{one.problem} It {ends}, and is {after}."
 
 
 def _holdings(network: NetworkRow) -> str:
-    forked = f", {network['forked']} forked" if network["forked"] else ""
+    forked = f", {network.forked} forked" if network.forked else ""
     writing = "" if (told := _writing(network)) == "yes" else f", writing {told}"
-    for one in network.get("identities", []):
-        if one["problem"] is None and (told := _writing(one)) != "yes":
-            writing += f", identity {one['name']} writing {told}"
-    return f"{network['feeds']} feeds with {network['entries']:,} entries{forked}{writing}"
+    for one in network.identities:
+        if one.problem is None and (told := _writing(one)) != "yes":
+            writing += f", identity {one.name} writing {told}"
+    return f"{network.feeds} feeds with {network.entries:,} entries{forked}{writing}"
 
 
 def _identity(one: IdentityRow, read_only: str | None) -> str:
     """A further identity and whether it writes."""
-    if one["problem"] is not None:
-        return f"not used: {one['problem']}"
-    return f"feed {one['feed']}, writing: {read_only or _writing(one)}"
+    if one.problem is not None:
+        return f"not used: {one.problem}"
+    return f"feed {one.feed}, writing: {read_only or _writing(one)}"
 
 
 def _writing(row: StatusRow | NetworkRow | IdentityRow) -> str:
     """Whether a feed of the node's own is written."""
-    if (frozen_at := row.get("frozen_at")) is not None:
+    if (frozen_at := row.frozen_at) is not None:
         return f"no, and never again: your feed is forked at entry {frozen_at} (see `tinyssb forks`)"
-    waiting = row.get("waiting")
-    return "yes" if waiting is None else f"not yet: {waiting['reason']}; {waiting['awaited']}"
+    waiting = row.waiting
+    return "yes" if waiting is None else f"not yet: {waiting.reason}; {waiting.awaited}"
 
 
 def show_id(arguments: argparse.Namespace) -> int:

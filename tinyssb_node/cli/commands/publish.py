@@ -48,11 +48,11 @@ def publish(arguments: argparse.Namespace) -> int:
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.publish(content, arguments.identity)
     if arguments.json:
-        print(json.dumps(row))
+        print(json.dumps(row.fields()))
         return 0
-    chunks = row["chunks"]
+    chunks = row.chunks
     packets = f"1 entry and {chunks} chunk{'s' if chunks != 1 else ''}" if chunks else "1 entry"
-    print(f"feed {row['feed']}\nseq {row['seq']}, type {row['type']}, {row['size']} bytes in {packets}")
+    print(f"feed {row.feed}\nseq {row.seq}, type {row.type}, {row.size} bytes in {packets}")
     return 0
 
 

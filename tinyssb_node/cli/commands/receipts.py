@@ -55,12 +55,12 @@ def receipts(arguments: argparse.Namespace) -> int:
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         if arguments.message is not None:
             row = _find(node, arguments.message)
-            print(json.dumps(row) if arguments.json else _page(row, names_shown(arguments)))
+            print(json.dumps(row.fields()) if arguments.json else _page(row, names_shown(arguments)))
             return 0
         rows = list(node.receipts(last=arguments.limit))
     if arguments.json:
         for row in rows:
-            print(json.dumps(row))
+            print(json.dumps(row.fields()))
     else:
         print(_table(rows, names_shown(arguments)))
     return 0
@@ -71,9 +71,9 @@ def _find(node: DaemonClient, name: str) -> ReceiptRow:
     if name.isascii() and name.isdigit() and len(name) <= _SEQ_DIGITS_MAX:
         # The rest of the listing is cut off with the connection.
         following = next(iter(node.receipts(first=max(1, int(name)))), None)
-        found = [following] if following is not None and following["seq"] == int(name) else []
+        found = [following] if following is not None and following.seq == int(name) else []
     else:
-        found = [row for row in node.receipts() if name and row["id"].startswith(name.lower())]
+        found = [row for row in node.receipts() if name and row.id.startswith(name.lower())]
     if len(found) == 1:
         return found[0]
     if found:
@@ -93,9 +93,9 @@ def _table(rows: list[ReceiptRow], name_of: Callable[[str], str]) -> str:
     now_us = time.time_ns() // 1_000
     listed = [
         (
-            row["seq"],
-            row["id"][:SHORT_ID],
-            moment(row["committed_us"], now_us),
+            row.seq,
+            row.id[:SHORT_ID],
+            moment(row.committed_us, now_us),
             holders_text(row, name_of, now_us),
         )
         for row in rows
@@ -108,23 +108,23 @@ def _page(row: ReceiptRow, name_of: Callable[[str], str]) -> str:
     from tinyssb_node.screens.render import fields, local_time
 
     pairs: list[tuple[str, object]] = [
-        ("seq", row["seq"]),
-        ("id", row["id"]),
-        ("written", local_time(row["committed_us"])),
+        ("seq", row.seq),
+        ("id", row.id),
+        ("written", local_time(row.committed_us)),
         ("who has it", holders_text(row, name_of, time.time_ns() // 1_000)),
     ]
-    pairs += [(holder["kind"], _holder(holder, name_of)) for holder in row["holders"]]
-    pairs += [("missing", f"{name_of(feed)}, who has acknowledged others") for feed in row["missing"]]
-    pairs += [("silent", f"{name_of(feed)}, who never acknowledged any") for feed in row["silent"]]
+    pairs += [(holder.kind, _holder(holder, name_of)) for holder in row.holders]
+    pairs += [("missing", f"{name_of(feed)}, who has acknowledged others") for feed in row.missing]
+    pairs += [("silent", f"{name_of(feed)}, who never acknowledged any") for feed in row.silent]
     return fields(pairs)
 
 
 def _holder(holder: HolderRow, name_of: Callable[[str], str]) -> str:
     from tinyssb_node.screens.render import local_time, printable
 
-    if holder["feed"] is not None:
-        who = name_of(holder["feed"])
+    if holder.feed is not None:
+        who = name_of(holder.feed)
     else:
-        speaker = "" if holder["speaker"] is None else f" {holder['speaker']}"
-        who = f"a station{speaker} on {printable(holder['face'] or '')}"
-    return f"{who}, known since {local_time(holder['since_us'])}"
+        speaker = "" if holder.speaker is None else f" {holder.speaker}"
+        who = f"a station{speaker} on {printable(holder.face or '')}"
+    return f"{who}, known since {local_time(holder.since_us)}"

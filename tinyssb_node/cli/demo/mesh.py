@@ -195,7 +195,7 @@ def _answers(port: int) -> bool:
 def _is_up(member: DemoNode) -> bool:
     try:
         with member.client() as client:
-            return client.status()["faces"] > 0
+            return client.status().faces > 0
     except DaemonUnreachableError:
         return False
 

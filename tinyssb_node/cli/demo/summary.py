@@ -87,9 +87,9 @@ def summarize(mesh: DemoMesh) -> DemoSummary:
     for member in mesh.members.values():
         with member.client() as client:
             rows = list(client.feeds())
-            whole = {row["feed"]: row["seq"] - _open(client.log(row["feed"], first=1)) for row in rows}
+            whole = {row.feed: row.seq - _open(client.log(row.feed, first=1)) for row in rows}
         held[member.name] = {feed: count for feed, count in whole.items() if count}
-        tips[member.name] = {row["feed"]: row["tip"] for row in rows}
+        tips[member.name] = {row.feed: row.tip for row in rows}
     members = mesh.members.values()
     return DemoSummary(
         published={member.name: member.published for member in members},
@@ -102,7 +102,7 @@ def summarize(mesh: DemoMesh) -> DemoSummary:
 
 def _open(entries: Iterable[EntryRow]) -> int:
     """How many of a feed's entries lack packets of their side chain."""
-    return sum(row["chunks_held"] < row["chunks"] for row in entries)
+    return sum(row.chunks_held < row.chunks for row in entries)
 
 
 _WHOLE_COPIES: Final = """

@@ -177,14 +177,14 @@ class FeedSyncConnection:
         """Let the daemon take what was given, before more is read."""
         assert self.side is not None
         brought = await self.side.bring(given.feed, given.packets)
-        self.got[given.feed] += brought["entries"] + brought["chunks"]
-        if (refused := brought["refused"]) is not None:
-            if refused["reason"] in KINDLY:
+        self.got[given.feed] += brought.entries + brought.chunks
+        if (refused := brought.refused) is not None:
+            if refused.reason in KINDLY:
                 self._left.add(given.feed)
             else:
-                sync.refused(given.feed, refused["reason"])
+                sync.refused(given.feed, refused.reason)
         # What had to make room is not to come again at once: each would drive out the other.
-        self._left.update(FeedId.from_hex(feed) for feed in brought["dropped"])
+        self._left.update(FeedId.from_hex(feed) for feed in brought.dropped)
         self.leave(self._left)
         sync.changed([given.feed])
         self._work.set()

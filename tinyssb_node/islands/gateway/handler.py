@@ -140,13 +140,13 @@ class GatewayHandler:
             going.cancel()
             island.unwatch(feed, watch)
         counts = island.counts()
-        return {
-            "feed": feed.hex(),
-            "count": len(told),
-            "reports": total,
-            "denials": denials,
-            "peers": 0 if counts is None else counts.confirmed,
-        }
+        return LocatedRow(
+            feed=feed.hex(),
+            count=len(told),
+            reports=total,
+            denials=denials,
+            peers=0 if counts is None else counts.confirmed,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +167,12 @@ def _heard(island: GatewayNetwork) -> int:
 
 def _row(feed: FeedId, location: Location, elapsed_us: int) -> LocationRow:
     place, parameters = location.place, location.parameters
-    return {
-        "feed": feed.hex(),
-        "address": text_of(place.node, place.message),
-        "connection": text_of(place.node, place.connection),
-        "entries": parameters.timestamp,
-        "whole": parameters.completeness,
-        "old": parameters.old,
-        "elapsed_us": elapsed_us,
-    }
+    return LocationRow(
+        feed=feed.hex(),
+        address=text_of(place.node, place.message),
+        connection=text_of(place.node, place.connection),
+        entries=parameters.timestamp,
+        whole=parameters.completeness,
+        old=parameters.old,
+        elapsed_us=elapsed_us,
+    )

@@ -246,9 +246,9 @@ class GatewayLinks:
             except LocalError as error:
                 self._tell("daemon", str(error))
                 raise
-            if (refused := brought["refused"]) is not None and refused["reason"] in KINDLY:
+            if (refused := brought.refused) is not None and refused.reason in KINDLY:
                 self._islands[side.name].refrain(feed, self._now_us())
-            for gone in brought["dropped"]:
+            for gone in brought.dropped:
                 self._islands[side.name].refrain(FeedId.from_hex(gone), self._now_us())
             return brought
 
@@ -297,17 +297,17 @@ class GatewayLinks:
 def _row(link: FeedSyncConnection, why: FeedId | None, up_us: int) -> LinkRow:
     assert link.side is not None, "others are not shown"
     counts = link.counts
-    return {
-        "network": link.side.name,
-        "address": _where(link),
-        "called": why is not None,
-        "feed": None if why is None else why.hex(),
-        "up_us": up_us,
-        "got": counts.got,
-        "given": counts.given,
-        "received_bytes": counts.received_bytes,
-        "sent_bytes": counts.sent_bytes,
-    }
+    return LinkRow(
+        network=link.side.name,
+        address=_where(link),
+        called=why is not None,
+        feed=None if why is None else why.hex(),
+        up_us=up_us,
+        got=counts.got,
+        given=counts.given,
+        received_bytes=counts.received_bytes,
+        sent_bytes=counts.sent_bytes,
+    )
 
 
 def _where(link: FeedSyncConnection) -> str:

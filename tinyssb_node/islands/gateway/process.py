@@ -278,21 +278,21 @@ class IslandGateway:
         """For whoever asks."""
         now_us, me = self.now_us(), self._way.me
         rows: list[ProblemRow] = [
-            {"what": what, "problem": problem, "ago_us": now_us - at_us}
+            ProblemRow(what=what, problem=problem, ago_us=now_us - at_us)
             for what, (problem, at_us) in self._problems.items()
         ]
         host = self._settings.listen[0]
-        return {
-            "pid": os.getpid(),
-            "uptime_us": now_us - self._begun_us,
-            "listen": f"[{host}]:{self._links.port}" if ":" in host else f"{host}:{self._links.port}",
-            "address": text_of(me.node, me.message) if me is not None and me.node else None,
-            "away": self._way.away,
-            "networks": [_locator_row(island) for island in self.islands.values()],
-            "links": self._links.rows(now_us),
-            "unsent": self._datagrams.unsent,
-            "problems": sorted(rows, key=lambda row: row["ago_us"]),
-        }
+        return GatewayRow(
+            pid=os.getpid(),
+            uptime_us=now_us - self._begun_us,
+            listen=f"[{host}]:{self._links.port}" if ":" in host else f"{host}:{self._links.port}",
+            address=text_of(me.node, me.message) if me is not None and me.node else None,
+            away=self._way.away,
+            networks=[_locator_row(island) for island in self.islands.values()],
+            links=self._links.rows(now_us),
+            unsent=self._datagrams.unsent,
+            problems=sorted(rows, key=lambda row: row.ago_us),
+        )
 
     def _tell(self, what: str, problem: str) -> None:
         """Log *problem*, unless that was the last one there."""
@@ -314,22 +314,22 @@ class IslandGateway:
 
 def _locator_row(island: GatewayNetwork) -> LocatorRow:
     counts = island.counts()
-    return {
-        "network": island.name,
-        "reached": counts is not None and counts.reached,
-        "historic": 0 if counts is None else counts.historic,
-        "unconfirmed": 0 if counts is None else counts.unconfirmed,
-        "confirmed": 0 if counts is None else counts.confirmed,
-        "labels": 0 if counts is None else counts.labels,
-        "locations": 0 if counts is None else counts.locations,
-        "offers": len(island.offers),
-        "sought": len(island.seeking.feeds),
-        "looking": 0 if counts is None else counts.seeks,
-        "lookups": island.lookups,
-        "newer": island.newer,
-        "received": {} if counts is None else dict(counts.received),
-        "sent": {} if counts is None else dict(counts.sent),
-        "received_bytes": 0 if counts is None else counts.received_bytes,
-        "sent_bytes": 0 if counts is None else counts.sent_bytes,
-        "drops": {} if counts is None else dict(counts.drops),
-    }
+    return LocatorRow(
+        network=island.name,
+        reached=counts is not None and counts.reached,
+        historic=0 if counts is None else counts.historic,
+        unconfirmed=0 if counts is None else counts.unconfirmed,
+        confirmed=0 if counts is None else counts.confirmed,
+        labels=0 if counts is None else counts.labels,
+        locations=0 if counts is None else counts.locations,
+        offers=len(island.offers),
+        sought=len(island.seeking.feeds),
+        looking=0 if counts is None else counts.seeks,
+        lookups=island.lookups,
+        newer=island.newer,
+        received={} if counts is None else dict(counts.received),
+        sent={} if counts is None else dict(counts.sent),
+        received_bytes=0 if counts is None else counts.received_bytes,
+        sent_bytes=0 if counts is None else counts.sent_bytes,
+        drops={} if counts is None else dict(counts.drops),
+    )

@@ -1,9 +1,9 @@
 """What the gateway answers at its socket, field by field (docs/formats/gateway.md). Used by both ends."""
 
-from typing import NotRequired, TypedDict
+from tinyssb_node.control.rows import ControlRow
 
 
-class LocatorRow(TypedDict):
+class LocatorRow(ControlRow, frozen=True):
     """One network's locator."""
 
     network: str
@@ -25,7 +25,7 @@ class LocatorRow(TypedDict):
     drops: dict[str, int]
 
 
-class LinkRow(TypedDict):
+class LinkRow(ControlRow, frozen=True):
     """A connection to another gateway."""
 
     network: str
@@ -39,7 +39,7 @@ class LinkRow(TypedDict):
     sent_bytes: int
 
 
-class ProblemRow(TypedDict):
+class ProblemRow(ControlRow, frozen=True):
     """Something that went wrong."""
 
     what: str
@@ -47,7 +47,7 @@ class ProblemRow(TypedDict):
     ago_us: int
 
 
-class GatewayRow(TypedDict):
+class GatewayRow(ControlRow, frozen=True):
     """Answer of `status`."""
 
     pid: int
@@ -61,7 +61,7 @@ class GatewayRow(TypedDict):
     problems: list[ProblemRow]
 
 
-class LocationRow(TypedDict):
+class LocationRow(ControlRow, frozen=True):
     """Item of `locate`."""
 
     feed: str
@@ -73,11 +73,11 @@ class LocationRow(TypedDict):
     elapsed_us: int
 
 
-class LocatedRow(TypedDict):
+class LocatedRow(ControlRow, frozen=True, kw_only=True):
     """Result of `locate`."""
 
     feed: str
     count: int
     reports: int
     denials: int
-    peers: NotRequired[int]
+    peers: int = 1

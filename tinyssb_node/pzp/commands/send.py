@@ -45,13 +45,13 @@ def send_records(arguments: argparse.Namespace, pzp: PzpSession, records: list[P
         id_: _content(one) for id_, one in needed.items() if carried is None or carried.place_of(id_) is None
     }
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
-        dialect = Dialect(node.status()["dialect"])
+        dialect = Dialect(node.status().dialect)
         packets = sum(packet_count(len(content), dialect) for content in contents.values())
         dry = getattr(arguments, "dry_run", False)
         rows = [] if dry else [node.publish(content) for content in contents.values()]
         costs = _costs(node, packets) if dry and not arguments.json else []
     if arguments.json:
-        entries = [row["seq"] for row in rows]
+        entries = [row.seq for row in rows]
         print(json.dumps({"sent": list(contents), "packets": packets, "entries": entries}))
         return 0
     _say_sent(asked, list(contents), packets, dry=dry)
