@@ -59,7 +59,7 @@ async def test_a_listener_that_asks_for_nothing_is_warned_of_unless_that_is_mean
             await asyncio.sleep(0.001)
     running.cancel()
     await asyncio.wait([running])
-    assert said == (["everybody who reaches this machine may connect"] if warned else [])
+    assert said == (["everyone who can reach this machine may connect"] if warned else [])
 
 
 async def test_an_open_face_that_reaches_nobody_says_so() -> None:

@@ -50,7 +50,7 @@ def test_a_plain_one() -> None:
     ("text", "words"),
     [
         ("lora:meshadv-pi", "it names no region"),
-        ("lora:meshadv-pi?region=EU868", "it does not say what to set the radio to"),
+        ("lora:meshadv-pi?region=EU868", "it has no settings for the radio"),
         (
             "lora:nonsense?region=EU868&plan=EU868.a",
             "there is no such profile. Possible: There are: adafruit",

@@ -77,7 +77,7 @@ def test_every_option_has_its_row() -> None:
         ("mqtt:broker", "'broker' is no address"),
         ("mqtt:broker:0", "the port is 0"),
         ("mqtt:broker:1883?tls=yes", "tls is 'yes'. Possible: on, off"),
-        ("mqtt:broker:1883?ca=/ca.pem", "it names certificates, and speaks no TLS. Possible: tls=on"),
+        ("mqtt:broker:1883?ca=/ca.pem", "it names certificates, but uses no TLS. Possible: tls=on"),
         ("mqtt:broker:8883?tls=on&ca=ca.pem", "ca is 'ca.pem'. Possible: an absolute path"),
         ("mqtt:broker:8883?tls=on&cert=/a", "a certificate and its key go together"),
         ("mqtt:broker:8883?tls=on&user=ana", "a user and the password go together"),

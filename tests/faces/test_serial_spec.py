@@ -98,7 +98,7 @@ def test_every_speed_is_documented(speed: int) -> None:
     [
         ("kiss:/dev/ttyUSB0", "names no region", "?region=EU868"),
         ("kiss:/dev/ttyUSB0?speed=9600", "names no region", "&region=EU868"),
-        ("kiss:/dev/ttyUSB0?region=EU868", "does not say what to set", "&plan="),
+        ("kiss:/dev/ttyUSB0?region=EU868", "has no settings for the radio", "&plan="),
         (f"kiss:ttyUSB0?{PLANNED}", "'ttyUSB0' is no address", "/dev/serial/by-id"),
         (f"kiss:usb:?{PLANNED}", "'usb:' is no address", "USB serial number"),
         (f"kiss:/dev/tty USB0?{PLANNED}", "is no address", "a path"),

@@ -181,7 +181,7 @@ async def test_a_caller_says_what_to_look_at(hut: Pair, token: Path) -> None:
     async with server(ListenerPolicy(certificate=hut.certificate, key=hut.key, token=token)) as (pub, _):
         pin = fingerprint(hut.certificate)
         for credentials, said in (
-            (Credentials(tls=True, pin=pin), "it asks for a token (401), and was not shown the right one"),
+            (Credentials(tls=True, pin=pin), "it asks for a token (401), and did not get the right one"),
             (
                 Credentials(tls=True),
                 "its certificate is not trusted (unable to get local issuer certificate)",

@@ -235,7 +235,7 @@ def test_a_broker_that_refuses_is_told_of(tmp_path: Path) -> None:
         assert b"refused the collector" in collecting.stderr
         with node.shipper():
             until(
-                lambda: "it refuses those who give no user" in str(status(node)["problem"]),
+                lambda: "it refuses clients without a user name" in str(status(node)["problem"]),
                 "that the broker refused",
             )
             again = subprocess_ship(node)

@@ -62,7 +62,9 @@ class ListenerPolicy:
         if self.clients is not None and self.certificate is None:
             return "certificates of clients are asked for within TLS, which takes a certificate and a key"
         if self.token is not None and self.certificate is None and not is_local(host):
-            return "a token in the open is everybody's: add a certificate and its key, or listen on 127.0.0.1"
+            return (
+                "a token sent without TLS is readable: add a certificate and its key, or listen on 127.0.0.1"
+            )
         if self.open and self.asks:
             return "it cannot be open to all and ask for something"
         return None
@@ -71,7 +73,7 @@ class ListenerPolicy:
         """Return a warning for the user of a listener at *host*; None if there is none."""
         if self.asks or self.open or is_local(host):
             return None
-        return "everybody who reaches this machine may connect"
+        return "everyone who can reach this machine may connect"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,7 +100,7 @@ class Credentials:
         if not self.tls and (self.authorities or self.pin or self.certificate):
             return "certificates are a matter of TLS, which is off"
         if self.token is not None and not self.tls and not is_local(host):
-            return "a token in the open is everybody's: it takes TLS"
+            return "a token sent without TLS can be read by others: use TLS"
         return None
 
 

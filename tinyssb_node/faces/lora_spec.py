@@ -43,7 +43,7 @@ def parse_lora(reader: SpecReader) -> LoraSpec | None:
     if radio is None:
         reader.fail("it names no region", "&region= and the region whose law is to be kept")
     if radio.wanted is None:
-        reader.fail("it does not say what to set the radio to", "&plan=, or &frequency= in MHz")
+        reader.fail("it has no settings for the radio", "&plan=, or &frequency= in MHz")
     spec = LoraSpec(
         board=board,
         radio=radio,

@@ -255,7 +255,11 @@ def _refused(error: aiomqtt.MqttError, spec: MqttSpec) -> BrokerError:
     code = _code(error)
     if code in _WRONG_USER:
         secret = spec.password or spec.credential
-        given = f"user '{spec.user}' with the password in {secret}" if spec.user else "those who give no user"
+        given = (
+            f"user '{spec.user}' with the password in {secret}"
+            if spec.user
+            else "clients without a user name"
+        )
         return BrokerError(
             f"it refuses {given}", "Look at user= and password=, and at the broker's passwords."
         )
@@ -267,12 +271,12 @@ def _refused(error: aiomqtt.MqttError, spec: MqttSpec) -> BrokerError:
     if "CERTIFICATE_VERIFY_FAILED" in text:
         reason = text.rpartition("failed: ")[2].partition(" (_ssl")[0]
         return BrokerError(
-            f"its certificate is not to be trusted ({reason})",
+            f"its certificate is not trusted ({reason})",
             "Look at ca=, and whether the host is named as in the certificate.",
         )
     if "timed out" in text:
         return BrokerError(
-            "nobody answers there in time", "If something does, see whether it wants TLS or a certificate."
+            "no answer in time", "If the broker runs, check whether it requires TLS or a certificate."
         )
     return BrokerError(f"no connection ({text.rpartition('] ')[2].partition(' (_ssl')[0].lower()})")
 

@@ -95,7 +95,7 @@ def parse_mqtt(reader: SpecReader) -> MqttSpec | None:
 def _check(reader: SpecReader, spec: MqttSpec) -> None:
     """Refuse options that contradict each other, and a password that would be sent in the clear."""
     if not spec.tls and (spec.ca or spec.cert):
-        reader.fail("it names certificates, and speaks no TLS", "tls=on with them")
+        reader.fail("it names certificates, but uses no TLS", "tls=on with them")
     if (spec.cert is None) != (spec.key is None):
         reader.fail("a certificate and its key go together", "cert= and key=, or neither")
     if spec.password is not None and spec.credential is not None:

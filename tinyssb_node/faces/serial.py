@@ -165,7 +165,7 @@ class SerialFace:
         profile = profile_of(self._kind, self._conversation, self._spec.radio, ready, self._scale)
         if isinstance(profile, str):
             self._fail(
-                Failed(what=f"the radio is set to what is not legal: {profile}", remedy="Set it up anew.")
+                Failed(what=f"the radio's settings are not legal: {profile}", remedy="Change its settings.")
             )
             return
         self._profile = profile

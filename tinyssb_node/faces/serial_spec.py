@@ -147,7 +147,7 @@ def _full_radio(reader: SpecReader) -> RadioChoice:
     radio = _law(reader)
     if radio.wanted is None:
         reader.fail(
-            "it does not say what to set the radio to",
+            "it has no settings for the radio",
             "&plan= such as EU868.a, or &frequency= and what follows",
         )
     return radio
@@ -167,7 +167,7 @@ def _law(reader: SpecReader) -> RadioChoice:
     radio = read_radio(reader)
     if radio is None:
         reader.fail(
-            "it names no region, and who sends by radio must keep its law",
+            "it names no region, whose law a radio must keep",
             f"{'?' if not reader.spec.count('?') else '&'}region=EU868, or another region",
         )
     return radio

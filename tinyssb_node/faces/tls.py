@@ -86,7 +86,7 @@ def _load_pair(context: ssl.SSLContext, certificate: Path, key: Path) -> None:
 
     def sealed() -> str:
         # The library would ask at the terminal, if there is one, and wait.
-        raise SecretUnusableError(key, "is a key with a passphrase, which nobody is there to type")
+        raise SecretUnusableError(key, "is a key with a passphrase, which a daemon cannot ask for")
 
     try:
         context.load_cert_chain(certificate, key, password=sealed)

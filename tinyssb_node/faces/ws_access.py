@@ -203,7 +203,7 @@ def client_options(credentials: Credentials) -> tuple[ssl.SSLContext | None, dic
 def call_failure_reason(error: Exception) -> str:
     """Return the reason why a call failed, with what to check."""
     if isinstance(error, InvalidStatus) and error.response.status_code == HTTPStatus.UNAUTHORIZED:
-        return "it asks for a token (401), and was not shown the right one"
+        return "it asks for a token (401), and did not get the right one"
     if isinstance(error, ssl.SSLCertVerificationError) and (found := getattr(error, "verify_message", "")):
-        return f"its certificate is not trusted ({found}); a pin or an authority of your own says which is"
+        return f"its certificate is not trusted ({found}); give a pin, or an authority of your own"
     return str(error) or "no answer in time"

@@ -114,7 +114,7 @@ class FeedChecker(SimulationWatcher):
             self._entries[feed, seq] = packet, self._verified_id(event, packet, name)
         elif known != (packet, event.id):
             raise InvariantError(
-                "prefixes agree", f"{name} holds another entry {seq} of {feed.hex()[:12]} than somebody else"
+                "prefixes agree", f"{name} holds another entry {seq} of {feed.hex()[:12]} than another node"
             )
 
     def _verified_id(self, event: EntryAppended, packet: bytes, name: str) -> bytes:

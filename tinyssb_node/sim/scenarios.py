@@ -300,13 +300,13 @@ def _random_fault(chance: random.Random, nodes: int, span_s: float) -> Fault:
 
 SCENARIOS: Final[Mapping[str, Scenario]] = {
     "domain10": Scenario("one radio domain, ten entries by each node", 10, _domain10),
-    "lossy10": Scenario("the same, every receiver misses a fifth of what it hears", 10, _lossy10),
+    "lossy10": Scenario("the same, every receiver loses a fifth of the packets", 10, _lossy10),
     "newcomers": Scenario(
         "one node holds 100 entries of three chunks each, the others come empty", 10, _newcomers
     ),
     "field30": Scenario("nodes at random in a field, several hops, a tenth of packets lost", 30, _field30),
     "field60": Scenario("nodes on 15 by 15 km, each posts now and then", 60, _field60),
-    "idle": Scenario("nobody has anything to say for a day", 10, _idle),
+    "idle": Scenario("no traffic for a day", 10, _idle),
     "goset": Scenario("100 feed ids, of which each half of the nodes lacks five", 10, _goset),
     "line8": Scenario("a line of eight hops, one entry at its end", 9, _line8),
     "islands": Scenario("three groups, each in touch with the next through one node", 12, _islands),
@@ -316,6 +316,6 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     ),
     "mixed": Scenario("the first half of the nodes are boards that play by deployed rules", 10, _mixed),
     "town": Scenario("an hour of short and long entries in a field", 50, _town),
-    "random": Scenario("anything, faults and all: what `tinyssb sim search` plays", 8, _random),
+    "random": Scenario("random options and faults: run by `tinyssb sim search`", 8, _random),
 }
 """All there are."""

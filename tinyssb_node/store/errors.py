@@ -20,7 +20,7 @@ class StoreReadOnlyError(StoreFailedError):
         self.folder = folder
         super().__init__(
             f"Nothing can be written in {folder}, as a node has to: {reason}. What is stored was kept, and "
-            "`tinyssb export` takes feeds out. See whose the folder is and that its disk can be written, or copy the "
+            "`tinyssb export` takes feeds out. Check the folder's owner and that its disk can be written, or copy the "
             f"whole home to where you can write, and name the copy with --home. {_ONE_COPY}"
         )
 
@@ -82,7 +82,7 @@ class PassphraseExposedError(LocalError):
     def __init__(self, path: Path, mode: int) -> None:
         self.path, self.mode = path, mode
         super().__init__(
-            f"Everybody can read {path} or write it (mode {mode:04o}), so the passphrase in it is not used. "
+            f"All users can read or write {path} (mode {mode:04o}), so the passphrase in it is not used. "
             f"Take these rights away: chmod o-rwx,g-w {path}"
         )
 
@@ -146,8 +146,8 @@ class IdentityUnsyncedError(LocalError):
     def __init__(self, path: Path, reason: str | None) -> None:
         self.path = path
         super().__init__(
-            f"{path} was written anew, but the disk did not confirm that it will last: {reason}. After a power cut "
-            "the one before may be back. Look at the disk, and write the key on paper: tinyssb identity backup"
+            f"{path} was replaced, but the disk did not confirm that the new one will last: {reason}. After a power "
+            "cut the one before may be back. Look at the disk, and write the key on paper: tinyssb identity backup"
         )
 
 

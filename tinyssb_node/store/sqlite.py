@@ -111,7 +111,7 @@ _HASH_PREFIX: Final = 8
 """Bytes of a chunk's hash that are indexed, as a signed integer: SQLite's own size."""
 _MEND_PROOF: Final = (
     "`tinyssb verify --repair` keeps a copy of it and takes out what is damaged; "
-    "whoever has the feed proves its fork again."
+    "peers that have the feed prove its fork again."
 )
 """Advice about a damaged proof."""
 
@@ -308,7 +308,7 @@ class SqliteStore:
         proofs = []
         for feed, seq, proof in self.fork_rows():
             if proof is None:
-                reason = f"what should prove that {feed.hex()} is forked at entry {seq} is damaged"
+                reason = f"the proof that {feed.hex()} is forked at entry {seq} is damaged"
                 raise StoreDamagedError(self._path, reason, _MEND_PROOF)
             proofs.append(proof)
         return proofs
