@@ -14,7 +14,6 @@ from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network, chnk_dmx, want_d
 from tinyssb_node.codec.packets import (
     Ask,
     Chnk,
-    Chunk,
     Claim,
     Entry,
     Feeds,
@@ -42,7 +41,6 @@ OPEN = Network()
 DMX = Dmx(b"\x01\x02\x03\x04\x05\x06\x07")
 PARSERS: list[Callable[[bytes], Any]] = [
     packets.parse_entry,
-    packets.parse_chunk,
     packets.parse_claim,
     packets.parse_novelty,
     packets.parse_zap,
@@ -60,30 +58,26 @@ WORDS = st.text("abcdef0123456789.,-", min_size=1, max_size=6)
 FIELDS = st.lists(st.tuples(st.sampled_from(["t", "gps", "rssi"]), WORDS), max_size=3).map(tuple)
 
 
-# --- entries and chunks --------------------------------------------------------------------------------------------
+# --- entries -------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dialect", list(Dialect))
-def test_entries_and_chunks_of_the_vectors(dialect: Dialect) -> None:
+def test_entries_of_the_vectors(dialect: Dialect) -> None:
     for message in load(f"feed_{dialect}.json")["messages"]:
         packet = bytes.fromhex(message["packet"])
         entry = packets.parse_entry(packet)
         assert (entry.dmx.hex(), entry.type) == (message["dmx"], message["type"])
         assert packets.serialize_entry(entry) == packet
-        for chunk in map(bytes.fromhex, message["chunks"]):
-            assert packets.serialize_chunk(packets.parse_chunk(chunk)) == chunk
 
 
 @given(st.binary(min_size=120, max_size=120))
-def test_entries_and_chunks_round_trip(packet: bytes) -> None:
+def test_entries_round_trip(packet: bytes) -> None:
     assert packets.serialize_entry(packets.parse_entry(packet)) == packet
-    assert packets.serialize_chunk(packets.parse_chunk(packet)) == packet
 
 
-def test_parts_of_entries_and_chunks() -> None:
+def test_parts_of_entries() -> None:
     packet = b"d" * 7 + b"\x01" + b"c" * 48 + b"s" * 64
     assert packets.parse_entry(packet) == Entry(Dmx(b"d" * 7), 1, b"c" * 48, b"s" * 64)
-    assert packets.parse_chunk(b"c" * 100 + b"n" * 20) == Chunk(b"c" * 100, b"n" * 20)
 
 
 # --- the set of feeds ----------------------------------------------------------------------------------------------
@@ -455,7 +449,6 @@ def test_any_bytes_are_read_or_refused(parse: Callable[[bytes], Any], data: st.D
     ("parse", "size"),
     [
         (packets.parse_entry, 120),
-        (packets.parse_chunk, 120),
         (packets.parse_claim, 105),
         (packets.parse_novelty, 40),
         (packets.parse_zap, 40),

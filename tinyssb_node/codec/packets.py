@@ -85,27 +85,6 @@ def serialize_entry(entry: Entry) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Chunk:
-    """A packet of a side chain, 120 bytes (spec, message type 1)."""
-
-    content: bytes
-    """100 bytes, the last chunk's padded with zeros."""
-    next_hash: bytes
-    """First 20 bytes of the SHA-256 of the next chunk, zeros in the last one."""
-
-
-def parse_chunk(packet: bytes) -> Chunk:
-    """Take a chunk apart. Raises PacketSizeError."""
-    _check_size("chunk", packet, limits.PACKET_SIZE)
-    return Chunk(content=packet[: limits.CHUNK_CONTENT_SIZE], next_hash=packet[limits.CHUNK_CONTENT_SIZE :])
-
-
-def serialize_chunk(chunk: Chunk) -> bytes:
-    """Put a chunk together: 120 bytes."""
-    return chunk.content + chunk.next_hash
-
-
-@dataclass(frozen=True, slots=True)
 class Claim:
     """A summary of a region of the sender's sorted set of feed ids (spec 3.2.3)."""
 

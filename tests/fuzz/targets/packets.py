@@ -32,7 +32,6 @@ KINDS: list[tuple[Callable[[bytes], Any], Callable[[Dmx, Any], bytes]]] = [
     (packets.parse_ping, lambda _, ping: packets.serialize_ping(ping)),
     (packets.parse_pong, lambda _, pong: packets.serialize_pong(pong)),
     (packets.parse_entry, lambda _, entry: packets.serialize_entry(entry)),
-    (packets.parse_chunk, lambda _, chunk: packets.serialize_chunk(chunk)),
 ]
 
 
