@@ -15,7 +15,7 @@ from tinyssb_node.errors import StoreFailedError, StoreFullError
 from tinyssb_node.store import sqlite_file
 from tinyssb_node.store.sqlite import SqliteStore
 
-KNOWN_SCHEMA = sqlite_file._known_schema
+KNOWN_SCHEMA = sqlite_file.known_schema
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ class FullDisk:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.full = True
-        monkeypatch.setattr(sqlite_file, "_known_schema", self)
+        monkeypatch.setattr(sqlite_file, "known_schema", self)
         monkeypatch.setattr(limits, "STORE_BUSY_S", 0.01)
 
     def __call__(self, connection: sqlite3.Connection, path: Path) -> int | None:

@@ -78,7 +78,7 @@ class ListenerPolicy:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Credentials:
-    """What a caller trusts, and the credentials it sends."""
+    """The certificates that a caller trusts, and the credentials it sends."""
 
     tls: bool = False
     """True if TLS is used."""

@@ -1,1 +1,2 @@
-"""What each peer lacks, and the packets that request and describe it; scheduling decides when to send them."""
+"""Replication: the entries and feed ids that each peer lacks, and the packets about them. Scheduling decides when to
+send."""

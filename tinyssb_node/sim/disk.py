@@ -10,7 +10,7 @@ from tinyssb_node.store.memory import MemoryStore
 
 @dataclass(frozen=True, slots=True)
 class DiskLoss:
-    """What a disk had reported as written, and lost."""
+    """The writes that a disk had reported as done, and lost."""
 
     packets: int
     """Entries and chunks."""

@@ -158,7 +158,7 @@ def open_for_writing(path: Path, *, alone: bool = False) -> sqlite3.Connection:
         if alone:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         # Read before anything that writes, so that a file of another application stays as it is.
-        version = _known_schema(connection, path)
+        version = known_schema(connection, path)
         if version is None:
             _create(connection)
         elif version < STORE_VERSION:
@@ -231,7 +231,7 @@ def _connect_reading(path: Path, options: str) -> sqlite3.Connection:
         undo.callback(connection.close)
         connection.execute("PRAGMA temp_store = MEMORY")
         connection.execute("BEGIN")
-        version = _known_schema(connection, path)
+        version = known_schema(connection, path)
         if version is None:
             raise StoreDamagedError(path, "it is empty")
         if version < STORE_VERSION:
@@ -292,7 +292,7 @@ def _state_of(path: Path) -> tuple[int, int, int, int] | None:
     return status.st_ino, status.st_size, status.st_mtime_ns, _log_size(path)
 
 
-def _known_schema(connection: sqlite3.Connection, path: Path) -> int | None:
+def known_schema(connection: sqlite3.Connection, path: Path) -> int | None:
     """Return the version of the file's schema; None if it is empty."""
     tables, application, version = inspect_schema(connection)
     if not tables and not application and not version:
