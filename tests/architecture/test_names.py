@@ -7,6 +7,7 @@ import pytest
 
 from tests.architecture.sources import PACKAGES, ROOT, module_name, python_files, tree
 
+
 def public_classes(package: str) -> dict[str, list[str]]:
     """The modules that define each public class of *package*."""
     found: dict[str, list[str]] = defaultdict(list)

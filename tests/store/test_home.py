@@ -47,7 +47,7 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         create_home(home, "ben", Dialect.SPEC, ())
     assert read_node_identity(home).feed == feed
     home.identity.unlink()
-    with pytest.raises(HomeExistsError, match=r"config\.toml is there already"):
+    with pytest.raises(HomeExistsError, match=r"config\.toml already exists"):
         create_home(home, "ben", Dialect.SPEC, ())
     with pytest.raises(HomeMissingError, match="no node"):
         home.require()
