@@ -63,17 +63,17 @@ def test_the_listener_shows_nothing_to_who_shows_nothing() -> None:
 
 def test_what_is_no_greeting_is_refused() -> None:
     refused: list[tuple[Packet, str]] = [
-        (FeedSyncWant(()), "does not greet"),
-        (FeedSyncProof(bytes(16)), "does not greet"),
+        (FeedSyncWant(()), "sends no handshake"),
+        (FeedSyncProof(bytes(16)), "sends no handshake"),
         (FeedSyncHello(2, CALLER), "version 2"),
-        (FeedSyncHello(1, LISTENER), "what we say"),
+        (FeedSyncHello(1, LISTENER), "repeats our nonce"),
     ]
     for said, why in refused:
         with pytest.raises(FeedSyncPacketError, match=why):
             Handshake([OPEN], caller=False, nonce=LISTENER).receive(serialize_packet(said))
     twice = Handshake([OPEN], caller=False, nonce=LISTENER)
     twice.receive(serialize_packet(FeedSyncHello(1, CALLER)))
-    with pytest.raises(FeedSyncPacketError, match="does not greet"):
+    with pytest.raises(FeedSyncPacketError, match="sends no handshake"):
         twice.receive(serialize_packet(FeedSyncHello(1, CALLER)))
 
 

@@ -52,17 +52,17 @@ def says(victim: Gateway, *said: Packet) -> str | None:
 
 def test_rules_that_break_the_connection() -> None:
     lies: list[tuple[Packet, str]] = [
-        (FeedSyncHello(1, bytes(16)), "greets again"),
-        (FeedSyncMore(0, WantedRange(1)), "named no feed by"),
-        (FeedSyncShow(0, 1), "named no feed by"),
-        (FeedSyncGive(1, (PacketRun(1, None, (JUNK,)),)), "no feed was named by"),
-        (FeedSyncDiffers(1), "no feed was named by"),
+        (FeedSyncHello(1, bytes(16)), "repeats the handshake"),
+        (FeedSyncMore(0, WantedRange(1)), "a feed that it did not name"),
+        (FeedSyncShow(0, 1), "a feed that it did not name"),
+        (FeedSyncGive(1, (PacketRun(1, None, (JUNK,)),)), "a feed that we did not name"),
+        (FeedSyncDiffers(1), "a feed that we did not name"),
         (FeedSyncGive(0, (PacketRun(4, None, (JUNK,)),)), "leaves entries out"),
         (FeedSyncGive(0, (PacketRun(3, 0, (JUNK,)),)), "did not give"),
-        (FeedSyncGive(0, (PacketRun(3, None, (JUNK,)),)), "none of the feed"),
-        (FeedSyncGive(0, (PacketRun(1, 0, (JUNK,)),)), "none of the feed"),
+        (FeedSyncGive(0, (PacketRun(3, None, (JUNK,)),)), "invalid data of the feed"),
+        (FeedSyncGive(0, (PacketRun(1, 0, (JUNK,)),)), "invalid data of the feed"),
         (FeedSyncShown(0, 1, (JUNK,)), "does not show"),
-        (FeedSyncShown(0, 1, (JUNK, JUNK)), "none of the feed"),
+        (FeedSyncShown(0, 1, (JUNK, JUNK)), "invalid data of the feed"),
     ]
     for said, why in lies:
         found = says(met(), said)
@@ -73,11 +73,11 @@ def test_rules_that_break_the_connection() -> None:
 def test_a_search_for_the_place_of_a_fork_ends_whatever_is_shown() -> None:
     assert says(
         met(), FeedSyncDiffers(0), FeedSyncShown(0, 1, (FEED[0],)), FeedSyncShown(0, 2, (FEED[1],))
-    ) == ("no packet of the sync between gateways: what differs does not")
+    ) == ("invalid packet of feed sync: it reports a difference where there is none")
     assert says(met(), FeedSyncDiffers(0), FeedSyncShown(0, 1, ())) is not None
     lied = says(met(), FeedSyncDiffers(0), FeedSyncShown(0, 1, (JUNK,)))
     assert lied is not None
-    assert "none of the feed" in lied
+    assert "invalid data of the feed" in lied
 
 
 def test_the_same_over_and_over_ends_some_time() -> None:

@@ -155,7 +155,7 @@ async def test_who_is_refused_is_hung_up_on_only_if_it_lies(reason: str, lied: b
     async with linked(here, there) as (link, _listener, running, _ended):
         await here.until(lambda: bool(here.gateway.packets(BOB)))
         if lied:
-            assert "none of the feed" in await running
+            assert "invalid data of the feed" in await running
         assert link.lied == lied
 
 

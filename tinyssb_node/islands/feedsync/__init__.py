@@ -1,4 +1,4 @@
-"""Just these feeds, both ways: the sync of two gateways over the internet (docs/formats/feed-sync.md).
+"""Sync of single feeds between two gateways over the internet, both ways (docs/formats/feed-sync.md).
 
-Pure: ``sync`` is one side of it, ``port`` what it needs of who holds feeds.
+Pure: ``sync`` is one side of it, ``port`` its interface to the feeds.
 """

@@ -1,4 +1,4 @@
-"""Two gateways meet: each shows that it knows the key of one network, before anything else is said.
+"""Handshake of two gateways: each proves that it knows the key of one network, before anything else is sent.
 
 greeting = Greeting([network], caller=True, nonce=token_bytes(NONCE_SIZE))
 while greeting.met is None:
@@ -25,24 +25,24 @@ from tinyssb_node.islands.feedsync.packets import (
 )
 
 CONTEXT: Final = b"tinyssb feed sync 1 "
-"""In front of whatever is hashed."""
+"""Prefix of everything that is hashed."""
 
 
 @dataclass(frozen=True, slots=True)
 class HandshakeDone:
-    """Both have shown what they know."""
+    """Result of a handshake: both sides have proved that they know the key."""
 
     network: int
-    """Which of the networks it is, by its place in the list."""
+    """Index of the network in the list."""
     salt: bytes
     """Both nonces, the caller's first."""
 
 
 class Handshake:
-    """One side's."""
+    """One side of the handshake."""
 
     def __init__(self, networks: Sequence[Network], *, caller: bool, nonce: bytes) -> None:
-        """Meet somebody of one of *networks*, of which the *caller* has a single one. *nonce*: 16 random bytes."""
+        """Shake hands for one of *networks*; the *caller* has a single one. *nonce*: 16 random bytes."""
         assert len(nonce) == limits.NONCE_SIZE
         assert not caller or len(networks) == 1
         self._networks = networks
@@ -51,28 +51,28 @@ class Handshake:
         self._salt = b""
         self._outbox: list[Packet] = [FeedSyncHello(limits.VERSION, nonce)]
         self.met: HandshakeDone | None = None
-        """Who is there, once that is known. There may still be a packet to be sent."""
+        """The result, once it is known. There may still be a packet to send."""
 
     def packets(self) -> list[bytes]:
-        """What is to be sent now."""
+        """Return the packets to send now."""
         packets, self._outbox = self._outbox, []
         return [serialize_packet(packet) for packet in packets]
 
     def receive(self, data: bytes) -> None:
-        """Take what the other side sent. Raises FeedSyncPacketError: hang up."""
+        """Handle a packet of the other side. Raises FeedSyncPacketError: close the connection."""
         packet = parse_packet(data)
         if isinstance(packet, FeedSyncHello) and not self._salt:
             self._on_hello(packet)
         elif isinstance(packet, FeedSyncProof) and self._salt and self.met is None:
             self._on_proof(packet)
         else:
-            raise FeedSyncPacketError("it does not greet")
+            raise FeedSyncPacketError("it sends no handshake")
 
     def _on_hello(self, hello: FeedSyncHello) -> None:
         if hello.version != limits.VERSION:
-            raise FeedSyncPacketError(f"it speaks version {hello.version}, and not {limits.VERSION}")
+            raise FeedSyncPacketError(f"it has version {hello.version}, not {limits.VERSION}")
         if hello.nonce == self._nonce:
-            raise FeedSyncPacketError("it says what we say")
+            raise FeedSyncPacketError("it repeats our nonce")
         self._salt = self._nonce + hello.nonce if self._caller else hello.nonce + self._nonce
         if self._caller:
             self._outbox.append(FeedSyncProof(self._proof(self._networks[0], caller=True)))
@@ -87,6 +87,6 @@ class Handshake:
         raise FeedSyncPacketError("it is of another network")
 
     def _proof(self, network: Network, *, caller: bool) -> bytes:
-        """What shows that one knows the network's key: for each side another, so that neither can be sent back."""
+        """Return the proof of knowing the network's key. It differs for each side, against reflection."""
         whose = b"caller" if caller else b"listener"
         return sha256(CONTEXT + whose + self._salt + network.prefix).digest()[: limits.PROOF_SIZE]

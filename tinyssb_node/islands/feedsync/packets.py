@@ -1,4 +1,4 @@
-"""Packets of the sync between gateways: values to bytes and back (docs/formats/feed-sync.md)."""
+"""Packets of the feed sync between gateways: values to bytes and back (docs/formats/feed-sync.md)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ _VARINT_SIZE_MAX: Final = 5
 
 
 class FeedSyncPacketError(PeerError):
-    """What came is no packet of the sync between gateways."""
+    """An invalid packet of the feed sync: *rule* says what is wrong."""
 
     def __init__(self, rule: str) -> None:
-        super().__init__(f"no packet of the sync between gateways: {rule}")
+        super().__init__(f"invalid packet of feed sync: {rule}")
         self.rule = rule
 
 
@@ -33,7 +33,7 @@ class FeedSyncHello:
 
 @dataclass(frozen=True, slots=True)
 class FeedSyncProof:
-    """The second one: that the network's key is known."""
+    """The second packet: the proof that the sender knows the network's key."""
 
     proof: bytes
     """16 bytes."""
@@ -41,12 +41,12 @@ class FeedSyncProof:
 
 @dataclass(frozen=True, slots=True)
 class WantedRange:
-    """From where on a feed is lacking."""
+    """The part of a feed that is missing."""
 
     seq: int
-    """The entry wanted next, from 1; 0: nothing any more."""
+    """The entry wanted next, from 1; 0: nothing more is wanted."""
     check: bytes = b""
-    """The first bytes of the id of the entry before it; none where there is none."""
+    """The first bytes of the id of the entry before it; empty if there is none."""
     chains: tuple[tuple[int, int], ...] = ()
     """Side chains that lack packets: the entries they hang on, each with the number of the packet wanted next, from 0;
     sorted."""
@@ -70,7 +70,7 @@ class FeedSyncWant:
 
 @dataclass(frozen=True, slots=True)
 class FeedSyncMore:
-    """Of a feed that was named, something came from elsewhere, or it is wanted no more."""
+    """Update of a named feed: something came from elsewhere, or it is not wanted any more."""
 
     number: int
     lacking: WantedRange
@@ -81,7 +81,7 @@ class PacketRun:
     """Entries, or chunks of one side chain, in a row."""
 
     seq: int
-    """The first entry, or the one the side chain hangs on."""
+    """The first entry, or the entry of the side chain."""
     chunk: int | None
     """The first chunk, from 0; None: these are entries."""
     packets: tuple[bytes, ...]
@@ -90,7 +90,7 @@ class PacketRun:
 
 @dataclass(frozen=True, slots=True)
 class FeedSyncGive:
-    """Some of what was wanted, in order."""
+    """Some of the wanted packets, in order."""
 
     number: int
     runs: tuple[PacketRun, ...]
@@ -98,14 +98,14 @@ class FeedSyncGive:
 
 @dataclass(frozen=True, slots=True)
 class FeedSyncDiffers:
-    """The entry before the one that is wanted next is another one here."""
+    """Notice that the entry before the wanted one differs here."""
 
     number: int
 
 
 @dataclass(frozen=True, slots=True)
 class FeedSyncShow:
-    """Asks for one entry of a feed that was named, to find out where two branches part."""
+    """Request for one entry of a named feed, to find where two branches of a fork part."""
 
     number: int
     seq: int
@@ -113,7 +113,7 @@ class FeedSyncShow:
 
 @dataclass(frozen=True, slots=True)
 class FeedSyncShown:
-    """Answers ``FeedSyncShow`` by one entry, or none if there is none; two are a fork, given unasked."""
+    """Reply to ``FeedSyncShow`` with one entry, or none if there is none; two prove a fork, sent unrequested."""
 
     number: int
     seq: int
@@ -133,7 +133,7 @@ Packet: TypeAlias = (
 
 
 class _Reader:
-    """Reads numbers and bytes from a packet. Raises FeedSyncPacketError."""
+    """Reader of numbers and bytes of a packet. Raises FeedSyncPacketError."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -187,7 +187,7 @@ def _read_hello(reader: _Reader) -> FeedSyncHello:
     version = reader.number(0x7F)
     nonce = reader.octets(limits.NONCE_SIZE)
     while version != limits.VERSION and reader.more:
-        reader.octets(1)  # what a later version has there
+        reader.octets(1)  # fields of a later version
     return FeedSyncHello(version, nonce)
 
 

@@ -1,4 +1,4 @@
-"""What the sync needs of who holds feeds: a few questions. What comes is handed out, and not added here."""
+"""Port through which the sync reads feeds. It does not write: data that arrives is handed out."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from tinyssb_node.ids import FeedId, MessageId
 
 @dataclass(frozen=True, slots=True)
 class ForkPair:
-    """Both entries signed for one place."""
+    """Both entries signed for one sequence number: a fork."""
 
     seq: int
     held: bytes
@@ -20,40 +20,40 @@ class ForkPair:
 
 @dataclass(frozen=True, slots=True)
 class FeedState:
-    """How far a feed is held."""
+    """How much of a feed is stored."""
 
     seq: int
-    """Its last entry held, 0 for none."""
+    """Its last entry stored, 0 for none."""
     tip: MessageId | None
     """The id of that entry."""
     chains: Sequence[tuple[int, int]] = ()
     """Side chains that lack packets, sorted: the entries they hang on, each with the number of the next packet."""
     fork: ForkPair | None = None
-    """What proves that the feed is forked: nothing is wanted of it, and nothing behind that given."""
+    """The proof that the feed is forked: nothing of it is requested, and nothing after the fork is sent."""
 
 
 @dataclass(frozen=True, slots=True)
 class KeptEntry:
-    """An entry that is held."""
+    """A stored entry."""
 
     packet: bytes
     """120 bytes."""
     id: MessageId
     chunks: int
-    """Packets of its side chain, held or not."""
+    """Packets of its side chain, stored or not."""
 
 
 class FeedSource(Protocol):
-    """Feeds that are held, as they are at the moment."""
+    """Stored feeds, as they are at the moment."""
 
     def state(self, feed: FeedId) -> FeedState | None:
-        """How far *feed* is held; None: nothing is known of it."""
+        """Return how much of *feed* is stored; None: nothing is known of it."""
         ...
 
     def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[KeptEntry]:
-        """Up to *limit* entries from sequence number *first* on, in order."""
+        """Return up to *limit* entries from sequence number *first* on, in order."""
         ...
 
     def chunks(self, feed: FeedId, seq: int, first: int, limit: int) -> Sequence[bytes]:
-        """Up to *limit* packets of a side chain from number *first* on, in order, up to the first one missing."""
+        """Return up to *limit* packets of a side chain from number *first* on, in order, up to the first gap."""
         ...

@@ -1,4 +1,4 @@
-"""What we want of the peer, and what it believes that we have: one side's questions in the sync of two gateways."""
+"""Requesting side of the feed sync: which feeds we want of the peer, and what it knows that we have."""
 
 from collections import deque
 from collections.abc import Callable
@@ -25,12 +25,12 @@ from tinyssb_node.islands.feedsync.port import FeedSource
 
 @dataclass(slots=True)
 class _Parting:
-    """The search for the entry at which two branches part: it is behind *same*, and not behind *other*."""
+    """Binary search for the entry at which two branches part: it is after *same*, and not after *other*."""
 
     same: int
     other: int
     packet: bytes | None = None
-    """Theirs at *other*, once it was shown."""
+    """Their entry at *other*, once it was shown."""
 
 
 @dataclass(slots=True)
@@ -40,35 +40,35 @@ class _Wanted:
     number: int
     feed: FeedId
     seq: int = 0
-    """The entry that the peer believes we want next; 0: none."""
+    """The entry that we want next, as far as the peer knows; 0: none."""
     chains: frozenset[int] = field(default_factory=frozenset)
-    """Side chains that we asked for last."""
+    """Side chains in the last request."""
     left_out: bool = False
-    """There were more of them than could be asked for."""
+    """There were more side chains than fit in a request."""
     parting: _Parting | None = None
 
 
 class FeedRequester:
-    """Asks one peer."""
+    """Requests to one peer."""
 
     def __init__(self, holding: FeedSource, outbox: deque[Packet], short: Callable[[FeedId], bytes]) -> None:
-        """Ask for what *holding* lacks, and put what is to be said at once into *outbox*. *short* is how a feed is
-        named over this connection."""
+        """Request what *holding* lacks, and put urgent packets into *outbox*. *short* returns the name of a feed over
+        this connection."""
         self._holding = holding
         self._short = short
         self._outbox: Final = outbox
         self._waiting: dict[FeedId, None] = {}
-        """Feeds that are still to be named."""
+        """Feeds that are not named yet."""
         self._due: dict[int, None] = {}
-        """Numbers of feeds of which the peer is to be told how far we are."""
+        """Numbers of feeds whose state is to be reported to the peer."""
         self._wanted: list[_Wanted] = []
         self._of_feed: dict[FeedId, _Wanted] = {}
         self._repeats = 0
 
-    # --- what we want
+    # --- our requests
 
     def want(self, feed: FeedId) -> bool:
-        """Ask for *feed* from now on. False if too many are wanted."""
+        """Request *feed* from now on. Return False if too many are wanted."""
         if (wanted := self._of_feed.get(feed)) is not None:
             if not wanted.seq and wanted.parting is None:
                 self._due[wanted.number] = None
@@ -79,7 +79,7 @@ class FeedRequester:
         return True
 
     def leave(self, feed: FeedId) -> None:
-        """Ask for *feed* no more."""
+        """Stop requesting *feed*."""
         self._waiting.pop(feed, None)
         wanted = self._of_feed.get(feed)
         if wanted is not None and wanted.seq:
@@ -88,7 +88,7 @@ class FeedRequester:
             self._outbox.append(FeedSyncMore(wanted.number, WantedRange(0)))
 
     def changed(self, feed: FeedId) -> None:
-        """*feed* has grown here, or turned out to be forked."""
+        """Note that *feed* has grown here, or turned out to be forked."""
         wanted = self._of_feed.get(feed)
         if wanted is None or not wanted.seq:
             return
@@ -101,7 +101,7 @@ class FeedRequester:
             self._due[wanted.number] = None
 
     def next_packet(self) -> FeedSyncWant | FeedSyncMore | None:
-        """The next names, or how far we are with one of those named; None for nothing."""
+        """Return the next names, or an update of a named feed; None if there is neither."""
         names: list[WantedFeed] = []
         while self._waiting and len(names) < limits.NAMES_MAX:
             feed = next(iter(self._waiting))
@@ -123,7 +123,7 @@ class FeedRequester:
         return None
 
     def _lacking(self, wanted: _Wanted) -> WantedRange:
-        """What we lack of a feed now. It counts as said."""
+        """Return what we lack of a feed now, and count it as reported."""
         state = self._holding.state(wanted.feed)
         if state is None or not state.seq:
             wanted.seq = 1
@@ -137,17 +137,17 @@ class FeedRequester:
         wanted.left_out = len(chains) < len(state.chains)
         return WantedRange(wanted.seq, state.tip[: limits.CHECK_SIZE], chains)
 
-    # --- what the peer says
+    # --- packets of the peer
 
     def on_give(self, give: FeedSyncGive) -> tuple[FeedId, list[PacketRun]] | None:
-        """What was given; None if it is wanted no more. Raises FeedSyncPacketError."""
+        """Return the packets received; None if the feed is not wanted any more. Raises FeedSyncPacketError."""
         wanted = self._numbered(give.number)
         if not wanted.seq:
             return None
         for run in give.runs:
             if run.chunk is not None:
                 if run.seq >= wanted.seq:
-                    raise FeedSyncPacketError("it gives chunks of an entry that it did not give")
+                    raise FeedSyncPacketError("it sends chunks of an entry that it did not send")
                 continue
             if run.seq > wanted.seq:
                 raise FeedSyncPacketError("it leaves entries out")
@@ -155,11 +155,11 @@ class FeedRequester:
             self._repeats += min(end, wanted.seq) - run.seq
             wanted.seq = max(wanted.seq, end)
         if self._repeats > limits.REPEATS_MAX:
-            raise FeedSyncPacketError("it gives the same again and again")
+            raise FeedSyncPacketError("it sends the same again and again")
         return wanted.feed, list(give.runs)
 
     def on_differs(self, number: int) -> None:
-        """Raises FeedSyncPacketError."""
+        """Start the search for the fork. Raises FeedSyncPacketError."""
         wanted = self._numbered(number)
         if wanted.seq > 1 and wanted.parting is None:
             state = self._holding.state(wanted.feed)
@@ -169,17 +169,17 @@ class FeedRequester:
             self._go_on(wanted, wanted.parting)
 
     def on_shown(self, shown: FeedSyncShown) -> tuple[FeedId, tuple[bytes, ...]] | None:
-        """Entries that are to be taken, for they prove a fork; None for none. Raises FeedSyncPacketError."""
+        """Return entries that prove a fork, to be stored; None for none. Raises FeedSyncPacketError."""
         wanted = self._numbered(shown.number)
         if len(shown.packets) == 2:
             return wanted.feed, shown.packets
         parting = wanted.parting
         if parting is None or shown.seq != self._looked_at(parting) or not shown.packets:
-            raise FeedSyncPacketError("it does not show what it was asked for")
+            raise FeedSyncPacketError("it does not show the entry requested")
         ours = self._holding.entries(wanted.feed, shown.seq, 1)
         if ours and ours[0].packet == shown.packets[0]:
             if shown.seq == parting.other:
-                raise FeedSyncPacketError("what differs does not")
+                raise FeedSyncPacketError("it reports a difference where there is none")
             parting.same = shown.seq
         else:
             parting.other, parting.packet = shown.seq, shown.packets[0]
@@ -194,10 +194,10 @@ class FeedRequester:
 
     @staticmethod
     def _looked_at(parting: _Parting) -> int:
-        """Halfway; at the end, what was not shown yet."""
+        """Return the entry to compare next: halfway; at the end, the one not shown yet."""
         return max((parting.same + parting.other) // 2, parting.same + 1)
 
     def _numbered(self, number: int) -> _Wanted:
         if number >= len(self._wanted):
-            raise FeedSyncPacketError("a number that no feed was named by")
+            raise FeedSyncPacketError("a number of a feed that we did not name")
         return self._wanted[number]

@@ -1,4 +1,4 @@
-"""What the peer wants, and what of it was given: one side's answers in the sync of two gateways."""
+"""Responding side of the feed sync: which feeds the peer wants, and what of them was sent."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -30,22 +30,22 @@ class AskedFeed:
     number: int
     short: bytes
     feed: FeedId | None
-    """None: nothing of that name is offered now."""
+    """None: no feed of that name is offered now."""
     seq: int = 0
     """The entry it wants next; 0: nothing."""
     check: tuple[int, bytes] | None = None
-    """An entry that is to be compared with ours, once we hold it."""
+    """An entry that is to be compared with ours, once we store it."""
     chains: dict[int, int] = field(default_factory=dict)
-    """Side chains it lacks packets of, by their entries: the next packet."""
+    """The next packet of each unfinished side chain, by its entry."""
     proved: bool = False
-    """It was told of a fork."""
+    """The proof of a fork was sent to it."""
 
 
 class FeedResponder:
-    """Answers one peer."""
+    """Replies to one peer."""
 
     def __init__(self, holding: FeedSource, outbox: deque[Packet]) -> None:
-        """Give of *holding*, and put what is to be said at once into *outbox*."""
+        """Send feeds of *holding*, and put urgent packets into *outbox*."""
         self._holding = holding
         self._outbox: Final = outbox
         self._offered: dict[bytes, FeedId] = {}
@@ -53,16 +53,15 @@ class FeedResponder:
         self._of_feed: dict[FeedId, AskedFeed] = {}
         self._unmatched: dict[bytes, AskedFeed] = {}
         self._due: dict[int, None] = {}
-        """Numbers of feeds of which there may be something to give, in order of their turns."""
+        """Numbers of feeds of which there may be something to send, in order of their turns."""
         self._chains = 0
         """Side chains remembered, of all feeds."""
         self._shows = 0
 
-    # --- what we let the peer have
+    # --- our offers
 
     def offer(self, offered: Mapping[bytes, FeedId]) -> None:
-        """Let the peer have these feeds and no others, each by the short name that it has for it. Beyond what can be
-        remembered, nothing is offered."""
+        """Offer these feeds and no others, by their short names. Feeds beyond OFFERS_MAX are not offered."""
         self._offered = dict(islice(offered.items(), limits.OFFERS_MAX))
         for feed in self._of_feed.keys() - set(self._offered.values()):
             asked = self._of_feed.pop(feed)
@@ -72,12 +71,12 @@ class FeedResponder:
             self._match(self._unmatched.pop(short))
 
     def changed(self, feed: FeedId) -> None:
-        """There may be more of *feed*."""
+        """Note that there may be more of *feed*."""
         if (asked := self._of_feed.get(feed)) is not None and asked.seq:
             self._due[asked.number] = None
 
     def has(self, feed: FeedId, run: PacketRun) -> None:
-        """The peer gave *run* of *feed*: it holds that, and what comes before."""
+        """Note that the peer sent *run* of *feed*, so it stores that, and what comes before."""
         if (asked := self._of_feed.get(feed)) is None or not asked.seq:
             return
         end = len(run.packets)
@@ -86,7 +85,7 @@ class FeedResponder:
         elif run.seq in asked.chains:
             asked.chains[run.seq] = max(asked.chains[run.seq], run.chunk + end)
 
-    # --- what the peer says
+    # --- packets of the peer
 
     def on_want(self, want: FeedSyncWant) -> None:
         """Raises FeedSyncPacketError."""
@@ -102,7 +101,7 @@ class FeedResponder:
         """Raises FeedSyncPacketError."""
         asked = self._numbered(more.number)
         if more.lacking.seq and more.lacking.seq < asked.seq and not asked.check:
-            # It crossed what we gave meanwhile: only what it lacks of side chains is news.
+            # It crossed what we sent meanwhile: only its side chains are new.
             self._take_chains(asked, more.lacking)
         else:
             self._take(asked, more.lacking)
@@ -114,14 +113,14 @@ class FeedResponder:
         asked = self._numbered(show.number)
         self._shows += 1
         if self._shows > limits.SHOWS_MAX:
-            raise FeedSyncPacketError("it has too much shown to it")
-        if asked.feed is not None:  # Else it is offered no more: an empty answer would be held to be a lie.
+            raise FeedSyncPacketError("it requests too many entries to be shown")
+        if asked.feed is not None:  # Else it is not offered any more: an empty reply would look like a lie.
             kept = self._holding.entries(asked.feed, show.seq, 1)
             self._outbox.append(FeedSyncShown(show.number, show.seq, tuple(one.packet for one in kept)))
 
     def _numbered(self, number: int) -> AskedFeed:
         if number >= len(self.asked):
-            raise FeedSyncPacketError("a number that it named no feed by")
+            raise FeedSyncPacketError("a number of a feed that it did not name")
         return self.asked[number]
 
     def _match(self, asked: AskedFeed) -> None:
@@ -143,7 +142,7 @@ class FeedResponder:
         self._take_chains(asked, lacking)
 
     def _take_chains(self, asked: AskedFeed, lacking: WantedRange) -> None:
-        """Remember them as far as there is room. The others are asked for again over the next connection."""
+        """Remember them as far as there is room. The others are requested again over the next connection."""
         for seq, chunk in lacking.chains:
             if seq in asked.chains:
                 asked.chains[seq] = max(chunk, asked.chains[seq])
@@ -151,10 +150,10 @@ class FeedResponder:
                 asked.chains[seq] = chunk
                 self._chains += 1
 
-    # --- what there is to give
+    # --- sending
 
     def next_packet(self) -> FeedSyncGive | None:
-        """The next to give; None for nothing now. It counts as given. Other answers go to the outbox."""
+        """Return the next packets, and count them as sent; None for nothing now. Other replies go to the outbox."""
         while self._due:
             number = next(iter(self._due))
             del self._due[number]
@@ -181,7 +180,7 @@ class FeedResponder:
         return runs
 
     def _differs(self, asked: AskedFeed, feed: FeedId, state: FeedState) -> bool:
-        """Whether the peer's last entry is another one than ours. As long as we hold none there, nobody knows."""
+        """Return True if the peer's last entry differs from ours; unknown, so False, while we store none there."""
         if asked.check is None or asked.check[0] > state.seq:
             return False
         seq, check = asked.check
@@ -198,12 +197,12 @@ class FeedResponder:
 
 
 def _last(state: FeedState) -> int:
-    """The last entry that others get: of a fork what begins it, and no more."""
+    """Return the last entry that is sent: of a forked feed, the first forked one."""
     return state.seq if state.fork is None else min(state.seq, state.fork.seq)
 
 
 class _Pick:
-    """Picks what of one feed goes into one packet: what side chains lack, then entries, each with its side chain."""
+    """Selection for one packet of one feed: missing chunks, then entries, each with its side chain."""
 
     def __init__(self, holding: FeedSource, feed: FeedId, asked: AskedFeed, last: int) -> None:
         self._holding = holding
@@ -214,7 +213,7 @@ class _Pick:
         self._runs: list[PacketRun] = []
 
     def runs(self) -> list[PacketRun]:
-        """In order; they count as given."""
+        """Return the selected packets in order, and count them as sent."""
         asked = self._asked
         for seq in sorted(asked.chains):
             if self._room and seq <= self._last:

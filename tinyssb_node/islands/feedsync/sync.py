@@ -1,4 +1,4 @@
-"""One side of the sync of two gateways: packets in, packets and what was given out. No clock, no socket.
+"""One side of the feed sync: packets in, packets and received data out. No clock, no socket.
 
     sync = FeedSync(holding, greeting.met.salt)
     sync.offer(feeds), sync.want(feeds)
@@ -8,8 +8,8 @@
     for event in sync.events():
         ...
 
-What is given is handed out to be checked and kept by somebody else; ``changed`` tells when it was, as it tells of
-whatever else is new.
+Received data is handed out to be verified and stored elsewhere. ``changed`` must be called once it is stored, and for
+all other growth of feeds.
 """
 
 from collections import deque
@@ -41,7 +41,7 @@ from tinyssb_node.islands.feedsync.responder import FeedResponder
 
 @dataclass(frozen=True, slots=True)
 class FeedDataReceived:
-    """The peer gave entries and chunks of a feed that is wanted. They are not checked."""
+    """Entries and chunks of a wanted feed, received and not verified."""
 
     feed: FeedId
     packets: tuple[bytes, ...]
@@ -50,7 +50,7 @@ class FeedDataReceived:
 
 @dataclass(frozen=True, slots=True)
 class FeedSyncViolation:
-    """The peer sends what nobody would who speaks this protocol: hang up."""
+    """A violation of the protocol by the peer: close the connection."""
 
     why: str
     """In words."""
@@ -61,21 +61,21 @@ Event: TypeAlias = FeedDataReceived | FeedSyncViolation
 
 @dataclass(slots=True)
 class FeedSyncCounters:
-    """What went over one connection, so far."""
+    """Traffic of one connection, so far."""
 
     sent_bytes: int = 0
     received_bytes: int = 0
     given: int = 0
-    """Entries and chunks that the peer was given."""
+    """Entries and chunks sent to the peer."""
     got: int = 0
-    """Entries and chunks that the peer gave."""
+    """Entries and chunks received from the peer."""
 
 
 class FeedSync:
     """One side of the sync with one peer."""
 
     def __init__(self, holding: FeedSource, salt: bytes) -> None:
-        """Sync feeds of *holding*; *salt* is what the greeting of both sides brought about."""
+        """Sync feeds of *holding*; *salt* is the result of the handshake."""
         self._salt = salt
         self._broken = False
         self._outbox: deque[Packet] = deque()
@@ -84,37 +84,37 @@ class FeedSync:
         self._events: list[Event] = []
         self.counts = FeedSyncCounters()
 
-    # --- what the shell says
+    # --- calls of the shell
 
     def want(self, feeds: Iterable[FeedId]) -> bool:
-        """Ask for these feeds, and for what is new of them. False if too many are wanted."""
+        """Request these feeds, and their new entries. Return False if too many are wanted."""
         taken = [self.requester.want(feed) for feed in feeds]
         return all(taken)
 
     def leave(self, feeds: Iterable[FeedId]) -> None:
-        """Ask for these feeds no more."""
+        """Stop requesting these feeds."""
         for feed in feeds:
             self.requester.leave(feed)
 
     def offer(self, feeds: Iterable[FeedId]) -> None:
-        """Let the peer have these feeds, if it wants them, and no others from now on."""
+        """Offer these feeds to the peer, and no others from now on."""
         self.responder.offer({self._short(feed): feed for feed in feeds})
 
     def changed(self, feeds: Iterable[FeedId]) -> None:
-        """These feeds have grown here, or turned out to be forked."""
+        """Note that these feeds have grown here, or turned out to be forked."""
         for feed in feeds:
             self.responder.changed(feed)
             self.requester.changed(feed)
 
     def refused(self, feed: FeedId, why: str) -> None:
-        """What was given of *feed* is none of it: nobody holds that who checks what he takes. For what there is no room
-        for, or no use, ``leave`` is to be called."""
-        self._break(f"it gives what is none of the feed {feed.hex()}: {why}")
+        """End the sync: the data sent for *feed* is invalid, and a node that verifies its data cannot have it. For data
+        without room or use, call ``leave`` instead."""
+        self._break(f"it sends invalid data of the feed {feed.hex()}: {why}")
 
     # --- packets
 
     def receive(self, data: bytes) -> None:
-        """Take what the peer sent, whatever it is."""
+        """Handle any bytes of the peer."""
         if self._broken:
             return
         self.counts.received_bytes += len(data)
@@ -123,10 +123,10 @@ class FeedSync:
         except FeedSyncPacketError as error:
             self._break(str(error))
         if len(self._outbox) > limits.OUTBOX_MAX:
-            self._break("it asks without taking the answers")
+            self._break("it requests without reading the replies")
 
     def next_packet(self) -> bytes | None:
-        """The next packet to send; None if there is none for now."""
+        """Return the next packet to send; None if there is none for now."""
         packet: Packet | None = None
         if self._broken:
             return None
@@ -143,7 +143,7 @@ class FeedSync:
         return data
 
     def events(self) -> list[Event]:
-        """What happened since this was called last."""
+        """Return the events since the last call."""
         events, self._events = self._events, []
         return events
 
@@ -168,7 +168,7 @@ class FeedSync:
                 if (shown := self.requester.on_shown(packet)) is not None:
                     self._events.append(FeedDataReceived(*shown))
             case _:
-                raise FeedSyncPacketError("it greets again")
+                raise FeedSyncPacketError("it repeats the handshake")
 
     def _got(self, feed: FeedId, runs: Iterable[PacketRun]) -> None:
         packets: list[bytes] = []
