@@ -83,7 +83,7 @@ def test_why_it_does_not_run(
     for problem, advice, given_up, expected in [
         (None, "", False, "the daemon is starting it"),
         ("Its disk is full.", "Make room.", False, "Its disk is full. Make room."),
-        ("It is not installed.", "", True, "It is not installed. Put it right, and restart the daemon."),
+        ("It is not installed.", "", True, "It is not installed. Correct that, then restart the daemon."),
     ]:
         one = CompanionRow(name="shipper", problem=problem, advice=advice, ends=1, given_up=given_up)
         monkeypatch.setattr(Daemon, "beside", [web, one])
@@ -95,13 +95,13 @@ def test_how_far_it_is_and_what_is_in_the_way(node: Node) -> None:
         node,
         LogPosition(SegmentId(2, 0), 400_000),
         connected=True,
-        problem="the collector has no room for more",
+        problem="the collector's disk is full",
         acked_us=1_760_000_000_000_000,
     )
     lock = claim_shipping(Home(node.root))
     try:
         assert "6.0 MB 0.600 MB" in table(node)
-        assert "the collector has no room for more" in table(node)
+        assert "the collector's disk is full" in table(node)
         row = json.loads(tinyssb(node.root, "ship", "--json").stdout)
     finally:
         lock.release()
@@ -113,7 +113,7 @@ def test_how_far_it_is_and_what_is_in_the_way(node: Node) -> None:
         "refused": 0,
         "running": True,
         "connected": True,
-        "problem": "the collector has no room for more",
+        "problem": "the collector's disk is full",
     }
     # What was in the way of a shipper that is no more, is so no more.
     row = json.loads(tinyssb(node.root, "ship", "--json").stdout)

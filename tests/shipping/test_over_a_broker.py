@@ -153,7 +153,7 @@ def test_two_collectors_at_a_broker_are_told_of(tmp_path: Path) -> None:
             node.shipper() as shipper,
         ):
             until(
-                lambda: "two collectors answer" in str(status(node)["problem"]),
+                lambda: "two collectors reply" in str(status(node)["problem"]),
                 "that there are two",
             )
             for logs in (tmp_path / "one", tmp_path / "two"):
@@ -239,7 +239,7 @@ def test_a_broker_that_refuses_is_told_of(tmp_path: Path) -> None:
                 "that the broker refused",
             )
             again = subprocess_ship(node)
-            assert (again[0], "is shipped by process" in again[1]) == (75, True)
+            assert (again[0], "is already shipped by process" in again[1]) == (75, True)
         assert "not running" in tinyssb(node.root, "ship").stdout.decode()
 
 

@@ -1,4 +1,4 @@
-"""`ship`: how the node's event log comes to its collector."""
+"""`ship`: status and process of shipping the event log to its collector."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class ShipLibraryMissingError(ProblemError):
-    """What speaks with brokers is not installed."""
+    """The library for MQTT is not installed."""
 
     exit_code = ExitCode.UNAVAILABLE
 
@@ -31,7 +31,7 @@ class ShipLibraryMissingError(ProblemError):
 
 
 class ShippingNotConfiguredError(ProblemError):
-    """config.toml does not say where to."""
+    """config.toml has no table for shipping."""
 
     exit_code = ExitCode.CONFIG
 
@@ -43,23 +43,23 @@ class ShippingNotConfiguredError(ProblemError):
 
 
 class _Row(NamedTuple):
-    """A network's log, on its way."""
+    """Shipping status of a network's log."""
 
     network: str
     log_bytes: int
-    """Bytes of log that are here."""
+    """Bytes of the log."""
     lacking_bytes: int
-    """Bytes of them that the collector has not acknowledged."""
+    """Bytes that the collector has not acknowledged."""
     acked_us: int
-    """When it last acknowledged some (wall clock); 0 for never."""
+    """Time of its last acknowledgement (wall clock); 0 for never."""
     refused: int
-    """Segments that it does not take, since it has other bytes by their names."""
+    """Segments that it refuses, since it has other bytes under their names."""
     running: bool
-    """There is a shipper."""
+    """True if the shipper runs."""
     connected: bool
-    """It reaches the broker."""
+    """True if the shipper reaches the broker."""
     problem: str
-    """What keeps it from going on, or from running though config.toml says that it should."""
+    """What stops it, or keeps it from running although it is enabled."""
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
@@ -69,18 +69,18 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         common,
         "ship",
         status,
-        "how the event log comes to its collector",
-        more="Without an action it tells the status.",
+        "show and run the shipping of the event log",
+        more="Without an action it shows the status.",
     )
     add_json(parser)
     add_action = add_actions(parser, common)
-    add_action("status", status, "tell how much of the event log the collector has")
-    action = add_action("run", run, "run the shipper, which the daemon starts if it is told to")
+    add_action("status", status, "show how much of the event log the collector has")
+    action = add_action("run", run, "run the shipper; the daemon does so if `ship.enabled` is true")
     action.add_argument("--supervised", action="store_true", help="end when standard input does")
 
 
 def status(arguments: argparse.Namespace) -> int:
-    """Tell how far it is, for each network."""
+    """Show the status of each network's log."""
     home, config = _configured(arguments)
     running = _runs(home)
     why_not = "" if running else _why_not(config)
@@ -109,7 +109,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _configured(arguments: argparse.Namespace) -> tuple[Home, Config]:
-    """The node, and its settings. Raises ShippingNotConfiguredError."""
+    """Return the node's home and settings. Raises ShippingNotConfiguredError."""
     import os
 
     from tinyssb_node.daemon.config import read_config
@@ -135,7 +135,7 @@ def _runs(home: Home) -> bool:
 
 
 def _why_not(config: Config) -> str:
-    """Why it does not run; nothing if nobody told it to."""
+    """Return why it does not run; empty if it is not enabled."""
     from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
     from tinyssb_node.shipping.config import ship_config
 
@@ -150,7 +150,7 @@ def _why_not(config: Config) -> str:
         return f"{error.message} {error.hint}"
     for one in beside:
         if one.name == "shipper":
-            again = "Put it right, and restart the daemon." if one.given_up else ""
+            again = "Correct that, then restart the daemon." if one.given_up else ""
             return " ".join(filter(None, (one.problem or "the daemon is starting it", one.advice, again)))
     return "the daemon was started before ship.enabled was set: restart it"
 
@@ -204,5 +204,5 @@ def _state(row: _Row, problem: str) -> str:
         state = "connected" if row.connected else "connecting"
     if row.refused:
         files = "1 file" if row.refused == 1 else f"{row.refused} files"
-        state += f"; {files} refused, the collector has others by such names"
+        state += f"; {files} refused: the collector has others of that name"
     return state

@@ -1,4 +1,4 @@
-"""What config.toml says in its table ``[ship]``, of where event logs are sent: loaded only where it says anything."""
+"""Table ``[ship]`` of config.toml: where event logs are sent."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -16,20 +16,20 @@ from tinyssb_node.shipping import limits
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ShipConfig:
-    """How the event log is shipped."""
+    """Settings of ``[ship]``, checked, with defaults filled in."""
 
     enabled: bool
     """True if the daemon starts the shipper."""
     broker: MqttSpec
-    """The MQTT broker, as faces name one, without what is for faces only."""
+    """The MQTT broker, as a spec string of a face without the options of faces."""
     every_s: int
-    """How often what is no full batch is sent."""
+    """How often an incomplete batch is sent."""
     bytes_per_s: int
     """Bandwidth limit; 0: none."""
 
 
 def ship_config(config: Config) -> ShipConfig | None:
-    """Return what *config* says of shipping; None if it has no table for it."""
+    """Return the settings of shipping in *config*; None if there is no table for it."""
     found = config.optional.get("ship")
     assert found is None or isinstance(found, ShipConfig)
     return found

@@ -1,4 +1,4 @@
-"""What the shipper of an event log reads and keeps: the log's segments, and how far it came."""
+"""Files of the shipper: segments of event logs, which it reads, and its saved state."""
 
 import os
 import tempfile
@@ -18,26 +18,26 @@ from tinyssb_node.store.home import Home
 from tinyssb_node.store.lock import FolderLock
 
 SHIP_FOLDER = "ship"
-"""Folder in the home of what is kept."""
+"""Folder of the saved state, in the home."""
 SHIP_VERSION = 1
-"""Of the files in it."""
+"""Version of its files."""
 
 
 class ShippingBusyError(ProblemError):
-    """Another shipper is at this node's logs."""
+    """Another shipper already ships this node's logs."""
 
     exit_code = ExitCode.BUSY
 
     def __init__(self, root: Path, pid: int | None) -> None:
         who = "another process" if pid is None else f"process {pid}"
         super().__init__(
-            f"The event log of the node in {root} is shipped by {who} already; nothing was done.",
+            f"The event log of the node in {root} is already shipped by {who}. Nothing was done.",
             "The daemon starts the shipper if `ship.enabled` in config.toml says so; stop that one first.",
         )
 
 
 def claim_shipping(home: Home) -> FolderLock:
-    """Be the only shipper of the node in *home*. Raises ShippingBusyError, HomeInaccessibleError."""
+    """Take the lock of the only shipper of a node. Raises ShippingBusyError, HomeInaccessibleError."""
     folder = home.root / SHIP_FOLDER
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
@@ -52,12 +52,12 @@ def claim_shipping(home: Home) -> FolderLock:
 
 
 def state_path(home: Home, network: NetworkName) -> Path:
-    """Where it is kept how far the log of *network* is shipped."""
+    """Return the path of the saved state of *network*."""
     return home.root / SHIP_FOLDER / f"{network}.json"
 
 
 class LogFolder:
-    """The segments of one log, listed often and cheaply."""
+    """Segments of one log, listed often and cheaply."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -67,14 +67,14 @@ class LogFolder:
         self._looked_us = 0
 
     def sizes(self, now_us: int) -> Mapping[SegmentId, int]:
-        """The segments that are there, in order, and their sizes. Raises OSError.
+        """Return the segments in order, with their sizes. Raises OSError.
 
-        As long as the folder has the same names, and for a minute at most, only the newest is asked: no other grows.
+        While the folder is unchanged, and for a minute at most, only the newest is read again: no other grows.
         """
         try:
             changed_ns = self._folder.stat().st_mtime_ns
         except FileNotFoundError:
-            return {}  # the daemon makes it
+            return {}  # the daemon has not made it yet
         if changed_ns != self._changed_ns or now_us - self._looked_us >= limits.LOOK_AGAIN_US:
             self._changed_ns, self._looked_us = changed_ns, now_us
             found = segments(self._folder)
@@ -92,7 +92,7 @@ class LogFolder:
         return self._sizes
 
     def read(self, piece: SegmentSlice) -> tuple[bytes, bytes] | None:
-        """The bytes of *piece*, and the fingerprint of what is before them; None if they are not there any more.
+        """Return the bytes of *piece*, and the fingerprint of those before; None if they are not there any more.
 
         Raises OSError.
         """
@@ -111,16 +111,16 @@ class LogFolder:
 
 
 class ShipperStatus(msgspec.Struct, kw_only=True):
-    """What the shipper tells of itself, for `tinyssb ship status`."""
+    """Status of the shipper, for `tinyssb ship status`."""
 
     connected: bool = False
-    """The broker can be reached."""
+    """True if the broker can be reached."""
     problem: str = ""
-    """What keeps it from going on."""
+    """What stops it; empty: nothing."""
     acked_us: int = 0
-    """When the collector last acknowledged something (wall clock); 0 for never."""
+    """Time of the collector's last acknowledgement (wall clock); 0 for never."""
     refused: list[tuple[int, int]] = []
-    """Segments that the collector has other bytes of."""
+    """Segments of which the collector has other bytes."""
 
 
 class _File(msgspec.Struct, kw_only=True):
@@ -135,7 +135,7 @@ class _File(msgspec.Struct, kw_only=True):
 
 
 def read_saved(path: Path, node: str) -> tuple[ShippingState, ShipperStatus]:
-    """What was kept of *node*; nothing if there is none, or none that can be used: the collector is asked then."""
+    """Return the saved state of *node*; empty if there is none, or it is unusable: then the collector is asked."""
     try:
         found = msgspec.json.decode(path.read_bytes(), type=_File)
     except (OSError, msgspec.MsgspecError):
@@ -150,7 +150,7 @@ def read_saved(path: Path, node: str) -> tuple[ShippingState, ShipperStatus]:
 
 
 def serialize_saved(node: str, saved: ShippingState, told: ShipperStatus) -> bytes:
-    """What is kept of *node*, as ``read_saved`` takes it."""
+    """Serialize the state of *node* for ``read_saved``."""
     record = _File(
         v=SHIP_VERSION,
         node=node,
@@ -163,9 +163,9 @@ def serialize_saved(node: str, saved: ShippingState, told: ShipperStatus) -> byt
 
 
 def write_saved(path: Path, state: bytes) -> None:
-    """Put what is to be kept in the place of what was, in one step. Raises OSError.
+    """Replace the saved state in one step. Raises OSError.
 
-    It is not synced: what a power cut takes is asked for.
+    It is not synced: if a power cut loses it, the collector is asked.
     """
     descriptor, name = tempfile.mkstemp(prefix=".ship-", dir=path.parent)
     part = Path(name)

@@ -1,5 +1,5 @@
-"""The node's side of log shipping: what to send next, and what the collector is known to have. Bytes and time in,
-pieces and questions out; docs/formats/log-shipping.md has the rules."""
+"""Node's side of log shipping: what to send next, and what the collector is known to have. Bytes and time in,
+slices and questions out. The rules are in docs/formats/log-shipping.md."""
 
 from collections import deque
 from collections.abc import Mapping
@@ -23,7 +23,7 @@ _BEGINNING: Final = SegmentId(0, 0)
 
 
 class LogPosition(NamedTuple):
-    """A place in a log; everything before it, in this segment and in those before, is meant as well."""
+    """A position in a log. It stands for everything before it too, in this segment and in earlier ones."""
 
     segment: SegmentId
     byte: int
@@ -34,19 +34,19 @@ _NOWHERE: Final = LogPosition(_BEGINNING, 0)
 
 @dataclass(frozen=True, slots=True)
 class ShippingState:
-    """What is worth keeping when the shipper ends. Without it nothing is lost: the collector is asked."""
+    """State that is saved when the shipper ends. Without it nothing is lost: the collector is asked."""
 
     acked: LogPosition = _NOWHERE
     """The collector has everything up to here."""
     under_way: tuple[SegmentSlice, ...] = ()
-    """What the broker has beyond that."""
+    """Slices that the broker has beyond that."""
     life: int | None = None
-    """Of the collector that acknowledged it."""
+    """The life of the collector that acknowledged it."""
 
 
 @dataclass(slots=True)
 class ShippingCounters:
-    """What was done since the shipper started."""
+    """Counters since the shipper started."""
 
     batches: int = 0
     log_bytes: int = 0
@@ -55,15 +55,15 @@ class ShippingCounters:
     """Bytes of the batches as they were sent."""
     asks: int = 0
     rewinds: int = 0
-    """How often something under way turned out to be lost."""
+    """How often unacknowledged batches turned out to be lost."""
     bad_answers: int = 0
     others: int = 0
-    """Answers of a collector that was not heeded."""
+    """Replies of a collector that was ignored."""
 
 
 @dataclass(slots=True)
 class _Asked:
-    """The question that is open, or was answered last."""
+    """The open question, or the last one that was answered."""
 
     run: int = -1
     since: SegmentId = _BEGINNING
@@ -71,35 +71,35 @@ class _Asked:
     """Batches with a lower number went before it."""
     open: bool = False
     rest: bool = False
-    """The answer was long: the next question is for the rest of it."""
+    """The reply was cut short: the next question is for the rest of it."""
     at_us: int = 0
 
 
 @dataclass(slots=True)
 class _Waits:
-    """Until when what waits."""
+    """Times until which something waits."""
 
     full_us: int | None = None
-    """The collector has no room; asked again then."""
+    """When a full collector is asked again."""
     flush_us: int = 0
-    """What is no full batch goes from then on."""
+    """When an incomplete batch may be sent."""
     quiet_us: int = 0
-    """When something was acknowledged last, or the first batch under way went."""
+    """Time of the last acknowledgement, or when the first unacknowledged batch was sent."""
     patience_us: int = limits.ASK_AGAIN_US
-    """How long to wait from then on before asking."""
+    """How long to wait after that before asking."""
 
 
 class BandwidthLimit:
-    """The bandwidth limit of all logs that go over one line."""
+    """Bandwidth limit of all logs of one connection."""
 
     def __init__(self, bytes_per_s: int) -> None:
         """0 means no limit."""
         self._bytes_per_s: Final = bytes_per_s
         self.until_us = 0
-        """It lets nothing go before."""
+        """Nothing may be sent before this time."""
 
     def spend(self, wire_bytes: int, now_us: int) -> None:
-        """A batch of so many bytes went."""
+        """Account for a batch of so many bytes."""
         if self._bytes_per_s:
             cost_us = (wire_bytes + limits.OVERHEAD_BYTES) * 1_000_000 // self._bytes_per_s
             self.until_us = max(self.until_us, now_us) + cost_us
@@ -107,56 +107,56 @@ class BandwidthLimit:
 
 @dataclass(slots=True)
 class _Collector:
-    """Whose answers count: one collector's."""
+    """The one collector whose replies count."""
 
     life: int | None
     former: deque[int] = field(default_factory=lambda: deque(maxlen=limits.FORMER_MAX))
-    """Whose answers counted before. A collector has another life each time that it is started, and none twice."""
+    """Lives whose replies counted before. A collector has a new life each time it is started."""
     heard_us: int = 0
-    """When it answered last."""
+    """Time of its last reply."""
     asks_us: int = 0
-    """Until then asking because it is another one is paid for: each such question costs ``limits.ASK_AGAIN_US``."""
+    """Rate limit for questions because of a new life: each adds ``limits.ASK_AGAIN_US`` to this time."""
     other: int = 0
-    """Above 0 if another one answered lately what this one was asked: goes down with each answer of this one."""
+    """Above 0 if another collector replied lately to this one's question; each reply of this one lowers it."""
 
 
 class LogShipment:
-    """One log, on its way to the collector."""
+    """Shipping of one log to the collector."""
 
     def __init__(
         self, saved: ShippingState, *, run: int, every_us: int, pace: BandwidthLimit | None = None
     ) -> None:
-        """*run*: a number by chance, so that answers to an earlier life are not taken for answers to this one. What is
-        no full batch is sent every *every_us*, and nothing faster than *pace*, if there is one."""
+        """*run*: a random number, so that replies to an earlier run are not taken for replies to this one. An
+        incomplete batch is sent every *every_us*, and nothing faster than *pace*, if there is one."""
         self._saved: Final = saved
         self._run = run
         self._every_us: Final = every_us
         self.pace: Final = pace or BandwidthLimit(0)
         self._files: dict[SegmentId, int] = {}
-        """Segments that are there, in order, and their sizes."""
+        """Segments in order, with their sizes."""
         self._have: dict[SegmentId, int] = {}
-        """What the collector has of each, as far as is known."""
+        """Bytes of each that the collector has, as far as is known."""
         self._sent: dict[SegmentId, int] = {}
-        """How far each is under way."""
+        """Bytes of each that were sent."""
         self._under_way: dict[int, SegmentSlice] = dict(enumerate(saved.under_way))
         self._number = len(self._under_way)
         self._seen = False
         self._connected = False
         self._ask: SegmentId | None = None
-        """What to ask for now."""
+        """The segment from which to ask now."""
         self._asked = _Asked()
         self._waits = _Waits()
         self._refused: set[SegmentId] = set()
         self._collector = _Collector(saved.life)
         self.old_collector = False
-        """The collector does not know our version of the format."""
+        """True if the collector does not know our version of the format."""
         self.counts: Final = ShippingCounters()
         self._note_sent()
 
-    # --- what is there
+    # --- segments
 
     def look(self, files: Mapping[SegmentId, int]) -> None:
-        """The segments in the folder, in order, and their sizes."""
+        """Take note of the segments in the folder, in order, and of their sizes."""
         self._files = dict(files)
         self._have = {
             segment: self._have.get(segment, 0) if self._seen else _saved_have(self._saved, segment, size)
@@ -166,12 +166,12 @@ class LogShipment:
 
     @property
     def run(self) -> int:
-        """What batches are to be marked with."""
+        """The mark of batches."""
         return self._run
 
     @property
     def refused(self) -> frozenset[SegmentId]:
-        """Segments of which the collector has other bytes, and takes no more."""
+        """Segments of which the collector has other bytes, and refuses more."""
         return frozenset(self._refused)
 
     @property
@@ -181,7 +181,7 @@ class LogShipment:
 
     @property
     def two_collectors(self) -> bool:
-        """True while another collector answers, too: it is not heeded, and is lacking what was sent before it came."""
+        """True while a second collector replies. It is ignored, and lacks what was sent before it started."""
         return self._collector.other > 0
 
     @property
@@ -190,12 +190,12 @@ class LogShipment:
         return self._ask is not None or self._asked.open
 
     def unanswered(self, now_us: int) -> bool:
-        """True if the collector has not answered for so long that it is away, or kept from us."""
+        """Return True if the collector has not replied for so long that it is not running, or not reachable."""
         asked = self._asked
         return self._connected and asked.open and now_us >= asked.at_us + limits.ASK_AGAIN_US
 
     def lacking_bytes(self) -> int:
-        """Bytes of log that the collector is not known to have."""
+        """Return how many bytes of log the collector is not known to have."""
         return sum(
             max(0, size - self._have[segment])
             for segment, size in self._files.items()
@@ -203,7 +203,7 @@ class LogShipment:
         )
 
     def saved(self) -> ShippingState:
-        """What to keep."""
+        """Return the state to save."""
         return ShippingState(self._acked(), tuple(self._under_way.values()), self._collector.life)
 
     def _acked(self) -> LogPosition:
@@ -217,22 +217,22 @@ class LogShipment:
     # --- the broker
 
     def connected(self) -> None:
-        """The broker can be reached: the collector is asked first."""
+        """Begin with a question to the collector: the broker is connected."""
         self._connected = True
         self._asked.open = self._asked.rest = False
         self._ask = self._known()
 
     def called(self) -> None:
-        """The collector says that it is there: what was under way may be lost."""
+        """Ask the collector, which has started: unacknowledged batches may be lost."""
         if self._connected:
             self._ask = self._known()
 
     def lost(self) -> None:
-        """It cannot any more."""
+        """Stop sending: the broker is not connected any more."""
         self._connected = False
 
     def ask(self, now_us: int) -> bytes | None:
-        """A question that is to be sent now, in order with the batches."""
+        """Return a question to send now, in order with the batches; None if there is none."""
         waits = self._waits
         if not self._connected:
             return None
@@ -256,7 +256,7 @@ class LogShipment:
         return serialize_ask(self._run, since)
 
     def next(self, now_us: int) -> SegmentSlice | None:
-        """What to send now."""
+        """Return the slice to send now; None if there is none."""
         waits = self._waits
         if not self._connected or self._ask is not None or waits.full_us is not None:
             return None
@@ -282,7 +282,7 @@ class LogShipment:
         return None
 
     def handed(self, piece: SegmentSlice, run: int, wire_bytes: int, now_us: int) -> None:
-        """The broker has *piece*, which was marked with *run* and took *wire_bytes*. The collector may have answered
+        """Note that the broker has *piece*, marked with *run* and of *wire_bytes*. The collector may have replied
         before the broker did."""
         waits = self._waits
         if run == self._run and piece.end > self._have.get(piece.segment, 0):
@@ -299,13 +299,13 @@ class LogShipment:
     # --- the collector
 
     def heard(self, message: bytes, now_us: int) -> None:
-        """An answer; any bytes."""
+        """Handle a reply of the collector, which may be any bytes."""
         try:
             answer = parse_have(message)
         except BadAnswerError:
             self.counts.bad_answers += 1
             return
-        if not self._heeds(answer, now_us):
+        if not self._accepts(answer, now_us):
             self.counts.others += 1
             return
         self.old_collector = bool(answer.flags & ReplyFlag.VERSION)
@@ -317,10 +317,10 @@ class LogShipment:
         if lost:
             self._rewind()
 
-    def _heeds(self, answer: CollectorReply, now_us: int) -> bool:
-        """True for an answer of the collector whose answers count. One that was started since takes its place: it
-        is asked for all that it has, and sent what the one before refused. So does one that we had before, but not
-        while this one answers."""
+    def _accepts(self, answer: CollectorReply, now_us: int) -> bool:
+        """Return True for a reply of the collector whose replies count. A newly started one takes its place: it is
+        asked for all that it has, and is sent what the former one refused. So does a former one, but not while this one
+        replies."""
         known = self._collector
         if answer.life == known.life:
             known.heard_us = now_us
@@ -343,11 +343,11 @@ class LogShipment:
         return True
 
     def _answers(self, answer: CollectorReply) -> bool:
-        """True for the answer to our question."""
+        """Return True for the reply to our question."""
         return bool(answer.flags & ReplyFlag.LISTING) and self._asked.open and answer.run == self._asked.run
 
     def _apply(self, row: SegmentStatus, run: int, now_us: int) -> bool:
-        """Believe a row. True if we have to go back."""
+        """Apply the status of a segment. Return True if batches have to be sent again."""
         segment = row.segment
         done = [
             number
@@ -372,7 +372,8 @@ class LogShipment:
         return row.state is SegmentState.GAP and run == self._run
 
     def _listed(self, answer: CollectorReply) -> bool:
-        """An answer to our question: what it does not name is not there. True if we have to go back."""
+        """Apply the reply to our question: segments that it does not list are not there. Return True if batches have to
+        be sent again."""
         asked = self._asked
         more = (
             bool(answer.flags & ReplyFlag.MORE)
@@ -397,7 +398,7 @@ class LogShipment:
         self.counts.rewinds += 1
 
     def _known(self) -> SegmentId:
-        """The last segment of which the collector has something, and all before it."""
+        """Return the last segment of which the collector has something, and everything before it."""
         known = _BEGINNING
         for segment, size in self._files.items():
             have = self._have[segment]
@@ -419,7 +420,7 @@ class LogShipment:
 
 
 def _saved_have(saved: ShippingState, segment: SegmentId, size: int) -> int:
-    """What the collector had of a segment when the shipper ended."""
+    """Return how much of a segment the collector had when the shipper ended."""
     if segment < saved.acked.segment:
         return size
     return saved.acked.byte if segment == saved.acked.segment else 0

@@ -1,5 +1,5 @@
-"""The shipper: brings a node's event logs to their collector through an MQTT broker (docs/decisions/0051). A process of
-its own, beside the daemon, of which it needs nothing but the files."""
+"""Shipper: the process that sends a node's event logs to their collector through an MQTT broker (docs/decisions/0051).
+Of the daemon it needs only the files."""
 
 import asyncio
 import os
@@ -44,17 +44,17 @@ from tinyssb_node.shipping.wire import (
 )
 from tinyssb_node.store.home import Home
 
-_TWO_COLLECTORS: Final = "two collectors answer, of which one is heeded: end the other one"
+_TWO_COLLECTORS: Final = "two collectors reply, and one of them is ignored: stop one of them"
 
 
 def network_topic(network: Network) -> str:
-    """What topics call *network*: as its log's records do, or ``open``."""
+    """Return the name of *network* in topics: as in its log's records, or ``open``."""
     return network.goset_dmx.hex() if network.key else OPEN
 
 
 @dataclass(slots=True)
 class _Log:
-    """One network's log on its way."""
+    """One network's log and its shipping."""
 
     name: NetworkName
     up: str
@@ -64,13 +64,13 @@ class _Log:
     state: Path
     told: ShipperStatus
     written: bytes = b""
-    """What was kept last."""
+    """The state saved last."""
     sent_us: int = 0
-    """When something of it was sent last."""
+    """Time of the last batch."""
 
 
 class Shipper:
-    """One run of it."""
+    """One run of the shipper."""
 
     def __init__(self, home: Home, config: Config, logger: Logger) -> None:
         settings = ship_config(config)
@@ -130,10 +130,10 @@ class Shipper:
         network = next(iter(self._networks.values()))
         return topic_status(network_topic(network), self._node)
 
-    # --- the work
+    # --- work
 
     async def _work(self) -> None:
-        """Connect, ship, and connect again. What only our user can put right is told, and tried again as well."""
+        """Connect, ship, and reconnect. Problems that only the user can solve are logged, and retried too."""
         spec, backoff = self._config.broker, Backoff(random.random, max_s=limits.AGAIN_MAX_S)
         while True:
             began_s = time.monotonic()
@@ -166,7 +166,7 @@ class Shipper:
         )
 
     async def _visit(self, broker: Broker) -> None:
-        """Ship for as long as the broker is there."""
+        """Ship while the broker is connected."""
         await broker.subscribe([TOPIC_COLLECTOR, *(log.down for log in self.logs)], 1)
         await broker.publish(self._status, ONLINE, 1, retain=True)
         self._tell("")
@@ -181,7 +181,7 @@ class Shipper:
             for log in self.logs:
                 log.shipping.lost()
                 log.told.connected = False
-            # The broker tells our will only if the connection breaks.
+            # The broker publishes our will only if the connection breaks.
             broker.hurry()
             with suppress(BrokerError):
                 await broker.publish(self._status, OFFLINE, 1, retain=True)
@@ -208,7 +208,7 @@ class Shipper:
     async def _pump(self, broker: Broker) -> None:
         while True:
             self._heard.clear()
-            # Where the limit lets one batch go at a time, no log is kept waiting by another.
+            # With a bandwidth limit that allows one batch at a time, logs take turns.
             for log in sorted(self.logs, key=lambda log: log.sent_us):
                 await self._ship(broker, log)
             self._tell(self._troubles())
@@ -220,7 +220,7 @@ class Shipper:
                 await asyncio.wait_for(self._heard.wait(), wait_s)
 
     async def _ship(self, broker: Broker, log: _Log) -> None:
-        """Send of *log* what can be sent now. Raises BrokerError, OSError."""
+        """Send what can be sent of *log* now. Raises BrokerError, OSError."""
         shipping = log.shipping
         shipping.look(log.folder.sizes(_now_us()))
         while True:
@@ -230,7 +230,7 @@ class Shipper:
                 return
             found = log.folder.read(piece)
             if found is None:
-                return  # retention took it: the next look will tell
+                return  # retention removed it: the next look will show that
             content, before = found
             run = shipping.run
             batch = serialize_batch(run, piece, before, content)
@@ -242,15 +242,15 @@ class Shipper:
         if any(log.shipping.old_collector for log in self.logs):
             return "the collector is older than this program: update it"
         if any(log.shipping.full for log in self.logs):
-            return "the collector has no room for more"
+            return "the collector's disk is full"
         if any(log.shipping.unanswered(_now_us()) for log in self.logs):
-            return "the collector does not answer"
+            return "the collector does not reply"
         if any(log.shipping.two_collectors for log in self.logs):
             return _TWO_COLLECTORS
         return ""
 
     def _tell(self, problem: str, remedy: str = "") -> None:
-        """Log *problem* and what can be done, unless that was the last one logged; empty: all is well."""
+        """Log *problem* and its remedy, unless it was the last one logged; empty: no problem."""
         if problem == self._problem:
             return
         self._problem = problem
@@ -265,7 +265,7 @@ class Shipper:
         self._save()
 
     def _save(self) -> None:
-        """Keep the state. A full disk is no reason to stop: what is not kept is asked for."""
+        """Save the state. A full disk is no reason to stop: the collector is asked for what was not saved."""
         self._saved_s = time.monotonic()
         for log in self.logs:
             told = log.told
@@ -278,7 +278,7 @@ class Shipper:
                 write_saved(log.state, state)
                 log.written = state
             except OSError as error:
-                self._logger.warning("the state of shipping was not kept", error=error.strerror)
+                self._logger.warning("the state of shipping was not saved", error=error.strerror)
 
 
 def _first(errors: BaseExceptionGroup[Exception]) -> BaseException:

@@ -12,10 +12,10 @@ from tinyssb_node.errors import PeerError
 from tinyssb_node.shipping import limits
 
 OPEN: Final = "open"
-"""What a topic calls the network without a key."""
+"""Name of the network without a key, in topics."""
 _ROOT: Final = "tinyssb-log"
 TOPIC_COLLECTOR: Final = "tinyssb-log/collector/status"
-"""Where the collector says whether it is there."""
+"""Topic of the collector's status."""
 _KIND_BATCH: Final = 1
 _KIND_ASK: Final = 2
 _KIND_HAVE: Final = 3
@@ -28,7 +28,7 @@ assert _BATCH.size + limits.BATCH_BYTES + limits.BATCH_BYTES // 16_384 * 5 + 11 
 
 
 class SegmentId(NamedTuple):
-    """Names a segment of a log; sorts in order of writing."""
+    """Name of a segment of a log; sorts in order of writing."""
 
     boot: int
     first: int
@@ -44,27 +44,27 @@ class SegmentSlice(NamedTuple):
 
     @property
     def end(self) -> int:
-        """The byte behind it."""
+        """The first byte after it."""
         return self.at + self.size
 
 
 class SegmentState(IntEnum):
-    """What the collector says of a segment."""
+    """Collector's judgement of a segment."""
 
     FINE = 0
     GAP = 1
-    """A batch began beyond what is there."""
+    """A batch began after the end of what is there."""
     OTHER = 2
-    """What is there is of another file."""
+    """The collector has another file of that name."""
     FULL = 3
-    """There is no room for it."""
+    """The disk is full."""
 
 
 class ReplyFlag(IntFlag):
-    """What an answer is."""
+    """Properties of a reply."""
 
     LISTING = 1
-    """It answers a question."""
+    """It replies to a question."""
     MORE = 2
     """There are more segments than it lists."""
     VERSION = 4
@@ -72,7 +72,7 @@ class ReplyFlag(IntFlag):
 
 
 class SegmentStatus(NamedTuple):
-    """What the collector has of a segment."""
+    """How much the collector has of a segment."""
 
     segment: SegmentId
     have: int
@@ -82,47 +82,47 @@ class SegmentStatus(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CollectorReply:
-    """An answer of the collector."""
+    """A reply of the collector."""
 
     run: int
-    """Of the message that it answers."""
+    """The run of the message that it replies to."""
     life: int
-    """Another one each time that the collector was started."""
+    """A number that changes each time the collector is started."""
     flags: ReplyFlag
     rows: tuple[SegmentStatus, ...]
 
 
 class BadAnswerError(PeerError):
-    """Bytes that are no answer of a collector: *rule* says what is wrong."""
+    """An invalid reply of a collector: *rule* says what is wrong."""
 
     def __init__(self, rule: str) -> None:
-        super().__init__(f"no answer of a collector: {rule}")
+        super().__init__(f"invalid reply of a collector: {rule}")
         self.rule = rule
 
 
 def topic_up(network: str, node: str) -> str:
-    """Where *node* sends batches and questions. *network*: ``OPEN``, or the DMX of the set in hexadecimal digits."""
+    """Return the topic for batches and questions of *node*. *network*: ``OPEN``, or the DMX of the set in hex."""
     return f"{_ROOT}/{network}/{node}/up"
 
 
 def topic_down(network: str, node: str) -> str:
-    """Where the collector answers *node*."""
+    """Return the topic of replies to *node*."""
     return f"{_ROOT}/{network}/{node}/down"
 
 
 def topic_status(network: str, node: str) -> str:
-    """Where *node* says whether it is there."""
+    """Return the topic of the status of *node*."""
     return f"{_ROOT}/{network}/{node}/status"
 
 
 def fingerprint(head: bytes, tail: bytes) -> bytes:
-    """Of what comes before a batch: of a segment's first bytes, *head*, and of the last ones before the batch, *tail*;
+    """Return the fingerprint of a segment's first bytes, *head*, and the last ones before a batch, *tail*:
     ``limits.PRINT_BYTES`` each, or as many as there are."""
     return blake2b(head + tail, digest_size=limits.BEFORE_SIZE).digest()
 
 
 def serialize_batch(run: int, piece: SegmentSlice, before: bytes, content: bytes) -> bytes:
-    """A batch: *content* is what stands at *piece*, *before* the ``fingerprint`` of what comes before."""
+    """Serialize a batch: *content* of *piece*, and *before*, the ``fingerprint`` of what precedes it."""
     assert len(content) == piece.size <= limits.BATCH_BYTES
     header = _BATCH.pack(
         limits.VERSION,
@@ -138,12 +138,12 @@ def serialize_batch(run: int, piece: SegmentSlice, before: bytes, content: bytes
 
 
 def serialize_ask(run: int, since: SegmentId) -> bytes:
-    """The question what the collector has of the segment *since* and those after it."""
+    """Serialize the question how much the collector has of *since* and later segments."""
     return _ASK.pack(limits.VERSION, _KIND_ASK, run, *since)
 
 
 def parse_have(message: bytes) -> CollectorReply:
-    """An answer. Raises BadAnswerError."""
+    """Parse a reply. Raises BadAnswerError."""
     if message[:2] != bytes((limits.VERSION, _KIND_HAVE)):
         raise BadAnswerError(f"it begins with {message[:2].hex()}")
     if len(message) < _HAVE.size:

@@ -58,7 +58,7 @@ def test_rules_that_break_the_connection() -> None:
         (FeedSyncGive(1, (PacketRun(1, None, (JUNK,)),)), "a feed that we did not name"),
         (FeedSyncDiffers(1), "a feed that we did not name"),
         (FeedSyncGive(0, (PacketRun(4, None, (JUNK,)),)), "leaves entries out"),
-        (FeedSyncGive(0, (PacketRun(3, 0, (JUNK,)),)), "did not give"),
+        (FeedSyncGive(0, (PacketRun(3, 0, (JUNK,)),)), "did not send"),
         (FeedSyncGive(0, (PacketRun(3, None, (JUNK,)),)), "invalid data of the feed"),
         (FeedSyncGive(0, (PacketRun(1, 0, (JUNK,)),)), "invalid data of the feed"),
         (FeedSyncShown(0, 1, (JUNK,)), "does not show"),

@@ -40,7 +40,7 @@ def begun(seeking: FeedSearch, *held: tuple[FeedId, int]) -> FeedSearch:
 def test_what_is_wanted_is_looked_for_at_once_and_once(seeking: FeedSearch) -> None:
     begun(seeking, (ANA, 3), (BOB, 0))
     assert seeking.due(1, ()) == []
-    assert seeking.over(1, ()) == []
+    assert seeking.finished_lookups(1, ()) == []
     assert list(seeking.feeds) == [ANA, BOB]
 
 
@@ -59,9 +59,9 @@ def test_what_is_not_found_is_looked_for_ever_more_seldom(seeking: FeedSearch) -
     now_us, waits = 0, []
     for _ in range(13):
         for _ in range(limits.LOOKUP_DENIALS_MAX):
-            assert seeking.over(now_us, ()) == []
+            assert seeking.finished_lookups(now_us, ()) == []
             seeking.denied(ANA)
-        assert seeking.over(now_us, ()) == [ANA]
+        assert seeking.finished_lookups(now_us, ()) == [ANA]
         seeking.ended(ANA, now_us)
         ended_us = now_us
         while not seeking.due(now_us, ()):
@@ -79,8 +79,8 @@ def test_a_lookup_that_found_goes_on_a_little_for_others(seeking: FeedSearch) ->
     assert seeking.lacking() == [ANA]
     seeking.found(ANA, [at(1, 3)], S)
     assert seeking.lacking() == []
-    assert seeking.over(S, ()) == []
-    assert seeking.over(S + limits.LOOKUP_SETTLE_US, ()) == [ANA]
+    assert seeking.finished_lookups(S, ()) == []
+    assert seeking.finished_lookups(S + limits.LOOKUP_SETTLE_US, ()) == [ANA]
     seeking.ended(ANA, 10 * S)
     assert seeking.due(10 * S + limits.LOOKUP_AGAIN_US - 1, ()) == []
     assert seeking.due(10 * S + limits.LOOKUP_AGAIN_US, ()) == [ANA]
@@ -111,7 +111,7 @@ def test_the_newest_is_called_first_and_each_feed_once(seeking: FeedSearch) -> N
     assert seeking.calls(0, (), 1) == [ConnectionCandidate(place(2), ANA, 9, True)]
     # What is connected is expected to bring it.
     assert seeking.calls(0, [place(2), place(3)], 8) == []
-    assert seeking.over(0, [place(2), place(3)]) == [ANA, BOB]
+    assert seeking.finished_lookups(0, [place(2), place(3)]) == [ANA, BOB]
 
 
 def test_one_that_failed_is_not_called_again(seeking: FeedSearch) -> None:
@@ -128,11 +128,11 @@ def test_a_lookup_all_of_whose_places_failed_has_found_nothing(seeking: FeedSear
     begun(seeking, (ANA, 3))
     seeking.found(ANA, [at(1, 5), at(2, 0)], 0)
     seeking.failed(place(1), S)
-    assert seeking.over(limits.LOOKUP_SETTLE_US, ()) == []
+    assert seeking.finished_lookups(limits.LOOKUP_SETTLE_US, ()) == []
     assert seeking.lacking() == [ANA]
     for _ in range(limits.LOOKUP_DENIALS_MAX):
         seeking.denied(ANA)
-    assert seeking.over(3 * S, ()) == [ANA]
+    assert seeking.finished_lookups(3 * S, ()) == [ANA]
     seeking.ended(ANA, 3 * S)
     assert seeking.due(3 * S + limits.LOOKUP_RETRY_US, ()) == [ANA]
 
@@ -151,7 +151,7 @@ def test_one_that_holds_nothing_is_not_called(seeking: FeedSearch) -> None:
     begun(seeking, (ANA, 0))
     seeking.found(ANA, [at(1, 0, 0)], 0)
     assert seeking.calls(0, (), 8) == []
-    assert seeking.over(limits.LOOKUP_SETTLE_US, ()) == []
+    assert seeking.finished_lookups(limits.LOOKUP_SETTLE_US, ()) == []
 
 
 def test_side_chains_alone_are_worth_a_call(seeking: FeedSearch) -> None:
@@ -183,13 +183,13 @@ def test_places_are_few_and_do_not_last(seeking: FeedSearch) -> None:
 def test_what_is_told_unasked_takes_no_room_of_what_was_found(seeking: FeedSearch) -> None:
     begun(seeking, (ANA, 3))
     seeking.found(ANA, [at(number, 4) for number in range(1, limits.PLACES_MAX + 1)], 0)
-    seeking.told(ANA, [at(number, 2**31) for number in range(100, 200)], 0)
-    seeking.told(BOB, [at(1, 1)], 0)
+    seeking.location_hinted(ANA, [at(number, 2**31) for number in range(100, 200)], 0)
+    seeking.location_hinted(BOB, [at(1, 1)], 0)
     places = list(seeking.places(ANA))
     assert places[: limits.PLACES_MAX] == [place(number) for number in range(1, limits.PLACES_MAX + 1)]
     assert len(places) == limits.PLACES_MAX + limits.NEWS_PLACES_MAX
     # News count as long as nothing else is known of the place.
-    seeking.told(ANA, [at(1, 9)], 0)
+    seeking.location_hinted(ANA, [at(1, 9)], 0)
     assert seeking.places(ANA)[place(1)].timestamp == 9
     seeking.found(ANA, [at(1, 8)], 0)
     assert seeking.places(ANA)[place(1)].timestamp == 8
@@ -207,7 +207,7 @@ def test_of_one_node_there_is_one_place(seeking: FeedSearch) -> None:
     ]
     seeking.found(ANA, ports, 0)
     assert list(seeking.places(ANA)) == [ports[-1].place]
-    seeking.told(ANA, ports[:-1], 0)
+    seeking.location_hinted(ANA, ports[:-1], 0)
     assert list(seeking.places(ANA)) == [ports[-1].place, ports[-2].place]
     # Who claims an address that is known gets half of the chances.
     seeking = begun(FeedSearch(lambda: 0.49), (ANA, 3))
@@ -219,7 +219,7 @@ def test_news_of_which_nothing_comes_are_looked_into_whoever_is_connected(seekin
     begun(seeking, (ANA, 3))
     seeking.found(ANA, [at(1, 3), at(2, 3)], 0)
     seeking.ended(ANA, 0)
-    seeking.told(ANA, [at(1, 2**31)], S)
+    seeking.location_hinted(ANA, [at(1, 2**31)], S)
     assert seeking.calls(S, (), 8) == [ConnectionCandidate(place(1), ANA, 2**31, True)]
     assert not seeking.failed(place(1), S)
     # What was found there before may still be true.
@@ -227,10 +227,10 @@ def test_news_of_which_nothing_comes_are_looked_into_whoever_is_connected(seekin
     assert seeking.due(limits.LOOKUP_DOUBT_US - 1, [place(2)]) == []
     now_us = limits.LOOKUP_DOUBT_US
     assert seeking.due(now_us, [place(2)]) == [ANA]
-    assert seeking.over(now_us, [place(2)]) == []
+    assert seeking.finished_lookups(now_us, [place(2)]) == []
     seeking.found(ANA, [at(3, 5)], now_us)
     now_us += limits.LOOKUP_SETTLE_US
-    assert seeking.over(now_us, [place(2)]) == [ANA]
+    assert seeking.finished_lookups(now_us, [place(2)]) == [ANA]
     seeking.ended(ANA, now_us)
     assert seeking.due(now_us + limits.LOOKUP_DOUBT_US, [place(3)]) == []
     assert seeking.failed(place(3), now_us)
@@ -251,9 +251,9 @@ def found_among_liars(seed: int, *, in_lookups: bool) -> int:
         if seeking.due(now_us, calls) and second:
             seeking.found(ANA, [*lies(15 * in_lookups, liars), at(1, 150)], now_us)
         if second % 10 == 0:
-            seeking.told(ANA, lies(16, liars), now_us)
+            seeking.location_hinted(ANA, lies(16, liars), now_us)
             liars += 16
-        for feed in seeking.over(now_us, calls):
+        for feed in seeking.finished_lookups(now_us, calls):
             seeking.ended(feed, now_us)
         for called in [called for called, until in calls.items() if until <= second]:
             del calls[called]
@@ -287,10 +287,10 @@ def test_bounds_hold_whatever_is_told(data: st.DataObject) -> None:
             case 1:
                 under_way |= set(seeking.due(now_us, linked))
             case 2:
-                learn = data.draw(st.sampled_from([seeking.found, seeking.told]))
+                learn = data.draw(st.sampled_from([seeking.found, seeking.location_hinted]))
                 learn(feed, [at(data.draw(st.integers(1, 9)), data.draw(st.integers(0, 4)))], now_us)
             case 3:
-                for over in seeking.over(now_us, linked):
+                for over in seeking.finished_lookups(now_us, linked):
                     seeking.ended(over, now_us)
                     under_way.discard(over)
             case 4:

@@ -78,7 +78,7 @@ def test_made_up_news_keep_nobody_from_a_place_that_was_found() -> None:
         wires.go_on(11)
     assert other.newer == 2
     assert other.seeking.places(ANA)[place(1)].timestamp == 7
-    other.seeking.told(ANA, lies[:1], wires.now_us)
+    other.seeking.location_hinted(ANA, lies[:1], wires.now_us)
     other.failed(place(1), wires.now_us)
     assert other.seeking.places(ANA)[place(1)].timestamp == 7
     # It is not shunned: a lookup finds what it has now.

@@ -1,4 +1,4 @@
-"""Hands the daemon what another island gave: the `bring` of the control protocol, for programs of asyncio."""
+"""Client of the daemon's `bring` request, which stores packets of another island; for asyncio."""
 
 import asyncio
 from collections.abc import Sequence
@@ -16,14 +16,14 @@ from tinyssb_node.ids import FeedId, NetworkName
 
 
 class BringFailedError(LocalError):
-    """The daemon did not take what was brought, nor refuse it: it is not there, or has no room on its disk."""
+    """Packets that the daemon neither stored nor refused: it is not running, or its disk is full."""
 
 
 class BringClient:
     """One connection to the daemon, made when it is needed. Requests wait for each other."""
 
     def __init__(self, socket: Path) -> None:
-        """The daemon is asked at *socket*."""
+        """Use the daemon's control socket at *socket*."""
         self._socket = socket
         self._lock = asyncio.Lock()
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
@@ -46,7 +46,7 @@ class BringClient:
                     f"The daemon does not answer at {self._socket}: {str(error) or 'too late'}"
                 ) from error
             finally:
-                # Whoever waited may be gone: what comes later is not the answer to the next request.
+                # The caller may have given up: a late reply must not be taken for that of the next request.
                 if not line:
                     self.close()
         reply = parse_reply(line)

@@ -1,4 +1,4 @@
-"""What config.toml says of the gateway, in its table ``[gateway]``: loaded only where it says anything."""
+"""Table ``[gateway]`` of config.toml: settings of the gateway to other islands."""
 
 import re
 from collections.abc import Iterable
@@ -14,50 +14,50 @@ from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
 
 GATEWAY_SOCKET: Final = "gateway.sock"
-"""The name of the socket where the gateway is asked, beside the daemon's own."""
+"""Name of the gateway's control socket, beside the daemon's own."""
 
 
 class FeedSelection(StrEnum):
     """Feeds of a network, as a policy names them."""
 
     SET = "set"
-    """All that the node holds or follows, but for those that its user does not want."""
+    """All that the node stores or follows, except those that its user does not want."""
     OWN = "own"
-    """The node's own: its main feed and further ones of it."""
+    """The node's own: its main feed and its further ones."""
     NONE = "none"
     """None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GatewayConfig:
-    """What ``[gateway]`` says, checked, with defaults filled in."""
+    """Settings of ``[gateway]``, checked, with defaults filled in."""
 
     enabled: bool
     """True if the daemon starts the gateway."""
     listen: tuple[str, int]
     """Address and port, of UDP for the locator and of TCP for other gateways."""
     public: tuple[str, int] | None
-    """Where others reach that, address or name and port; None: where it listens."""
+    """Address or name, and port, at which others reach it; None: where it listens."""
     peers: tuple[tuple[str, int], ...]
-    """Whom to ask first, address or name and port."""
+    """Peers to contact first, address or name and port."""
     networks: tuple[NetworkName, ...]
-    """Networks of which feeds are offered and sought."""
+    """Networks whose feeds are offered and sought."""
     offer: FeedSelection
-    """Which feeds others are told of, and given."""
+    """Feeds that are advertised, and sent to others."""
     seek: FeedSelection
-    """Which feeds are sought and taken."""
+    """Feeds that are sought and fetched."""
     carry: frozenset[FeedId]
-    """Feeds that are sought though they are in no set: they wait on the shelf."""
+    """Feeds that are sought though they are in no set; they are kept on the shelf."""
     cert_file: Path | None
-    """This gateway's certificate, for connections over TLS; None, as the next two: they are plain."""
+    """This gateway's certificate, for connections over TLS; None, as the next two: without TLS."""
     key_file: Path | None
     """Its key."""
     ca_file: Path | None
-    """Certificates of who vouches for all gateways that there are connections with."""
+    """Certificates of the authorities that sign those of all trusted gateways."""
 
 
 def gateway_config(config: Config) -> GatewayConfig | None:
-    """Return what *config* says of the gateway; None if it has no table for it."""
+    """Return the gateway's settings in *config*; None if there is no table for it."""
     found = config.optional.get("gateway")
     assert found is None or isinstance(found, GatewayConfig)
     return found
@@ -97,7 +97,7 @@ def _carry(reader: ConfigReader) -> frozenset[FeedId]:
 
 
 def _files(reader: ConfigReader, root: Path) -> tuple[Path | None, Path | None, Path | None]:
-    """The files for TLS: all three, or none."""
+    """Read the files for TLS: all three, or none."""
     keys = ("gateway.cert_file", "gateway.key_file", "gateway.ca_file")
     texts = [reader.text(key, "", "it takes a path") for key in keys]
     if any(texts) and not all(texts):

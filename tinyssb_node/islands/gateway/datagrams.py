@@ -1,4 +1,4 @@
-"""The UDP socket that the locators of all networks share, and what the system says of the way to others."""
+"""UDP socket that the locators of all networks share; routes and names, as the system finds them."""
 
 import asyncio
 import errno
@@ -10,40 +10,40 @@ from typing import Final, Self, cast
 from tinyssb_node.islands.locator.addresses import Peer, host_of, node_of, peer_of
 
 _NOBODY: Final = Peer(node_of("192.0.2.1"), b"\0\x09")
-"""An address kept for examples (RFC 5737): asked for the way to it when there is nobody to ask for."""
+"""An address reserved for examples (RFC 5737): used to ask for a route when there is no peer."""
 
 
 EXHAUSTED: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM})
-"""What the system says when it has no socket for us: that says nothing of anybody else."""
+"""Errors when the system has no socket for us; they tell nothing about the peer."""
 
 
 class DatagramSocket(asyncio.DatagramProtocol):
-    """An open socket. What cannot be sent is lost, as datagrams may be, and counted."""
+    """An open UDP socket. Datagrams that cannot be sent are lost, and counted."""
 
     def __init__(self, received: Callable[[bytes, Peer], None]) -> None:
         """Use ``open``."""
         self._received = received
         self._transport: asyncio.DatagramTransport | None = None
         self._full = False
-        """The system takes nothing more for now."""
+        """The system accepts no more for now."""
         self._closed = asyncio.Event()
         self.ipv6 = False
-        """It is a socket of IPv6, to which IPv4 is a part of that."""
+        """It is a socket of IPv6, which has IPv4 as a part."""
         self.port = 0
-        """The one it listens on."""
+        """The port it listens on."""
         self.unsent = 0
-        """Datagrams that the system did not take."""
+        """Datagrams that the system did not accept."""
         self._problem: str | None = None
 
     @classmethod
     async def open(cls, host: str, port: int, received: Callable[[bytes, Peer], None]) -> Self:
-        """Listen at *host*, *port*, and hand every datagram to *received*. Raises OSError."""
+        """Listen at *host*, *port*, and pass every datagram to *received*. Raises OSError."""
         loop = asyncio.get_running_loop()
         _, protocol = await loop.create_datagram_endpoint(lambda: cls(received), local_addr=(host, port))
         return protocol
 
     async def close(self) -> None:
-        """Listen no more."""
+        """Stop listening."""
         if self._transport is not None:
             self._transport.abort()
             await self._closed.wait()
@@ -70,38 +70,38 @@ class DatagramSocket(asyncio.DatagramProtocol):
     # --- calls of asyncio
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """The socket is open."""
+        """Use the socket, which is open now."""
         self._transport = cast("asyncio.DatagramTransport", transport)
         sock = transport.get_extra_info("socket")
         self.ipv6 = sock.family == socket.AF_INET6
         self.port = int(sock.getsockname()[1])
 
     def connection_lost(self, exc: Exception | None) -> None:  # noqa: ARG002 - asyncio names it
-        """The socket is closed."""
+        """Note that the socket is closed."""
         self._transport = None
         self._closed.set()
 
     def pause_writing(self) -> None:
-        """A slow link: 64 KiB wait. Further ones are lost, as they would be on their way."""
+        """Drop further datagrams: 64 KiB wait for a slow link."""
         self._full = True
 
     def resume_writing(self) -> None:
-        """It takes more again."""
+        """Send datagrams again."""
         self._full = False
 
     def datagram_received(self, data: bytes, address: tuple[str, int]) -> None:
-        """Somebody sent something."""
+        """Pass on a datagram."""
         if address[1]:
             self._received(data, peer_of(*address[:2]))
 
     def error_received(self, error: OSError) -> None:  # type: ignore[override] # the base class takes any exception
-        """The system could not send something, now or a moment ago."""
+        """Count a datagram that the system could not send, now or a moment ago."""
         self.unsent += 1
         self._problem = error.strerror or str(error)
 
 
 def address_towards(peer: Peer | None) -> bytes | None:
-    """The address of ours, 4 or 16 bytes, by which *peer* is reached; None: there is no way to it. Nothing is sent.
+    """Return our address, 4 or 16 bytes, from which *peer* is reached; None: there is no route. Nothing is sent.
 
     Raises OSError if the system has no socket for us.
     """
@@ -118,11 +118,11 @@ def address_towards(peer: Peer | None) -> bytes | None:
 
 
 async def resolve(host: str, port: int) -> Sequence[Peer]:
-    """The addresses that *host*, a name or an address, has, the best one first; none if none can be found now."""
+    """Return the addresses of *host*, a name or an address, the best one first; empty if none can be found now."""
     loop = asyncio.get_running_loop()
     try:
         found = await loop.getaddrinfo(host, port, type=socket.SOCK_DGRAM)
     except (OSError, UnicodeError):
-        # The latter of a name that cannot be one, as with two dots in a row.
+        # UnicodeError: the name is malformed, as with two dots in a row.
         return ()
     return [peer_of(*address[:2]) for *_, address in found]

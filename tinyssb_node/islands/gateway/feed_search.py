@@ -1,4 +1,4 @@
-"""Which feeds to look for, when, and which of the places found are worth a connection. Pure: time is told."""
+"""Search for feeds: when each is looked up, and which locations found are worth a connection. Pure."""
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,77 +11,77 @@ from tinyssb_node.islands.locator.values import Location, ResourceParameters
 
 
 class ConnectionCandidate(NamedTuple):
-    """A place worth a connection."""
+    """A location worth a connection."""
 
     place: ContactAddress
     feed: FeedId
-    """The feed for which it is."""
+    """The feed to be fetched there."""
     seq: int
-    """How many entries of it are said to be there."""
+    """The number of its entries reported there."""
     newer: bool
-    """True if that is more than is held here; False: only news would come from there."""
+    """True if that is more than is stored here; False: only later entries would come from there."""
 
 
 @dataclass(slots=True)
 class _Sought:
-    """A feed that is to be had."""
+    """A feed that is wanted."""
 
     seq: int = 0
     whole: int = 0
-    """How much of it is held here: entries, and side chains in 255ths."""
+    """How much of it is stored here: entries, and side chains in 255ths."""
     due_us: int = 0
-    """When it is to be looked for."""
+    """When it is to be looked up."""
     wait_us: int = limits.LOOKUP_RETRY_US
-    """How long after that again, if it is not found."""
+    """Time until the next lookup, if it is not found."""
     since_us: int | None = None
-    """A lookup is under way since then."""
+    """When the running lookup began."""
     settled_us: int | None = None
-    """When that ends, now that a place was found."""
+    """When that lookup ends, after a location was found."""
     ended_us: int = -limits.LOOKUP_DOUBT_US
     """When the last one ended."""
     doubted: bool = False
-    """Since then nothing came of news: what is true is to be looked for, whoever is connected."""
+    """A reported location failed since then: look the feed up, whatever is connected."""
     denials: int = 0
-    """Reports of this lookup that nobody has it."""
+    """Negative reports of this lookup."""
     places: dict[ContactAddress, tuple[ResourceParameters, int]] = field(default_factory=dict)
-    """Where lookups of ours found it, and since when that is known."""
+    """Locations found by our lookups, and since when they are known."""
     news: dict[ContactAddress, tuple[ResourceParameters, int]] = field(default_factory=dict)
-    """Where somebody said unasked that more of it is, and since when that is known."""
+    """Locations that peers reported unrequested, and since when they are known."""
 
     def known(self) -> dict[ContactAddress, tuple[ResourceParameters, int]]:
-        """Both."""
+        """Return the locations of both kinds."""
         return self.places | self.news
 
 
 class FeedSearch:
-    """The feeds of one network that are to be had from others."""
+    """The feeds of one network that are wanted from others."""
 
     def __init__(self, entropy: Callable[[], float]) -> None:
-        """*entropy* returns numbers from 0 up to 1: gateways that start together must not ask together for ever."""
+        """*entropy* returns numbers in [0, 1): gateways that start together must not stay in step."""
         self._entropy = entropy
         self._sought: dict[FeedId, _Sought] = {}
         self._again_us = limits.LOOKUP_AGAIN_US
 
     @property
     def feeds(self) -> Collection[FeedId]:
-        """What is to be had."""
+        """The wanted feeds."""
         return self._sought.keys()
 
     def places(self, feed: FeedId) -> Mapping[ContactAddress, ResourceParameters]:
-        """Where *feed* is said to be."""
+        """Return the known locations of *feed*."""
         sought = self._sought.get(feed)
         return {} if sought is None else {place: told for place, (told, _) in sought.known().items()}
 
     def held(self, feed: FeedId) -> int:
-        """Entries of *feed* that are held; 0 if it is not to be had."""
+        """Return the stored entries of *feed*; 0 if it is not wanted."""
         return self._sought[feed].seq if feed in self._sought else 0
 
     def looking(self, feed: FeedId) -> bool:
-        """True if a lookup for *feed* is under way."""
+        """Return True if a lookup of *feed* is running."""
         return feed in self._sought and self._sought[feed].since_us is not None
 
     def lacking(self) -> list[FeedId]:
-        """Those that are being looked for and were not found so far."""
+        """Return the feeds whose lookups have found nothing so far."""
         return [
             feed
             for feed, sought in self._sought.items()
@@ -89,9 +89,9 @@ class FeedSearch:
         ]
 
     def want(self, held: Mapping[FeedId, tuple[int, int]]) -> list[FeedId]:
-        """These are to be had, and no others; of each, so many entries, and side chains in 255ths, are held.
+        """Want these feeds and no others. Of each, so many entries, and side chains in 255ths, are stored.
 
-        Returns those whose lookups are to be ended.
+        Return the feeds whose lookups are to be ended.
         """
         gone = [feed for feed in self._sought if feed not in held]
         stopped = [feed for feed in gone if self._sought.pop(feed).since_us is not None]
@@ -103,7 +103,7 @@ class FeedSearch:
     # --- lookups
 
     def due(self, now_us: int, linked: Collection[ContactAddress]) -> list[FeedId]:
-        """The feeds to be looked for from now on: few at a time, those first that wait longest."""
+        """Begin lookups that are due, few at a time, the longest waiting first. Return their feeds."""
         running = sum(sought.since_us is not None for sought in self._sought.values())
         waiting = sorted(
             (sought.due_us, feed)
@@ -117,7 +117,7 @@ class FeedSearch:
         return begun
 
     def found(self, feed: FeedId, locations: Iterable[Location], now_us: int) -> None:
-        """A lookup found *locations* of *feed*; those of others are ignored."""
+        """Add *locations* of *feed* that a lookup found; those of other feeds are ignored."""
         sought = self._sought.get(feed)
         if sought is None:
             return
@@ -127,9 +127,9 @@ class FeedSearch:
             if sought.settled_us is None and location.parameters.timestamp:
                 sought.settled_us = now_us + limits.LOOKUP_SETTLE_US
 
-    def told(self, feed: FeedId, locations: Iterable[Location], now_us: int) -> None:
-        """Somebody says unasked that there is more of *feed* at *locations*. Anybody could have made that up, so it
-        takes no room of those that were found."""
+    def location_hinted(self, feed: FeedId, locations: Iterable[Location], now_us: int) -> None:
+        """Add *locations* with more of *feed* that a peer reported unrequested. They may be made up, so they take no
+        room of those that were found."""
         if (sought := self._sought.get(feed)) is not None:
             for location in locations:
                 self._learn(sought.news, limits.NEWS_PLACES_MAX, location, now_us)
@@ -141,7 +141,7 @@ class FeedSearch:
         location: Location,
         now_us: int,
     ) -> None:
-        """Remember it: one place of each node, and if there are too many, any ones: nobody drives out all others."""
+        """Add a location: one for each node. If there are too many, evict at random, so no node evicts all."""
         place = location.place
         if place not in places:
             same = [known for known in places if known.node == place.node]
@@ -154,12 +154,12 @@ class FeedSearch:
         places[place] = (location.parameters, now_us)
 
     def denied(self, feed: FeedId) -> None:
-        """A report told that nobody has *feed*."""
+        """Count a report that no node has *feed*."""
         if (sought := self._sought.get(feed)) is not None:
             sought.denials += 1
 
     def ended(self, feed: FeedId, now_us: int) -> None:
-        """The lookup is over. When the next one is due depends on what it found."""
+        """End the lookup of *feed*. The time of the next one depends on what it found."""
         sought = self._sought.get(feed)
         if sought is None or sought.since_us is None:
             return
@@ -171,8 +171,8 @@ class FeedSearch:
         sought.ended_us, sought.doubted = now_us, False
         sought.due_us = now_us + int(wait_us * (0.75 + 0.5 * self._entropy()))
 
-    def over(self, now_us: int, linked: Collection[ContactAddress]) -> list[FeedId]:
-        """The feeds whose lookups have found what there is to find, and are to be ended."""
+    def finished_lookups(self, now_us: int, linked: Collection[ContactAddress]) -> list[FeedId]:
+        """Return the feeds whose lookups are finished and are to be ended."""
         return [
             feed
             for feed, sought in self._sought.items()
@@ -189,22 +189,22 @@ class FeedSearch:
         self._again_us = again_us
 
     def hurry(self, now_us: int) -> None:
-        """Look for everything now: there is a way to others again."""
+        """Look up all feeds now: there is a route to others again."""
         for sought in self._sought.values():
             sought.due_us, sought.wait_us = min(sought.due_us, now_us), limits.LOOKUP_RETRY_US
 
     # --- connections
 
     def failed(self, place: ContactAddress, now_us: int) -> bool:
-        """Nothing came of a connection to *place*: it is forgotten. Feeds that are nowhere else are looked for soon.
+        """Forget *place*, where a connection failed. Feeds without another location are looked up soon.
 
-        False if somebody had told of it unasked: then that is forgotten, and nothing else, since whoever wants to keep
-        us from *place* could have made it up. A lookup is to tell how it is.
+        Return False if the location was reported unrequested: then only that report is forgotten, since a peer may have
+        made it up to keep us from *place* (eclipse). A lookup decides.
         """
         told = [sought for sought in self._sought.values() if sought.news.pop(place, None) is not None]
         had = [sought for sought in self._sought.values() if place in sought.places]
         if told or not had:
-            # News that are not even there any more had to make room for others meanwhile.
+            # A report that is not there any more was evicted meanwhile.
             for sought in told or [sought for sought in self._sought.values() if sought.news]:
                 sought.doubted = True
                 sought.due_us = min(sought.due_us, max(now_us, sought.ended_us + limits.LOOKUP_DOUBT_US))
@@ -212,13 +212,13 @@ class FeedSearch:
         for sought in had:
             del sought.places[place]
             if not any(told.timestamp for told, _ in sought.known().values()):
-                # A lookup that is under way has found nobody so far who has anything, and goes on.
+                # A running lookup has found no node with anything so far, and continues.
                 sought.settled_us = None
                 sought.due_us = min(sought.due_us, now_us + sought.wait_us)
         return True
 
     def lost(self, place: ContactAddress, now_us: int) -> None:
-        """The connection to *place* has ended: what it had is looked for soon, in case that it does not come back."""
+        """Look up soon what *place* had: its connection has ended, and may not come back."""
         for sought in self._sought.values():
             if place in sought.known():
                 sought.due_us = min(sought.due_us, now_us + limits.CALL_AGAIN_US)
@@ -231,9 +231,9 @@ class FeedSearch:
         *,
         resting: Collection[ContactAddress] = (),
     ) -> Sequence[ConnectionCandidate]:
-        """Up to *room* places to connect to, given those that are connected, but not to those *resting*.
+        """Return up to *room* locations to connect to, besides those *linked*, and none of those *resting*.
 
-        What is newest, and most, first; every other time any of those that lookups found: who lies claims to have most.
+        The newest and largest come first; half of the time random ones that lookups found, since liars claim the most.
         """
         best: dict[ContactAddress, tuple[tuple[bool, int, int, float], ConnectionCandidate]] = {}
         any_ = self._entropy() < 0.5
@@ -256,7 +256,7 @@ class FeedSearch:
     def _spread(
         self, ranked: Sequence[ConnectionCandidate], linked: int, room: int
     ) -> Sequence[ConnectionCandidate]:
-        """One call for each feed at a time, and few where nothing is known to be newer."""
+        """Choose one location for each feed, and few where nothing newer is known."""
         chosen: dict[FeedId, ConnectionCandidate] = {}
         for call in ranked:
             full = linked + len(chosen) >= limits.CALLS_LIVE_MAX
@@ -265,11 +265,11 @@ class FeedSearch:
         return list(chosen.values())
 
     def _done(self, sought: _Sought, linked: Collection[ContactAddress]) -> bool:
-        """True if there is nothing to look for."""
+        """Return True if no lookup is needed."""
         return not sought.doubted and self._live(sought, linked)
 
     def _live(self, sought: _Sought, linked: Collection[ContactAddress]) -> bool:
-        """True if a place that has it, and nothing newer is known elsewhere, is connected."""
+        """Return True if a location with the feed is connected, and nothing newer is known elsewhere."""
         known = sought.known()
         here = [told for place, (told, _) in known.items() if place in linked]
         best = max((told.timestamp for told, _ in known.values()), default=0)

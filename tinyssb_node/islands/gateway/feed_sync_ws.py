@@ -1,7 +1,7 @@
 """Feed sync over WebSocket between gateways (docs/formats/feed-sync.md): the shell around ``FeedSync``.
 
-Both sides are given ``FeedSyncParty``s: what is held of a network, what is wanted and offered,
-and who takes what comes.
+Both sides are given ``FeedSyncParty``s: what is stored of a network, wanted and offered, and where received data
+goes.
 """
 
 import asyncio
@@ -41,11 +41,11 @@ from tinyssb_node.islands.feedsync.sync import (
 )
 
 SUBPROTOCOL: Final = Subprotocol("tinyssb-feeds-1")
-"""What both sides have to speak."""
+"""The subprotocol that both sides need."""
 PATH: Final = "/feeds"
-"""Where it is spoken."""
+"""The path of the WebSocket."""
 KINDLY: Final = frozenset({"Forked", "full", "no shelf", "not wanted", "not in the set", "not on the shelf"})
-"""Reasons why the daemon refuses what may well be true; all others mean that the peer lies."""
+"""Reasons for which the daemon refuses valid data; all others mean that the peer lies."""
 
 _QUIET = logging.getLogger(f"{__name__}.library")
 """The library would log a traceback for every port scan."""
@@ -56,26 +56,26 @@ _QUIET.setLevel(logging.CRITICAL)
 
 @dataclass(frozen=True, slots=True)
 class FeedSyncParty:
-    """What one side of a link is, for one network."""
+    """One side of a link, for one network."""
 
     name: NetworkName
-    """What our user calls it."""
+    """The user's name of the network."""
     network: Network
     holding: FeedSource
-    """What is held, as it is at each moment."""
+    """The stored feeds, as they are at each moment."""
     wanted: Callable[[], Collection[FeedId]]
-    """Feeds that are to be had, at the moment."""
+    """Returns the feeds that are wanted now."""
     offered: Callable[[], Collection[FeedId]]
-    """Feeds that others may have, at the moment."""
+    """Returns the feeds that are offered now."""
     bring: Callable[[FeedId, Sequence[bytes]], Awaitable[BroughtRow]]
-    """Takes what came (``Bringer.bring``). Raises LocalErrors."""
+    """Stores received packets (``BringClient.bring``). Raises LocalErrors."""
 
 
 class FeedSyncConnection:
     """One connection that is open, with the sync over it."""
 
     def __init__(self, connection: Connection, sides: Sequence[FeedSyncParty], *, caller: bool) -> None:
-        """*sides*: of the networks that it may be of; the *caller* has one."""
+        """*sides*: one for each network it may be about; the *caller* has one."""
         self._connection = connection
         self._sides = sides
         self._caller = caller
@@ -84,42 +84,42 @@ class FeedSyncConnection:
         self._sync: FeedSync | None = None
         self._work = asyncio.Event()
         self._left: set[FeedId] = set()
-        """Feeds that there is no room for, or no use: they are wanted no more over this connection."""
+        """Feeds without room or use: not requested any more over this connection."""
         self.side: FeedSyncParty | None = None
-        """Which network it is of, once that is known."""
+        """The side of its network, once that is known."""
         self.got: Counter[FeedId] = Counter()
-        """Entries and chunks taken that were new, by feed."""
+        """New entries and chunks that were stored, by feed."""
         self.lied: bool = False
-        """The peer gave what nobody gives who checks what he takes, or broke the protocol."""
+        """The peer sent data that cannot pass verification, or broke the protocol."""
         self.excused: bool = False
-        """It ended by a fault of ours: our daemon or our disk does not work."""
+        """It ended by a local fault: our daemon or our disk does not work."""
 
     @property
     def counts(self) -> FeedSyncCounters:
-        """What went over it."""
+        """Traffic of the connection."""
         return FeedSyncCounters() if self._sync is None else self._sync.counts
 
     def refresh(self) -> None:
-        """What is wanted and offered may be other feeds now."""
+        """Read again which feeds are wanted and offered."""
         if self._sync is not None and self.side is not None:
             self._sync.want(feed for feed in self.side.wanted() if feed not in self._left)
             self._sync.offer(self.side.offered())
             self._work.set()
 
     def leave(self, feeds: Iterable[FeedId]) -> None:
-        """These feeds are wanted no more, until ``refresh`` finds them wanted again."""
+        """Stop requesting these feeds, until ``refresh`` finds them wanted again."""
         if self._sync is not None:
             self._sync.leave(feeds)
             self._work.set()
 
     def changed(self, feeds: Iterable[FeedId]) -> None:
-        """These feeds have grown here, or turned out to be forked."""
+        """Note that these feeds have grown here, or turned out to be forked."""
         if self._sync is not None:
             self._sync.changed(feeds)
             self._work.set()
 
     async def run(self) -> str:
-        """Carry packets until the connection ends. Returns why it ended, in words."""
+        """Exchange packets until the connection ends. Return why it ended, in words."""
         try:
             async with asyncio.TaskGroup() as tasks:
                 async with asyncio.timeout(limits.WS_OPEN_S):
@@ -132,7 +132,7 @@ class FeedSyncConnection:
         except* FeedSyncPacketError as wrong:
             self.lied, reason = True, str(wrong.exceptions[0])
         except* TimeoutError:
-            reason = "the other side does not greet"
+            reason = "the other side sends no handshake"
         except* LocalError as ours:
             self.excused, reason = True, str(ours.exceptions[0])
         finally:
@@ -174,7 +174,7 @@ class FeedSyncConnection:
                 return broken.why
 
     async def _take(self, sync: FeedSync, given: FeedDataReceived) -> None:
-        """Let the daemon take what was given, before more is read."""
+        """Let the daemon store received data, before more is read."""
         assert self.side is not None
         brought = await self.side.bring(given.feed, given.packets)
         self.got[given.feed] += brought.entries + brought.chunks
@@ -183,7 +183,7 @@ class FeedSyncConnection:
                 self._left.add(given.feed)
             else:
                 sync.refused(given.feed, refused.reason)
-        # What had to make room is not to come again at once: each would drive out the other.
+        # Evicted feeds must not come again at once: they would evict each other.
         self._left.update(FeedId.from_hex(feed) for feed in brought.dropped)
         self.leave(self._left)
         sync.changed([given.feed])
@@ -198,7 +198,7 @@ class FeedSyncConnection:
 
 
 class FeedSyncListener:
-    """Listens, and syncs with whoever connects."""
+    """Listener that syncs with every peer that connects."""
 
     def __init__(
         self,
@@ -208,8 +208,8 @@ class FeedSyncListener:
         each: int | None = None,
         ended: Callable[[FeedSyncConnection, str], None] = lambda _link, _why: None,
     ) -> None:
-        """Sync what *sides* there are, with at most some *peers* at a time, of *each* address so many. *ended* is told
-        why a link ended."""
+        """Sync the networks of *sides* with at most *peers* at a time, and *each* from one address. *ended* is called
+        with the reason when a link ends."""
         self._sides = sides
         self._door = WsListenerAccess(ListenerPolicy(each=each), peers)
         self._ended = ended
@@ -217,8 +217,8 @@ class FeedSyncListener:
         """Connections that are open."""
 
     async def open(self, host: str, port: int, context: ssl.SSLContext | None = None) -> list[Server]:
-        """Accept connections, until the servers are closed, one for each address of *host*; over TLS with a *context*.
-        Raises OSError if it cannot be listened on."""
+        """Accept connections until the servers are closed, one server for each address of *host*; with a *context* over
+        TLS. Raises OSError."""
         return [await self._serve_at(sock, context) for sock in await self._door.listen(host, port)]
 
     async def _serve_at(self, sock: socket.socket, context: ssl.SSLContext | None) -> Server:
@@ -236,7 +236,7 @@ class FeedSyncListener:
 
     def _refuse(self, connection: ServerConnection, request: Request) -> Response | None:
         if request.path != PATH:
-            return connection.respond(HTTPStatus.NOT_FOUND, "There is nothing here but /feeds.\n")
+            return connection.respond(HTTPStatus.NOT_FOUND, "Only /feeds is served here.\n")
         return self._door.refuse(connection, request)
 
     async def _serve(self, connection: ServerConnection) -> None:
@@ -252,15 +252,14 @@ class FeedSyncListener:
 
 
 class CallFailedError(LocalError):
-    """Nobody who speaks feed sync was reached."""
+    """A call that reached no peer with feed sync."""
 
 
 async def call(
     url: str, side: FeedSyncParty, context: ssl.SSLContext | None = None, *, local: str | None = None
 ) -> FeedSyncConnection:
-    """Call the gateway at *url*, ``ws://host:port/feeds`` or ``wss:``, for which *context* says whom to trust; the link
-    is then to be ``run``. *local* is the address of ours to call from; None: what the system thinks. Raises
-    CallFailedError."""
+    """Connect to the gateway at *url*, ``ws://host:port/feeds`` or ``wss:`` with *context*. The caller runs the link.
+    *local* is our address to call from; None: the system chooses. Raises CallFailedError."""
     try:
         connection = await NoRedirectConnect(
             url,

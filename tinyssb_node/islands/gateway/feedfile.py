@@ -1,4 +1,4 @@
-"""The feeds of a store's file, as the sync of gateways asks for them: as they are at each question, whoever writes."""
+"""Feeds in the files of store and shelf, for the feed sync. Every query sees the file as it is then."""
 
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,14 +16,14 @@ from tinyssb_node.store.sqlite_file import StoreFile, store_faults
 
 
 class FeedFileSource(StoreFile):
-    """A ``Holding``. Every question raises StoreDamagedError and StoreFailedError."""
+    """``FeedSource`` of one file. Every query raises StoreDamagedError and StoreFailedError."""
 
     def feeds(self) -> Sequence[FeedId]:
-        """All feeds of which something is held, sorted."""
+        """Return all feeds with entries, sorted."""
         return [FeedId(feed) for (feed,) in self.select("SELECT feed FROM feeds WHERE seq ORDER BY feed")]
 
     def state(self, feed: FeedId) -> FeedState | None:
-        """How far *feed* is held; None: nothing is known of it."""
+        """Return how much of *feed* is stored; None: nothing is known of it."""
         with self.snapshot():
             rows = self.select("SELECT number, seq, tip, forked_at FROM feeds WHERE feed = ?", bytes(feed))
             if not rows:
@@ -37,7 +37,7 @@ class FeedFileSource(StoreFile):
         return FeedState(seq, None if tip is None else MessageId(tip), tuple(chains), fork)
 
     def entries(self, feed: FeedId, first: int, limit: int) -> Sequence[KeptEntry]:
-        """Up to *limit* entries from sequence number *first* on, in order."""
+        """Return up to *limit* entries from sequence number *first* on, in order."""
         rows = self.select(
             "SELECT packet, id, dialect FROM entries JOIN feeds ON entries.feed = number "
             "WHERE feeds.feed = ? AND entries.seq >= ? AND entries.seq < ? ORDER BY entries.seq",
@@ -46,7 +46,7 @@ class FeedFileSource(StoreFile):
         return [_kept(*row) for row in rows]
 
     def chunks(self, feed: FeedId, seq: int, first: int, limit: int) -> Sequence[bytes]:
-        """Up to *limit* packets of a side chain from number *first* on, in order, up to the first one missing."""
+        """Return up to *limit* packets of a side chain from number *first* on, in order, up to the first gap."""
         rows = self.select(
             "SELECT packet FROM chunks JOIN feeds ON chunks.feed = number "
             "WHERE feeds.feed = ? AND chunks.seq = ? AND chunk >= ? AND chunk < ? ORDER BY chunk",
@@ -73,7 +73,7 @@ def _kept(packet: bytes, id_: bytes, dialect: str) -> KeptEntry:
 
 
 class StoreAndShelfSource:
-    """A ``Holding`` of a store and its shelf: of a feed that is in both, what is in the file that has more of it."""
+    """``FeedSource`` of a store and its shelf; for a feed in both, of the file that has more of it."""
 
     def __init__(self, store: Path, shelf: Path) -> None:
         """Use the store at *store*, and the shelf at *shelf* once there is one. Raises StoreTooNewError,
@@ -83,13 +83,13 @@ class StoreAndShelfSource:
         self._shelf: FeedFileSource | None = None
 
     def close(self) -> None:
-        """Let go of both files."""
+        """Close both files."""
         self._store.close()
         if self._shelf is not None:
             self._shelf.close()
 
     def shelved(self) -> Sequence[FeedId]:
-        """The feeds of the shelf, sorted."""
+        """Return the feeds of the shelf, sorted."""
         shelf = self._find_shelf()
         return () if shelf is None else shelf.feeds()
 
@@ -107,7 +107,7 @@ class StoreAndShelfSource:
 
     def _find_shelf(self) -> FeedFileSource | None:
         if self._shelf is None and self._shelf_path.exists():
-            # It is just being made, or cannot be read: as if it were not there.
+            # While it is being made, or if it cannot be read, it counts as absent.
             with suppress(LocalError):
                 self._shelf = FeedFileSource(self._shelf_path)
         return self._shelf

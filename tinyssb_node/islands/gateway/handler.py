@@ -1,4 +1,4 @@
-"""Answers what the gateway is asked at its socket (docs/formats/gateway.md)."""
+"""Request handler of the gateway's control socket (docs/formats/gateway.md)."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -39,16 +39,16 @@ class GatewayView(Protocol):
         ...
 
     def now_us(self) -> int:
-        """The clock."""
+        """Return the time of the gateway's clock."""
         ...
 
     def row(self) -> GatewayRow:
-        """How it is."""
+        """Return its status."""
         ...
 
 
 class GatewayHandler:
-    """Reads the gateway, and looks for feeds."""
+    """Requests for the gateway's status, and for locations of feeds."""
 
     def __init__(self, gateway: GatewayView) -> None:
         self._gateway = gateway
@@ -82,7 +82,7 @@ class GatewayHandler:
         return await self._watch(island, feed, seconds, client)
 
     def _find(self, island: GatewayNetwork, name: str) -> FeedId:
-        """The feed that *name* names; by all its digits also one of which nothing is known here."""
+        """Return the feed that *name* names; with all its digits it may be unknown here."""
         if name == OWN_FEED:
             return self._gateway.own
         prefix = name.lower()
@@ -105,7 +105,7 @@ class GatewayHandler:
     async def _watch(
         self, island: GatewayNetwork, feed: FeedId, seconds: int, client: ControlConnection
     ) -> LocatedRow:
-        """Tell *client* of locations as they come in, each when it is new or has changed."""
+        """Send locations to *client* as they come in, each when it is new or has changed."""
         reports: asyncio.Queue[_Told] = asyncio.Queue(limits.LOCATE_REPORTS_MAX)
         begun_us = self._gateway.now_us()
         told: dict[ContactAddress, ResourceParameters] = {}
@@ -115,7 +115,7 @@ class GatewayHandler:
         def watch(locations: tuple[Location, ...], over: bool) -> None:
             nonlocal heard
             before, heard = heard, _heard(island)
-            # Who reads slowly learns of fewer, and of the end by the clock.
+            # A slow reader gets fewer reports, and the end by the clock.
             if not reports.full():
                 reports.put_nowait(_Told(locations, answer=heard != before, over=over))
 
@@ -135,7 +135,7 @@ class GatewayHandler:
                             told[location.place] = location.parameters
                             await client.send(_row(feed, location, self._gateway.now_us() - begun_us))
         except TimeoutError:
-            pass  # It was told how long to go on.
+            pass  # The client chose how long.
         finally:
             going.cancel()
             island.unwatch(feed, watch)
@@ -151,16 +151,16 @@ class GatewayHandler:
 
 @dataclass(frozen=True, slots=True)
 class _Told:
-    """What a watch is told."""
+    """A report to a watch."""
 
     locations: tuple[Location, ...]
     answer: bool
-    """False: the gateway reported it to itself, from what it remembers."""
+    """False: it is from the gateway's own memory."""
     over: bool
 
 
 def _heard(island: GatewayNetwork) -> int:
-    """Answers to queries that came in so far."""
+    """Return how many replies to queries came in so far."""
     counts = island.counts()
     return 0 if counts is None else counts.received.get("report_cookie", 0)
 

@@ -13,67 +13,70 @@ from tinyssb_node.islands.locator.values import ResourceParameters
 from tinyssb_node.store.sqlite_file import StoreFile, store_faults
 
 WHOLE = 255
-"""``FeedHolding.whole`` of a feed that lacks nothing of its side chains."""
+"""``FeedHolding.whole`` of a feed with complete side chains."""
 
 
 class FeedHolding(NamedTuple):
-    """What is held of a feed."""
+    """How much of a feed is stored."""
 
     feed: FeedId
     seq: int
-    """The last entry held, 0 for none."""
+    """The last entry stored, 0 for none."""
     whole: int
-    """Share of side chains that are whole, in 255ths, rounded down."""
+    """Share of complete side chains, in 255ths, rounded down."""
     ours: bool
-    """True if we hold its key."""
+    """True if we have its key."""
     wanted: bool
-    """False if its user does not want it."""
+    """False if the user does not want it."""
     in_set: bool
-    """False if it is held beside the set."""
+    """False if it is stored outside the set."""
     forked: bool
     """True if it is frozen."""
 
 
 class StoreHoldings(StoreFile):
-    """Looks again and again."""
+    """Feeds of one store file, read again whenever the file has changed.
+
+    A look costs a millisecond when nothing has changed; otherwise it reads what is new.
+    """
 
     def __init__(self, path: Path) -> None:
         """Raises StoreTooNewError, StoreDamagedError, StoreFailedError."""
         super().__init__(path)
         self._version = -1
-        """SQLite's number for the state of the file that was read last."""
+        """SQLite's number for the version of the file that was read last."""
         self._arrival = 0
         """Side chains were counted up to this arrival number."""
         self._begun: dict[int, int] = {}
-        """Side chains of which something is held, by the feed's number in the file."""
+        """Number of side chains with chunks, by the feed's number in the file."""
         self._numbers: set[int] = set()
-        """The numbers there were at the last look."""
+        """The feeds' numbers at the last look."""
         self.feeds: Sequence[FeedHolding] = []
-        """What was found at the last look, sorted by feed id."""
+        """The result of the last look, sorted by feed id."""
 
     def look(self) -> bool:
-        """Bring ``feeds`` up to date. False if the file is as it was. Raises StoreDamagedError, StoreFailedError."""
+        """Update ``feeds``. Return False if nothing has changed. Raises StoreDamagedError, StoreFailedError."""
         with store_faults(self._path, "reading"):
             (version,) = self._connection.execute("PRAGMA data_version").fetchone()
         if version == self._version:
             return False
         with self.snapshot():
             feeds = self._read()
-        # A write between the question and the read is read twice, and none is missed.
+        # A write between version and read is read twice, and none is missed.
         self._version = version
         changed, self.feeds = feeds != self.feeds, feeds
         return changed
 
     def _read(self) -> Sequence[FeedHolding]:
         select = self._connection.execute
-        # One that was forgotten has left its number behind.
+        # A feed that was removed has left its number behind.
         rows = select(
             "SELECT number, feed, seq, own OR child, wanted, NOT retired, forked_at IS NOT NULL FROM feeds "
             "WHERE own OR child OR seq OR NOT retired ORDER BY feed"
         ).fetchall()
         before, self._numbers = self._numbers, {row[0] for row in rows}
         if not before <= self._numbers:
-            # Something was deleted, as it may be from a shelf, and others may get its number.
+            # A feed was deleted, as from a shelf, and its number may be used again.
             self._begun, self._arrival = {}, 0
         (arrival,) = select("SELECT coalesce(max(arrival), 0) FROM chunks").fetchone()
         for feed, count in select(
@@ -107,29 +110,29 @@ class StoreHoldings(StoreFile):
 
 
 class CombinedHoldings:
-    """The store and the shelf as one, of each feed what more is held of."""
+    """Store and shelf as one; of each feed, whichever has more of it."""
 
     def __init__(self, store: Path, shelf: Path, carried: Collection[FeedId] = ()) -> None:
-        """The store at *store*, and the shelf at *shelf* once there is one. *carried*: feeds that are to be had though
-        they are in no set. Raises StoreTooNewError, StoreDamagedError, StoreFailedError."""
+        """Use the store at *store*, and the shelf at *shelf* once there is one. *carried*: wanted feeds that are in no
+        set. Raises StoreTooNewError, StoreDamagedError, StoreFailedError."""
         self._set = StoreHoldings(store)
         self._path = shelf
         self._shelf: StoreHoldings | None = None
         self._carried = carried
         self._looked = False
         self.feeds: Sequence[FeedHolding] = []
-        """What was found at the last look, sorted by feed id."""
+        """The result of the last look, sorted by feed id."""
 
     def close(self) -> None:
-        """Let go of both files."""
+        """Close both files."""
         self._set.close()
         if self._shelf is not None:
             self._shelf.close()
 
     def look(self) -> bool:
-        """Look again. False if nothing has changed. Raises StoreDamagedError, StoreFailedError."""
+        """Look again. Return False if nothing has changed. Raises StoreDamagedError, StoreFailedError."""
         if self._shelf is None and self._path.exists():
-            # It is just being made, or cannot be read: as if it were not there.
+            # While it is being made, or if it cannot be read, it counts as absent.
             with suppress(LocalError):
                 self._shelf = StoreHoldings(self._path)
         changed = self._set.look()
@@ -149,7 +152,7 @@ class CombinedHoldings:
             if other is None or other.seq <= one.seq:
                 feeds[one.feed] = one
             else:
-                # It has entered the set, and what is on the shelf is on its way there.
+                # It has entered the set, and its packets on the shelf are being moved there.
                 feeds[one.feed] = one._replace(seq=other.seq, whole=other.whole)
         return sorted(feeds.values())
 
@@ -159,7 +162,7 @@ def _nothing(feed: FeedId) -> FeedHolding:
 
 
 def offered_feeds(feeds: Iterable[FeedHolding], which: FeedSelection) -> Sequence[FeedHolding]:
-    """Those of *feeds* that others may have: our own first, then those of the set, as many as are offered at all."""
+    """Return the offered ones of *feeds*, at most OFFERS_MAX: our own first, then those of the set."""
     allowed = [
         one
         for one in feeds
@@ -173,9 +176,9 @@ def offered_feeds(feeds: Iterable[FeedHolding], which: FeedSelection) -> Sequenc
 def wanted_feeds(
     feeds: Iterable[FeedHolding], which: FeedSelection, carried: Collection[FeedId] = ()
 ) -> Mapping[FeedId, tuple[int, int]]:
-    """Those of *feeds* that are to be had, each with entries held and the share of side chains whole, in 255ths.
+    """Return the wanted ones of *feeds*, each with entries stored and the share of complete side chains, in 255ths.
 
-    A forked feed is frozen, and one that has left the set is whole. Those *carried* are in none.
+    A forked feed is frozen, and one that has left the set is whole. Feeds that are *carried* are in no set.
     """
     return {
         one.feed: (one.seq, one.whole)
@@ -191,10 +194,10 @@ def wanted_feeds(
 def adverts(
     feeds: Sequence[FeedHolding], offer: FeedSelection, wanted: Iterable[FeedId]
 ) -> Mapping[FeedId, ResourceParameters]:
-    """What is told of *feeds*: how much is here of what others may have.
+    """Return the adverts of *feeds*: how much of each offered feed is here.
 
-    Of what is *wanted* and not here that nothing is, if feeds of others may be told of at all: so that whoever learns
-    of somebody who has it tells us (the old flags of the text), and we need not ask again and again.
+    Feeds that are *wanted* and not here are advertised as empty, if feeds of others may be advertised at all. Nodes
+    that learn of a newer version then report it to us (old flags of the text), and we need not ask again and again.
     """
     told = {one.feed: ResourceParameters(one.seq, one.whole) for one in offered_feeds(feeds, offer)}
     if offer is FeedSelection.SET:

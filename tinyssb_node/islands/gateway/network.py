@@ -211,7 +211,7 @@ class GatewayNetwork:
                 [feed for feed, one in self._known.items() if before.get(feed) != one],
                 list(wanted - set(self.seeking.feeds)),
             )
-        for feed in self.seeking.over(now_us, linked):
+        for feed in self.seeking.finished_lookups(now_us, linked):
             self.seeking.ended(feed, now_us)
             self._stop(feed)
         if self._locator is not None:
@@ -321,5 +321,5 @@ class GatewayNetwork:
         self._learnt = True
         for feed in self.seeking.feeds:
             if label_of_feed(feed) == effect.label:
-                self.seeking.told(feed, effect.locations, now_us)
+                self.seeking.location_hinted(feed, effect.locations, now_us)
                 return
