@@ -157,7 +157,7 @@ async def test_one_that_gives_nothing_of_what_it_promised_is_left() -> None:
         assert here.connected == 1
         here.clock.now_us += limits.PROMISE_US + 1
         await here.until(lambda: not here.connected)
-        assert here.told[0][1] == "it gives nothing of what it promised"
+        assert here.told[0][1] == "it sends nothing of what it promised"
         assert here.island.seeking.places(BOB) == {}
 
 

@@ -176,9 +176,9 @@ async def test_who_is_not_asked_is_told_of() -> None:
     await looked_up(looked, 0)
     assert looked.first == [peer_of("203.0.113.5", 8), peer_of(*THERE)]
     assert {peer: why.split(":")[0] for peer, why in looked.passed_over.items()} == {
-        "[2001:db8::1]:1": "its address is one of IPv6, and `gateway.listen` one of IPv4",
+        "[2001:db8::1]:1": "its address is IPv6, but `gateway.listen` is IPv4",
         "203.0.113.5:8": "it has our own address",
-        "gone.example.org:2": "no address is found for that name",
+        "gone.example.org:2": "its name cannot be resolved",
     }
 
 

@@ -1,4 +1,4 @@
-"""Connections to other gateways: whom we called and why, who called us, and what came of it."""
+"""Connections to other gateways, outgoing and incoming: which are made, which are ended, and why."""
 
 import asyncio
 import ssl
@@ -31,14 +31,14 @@ from tinyssb_node.islands.locator.addresses import ContactAddress, node_of, text
 
 
 class TrustedGateways(NamedTuple):
-    """Gateways that somebody vouches for, to each other."""
+    """TLS contexts for gateways with certificates of trusted authorities."""
 
     listening: ssl.SSLContext
     calling: ssl.SSLContext
 
 
 def load_trusted_gateways(settings: GatewayConfig) -> TrustedGateways | None:
-    """What the settings say of TLS; None for nothing. Raises CertificateError and its kin."""
+    """Load the TLS files of the settings; None if there are none. Raises CertificateError and its kin."""
     if settings.cert_file is None or settings.key_file is None or settings.ca_file is None:
         return None
     from tinyssb_node.faces.tls import client_context, server_context  # noqa: PLC0415 - most gateways do without
@@ -47,27 +47,27 @@ def load_trusted_gateways(settings: GatewayConfig) -> TrustedGateways | None:
     calling = client_context(
         authorities=settings.ca_file, certificate=settings.cert_file, key=settings.key_file
     )
-    # Places have addresses that change, and no names: it is enough that somebody vouches for who is there.
+    # Gateways have changing addresses and no names: a certificate of a trusted authority is enough.
     calling.check_hostname = False
     return TrustedGateways(listening, calling)
 
 
 @dataclass(slots=True)
 class _Called:
-    """A place that we called, or are calling."""
+    """An outgoing connection, open or being opened."""
 
     island: GatewayNetwork
     why: ConnectionCandidate
     held: int
-    """Entries held of the feed when it was called."""
+    """Entries of the feed stored here when it was called."""
     since_us: int
     task: asyncio.Task[None] | None = None
     link: FeedSyncConnection | None = None
     """None while there is no connection yet."""
     got: int = 0
-    """What the link had got of the feed when that was looked at last."""
+    """New packets of the feed at the last check."""
     progress_us: int = 0
-    """When that had become more."""
+    """When that number last grew."""
 
 
 class GatewayLinks:
@@ -81,8 +81,8 @@ class GatewayLinks:
         now_us: Callable[[], int],
         circle: TrustedGateways | None = None,
     ) -> None:
-        """Let *islands* have connections, on which each is what *sides* says. *tell* is told what ended or failed, and
-        where. *circle*: they are over TLS."""
+        """Connect *islands* to others, with the *sides* of the sync. *tell* is called with the address and the reason
+        when a connection ends or fails. *circle*: use TLS."""
         self._islands = islands
         self._sides = {name: replace(side, bring=self._excusing(side)) for name, side in sides.items()}
         self._circle = circle
@@ -97,20 +97,20 @@ class GatewayLinks:
         self._servers: list[Server] = []
         self._called: dict[tuple[NetworkName, ContactAddress], _Called] = {}
         self._rest: dict[tuple[NetworkName, ContactAddress], int] = {}
-        """Places not to be called again until then."""
+        """Until when locations are not called again."""
         self._waited: dict[tuple[NetworkName, ContactAddress], int] = {}
-        """Until when those are waited for that called us, as long as they are here."""
+        """Until when locations are not called because they called us, while connected."""
         self._since_us: dict[FeedSyncConnection, int] = {}
-        """Callers, and since when they are here."""
+        """Incoming connections, and since when they are open."""
         self._local: str | None = None
-        """The address that calls come from: the one that is listened on, so that others know us by it."""
+        """Our address for outgoing calls: the one we listen on, so that others recognize it."""
         self.port = 0
-        """The one that is listened on."""
+        """The port that is listened on."""
 
     # --- open and close
 
     async def open(self, host: str, port: int) -> None:
-        """Let others call. Raises OSError."""
+        """Listen for others. Raises OSError."""
         # A socket of IPv6 for all addresses takes none of IPv4: asyncio says so to the system.
         for each in ["0.0.0.0", "::"] if host == "::" else [host]:  # noqa: S104 - as the settings say
             context = None if self._circle is None else self._circle.listening
@@ -119,7 +119,7 @@ class GatewayLinks:
             self._local = bound if any(node_of(bound)) else None
 
     async def close(self) -> None:
-        """Hang up on everybody."""
+        """Close all connections."""
         tasks = [called.task for called in self._called.values() if called.task is not None]
         for task in tasks:
             task.cancel()
@@ -129,19 +129,19 @@ class GatewayLinks:
             await server.wait_closed()
         self._servers.clear()
 
-    # --- whom to call
+    # --- outgoing connections
 
     @property
     def room(self) -> int:
-        """How many more may be called."""
+        """How many more outgoing connections are allowed."""
         return limits.CALLS_MAX - len(self._called)
 
     def linked(self, network: NetworkName) -> set[ContactAddress]:
-        """The places that are called."""
+        """Return the locations with outgoing connections."""
         return {place for name, place in self._called if name == network}
 
     def look(self, now_us: int) -> None:
-        """See whether promises are kept, call whom it is worth to call, and hang up on whom it is not."""
+        """Close connections that do not keep their promises, and open those that are worth it."""
         self._rest = {place: until for place, until in self._rest.items() if until > now_us}
         self._waited = {
             (name, place): until
@@ -163,7 +163,7 @@ class GatewayLinks:
                     self._call(island, why, now_us)
 
     def _is_here(self, name: NetworkName, why: ConnectionCandidate, now_us: int) -> bool:
-        """True if somebody at that address called us: he may bring what he has over that connection, for a while."""
+        """Return True if that address called us: for a while, it may send what it has over that connection."""
         if not self._callers(name, why.place.node):
             return False
         key = (name, why.place)
@@ -185,7 +185,7 @@ class GatewayLinks:
         called.task = asyncio.create_task(self._talk(called))
 
     async def _talk(self, called: _Called) -> None:
-        """Connect, sync until the connection ends, and draw conclusions."""
+        """Connect, sync until the connection ends, and judge the location."""
         island, place = called.island, called.why.place
         where = text_of(place.node, place.connection)
         try:
@@ -206,7 +206,7 @@ class GatewayLinks:
             if not (isinstance(cause, OSError) and cause.errno in EXHAUSTED):
                 island.failed(place, self._now_us())
         except Exception as error:
-            # A fault of this program, which that place may well bring about: it is not to do so every half minute.
+            # A fault of this program that the location may cause: it must not do so every half minute.
             self._tell(where, f"a fault of this program: {error!r}")
             island.failed(place, self._now_us())
             raise
@@ -215,12 +215,12 @@ class GatewayLinks:
             self._rest[island.name, place] = self._now_us() + limits.CALL_AGAIN_US
 
     def _from(self, place: ContactAddress) -> str | None:
-        """The address of ours to call *place* from, if it is of the same kind."""
+        """Return our address to call *place* from, if it is of the same family."""
         local = self._local
         return local if local is not None and len(node_of(local)) == len(place.node) else None
 
     def _check(self, called: _Called, now_us: int) -> None:
-        """Hang up if a promise was not kept, or if there are two connections to the same gateway."""
+        """Close the connection if a promise was not kept, or if there are two to the same gateway."""
         link, task = called.link, called.task
         if link is None or task is None:
             return
@@ -229,16 +229,16 @@ class GatewayLinks:
             called.got, called.progress_us = link.got[called.why.feed], now_us
         if self._owes(called):
             if now_us - called.progress_us > limits.PROMISE_US:
-                self._tell(text_of(place.node, place.connection), "it gives nothing of what it promised")
+                self._tell(text_of(place.node, place.connection), "it sends nothing of what it promised")
                 called.island.failed(place, now_us)
                 task.cancel()
         elif called.island.address > place.node and self._callers(name, place.node):
-            # Both called at once. One of the connections is enough, and both sides know which.
+            # Both called at once. One connection is enough, and both sides choose the same (tie-break).
             self._waited[name, place] = now_us + limits.PROMISE_US
             task.cancel()
 
     def _excusing(self, side: FeedSyncParty) -> Callable[[FeedId, Sequence[bytes]], Awaitable[BroughtRow]]:
-        """How *side* brings, and tells when that fails, and notes what is not to be brought."""
+        """Return a ``bring`` that reports failures, and remembers feeds not to be fetched."""
 
         async def bring(feed: FeedId, packets: Sequence[bytes]) -> BroughtRow:
             try:
@@ -256,7 +256,7 @@ class GatewayLinks:
 
     @staticmethod
     def _owes(called: _Called) -> bool:
-        """True if it promised more than it has given, and that is still wanted."""
+        """Return True if it promised more than it has sent, and that is still wanted."""
         island, why = called.island, called.why
         if not why.newer or why.feed not in island.seeking.feeds:
             return False
@@ -264,10 +264,10 @@ class GatewayLinks:
             return island.held(why.feed) < why.seq
         return not called.got and (called.link is None or not called.link.got[why.feed])
 
-    # --- what is new here
+    # --- changes here
 
     def changed(self, network: NetworkName, changes: HoldingChanges) -> None:
-        """Tell everybody of what is new here, and of what is wanted now."""
+        """Pass changes of stored and wanted feeds to all connections."""
         for link in self._of(network):
             link.leave(changes.gone)
             link.refresh()
@@ -281,10 +281,10 @@ class GatewayLinks:
         self._since_us.pop(link, None)
         self._tell(_where(link), reason)
 
-    # --- how it is
+    # --- status
 
     def rows(self, now_us: int) -> list[LinkRow]:
-        """For whoever asks."""
+        """Return the connections for the status."""
         rows = [
             _row(called.link, called.why.feed, now_us - called.since_us)
             for called in self._called.values()
@@ -316,7 +316,7 @@ def _where(link: FeedSyncConnection) -> str:
 
 
 def _node(link: FeedSyncConnection) -> bytes:
-    """The address of the other side, as the locator writes it; none if it is of another kind."""
+    """Return the node address of the other side, as in the locator; empty if it has none."""
     with suppress(ValueError):
         return node_of(link.address[0])
     return b""

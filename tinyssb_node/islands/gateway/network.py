@@ -1,4 +1,4 @@
-"""One network of the node towards others: its locator, and what is told and asked by it."""
+"""One network in the gateway: its locator, what it advertises, and which feeds it looks up."""
 
 import random
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -34,33 +34,33 @@ from tinyssb_node.islands.locator.values import (
 )
 
 Watch = Callable[[tuple[Location, ...], bool], None]
-"""Is told of a report: locations, none where nobody is said to have it; and whether the lookup is over."""
+"""Called for each report with its locations (empty: not found), and whether the lookup is over."""
 
 
 class HoldingChanges(NamedTuple):
-    """What has changed here."""
+    """Changes of stored and wanted feeds."""
 
     feeds: Sequence[FeedId]
-    """Feeds of which more, or something else, is held."""
+    """Feeds of which more, or something else, is stored."""
     gone: Sequence[FeedId]
-    """Feeds that are not sought any more."""
+    """Feeds that are not wanted any more."""
 
 
 class HoldingsPort(Protocol):
-    """What is held of the network."""
+    """Port to the stored feeds of the network."""
 
     @property
     def feeds(self) -> Sequence[FeedHolding]:
-        """At the last look."""
+        """The feeds at the last look."""
         ...
 
     def look(self) -> bool:
-        """Look again. False if nothing has changed."""
+        """Look again. Return False if nothing has changed."""
         ...
 
 
 class GatewayNetwork:
-    """One network."""
+    """One network of the gateway."""
 
     def __init__(
         self,
@@ -72,12 +72,12 @@ class GatewayNetwork:
         *,
         chance: LocatorRandomSource | None = None,
     ) -> None:
-        """Say by *send* what is to be said, once ``begin`` was called. *chance*: the system's, unless told."""
+        """Send datagrams by *send*, once ``begin`` was called. *chance* defaults to the system's randomness."""
         self.name: Final = name
         self.network: Final = network
         group = group_of_network(network)
         self.ending: Final = group + bytes((len(group),))
-        """What all datagrams of its locators end with."""
+        """The last bytes of all datagrams of its locators."""
         self._chance = chance or random.SystemRandom()
         self.seeking: Final = FeedSearch(self._chance.random)
         self.holdings: Final = holdings
@@ -86,35 +86,35 @@ class GatewayNetwork:
         self._locator: Locator | None = None
         self._me, self._young_since_us = NOWHERE, 0
         self._before: tuple[Peer, ...] = ()
-        """Who was known when that began."""
+        """Peers known when the locator began."""
         self._met = 0
-        """Peers that answered, at the last look."""
+        """Confirmed peers at the last look."""
         self._known: dict[FeedId, FeedHolding] = {}
-        """What was held at the last look."""
+        """Stored feeds at the last look."""
         self._refrained: dict[FeedId, int] = {}
-        """Feeds that are not to be had for a while, and until when."""
+        """Feeds that are not fetched for a while, and until when."""
         self._stale = False
-        """What is to be had has changed, though nothing that is held."""
+        """The wanted feeds have changed, though nothing that is stored."""
         self._offered: dict[FeedId, ResourceParameters] = {}
         self._feeds: dict[Label, FeedId] = {}
         """Feeds that are sought or watched, by label."""
         self._watches: dict[FeedId, list[Watch]] = {}
         self._learnt = False
         self.newer: int = 0
-        """How often somebody told us that we are behind."""
+        """How often a peer reported newer versions to us."""
         self.lookups: int = 0
         """Lookups begun."""
 
-    # --- who we are
+    # --- our address
 
     def begin(self, me: ContactAddress, known: KnownPeers, now_us: int) -> None:
-        """Be *me* from now on, and know these peers beside those known already. What was told before is told anew."""
+        """Start the locator as *me*, with these and all known peers. Advertise and look up all again."""
         if self._locator is not None:
             before = self.known()
             known = KnownPeers((*before.historic, *known.historic), (*before.recent, *known.recent))
         self._me, self._young_since_us, self._met = me, now_us, 0
         self._before = tuple(dict.fromkeys(known.recent))[: locator_limits.RECENT_MAX]
-        # Who cannot be reached is not told of news either.
+        # A node that cannot be reached gets no reports of newer versions.
         self.seeking.repeat_after(limits.LOOKUP_AGAIN_US if me.node else limits.LOOKUP_RETRY_MAX_US)
         self._locator = Locator(
             LocatorSettings(group=group_of_network(self.network)),
@@ -134,14 +134,14 @@ class GatewayNetwork:
             self._seek(feed, now_us)
 
     def known(self) -> KnownPeers:
-        """The peers, for stable storage: as long as nobody answers, those that did before."""
+        """Return the peers for stable storage: while none answers, those that did before."""
         locator = self._locator
         if locator is None:
             return KnownPeers()
         return KnownPeers(locator.historic(), locator.recent() or self._before)
 
     def counts(self) -> LocatorCounters | None:
-        """What the locator did and holds; None: it has not begun."""
+        """Return the locator's counters; None: it has not begun."""
         return None if self._locator is None else self._locator.counts()
 
     @property
@@ -150,12 +150,12 @@ class GatewayNetwork:
         return self._me.node
 
     def held(self, feed: FeedId) -> int:
-        """How many entries of *feed* are held, of those that are sought."""
+        """Return the number of stored entries of *feed*, if it is wanted."""
         return self.seeking.held(feed)
 
     @property
     def offers(self) -> Mapping[FeedId, ResourceParameters]:
-        """What is told of feeds."""
+        """The advertised feeds."""
         return self._offered
 
     def take_learnt(self) -> bool:
@@ -166,30 +166,30 @@ class GatewayNetwork:
     # --- input
 
     def receive(self, datagram: bytes, source: Peer, now_us: int) -> None:
-        """Somebody sent *datagram*."""
+        """Handle a datagram."""
         if self._locator is None:
             return
         before = self._locator.counts().confirmed
         self._perform(self._locator.receive(datagram, source, now_us), now_us)
         confirmed = self._locator.counts().confirmed
         if confirmed and not before:
-            # Nobody answered, and now somebody does: whatever was not found meanwhile says nothing.
+            # The first peer is confirmed: earlier negative results mean nothing.
             self._young_since_us, self._met = now_us, 0
             self.seeking.hurry(now_us)
         if now_us - self._young_since_us < limits.YOUNG_US:
             self._ask_again(self._locator, confirmed, now_us)
 
     def wake(self, now_us: int) -> None:
-        """Do what is due."""
+        """Run what is due."""
         if self._locator is not None and self._locator.next_wake_us() <= now_us:
             self._perform(self._locator.wake(now_us), now_us)
 
     def next_wake_us(self) -> int | None:
-        """When ``wake`` is due; None: never, so far."""
+        """Return when ``wake`` is due; None: never, so far."""
         return None if self._locator is None else self._locator.next_wake_us()
 
     def look(self, linked: Collection[ContactAddress], now_us: int) -> HoldingChanges | None:
-        """See what is held, tell others of it, and look for what is not; *linked* are called. None: all is as it was.
+        """Read the stored feeds, advertise them, and look up wanted ones. Return the changes; None if there are none.
 
         Raises StoreDamagedError, StoreFailedError.
         """
@@ -227,28 +227,28 @@ class GatewayNetwork:
         *,
         resting: Collection[ContactAddress] = (),
     ) -> Sequence[ConnectionCandidate]:
-        """Up to *room* places to connect to, none of those *resting*."""
+        """Return up to *room* locations to connect to, none of those *resting*."""
         return self.seeking.calls(now_us, linked, room, resting=resting)
 
     def failed(self, place: ContactAddress, now_us: int) -> None:
-        """A connection to *place* failed, or it did not have what was promised."""
+        """Note that a connection to *place* failed, or it did not have what was promised."""
         if self.seeking.failed(place, now_us) and self._locator is not None:
             self._locator.failed(place, now_us)
 
     def refrain(self, feed: FeedId, now_us: int) -> None:
-        """The daemon does not take *feed*, or had to let go of it: do without it for a while."""
+        """Do not fetch *feed* for a while: the daemon refuses it, or had to evict it."""
         self._refrained[feed] = now_us + limits.REFRAIN_US
         self._stale = True
 
-    # --- somebody watches
+    # --- watches
 
     def watch(self, feed: FeedId, watch: Watch, now_us: int) -> None:
-        """Look for *feed*, whatever the policy says, and tell *watch* of each report. Raises TooManyLookupsError."""
+        """Look up *feed*, whatever the policy, and pass each report to *watch*. Raises TooManyLookupsError."""
         self._watches.setdefault(feed, []).append(watch)
         self._seek(feed, now_us)
 
     def unwatch(self, feed: FeedId, watch: Watch) -> None:
-        """It has seen enough."""
+        """End a watch."""
         self._watches[feed].remove(watch)
         if not self._watches[feed]:
             del self._watches[feed]
@@ -278,7 +278,7 @@ class GatewayNetwork:
         self._perform(self._locator.seek(label, now_us), now_us)
 
     def _ask_again(self, locator: Locator, confirmed: int, now_us: int) -> None:
-        """While we know few, each new one may know what others did not: begin lookups anew that found nothing."""
+        """Restart lookups that found nothing, for each new peer while we know few: it may know more."""
         if confirmed > self._met:
             for feed in self.seeking.lacking():
                 locator.stop_seeking(label_of_feed(feed))
@@ -286,7 +286,7 @@ class GatewayNetwork:
         self._met = confirmed
 
     def _stop(self, feed: FeedId) -> None:
-        """The lookup is over, unless somebody watches."""
+        """End the lookup of *feed*, unless it is watched."""
         if self._locator is not None and feed not in self._watches:
             self._locator.stop_seeking(label_of_feed(feed))
             self._feeds.pop(label_of_feed(feed), None)
@@ -316,7 +316,7 @@ class GatewayNetwork:
             watch(locations, isinstance(effect, LookupEnded))
 
     def _told_newer(self, effect: NewerVersionReported, now_us: int) -> None:
-        """We are behind, somebody says."""
+        """Handle a report of newer versions."""
         self.newer += 1
         self._learnt = True
         for feed in self.seeking.feeds:

@@ -1,4 +1,4 @@
-"""Who we are to others, whom to ask first, and whether there is a way to them at all."""
+"""Reachability: our address for others, the addresses of the first peers, and whether there is a route to them."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -18,13 +18,13 @@ from tinyssb_node.islands.locator.addresses import (
 )
 
 NOWHERE: Final = ContactAddress(b"", port_of(0), port_of(0))
-"""Who cannot be reached from outside."""
+"""The address of a node that cannot be reached from outside."""
 _IPV4_SIZE: Final = 4
 _ANY: Final = {"", "0.0.0.0", "::"}  # noqa: S104 - compared with, not listened on
 
 
 class Reachability:
-    """Looked at once a second: a cable is plugged in, a router gives another address, a name is found at last."""
+    """Our address and those of the first peers, checked once a second, as networks and names change."""
 
     def __init__(
         self,
@@ -35,8 +35,7 @@ class Reachability:
         towards: Callable[[Peer | None], bytes | None] = address_towards,
         resolve: Callable[[str, int], Awaitable[Sequence[Peer]]] = resolve,
     ) -> None:
-        """*port* is what is listened on, *ipv6* whether that reaches such addresses. *towards* and *resolve* ask the
-        system."""
+        """*port* is listened on; *ipv6*: it reaches such addresses. *towards* and *resolve* ask the system."""
         host = settings.listen[0]
         self._stated = settings.public or (None if host in _ANY else (host, port))
         self._peers = settings.peers
@@ -51,26 +50,26 @@ class Reachability:
             with suppress(ValueError):
                 self._found[name] = peer_of(*name)
         self._literal = frozenset(self._found)
-        """Those of them that are addresses, and need no looking up."""
+        """Those that are addresses, and need no resolving."""
         self._due_us: dict[tuple[str, int], int] = {}
-        """When a name is to be looked up again."""
+        """When a name is to be resolved again."""
         self._asking: asyncio.Task[None] | None = None
         self._changed = False
-        """Addresses were found that nobody was told of."""
+        """Addresses were found since the last ``look``."""
         self.me: ContactAddress | None = None
-        """Where others reach us; None: not known yet."""
+        """Our address for others; None: not known yet."""
         self.away = False
-        """True while there is no way to others."""
+        """True while there is no route to others."""
 
     @property
     def first(self) -> Sequence[Peer]:
-        """Whom to ask first, as far as their addresses are known, and we can send there."""
+        """The first peers whose addresses are known and can be sent to."""
         found = [self._found[peer] for peer in self._peers if peer in self._found]
         return [peer for peer in found if self._can_send(peer)]
 
     @property
     def passed_over(self) -> Mapping[str, str]:
-        """Which peers of the settings are not asked, as they are written there, and why."""
+        """Peers of the settings that are not contacted, as written there, with the reason."""
         return {
             f"[{host}]:{port}" if ":" in host else f"{host}:{port}": why
             for host, port in self._peers
@@ -80,27 +79,25 @@ class Reachability:
     def _why_not(self, name: tuple[str, int]) -> str | None:
         found = self._found.get(name)
         if found is None:
-            return "no address is found for that name" if name in self._due_us else None
+            return "its name cannot be resolved" if name in self._due_us else None
         if not self._can_send(found):
-            return "its address is one of IPv6, and `gateway.listen` one of IPv4"
+            return "its address is IPv6, but `gateway.listen` is IPv4"
         if self.me is not None and self.me.node == found.node:
-            return (
-                "it has our own address: nodes of the locator are told apart by that, and not by their port"
-            )
+            return "it has our own address: the locator identifies nodes by their address, not by their port"
         return None
 
     def _can_send(self, peer: Peer) -> bool:
         return self._ipv6 or len(peer.node) == _IPV4_SIZE
 
     def look(self, now_us: int) -> bool:
-        """Look. True if the locator is to begin, anew or at all: we are somebody else, know of others to ask first, or
-        were away."""
+        """Check. Return True if the locator must be started or restarted: our address or those of the first peers have
+        changed, or there is a route again."""
         self._look_up(now_us)
         first = self.first
         try:
             ours = self._ours(first)
         except OSError:
-            # The system has no socket for us: all stays as it was until it has.
+            # The system has no socket for us: nothing changes until it has.
             return False
         was_away, self.away = self.away, ours is None and bool(first or not self._stated)
         if self.away:
@@ -113,14 +110,14 @@ class Reachability:
         return was_away or changed or before != self.me
 
     async def close(self) -> None:
-        """Look up no more names."""
+        """Stop resolving names."""
         if self._asking is not None:
             self._asking.cancel()
             with suppress(asyncio.CancelledError):
                 await self._asking
 
     def _ours(self, first: Sequence[Peer]) -> bytes | None:
-        """The address of ours towards the first of them that there is a way to."""
+        """Return our address towards the first of them that has a route."""
         found = (self._towards(peer) for peer in first or (None,))
         return next((address for address in found if address is not None), None)
 
@@ -135,8 +132,7 @@ class Reachability:
         return ContactAddress(ours, self._port, self._port)
 
     def _look_up(self, now_us: int) -> None:
-        """Look names up now and again: soon if one was not found yet, else as the line of a home may get another
-        address."""
+        """Resolve names that are due: soon if one was not found, else now and then, since addresses of homes change."""
         due = [name for name in self._names - self._literal if self._due_us.get(name, now_us) <= now_us]
         if due and self._asking is None:
             self._asking = asyncio.create_task(self._ask(due, now_us))
@@ -146,7 +142,7 @@ class Reachability:
             for name in names:
                 found = await self._resolve(*name)
                 found = [peer for peer in found if self._can_send(peer)] or found
-                # A name with several addresses tells them in another order each time.
+                # A name with several addresses returns them in another order each time.
                 if found and self._found.get(name) not in found:
                     self._found[name] = found[0]
                     self._changed = True
