@@ -113,11 +113,9 @@ def test_places_stand_under_their_header() -> None:
 def test_what_a_search_comes_to() -> None:
     assert located_text(located(2, 5, 1)) == "2 places, from 5 answers."
     assert located_text(located(1, 1, 0)) == "1 place, from 1 answer."
-    assert located_text(located(0, 3, 3)) == "Nobody is known to have it: so say 3 answers."
-    assert located_text(located(0, 1, 1)) == "Nobody is known to have it: so says 1 answer."
-    assert located_text(located(1, 0, 0)) == "1 place, from memory: nobody answered."
-    assert located_text(located(0, 0, 0)) == "Nobody answered."
-    assert located_text(replace(located(0, 0, 0), peers=2)) == "Nobody answered."
-    assert located_text(replace(located(0, 0, 0), peers=0)).startswith(
-        "No other gateway is known that answers"
-    )
+    assert located_text(located(0, 3, 3)) == "No known node has it, according to 3 answers."
+    assert located_text(located(0, 1, 1)) == "No known node has it, according to 1 answer."
+    assert located_text(located(1, 0, 0)) == "1 place, from memory: no node answered."
+    assert located_text(located(0, 0, 0)) == "No node answered."
+    assert located_text(replace(located(0, 0, 0), peers=2)) == "No node answered."
+    assert located_text(replace(located(0, 0, 0), peers=0)).startswith("No known gateway answers")

@@ -22,25 +22,23 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         common,
         "gateway",
         status,
-        "show how the gateway to other islands is",
+        "show status of the gateway to other islands",
         more="The daemon starts it if config.toml says so.",
     )
     add_json(parser)
     add_action = add_actions(parser, common)
-    add_action("status", status, "show how the gateway is: peers, places, lookups, links, problems")
-    action = add_action("run", run, "run the gateway, which the daemon starts if it is told to")
+    add_action("status", status, "show gateway status: peers, locations, lookups, links, problems")
+    action = add_action("run", run, "run the gateway; the daemon does so if `gateway.enabled` is true")
     action.add_argument("--supervised", action="store_true", help="end when standard input does")
     parser = add_command(
         subparsers,
         common,
         "locate",
         locate,
-        "find out where else a feed is",
-        more="Shows places as the gateway learns of them, and fetches nothing.",
+        "find where else a feed is stored",
+        more="Shows locations as the gateway learns of them. Fetches nothing.",
     )
-    parser.add_argument(
-        "feed", metavar="FEED", help="a feed id, the beginning of one that is known here, or `me`"
-    )
+    parser.add_argument("feed", metavar="FEED", help="a feed id, the first digits of a known one, or `me`")
     parser.add_argument(
         "--seconds",
         type=_seconds,

@@ -113,9 +113,9 @@ def located_text(row: LocatedRow) -> str:
     reports = _some(row.reports, "answer")
     if row.count:
         places = _some(row.count, "place")
-        return f"{places}, from {reports}." if row.reports else f"{places}, from memory: nobody answered."
+        return f"{places}, from {reports}." if row.reports else f"{places}, from memory: no node answered."
     if row.reports:
-        return f"Nobody is known to have it: so {'says' if row.reports == 1 else 'say'} {reports}."
+        return f"No known node has it, according to {reports}."
     if row.peers:
-        return "Nobody answered."
-    return "No other gateway is known that answers, so nobody could be asked. `tinyssb gateway` tells more."
+        return "No node answered."
+    return "No known gateway answers, so no node could be asked. `tinyssb gateway` shows more."

@@ -51,21 +51,21 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         help=f"show the N last messages (default: {limits.PZP_FEED_LAST})",
     )
     _add_message(add_action("show", show, "show all of a message"))
-    _add_message(add_action("erase", erase, "erase what a message says, here and for good"))
+    _add_message(add_action("erase", erase, "erase the content of a message here, for good"))
     _add_files(add_action)
-    action = add_action("goal", goal, "say what is to be kept of a feed, be it here or not")
+    action = add_action("goal", goal, "set what is kept of a feed, stored here or not")
     action.add_argument("feed", metavar="FEED", help="a feed: its id; if it is here, the beginning is enough")
     action.add_argument(
         "goal", metavar="GOAL", help="all, newest-100, set, none; `-`: as long as there is room"
     )
-    action = add_action("gc", collect, "make room: let go of what no goal asks for")
+    action = add_action("gc", collect, "make room: delete messages that no goal asks for")
     action.add_argument(
         "--budget",
         type=positive,
         metavar="MIB",
         help="MiB of messages that may stay (default: pzp.budget_mib of config.toml)",
     )
-    action = add_action("gateway", gateway, "run the gateway, which the daemon starts if it is told to")
+    action = add_action("gateway", gateway, "run the gateway; the daemon does so if `pzp.enabled` is true")
     action.add_argument("--supervised", action="store_true", help="end when standard input does")
 
 
@@ -122,7 +122,9 @@ def _add_files(add_action: Callable[..., argparse.ArgumentParser]) -> None:
     )
 
     action = add_action(
-        "certificate", certificate, "write what proves a message to somebody who has nothing else"
+        "certificate",
+        certificate,
+        "write a certificate: the messages that prove one to a reader with nothing else",
     )
     _add_message(action)
     action.add_argument(
@@ -167,7 +169,7 @@ def _create(arguments: argparse.Namespace, pzp: PzpSession) -> int:
     if arguments.json:
         print(json.dumps({"group": group, "new": group not in known}))
     elif group in known:
-        print(f"There is such an identity already: {group}.")
+        print(f"This identity already exists: {group}.")
     else:
         print(f"Made the identity {group}, with this node's key.")
         print(f"Add another device's key: tinyssb pzp identity add-key {group} KEY")

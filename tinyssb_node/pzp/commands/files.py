@@ -387,5 +387,5 @@ def write_certificate(arguments: argparse.Namespace, pzp: PzpSession) -> int:
         print(json.dumps({"id": record.id, "file": arguments.file, "messages": len(texts), "bytes": size}))
     else:
         print(f"Wrote {arguments.file}: {len(texts):,} messages, {size:,} bytes; the last is {record.id}.")
-        print(f"Whoever has nothing else checks it with: tinyssb pzp verify {arguments.file}")
+        print(f"A reader with nothing else can check it with: tinyssb pzp verify {arguments.file}")
     return 0
