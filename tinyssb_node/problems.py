@@ -17,9 +17,15 @@ class ProblemError(LocalError):
     others have an exit code only.
     """
 
-    def __init__(self, message: str, hint: str = "") -> None:
+    def __init__(self, message: str, hint: str = "", *, exit_code: ExitCode | None = None) -> None:
         super().__init__(message)
         self.hint = hint
+        self._exit_code = exit_code
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Exit code for scripts: the one given, else that of the code, unless the class has one of its own."""
+        return super().exit_code if self._exit_code is None else self._exit_code
 
     @property
     def message(self) -> str:

@@ -61,7 +61,9 @@ def test_read_write_answer_and_see_what_comes(browser: Browser) -> None:
         messages = page.get_by_role("list", name="Messages", exact=True).get_by_role("listitem")
         expect(messages).to_have_count(8)
         box(page).fill("Soup is ready")
-        expect(page.locator("#cost")).to_have_text("1 packet · 0.2 s of air, 0.6 % of the airtime allowed")
+        expect(page.locator("#cost")).to_have_text(
+            "1 packet · 0.2 s of airtime, 0.6 % of the airtime allowed"
+        )
         page.get_by_role("button", name="Send").click()
         expect(messages.last.locator(".text")).to_have_text("Soup is ready")
         expect(box(page)).to_have_value("")
@@ -87,7 +89,9 @@ def test_a_private_conversation_begins_with_a_person(browser: Browser) -> None:
         page = opened(visit, "/people")
         page.get_by_role("link", name="Write to Bob from the hut").click()
         expect(page.get_by_role("heading", name="Bob from the hut")).to_be_focused()
-        expect(page.locator(".talk > header")).to_contain_text("Only Bob from the hut and you can read this.")
+        expect(page.locator(".conversation > header")).to_contain_text(
+            "Only Bob from the hut and you can read this."
+        )
         box(page).fill("Thank you")
         box(page).press("Enter")
         expect(said(page).last).to_have_text("Thank you")
@@ -95,7 +99,7 @@ def test_a_private_conversation_begins_with_a_person(browser: Browser) -> None:
         expect(page.get_by_role("heading", name="People")).to_be_visible()
         # With Zoe nothing was said yet.
         page.get_by_role("link", name=f"Write to {ZOE.hex()[:8]}").click()
-        expect(page.locator(".talk > header")).to_contain_text("will be able to read this")
+        expect(page.locator(".conversation > header")).to_contain_text("will be able to read this")
         box(page).fill("Hello")
         box(page).press("Enter")
         expect(box(page)).to_have_value("")
@@ -225,13 +229,13 @@ def test_nobody_poses_as_others(browser: Browser, said: str, shown: str) -> None
     with serving(Petnamed(Circles(people, messages))) as address, Visit(browser, address) as visit:
         page = opened(visit, "/c/" + "bb" * 8)
         expect(page.get_by_role("heading", name=who, exact=True)).to_be_visible()
-        expect(page.locator(".talk > header p")).to_have_text(f"Only {who} and you can read this.")
+        expect(page.locator(".conversation > header p")).to_have_text(f"Only {who} and you can read this.")
         links = page.locator(".conversations a .title")
         expect(links).to_have_text(["Public", both, who, "Notes to myself"])
         links.nth(1).click()
-        expect(page.locator(".talk > header p")).to_have_text(f"Only {both} and you can read this.")
+        expect(page.locator(".conversation > header p")).to_have_text(f"Only {both} and you can read this.")
         links.nth(3).click()
-        expect(page.locator(".talk > header p")).to_have_text("Only you can read this.")
+        expect(page.locator(".conversation > header p")).to_have_text("Only you can read this.")
         links.first.click()
         expect(page.locator(".quote")).to_have_text([f"Follows {who}: Not yours."])
         page.get_by_role("button", name=f"Answer {who}").first.click()
@@ -249,11 +253,11 @@ def test_long_messages_are_folded_and_earlier_ones_come_when_asked_for(browser: 
     with serving(node) as address, Visit(browser, address) as visit:
         page = opened(visit)
         expect(page.locator(".message")).to_have_count(50)
-        fold = page.get_by_role("button", name="Show all of it")
+        fold = page.get_by_role("button", name="Show all")
         low = height_of(page.locator(".message").last)
         fold.click()
         assert height_of(page.locator(".message").last) > 10 * low
-        expect(page.get_by_role("button", name="Show less of it")).to_have_attribute("aria-expanded", "true")
+        expect(page.get_by_role("button", name="Show less")).to_have_attribute("aria-expanded", "true")
         for count in (100, 130):
             page.get_by_role("button", name="Show earlier messages").click()
             expect(page.locator(".message")).to_have_count(count)
@@ -280,7 +284,7 @@ def test_the_token_opens_the_page_by_link_and_by_hand(browser: Browser) -> None:
             assert visit.barriers() == []
             field.fill("not the token")
             field.press("Enter")
-            expect(page.get_by_role("alert").first).to_contain_text("That is not the token")
+            expect(page.get_by_role("alert").first).to_contain_text("This is not the token")
             assert page.locator(".message").count() == 0
             field.fill(TOKEN)
             page.get_by_role("button", name="Open").click()
@@ -292,10 +296,12 @@ def test_without_the_node_it_says_so_and_keeps_what_was_written(browser: Browser
     with serving(node) as address, Visit(browser, address) as visit:
         page = opened(visit)
         node.running = False
-        expect(page.locator("#problem")).to_contain_text("The node's daemon is not running. Reading works")
+        expect(page.locator("#problem")).to_contain_text(
+            "The node's daemon is not running. You can still read"
+        )
         box(page).fill("Still here?")
         box(page).press("Enter")
-        expect(page.locator("#said")).to_contain_text("Not sent. The node's daemon is not running.")
+        expect(page.locator("#send-status")).to_contain_text("Not sent. The node's daemon is not running.")
         expect(box(page)).to_have_value("Still here?")
 
         node.running = True
@@ -303,7 +309,7 @@ def test_without_the_node_it_says_so_and_keeps_what_was_written(browser: Browser
         visit.context.set_offline(True)
         expect(page.locator("#connection-text")).to_have_text(re.compile("Offline since .+"))
         box(page).press("Enter")
-        expect(page.locator("#said")).to_contain_text("The page’s server does not answer.")
+        expect(page.locator("#send-status")).to_contain_text("The page’s server does not answer.")
         expect(page.get_by_role("button", name="Send")).to_be_visible()
         visit.context.set_offline(False)
         expect(page.locator("#connection-text")).to_have_text("Live")
@@ -347,7 +353,9 @@ def test_a_private_group_is_read_and_written_to(browser: Browser) -> None:
         page.get_by_role("link", name="Hut <img").click()
         expect(page).to_have_url(f"{address}/c/{group}")
         expect(page.get_by_role("heading", name="Hut <img")).to_be_visible()
-        expect(page.locator(".talk header p")).to_have_text("Only the 2 members of this group can read this.")
+        expect(page.locator(".conversation header p")).to_have_text(
+            "Only the 2 members of this group can read this."
+        )
         expect(said(page)).to_have_text(["Only for us."])
         expect(page.get_by_role("button", name="Answer")).to_have_count(0)
         box(page).fill("Soup?")
@@ -355,6 +363,8 @@ def test_a_private_group_is_read_and_written_to(browser: Browser) -> None:
         page.get_by_role("button", name="Send").click()
         expect(said(page)).to_have_text(["Only for us.", "Soup?"])
         assert node.said[-1]["conversation"] == group
-        node.rooms = [dataclasses.replace(node.rooms[0], note="you left it")]
+        node.rooms = [dataclasses.replace(node.rooms[0], note="you left this group")]
         page.reload()
-        expect(page.locator(".talk header p")).to_contain_text("You can write nothing new here: you left it.")
+        expect(page.locator(".conversation header p")).to_contain_text(
+            "You cannot write here: you left this group."
+        )

@@ -96,7 +96,7 @@ def test_a_file_comes_back_as_it_was(running: RunningDaemon, here: Path) -> None
         assert Path(output).read_bytes() == DATA
     (here / "folder").mkdir()
     ended = tinyssb(running.home, "fetch", row["id"], "-o", "folder")
-    assert ended.stdout.decode() == f"Wrote folder/map.webp, {len(DATA):,} bytes.\n"
+    assert ended.stdout.decode() == f"Saved folder/map.webp, {len(DATA):,} bytes.\n"
     assert tinyssb(running.home, "fetch", row["id"], "-o", "-").stdout == DATA
 
 
@@ -105,7 +105,7 @@ def test_nothing_is_overwritten(running: RunningDaemon, here: Path) -> None:
     (here / "notes.txt").write_text("mine")
     ended = tinyssb(running.home, "fetch", row["id"])
     assert ended.returncode == ExitCode.CREATE
-    assert b"is there already" in ended.stderr
+    assert b"exists already" in ended.stderr
     assert (here / "notes.txt").read_text() == "mine"
 
 
@@ -119,14 +119,14 @@ def test_what_it_costs_is_said_before_and_without_an_answer_nothing_is_published
     ended = tinyssb(running.home, "attach", "map.webp", "--dry-run")
     assert ended.stdout.decode().splitlines() == [
         "map.webp: 2,048 bytes of image/webp",
-        "22 packets; no radio face is up: costs no airtime",
+        "22 packets; no radio face is up, so this costs no airtime",
     ]
     assert row_of(tinyssb(running.home, "attach", "map.webp", "--dry-run", "--json"))["packets"] == 22
     ended = tinyssb(running.home, "attach", "map.webp")
     assert (ended.returncode, ended.stdout) == (ExitCode.USAGE, b"")
     assert b"22 packets; no radio face" in ended.stderr
     assert b"--yes" in ended.stderr
-    monkeypatch.setattr(command, "_somebody_there", lambda: True)
+    monkeypatch.setattr("tinyssb_node.screens.screen.is_interactive", lambda: True)
     for answer in (b"n\n", b"", b"yesterday\n"):
         ended = tinyssb(running.home, "attach", "map.webp", stdin=answer)
         assert ended.returncode == ExitCode.ATTENTION
@@ -134,7 +134,7 @@ def test_what_it_costs_is_said_before_and_without_an_answer_nothing_is_published
     assert entries() == before
     ended = tinyssb(running.home, "attach", "map.webp", stdin=b"Y\n")
     assert ended.returncode == 0
-    assert b"Others get it by: tinyssb fetch " in ended.stdout
+    assert b"Others save it with: tinyssb fetch " in ended.stdout
     assert entries() == before + 1
 
 
@@ -142,7 +142,7 @@ def test_the_question_tells_of_every_radio_face(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.StringIO("y\n"))
-    monkeypatch.setattr(command, "_somebody_there", lambda: True)
+    monkeypatch.setattr("tinyssb_node.screens.screen.is_interactive", lambda: True)
     cost = AirtimeCost(
         faces=("radio",),
         packets=91,
@@ -152,10 +152,10 @@ def test_the_question_tells_of_every_radio_face(
         window_us=3_600_000_000,
         left_us=36_000_000,
     )
-    assert command._agreed(File("a\x1b.txt", "", b""), 91, [cost])
+    assert command.confirm_cost(File("a\x1b.txt", "", b""), 91, [cost])
     told = capsys.readouterr().err
-    assert "  radio: 91 packets, 18.7 s of air, 52 % of this hour's budget\n" in told
-    assert "what somebody misses is said again" in told
+    assert "  radio: 91 packets, 18.7 s of airtime, 52 % of this hour's budget\n" in told
+    assert "packets that a peer misses are sent again" in told
     assert "\x1b" not in told
 
 
@@ -163,7 +163,7 @@ def test_the_question_tells_of_every_radio_face(
     ("arguments", "code", "why"),
     [
         (["missing"], ExitCode.MISSING, "missing cannot be read"),
-        (["."], ExitCode.DATA, "is no file"),
+        (["."], ExitCode.DATA, "is not a file"),
         (["big"], ExitCode.DATA, "has 70,000 bytes, and one entry carries 65,5"),
         (["map.webp", "--name", "n" * 65], ExitCode.DATA, "Choose another one with --name"),
         (["map.webp", "--type", "t" * 41], ExitCode.DATA, "Choose another one with --type"),
@@ -186,7 +186,7 @@ def test_a_friends_file_is_waited_for_and_its_name_is_not_trusted(
     what = f"{friend.feed[:10]}.1"
     ended = tinyssb(running.home, "fetch", what, "--timeout", "0")
     assert ended.returncode == ExitCode.BUSY
-    assert b"4 of 21 packets are here. Nothing was written." in ended.stderr
+    assert b"4 of 21 packets have arrived. Nothing was saved." in ended.stderr
     monkeypatch.setattr(limits, "FETCH_LOOK_S", 0.01)
     seen = threading.Event()
     monkeypatch.setattr(
@@ -215,7 +215,10 @@ def test_the_bar_stays_in_its_line_and_says_what_comes(
     monkeypatch.setattr(command, "_on_a_terminal", lambda: True)
     ended = tinyssb(running.home, "fetch", f"{friend.feed}.1", "--timeout", "0")
     lines = ended.stderr.decode().splitlines()
-    assert lines[0] == "\\x1b[2Jmap.webp, 2,048 bytes. Ctrl-C ends the waiting only."
+    assert (
+        lines[0]
+        == "\\x1b[2Jmap.webp, 2,048 bytes. Press Ctrl-C to stop waiting; the node continues to request the rest."
+    )
     assert lines[2] == "[#...................] 2 of 21 packets, waiting for the first"
     friend.send(running, 3)
     assert tinyssb(running.home, "unfollow", friend.feed).returncode == 0
@@ -230,7 +233,7 @@ def test_what_is_no_file_is_not_waited_for(running: RunningDaemon, here: Path) -
     friend.send(running, 1)
     ended = tinyssb(running.home, "fetch", f"{friend.feed}.2")
     assert ended.returncode == ExitCode.DATA
-    assert b"begins like a file and is none" in ended.stderr
+    assert b"looks like a file but is malformed" in ended.stderr
     for what, code in (
         (f"{friend.feed}.9", ExitCode.MISSING),
         ("ffffffffff.1", ExitCode.MISSING),

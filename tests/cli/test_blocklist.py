@@ -73,7 +73,7 @@ def test_a_block_is_at_the_daemon_soon_and_what_comes_is_not_taken(running: Runn
         refusal = node.import_packets(VIC.feed_id.hex(), [entry.packet]).refused
         assert refusal is not None
     assert "said by Vic" not in said(running, "chat")
-    assert "Showing Vic" in said(running, "unblock", "Vic")
+    assert "Unblocked Vic" in said(running, "unblock", "Vic")
     wait_until(lambda: not blocked_feeds(running))
     assert "said by Vic" in said(running, "chat")
 
@@ -83,15 +83,15 @@ def test_an_id_that_nobody_has_can_be_blocked_and_oneself_cannot(running: Runnin
     assert rows(running, "block", stranger) == [{"feed": stranger, "blocked": True}]
     with running.client() as node:
         own = node.status().feed
-    assert "That is you" in refused(running, ExitCode.USAGE, "block", "me")
-    assert "That is you" in refused(running, ExitCode.USAGE, "block", own)
-    assert "Nobody" in refused(running, ExitCode.MISSING, "block", "nobody such")
+    assert "This is your own feed" in refused(running, ExitCode.USAGE, "block", "me")
+    assert "This is your own feed" in refused(running, ExitCode.USAGE, "block", own)
+    assert "This node knows no person" in refused(running, ExitCode.MISSING, "block", "nobody such")
 
 
 def test_a_list_that_is_followed_blocks_and_shows_whose_it_is(running: RunningDaemon) -> None:
-    assert said(running, "blocklist") == "Nobody is blocked.\n"
+    assert said(running, "blocklist") == "No one is blocked.\n"
     assert said(running, "blocklist", "show", "Ben").splitlines() == [
-        f"The list of Ben {BEN.feed_id.hex()[:8]} names 1 person, and 1 whom this node does not know.",
+        f"The list of Ben {BEN.feed_id.hex()[:8]} names 1 person, and 1 unknown to this node.",
         f"  Eve {EVE.feed_id.hex()[:8]}",
     ]
     assert "Following the list of Ben" in said(running, "blocklist", "follow", "Ben")
@@ -107,12 +107,12 @@ def test_a_list_that_is_followed_blocks_and_shows_whose_it_is(running: RunningDa
     assert "said by Eve" in said(running, "chat")
     assert "No longer following" in said(running, "blocklist", "unfollow", "Ben")
     assert rows(running, "blocklist") == []
-    assert "count without that" in refused(running, ExitCode.USAGE, "blocklist", "follow", "me")
+    assert "your own blocks always apply" in refused(running, ExitCode.USAGE, "blocklist", "follow", "me")
 
 
 def test_ones_blocks_are_published_and_taken_back(running: RunningDaemon) -> None:
     assert "You do not block Vic" in refused(running, ExitCode.DATA, "blocklist", "publish", "Vic")
-    assert said(running, "blocklist", "publish") == "Everybody was told so already.\n"
+    assert said(running, "blocklist", "publish") == "Already published. Nothing changed.\n"
     for name in ("Eve", "Vic"):
         said(running, "block", name)
     assert rows(running, "blocklist", "publish", "--dry-run") == [{"added": 2, "removed": 0, "packets": 1}]
@@ -121,7 +121,7 @@ def test_ones_blocks_are_published_and_taken_back(running: RunningDaemon) -> Non
     assert "Vic" not in shown
     said(running, "unblock", "Eve")
     assert "1 blocked, 1 no longer" in said(running, "blocklist", "publish")
-    assert said(running, "blocklist", "publish") == "Everybody was told so already.\n"
+    assert said(running, "blocklist", "publish") == "Already published. Nothing changed.\n"
     (row,) = rows(running, "blocklist", "show", "me")
     assert (row["people"], row["followed"]) == ([VIC.feed_id.hex()], False)
 

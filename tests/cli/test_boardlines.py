@@ -66,9 +66,11 @@ def test_things_are_found_by_name_and_by_digits() -> None:
     assert find_list(BOARD, "wood").id == id_(3)
     assert find_card(BOARD, "2121").id == id_(0x21)
     assert find_thing(BOARD, "0404").id == id_(4)
-    with pytest.raises(AmbiguousBoardItemError, match="one of 2: 21212121, 22222222"):
+    with pytest.raises(
+        AmbiguousBoardItemError, match="2 items of the board match 'wood': 21212121, 22222222"
+    ):
         find_card(BOARD, "wood")
-    with pytest.raises(AmbiguousBoardItemError, match="one of 3"):
+    with pytest.raises(AmbiguousBoardItemError, match="3 items of the board match 'wood'"):
         find_thing(BOARD, "wood")
     for nothing in ("", "left", "\x1b[2J"):
         with pytest.raises(UnknownBoardItemError) as caught:
@@ -91,7 +93,7 @@ def test_a_board_says_what_it_has() -> None:
     text = "\n".join(board_lines(BOARD, NAMES, None))
     assert text.startswith(f"Hut  (01010101)\nmembers: me {ANA.hex()[:8]}\n\nTo do  (02020202)\n")
     assert f"  21212121  Wood – me {ANA.hex()[:8]}, Bob from the hut {BOB.hex()[:8]} (1 comment)" in text
-    assert "Wood  (03030303)\n  (nothing)" in text
-    assert text.endswith("1 card is on lists that somebody removed.")
+    assert "Wood  (03030303)\n  (no cards)" in text
+    assert text.endswith("1 card is on removed lists.")
     two = replace(BOARD, removed_columns=BOARD.removed_columns * 2, members=())
-    assert "\n".join(board_lines(two, NAMES, None)).endswith("2 cards are on lists that somebody removed.")
+    assert "\n".join(board_lines(two, NAMES, None)).endswith("2 cards are on removed lists.")

@@ -66,19 +66,19 @@ def test_a_stick_goes_to_and_fro_between_two_nodes(tmp_path: Path, stick: Path) 
 
         second = carried(ben, str(stick))
         assert (second["taken"]["entries"], second["taken"]["chunks"]) == (1, 5)
-        assert second["left"]["entries"] == 1, "what came from the stick is there already"
+        assert second["left"]["entries"] == 1, "what came from the stick exists already"
 
         third = carried(ana, str(stick))
         assert (third["taken"]["entries"], third["left"]) == (1, None)
-        assert "Took nothing" in said(ben, "carry", str(stick))
-        assert "lacks nothing" in said(ben, "carry", str(stick))
+        assert "Imported nothing" in said(ben, "carry", str(stick))
+        assert "Wrote nothing" in said(ben, "carry", str(stick))
 
         said(ana, "publish", "a second one")
         fourth = carried(ana, str(stick))
         assert (fourth["left"]["feeds"], fourth["left"]["entries"]) == (1, 1)
         assert carried(ben, str(stick))["taken"]["entries"] == 1
         for home in (ana, ben):
-            assert "Checked 2 feeds, 3 entries, 5 chunks: all is well." in said(home, "verify")
+            assert "Checked 2 feeds, 3 entries, 5 chunks: no problems." in said(home, "verify")
     files = sorted(path.name for path in (stick / "tinyssb" / "open").iterdir())
     assert [name[12:] for name in files].count("-0001.tssb") == 2
     assert len(files) == 3
@@ -140,7 +140,7 @@ def test_names_of_files_tell_no_order(tmp_path: Path, stick: Path) -> None:
     with daemon(tmp_path / "ana"):
         taken = carried(tmp_path / "ana", str(stick))["taken"]
         assert (taken["entries"], taken["refused"], taken["early"]) == (3, [], [key.feed_id.hex()])
-        assert "Later entries of 1 feed are there" in said(tmp_path / "ana", "carry", str(stick))
+        assert "The folder has later entries of 1 feed" in said(tmp_path / "ana", "carry", str(stick))
         put(folder, "9.tssb", [header(key, 4), ExportedEntry(entries[3])])
         taken = carried(tmp_path / "ana", str(stick))["taken"]
         assert (taken["entries"], taken["early"]) == (2, [])
@@ -238,9 +238,7 @@ def test_what_our_user_does_not_want_is_passed_over(tmp_path: Path, stick: Path)
         assert (taken["entries"], taken["feeds"], taken["refused"]) == (1, 1, [])
         words = {ben: "unfollowed", eve: "blocked", vic: "blocked"}
         assert taken["passed"] == {key.feed_id.hex(): word for key, word in words.items()}
-        assert f"Feed {vic.feed_id.hex()} was passed over: it is blocked here." in said(
-            cid, "carry", str(stick)
-        )
+        assert f"Feed {vic.feed_id.hex()} was skipped: it is blocked here." in said(cid, "carry", str(stick))
         rows = {
             row["feed"]: row["wanted"] for row in map(json.loads, said(cid, "feeds", "--json").splitlines())
         }
@@ -248,7 +246,7 @@ def test_what_our_user_does_not_want_is_passed_over(tmp_path: Path, stick: Path)
         assert vic.feed_id.hex() not in rows
         imported = json.loads(said(cid, "import", str(folder / "2.tssb"), "--json"))
         assert (imported["entries"], set(imported["passed"])) == (1, {eve.feed_id.hex(), vic.feed_id.hex()})
-        assert f"Feed {vic.feed_id.hex()} was passed over" in said(cid, "import", str(folder / "2.tssb"))
+        assert f"Feed {vic.feed_id.hex()} was skipped" in said(cid, "import", str(folder / "2.tssb"))
 
 
 @pytest.fixture
@@ -274,7 +272,7 @@ def test_a_stick_that_fails_while_something_is_left(
     monkeypatch.setattr(carry_folder, where, fails if where == "sync_folder" else raising(read_only))
     ended = tinyssb(two, "carry", str(stick))
     assert ended.returncode == ExitCode.STORAGE
-    assert ended.stdout.decode() == "Took 1 entries and 0 chunks of 1 feed.\n"
+    assert ended.stdout.decode() == "Imported 1 entries and 0 chunks of 1 feed.\n"
     told = "the disk did not confirm it: Input/output error" if where == "sync_folder" else "read-only"
     assert told in ended.stderr.decode()
 
@@ -295,7 +293,7 @@ def test_a_folder_that_cannot_be_written_to(two: Path, stick: Path, monkeypatch:
     assert ended.returncode == ExitCode.STORAGE
     row = json.loads(ended.stdout)
     assert (row["taken"]["entries"], list(row["damaged"]), row["left"]) == (1, ["0.tssb"], None)
-    assert b"Nothing can be left" in ended.stderr
+    assert b"cannot be written" in ended.stderr
 
 
 @pytest.mark.parametrize(
@@ -319,7 +317,7 @@ def test_a_stick_that_is_pulled_out(
     ended = tinyssb(two, "carry", str(stick), "--json")
     row = json.loads(ended.stdout)
     assert (ended.returncode, row["taken"]["entries"]) == (code, entries)
-    assert (b"Is the stick still in?" in ended.stderr) == (code is ExitCode.MISSING)
+    assert (b"Plug the stick in again" in ended.stderr) == (code is ExitCode.MISSING)
     assert (row["left"] is None) == (code is ExitCode.MISSING)
     assert list(row["damaged"].values()) == (["Input/output error"] if code is ExitCode.DATA else [])
 
@@ -331,8 +329,8 @@ def test_nothing_is_left_on_another_disk_than_was_looked_at(
     monkeypatch.setattr(carry_folder, "_device_of", lambda _place: next(devices))
     ended = tinyssb(two, "carry", str(stick))
     assert ended.returncode == ExitCode.MISSING
-    assert b"no disk is mounted there, or another one" in ended.stderr
-    assert b"Took 1 entries" in ended.stdout
+    assert b"no disk or another disk is mounted there" in ended.stderr
+    assert b"Imported 1 entries" in ended.stdout
     assert len(list((stick / "tinyssb" / "open").iterdir())) == 1
 
 
@@ -344,7 +342,7 @@ def test_names_of_files_are_shown_as_text_and_of_many_the_first(two: Path, stick
     assert b"\x1b" not in ended.stdout
     assert b"and 2 more" in ended.stdout
     ended = tinyssb(two, "carry", str(stick))
-    assert b"Took nothing.\n" in ended.stdout, "for all that is known"
+    assert b"Imported nothing.\n" in ended.stdout, "for all that is known"
 
 
 def test_an_import_that_breaks_off_says_what_it_took(
@@ -354,7 +352,7 @@ def test_an_import_that_breaks_off_says_what_it_took(
     monkeypatch.setattr(packet_import, "_offer_packets", fails)
     ended = tinyssb(two, "import", str(file))
     assert ended.returncode == ExitCode.MISSING
-    assert b"What was taken until then is kept: 0 entries" in ended.stderr
+    assert b"Imported and kept so far: 0 entries" in ended.stderr
 
 
 def test_only_files_are_read_and_none_that_other_systems_put_there(tmp_path: Path, stick: Path) -> None:
@@ -405,7 +403,7 @@ def test_a_stick_that_is_not_in_is_not_made(tmp_path: Path) -> None:
     make_home(tmp_path / "ana")
     ended = tinyssb(tmp_path / "ana", "carry", str(tmp_path / "media"))
     assert ended.returncode == ExitCode.MISSING
-    assert b"Is the stick in" in ended.stderr
+    assert b"Plug in and mount the stick" in ended.stderr
     assert not (tmp_path / "media").exists()
 
 

@@ -63,7 +63,7 @@ def test_each_fault_is_found_with_advice(tmp_path: Path, monkeypatch: pytest.Mon
     assert "chmod 600" in bad(root)["identity"].found
     (root / "identity").chmod(0o600)
     (root / "config.toml").write_text("faces = []")
-    assert "hears nobody" in bad(root)["config"].found
+    assert "has no links" in bad(root)["config"].found
     (root / "config.toml").write_text("faces = [7]")
     assert "faces = [7]" in bad(root)["config"].found
     (root / "config.toml").write_text('faces = ["ws:listen:127.0.0.1:0"]')
@@ -71,9 +71,9 @@ def test_each_fault_is_found_with_advice(tmp_path: Path, monkeypatch: pytest.Mon
     assert "store" in bad(root)
     (root / "store.sqlite").unlink()
     os.utime(root / "identity", (2**32, 2**32))
-    assert "before this node was made" in bad(root)["clock"].found
+    assert "before this node was created" in bad(root)["clock"].found
     monkeypatch.setattr(shutil, "disk_usage", lambda _path: Usage(10, 9, 1))
-    assert "Make room" in bad(root)["disk"].advice
+    assert "Free disk space" in bad(root)["disk"].advice
 
 
 def test_a_face_that_is_not_open_is_named(tmp_path: Path) -> None:
@@ -105,4 +105,4 @@ def test_a_process_beside_the_daemon_that_keeps_ending_is_named(tmp_path: Path) 
     assert "`gateway.listen` in config.toml" in finding.advice
     assert "is started again" in finding.advice
     assert "gateway to other islands:" in told
-    assert "and is started again." in told
+    assert "It is started again." in told

@@ -94,7 +94,7 @@ def test_a_file_becomes_a_side_chain(running: RunningDaemon, tmp_path: Path) -> 
     assert "10240 bytes in 1 entry and 103 chunks" in told
     (row,) = objects(said(running.home, "log", "me", "--limit", "1", "--json"))
     assert row["content"] is None
-    assert "see `tinyssb show`" in said(running.home, "log", "me", "--limit", "1")
+    assert "type `tinyssb show`" in said(running.home, "log", "me", "--limit", "1")
     (shown,) = objects(said(running.home, "show", "me", str(row["seq"]), "--json"))
     assert bytes.fromhex(str(shown["content"])) == bytes(range(256)) * 40
 
@@ -103,17 +103,22 @@ def test_a_file_becomes_a_side_chain(running: RunningDaemon, tmp_path: Path) -> 
     ("arguments", "stdin", "code", "words"),
     [
         (["publish", "-"], bytes(limits.CONTENT_PUBLISH_MAX + 1), ExitCode.DATA, ["65536", "packets"]),
-        (["publish", ""], b"", ExitCode.DATA, ["nothing to say", "--bipf '\"\"'"]),
-        (["publish", " \n"], b"", ExitCode.DATA, ["nothing to say"]),
+        (["publish", ""], b"", ExitCode.DATA, ["text is empty", "--bipf '\"\"'"]),
+        (["publish", " \n"], b"", ExitCode.DATA, ["text is empty"]),
         (["publish", "--bipf", "{"], b"", ExitCode.DATA, ["not JSON"]),
         (["publish", "--bipf", "NaN"], b"", ExitCode.DATA, ["NaN"]),
         (["publish", "--bipf", str(2**80)], b"", ExitCode.DATA, ["BIPF"]),
         (["publish", "--file", "/no/such/file"], b"", ExitCode.MISSING, ["/no/such/file"]),
         (["show", "me", "9999"], b"", ExitCode.MISSING, ["9999"]),
         (["log", "7" * 12], b"", ExitCode.MISSING, ["tinyssb feeds"]),
-        (["follow", "abcd"], b"", ExitCode.USAGE, ["4 digits: a feed id has 64"]),
-        (["follow", "ab" * 31 + "a"], b"", ExitCode.USAGE, ["63 digits: a feed id has 64", "tinyssb id"]),
-        (["follow", "ab" * 33], b"", ExitCode.USAGE, ["66 digits"]),
+        (["follow", "abcd"], b"", ExitCode.USAGE, ["feed id has 64 digits. These are 4,"]),
+        (
+            ["follow", "ab" * 31 + "a"],
+            b"",
+            ExitCode.USAGE,
+            ["feed id has 64 digits. These are 63,", "tinyssb id"],
+        ),
+        (["follow", "ab" * 33], b"", ExitCode.USAGE, ["These are 66,"]),
         (["import", "/no/such/file"], b"", ExitCode.MISSING, ["/no/such/file"]),
         (["export", "/no/such/folder/file"], b"", ExitCode.MISSING, ["/no/such/folder/file"]),
         (["export", "-", "7" * 12], b"", ExitCode.MISSING, ["tinyssb feeds"]),
@@ -146,7 +151,7 @@ def test_listings_are_tables_and_json(running: RunningDaemon) -> None:
 
 def test_airtime_says_when_there_is_no_limit(running: RunningDaemon) -> None:
     assert objects(said(running.home, "airtime", "--json")) == []
-    assert "No face that is up has a limit" in said(running.home, "airtime")
+    assert "No link that is up has an airtime limit" in said(running.home, "airtime")
 
 
 def test_receipts_say_who_has_what_was_written(running: RunningDaemon) -> None:
@@ -154,7 +159,7 @@ def test_receipts_say_who_has_what_was_written(running: RunningDaemon) -> None:
     rows = objects(said(running.home, "receipts", "--json", "--limit", "2"))
     assert [row["seq"] for row in rows] == [first["seq"], second["seq"]]
     assert (rows[0]["held"], rows[0]["expected"], rows[0]["holders"]) == (0, 0, [])
-    assert said(running.home, "receipts").splitlines()[-1].endswith("nobody else is known")
+    assert said(running.home, "receipts").splitlines()[-1].endswith("no other nodes are known")
     for name in (str(second["seq"]), second["id"][:12], second["id"].upper()):
         assert objects(said(running.home, "receipts", name, "--json")) == rows[1:]
     assert second["id"] in said(running.home, "receipts", str(second["seq"]))
@@ -215,7 +220,7 @@ def test_an_export_travels_to_another_node(running: RunningDaemon, tmp_path: Pat
         assert f"{row['seq']} entries" not in said(other.home, "import", str(file))
         file.write_bytes(file.read_bytes()[:-1])
         assert tinyssb(other.home, "import", str(file)).returncode == ExitCode.DATA
-        assert "all is well" in said(other.home, "verify")
+        assert "no problems" in said(other.home, "verify")
 
 
 def test_a_forged_export_is_refused(running: RunningDaemon, tmp_path: Path) -> None:
@@ -249,11 +254,11 @@ def test_verify_finds_damage(tmp_path: Path) -> None:
     assert "--repair" in ended.stdout.decode()
     spared = tinyssb(tmp_path / "a", "verify", "--repair")
     assert spared.returncode == ExitCode.DATA
-    assert "is yours and was left as it is" in spared.stdout.decode()
+    assert "is yours and was not changed" in spared.stdout.decode()
     cut = said(tmp_path / "a", "verify", "--repair", "--own")
-    assert "first 1 entries, of 2" in cut
+    assert "first 1 of 2 entries" in cut
     assert str(tmp_path / "a" / "store.damaged-1.sqlite") in cut
-    assert "all is well" in said(tmp_path / "a", "verify")
+    assert "no problems" in said(tmp_path / "a", "verify")
     with daemon(tmp_path / "a") as running:
         refused = tinyssb(running.home, "publish", "another two")
         assert refused.returncode != 0, "what it wrote as entry 2 may be known to others"
@@ -262,10 +267,10 @@ def test_verify_finds_damage(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("problem", "ends", "given_up", "shown"),
     [
-        (None, 0, False, "runs"),
-        (None, 2, False, "runs, and has ended 2 times"),
-        ("The port is taken.", 1, False, "The port is taken. It has ended 1 time, and is started again."),
-        ("No settings.", 1, True, "No settings. It has ended 1 time, and is not started again."),
+        (None, 0, False, "running"),
+        (None, 2, False, "running; has ended 2 times"),
+        ("The port is taken.", 1, False, "The port is taken. It has ended 1 time. It is started again."),
+        ("No settings.", 1, True, "No settings. It has ended 1 time. It is not started again."),
     ],
 )
 def test_how_a_process_beside_the_daemon_is(

@@ -66,8 +66,8 @@ def test_an_address_in_use_is_told(port: str) -> None:
 def test_nobody_is_cut_off_whom_there_is_not(port: str, sides: tuple[str, str]) -> None:
     ended = tinyssb(Path("/unused"), "ether", "--port", port, "cut", *sides)
     assert ended.returncode == ExitCode.MISSING
-    assert b"called 'nobody'" in ended.stderr
-    assert b"There are ana, ben, eva." in ended.stderr
+    assert b"has the name 'nobody'" in ended.stderr
+    assert b"Nodes on the ether: ana, ben, eva." in ended.stderr
     assert state(port, "status")["cuts"] == []
 
 

@@ -65,8 +65,8 @@ def test_forks_are_listed_with_what_they_mean(running: RunningDaemon) -> None:
     assert (row["held"], row["other"]) == tuple(id_.hex() for id_ in fork_ids(Network(), fork.proof))
     text = said(running.home, "forks")
     assert f"Eve {EVE.feed_id.hex()[:8]}" in text
-    assert "Two different entries of each were signed for one place" in text
-    assert "Nothing more of the feed is taken" in text
+    assert "signed two different entries with one sequence number" in text
+    assert "No new entries of the feed are accepted" in text
     assert "yours" not in text
 
 
@@ -99,12 +99,12 @@ def test_a_proof_is_exported_and_checked_without_a_node(running: RunningDaemon, 
         1,
         None,
     )
-    assert "is there already" in refused(running.home, ExitCode.CREATE, "forks", "export", "Eve", str(file))
+    assert "exists already" in refused(running.home, ExitCode.CREATE, "forks", "export", "Eve", str(file))
 
 
 def test_what_is_no_proof_is_refused(tmp_path: Path) -> None:
     good = (FROZEN / "file_v1_spec_3.txt").read_bytes()
-    assert "no proof of a fork that" in refused(
+    assert "not a valid proof of a fork" in refused(
         tmp_path, ExitCode.DATA, "forks", "verify", "-", stdin=b"\xff" * 3000
     )
     forged = good.replace(b"entry 3", b"entry 4")
@@ -114,9 +114,13 @@ def test_what_is_no_proof_is_refused(tmp_path: Path) -> None:
 
 def test_a_proof_of_a_network_with_a_key_needs_the_key(tmp_path: Path) -> None:
     file = str(FROZEN / "file_v1_with_key.txt")
-    assert "without that key" in refused(tmp_path / "none", ExitCode.UNAVAILABLE, "forks", "verify", file)
+    assert "whose key is not here" in refused(
+        tmp_path / "none", ExitCode.UNAVAILABLE, "forks", "verify", file
+    )
     make_home(tmp_path / "node")
-    assert "without that key" in refused(tmp_path / "node", ExitCode.UNAVAILABLE, "forks", "verify", file)
+    assert "whose key is not here" in refused(
+        tmp_path / "node", ExitCode.UNAVAILABLE, "forks", "verify", file
+    )
     with (tmp_path / "node" / "config.toml").open("a") as config:
         config.write('\n[networks.valley]\nkey = "' + b"valley".hex() + '"\n')
     assert "This proves a fork" in said(tmp_path / "node", "forks", "verify", file)
@@ -126,7 +130,7 @@ def test_feeds_that_are_not_forked_have_no_proof(running: RunningDaemon, tmp_pat
     told = refused(
         running.home, ExitCode.MISSING, "forks", "export", VIC.feed_id.hex(), str(tmp_path / "vic")
     )
-    assert "No forked feed is named so" in told
+    assert "No forked feed has this name or id" in told
     assert not (tmp_path / "vic").exists()
 
 
@@ -135,7 +139,7 @@ def test_whose_own_feed_is_forked_is_told_what_to_do(tmp_path: Path) -> None:
     seed = read_node_identity(Home(tmp_path / "node")).secret
     assert isinstance(seed, bytes)
     with daemon(tmp_path / "node") as running:
-        assert said(running.home, "forks") == "No feed is known to be forked.\n"
+        assert said(running.home, "forks") == "No forked feeds are known.\n"
         assert tinyssb(running.home, "publish", "here").returncode == 0
         take(running, SigningKey(seed), b"elsewhere")
         told = refused(running.home, ExitCode.DATA, "publish", "here again")

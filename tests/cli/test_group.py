@@ -9,8 +9,9 @@ from msgspec.structs import replace
 
 from tests.tui.node import AIR, ANA, LORA, UDP
 from tinyssb_node.cli.commands import group
-from tinyssb_node.cli.commands.attach import ConfirmationUnavailableError
 from tinyssb_node.control.group_rows import GroupCostRow
+from tinyssb_node.errors import ExitCode
+from tinyssb_node.problems import ProblemError
 from tinyssb_node.screens.people import DisplayNames
 
 COST = GroupCostRow(
@@ -38,13 +39,16 @@ TALK: Any = FakeTalk()
 
 
 def test_the_cost_is_told_for_each_radio_with_the_wait(capsys: pytest.CaptureFixture[str]) -> None:
-    group._tell_cost(argparse.Namespace(json=False), TALK, COST)
+    group.print_cost(argparse.Namespace(json=False), TALK, COST)
     assert capsys.readouterr().out.splitlines() == [
         "4 messages (exclude, announce, begin, add 15), 1,209 bytes in 16 packets",
-        "lora:spi0.0: 16 packets, 3.3 s of air, 9 % of this hour's budget; 1.0 s may go now, the last within 1 h 0 min",
-        "That is for saying it once; what somebody misses is said again.",
+        (
+            "lora:spi0.0: 16 packets, 3.3 s of airtime, 9 % of this hour's budget; 1.0 s may be sent now, "
+            "the last packet within 1 h 0 min"
+        ),
+        "This is for sending it once; packets that a peer misses are sent again.",
     ]
-    group._tell_cost(argparse.Namespace(json=True), TALK, COST)
+    group.print_cost(argparse.Namespace(json=True), TALK, COST)
     told = json.loads(capsys.readouterr().out)
     assert told["steps"] == COST.steps
     (cost,) = told["costs"]
@@ -55,16 +59,17 @@ def test_the_cost_is_told_for_each_radio_with_the_wait(capsys: pytest.CaptureFix
 def test_a_person_is_asked_and_told_what_excluding_does_not_do(
     typed: str, agreed: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(group, "_somebody_there", lambda: True)
+    monkeypatch.setattr("tinyssb_node.screens.screen.is_interactive", lambda: True)
     monkeypatch.setattr("sys.stdin.readline", lambda: typed)
-    assert group._agreed(TALK, COST, [ANA], DisplayNames(())) == agreed
+    assert group.confirm_exclusion(TALK, COST, [ANA], DisplayNames(())) == agreed
     told = capsys.readouterr().err
     assert told.startswith(f"Excluding {ANA.hex()[:8]} from the group 5a5a5a5a:\n  4 messages")
-    assert "they keep all that was written so far, and its keys" in told
+    assert "They keep all earlier messages and the keys of these" in told
     assert told.endswith("[y/N] ")
 
 
 def test_where_nobody_can_be_asked_nothing_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(group, "_somebody_there", lambda: False)
-    with pytest.raises(ConfirmationUnavailableError, match="nothing was written"):
-        group._agreed(TALK, COST, [ANA], DisplayNames(()))
+    monkeypatch.setattr("tinyssb_node.screens.screen.is_interactive", lambda: False)
+    with pytest.raises(ProblemError, match="Nothing was written") as refused:
+        group.confirm_exclusion(TALK, COST, [ANA], DisplayNames(()))
+    assert refused.value.exit_code == ExitCode.USAGE

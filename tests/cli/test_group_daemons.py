@@ -11,7 +11,6 @@ import pytest
 from tests.cli.test_talk_daemons import Person
 from tests.daemon.processes import PATIENCE_S, PROGRAM, daemon, make_home, tinyssb
 from tests.daemon.test_process_networks import free_udp_port
-from tinyssb_node.cli.commands import group as command
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.store.home import Home
 from tinyssb_node.tui.screen_state import ScreenRequest
@@ -54,19 +53,19 @@ def test_a_group_from_its_beginning_to_an_exclusion(
     ana, bob, cyd = three
     assert "You are in no group" in ana.types("group")
     made = ana.types("group", "create", "Hut crew", "bob", "cyd")
-    assert f"Made the group Hut crew {made.split()[5]} with Bob" in made
+    assert f"Created the group Hut crew {made.split()[5]} with Bob" in made
     bob.sees("Hut crew", "group", "list")
     cyd.sees("Hut crew", "group", "list")
-    cyd.sees("◆ calls the group: Hut crew", "group", "read", "hut crew")
+    cyd.sees("◆ named the group: Hut crew", "group", "read", "hut crew")
     said = bob.types("group", "post", "hut crew", "Soup", "at noon")
-    assert said.startswith("Said ")
+    assert said.startswith("Posted ")
     assert f"Bob {bob.feed[:8]}" in ana.sees("Soup at noon", "group", "read", "Hut crew")
 
     refusal = refused(ana, ExitCode.USAGE, "group", "exclude", "Hut crew", "cyd")
-    assert "they keep all that was written so far" in refusal
-    assert "Give --yes to do it unasked" in refusal
+    assert "They keep all earlier messages" in refusal
+    assert "Add --yes to" in refusal
     with monkeypatch.context() as patch:
-        patch.setattr(command, "_somebody_there", lambda: True)
+        patch.setattr("tinyssb_node.screens.screen.is_interactive", lambda: True)
         ended = tinyssb(ana.running.home, "group", "exclude", "Hut crew", "cyd", stdin=b"n\n")
     assert (ended.returncode, ended.stdout) == (ExitCode.ATTENTION, b"")
     assert ended.stderr.endswith(b"[y/N] Nothing was written.\n")
@@ -95,21 +94,21 @@ def test_groups_stand_among_conversations(three: tuple[Person, Person, Person]) 
     bob.sees("Here too", "group", "read", "ridge")
     (row,) = [row for row in bob.objects("chat", "list") if row.get("title") == "Ridge"]
     assert row["last"]["text"] == "Here too"
-    assert "Give --group without" in refused(
+    assert "Use --group without" in refused(
         ana, ExitCode.USAGE, "chat", "say", "--group", "ridge", "--with", "bob", "x"
     )
-    with NodeOpener(Home(bob.running.home), None).voice() as voice:
-        voice.catch_up()
-        saying = OutgoingMessage("On the page", row["name"], (), None, "once-only")
-        assert views.say(voice, saying)["conversation"] == row["name"]
-        page: Any = views.messages(voice, row["name"], before=None, limit=2)
+    with NodeOpener(Home(bob.running.home), None).node() as node:
+        node.catch_up()
+        message = OutgoingMessage("On the page", row["name"], (), None, "once-only")
+        assert views.say(node, message)["conversation"] == row["name"]
+        page: Any = views.messages(node, row["name"], before=None, limit=2)
         assert [message["text"] for message in page["rows"]] == ["Here too", "On the page"]
         assert page["more"]
-        listed: Any = views.conversations(voice)
+        listed: Any = views.conversations(node)
         assert f"Ridge {row['name'][:8]}" in [room["title"] for room in listed["rows"]]
         with pytest.raises(PageNotFoundError):
-            views.messages(voice, "00" * 20, before=None, limit=2)
-        assert views.draft_size(voice, saying) > 100
+            views.messages(node, "00" * 20, before=None, limit=2)
+        assert views.draft_size(node, message) > 100
     source = NodeScreenSource(str(bob.running.home), None)
     try:
         sight = source.look(ScreenRequest())
@@ -131,10 +130,10 @@ def test_a_group_is_left(three: tuple[Person, Person, Person]) -> None:
     ana.types("group", "create", "Short", "bob")
     bob.sees("Short", "group", "list")
     assert bob.types("group", "leave", "Short").startswith("Left the group ")
-    assert "you left it" in bob.types("group", "list")
-    ana.sees("◆ leaves the group", "group", "read", "Short")
+    assert "you left this group" in bob.types("group", "list")
+    ana.sees("◆ left the group", "group", "read", "Short")
     assert "You left this group" in refused(bob, ExitCode.DATA, "group", "post", "Short", "x")
-    assert "again; what you missed is fetched" in bob.types("group", "return", "Short")
+    assert "again. Messages that you missed are requested" in bob.types("group", "return", "Short")
     bob.types("group", "post", "Short", "Here I am")
     ana.sees("Here I am", "group", "read", "Short")
     assert "no group 'nothing'" in refused(bob, ExitCode.MISSING, "group", "read", "nothing")

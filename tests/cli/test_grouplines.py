@@ -118,10 +118,10 @@ def test_epochs_are_drawn_with_their_members_and_what_comes_next(forked: Looking
     assert f"{CYD} added by {ME}, excluded by {ME}" in text
     assert f"{DAN} added by {ME}, excluded by Bob" in text
     assert text.count("[you write here]") == 1
-    assert "overlap: a new epoch will join them" in text
-    assert "in 12 min 34 s, unless somebody else does it first: join forks that overlap" in text
+    assert "overlap: a new epoch will merge them" in text
+    assert "in 12 min 34 s, unless another member does it first: merge forks that overlap" in text
     assert f"exclude from {text.split('you: write in ')[1][:8]}: " in text
-    assert "until somebody joins them (for the time being)" in "\n".join(forked.shown(width=None))
+    assert "until a member merges them (for now)" in "\n".join(forked.shown(width=None))
     drawn = "\n".join(forked.shown(ASCII, None))
     assert "+-." in drawn
     assert "●" not in drawn
@@ -133,16 +133,16 @@ def test_forks_that_were_joined_are_drawn_joined(forked: Looking) -> None:
     a.do(add(a.here, person("a"), [person("x")])[:1])
     lines = forked.shown(width=None)
     assert "├─╯" in lines
-    assert any("it comes after all others that you are in" in line for line in lines)
-    assert any(line.endswith("lacking: not added yet") for line in lines)
-    assert any(line.endswith("does it first: finish what was begun here") for line in lines)
+    assert any("it comes after all other epochs that you are in" in line for line in lines)
+    assert any(line.endswith("missing: not added yet") for line in lines)
+    assert any(line.endswith("does it first: finish a task that this node began") for line in lines)
 
 
 def test_a_group_with_nothing_to_do_says_so(tmp_path: Path) -> None:
     with contextlib.closing(Looking(tmp_path, start("ab"), "Hut")) as looking:
         lines = looking.shown()
-        assert lines[-1] == "Your node has nothing to do here."
-        assert any("write in" in line and "it is the only one" in line for line in lines)
+        assert lines[-1] == "Your node has no pending tasks in this group."
+        assert any("write in" in line and "it is the only epoch" in line for line in lines)
 
 
 def test_who_was_excluded_is_told(tmp_path: Path) -> None:
@@ -150,13 +150,13 @@ def test_who_was_excluded_is_told(tmp_path: Path) -> None:
     world["b"].do(exclude(world["b"].here, person("b"), [person("a")]))
     world.meet(*"abc")
     with contextlib.closing(Looking(tmp_path, world, "Hut")) as looking:
-        assert "you:       you were excluded: nothing new can be written" in looking.shown()
+        assert "you:       you were excluded: you cannot write" in looking.shown()
         assert "you were excluded" in grouplines.listing(looking.ask("group_list")[0])
 
 
 def test_what_was_said_is_read_like_a_chat(forked: Looking) -> None:
     lines = forked.read()
-    assert lines[1].endswith("◆ made the group")
+    assert lines[1].endswith("◆ created the group")
     assert "◆ added Bob\\x1b[2J" in " ".join("".join(lines[2:4]).split())
     assert any("hello" in line for line in lines)
     assert any(line.endswith(f"◆ excluded {CYD}") for line in lines)
@@ -181,7 +181,7 @@ def test_the_audit_names_the_rule_that_was_broken(forked: Looking) -> None:
     assert len(forked.audit(60)) > len(lines)
     text = "\n".join(lines)
     assert f"adds to {forked.group[:8]}: {ME}" in text
-    assert "says: in between \\x1b[2J" in text
+    assert "posts: in between \\x1b[2J" in text
     assert f"excludes from {forked.group[:8]}: {DAN}" in text
 
 
@@ -216,9 +216,9 @@ def test_what_a_blocked_person_says_is_not_shown(forked: Looking, monkeypatch: p
 @pytest.mark.parametrize(
     ("kind", "text", "words"),
     [
-        ("group/leave", None, "leaves the group"),
-        ("group/name", "Hut", "calls the group: Hut"),
-        ("something", None, "wrote something that this program cannot show: something"),
+        ("group/leave", None, "left the group"),
+        ("group/name", "Hut", "named the group: Hut"),
+        ("something", None, "sent a message of a kind that this program cannot show: something"),
     ],
 )
 def test_other_happenings_are_told_in_words(kind: str, text: str | None, words: str) -> None:

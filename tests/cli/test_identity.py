@@ -68,7 +68,7 @@ def test_it_tells_how_the_key_is_kept_and_no_secret(home: Home) -> None:
     told = tinyssb(home.root, "identity")
     row = json.loads(tinyssb(home.root, "identity", "--json").stdout)
     assert told.returncode == 0
-    assert b"whoever can read it can write this feed" in told.stdout
+    assert b"anyone who can read the file can write this feed" in told.stdout
     assert (row["kept"], row["folder_mode"]) == ("plain", "0700")
     assert seed.hex() not in told.stdout.decode() + json.dumps(row)
 
@@ -76,7 +76,7 @@ def test_it_tells_how_the_key_is_kept_and_no_secret(home: Home) -> None:
 def test_a_folder_that_others_can_look_into_is_told(home: Home) -> None:
     home.root.chmod(0o755)
     told = tinyssb(home.root, "identity").stdout.decode()
-    assert f"mode 0755). To take them away: chmod 700 {home.root}" in told
+    assert f"mode 0755). To stop that: chmod 700 {home.root}" in told
     assert b"where the secret key is" in tinyssb(home.root, "doctor").stdout
 
 
@@ -140,7 +140,7 @@ def test_without_a_passphrase_nothing_is_sealed_and_nothing_else_is_claimed(
     raw = home.identity.read_bytes()
     ended = tinyssb(home.root, "identity", "seal")
     assert ended.returncode == ExitCode.USAGE
-    assert b"left as it was. The key is in the file as it is: whoever can read it can write" in ended.stderr
+    assert b"left as it was. The key is not encrypted: anyone who can read the file can write" in ended.stderr
     assert b"sealed with" not in ended.stderr
     assert home.identity.read_bytes() == raw
     # One that is sealed has to be opened first, and says so.

@@ -55,10 +55,10 @@ def test_every_command_has_help_that_names_its_options(capsys: pytest.CaptureFix
         (["dance"], "dance"),
         (["publish"], "TEXT"),
         (["publish", "a", "--file", "b"], "not allowed with"),
-        (["show", "me", "0"], "'0' is no whole number"),
+        (["show", "me", "0"], "'0' is not a whole number"),
         (["log", "me", "--limit", "-3"], "--limit"),
-        (["ether", "--loss", "2"], "'2' is no number from 0 to 1"),
-        (["ether", "--port", "70000"], "'70000' is no port"),
+        (["ether", "--loss", "2"], "'2' is not a number from 0 to 1"),
+        (["ether", "--port", "70000"], "'70000' is not a port"),
         (["completion", "fish"], "fish"),
     ],
 )

@@ -43,13 +43,13 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(home: Path) -> None:
     with (home / "config.toml").open("a") as config:
         config.write(f'\n[networks.village]\nkey = "{KEY}"\n')
     (home / "networks" / "village").mkdir(parents=True)
-    assert "is no key" in refused(home, ExitCode.USAGE, "network", "rekey", "00", "--yes")
-    assert "is no key" in refused(home, ExitCode.USAGE, "network", "rekey", "hello", "--yes")
+    assert "is not a key" in refused(home, ExitCode.USAGE, "network", "rekey", "00", "--yes")
+    assert "is not a key" in refused(home, ExitCode.USAGE, "network", "rekey", "hello", "--yes")
     assert "The network village has this key" in refused(
         home, ExitCode.USAGE, "network", "rekey", KEY, "--yes"
     )
     assert "already" in refused(home, ExitCode.USAGE, "network", "rekey", "--back", "--yes")
-    assert "Nobody can be asked" in refused(home, ExitCode.USAGE, "network", "rekey")
+    assert "There is no terminal" in refused(home, ExitCode.USAGE, "network", "rekey")
     assert "no network called" in refused(
         home, ExitCode.MISSING, "network", "rekey", "--network", "town", "--yes"
     )

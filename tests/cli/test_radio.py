@@ -154,7 +154,7 @@ def test_firmware_that_is_not_compiled_is_said_to_be(tmp_path: Path, monkeypatch
 def test_a_microcontroller_that_nobody_knows_lists_those_there_are(tmp_path: Path) -> None:
     ended = tinyssb(tmp_path, "radio", "firmware", "toaster", str(tmp_path / "bridge"))
     assert ended.returncode == ExitCode.MISSING
-    assert b"There is for: feather-rp2040-rfm95, heltec-v2" in ended.stderr
+    assert b"Boards with firmware: feather-rp2040-rfm95, heltec-v2" in ended.stderr
 
 
 def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:

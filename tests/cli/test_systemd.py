@@ -89,7 +89,7 @@ def test_a_packages_service_is_left_to_the_package(service: Service) -> None:
     unit.parent.mkdir(parents=True)
     unit.write_text("")
     for change in (service.install, service.uninstall):
-        with pytest.raises(PackagedServiceError, match="a package brought"):
+        with pytest.raises(PackagedServiceError, match="A package has installed the service already"):
             change()
     assert not (service.root / "etc").exists()
     assert service.files()[unit] is FileState.CHANGED
@@ -99,7 +99,7 @@ def test_a_packages_service_is_left_to_the_package(service: Service) -> None:
 def test_a_program_that_the_service_would_not_find_is_refused(
     tmp_path: Path, tools: Tools, program: str
 ) -> None:
-    with pytest.raises(ProgramNotReachableError, match="people's own folders"):
+    with pytest.raises(ProgramNotReachableError, match="no access to users' own folders"):
         Service(tmp_path, Path(program), tools).install()
     assert list(tmp_path.iterdir()) == []
 
@@ -189,11 +189,11 @@ def test_the_commands_say_what_they_did_and_what_comes_next(
     home.mkdir(parents=True)
     (home / "identity").write_text("")
     again = tinyssb(tmp_path, "service", "install", *root, "--program", str(PROGRAM)).stdout.decode()
-    assert "All files were there already." in again
+    assert "All files were up to date already." in again
     assert "systemctl restart" in again
     removed = tinyssb(tmp_path, "service", "uninstall", *root).stdout.decode()
     assert "Kept: /var/lib/tinyssb with the node's secret key" in removed
-    assert "There was no service." in tinyssb(tmp_path, "service", "uninstall", *root).stdout.decode()
+    assert "No service was installed." in tinyssb(tmp_path, "service", "uninstall", *root).stdout.decode()
 
 
 def test_the_status_tells_files_and_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,4 +228,4 @@ def test_a_node_made_in_the_services_home_has_the_services_settings(tmp_path: Pa
         assert refused.returncode == ExitCode.CREATE
         assert str(settings) in refused.stderr.decode()
     assert not (home / "identity").exists()
-    assert b"Made the node 'roof'" in tinyssb(home, "init").stdout
+    assert b"Created the node 'roof'" in tinyssb(home, "init").stdout

@@ -68,9 +68,9 @@ def test_names_stand_beside_feeds_and_are_doubted(talkers: Talkers) -> None:
 def test_private_conversations_are_read_by_person(talkers: Talkers) -> None:
     person = talkers.feed(BOB)[:10]
     text = said(talkers, "chat", "--with", person)
-    assert "Privately with Bob?" in text
+    assert "Private conversation with Bob?" in text
     assert "The key is under the stone." in text
-    assert "Nothing was said yet" in said(talkers, "chat", "--with", "Cyd")
+    assert "There are no messages yet" in said(talkers, "chat", "--with", "Cyd")
     rows = objects(talkers, "chat", "list")
     assert [(row["name"] == "public", row["messages"]) for row in rows] == [(False, 1), (True, 5)]
     assert f"Bob? {talkers.feed(BOB)[:8]}" in said(talkers, "chat", "list")
@@ -95,7 +95,7 @@ def test_a_thread_is_drawn(talkers: Talkers) -> None:
     rows = objects(talkers, "thread", "show", f"{talkers.feed(ANA)[:8]}.1", "--last", "2")
     assert rows[0]["id"] == talkers.ids["first"].hex()
     text = said(talkers, "thread", "show", talkers.digits("evil"), "--last", "2")
-    assert text.startswith("(3 messages before)")
+    assert text.startswith("(3 earlier messages)")
 
 
 def test_a_thread_is_exported(talkers: Talkers, tmp_path: Path) -> None:
@@ -145,11 +145,11 @@ def test_words_are_found(talkers: Talkers) -> None:
 def test_people_are_listed_named_and_blocked(own: Talkers) -> None:
     assert "Cyd" in said(own, "contacts")
     feed = own.feed(BOB)
-    assert said(own, "contacts", "petname", feed[:8], "Bob") == f"This is Bob {feed[:8]} now.\n"
+    assert said(own, "contacts", "petname", feed[:8], "Bob") == f"The name is now Bob {feed[:8]}.\n"
     assert f"Bob {feed[:8]} " in said(own, "chat")
     assert f"bob? {own.feed(EVE)[:8]}" in said(own, "chat")
     assert "The key" in said(own, "chat", "--with", "bob")
-    assert said(own, "block", own.feed(EVE)[:8]).startswith("No longer showing bob?")
+    assert said(own, "block", own.feed(EVE)[:8]).startswith("Blocked bob?")
     assert "owned" not in said(own, "chat")
     for command in (["thread", "show", "public"], ["thread", "export", "public"]):
         assert "(blocked)" in (text := said(own, *command))
@@ -158,11 +158,11 @@ def test_people_are_listed_named_and_blocked(own: Talkers) -> None:
     (row,) = objects(own, "unblock", own.feed(EVE)[:8])
     assert row == {"feed": own.feed(EVE), "blocked": False}
     assert "owned" in said(own, "chat")
-    assert said(own, "contacts", "petname", "bob", "").startswith("This is Bob? ")
+    assert said(own, "contacts", "petname", "bob", "").startswith("The name is now Bob? ")
 
 
 def test_what_we_call_ourselves_is_shown(talkers: Talkers) -> None:
-    assert "You have not told anybody your name" in said(talkers, "alias")
+    assert "You have not published a name" in said(talkers, "alias")
     (row,) = objects(talkers, "alias")
     assert row == {"feed": talkers.feed(ANA), "said": None}
 
@@ -175,7 +175,7 @@ def test_what_we_call_ourselves_is_shown(talkers: Talkers) -> None:
         (["chat", "--with", "\x1b[2J"], ExitCode.MISSING, "\\x1b[2J"),
         (["chat", "--network", "mars"], ExitCode.MISSING, "mars"),
         (["chat", "say", "--reply", "ffffffffff", "x"], ExitCode.MISSING, "no message 'ffffffffff'"),
-        (["chat", "say", " "], ExitCode.DATA, "nothing to say"),
+        (["chat", "say", " "], ExitCode.DATA, "message is empty"),
         (["chat", "say", "x"], ExitCode.UNAVAILABLE, "tinyssb run"),
         (["thread"], ExitCode.USAGE, "--help"),
         (["thread", "show", "zz"], ExitCode.MISSING, "zz"),
@@ -197,14 +197,16 @@ def test_things_of_a_board_that_are_not_there_are_named(talkers: Talkers) -> Non
     assert "no card 'coal'" in refused(talkers, ExitCode.MISSING, "board", "move", board, "coal", "done")
     assert "no list 'never'" in refused(talkers, ExitCode.MISSING, "board", "move", board, "wood", "never")
     assert "tinyssb run" in refused(talkers, ExitCode.UNAVAILABLE, "board", "move", board, "wood", "to do")
-    assert "Nobody has asked you" in refused(talkers, ExitCode.MISSING, "board", "accept", board)
+    assert "You have no invitation to this board" in refused(
+        talkers, ExitCode.MISSING, "board", "accept", board
+    )
 
 
 def test_messages_without_a_place_have_no_thread(talkers: Talkers) -> None:
-    assert "waits for what it follows" in refused(
+    assert "waits for a predecessor" in refused(
         talkers, ExitCode.MISSING, "thread", "show", talkers.digits("late")
     )
-    assert "is in no thread" in refused(
+    assert "is not in a thread" in refused(
         talkers, ExitCode.MISSING, "thread", "show", talkers.digits("alias-bob")
     )
 
@@ -214,7 +216,7 @@ def test_an_index_that_was_lost_is_made_anew_and_said(own: Talkers) -> None:
     (own.folder / "content.sqlite").write_bytes(b"not a database, not at all" * 100)
     ended = tinyssb(own.folder, "chat")
     assert ended.stdout.decode() == shown
-    assert "The index of messages was made anew: it was damaged" in ended.stderr.decode()
+    assert "The index of messages was rebuilt: it was damaged" in ended.stderr.decode()
     (own.folder / "content.sqlite").unlink()
     ended = tinyssb(own.folder, "chat")
     assert (ended.stdout.decode(), ended.stderr) == (shown, b"")
@@ -229,6 +231,6 @@ def test_the_chat_says_whose_feed_is_forked(own: Talkers) -> None:
     store.close()
     *_, one, other = said(own, "chat").splitlines()
     told = {one, other}
-    assert "Your feed is forked at entry 3, and nothing new of it is taken: `tinyssb forks`." in told
+    assert "Your feed is forked at entry 3, and nothing new of it is accepted: see `tinyssb forks`." in told
     assert any(line.startswith("The feed of ") and own.feed(BOB)[:8] in line for line in told)
     assert "forked" not in said(own, "chat", "--json")

@@ -166,10 +166,10 @@ def test_people_are_blocked_and_followed_by_name(two: tuple[Person, Person]) -> 
     ana, bob = two
     bob.types("chat", "say", "Soup!")
     ana.sees("Soup!", "chat")
-    assert "No longer showing Bob" in ana.types("block", "bob")
+    assert "Blocked Bob" in ana.types("block", "bob")
     assert "Soup!" not in ana.types("chat")
     ana.sees("blocked", "feeds")
-    assert "Showing Bob" in ana.types("unblock", "bob")
+    assert "Unblocked Bob" in ana.types("unblock", "bob")
     assert f"No longer following {bob.feed}" in ana.types("unfollow", "Bob")
     assert f"Now following {bob.feed}" in ana.types("follow", "bob")
 

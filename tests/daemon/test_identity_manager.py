@@ -111,7 +111,7 @@ def test_each_waits_for_itself(written: Home, tmp_path: Path) -> None:
             assert refused.value.code == "uncertain"
             told = tinyssb(written.root, "status").stdout.decode()
             assert "writing: not yet: the node's files were copied" in told
-            assert b"own: club, not written for now" in tinyssb(written.root, "feeds").stdout
+            assert b"own: club, cannot be written for now" in tinyssb(written.root, "feeds").stdout
             doctor = tinyssb(written.root, "doctor").stdout
             assert b"it does not write the feed of 'club' yet" in doctor
             assert node.sure("club").changed

@@ -119,7 +119,7 @@ def test_an_export_of_one_network_is_refused_by_another(villager: RunningDaemon,
     refused = tinyssb(villager.home, "import", file)
     assert refused.returncode == ExitCode.DATA
     assert "another key" in refused.stderr.decode()
-    assert "Added 1 entries" in said(villager, "import", file, "--network", "village")
+    assert "Imported 1 entries" in said(villager, "import", file, "--network", "village")
 
 
 def test_a_network_that_is_not_there_is_told_in_words(villager: RunningDaemon) -> None:

@@ -157,8 +157,8 @@ def test_a_restored_node_writes_nothing_until_its_user_is_sure(written: Written,
         assert ended.returncode == ExitCode.BUSY
         assert b"the key was restored from a backup" in ended.stderr
         assert b"waiting for a link" in tinyssb(tmp_path / "new", "status").stdout
-        assert b"does not write its feed yet" in tinyssb(tmp_path / "new", "doctor").stdout
-        assert b"from now on" in tinyssb(tmp_path / "new", "identity", "sure").stdout
+        assert b"own feed cannot be written yet" in tinyssb(tmp_path / "new", "doctor").stdout
+        assert b"can write its feed now" in tinyssb(tmp_path / "new", "identity", "sure").stdout
         assert b"already" in tinyssb(tmp_path / "new", "identity", "sure").stdout
         with running.client() as node:
             assert node.publish(b"yes").seq == 1

@@ -100,11 +100,11 @@ def test_what_waits_says_for_what() -> None:
 @pytest.mark.parametrize(
     ("text", "changes", "words"),
     [
-        ("", {"chunks": 40, "chunks_held": 3}, "(not all here yet: 3 of 40 packets)"),
+        ("", {"chunks": 40, "chunks_held": 3}, "(incomplete: 3 of 40 packets)"),
         ("", {"voice_size": 1_400}, "(voice, 1,400 bytes)"),
-        ("", {}, "(nothing)"),
+        ("", {}, "(empty)"),
         ("pfx:loc/plus,8FVC9G8F+6X|hi", {}, "(at 8FVC9G8F+6X) hi"),
-        ("long", {"cut": True}, f"long… (all of it: `tinyssb show {EVE.hex()[:8]} 9`)"),
+        ("long", {"cut": True}, f"long… (whole message: `tinyssb show {EVE.hex()[:8]} 9`)"),
         (HOSTILE_TEXT, {}, HOSTILE_TEXT),
         (
             '{"name": "map.webp", "type": "image/webp", "size": 9000}',
@@ -114,7 +114,7 @@ def test_what_waits_says_for_what() -> None:
         (
             '["no", "file"]',
             {"kind": MessageKind.FILE, "size": 7},
-            f"(file without a name, 7 bytes: `tinyssb fetch {message_id('m').hex()[:8]}`)",
+            f"(file (no name), 7 bytes: `tinyssb fetch {message_id('m').hex()[:8]}`)",
         ),
     ],
 )
@@ -133,6 +133,6 @@ def test_an_authors_clock_is_told_where_it_is_far_off() -> None:
 def test_a_graph_says_what_it_does_not_draw() -> None:
     lines = ChatFormatter(NAMES, 200)
     (line,) = lines.drawn(ROWS[0], (message_id("a"),))
-    assert line.endswith(f"[also after {message_id('a').hex()[:8]}]")
+    assert line.endswith(f"[also follows {message_id('a').hex()[:8]}]")
     (found,) = lines.found(MESH.messages(PRIVATE)[0])
     assert found.endswith("[private]")

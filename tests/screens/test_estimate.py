@@ -55,13 +55,13 @@ def account(*names: str, left_us: int = 32_400_000, limit_us: int = 36_000_000) 
 
 def test_ninety_one_packets_are_half_an_hours_budget() -> None:
     (cost,) = estimate(91, [face("radio"), face("udp", "lan", 0)], [account("radio")])
-    assert cost_line(cost) == "radio: 91 packets, 18.7 s of air, 52 % of this hour's budget"
+    assert cost_line(cost) == "radio: 91 packets, 18.7 s of airtime, 52 % of this hour's budget"
     assert as_json(cost)["wait_us"] == 0
 
 
 def test_without_a_radio_it_costs_nothing() -> None:
     costs = estimate(91, [face("udp", "lan", 0)], [])
-    assert costs_in_words(91, costs) == ["91 packets; no radio face is up: costs no airtime"]
+    assert costs_in_words(91, costs) == ["91 packets; no radio face is up, so this costs no airtime"]
     assert costs_in_words(1, estimate(1, [face("udp", "lan", 0)], [account("gone")]))[0].startswith(
         "1 packet;"
     )
@@ -69,11 +69,11 @@ def test_without_a_radio_it_costs_nothing() -> None:
 
 def test_what_may_not_go_at_once_is_told_with_the_time_it_takes() -> None:
     (cost,) = estimate(91, [face("radio")], [account("radio", left_us=12_000_000)])
-    assert cost_line(cost).endswith("budget; 12.0 s may go now, the last within 1 h 0 min")
+    assert cost_line(cost).endswith("budget; 12.0 s may be sent now, the last packet within 1 h 0 min")
     (cost,) = estimate(656, [face("radio")], [account("radio")])
     assert cost_line(cost) == (
-        "radio: 656 packets, 2 min 14 s of air, 374 % of this hour's budget; "
-        "32.4 s may go now, the last within 4 h 0 min"
+        "radio: 656 packets, 2 min 14 s of airtime, 374 % of this hour's budget; "
+        "32.4 s may be sent now, the last packet within 4 h 0 min"
     )
 
 
@@ -84,7 +84,7 @@ def test_two_faces_in_one_sub_band_say_it_twice() -> None:
 
 def test_a_radio_without_a_limit_has_no_budget() -> None:
     (cost,) = estimate(10, [face("us")], [])
-    assert cost_line(cost) == "us: 10 packets, 2.1 s of air, no limit there"
+    assert cost_line(cost) == "us: 10 packets, 2.1 s of airtime, no limit"
     assert (cost.share, cost.wait_us, as_json(cost)["band"]) == (None, 0, None)
 
 
@@ -95,7 +95,7 @@ def test_a_daemon_that_does_not_tell_the_airtime_of_a_face_tells_that_of_its_sub
 
 def test_another_window_is_named_by_its_length() -> None:
     cost = AirtimeCost(faces=("r",), packets=1, air_us=1, limit_us=600, window_us=60_000_000, left_us=600)
-    assert cost_line(cost) == "r: 1 packet, 0.0 s of air, less than 1 % of the budget for 1 min 0 s"
+    assert cost_line(cost) == "r: 1 packet, 0.0 s of airtime, less than 1 % of the budget for 1 min 0 s"
 
 
 def test_a_name_that_would_move_the_cursor_does_not() -> None:

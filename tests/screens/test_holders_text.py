@@ -32,7 +32,7 @@ def row(proven: int = 0, inferred: int = 0, expected: int = 0, missing: tuple[st
 @pytest.mark.parametrize(
     ("known", "text"),
     [
-        (row(), "nobody else is known"),
+        (row(), "no other nodes are known"),
         (row(0, 0, 3), "0 of 3"),
         (row(3, 0, 5, (ANA,)), "3 of 5, Ana missing since 12:02"),
         (row(1, 0, 3, (ANA, BEN)), "1 of 3, Ana and Ben missing since 12:02"),

@@ -21,7 +21,7 @@ def test_an_index_that_was_made_anew_is_said_once(tmp_path, capsys):
     connection.close()
     with open_node(arguments) as talk:
         assert [row.text for row in talk.catalog.messages("public")] == ["soup"]
-    told = "tinyssb: The index of messages was made anew: it was of another version.\n"
+    told = "tinyssb: The index of messages was rebuilt: it was of another version.\n"
     assert capsys.readouterr().err == told
     with open_node(arguments):
         assert capsys.readouterr().err == ""

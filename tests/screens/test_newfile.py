@@ -24,7 +24,7 @@ def write(path: Path, data: bytes) -> int:
 def test_a_file_is_written_whole_and_over_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a"
     assert write(path, b"one") == 3
-    with pytest.raises(TargetFileExistsError, match="is there already"):
+    with pytest.raises(TargetFileExistsError, match="exists already"):
         write(path, b"two")
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(TargetFileExistsError):
@@ -95,7 +95,7 @@ def test_what_a_failing_disk_may_keep_is_named(
     monkeypatch.setattr(os, "fsync", fails)
     if stays:
         monkeypatch.setattr(Path, "unlink", fails)
-    told = r"may still be there as \.tinyssb-[0-9a-f]{16}\.part" if stays else "Nothing was left behind"
+    told = r"A partial file may remain as \.tinyssb-[0-9a-f]{16}\.part" if stays else "Nothing was written"
     with pytest.raises(FileUnwritableError, match=told):
         write(tmp_path / "a", b"one")
     assert len(list(tmp_path.iterdir())) == stays

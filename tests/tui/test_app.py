@@ -43,7 +43,7 @@ async def test_what_is_written_is_sent_where_one_is() -> None:
     node = FakeNode(usual())
     async with shown(node, "w", *"hi", "space", *"you", "enter") as screen:
         assert node.done == [("say", PUBLIC, "hi you", None)]
-        assert "it is on the disk" in screen.text()
+        assert "the message is on the disk" in screen.text()
         assert screen.app.query_one(MessageInput).text == ""
         await screen.press("escape", "shift+tab", "down")
         assert "How much bread?" in screen.text()
@@ -165,7 +165,7 @@ async def test_a_long_conversation_is_read_in_pieces() -> None:
         for _ in range(3):
             await screen.press("home", "up")
         assert node.asked[-1] == ScreenRequest(before=700)
-        assert "not the latest: End" in screen.text()
+        assert "earlier messages: End shows the latest" in screen.text()
         assert max(len(node.look(asked).messages) for asked in tuple(node.asked)) == limits.MESSAGES_MAX
         await screen.press("down")
         assert node.asked[-1] == ScreenRequest(before=700)
@@ -233,7 +233,7 @@ async def test_a_daemon_that_goes_and_comes_is_told_and_all_stays_shown() -> Non
     async with shown(node) as screen:
         node.sight = dataclasses.replace(usual(), away="The node's daemon is not running.", away_us=NOW_US)
         await screen.look()
-        assert "not running. As of 14:00; trying again." in screen.text()
+        assert "not running. Shown: state of 14:00. Retrying." in screen.text()
         assert "Bridge is out" in screen.text()
         node.sight = usual()
         await screen.look()

@@ -51,7 +51,7 @@ async def test_whom_one_writes_to_privately_is_never_a_group() -> None:
 
 
 async def test_a_group_without_a_name_or_with_a_wicked_one_does_no_harm() -> None:
-    for title, note in ((None, "you left it"), (HOSTILE, "")):
+    for title, note in ((None, "you left this group"), (HOSTILE, "")):
         async with shown(FakeNode(with_group(title, note))) as screen:
             await screen.press("shift+tab", "down", "down")
             screen.check(80)

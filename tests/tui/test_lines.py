@@ -122,7 +122,7 @@ def test_what_a_message_answers_is_told_unless_it_stands_above() -> None:
 
     assert drawn(first, {first.id: first})[6:] == "Ben: Me."
     assert drawn(None, {first.id: first})[6:] == "Ben ↳ Ana: Who?\n      Me."
-    assert drawn(None, {})[6:] == f"Ben ↳ something earlier ({first.id.hex()[:8]})\n      Me."
+    assert drawn(None, {})[6:] == f"Ben ↳ earlier message ({first.id.hex()[:8]})\n      Me."
 
 
 def test_torn_and_unasked_records_are_left_out() -> None:
@@ -190,4 +190,4 @@ def test_a_group_poses_as_nobody() -> None:
 def test_a_feed_of_a_further_identity_is_told_as_ours() -> None:
     row = replace(feed_row(ANA, 3), own=False, identity="club", writable=False)
     line = lines.feed(row, DisplayNames([]), 130).plain
-    assert line.rstrip().endswith("own: club, ! not written for now")
+    assert line.rstrip().endswith("own: club, ! cannot be written for now")

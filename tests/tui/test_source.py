@@ -97,7 +97,7 @@ def test_a_home_that_is_none_is_refused_before_anything_is_drawn(tmp_path: Path)
         NodeScreenSource(str(tmp_path / "n"), "nowhere")
     ended = tinyssb(tmp_path / "n", "tui")
     assert ended.returncode == ExitCode.USAGE
-    assert b"There is no terminal to draw on." in ended.stderr
+    assert b"Standard input or output is not a terminal." in ended.stderr
 
 
 def test_without_the_library_it_is_said_how_to_get_it(

@@ -61,7 +61,7 @@ class FakeNode:
         self._seen = 0
 
     @contextlib.contextmanager
-    def voice(self) -> Iterator["FakeNode"]:
+    def node(self) -> Iterator["FakeNode"]:
         yield self
 
     @contextlib.contextmanager
@@ -73,7 +73,7 @@ class FakeNode:
         if not self.running:
             raise DaemonUnreachableError("The node's daemon is not running.", "Start it with `tinyssb run`.")
 
-    # --- the voice
+    # --- the node
 
     def catch_up(self, progress: Callable[[int, int], None] = lambda _done, _total: None) -> object:
         progress(1, 1)

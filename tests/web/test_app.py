@@ -157,7 +157,7 @@ def test_a_node_that_goes_through_what_it_holds_says_how_far_it_is(monkeypatch: 
     with serving(node) as address:
         answer = ask(address, "/api/messages")
         assert (answer.status, answer.json["code"]) == (503, "busy")
-        assert "33 % of it is done" in answer.json["message"]
+        assert "33 % is done" in answer.json["message"]
         assert post(address, "/api/say", saying()).status == 503
         events = Events(address)
         assert events.next()["problem"] is None

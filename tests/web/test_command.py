@@ -43,7 +43,7 @@ def test_a_taken_port_is_said(home: Path) -> None:
         port = taken.getsockname()[1]
         ended = tinyssb(home, "web", "--listen", f"127.0.0.1:{port}")
     assert ended.returncode == ExitCode.UNAVAILABLE
-    assert b"--listen names another one" in ended.stderr
+    assert b"Choose another port with --listen" in ended.stderr
 
 
 def test_a_missing_library_is_named(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -54,7 +54,7 @@ def test_a_missing_library_is_named(home: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_token_is_not_written_where_nobody_looks(capsys: pytest.CaptureFixture[str]) -> None:
-    command._say(("192.0.2.7", 80), "secret-token-0000", show_token=False)
+    command.print_address(("192.0.2.7", 80), "secret-token-0000", show_token=False)
     told = capsys.readouterr().out
     assert "secret" not in told
     assert "tinyssb web --link" in told

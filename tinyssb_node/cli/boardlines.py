@@ -1,4 +1,4 @@
-"""Boards as lines of a terminal, and which of their lists and cards a person means."""
+"""Boards as lines of a terminal, and the search for their lists and cards."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
@@ -14,13 +14,13 @@ from tinyssb_node.screens.safetext import one_line, wrapped
 
 
 class UnknownBoardItemError(ProblemError):
-    """A board has no such list or card."""
+    """A board without such a list or card."""
 
     exit_code = ExitCode.MISSING
 
 
 class AmbiguousBoardItemError(ProblemError):
-    """Several lists or cards of a board may be meant."""
+    """A name or id that several lists or cards of a board share."""
 
     exit_code = ExitCode.USAGE
 
@@ -29,17 +29,17 @@ Thing = TypeVar("Thing", Column, Card, Column | Card)
 
 
 def find_list(board: KanbanBoard, text: str) -> Column:
-    """The list that *text* means. Raises UnknownBoardItemError, AmbiguousBoardItemError."""
+    """Return the list that *text* names. Raises UnknownBoardItemError, AmbiguousBoardItemError."""
     return _find(board.columns, text, "list")
 
 
 def find_card(board: KanbanBoard, text: str) -> Card:
-    """The card that *text* means. Raises UnknownBoardItemError, AmbiguousBoardItemError."""
+    """Return the card that *text* names. Raises UnknownBoardItemError, AmbiguousBoardItemError."""
     return _find([item for column in board.columns for item in column.items], text, "card")
 
 
 def find_thing(board: KanbanBoard, text: str) -> Column | Card:
-    """The list or card that *text* means. Raises UnknownBoardItemError, AmbiguousBoardItemError."""
+    """Return the list or card that *text* names. Raises UnknownBoardItemError, AmbiguousBoardItemError."""
     items = [item for column in board.columns for item in column.items]
     things: list[Column | Card] = [*board.columns, *items]
     return _find(things, text, "list or card")
@@ -49,21 +49,23 @@ def _find(things: Sequence[Thing], text: str, what: str) -> Thing:
     digits, word = text.lower(), alike(text)
     named = [thing for thing in things if word and alike(thing.name) == word]
     found = named or [thing for thing in things if digits and thing.id.hex().startswith(digits)]
-    told = one_line(text, limits.NAME_CELLS)
+    typed = one_line(text, limits.NAME_CELLS)
     if not found:
         raise UnknownBoardItemError(
-            f"The board has no {what} '{told}'.", "`tinyssb board show` shows what is on a board, with ids."
+            f"The board has no {what} '{typed}'.",
+            "See its lists and cards, with ids: tinyssb board show BOARD",
         )
     if len(found) > 1:
         ids = ", ".join(short(thing.id) for thing in found[: limits.NAMES_TOLD_MAX])
         raise AmbiguousBoardItemError(
-            f"'{told}' may be one of {len(found)}: {ids}.", "Type digits of its id."
+            f"{len(found)} items of the board match '{typed}': {ids}.",
+            "Type the first digits of its id instead.",
         )
     return found[0]
 
 
 def board_lines(board: KanbanBoard, names: DisplayNames, width: int | None) -> Iterator[str]:
-    """A board: its lists one below the other, a card a line."""
+    """Format a board: its lists one below the other, one line for each card."""
     most = width or limits.LINE_CELLS
     yield _headed(board.name, board.id, most)
     if board.members:
@@ -74,16 +76,16 @@ def board_lines(board: KanbanBoard, names: DisplayNames, width: int | None) -> I
         for item in column.items:
             yield f"  {short(item.id)}  {one_line(_card(item, names), most - 12)}"
         if not column.items:
-            yield "  (nothing)"
+            yield "  (no cards)"
     left = sum(len(column.items) for column in board.removed_columns)
     if left:
         yield ""
-        are = "1 card is" if left == 1 else f"{left} cards are"
-        yield one_line(f"{are} on lists that somebody removed.", most)
+        count = "1 card is" if left == 1 else f"{left} cards are"
+        yield one_line(f"{count} on removed lists.", most)
 
 
 def _headed(name: str, id_: MessageId, most: int) -> str:
-    """A name with its id behind it."""
+    """Return a name with its id behind it."""
     return f"{one_line(name, most - SHORT_MESSAGE - 4)}  ({short(id_)})"
 
 
@@ -97,7 +99,7 @@ def _card(item: Card, names: DisplayNames) -> str:
 
 
 def card_lines(item: Card, names: DisplayNames, width: int | None) -> Iterator[str]:
-    """A card with its description and comments."""
+    """Format a card with its description and comments."""
     most = width or limits.LINE_CELLS
     yield _headed(item.name, item.id, most)
     if item.assignees:

@@ -1,4 +1,4 @@
-"""A folder that people carry from node to node: what it has is taken, what it lacks is left there
+"""A folder that people carry from node to node: a node imports what it lacks, and writes what the folder lacks
 (docs/formats/carry.md)."""
 
 import re
@@ -35,52 +35,52 @@ FOLDER: Final = "tinyssb"
 OPEN: Final = "open"
 SUFFIX: Final = ".tssb"
 UNREADABLE: Final = (OSError, ExportFileError)
-"""What reading a file raises."""
+"""Errors of reading a file."""
 _NAME: Final = re.compile(r"[0-9a-f]{12}-([0-9]{1,6})\.tssb")
 _NUMBER_MAX: Final = 999_999
 
 
 class CarryFullError(ProblemError):
-    """There are more files in the folder than are read."""
+    """A folder with more files than are read."""
 
     exit_code = ExitCode.DATA
 
     def __init__(self, folder: Path, count: int) -> None:
         super().__init__(
-            f"There are {count:,} files in {folder}, and at most {limits.CARRY_FILES_MAX:,} are read. Nothing was "
-            "taken or left there.",
-            "Move them elsewhere, or remove them once everybody has taken what is in them: nodes leave there again "
-            "what the folder lacks.",
+            f"{folder} has {count:,} files, and at most {limits.CARRY_FILES_MAX:,} are read. Nothing was imported, "
+            "and nothing was written there.",
+            "Move old files elsewhere, or delete them when all nodes have imported them: "
+            "nodes write what the folder lacks again.",
         )
 
 
 class FolderUnreadableError(FileUnreadableError):
-    """What was read from the folder before cannot be read again."""
+    """A folder that was read before and cannot be read again."""
 
     def __init__(self, path: Path, reason: str) -> None:
         ProblemError.__init__(
             self,
-            f"{one_line(str(path))} was there and whole, and now it is not: {reason}. Nothing was left there.",
-            "Is the stick still in? Put it in and run the command again; what was taken is kept.",
+            f"{one_line(str(path))} was readable before, and is not now: {reason}. Nothing was written there.",
+            "Plug the stick in again, and repeat the command. Imported entries were kept.",
         )
         self.path = str(path)
 
 
 class CarryFolderMissingError(ProblemError):
-    """There is no such folder."""
+    """A folder that does not exist."""
 
     exit_code = ExitCode.MISSING
 
     def __init__(self, place: Path) -> None:
         super().__init__(
-            f"There is no folder {place}. Nothing was taken or left.",
-            "Is the stick in, and mounted? `lsblk` shows where; otherwise make the folder first.",
+            f"There is no folder {place}. Nothing was imported or written.",
+            "Plug in and mount the stick (`lsblk` shows where), or create the folder first.",
         )
 
 
 @dataclass(frozen=True, slots=True)
 class FolderWriteResult:
-    """What was left in the folder."""
+    """What was written to the folder."""
 
     path: Path
     feeds: int
@@ -91,18 +91,19 @@ class FolderWriteResult:
 
 @dataclass(slots=True)
 class FolderContents:
-    """What is in the folder."""
+    """The files of the folder."""
 
     whole: list[Path] = field(default_factory=list)
     """The files that can be read to their end."""
     damaged: dict[str, str] = field(default_factory=dict)
-    """What is wrong with the others, by name. They stay as they are."""
+    """The problem of each other file, by name. These files are left as they are."""
     device: int | None = None
-    """Which disk the folder is on."""
+    """The disk that the folder is on."""
 
 
 def require_folder(place: Path) -> None:
-    """Raise NoPlaceError unless *place* is a folder, since one that is not mounted is not made; FileUnreadableError."""
+    """Check that *place* is a folder; one that is not mounted is not created. Raises CarryFolderMissingError,
+    FileUnreadableError."""
     try:
         there = place.is_dir()
     except OSError as error:
@@ -112,13 +113,13 @@ def require_folder(place: Path) -> None:
 
 
 def folder_of(place: Path, network: Network) -> Path:
-    """Where in *place* the files of *network* are."""
+    """Return the folder in *place* with the files of *network*."""
     tag = network_tag(network)
     return place / FOLDER / (OPEN if tag is None else tag.hex())
 
 
 def read_folder(place: Path, folder: Path, progress: Callable[[int, int], None]) -> FolderContents:
-    """Read all files in *folder*, which is in *place*, of which *progress* is told how many of how many are done.
+    """Read all files in *folder*, which is in *place*. *progress* gets the number of files done, and of all.
 
     Raises CarryFullError, FileUnreadableError.
     """
@@ -132,7 +133,7 @@ def read_folder(place: Path, folder: Path, progress: Callable[[int, int], None])
     for number, path in enumerate(paths):
         progress(number, len(paths))
         try:
-            # Only for whether it is whole: nothing of one that is not may count.
+            # Only a check that the file is whole: nothing of a damaged one may count.
             for _ in pieces_in(path):
                 pass
             found.whole.append(path)
@@ -143,18 +144,18 @@ def read_folder(place: Path, folder: Path, progress: Callable[[int, int], None])
 
 
 def _is_ours(path: Path) -> bool:
-    """Whether *path* is a file that is read. What other systems put beside it (``._x.tssb``), and what is none, is not:
-    a pipe would be waited for."""
+    """Return whether *path* is a file to read. Files that other systems put beside it (``._x.tssb``) are not, nor is
+    anything that is not a file: reading a pipe would block."""
     if path.suffix != SUFFIX or path.name.startswith("."):
         return False
     try:
         return path.is_file()
     except OSError:
-        return True  # Reading it tells what is wrong.
+        return True  # reading it will show the problem
 
 
 def _device_of(place: Path) -> int | None:
-    """Which disk *place* is on; None: there is no such place any more."""
+    """Return the disk that *place* is on; None: it no longer exists."""
     try:
         return place.stat().st_dev
     except OSError:
@@ -162,12 +163,12 @@ def _device_of(place: Path) -> int | None:
 
 
 def reason_of(error: OSError | ExportFileError) -> str:
-    """Why a file cannot be read."""
+    """Return why a file cannot be read."""
     return (error.strerror or str(error)) if isinstance(error, OSError) else error.problem
 
 
 def pieces_in(path: Path) -> Iterator[Piece]:
-    """The pieces of a file. Raises OSError, ExportFileError."""
+    """Read the pieces of a file. Raises OSError, ExportFileError."""
     with path.open("rb") as file:
         yield from read_export(file)
 
@@ -179,8 +180,8 @@ def import_folder(
     taken: ImportResult,
     progress: Callable[[int, int], None],
 ) -> None:
-    """Offer *node* what its store, which *opened* opens, lacks of the files *found*, and count in *taken* what came of
-    it. Files that cannot be read any more count as damaged. Of *progress* as in ``look``."""
+    """Offer *node* what its store, which *opened* opens, lacks of the files *found*, and count the results in *taken*.
+    Files that can no longer be read count as damaged. *progress* as in ``read_folder``."""
     paths = found.whole
     blocked = {row.feed for row in node.feeds() if row.blocked}
     for _ in range(limits.CARRY_PASSES_MAX):
@@ -189,7 +190,7 @@ def import_folder(
         for number, path in enumerate(paths):
             progress(number, len(paths))
             taken.early = set()
-            # Opened anew for each: what one file brought the next need not.
+            # Opened again for each file: what one brought is not offered from the next.
             with closing(opened()) as store:
                 try:
                     offer(node, path.name, lacked(pieces_in(path), store, blocked, taken), taken)
@@ -202,7 +203,7 @@ def import_folder(
         taken.early = early
         if taken.entries == before or not again:
             break
-        # What was missing may be here by now: names of files tell no order.
+        # What was missing may be here by now: the names of files have no order.
         paths = again
     found.whole = [path for path in found.whole if path.name not in found.damaged]
 
@@ -211,7 +212,7 @@ def export_to_folder(
     place: Path, folder: Path, store: Store, found: FolderContents, node: FeedId
 ) -> FolderWriteResult | None:
     """Write a file to *folder*, which is in *place*, with all of *store* that is in none of the whole files *found*. It
-    is named after *node*, our own feed. None if they lack nothing.
+    is named after *node*, our own feed. Return None if they lack nothing.
 
     Raises FolderUnreadableError, FileUnwritableError.
     """
@@ -222,8 +223,8 @@ def export_to_folder(
         except UNREADABLE as error:
             raise FolderUnreadableError(whole, reason_of(error)) from error
     if found.device is None or _device_of(place) != found.device:
-        # Where a stick was, there may be an empty folder of our own disk.
-        raise FolderUnreadableError(place, "no disk is mounted there, or another one")
+        # If the stick was unplugged, its folder may now be an empty one on our own disk.
+        raise FolderUnreadableError(place, "no disk or another disk is mounted there")
     lacking = [record for record in store.feeds() if cover.first_lacked(record) <= record.seq]
     if not lacking:
         return None
@@ -243,15 +244,15 @@ def export_to_folder(
         sync_folder(folder)
     except OSError as error:
         raise FileUnwritableError(
-            f"{path} was written, and the disk did not confirm it: {error.strerror}. It may be gone, or damaged.",
-            "Is the stick still in? Put it in and run the command again: it leaves what is lacking.",
+            f"{path} was written, but the disk did not confirm it: {error.strerror}. It may be lost or damaged.",
+            "Plug the stick in again, and repeat the command: it writes what is missing.",
         ) from error
     return FolderWriteResult(path, len(lacking), entries, size)
 
 
 def _free_path(folder: Path, node: FeedId) -> Path:
-    """How the next file of *node* is called: behind those that are there, or where a number is free, as anybody may
-    have given names there. Raises FileUnwritableError."""
+    """Return the name of the next file of *node*: after the last number, or a free one, because names on a stick may be
+    anyone's choice. Raises FileUnwritableError."""
     name = node.hex()[: limits.CARRY_NODE_DIGITS]
     try:
         matches = [_NAME.fullmatch(path.name) for path in folder.iterdir()]
@@ -265,7 +266,7 @@ def _free_path(folder: Path, node: FeedId) -> Path:
 
 
 def make_folder(folder: Path) -> None:
-    """Make *folder*, and the one that is for all networks, in a place that is there. Raises FileUnwritableError."""
+    """Create *folder*, and the one for all networks, in a place that exists. Raises FileUnwritableError."""
     try:
         folder.parent.mkdir(exist_ok=True)
         folder.mkdir(exist_ok=True)
@@ -275,6 +276,6 @@ def make_folder(folder: Path) -> None:
 
 def _unusable(folder: Path, error: OSError) -> FileUnwritableError:
     return FileUnwritableError(
-        f"Nothing can be left in {folder}: {error.strerror}.",
-        "Is the stick still in, with its switch off and room on it? `--take` writes nothing there.",
+        f"{folder} cannot be written: {error.strerror}. Nothing was written there.",
+        "Check that the stick is plugged in, not write-protected and not full. `--take` only imports.",
     )

@@ -1,4 +1,4 @@
-"""What `doctor` looks at. Each check says what it found, and what to do where that is not well."""
+"""Checks of `doctor`: each states a finding and, if something is wrong, what to do."""
 
 import shlex
 import shutil
@@ -24,20 +24,20 @@ from tinyssb_node.store.sqlite import SqliteStore
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One check's result."""
+    """The result of one check."""
 
     check: str
-    """What was looked at."""
+    """The thing that was checked."""
     ok: bool
-    """Whether it is well."""
+    """Whether no problem was found."""
     found: str
-    """What it is like."""
+    """The finding."""
     advice: str = ""
-    """What to do, where there is something to do."""
+    """What to do; empty if nothing."""
 
 
 def examine(home: Home) -> list[CheckResult]:
-    """Look at everything a node needs, the most basic things first."""
+    """Check everything a node needs, the most basic things first."""
     checks: tuple[tuple[str, Callable[[Home], CheckResult | list[CheckResult]]], ...] = (
         ("home", _check_home),
         ("identity", _check_identity),
@@ -55,28 +55,28 @@ def examine(home: Home) -> list[CheckResult]:
         except LocalError as error:
             findings.append(CheckResult(name, ok=False, found=error.message, advice=error.hint))
             if name == "home":
-                break  # There is none, or none that we may look into.
+                break  # it does not exist, or cannot be read
     return findings
 
 
 def _check_home(home: Home) -> CheckResult:
     home.require()
     if (mode := folder_reach(home.identity)) is not None:
-        what = "change" if mode & 0o022 else "see"
+        access = "change" if mode & 0o022 else "read"
         return CheckResult(
             "home",
             ok=False,
-            found=f"others may {what} what is in {home.root}, where the secret key is (mode {mode:04o})",
+            found=f"other users can {access} files in {home.root}, where the secret key is (mode {mode:04o})",
             advice=f"Type: chmod 700 {shlex.quote(str(home.root))}",
         )
     if not can_write(home.root):
         return CheckResult(
             "home",
             ok=False,
-            found=f"nothing can be written in {home.root}, as a node has to",
-            advice="What is stored can be read (`tinyssb export`). See whose the folder is and that its disk can be "
-            "written, or copy the whole home to where you can write, and name the copy with --home; run a node on one "
-            "of the two only.",
+            found=f"{home.root} cannot be written, but the node must write there",
+            advice="Stored entries can still be read (`tinyssb export`). Check the folder's owner, and that its disk "
+            "can be written. Or copy the whole home to a writable place, use the copy with --home, and never run "
+            "both.",
         )
     return CheckResult("home", ok=True, found=str(home.root))
 
@@ -90,7 +90,7 @@ def _check_identity(home: Home) -> CheckResult:
             return CheckResult(
                 "identity", ok=False, found=f"the identity '{name}': {error.message}", advice=error.hint
             )
-    further = f"; further ones: {', '.join(names)}" if names else ""
+    further = f"; further identities: {', '.join(names)}" if names else ""
     return CheckResult(
         "identity", ok=True, found=f"feed {kept.feed.hex()}, dialect {kept.dialect.value}{further}"
     )
@@ -104,8 +104,8 @@ def _check_config(home: Home) -> CheckResult:
         return CheckResult(
             "config",
             ok=False,
-            found="it lists no faces, so the node hears nobody",
-            advice=f"Add one to `faces` in {home.config}; docs/reference/faces.md has examples.",
+            found="it lists no faces, so the node has no links",
+            advice=f"Add a face to `faces` in {home.config}. Examples: docs/reference/faces.md",
         )
     return CheckResult("config", ok=True, found=f"name '{config.name}', faces {', '.join(config.faces)}")
 
@@ -117,11 +117,13 @@ def _check_store(home: Home) -> CheckResult:
 
 
 def _check_network(home: Home, network: NetworkName) -> CheckResult:
-    """The store of one network."""
-    told = "" if network == DEFAULT_NETWORK else f"network {network}: "
+    """Check the store of one network."""
+    prefix = "" if network == DEFAULT_NETWORK else f"network {network}: "
     path = home.of(network).store
     if not path.exists():
-        return CheckResult("store", ok=True, found=f"{told}none yet; it is made when the node first runs")
+        return CheckResult(
+            "store", ok=True, found=f"{prefix}no store yet; it is created when the node first runs"
+        )
     with closing(SqliteStore.open_readonly(path)) as store:
         records = store.feeds()
     forked = [record.feed.hex() for record in records if record.own and record.forked_at is not None]
@@ -129,11 +131,11 @@ def _check_network(home: Home, network: NetworkName) -> CheckResult:
         return CheckResult(
             "store",
             ok=False,
-            found=f"{told}the node's own feed {forked[0]} is forked: two programs wrote it with one key",
-            advice="Nobody can repair that. Make a new node with `tinyssb init` in another home, and tell its feed id.",
+            found=f"{prefix}the node's own feed {forked[0]} is forked: two programs wrote it with one key",
+            advice="This cannot be repaired. Create a new node (`tinyssb --home FOLDER init`), and give people its id.",
         )
     entries = sum(record.seq for record in records)
-    return CheckResult("store", ok=True, found=f"{told}{len(records)} feeds, {entries:,} entries")
+    return CheckResult("store", ok=True, found=f"{prefix}{len(records)} feeds, {entries:,} entries")
 
 
 def _check_disk(home: Home) -> CheckResult:
@@ -144,7 +146,7 @@ def _check_disk(home: Home) -> CheckResult:
             "disk",
             ok=False,
             found=found,
-            advice="Make room, or lower `events.keep_mib` in config.toml: a full disk keeps the node from writing.",
+            advice="Free disk space, or lower `events.keep_mib` in config.toml: on a full disk the node cannot write.",
         )
     return CheckResult("disk", ok=True, found=found)
 
@@ -157,51 +159,49 @@ def _check_clock(home: Home) -> CheckResult:
         return CheckResult(
             "clock",
             ok=False,
-            found=f"{found}, which is before this node was made",
-            advice="Set the clock. Nothing is refused for its date, but logs and lists show wrong times.",
+            found=f"{found}, which is before this node was created",
+            advice="Set the clock. The node works, but logs and lists show wrong times.",
         )
     return CheckResult("clock", ok=True, found=found)
 
 
 def _check_written(one: IdentityRow) -> CheckResult | None:
-    """What keeps a further identity from writing, None for nothing."""
+    """Check that a further identity can write; None if it can."""
     waiting, name = one.waiting, one.name
     if one.problem is not None:
         found, advice = (
-            f"it does not use the identity '{name}': {one.problem}",
-            "Start it anew when that is mended.",
+            f"the identity '{name}' is not used: {one.problem}",
+            "Solve this, then restart the daemon.",
         )
     elif one.frozen_at is not None:
-        found = f"the feed of '{name}' is forked at entry {one.frozen_at}, and is written no more"
-        advice = "See `tinyssb forks`, and docs/reference/forks.md for what to do."
+        found = f"the feed of '{name}' is forked at entry {one.frozen_at}, and can never be written again"
+        advice = "Type `tinyssb forks`. What to do: docs/reference/forks.md"
     elif waiting is not None:
-        found = f"it does not write the feed of '{name}' yet: {waiting.reason}; {waiting.awaited}"
-        advice = "Wait until others with the feed are in reach; docs/reference/keys.md tells more."
+        found = f"the feed of '{name}' cannot be written yet: {waiting.reason}; {waiting.awaited}"
+        advice = "Wait until peers with the feed are in reach. Details: docs/reference/keys.md"
     else:
         return None
     return CheckResult("daemon", ok=False, found=found, advice=advice)
 
 
 def _check_open(end: EndpointRow) -> CheckResult | None:
-    """What keeps a face from being open, None for nothing."""
+    """Check that a face is open; None if it is."""
     if not end.problem:
         return None
     return CheckResult(
         "daemon",
         ok=False,
         found=f"the face {end.spec} is not open: {end.problem}",
-        advice="It is tried again every half minute; change `faces` in config.toml if it can never work.",
+        advice="The node retries every half minute. If the face can never work, change `faces` in config.toml.",
     )
 
 
-def _check_beside(one: CompanionRow) -> CheckResult | None:
-    """What keeps a process beside the daemon from running, None for nothing."""
+def _check_companion(one: CompanionRow) -> CheckResult | None:
+    """Check that a companion process runs; None if it does."""
     if one.problem is None:
         return None
     times = f" {one.ends:,} times" if one.ends > 1 else ""
-    after = (
-        "Restart the daemon when that is mended." if one.given_up else "It is started again until it runs."
-    )
+    after = "Then restart the daemon." if one.given_up else "It is started again automatically."
     return CheckResult(
         "daemon",
         ok=False,
@@ -211,7 +211,7 @@ def _check_beside(one: CompanionRow) -> CheckResult | None:
 
 
 def _check_daemon(home: Home) -> CheckResult | list[CheckResult]:
-    """Several findings only if several of its parts are not well."""
+    """Check the daemon. Return several findings only if several of its parts have problems."""
     config: Config = read_config(home)
     try:
         with DaemonClient(config.control_socket) as node:
@@ -220,26 +220,29 @@ def _check_daemon(home: Home) -> CheckResult | list[CheckResult]:
         return CheckResult("daemon", ok=False, found=error.message, advice=error.hint)
     if status.read_only:
         return CheckResult(
-            "daemon", ok=False, found=status.read_only, advice="Make room on the disk; it then goes on."
+            "daemon",
+            ok=False,
+            found=status.read_only,
+            advice="Free disk space; the node then continues automatically.",
         )
     if (frozen_at := status.frozen_at) is not None:
         return CheckResult(
             "daemon",
             ok=False,
-            found=f"this node's own feed is forked at entry {frozen_at}, and is written no more",
-            advice="See `tinyssb forks`, and docs/reference/forks.md for what to do.",
+            found=f"this node's own feed is forked at entry {frozen_at}, and can never be written again",
+            advice="Type `tinyssb forks`. What to do: docs/reference/forks.md",
         )
     if (waiting := status.waiting) is not None:
         return CheckResult(
             "daemon",
             ok=False,
-            found=f"it does not write its feed yet: {waiting.reason}; {waiting.awaited}",
-            advice="Wait until others with the feed are in reach; docs/reference/keys.md tells more.",
+            found=f"the node's own feed cannot be written yet: {waiting.reason}; {waiting.awaited}",
+            advice="Wait until peers with the feed are in reach. Details: docs/reference/keys.md",
         )
     parts = (
         *map(_check_written, status.identities),
         *map(_check_open, status.endpoints),
-        *map(_check_beside, status.companions),
+        *map(_check_companion, status.companions),
     )
     if findings := [finding for finding in parts if finding is not None]:
         return findings
@@ -247,8 +250,8 @@ def _check_daemon(home: Home) -> CheckResult | list[CheckResult]:
         return CheckResult(
             "daemon",
             ok=False,
-            found=f"it is version {status.version}, this command {__version__}",
-            advice="Restart the daemon: tinyssb run, or systemctl restart tinyssb.",
+            found=f"the daemon has version {status.version}, this command {__version__}",
+            advice="Restart the daemon: sudo systemctl restart tinyssb (or end `tinyssb run`, and type it again)",
         )
     faces = status.faces
     return CheckResult("daemon", ok=True, found=f"running, {faces} face{'' if faces == 1 else 's'} up")

@@ -1,4 +1,4 @@
-"""A tangle drawn like a commit graph: one dot a message, the first on top, and lines from each to what follows it.
+"""A tangle drawn like a commit graph: one dot a message, the first on top, and lines from each to its followers.
 
 A message whose followers are not all drawn keeps a lane, a column in which a line goes on downwards:
 
@@ -6,13 +6,13 @@ A message whose followers are not all drawn keeps a lane, a column in which a li
     ├─╮
     │ ●       an answer
     ├─│─╮
-    │ │ ●     another one, that nobody answers
+    │ │ ●     another one, without an answer
     ● │       a third one
     ├─╯
     ●         after both
 
-A line that crosses a lane does not touch it. There are so many lanes and no more: what finds none free has its
-followers told in words (`Line.apart`), so that hostile graphs stay narrow.
+A line that crosses a lane does not touch it. The number of lanes is bounded: a message that finds none free has its
+followers named in words (`GraphLine.apart`), so that hostile graphs stay narrow.
 """
 
 from collections import Counter
@@ -48,15 +48,17 @@ class GraphLine(Generic[Id]):
     drawing: str
     """Without spaces at its end; at most ``2 * lanes_max - 1`` characters, each one cell wide."""
     message: Id | None
-    """The message whose dot is in it; None: the line only joins lanes."""
+    """The message whose dot is in it; None: it only joins lanes."""
     apart: tuple[Id, ...] = ()
-    """What this message follows without a line that says so."""
+    """The predecessors of this message to which no line leads."""
 
 
 def draw(
     messages: Sequence[tuple[Id, Sequence[Id]]], lanes_max: int, glyphs: str = UNICODE, first: int = 0
 ) -> Iterator[GraphLine[Id]]:
-    """Draw *messages* from number *first* on, each with what it follows; nothing is before what it follows.
+    """Draw *messages* from number *first* on, each with its predecessors; each comes after its predecessors.
+
+    Predecessors that are not in *messages* are listed in ``apart``.
 
     What a message follows and is not before it is in ``apart``.
     """
@@ -65,19 +67,19 @@ def draw(
 
 
 class _Graph(Generic[Id]):
-    """Which lane is whose while the lines are drawn."""
+    """The lanes and their messages while the lines are drawn."""
 
     def __init__(self, messages: Sequence[tuple[Id, Sequence[Id]]], lanes_max: int, glyphs: str) -> None:
         self._messages = messages
         self._glyphs = glyphs
         self._last = lanes_max - 1
-        """The last column is nobody's lane: there is always a place for a dot."""
+        """The last column is never a lane, so that there is always room for a dot."""
         self._followers = Counter(one for _, previous in messages for one in set(previous))
         """How many followers of a message are not drawn yet."""
         self._lanes: list[Id | None] = []
         self._lane_of: dict[Id, int] = {}
         self._ended: int | None = None
-        """The column of a dot right above from which nothing goes on."""
+        """The column of a dot right above that no line leaves."""
 
     def lines(self, first: int) -> Iterator[GraphLine[Id]]:
         for number, (message, previous) in enumerate(self._messages):
@@ -108,14 +110,14 @@ class _Graph(Generic[Id]):
             self._ended = None
 
     def _free(self) -> int:
-        """The first column without a lane."""
+        """Return the first column without a lane."""
         for column, lane in enumerate(self._lanes):
             if lane is None:
                 return column
         return len(self._lanes)
 
     def _row(self, column: int | None) -> str:
-        """The lanes, and a dot in *column*."""
+        """Return the lanes, and a dot in *column*."""
         dot, lane = self._glyphs[0], self._glyphs[1]
         cells = [" " if one is None else lane for one in self._lanes]
         if column is not None:
@@ -124,7 +126,7 @@ class _Graph(Generic[Id]):
         return " ".join(cells).rstrip()
 
     def _joint(self, column: int, columns: list[int], above: list[bool]) -> str:
-        """The line above it, which leads from the lanes in *columns* to *column*."""
+        """Return the line above a dot, which leads from the lanes in *columns* to *column*."""
         lane, across = self._glyphs[1], self._glyphs[2]
         first, last = min(column, *columns), max(column, *columns)
         drawn = []

@@ -1,4 +1,4 @@
-"""Private groups as lines of a terminal: epochs with their members, what the node will do, the audit. Pure."""
+"""Private groups as lines of a terminal: epochs and their members, pending tasks, the audit. Pure."""
 
 from __future__ import annotations
 
@@ -26,45 +26,45 @@ if TYPE_CHECKING:
     from tinyssb_node.screens.people import DisplayNames
 
 _REASONS: Final = {
-    "epoch-zero": "it is the only one",
-    "4.2": "it comes after all others that you are in",
+    "epoch-zero": "it is the only epoch",
+    "4.2": "it comes after all other epochs that you are in",
     "4.4": "of forks with the same members it has the smallest key",
     "4.5": "of forks it has the fewest members",
-    "4.6": "of forks that overlap it has the smallest key, until somebody joins them",
+    "4.6": "of forks that overlap it has the smallest key, until a member merges them",
 }
-"""Why one writes in an epoch, by the section of the exclusion document."""
+"""Why a member writes in an epoch, by section of the exclusion document."""
 _RELATIONS: Final = {
-    "same": "have the same members: {winner} is preferred, and nothing has to be written for that",
-    "subset": "fork, and all members of the smaller one are in the other: they go to the smaller one",
-    "overlap": "overlap: a new epoch will join them; {winner} is preferred until then",
-    "disjoint": "have no member in common: they are two groups from here on",
+    "same": "have the same members: {winner} is preferred, and no message is needed for that",
+    "subset": "fork, and all members of the smaller epoch are in the other: they write in the smaller one",
+    "overlap": "overlap: a new epoch will merge them; {winner} is preferred until then",
+    "disjoint": "have no members in common: they are two groups from now on",
 }
 _PURPOSES: Final = {
-    "finish": "finish what was begun here",
-    "repair": "add who is lacking",
-    "complete": "finish an exclusion that somebody else began",
-    "resolve": "join forks that overlap",
-    "guess": "add who seems to be lacking, if what the epoch's maker knew is still missing then",
+    "finish": "finish a task that this node began",
+    "repair": "add missing members",
+    "complete": "finish an exclusion that another member began",
+    "resolve": "merge forks that overlap",
+    "guess": "add people who seem to be missing, if messages that the epoch's creator knew have not arrived by then",
 }
 
 
 def short(id_: str) -> str:
-    """The beginning of an id, as it is shown."""
+    """Return the beginning of an id, as it is shown."""
     return id_[:SHORT_MESSAGE]
 
 
 def person(feed: str, names: DisplayNames) -> str:
-    """Somebody, safe."""
+    """Return a person's name, safe to show."""
     return names.shown(FeedId.from_hex(feed))
 
 
 def people(feeds: Sequence[str], names: DisplayNames) -> str:
-    """Some people in a line, safe."""
+    """Return the names of some people in a line, safe to show."""
     return people_in_words([FeedId.from_hex(feed) for feed in feeds], names)
 
 
 def fitted(line: str, width: int | None) -> Iterator[str]:
-    """*line* in lines of *width* cells, the further ones indented by two more."""
+    """Split *line* into lines of *width* cells, the further ones indented by two more."""
     if width is None:
         yield line
         return
@@ -76,7 +76,7 @@ def fitted(line: str, width: int | None) -> Iterator[str]:
 
 
 def listing(rows: Sequence[GroupRow]) -> str:
-    """A table of groups."""
+    """Format a table of groups."""
     listed = []
     for row in rows:
         last = row.last
@@ -101,11 +101,11 @@ def listing(rows: Sequence[GroupRow]) -> str:
 def shown(
     row: GroupShownRow, epochs: Sequence[GroupEpochRow], names: DisplayNames, glyphs: str, width: int | None
 ) -> Iterator[str]:
-    """Everything about a group: what it is, its epochs as a graph, its forks, what comes next."""
+    """Format everything about a group: its status, its epochs as a graph, its forks, pending tasks."""
     for line in _head(row, names):
         yield from fitted(line, width)
     yield ""
-    yield from fitted("Epochs, the first on top; each member writes in one of those that he is in:", width)
+    yield from fitted("Epochs, the first on top. Each member writes in one epoch that they are in:", width)
     yield from _graph(row, epochs, names, glyphs, width)
     for fork in row.forks:
         yield ""
@@ -117,26 +117,26 @@ def shown(
 
 def _head(row: GroupShownRow, names: DisplayNames) -> Iterator[str]:
     maker = (
-        "somebody whose beginning of it is not here" if row.creator is None else person(row.creator, names)
+        "unknown: its first message is not stored here" if row.creator is None else person(row.creator, names)
     )
     waiting = row.waiting
-    waits = f", and {waiting:,} more that wait for what they follow" if waiting else ""
+    waits = f"; {waiting:,} more wait for a predecessor" if waiting else ""
     yield called(row.name, row.group)
     yield f"id:        {row.group}"
-    yield f"made by:   {maker}"
-    yield f"messages:  {row.posts:,}, of {row.messages:,} in all{waits}"
+    yield f"creator:   {maker}"
+    yield f"messages:  {row.posts:,} posts, {row.messages:,} messages in all{waits}"
     yield f"you:       {_standing(row)}"
     if row.problem is not None:
         yield f"problem:   {one_line(row.problem)}"
 
 
 def _standing(row: GroupShownRow) -> str:
-    """Where our user writes, and why."""
+    """Return where the user writes, and why."""
     note = NOTES.get(row.state, row.state)
     if note or row.epoch is None:
-        return f"{note or NOTES['outside']}: nothing new can be written"
+        return f"{note or NOTES['outside']}: you cannot write"
     reasons = "; ".join(_REASONS.get(rule, rule) for rule in row.rules)
-    return f"write in {short(row.epoch)}: {reasons}" + (" (for the time being)" if row.interim else "")
+    return f"write in {short(row.epoch)}: {reasons}" + (" (for now)" if row.interim else "")
 
 
 def _graph(
@@ -161,9 +161,9 @@ def _graph(
 def _epoch(
     row: GroupEpochRow, writing: str | None, names: DisplayNames, apart: Sequence[str]
 ) -> Iterator[str]:
-    """One epoch: who began it and when, and who is in it."""
+    """Format one epoch: its author and time, and its members."""
     when = "" if row.committed_us is None else "{} {}  ".format(*local_minute(row.committed_us))
-    notes = [f"also after {', '.join(map(short, apart))}"] if apart else []
+    notes = [f"also follows {', '.join(map(short, apart))}"] if apart else []
     if row.epoch == writing:
         notes.append("you write here")
     elif not row.inside:
@@ -174,13 +174,13 @@ def _epoch(
     for one in row.members:
         yield f"  {padded(person(one.feed, names), width)}{_how(one, names)}".rstrip()
     for feed in row.missing:
-        yield f"  {padded(person(feed, names), width)}  lacking: not added yet"
+        yield f"  {padded(person(feed, names), width)}  missing: not added yet"
     if not row.members:
-        yield "  nobody yet"
+        yield "  no members yet"
 
 
 def _how(row: GroupMemberRow, names: DisplayNames) -> str:
-    """How somebody came in, and out."""
+    """Return who added a member, and who excluded them."""
     adders = [feed for feed in row.added_by if feed != row.feed]
     words = [f"added by {people(adders, names)}"] if adders else []
     if row.excluded_by:
@@ -196,12 +196,12 @@ def _fork(row: GroupForkRow) -> str:
 
 def _next(tasks: Sequence[GroupTaskRow], names: DisplayNames) -> Iterator[str]:
     if not tasks:
-        yield "Your node has nothing to do here."
+        yield "Your node has no pending tasks in this group."
         return
-    yield "Your node will by itself:"
+    yield "Your node will do this automatically:"
     for task in tasks:
         due_us = task.due_in_us
-        when = "now" if not due_us else f"in {duration(due_us)}, unless somebody else does it first"
+        when = "now" if not due_us else f"in {duration(due_us)}, unless another member does it first"
         yield f"  {when}: {_PURPOSES.get(task.purpose, task.purpose)}"
         for step in task.steps:
             yield f"    {_step(step.step, step.epoch, step.people, names)}"
@@ -223,7 +223,7 @@ def _step(step: str, epoch: str | None, feeds: Sequence[str], names: DisplayName
 
 
 def audit(rows: Sequence[GroupAuditRow], names: DisplayNames, width: int | None) -> Iterator[str]:
-    """All messages in order; below what does not count stands the rule that it broke."""
+    """Format all messages in order, each that does not count with the rule it broke."""
     column = max((cells(person(row.feed, names)) for row in rows), default=0)
     day = ""
     for row in rows:
@@ -240,23 +240,23 @@ def audit(rows: Sequence[GroupAuditRow], names: DisplayNames, width: int | None)
             yield from fitted(f"    does not count ({row.rule}): {one_line(row.flaw or '')}", width)
         elif row.waits:
             yield from fitted(
-                "    waits for what it follows, which is not here or which you cannot read", width
+                "    waits for a predecessor, which is not here or which you cannot read", width
             )
 
 
 def _deed(row: GroupAuditRow, names: DisplayNames) -> str:
-    """What a message does, unescaped."""
+    """Return what a message does, unescaped."""
     feeds = people_in_words([FeedId.from_hex(feed) for feed in row.people], names)
     where = "an unknown epoch" if row.epoch is None else short(row.epoch)
     match row.kind:
         case "group/init":
-            return "makes the group" if not row.previous else f"begins the epoch {where}"
+            return "creates the group" if not row.previous else f"begins the epoch {where}"
         case "group/add-member":
             return f"adds to {where}: {feeds}" + (f": {row.text}" if row.text else "")
         case "group/exclude-member":
             return f"excludes from {where}: {feeds}"
         case "broken":
-            return "(opened, and says nothing that could be meant)"
+            return "(decrypted, but malformed)"
         case "post":
-            return f"says: {BLOCKED if names.is_blocked(FeedId.from_hex(row.feed)) else row.text or ''}"
+            return f"posts: {BLOCKED if names.is_blocked(FeedId.from_hex(row.feed)) else row.text or ''}"
     return happening(row, names)

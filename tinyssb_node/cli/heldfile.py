@@ -1,4 +1,4 @@
-"""A file that an entry carries: how much of it is here, how long the rest takes, and its name on our disk."""
+"""An attached file: how much of it is here, how long the rest takes, and its name on our disk."""
 
 import bisect
 import unicodedata
@@ -21,31 +21,33 @@ from tinyssb_node.store.port import Store, StoredEntry
 
 
 class NotAFileError(ProblemError):
-    """The entry carries something else."""
+    """An entry that carries no file."""
 
     exit_code = ExitCode.DATA
 
 
 @dataclass(frozen=True, slots=True)
 class HeldFile:
-    """What is here of a file that an entry carries."""
+    """The stored part of a file that an entry carries."""
 
     entry: StoredEntry
     head: FileHead
-    """What its beginning says."""
+    """The description at its beginning."""
     size: int
-    """Bytes of content declared."""
+    """Bytes of content, as declared."""
     chunks: int
     """Packets of its side chain."""
     held: int
-    """Of those how many are here: all up to some number."""
+    """How many of these are stored: all up to some number."""
     content: bytes | None
-    """The whole content; None as long as some is missing."""
+    """The whole content; None while some is missing."""
 
 
 def inspect_file(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile:
-    """What *store* holds of the file in *entry*. Raises NotAFileError as soon as it is certain that there is none,
-    or never will be."""
+    """Return what *store* has of the file in *entry*.
+
+    Raises NotAFileError as soon as it is certain that there is no file, or never will be.
+    """
     parsed = parse_entry(entry.packet)
     layout = layout_of(parsed.type, parsed.content, dialect)
     first = store.chunks(entry.feed, entry.seq, 0, 1)
@@ -54,7 +56,7 @@ def inspect_file(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile
     if head is None:
         raise NotAFileError(
             f"Entry {entry.seq} of {entry.feed.hex()} carries no file.",
-            f"See what it is: tinyssb show {entry.feed.hex()[:12]} {entry.seq}",
+            f"Look at the entry: tinyssb show {entry.feed.hex()[:12]} {entry.seq}",
         )
     held = bisect.bisect_left(
         range(layout.chunks), True, key=lambda chunk: store.chunk(entry.feed, entry.seq, chunk) is None
@@ -62,8 +64,9 @@ def inspect_file(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile
     last = store.chunk(entry.feed, entry.seq, held - 1) if 0 < held < layout.chunks else None
     if last is not None and last[node_limits.CHUNK_CONTENT_SIZE :] == NO_CHUNK:
         raise NotAFileError(
-            f"The side chain of entry {entry.seq} of {entry.feed.hex()} ends too early: nobody can have the rest.",
-            "Its author may attach it again.",
+            f"The side chain of entry {entry.seq} of {entry.feed.hex()} ends too early: the file can never be "
+            "complete.",
+            "Ask its author to attach it again.",
         )
     content = None
     if held == layout.chunks:
@@ -73,31 +76,31 @@ def inspect_file(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile
 
 @dataclass(slots=True)
 class FetchProgress:
-    """How a side chain grows."""
+    """The growth of a side chain."""
 
     chunks: int
-    """Packets there are."""
+    """Packets of the side chain."""
     begun_held: int
-    """Packets held when we began to look."""
+    """Packets stored at the first look."""
     begun_s: float
-    """When that was."""
+    """Time of the first look."""
     held: int
-    """Packets held."""
+    """Packets stored."""
     news_s: float
-    """When the last of them came, as far as we saw."""
+    """Time when the last of them was seen to arrive."""
 
     def see(self, held: int, now_s: float) -> None:
-        """That *held* packets are here."""
+        """Record that *held* packets are stored."""
         if held > self.held:
             self.held, self.news_s = held, now_s
 
     def left_s(self, now_s: float) -> float | None:
-        """Seconds until the rest is here if it goes on as since we look; None: nothing came yet."""
+        """Estimate the seconds until the rest is here, at the rate so far; None: nothing has arrived yet."""
         came = self.held - self.begun_held
         return (now_s - self.begun_s) * (self.chunks - self.held) / came if came else None
 
     def line(self, now_s: float) -> str:
-        """Bar, packets, and what can be said of the time left."""
+        """Format a bar, packets, and an estimate of the time left."""
         full = limits.FETCH_BAR_CELLS * self.held // max(1, self.chunks)
         bar = "#" * full + "." * (limits.FETCH_BAR_CELLS - full)
         return f"[{bar}] {self.held:,} of {packets_in_words(self.chunks)}{self._outlook(now_s)}"
@@ -120,7 +123,8 @@ def wait_for(
     now: Callable[[], float],
     sleep: Callable[[float], None],
 ) -> int:
-    """Look until all *chunks* are here, or *patience_s* is over, and *show* how it goes. Returns how many are here.
+    """Look until all *chunks* are here or *patience_s* is over, and *show* the progress. Return how many are here, as
+    *look* counts them. Returns how many are here.
 
     *look* tells how many are.
     """
@@ -135,12 +139,12 @@ def wait_for(
 
 
 _PLAIN = frozenset(" ._-+()")
-"""What a file name may have besides letters and digits."""
+"""Characters that a file name may have besides letters and digits."""
 
 
 def clean_name(name: str, otherwise: str) -> str:
-    """A file name made of a stranger's *name*: no folder, nothing hidden, no option of a command, nothing odd; the name
-    *otherwise* if nothing is left."""
+    """Return a safe file name made of a stranger's *name*: without folders, not hidden, not an option of a command,
+    without odd characters. Return *otherwise* if nothing is left."""
     last = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
     plain = "".join(char if char.isalnum() or char in _PLAIN else "_" for char in last)
     plain = plain.lstrip(" .-").rstrip(" .")

@@ -1,6 +1,6 @@
-"""`tinyssb`: reads the command line, runs one command, turns its errors into sentences and exit codes.
+"""`tinyssb`: parses the command line, runs one command, and turns its errors into sentences and exit codes.
 
-Kept quick: everything a command needs is imported by the command, when it runs.
+Kept quick: each command imports what it needs when it runs.
 """
 
 import argparse
@@ -16,24 +16,26 @@ from tinyssb_node.errors import ExitCode, LocalError
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser that ends like every other error of ours."""
+    """An argument parser whose errors look like all other errors of `tinyssb`."""
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong and where help is; exit 64."""
-        say_error(f"{message[:1].upper()}{message[1:]}.", f"See `{self.prog} --help`.")
+        """Print what is wrong and where to find help, and exit with 64."""
+        print_error(f"{message[:1].upper()}{message[1:]}.", f"Type `{self.prog} --help` for help.")
         sys.exit(ExitCode.USAGE)
 
 
 def build_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
-    """The parser of all commands, or, which is quicker, one that is good for *argv*."""
+    """Build the parser of all commands or, for *argv*, only of those it may name, which is quicker."""
     parser: argparse.ArgumentParser = Parser(
         prog="tinyssb",
-        description="A node of a tinySSB mesh: publish, read, and keep signed feeds that travel over thin air.",
+        description="A node of a tinySSB mesh: publish, read and store signed feeds, by radio or any other link.",
         epilog="Manual: docs/reference/cli.md. Exit codes are those of sysexits(3).",
     )
     parser.add_argument("--version", action="version", version=f"tinyssb {__version__}")
-    parser.add_argument("--home", metavar="FOLDER", help="the node's folder (TINYSSB_HOME, ~/.tinyssb)")
-    # A second --home behind the command must not undo one before it, so it has no default of its own.
+    parser.add_argument(
+        "--home", metavar="FOLDER", help="the node's home folder (default: TINYSSB_HOME, else ~/.tinyssb)"
+    )
+    # --home may follow the command, too. No default there: it would override a --home before the command.
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("--home", metavar="FOLDER", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
@@ -45,9 +47,9 @@ def build_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. Returns its exit code."""
+    """Run one command. Return its exit code. Returns its exit code."""
     for stream in (sys.stdout, sys.stderr):
-        # A terminal without a character shows its number: words of strangers end no command.
+        # A character that the terminal lacks is shown by its number: no stranger's text may end a command.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     argv = sys.argv[1:] if argv is None else argv
@@ -56,14 +58,14 @@ def main(argv: Sequence[str] | None = None) -> int:
         code = int(arguments.run(arguments))
         sys.stdout.flush()
     except LocalError as error:
-        say_error(error.message, error.hint)
+        print_error(error.message, error.hint)
         if getattr(arguments, "supervised", False):
             from tinyssb_node.daemon.shutdown import report_exit_reason
 
             report_exit_reason(error.message, error.hint)
         return error.exit_code
     except BrokenPipeError:
-        # Whoever read our output has seen enough (`tinyssb log me | head`); Python would complain at exit.
+        # The reader of our output closed the pipe (`tinyssb log me | head`); Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return ExitCode.OK
     except KeyboardInterrupt:
@@ -71,6 +73,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code
 
 
-def say_error(message: str, hint: str) -> None:
-    """What happened and what to do next, on standard error."""
+def print_error(message: str, hint: str) -> None:
+    """Print what happened and what to do next to standard error."""
     print(f"tinyssb: {message}" + (f"\n{hint}" if hint else ""), file=sys.stderr)

@@ -11,33 +11,32 @@ from tinyssb_node.daemon.packet_import import BLOCKED
 from tinyssb_node.ids import FeedId
 from tinyssb_node.store.port import FeedRecord, Store
 
-NO_PLACE: Final = "the set has no place for another feed"
-"""Why nothing is taken of a feed that is not followed."""
+NO_PLACE: Final = "the set of feeds is full"
+"""Why a feed that is not followed is refused."""
 FORKED: Final = "forked"
-"""Why no entries are taken of a feed, whoever follows it."""
+"""Why entries of a feed are refused, followed or not."""
 
 
 @dataclass(slots=True)
 class ImportResult:
-    """What came of it."""
+    """Counts and refusals of an import."""
 
     entries: int = 0
     chunks: int = 0
     held: int = 0
-    """Packets that the node held already."""
+    """Packets that the node had already."""
     feeds: set[str] = field(default_factory=set)
-    """The feeds of which something new was taken, 64 digits each."""
+    """The feeds with new packets, 64 digits each."""
     refused: dict[tuple[str, str], str] = field(default_factory=dict)
-    """Why the node did not take a packet, by file and feed: what stood behind it there in the same feed was not
-    offered."""
+    """Why the node refused a packet, by file and feed. Later packets of the feed in that file were not offered."""
     passed: dict[str, str] = field(default_factory=dict)
-    """The feeds of which our user takes no more, though there is some, or nobody does: why, in a word."""
+    """The feeds whose further entries this node does not accept, and why, in a word."""
     early: set[str] = field(default_factory=set)
-    """The feeds of which there are entries that were not offered, since some before them are missing."""
+    """The feeds with entries that were not offered because earlier ones are missing."""
 
 
 def offer(node: DaemonClient, file: str, pieces: Iterator[Piece], taken: ImportResult) -> None:
-    """Offer *pieces* of a *file* in requests as large as may be, and count in *taken* what came of them."""
+    """Offer *pieces* of a *file* in requests as large as possible, and count the results in *taken*."""
     feed, waiting = "", list[bytes]()
     for piece in pieces:
         if isinstance(piece, FeedHeader):
@@ -61,7 +60,7 @@ def _offer_packets(
     except DaemonError as error:
         if error.code != "set_full":
             raise
-        # Of feeds that are in the set there may be more to take.
+        # Feeds that are in the set already can still be imported.
         taken.refused[file, feed] = NO_PLACE
         return
     taken.entries += row.entries
@@ -79,9 +78,9 @@ def _offer_packets(
 def lacked(
     pieces: Iterator[Piece], store: Store, blocked: Collection[str], taken: ImportResult
 ) -> Iterator[Piece]:
-    """Those of *pieces* from which *store* has something to learn now, each entry with all of its chunks; nothing of
-    feeds that are *blocked*, or that are not followed any more. What is left out so, and feeds with entries that come
-    too early, are noted in *taken*."""
+    """Yield the *pieces* that *store* lacks and can take now, each entry with all of its chunks; nothing of feeds that
+    are *blocked*, or not followed any more. Feeds that are skipped, and feeds with entries that come too early, are
+    noted in *taken*."""
     records: Mapping[FeedId, FeedRecord] = {record.feed: record for record in store.feeds()}
     growing = {(chain.feed, chain.seq) for chain in store.side_chains()}
     header: FeedHeader | None = None
@@ -101,7 +100,7 @@ def lacked(
             seq += 1
             grows = seq <= last and (header.feed, seq) in growing
             wanted = grows or seq == last + 1
-            # Of a fork no entries are taken, and what belongs to those before it.
+            # A forked feed accepts no new entries, but chunks of its older ones.
             if closed is not None and (seq > last or grows) and not (closed == FORKED and grows):
                 taken.passed[header.feed.hex()] = closed
                 wanted = False
@@ -114,7 +113,7 @@ def lacked(
 
 
 def _closed(record: FeedRecord | None) -> str | None:
-    """Why no entries are taken of a feed, in a word; None: they are."""
+    """Return why no entries of a feed are accepted, in a word; None: they are."""
     if record is None:
         return None
     if record.retired:

@@ -13,12 +13,12 @@ _CURVE_WIDTH = 60
 
 
 def as_json(report: SimulationReport) -> str:
-    """One JSON object, with ``ratio`` beside the fields of ``SimulationReport``."""
+    """Return one JSON object, with ``ratio`` beside the fields of ``SimulationReport``."""
     return json.dumps({**asdict(report), "ratio": round(report.ratio, 3)})
 
 
 def as_text(report: SimulationReport) -> str:
-    """A screen of figures."""
+    """Return a screen of figures."""
     return "\n\n".join((_summary(report), _by_kind(report), _duties(report)))
 
 
@@ -37,7 +37,7 @@ def _summary(report: SimulationReport) -> str:
         (
             ("scenario", f"{report.scenario}, {report.nodes} nodes, seed {report.seed}"),
             ("all agree", agreed),
-            ("held", sparkline(report)),
+            ("stored", sparkline(report)),
             ("messages", f"{report.messages} published, {report.delivered} times delivered"),
             ("delays", delays or None),
             ("airtime", f"{sum(report.airtime_us.values()) / 1e6:.1f} s"),
@@ -48,7 +48,7 @@ def _summary(report: SimulationReport) -> str:
 
 
 def sparkline(report: SimulationReport) -> str:
-    """The convergence curve, from the beginning until all agreed or the run ended."""
+    """Draw the convergence curve, from the beginning until all agreed or the run ended."""
     times_us = [time_us for time_us, _ in report.curve]
     end_us = max(report.time_us, 1)
     marks = []

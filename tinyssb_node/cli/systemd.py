@@ -1,7 +1,7 @@
-"""The node as a service of systemd: which files say so, where they go, and whether they are there.
+"""The node as a service of systemd: its files, their places and their state.
 
-The files are in ``hw/systemd`` and ``hw/udev``, and are installed beside this package. What systemd can make by itself
-(the user, the folders, the settings) is left to it: systemd-sysusers and systemd-tmpfiles know how.
+The files are in ``hw/systemd`` and ``hw/udev``, and are installed beside this package. Tasks that systemd has tools for
+(the user, the folders, the settings) are left to systemd-sysusers and systemd-tmpfiles.
 """
 
 import os
@@ -22,14 +22,14 @@ Run = Callable[[Sequence[str]], str]
 """Runs a program and returns what it printed. Raises SystemdToolError."""
 
 STATE: Final = Path("/var/lib/tinyssb")
-"""The node's home."""
+"""The node's home folder."""
 CONFIG: Final = Path("/etc/tinyssb/config.toml")
-"""Its settings."""
+"""The node's settings."""
 UNIT: Final = "tinyssb.service"
 UDEV: Final = Path("/run/udev/control")
-"""There while udev runs."""
+"""Exists while udev runs."""
 _FOLDERS: Final = (Path(__file__).parents[1] / "service_files", Path(__file__).parents[2] / "hw")
-"""Where the files are: in an installed wheel, and in the repository."""
+"""The folders of the files: in an installed wheel, and in the repository."""
 FILES: Final = {
     "systemd/tinyssb.service": "systemd/system/tinyssb.service",
     "systemd/tinyssb.sysusers.conf": "sysusers.d/tinyssb.conf",
@@ -38,61 +38,61 @@ FILES: Final = {
 }
 """The files, and their places below /etc, which are the places below /usr/lib for a package."""
 _START: Final = "ExecStart=/usr/bin/tinyssb run\n"
-"""The line of the unit that is made to fit."""
+"""The line of the unit that is adapted."""
 _HIDDEN: Final = tuple(Path("/", folder) for folder in ("home", "root", "run/user", "tmp", "var/tmp"))
-"""What ProtectHome and PrivateTmp hide: where a service that is shut out of people's files finds nothing."""
+"""Folders that ProtectHome and PrivateTmp hide from the service."""
 
 
 class ServiceFileError(ProblemError):
-    """A file cannot be written or taken away."""
+    """A file that cannot be written or removed."""
 
     exit_code = ExitCode.PERMISSION
 
     def __init__(self, error: OSError) -> None:
         super().__init__(
             f"{error.filename} cannot be changed: {error.strerror}.",
-            "The system's services belong to its administrator: type the command with sudo in front.",
+            "Only the administrator may do this. Type the command again with sudo in front.",
         )
 
 
 class SystemdToolError(ProblemError):
-    """A program of systemd's is missing, or failed."""
+    """A program of systemd that is missing or failed."""
 
     exit_code = ExitCode.UNAVAILABLE
 
     def __init__(self, command: Sequence[str], said: str) -> None:
         super().__init__(
             f"`{' '.join(command)}` failed: {said}.",
-            "The service needs Linux with systemd 247 or newer. Elsewhere, `tinyssb run` runs the node.",
+            "The service needs Linux with systemd 247 or newer. On other systems, run the node with `tinyssb run`.",
         )
 
 
 class PackagedServiceError(ProblemError):
-    """The service came with a package, which looks after it."""
+    """A service that a package installed and manages."""
 
     exit_code = ExitCode.CREATE
 
     def __init__(self, unit: Path) -> None:
         super().__init__(
-            f"The service is here already: a package brought {unit}. Nothing was changed.",
-            "Install and remove the package with apt instead.",
+            f"A package has installed the service already: {unit}. Nothing was changed.",
+            "Install and remove that package with apt instead.",
         )
 
 
 class ProgramNotReachableError(ProblemError):
-    """The program is where the service would not find it."""
+    """A program in a place that the service cannot access."""
 
     exit_code = ExitCode.CONFIG
 
     def __init__(self, path: Path) -> None:
         super().__init__(
-            f"The service could not start {path}: it is shut out of people's own folders. Nothing was changed.",
-            "Install the program in /opt/tinyssb (docs/howto/install-on-a-pi.md) and call that one.",
+            f"The service could not start {path}: it has no access to users' own folders. Nothing was changed.",
+            "Install the program in /opt/tinyssb (docs/howto/install-on-a-pi.md), and use that one.",
         )
 
 
 class FileState(StrEnum):
-    """What is in a file's place."""
+    """The state of a file of the service."""
 
     CURRENT = "as this version has it"
     CHANGED = "differs from this version's"
@@ -105,12 +105,14 @@ class Service:
 
     root: Path
     program: Path
-    """What the unit starts."""
+    """The program that the unit starts."""
     run: Run
 
     def install(self) -> list[Path]:
-        """Write what is not as it should be, and let systemd make user, folders and settings. Returns what was
-        written. Raises ServiceFileError, SystemdToolError, PackagedServiceError, ProgramNotReachableError.
+        """Write the files that are missing or differ, and let systemd create user, folders and settings. Return the
+        files written.
+
+        Raises ServiceFileError, SystemdToolError, PackagedServiceError, ProgramNotReachableError.
         """
         self._refuse_packaged()
         interpreter = [Path(sys.base_prefix)] if self.root == Path("/") else []
@@ -132,7 +134,8 @@ class Service:
         return written
 
     def uninstall(self) -> list[Path]:
-        """Stop the service and take its files away; what the node keeps stays. Returns what was removed.
+        """Stop the service and remove its files; the node's data stays. Returns the files removed. Returns what was
+        removed.
 
         Raises ServiceFileError, SystemdToolError, PackagedServiceError.
         """
@@ -149,19 +152,19 @@ class Service:
         return removed
 
     def files(self) -> dict[Path, FileState]:
-        """What is in the place of each file."""
+        """Return the state of each file."""
         return {place: _state(place, text) for place, text in self._texts().items()}
 
     @property
     def has_node(self) -> bool:
-        """True if a node was made for the service, as far as we may see."""
+        """True if the service has a node, as far as we may see."""
         try:
             return (self.root / STATE.relative_to("/") / "identity").exists()
         except PermissionError:
             return False
 
     def manager(self) -> dict[str, str]:
-        """What systemd says of the unit, property by property; empty where it does not run. Raises SystemdToolError."""
+        """Return systemd's properties of the unit; empty where systemd does not run. Raises SystemdToolError."""
         if not self._manages:
             return {}
         names = "ActiveState,SubState,UnitFileState,StatusText,NRestarts,MemoryCurrent"
@@ -178,7 +181,7 @@ class Service:
 
     @property
     def _manages(self) -> bool:
-        # sd_booted(3): this folder tells that systemd manages the machine.
+        # sd_booted(3): this folder exists if systemd manages the machine.
         return self.root == Path("/") and Path("/run/systemd/system").is_dir()
 
     def _reload(self) -> None:
@@ -198,7 +201,7 @@ class Service:
 
 
 def escape(path: Path) -> str:
-    """*path* as a word of a unit's command line (systemd.service(5), "Command lines")."""
+    """Return *path* as a word of a unit's command line (systemd.service(5), "Command lines")."""
     text = str(path).replace("%", "%%").replace("$", "$$")
     return (
         text
@@ -208,14 +211,14 @@ def escape(path: Path) -> str:
 
 
 def current_program() -> Path:
-    """The program that runs now, as it was called, a link on the search path included."""
+    """Return the program that runs now, as it was called: also a link on the search path."""
     called = Path(sys.argv[0])
     found = called if called.parent != Path() else shutil.which(str(called))
     return Path(found or called).absolute()
 
 
 def run_tool(command: Sequence[str]) -> str:
-    """Run a program of the system's. Raises SystemdToolError."""
+    """Run a program of the system. Raises SystemdToolError."""
     try:
         ended = subprocess.run(  # noqa: S603 - names of ours, looked up as the administrator's shell would
             command,
@@ -226,7 +229,7 @@ def run_tool(command: Sequence[str]) -> str:
             env={**os.environ, "LC_ALL": "C"},
         )
     except OSError as error:
-        raise SystemdToolError(command, error.strerror or "the system did not say why") from error
+        raise SystemdToolError(command, error.strerror or "no reason given") from error
     if ended.returncode:
         raise SystemdToolError(
             command, (ended.stderr or ended.stdout).strip() or f"exit code {ended.returncode}"

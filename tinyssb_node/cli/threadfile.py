@@ -15,13 +15,13 @@ from tinyssb_node.screens.talkjson import message_json
 FORMAT: Final = "tinyssb-thread"
 VERSION: Final = 1
 _SPECIAL: Final = re.compile(r"[\\`*_\[\]<>|~$@]|&(?=[#\w])|:(?=//)|(?<=www)\.|^[-+#=]", re.IGNORECASE)
-"""What Markdown, in any of its dialects, takes for more than a character, where it does."""
+"""Characters with a meaning in Markdown, in any of its dialects, where they have it."""
 _NUMBERED: Final = re.compile(r"^(\d{1,9})(?=[.)])")
 """The number of a list's item."""
 
 
 def as_json(rows: Sequence[MessageRow], names: DisplayNames) -> str:
-    """*rows* as one JSON object, in their order."""
+    """Return *rows* as one JSON object, in their order."""
     document = {
         "format": FORMAT,
         "v": VERSION,
@@ -32,7 +32,7 @@ def as_json(rows: Sequence[MessageRow], names: DisplayNames) -> str:
 
 
 def as_markdown(rows: Sequence[MessageRow], names: DisplayNames) -> str:
-    """*rows* as a page, in their order. No text of a stranger becomes a heading, a link or HTML in it."""
+    """Return *rows* as a page, in their order. No text of a stranger becomes a heading, a link or HTML in it."""
     return "\n".join(["# Thread", "", *(line for row in rows for line in _message(row, names))])
 
 
@@ -47,7 +47,7 @@ def _message(row: MessageRow, names: DisplayNames) -> Iterator[str]:
 
 
 def escaped(text: str) -> str:
-    """*text* in one line of Markdown that shows just these characters."""
+    """Return *text* as one line of Markdown that shows exactly these characters."""
     return _NUMBERED.sub(r"\1\\", _SPECIAL.sub(r"\\\g<0>", one_line(text).lstrip()))
 
 

@@ -1,4 +1,4 @@
-"""Points in time as people say them on a command line."""
+"""Points in time as typed on a command line."""
 
 import re
 from datetime import datetime, timedelta
@@ -9,8 +9,8 @@ _AGO: Final = re.compile(r"([0-9]{1,5})([mhdw])")
 
 
 def moment_of(text: str, now: datetime) -> int | None:
-    """Microseconds since 1970 of *text*: `90m`, `12h`, `3d` or `2w` before *now*, or a date and time in ISO 8601, local
-    where it names no zone. None if it is neither."""
+    """Return microseconds since 1970 of *text*: `90m`, `12h`, `3d` or `2w` before *now*, or a date and time in ISO
+    8601, local if it names no zone. None if it is neither."""
     if (ago := _AGO.fullmatch(text)) is not None:
         when = now - timedelta(**{_UNITS[ago[2]]: int(ago[1])})
     else:

@@ -1,4 +1,4 @@
-"""Messages as lines of a terminal. Texts are made safe here and nowhere before."""
+"""Messages as lines of a terminal. Texts are made safe here, and nowhere earlier."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,17 +12,17 @@ from tinyssb_node.screens.safetext import HAPPENED, NO_HAPPENING, cells, one_lin
 SHORT_MESSAGE = 8
 """Digits of a message id that are shown: enough to tell a million apart, and to type."""
 BLOCKED = "(blocked)"
-"""In the place of what somebody said whom our user does not want to see, where others' messages hang on it."""
+"""Stands for a message of a blocked person, which other messages follow."""
 _NO_DATE = ("----------", "--:--")
 
 
 def short(id_: MessageId) -> str:
-    """The beginning of an id, as it is shown and may be typed."""
+    """Return the beginning of an id, as it is shown and may be typed."""
     return id_.hex()[:SHORT_MESSAGE]
 
 
 def local_minute(wall_us: int) -> tuple[str, str]:
-    """Day and time of day, local, of a wall clock in microseconds since 1970; what is no date as dashes."""
+    """Return the local day and time of day of a wall clock in microseconds since 1970; dashes if it is not a date."""
     import time
 
     try:
@@ -35,9 +35,9 @@ def local_minute(wall_us: int) -> tuple[str, str]:
 
 
 def displayed_text(row: MessageRow) -> str:
-    """What a message says, in words and unescaped: its text, or what is in the place of one."""
+    """Return a message in words, unescaped: its text, or a description of other content."""
     if row.chunks_held < row.chunks:
-        return f"(not all here yet: {row.chunks_held} of {row.chunks} packets)"
+        return f"(incomplete: {row.chunks_held} of {row.chunks} packets)"
     text = row.text.replace(HAPPENED, NO_HAPPENING)
     if row.kind is MessageKind.HAPPENING:
         return f"{HAPPENED} {text}"
@@ -48,24 +48,24 @@ def displayed_text(row: MessageRow) -> str:
     if row.voice_size:
         text = f"(voice, {row.voice_size:,} bytes) {text}".rstrip()
     if row.cut:
-        text += f"… (all of it: `tinyssb show {row.feed.hex()[:SHORT_FEED]} {row.seq}`)"
-    return text or "(nothing)"
+        text += f"… (whole message: `tinyssb show {row.feed.hex()[:SHORT_FEED]} {row.seq}`)"
+    return text or "(empty)"
 
 
 def _file(row: MessageRow) -> str:
-    """A file that somebody attached, and how to get it."""
+    """Describe an attached file, and how to save it."""
     import json
 
     try:
         described = json.loads(row.text)
         name, size = str(described["name"]), int(described["size"])
     except (ValueError, KeyError, TypeError):
-        name, size = "without a name", row.size
+        name, size = "(no name)", row.size
     return f"(file {name}, {size:,} bytes: `tinyssb fetch {short(row.id)}`)"
 
 
 def _placed_text(text: str) -> str:
-    """*text* with the place in front of it, where the phone app wrote one, in words."""
+    """Return *text* with its location in words, where the phone app wrote one in front of it."""
     if not text.startswith("pfx:"):
         return text
     from tinyssb_node.content.description import place_and_text
@@ -75,33 +75,33 @@ def _placed_text(text: str) -> str:
 
 
 def _named(ids: Sequence[MessageId]) -> str:
-    """Some ids in a line."""
-    told = ", ".join(short(one) for one in ids[: limits.IDS_TOLD_MAX])
+    """Return some ids in a line."""
+    shown = ", ".join(short(one) for one in ids[: limits.IDS_TOLD_MAX])
     more = len(ids) - limits.IDS_TOLD_MAX
-    return f"{told} and {more:,} more" if more > 0 else told
+    return f"{shown} and {more:,} more" if more > 0 else shown
 
 
 @dataclass
 class ChatFormatter:
-    """Turns messages to lines, one after the other: it knows what stands above."""
+    """Formatter of successive messages as lines; it remembers what stands above."""
 
     names: DisplayNames
     width: int | None
-    """Cells of a line; None: nobody looks, every message is one line of any length."""
+    """Cells of a line; None: output is not a terminal, and every message is one line of any length."""
     held_by: Mapping[MessageId, str] = field(default_factory=dict)
-    """Who has which of our own messages, in safe words."""
+    """For our own messages, who has them, in safe words."""
     name_cells: int = 0
     """Cells of the column of names."""
     _day: str = ""
     _above: MessageId | None = None
 
     def fit(self, rows: Sequence[MessageRow]) -> None:
-        """Make the column of names as wide as those who speak in *rows* need."""
+        """Make the column of names wide enough for the authors of *rows*."""
         widths = (cells(self.names.shown(feed)) for feed in {row.feed for row in rows})
         self.name_cells = max(self.name_cells, *widths, 0)
 
     def message(self, row: MessageRow) -> Iterator[str]:
-        """The lines of one placed message."""
+        """Format one placed message."""
         day, minute = local_minute(row.committed_us)
         if day != self._day:
             yield f"-- {day} --"
@@ -114,28 +114,28 @@ class ChatFormatter:
         held_by = self.held_by.get(row.id)
         yield from self._block(minute, row, text + self._written(row), f"[{held_by}]" if held_by else "")
         if row.kind is not MessageKind.FILE:
-            # Texts do not follow files, which phones do not know.
+            # Texts do not follow files, which phone apps do not know.
             self._above = row.id
 
     def waiting(self, row: MessageRow) -> Iterator[str]:
-        """The lines of one that waits for what it follows."""
-        note = f"[waits for {_named(row.missing)}]" if row.missing else "[waits]"
+        """Format a message that waits for a predecessor."""
+        note = f"[waits for {_named(row.missing)}]" if row.missing else "[waiting]"
         yield from self._block(local_minute(row.committed_us)[1], row, displayed_text(row), note)
 
     def found(self, row: MessageRow) -> Iterator[str]:
-        """The lines of one that stands alone, such as a search finds."""
+        """Format a message that stands alone, as in a search."""
         day, minute = local_minute(row.committed_us)
         note = "[private]" if row.private else ""
         yield from self._block(f"{day} {minute}", row, displayed_text(row), note)
 
     def drawn(self, row: MessageRow, apart: Sequence[MessageId]) -> Iterator[str]:
-        """The lines of one beside a drawing, which does not show that it follows those *apart*."""
+        """Format a message beside a drawing without lines to its predecessors *apart*."""
         day, minute = local_minute(row.committed_us)
-        note = f"[also after {_named(apart)}]" if apart else ""
+        note = f"[also follows {_named(apart)}]" if apart else ""
         yield from self._block(f"{day[5:]} {minute}", row, displayed_text(row) + self._written(row), note)
 
     def _written(self, row: MessageRow) -> str:
-        """When its author says that it was written, where that is far from when it came."""
+        """Return the author's time of writing, if it is far from the time of arrival."""
         if row.said_us is None or abs(row.said_us - row.committed_us) < limits.CLOCKS_APART_US:
             return ""
         return " (written {} {})".format(*local_minute(row.said_us))
@@ -150,7 +150,7 @@ class ChatFormatter:
         indent = cells(head)
         room = self.width - indent
         if room < limits.TEXT_CELLS_MIN:
-            # A narrow terminal: the text has lines of its own.
+            # A narrow terminal: the text gets its own lines.
             yield one_line(head.rstrip(), self.width)
             head, indent = "  ", 2
             room = max(2, self.width - indent)

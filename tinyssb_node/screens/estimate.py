@@ -1,4 +1,4 @@
-"""What publishing would cost on the air, before it is done: pure reckoning on what the daemon tells of its faces."""
+"""Airtime cost of publishing, before it is done: pure calculation on the daemon's state of its faces."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -13,31 +13,31 @@ _HOUR_US = 3_600_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AirtimeCost:
-    """What some packets cost on radio faces with one account of airtime, or on one that has none."""
+    """Cost of some packets on the radio faces of one airtime account, or on a face without one."""
 
     faces: tuple[str, ...]
-    """Which ones. Each says the packets once."""
+    """The faces. Each sends the packets once."""
     packets: int
-    """How many, on each of them."""
+    """The number of packets, on each of them."""
     air_us: int
-    """Microseconds on the air, all faces together: the least it takes, as what somebody misses is said again."""
+    """Airtime in microseconds, all faces together: the minimum, because missed packets are sent again."""
     band: str | None = None
-    """The sub-band whose account is charged; None: the law has no limit of airtime there."""
+    """The sub-band whose account is charged; None: the law sets no airtime limit there."""
     limit_us: int | None = None
-    """What any window may hold."""
+    """The airtime allowed in any window."""
     window_us: int | None = None
-    """Its length."""
+    """The length of the window."""
     left_us: int | None = None
-    """What content may use of that now."""
+    """The part of the allowance that content may use now."""
 
     @property
     def share(self) -> float | None:
-        """Part of what a window may hold, 1 for all of it; None without a limit."""
+        """The part of a window's allowance, 1 for all of it; None without a limit."""
         return None if self.limit_us is None else self.air_us / max(1, self.limit_us)
 
     @property
     def wait_us(self) -> int:
-        """Microseconds within which the law lets the last packet go: 0 if all may go now, else whole windows."""
+        """Microseconds within which the law allows the last packet: 0 if all may be sent now, else whole windows."""
         if self.limit_us is None or self.window_us is None or self.left_us is None:
             return 0
         over_us = self.air_us - self.left_us
@@ -46,7 +46,7 @@ class AirtimeCost:
 
 
 def estimate(packets: int, faces: Iterable[FaceRow], accounts: Iterable[AirtimeRow]) -> list[AirtimeCost]:
-    """What *packets* full packets cost, by account, then by radio face without one. Empty: nothing."""
+    """Return what *packets* full packets cost, by account, then by radio face without one. Empty: nothing."""
     radios = {row.face: row for row in faces if row.medium == _AIR}
     costs = []
     for account in accounts:
@@ -73,15 +73,15 @@ def estimate(packets: int, faces: Iterable[FaceRow], accounts: Iterable[AirtimeR
 
 
 def cost_line(cost: AirtimeCost) -> str:
-    """*cost* in words: ``radio: 91 packets, 18.7 s of air, 52 % of this hour's budget``."""
+    """Return *cost* in words: ``radio: 91 packets, 18.7 s of airtime, 52 % of this hour's budget``."""
     from tinyssb_node.screens.render import duration, printable
 
     words = [
         f"{printable(', '.join(cost.faces))}: {packets_in_words(cost.packets)}",
-        f"{seconds(cost.air_us)} of air",
+        f"{seconds(cost.air_us)} of airtime",
     ]
     if cost.share is None or cost.window_us is None or cost.left_us is None:
-        return ", ".join([*words, "no limit there"])
+        return ", ".join([*words, "no limit"])
     budget = (
         "this hour's budget" if cost.window_us == _HOUR_US else f"the budget for {duration(cost.window_us)}"
     )
@@ -89,34 +89,34 @@ def cost_line(cost: AirtimeCost) -> str:
     line = ", ".join(words)
     if not cost.wait_us:
         return line
-    return f"{line}; {seconds(cost.left_us)} may go now, the last within {duration(cost.wait_us)}"
+    return f"{line}; {seconds(cost.left_us)} may be sent now, the last packet within {duration(cost.wait_us)}"
 
 
 def costs_in_words(packets: int, costs: Iterable[AirtimeCost]) -> list[str]:
-    """A line for each of *costs*, or one that there are none."""
+    """Return a line for each of *costs*, or one that there are none."""
     lines = [cost_line(cost) for cost in costs]
-    return lines or [f"{packets_in_words(packets)}; no radio face is up: costs no airtime"]
+    return lines or [f"{packets_in_words(packets)}; no radio face is up, so this costs no airtime"]
 
 
 def packets_in_words(packets: int) -> str:
-    """``1 packet``, ``1,200 packets``."""
+    """Return ``1 packet``, ``1,200 packets``."""
     return f"{packets:,} packet{'' if packets == 1 else 's'}"
 
 
 def seconds(us: int) -> str:
-    """A time on the air: seconds to a tenth, from two minutes on minutes."""
+    """Format an airtime: seconds to a tenth, from two minutes on minutes."""
     from tinyssb_node.screens.render import duration
 
     return f"{us / 1e6:.1f} s" if us < 120_000_000 else duration(us)
 
 
 def percent(share: float) -> str:
-    """A share of a budget in whole percent; what is not nothing is not told as nothing."""
+    """Format a share of a budget in whole percent; a share above zero is never shown as zero."""
     return "less than 1 %" if 0 < share < 0.01 else f"{100 * share:,.0f} %"
 
 
 def as_json(cost: AirtimeCost) -> dict[str, object]:
-    """*cost* for programs."""
+    """Return *cost* for programs."""
     return {
         "faces": list(cost.faces),
         "band": cost.band,

@@ -1,4 +1,4 @@
-"""Private groups as conversations: rows of the daemon in the shape of the catalog's, so that all screens show both."""
+"""Private groups as conversations: the daemon's rows in the shape of the catalog's, so that all screens show both."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from tinyssb_node.screens.people import DisplayNames
 
 SHORT_GROUP: Final = 8
-"""Digits of a group's id that are shown, and are mostly enough to type."""
+"""Digits of a group's id that are shown, and usually enough to type."""
 _NAMED_MAX: Final = 8
-"""People named where somebody was added; of more it is said how many they are."""
+"""People named in a line; of more only the number is given."""
 POST: Final = "post"
 _ADD: Final = "group/add-member"
 _EXCLUDE: Final = "group/exclude-member"
@@ -34,38 +34,38 @@ class GroupConversation(ConversationRow):
     """A private group, seen as a conversation; its name as such is the group's id, all 40 digits."""
 
     title: str | None
-    """Its name, unescaped; None: nobody named it."""
+    """Its name, unescaped; None: it has no name."""
     note: str
-    """Why one cannot write there; empty if one can."""
+    """Why the user cannot write there; empty if they can."""
 
 
 NOTES: Final = {
     "member": "",
-    "left": "you left it",
+    "left": "you left this group",
     "excluded": "you were excluded",
-    "outside": "you are in none of its epochs",
+    "outside": "you are not in any of its epochs",
 }
-"""What is told of the states of a group."""
+"""The user's standing in a group, by its state."""
 
 
 def is_group(conversation: str) -> bool:
-    """Whether a conversation's name is that of a group: private ones have 16 digits."""
+    """Return whether a conversation's name is that of a group: private conversations have 16 digits."""
     return len(conversation) == 2 * MessageId.SIZE
 
 
 def called(name: str | None, group: str) -> str:
-    """A group's name, safe and in bounds, with the beginning of its id: others may have one of the same name."""
+    """Return a group's name, safe and bounded, with the beginning of its id: several groups may share a name."""
     return f"{one_line(name or 'group', limits.TITLE_CELLS)} {group[:SHORT_GROUP]}"
 
 
 def rooms(client: DaemonClient, names: DisplayNames) -> list[GroupConversation]:
-    """The node's groups, the one with the latest message first. Raises as the client does."""
+    """Return the node's groups, the one with the latest message first. Raises as the client does."""
     found = [room_of(row, names) for row in client.group_list()]
     return sorted(found, key=lambda room: -(room.last.committed_us if room.last is not None else 0))
 
 
 def room_of(row: GroupRow, names: DisplayNames) -> GroupConversation:
-    """A group as a conversation."""
+    """Return a group as a conversation."""
     return GroupConversation(
         name=row.group,
         members=tuple(map(FeedId.from_hex, row.members)),
@@ -85,14 +85,14 @@ def messages(
     before: int | None = None,
     limit: int | None = None,
 ) -> list[MessageRow]:
-    """What was said in a group between two places: all of it, or at most *limit*, the first ones after *after*, else
-    the last ones. Raises as the client does."""
+    """Return the messages of a group between two places: all, or at most *limit*, the first after *after*, else the
+    last. Raises as the client does."""
     rows = client.group_read(group, after=after or None, before=before, limit=limit)
     return [message_row(row, names) for row in rows]
 
 
 def message_row(row: GroupSaidRow, names: DisplayNames) -> MessageRow:
-    """Something said in a group as a message of the catalog. What somebody did there is of a kind that no text has."""
+    """Return a message of a group as a message of the catalog. Changes of the group get a kind that no text has."""
     feed = FeedId.from_hex(row.feed)
     kind, text = MessageKind.TEXT, row.text or ""
     if row.kind != POST:
@@ -126,7 +126,7 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> MessageRow:
 
 
 def happening(row: GroupMessageRow, names: DisplayNames) -> str:
-    """What a message that is no post did, unescaped: our words first, and what its author chose behind a colon."""
+    """Describe a message that is not a post, unescaped: our words first, the author's behind a colon."""
     people = people_in_words([FeedId.from_hex(feed) for feed in row.people if feed != row.feed], names)
     greeting = f": {row.text}" if row.text else ""
     match row.kind:
@@ -135,16 +135,16 @@ def happening(row: GroupMessageRow, names: DisplayNames) -> str:
         case kind if kind == _EXCLUDE:
             return f"excluded {people}"
         case kind if kind == _INIT:
-            return "made the group"
+            return "created the group"
         case kind if kind == _NAME:
-            return f"calls the group: {row.text or ''}"
+            return f"named the group: {row.text or ''}"
         case kind if kind == _LEAVE:
-            return "leaves the group"
-    return f"wrote something that this program cannot show: {row.kind}"
+            return "left the group"
+    return f"sent a message of a kind that this program cannot show: {row.kind}"
 
 
 def people_in_words(people: Sequence[FeedId], names: DisplayNames) -> str:
-    """People in a line, safe; of many it is said how many they are."""
-    told = [names.shown(feed) for feed in people[:_NAMED_MAX]]
-    more = len(people) - len(told)
-    return ", ".join(told) + (f" and {more} more" if more > 0 else "") if told else "nobody"
+    """Return people in a line, safe to show; of many only the number is given."""
+    shown = [names.shown(feed) for feed in people[:_NAMED_MAX]]
+    more = len(people) - len(shown)
+    return ", ".join(shown) + (f" and {more} more" if more > 0 else "") if shown else "nobody"

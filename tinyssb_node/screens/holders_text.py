@@ -1,4 +1,4 @@
-"""What is told of who has an entry, in a few words: the same on all screens (docs/reference/receipts.md)."""
+"""Receipts of an entry in a few words, the same on all screens (docs/reference/receipts.md)."""
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -7,14 +7,14 @@ from typing import Final
 from tinyssb_node.control.rows import ReceiptRow
 
 _NAMED_MAX: Final = 3
-"""People who are named in a line; of more it is said how many they are."""
+"""People named in a line; of more only the number is given."""
 
 
 def holders_text(row: ReceiptRow, name_of: Callable[[str], str], now_us: int) -> str:
-    """Such as `3 of 5, Ana missing since 14:02`. *name_of* makes 64 digits a name that is safe to show; *now_us*, the
-    wall clock, decides whether the day is told too."""
+    """Return words such as `3 of 5, Ana missing since 14:02`. *name_of* turns 64 digits into a name that is safe to
+    show; *now_us*, the wall clock, decides whether the day is given, too."""
     if not row.expected:
-        return "nobody else is known"
+        return "no other nodes are known"
     parts = [f"{row.held} of {row.expected}"]
     if row.inferred:
         parts.append("not proven" if not row.proven else f"{row.proven} proven")
@@ -32,6 +32,6 @@ def _named(feeds: Sequence[str], name_of: Callable[[str], str]) -> str:
 
 
 def moment(wall_us: int, now_us: int) -> str:
-    """Local time: hours and minutes, with the day if it was another one."""
+    """Return a local time: hours and minutes, with the day if it is not today."""
     then, now = (datetime.fromtimestamp(us / 1e6).astimezone() for us in (wall_us, now_us))
     return then.strftime("%H:%M" if then.date() == now.date() else "%Y-%m-%d %H:%M")

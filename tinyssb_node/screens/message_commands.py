@@ -1,4 +1,4 @@
-"""What the commands have in common that read messages and say something."""
+"""Common parts of commands that read and write messages."""
 
 from __future__ import annotations
 
@@ -26,28 +26,28 @@ class InputError(ProblemError):
 
 @contextmanager
 def open_node(arguments: argparse.Namespace) -> Iterator[NodeSession]:
-    """The node that *arguments* name, its catalog brought up to date. What takes long, or cannot be, is said on
-    standard error. Raises as ``NodeSession.at_home`` and ``NodeSession.catch_up`` do.
-    """
+    """Open the node that *arguments* name, and update its catalog. Progress and problems go to standard error. Raises
+    as ``NodeSession.at_home`` and ``NodeSession.catch_up`` do."""
     from tinyssb_node.screens.session import NodeSession
 
     with NodeSession.at_home(arguments.home, arguments.network) as talk:
-        caught = talk.catch_up(_say_progress)
+        caught = talk.catch_up(_print_progress)
         if caught.done >= limits.PROGRESS_FROM:
-            print(f"Read {caught.done:,} packets for the index of messages.", file=sys.stderr)
+            print(f"Indexed {caught.done:,} packets.", file=sys.stderr)
         if caught.rebuilt is not None:
-            print(f"tinyssb: The index of messages was made anew: {caught.rebuilt}.", file=sys.stderr)
+            print(f"tinyssb: The index of messages was rebuilt: {caught.rebuilt}.", file=sys.stderr)
         if caught.stopped is not None:
             print(
                 f"tinyssb: The index of messages could not be brought up to date: {caught.stopped}. "
-                f"The latest {caught.behind:,} packets are not in what is shown.",
+                f"The latest {caught.behind:,} packets are not shown.",
                 file=sys.stderr,
             )
         yield talk
 
 
 def names_shown(arguments: argparse.Namespace) -> Callable[[str], str]:
-    """What everybody is called, by 64 digits, safe to show; without the catalog, the beginning of a feed id."""
+    """Return a function from 64 digits to a person's name, safe to show; without the catalog, to the beginning of the
+    feed id."""
     from tinyssb_node.catalog.errors import CatalogFailedError
     from tinyssb_node.ids import FeedId
     from tinyssb_node.screens.people import SHORT_FEED
@@ -62,14 +62,14 @@ def names_shown(arguments: argparse.Namespace) -> Callable[[str], str]:
     return lambda feed: names.shown(FeedId.from_hex(feed))
 
 
-def _say_progress(done: int, total: int) -> None:
-    """Say how far it is, where somebody looks and it takes long."""
+def _print_progress(done: int, total: int) -> None:
+    """Print the progress, on a terminal and if it takes long."""
     if total >= limits.PROGRESS_FROM and sys.stderr.isatty():
-        print(f"Reading what came: {100 * done // total} %", end="\r", file=sys.stderr, flush=True)
+        print(f"Indexing messages: {100 * done // total} %", end="\r", file=sys.stderr, flush=True)
 
 
 def describe_published(arguments: argparse.Namespace, what: str, row: PublishedRow) -> int:
-    """Say what became of something that was published: *what* is the beginning of the sentence."""
+    """Print what was published: *what* is the beginning of the sentence."""
     from tinyssb_node.screens.chatlines import SHORT_MESSAGE
 
     if arguments.json:
@@ -82,17 +82,19 @@ def describe_published(arguments: argparse.Namespace, what: str, row: PublishedR
 
 
 def text_given(text: str) -> str:
-    """*text*, or for ``-`` what standard input has. Raises InputError."""
+    """Return *text*, or for ``-`` the content of standard input. Raises InputError."""
     if text != "-":
         return text
     raw = sys.stdin.buffer.read(limits.TEXT_GIVEN_MAX + 1)
     if len(raw) > limits.TEXT_GIVEN_MAX:
         raise InputError(
-            f"This is more than {limits.TEXT_GIVEN_MAX:,} bytes.", "Say less, or attach it: `tinyssb attach`."
+            f"The text has more than {limits.TEXT_GIVEN_MAX:,} bytes. Nothing was published.",
+            "Shorten it, or publish it as a file: tinyssb attach FILE",
         )
     try:
         return raw.decode().rstrip("\n")
     except UnicodeDecodeError as error:
         raise InputError(
-            "What came on standard input is no text in UTF-8.", "Publish such bytes with `tinyssb publish -`."
+            "Standard input is not text in UTF-8. Nothing was published.",
+            "To publish it as bytes: tinyssb publish -",
         ) from error

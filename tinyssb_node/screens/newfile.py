@@ -1,4 +1,4 @@
-"""Files that a command makes: whole or not at all, and never in the place of another one."""
+"""New files of commands: complete or absent, and never in place of an existing file."""
 
 import os
 import re
@@ -16,39 +16,39 @@ from tinyssb_node.screens import limits
 from tinyssb_node.screens.safetext import one_line
 
 _PART: Final = re.compile(r"\.tinyssb-[0-9a-f]{16}\.part")
-"""How a file is called until it is whole."""
+"""The name of a file until it is complete."""
 
 
 class FileUnwritableError(ProblemError):
-    """A file that was named cannot be written."""
+    """A file that cannot be written."""
 
     exit_code = ExitCode.STORAGE
 
 
 class FolderMissingError(FileUnwritableError):
-    """There is no such folder as the file should be in."""
+    """A file in a folder that does not exist."""
 
     exit_code = ExitCode.MISSING
 
 
 class TargetFileExistsError(ProblemError):
-    """Something is where a file should be written."""
+    """A file to write that exists already."""
 
     exit_code = ExitCode.CREATE
 
 
 def require_absent(path: Path) -> None:
-    """Raise TargetFileExistsError if anything is at *path*, be it a link that leads nowhere."""
+    """Check that nothing is at *path*, not even a dangling link. Raises TargetFileExistsError."""
     if os.path.lexists(path):
         raise TargetFileExistsError(
-            f"{one_line(str(path))} is there already. It was kept, and nothing was written.",
-            "Name another file, or remove it first.",
+            f"{one_line(str(path))} exists already. It was kept, and nothing was written.",
+            "Choose another file name, or delete the file first.",
         )
 
 
 def write_new_file(path: Path, write: Callable[[BinaryIO], object]) -> int:
-    """Make the file at *path*, whole or not at all, with what *write* writes; durable on return but for its name.
-    Returns its size in bytes.
+    """Create the file at *path*, complete or not at all, with the bytes that *write* writes; durable on return but for
+    its name. Return its size in bytes. Returns its size in bytes.
 
     Raises TargetFileExistsError, FileUnwritableError, and what *write* raises.
     """
@@ -65,10 +65,10 @@ def write_new_file(path: Path, write: Callable[[BinaryIO], object]) -> int:
         _put_in_place(part, path)
     except OSError as error:
         missing = isinstance(error, FileNotFoundError | NotADirectoryError)
-        rest = f"What was begun may still be there as {part.name}." if begun and not _remove(part) else ""
+        rest = f"A partial file may remain as {part.name}." if begun and not _remove(part) else ""
         raise (FolderMissingError if missing else FileUnwritableError)(
-            f"{one_line(str(path))} cannot be written: {error.strerror}. {rest or 'Nothing was left behind.'}",
-            "Name a file in a folder that you can write to, on a disk with room.",
+            f"{one_line(str(path))} cannot be written: {error.strerror}. {rest or 'Nothing was written.'}",
+            "Choose a file in a folder that you can write to, on a disk with free space.",
         ) from error
     finally:
         _remove(part)
@@ -76,8 +76,8 @@ def write_new_file(path: Path, write: Callable[[BinaryIO], object]) -> int:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove from *folder* what ``write_new_file`` began there and could not remove, as when a stick was pulled out.
-    Only what is older than a day: somebody else may be writing there. Never raises."""
+    """Delete from *folder* partial files that ``write_new_file`` could not remove, as when a stick was pulled out. Only
+    those older than a day: another program may be writing there. Never raises."""
     old_s = time.time() - limits.LEFTOVER_S
     with suppress(OSError):
         for path in folder.iterdir():
@@ -89,7 +89,7 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def _remove(part: Path) -> bool:
-    """Remove *part*. False if that failed, so that it may be there."""
+    """Remove *part*. Return False if that failed, so that it may remain."""
     try:
         part.unlink(missing_ok=True)
     except OSError:
@@ -98,9 +98,9 @@ def _remove(part: Path) -> bool:
 
 
 def _put_in_place(part: Path, path: Path) -> None:
-    """Give *part* the name *path* if nothing has it."""
+    """Rename *part* to *path* if that name is free."""
     try:
-        path.hardlink_to(part)  # unlike a renaming, it never replaces what somebody put there meanwhile
+        path.hardlink_to(part)  # unlike a rename, it never replaces a file that appeared meanwhile
     except FileExistsError:
         require_absent(path)
         raise

@@ -1,4 +1,4 @@
-"""What several commands' arguments have in common."""
+"""Common arguments of commands."""
 
 from __future__ import annotations
 
@@ -47,7 +47,9 @@ def add_feed(parser: argparse.ArgumentParser) -> None:
 
 def add_network(parser: argparse.ArgumentParser) -> None:
     """Add --network."""
-    parser.add_argument("--network", metavar="NAME", help="which of the node's networks (default: default)")
+    parser.add_argument(
+        "--network", metavar="NAME", help="one of the node's networks (default: the network `default`)"
+    )
 
 
 def add_limit(parser: argparse.ArgumentParser, default: int, what: str) -> None:
@@ -62,20 +64,23 @@ def add_limit(parser: argparse.ArgumentParser, default: int, what: str) -> None:
 
 
 def positive(text: str) -> int:
-    """A whole number from 1 on. Raises argparse.ArgumentTypeError."""
+    """Parse a whole number from 1 on. Raises argparse.ArgumentTypeError."""
     if not (text.isascii() and text.isdigit() and 0 < int(text) < 2**32):
-        raise argparse.ArgumentTypeError(f"'{text}' is no whole number from 1 on")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a whole number from 1 on")
     return int(text)
 
 
 def add_actions(
     parser: argparse.ArgumentParser, common: argparse.ArgumentParser
 ) -> Callable[..., argparse.ArgumentParser]:
-    """Let *parser* take an action, or none. Returns what adds one: its name, what runs it, a summary.
+    """Let *parser* take an action, or none. Return the function that adds one: its name, what runs it, a summary.
+
+    Options of the command may stand before the action and, given to ``add_again``, behind it. Returns what adds one:
+    its name, what runs it, a summary.
 
     Options of the command may stand before the action and, given to ``add_again``, behind it.
     """
-    # Told the program's name argparse need not work it out, which takes a millisecond.
+    # With the program's name given, argparse need not compute it, which takes a millisecond.
     actions = parser.add_subparsers(title="actions", metavar="ACTION", prog=parser.prog)
 
     def add(name: str, run: Run, summary: str) -> argparse.ArgumentParser:
@@ -90,7 +95,7 @@ def add_actions(
 
 
 def add_again(action: argparse.ArgumentParser) -> None:
-    """Add --network and --json to an action whose command has them, too: given there they are not undone here."""
+    """Add --network and --json to an action whose command has them, too: an option given before the action is kept."""
     action.add_argument("--network", metavar="NAME", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     action.add_argument(
         "--json", action="store_true", default=argparse.SUPPRESS, help="print JSON, one object a line"

@@ -1,4 +1,4 @@
-"""Asking people for what is secret, on the terminal and nowhere else."""
+"""Questions for secrets, on the terminal only."""
 
 import sys
 from collections.abc import Callable
@@ -8,22 +8,22 @@ from tinyssb_node.store.sealed_seed import Passphrase
 
 
 def asker() -> Callable[[], str] | None:
-    """What asks for the passphrase of a sealed identity; None where nobody can be asked."""
+    """Return the function that asks for the passphrase of a sealed identity; None without a terminal."""
     return _ask if somebody_there() else None
 
 
 def somebody_there() -> bool:
-    """Whether a person can be asked: one who sees what is asked, and whose keys come here."""
+    """Return whether there is a terminal to ask on: its user sees the question, and their keys arrive here."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
 def ask_new() -> Passphrase:
-    """A new passphrase, typed twice alike. Raises PassphraseUnusableError."""
+    """Ask for a new passphrase, twice. Raises PassphraseUnusableError."""
     from getpass import getpass
 
     typed = getpass("New passphrase: ")
-    if getpass("The same again: ") != typed:
-        raise PassphraseUnusableError("it was not the same both times")
+    if getpass("Repeat it: ") != typed:
+        raise PassphraseUnusableError("the two entries differ")
     return Passphrase.of(typed)
 
 

@@ -1,7 +1,7 @@
-"""What people are called, and whom a name means.
+"""Names of people, and the search for the person a name means.
 
-Anybody may call themselves anything: a name is shown beside the beginning of the feed id, and means somebody only as
-long as it can mean nobody else. A petname, which our user gave, goes before what people say of themselves.
+Anyone may take any name. So a name is shown beside the beginning of the feed id, and names a person only while it can
+mean no other. A petname, which our user gave, takes precedence over aliases.
 """
 
 import unicodedata
@@ -17,31 +17,31 @@ from tinyssb_node.screens import limits
 from tinyssb_node.screens.safetext import HAPPENED, INVISIBLE, NO_HAPPENING, one_line
 
 ME: Final = "me"
-"""What our own feed is called."""
+"""The name of our own feed."""
 SHORT_FEED: Final = 8
 """Digits of a feed id that stand beside a name."""
 _UNSEEN: Final = INVISIBLE | {"\u1160"}
-"""What is printable and yet not seen; the last one is what two of them become in Unicode's form for comparing."""
+"""Printable but invisible characters; the last one is what two of them become in Unicode's form for comparing."""
 RESERVED: Final = frozenset(
     {ME, "you", "myself", "notes to myself", "everybody", "nobody", "public", "private"}
 )
-"""What screens call us, and conversations: nobody's name where it stands alone."""
+"""Words that screens use for us and for conversations: never a person's name without digits."""
 
 
 class UnknownPersonError(ProblemError):
-    """Nobody is called so."""
+    """A name that no one has."""
 
     exit_code = ExitCode.MISSING
 
 
 class AmbiguousPersonError(ProblemError):
-    """Several people may be meant."""
+    """A name that several people have."""
 
     exit_code = ExitCode.USAGE
 
 
 def alike(name: str) -> str:
-    """What two names have in common that people take for the same."""
+    """Return the common form of names that people take for the same."""
     plain = unicodedata.normalize("NFKC", name[: limits.NAME_MAX])
     seen = (
         char
@@ -52,10 +52,10 @@ def alike(name: str) -> str:
 
 
 class DisplayNames:
-    """What everybody is called, as of now."""
+    """Names of all people, at one moment."""
 
     def __init__(self, people: Sequence[PersonRow], petnamed: Collection[FeedId] = ()) -> None:
-        """*petnamed*: whose name our user gave."""
+        """Index the names of *people*; *petnamed* are those whom our user named."""
         self._people = {person.feed: person for person in people}
         self._given: dict[str, list[FeedId]] = {}
         self._said: dict[str, list[FeedId]] = {}
@@ -68,17 +68,17 @@ class DisplayNames:
                     names.setdefault(word, []).append(person.feed)
 
     def is_own(self, feed: FeedId) -> bool:
-        """Is it our own feed?"""
+        """Return whether it is our own feed."""
         person = self._people.get(feed)
         return person is not None and person.own
 
     def is_blocked(self, feed: FeedId) -> bool:
-        """Does our user want to see nothing of it?"""
+        """Return whether our user blocked it."""
         person = self._people.get(feed)
         return person is not None and person.blocked
 
     def name(self, feed: FeedId) -> str | None:
-        """One word for *feed*, unescaped: with a question mark behind it if others are called so; None for no name."""
+        """Return a name for *feed*, unescaped, with a question mark if others have it, too; None for no name."""
         person = self._people.get(feed)
         if person is None or person.alias is None:
             return ME if person is not None and person.own else None
@@ -91,19 +91,19 @@ class DisplayNames:
         return person.alias if sure else f"{person.alias}?"
 
     def stands_alone(self, feed: FeedId) -> bool:
-        """Does its name mean it without digits? Our user gave it, to nobody else, and it is no word of ours."""
+        """Return whether its name needs no digits: our user gave it, to no other feed, and it is not reserved."""
         person = self._people.get(feed)
         word = "" if person is None else alike(person.alias or "")
         return word not in RESERVED and self._given.get(word) == [feed]
 
     def of(self, feed: FeedId) -> str:
-        """Name and beginning of the id of *feed*, unescaped."""
+        """Return name and beginning of the id of *feed*, unescaped."""
         name = self.name(feed)
         digits = feed.hex()[:SHORT_FEED]
         return digits if name is None else f"{name} {digits}"
 
     def shown(self, feed: FeedId) -> str:
-        """The same for a terminal, of bounded width."""
+        """Return the same for a terminal, of bounded width."""
         name = self.name(feed)
         digits = feed.hex()[:SHORT_FEED]
         return (
@@ -113,7 +113,7 @@ class DisplayNames:
         )
 
     def find(self, text: str) -> PersonRow:
-        """Whom *text* means: ``me``, a petname, an alias, or the beginning of a feed id.
+        """Return the person that *text* names: ``me``, a petname, an alias, or the beginning of a feed id.
 
         Raises UnknownPersonError, AmbiguousPersonError.
         """
@@ -128,20 +128,20 @@ class DisplayNames:
         meant = {person.feed: person for person in [*called, *found]}
         if len(meant) == 1:
             return next(iter(meant.values()))
-        told = one_line(text, limits.NAME_CELLS)
+        typed = one_line(text, limits.NAME_CELLS)
         if not meant:
             raise UnknownPersonError(
-                f"Nobody that this node knows of is called '{told}'.",
-                "`tinyssb contacts` lists people; `tinyssb follow` takes all 64 digits of a new feed.",
+                f"This node knows no person '{typed}'.",
+                "List people: tinyssb contacts. For a new feed, give all 64 digits: tinyssb follow FEED",
             )
         shown = ", ".join(self.shown(feed) for feed in list(meant)[: limits.NAMES_TOLD_MAX])
         raise AmbiguousPersonError(
-            f"'{told}' may be {len(meant)} people: {shown}.",
-            "Type more digits of the feed id, or give one of them a name of yours: `tinyssb contacts petname`.",
+            f"'{typed}' may mean {len(meant)} people: {shown}.",
+            "Type digits of the feed id, or give one of them a name of your own: tinyssb contacts petname FEED NAME",
         )
 
     def _meant(self, word: str) -> list[FeedId]:
-        """Those whom *word* may mean."""
+        """Return the people that *word* may mean."""
         if word == ME:
             return [feed for feed, person in self._people.items() if person.own]
         return self._given.get(word) or self._said.get(word, [])

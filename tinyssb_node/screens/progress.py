@@ -36,7 +36,7 @@ class PlotError(ProblemError):
     exit_code = ExitCode.UNAVAILABLE
 
     def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path} was not drawn: {reason}.", "The report is complete all the same.")
+        super().__init__(f"{path} was not drawn: {reason}.", "The report is complete without it.")
 
 
 def draw(path: Path, plot: Callable[[], None]) -> None:
@@ -44,7 +44,7 @@ def draw(path: Path, plot: Callable[[], None]) -> None:
     try:
         plot()
     except ModuleNotFoundError as error:
-        reason = f"{error.name} is not installed; pip install 'tinyssb-node[plot]' brings it"
+        reason = f"{error.name} is not installed (pip install 'tinyssb-node[plot]')"
         raise PlotError(path, reason) from error
     except (OSError, ValueError) as error:
         raise PlotError(path, str(error)) from error

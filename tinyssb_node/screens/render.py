@@ -1,4 +1,4 @@
-"""What people see: tables, times, and contents decoded. Nothing a stranger wrote reaches the terminal unescaped."""
+"""Tables, times and decoded content for people. Text of strangers is always escaped."""
 
 import datetime as dt
 import json
@@ -14,28 +14,28 @@ from tinyssb_node.errors import AckShapeError
 from tinyssb_node.screens.safetext import cells, padded, safe
 
 SHORT_ID = 12
-"""Digits of a feed id shown in tables: enough to name one among 255, and to type."""
+"""Digits of a feed id in tables: enough to name one of 255, and to type."""
 
 LINE_TEXT = 120
 """Characters of content in a line of a listing."""
 
 
 class DecodedFormat(StrEnum):
-    """How content was read."""
+    """The format in which content was read."""
 
     BIPF = "bipf"
     """The whole content is one BIPF value."""
     TEXT = "text"
-    """It is no BIPF, but UTF-8 text with nothing unprintable in it."""
+    """It is not BIPF, but printable UTF-8 text."""
     HEX = "hex"
     """It is neither."""
     ACKS = "acks"
-    """It is an acknowledgement: numbers of entries, and how their ids begin."""
+    """It is an acknowledgement: numbers of entries, and beginnings of their ids."""
 
 
 @dataclass(frozen=True, slots=True)
 class Decoded:
-    """Content made readable."""
+    """Readable content."""
 
     form: DecodedFormat
     value: bipf.Value
@@ -43,8 +43,8 @@ class Decoded:
 
 
 def decode_content(content: bytes, type_: int | None = None) -> Decoded:
-    """Read *content*: BIPF if all of it is one value, else text, else hexadecimal; in an entry whose *type_* says that
-    it acknowledges, as an acknowledgement first."""
+    """Read *content*: BIPF if all of it is one value, else text, else hexadecimal. An entry whose *type_* is
+    acknowledgement is first read as one."""
     if type_ == ACK_TYPE:
         with suppress(AckShapeError):
             return Decoded(
@@ -64,18 +64,18 @@ def decode_content(content: bytes, type_: int | None = None) -> Decoded:
 
 
 def one_line(decoded: Decoded) -> str:
-    """*decoded* for a table: a text as it is, anything else as JSON."""
+    """Return *decoded* for a table: a text as it is, anything else as JSON."""
     value = decoded.value
     return printable(value if isinstance(value, str) else json.dumps(to_json(value), ensure_ascii=False))
 
 
 def shortened(text: str) -> str:
-    """*text* cut to what fits behind a number and a time on a wide terminal."""
+    """Cut *text* to what fits behind a number and a time on a wide terminal."""
     return text if len(text) <= LINE_TEXT else text[:LINE_TEXT] + "…"
 
 
 def to_json(value: bipf.Value) -> object:
-    """*value* with what JSON cannot say put in words: bytes as ``{"hex": …}``, odd keys and numbers as text."""
+    """Return *value* with what JSON lacks in words: bytes as ``{"hex": …}``, odd keys and numbers as text."""
     if isinstance(value, bytes):
         return {"hex": value.hex()}
     if isinstance(value, float) and not math.isfinite(value):
@@ -94,12 +94,12 @@ def _key(key: bipf.Scalar) -> str:
 
 
 def printable(text: str) -> str:
-    """*text* in one line, with everything escaped that could move a cursor or hide other text."""
+    """Return *text* in one line, with every character escaped that could move a cursor or hide other text."""
     return safe(text).replace("\n", "\\n")
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """Aligned columns under *header*: numbers to the right, everything else to the left, no trailing spaces."""
+    """Format aligned columns under *header*: numbers to the right, everything else to the left, no trailing spaces."""
     shown = [[_cell(value) for value in row] for row in rows]
     numeric = [all(_is_number(row[i]) for row in rows) for i in range(len(header))]
     widths = [max(len(title), *(cells(row[i]) for row in shown), 0) for i, title in enumerate(header)]
@@ -117,7 +117,7 @@ def _is_number(value: object) -> bool:
 
 
 def fields(pairs: Sequence[tuple[str, object]]) -> str:
-    """One *name: value* a line, values under each other."""
+    """Format one *name: value* a line, values under each other."""
     width = max(len(name) for name, _ in pairs)
     return "\n".join(f"{name + ':':<{width + 1}}  {_cell(value)}".rstrip() for name, value in pairs)
 
@@ -131,7 +131,7 @@ def _cell(value: object) -> str:
 
 
 def local_time(wall_us: int) -> str:
-    """A wall-clock time of day where we are, ISO 8601; what is no date as its number."""
+    """Return a wall-clock time in the local zone, ISO 8601; its number if it is not a date."""
     try:
         moment = dt.datetime.fromtimestamp(wall_us / 1e6, dt.UTC).astimezone()
     except (OverflowError, ValueError, OSError):
@@ -140,7 +140,7 @@ def local_time(wall_us: int) -> str:
 
 
 def duration(us: int) -> str:
-    """A span of time in its two largest units."""
+    """Return a span of time in its two largest units."""
     seconds = us // 1_000_000
     for size, unit, small, small_unit in (
         (86_400, "d", 3_600, "h"),

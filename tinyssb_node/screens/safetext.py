@@ -1,7 +1,7 @@
-"""What strangers wrote, made safe for a terminal. Every text of theirs that is printed passes here, once.
+"""Text of strangers, made safe for a terminal. Every text of theirs that is printed passes here, once.
 
-Whatever goes in, what comes out moves no cursor, turns no line around, hides nothing and has a bounded width. Widths
-are upper bounds: what a terminal draws may be narrower, where it joins emoji or letters, but never wider.
+The result moves no cursor, reverses no line, hides nothing and has a bounded width, whatever the input. Widths are
+upper bounds: a terminal may draw less, where it joins emoji or letters, but never more.
 """
 
 import unicodedata
@@ -13,18 +13,18 @@ from tinyssb_node.screens import limits
 NEWLINE: Final = "⏎"
 """Stands for a line break where there is one line."""
 ELLIPSIS: Final = "…"
-"""Stands for what was cut."""
+"""Stands for removed text."""
 CARRIER: Final = "◌"
-"""Carries marks that have no letter, and stands for marks beyond the bound: Unicode's own sign for this."""
+"""Carries marks without a letter, and stands for marks beyond the bound: Unicode's own sign for this."""
 
 _JOINERS: Final = frozenset("\u200c\u200d")
 """Zero width, but letters of Persian and Hindi, and families of emoji, need them."""
 _VOWELS: Final = (range(0x1160, 0x1200), range(0xD7B0, 0xD800))
-"""Parts of Korean syllables that terminals draw onto what is before them."""
+"""Parts of Korean syllables that terminals draw onto the character before."""
 _GROWING: Final = frozenset("\ufe0f\U0001171e")
-"""Marks that may make wider what they are on: the first asks for the emoji form, the second did not in older tables."""
+"""Marks that may widen their character: the first requests the emoji form, the second did so in older tables."""
 INVISIBLE: Final = frozenset("\u115f\u3164\uffa0\u2800\U0001d159")
-"""Letters and symbols to Unicode, nothing to the eye."""
+"""Characters that are letters or symbols to Unicode and invisible to readers."""
 _LATER_EMOJI: Final = range(0x1F000, 0x1FB00)
 """Blocks in which Unicode adds emoji every year; Python's tables know those of its own year."""
 _WIDE_SINCE: Final = (
@@ -34,13 +34,13 @@ _WIDE_SINCE: Final = (
     range(0x1D300, 0x1D377),
     range(0x1F1E6, 0x1F200),
 )
-"""Symbols that Unicode 16 made wide, and the letters of which two are a flag."""
+"""Symbols that Unicode 16 made wide, and the letters that form flags in pairs."""
 HAPPENED: Final = "◆"
-"""In front of what was done to a group: our words, not somebody's."""
+"""Stands before a change of a group: these are the program's words, not a person's."""
 NO_HAPPENING: Final = "◇"
-"""What it becomes in all that people write and are called, so that nobody can say what he did not do."""
+"""Replaces it in all texts and names of people, so that no one can fake a change."""
 _IN_NAMES: Final = frozenset(f"-_.'’·?!(){ELLIPSIS}")
-"""Punctuation that ends no name."""
+"""Punctuation that does not end a name."""
 _QUOTES: Final = frozenset('"„〝〞〟＂')
 """Quotation marks besides those that Unicode has in pairs."""
 _MARKS: Final = frozenset({"Mn", "Me", "Mc"})
@@ -48,12 +48,14 @@ _UNPRINTABLE: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 
 
 def safe(text: str) -> str:
-    """*text* with what could do harm made visible; line breaks stay."""
+    """Return *text* with harmful characters made visible; line breaks stay."""
     return "".join(glyph for glyph, _ in _glyphs(text))
 
 
 def one_line(text: str, cells: int | None = None) -> str:
-    """*text* in one line, of at most *cells* cells; where it was cut stands an ellipsis.
+    """Return *text* in one line, of at most *cells* cells; an ellipsis stands where it was cut.
+
+    The time depends on *cells*, not on the length of *text*.
 
     Takes time by *cells*, not by how long *text* is.
     """
@@ -72,23 +74,27 @@ def one_line(text: str, cells: int | None = None) -> str:
 
 
 def apart(name: str, cells: int) -> str:
-    """*name* in one line, to stand among others: in quotation marks if signs in it could pass for the end of a name.
+    """Return *name* in one line, to stand among others: in quotation marks if a sign in it could pass for its end.
+
+    At most *cells* cells, and two for the marks.
 
     Of at most *cells* cells, and two for the marks.
     """
-    told = one_line(name, cells).replace(HAPPENED, NO_HAPPENING)
-    if all(char in _IN_NAMES or not unicodedata.category(char).startswith("P") for char in told):
-        return told
-    inner = "".join("'" if _is_quote(char) else char for char in told)
+    shown = one_line(name, cells).replace(HAPPENED, NO_HAPPENING)
+    if all(char in _IN_NAMES or not unicodedata.category(char).startswith("P") for char in shown):
+        return shown
+    inner = "".join("'" if _is_quote(char) else char for char in shown)
     return f'"{inner}"'
 
 
 def wrapped(text: str, cells: int, lines_max: int) -> list[str]:
-    """*text* in lines of at most *cells* cells, broken at spaces where there are some.
+    """Split *text* into lines of at most *cells* cells, at spaces if possible.
+
+    Return at least one line and at most *lines_max*: the last one then ends in an ellipsis.
 
     At most *lines_max* lines: the last one then ends in an ellipsis. Never empty.
     """
-    assert cells >= 2  # What is wide has a line.
+    assert cells >= 2  # so that a wide character fits
     assert lines_max >= 1
     lines: list[str] = []
     for line in _lines(text, cells):
@@ -100,14 +106,14 @@ def wrapped(text: str, cells: int, lines_max: int) -> list[str]:
 
 
 def cells(text: str) -> int:
-    """How many cells *text* takes at most, once it is safe."""
+    """Return how many cells *text* takes at most, once it is safe."""
     if text.isascii() and text.isprintable():
         return len(text)
     return sum(width for _, width in _glyphs(text))
 
 
 def padded(text: str, width: int) -> str:
-    """Safe *text* with spaces behind it, up to *width* cells."""
+    """Pad safe *text* with spaces to *width* cells."""
     return text + " " * (width - cells(text))
 
 
@@ -116,7 +122,7 @@ def _with_ellipsis(line: str, width: int) -> str:
 
 
 def _lines(text: str, width: int) -> Iterator[str]:
-    """Lines of at most *width* cells: whole words, and pieces of words that are longer."""
+    """Yield lines of at most *width* cells: whole words, and pieces of longer words."""
     line: list[str] = []
     used = 0
     space: int | None = None
@@ -145,7 +151,7 @@ def _lines(text: str, width: int) -> Iterator[str]:
 
 
 def _glyphs(text: str) -> Iterator[tuple[str, int]]:
-    """What cannot be parted, one after the other, each with its width: a character with the marks on it."""
+    """Yield indivisible units, each with its width: a character with its marks."""
     if text.isascii() and text.isprintable():
         yield from ((char, 1) for char in text)
         return
@@ -173,7 +179,7 @@ def _glyphs(text: str) -> Iterator[tuple[str, int]]:
 
 
 def _is_mark(char: str, category: str) -> bool:
-    """Is *char* drawn onto what is before it?"""
+    """Return whether *char* is drawn onto the character before it."""
     return category in _MARKS or char in _JOINERS or (category == "Lo" and _is_vowel(char))
 
 
@@ -186,12 +192,12 @@ def _is_vowel(char: str) -> bool:
 
 
 def _growth(char: str, category: str, width: int) -> int:
-    """By how many cells a mark may make wider what it is on."""
+    """Return by how many cells a mark may widen its character."""
     return int(category in {"Mc", "Lo"} or (char in _GROWING and width == 1))
 
 
 def _visible(char: str, category: str) -> tuple[str, int]:
-    """Any character but a mark: as it is, as a space, or escaped."""
+    """Return any character but a mark: as it is, as a space, or escaped."""
     code = ord(char)
     if " " <= char < "\x7f" or char == "\n":
         return char, 1

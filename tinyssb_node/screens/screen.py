@@ -1,13 +1,15 @@
-"""What is known of the terminal that is printed to."""
+"""The terminal: its properties, and questions on it."""
 
 import os
 import sys
 
+from tinyssb_node.errors import ExitCode
+from tinyssb_node.problems import ProblemError
 from tinyssb_node.screens import limits
 
 
 def width() -> int | None:
-    """Cells of a line; None if standard output is no terminal: other programs get whole lines."""
+    """Return the cells of a line; None if standard output is not a terminal: other programs get whole lines."""
     if not sys.stdout.isatty():
         return None
     try:
@@ -18,9 +20,25 @@ def width() -> int | None:
 
 
 def can_draw(glyphs: str) -> bool:
-    """Can standard output carry *glyphs*?"""
+    """Return whether standard output can encode *glyphs*."""
     try:
         glyphs.encode(sys.stdout.encoding or "ascii")
     except (UnicodeEncodeError, LookupError):
         return False
     return True
+
+
+def is_interactive() -> bool:
+    """Return whether standard input is a terminal."""
+    return sys.stdin.isatty()
+
+
+def confirm(question: str, *, kept: str, otherwise: str) -> bool:
+    """Ask a yes-or-no question. Raises ProblemError if there is no terminal: *kept* and *otherwise* are its
+    sentences."""
+    if not is_interactive():
+        raise ProblemError(
+            f"There is no terminal to confirm this on. {kept}", otherwise, exit_code=ExitCode.USAGE
+        )
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().lower() in {"y", "yes"}

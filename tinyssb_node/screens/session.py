@@ -1,13 +1,14 @@
-"""What people do with a feed: read, say, answer, keep boards. All screens have it in common: shell, terminal, web page.
+"""Reading and writing with a node: messages, conversations, boards, people. All screens use it: shell, terminal, web
+page.
 
-    with Talk.at_home() as talk:
-        talk.catch_up()
-        for row in talk.catalog.messages(PUBLIC):
-            print(talk.names().of(row.feed), row.text)
-        talk.say("Soup is ready.")
+    with NodeSession.at_home() as node:
+        node.catch_up()
+        for row in node.catalog.messages(PUBLIC):
+            print(node.names().of(row.feed), row.text)
+        node.say("Soup is ready.")
 
-Reading needs the node's files only; writing asks its daemon. Blocking, and for one thread. What only writing needs is
-imported when something is written: `tinyssb chat` has a tenth of a second.
+Reading needs only the node's files; writing needs its daemon. Blocking, and for one thread. Imports that only writing
+needs happen on the first write: `tinyssb chat` must answer within a tenth of a second.
 """
 
 from __future__ import annotations
@@ -36,43 +37,43 @@ if TYPE_CHECKING:
 
 
 class UnknownMessageError(ProblemError):
-    """No message has such an id."""
+    """An id that no message has."""
 
     exit_code = ExitCode.MISSING
 
 
 class AmbiguousMessageError(ProblemError):
-    """Several messages' ids begin so."""
+    """Digits that the ids of several messages begin with."""
 
     exit_code = ExitCode.USAGE
 
 
 class UnknownConversationError(ProblemError):
-    """There is no conversation of this name."""
+    """A name that no conversation has."""
 
     exit_code = ExitCode.MISSING
 
 
 class UnknownBoardError(ProblemError):
-    """There is no board of this id or name."""
+    """An id or name that no board has."""
 
     exit_code = ExitCode.MISSING
 
 
 class AmbiguousBoardError(ProblemError):
-    """Several boards may be meant."""
+    """A name that several boards have."""
 
     exit_code = ExitCode.USAGE
 
 
 class NotInvitedError(ProblemError):
-    """There is no invitation to answer."""
+    """An answer to an invitation that does not exist."""
 
     exit_code = ExitCode.MISSING
 
 
 class NoThreadError(ProblemError):
-    """A message is in no tangle, or has no place in it yet."""
+    """A message that is in no tangle, or has no position in it yet."""
 
     exit_code = ExitCode.MISSING
 
@@ -80,39 +81,41 @@ class NoThreadError(ProblemError):
         waits = row.conversation is not None and row.placed is None
         super().__init__(
             f"The message {row.id.hex()} "
-            + ("waits for what it follows; it has no place yet." if waits else "is in no thread."),
-            "What it waits for may still come: see `tinyssb chat`." if waits else "`tinyssb show` shows it.",
+            + ("waits for a predecessor and has no position yet." if waits else "is not in a thread."),
+            "Wait until its predecessor arrives: `tinyssb chat` shows what it waits for."
+            if waits
+            else f"To see it: tinyssb show {row.feed.hex()[:12]} {row.seq}",
         )
 
 
 class NotInConversationError(ProblemError):
-    """What should be answered is in another conversation, or in none."""
+    """An answer to a message of another conversation, or of none."""
 
     exit_code = ExitCode.USAGE
 
 
 class EmptyMessageError(ProblemError):
-    """An empty text."""
+    """A message without text."""
 
     exit_code = ExitCode.DATA
 
 
 class NodeSession:
-    """The catalog of one network of a node, and its daemon, which is called when something is to be published."""
+    """The catalog of one network of a node, and its daemon, which is called to publish."""
 
     def __init__(self, home: Home, network: str | None, catalog: Catalog) -> None:
-        """Use ``at_home``."""
+        """Create a session; use ``at_home``."""
         self._home = home
         self._network = network
         self._client: DaemonClient | None = None
         self._seen: object = None
         self.catalog = catalog
-        """Everything that can be asked (``catalog.questions``)."""
+        """All queries of messages, people and boards (``catalog.queries``)."""
 
     @classmethod
     def at_home(cls, home: str | None = None, network: str | None = None) -> Self:
         """Open the catalog of *network* (None: the default one) of the node in *home* (None: TINYSSB_HOME, else
-        ~/.tinyssb). It is as it was left: ``catch_up`` brings it up to date.
+        ~/.tinyssb). It has the state of its last update: ``catch_up`` updates it.
 
         Raises HomeMissingError, ConfigError, UnknownNetworkError, CatalogFailedError, the store's errors.
         """
@@ -132,7 +135,7 @@ class NodeSession:
         self.close()
 
     def close(self) -> None:
-        """Close the catalog, hang up."""
+        """Close the catalog and the connection."""
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -146,14 +149,16 @@ class NodeSession:
     # --- Reading ---
 
     def catch_up(self, progress: Callable[[int, int], None] = lambda *_: None) -> CatalogUpdate:
-        """Bring the catalog up to date; nothing new takes 2 ms. *progress* is told how many appends of how many are in.
+        """Update the catalog; without new entries this takes 2 ms. *progress* gets the number of appends read, and of
+        all.
 
         Raises CatalogFailedError, the store's errors.
         """
         return self.catalog.catch_up(progress)
 
     def changed(self) -> bool:
-        """Catch up, and say whether anything is new since this was last asked, whoever found it. True at first."""
+        """Update the catalog, and return whether anything is new since the last call, whoever read it. True
+        at first."""
         caught = self.catch_up()
         seen = self.catalog.data_version()
         changed = bool(caught.done) or seen != self._seen
@@ -162,7 +167,7 @@ class NodeSession:
 
     @property
     def own(self) -> FeedId:
-        """The node's own feed. Raises what reading the identity does."""
+        """The node's own feed. Raises what reading the identity does. Raises what reading the identity does."""
         for person in self.catalog.people():
             if person.own:
                 return person.feed
@@ -171,7 +176,7 @@ class NodeSession:
         return read_node_identity(self._home).feed
 
     def names(self) -> DisplayNames:
-        """What everybody is called, as of now."""
+        """Return the names of all people, as of now."""
         from tinyssb_node.content.contacts import read_contacts
 
         contacts = read_contacts(self._home.root)
@@ -179,42 +184,43 @@ class NodeSession:
         return DisplayNames(self.catalog.people(), petnamed)
 
     def find_person(self, text: str) -> PersonRow:
-        """Whom *text* means: see ``DisplayNames.find``. Raises UnknownPersonError, AmbiguousPersonError."""
+        """Return the person that *text* names: see ``DisplayNames.find``. Raises UnknownPersonError,
+        AmbiguousPersonError."""
         return self.names().find(text)
 
     def find_message(self, text: str) -> MessageRow:
-        """The message whose id begins with these digits, or that ``FEED.SEQ`` names.
+        """Return the message whose id begins with these digits, or that ``FEED.SEQ`` names.
 
         Raises UnknownMessageError, AmbiguousMessageError.
         """
         found = self.catalog.find(text)
-        told = one_line(text, limits.NAME_CELLS)
+        typed = one_line(text, limits.NAME_CELLS)
         if not found:
             raise UnknownMessageError(
-                f"This node holds no message '{told}'.",
-                "Ids stand before the messages in `tinyssb chat`; some digits are enough, or FEED.SEQ.",
+                f"This node has no message '{typed}'.",
+                "`tinyssb chat` shows the first digits of each id; these are enough. FEED.SEQ works, too.",
             )
         if len(found) > 1:
             raise AmbiguousMessageError(
-                f"The ids of several messages begin with '{told}'.", "Add digits until only one is left."
+                f"The ids of several messages begin with '{typed}'.", "Type more digits of the id."
             )
         return found[0]
 
     def conversation_with(self, people: Iterable[FeedId]) -> str | None:
-        """The private conversation of us with just these *people*; None: nothing was said in it yet."""
+        """Return our private conversation with exactly these *people*; None: it has no messages yet."""
         name = self._circle_name(people)
         begun = self.catalog.messages(name, limit=1) or self.catalog.waiting(name, limit=1)
         return name if begun else None
 
     def _circle_name(self, people: Iterable[FeedId]) -> str:
-        """What the catalog calls the conversation of us with *people*, begun or not."""
+        """Return the catalog's name of our conversation with *people*, begun or not."""
         from tinyssb_node.catalog.limits import CIRCLE_NAME_DIGITS
         from tinyssb_node.content.chat import conversation_root
 
         return conversation_root({*people, self.own}).hex()[:CIRCLE_NAME_DIGITS]
 
     def members(self, conversation: str) -> tuple[FeedId, ...]:
-        """Who reads *conversation*; empty: everybody. Raises UnknownConversationError."""
+        """Return the readers of *conversation*; empty: everybody. Raises UnknownConversationError."""
         if conversation == PUBLIC:
             return ()
         row = self.catalog.conversation(conversation)
@@ -222,11 +228,12 @@ class NodeSession:
             return row.members
         raise UnknownConversationError(
             f"There is no conversation '{one_line(conversation, limits.NAME_CELLS)}'.",
-            "`tinyssb chat list` lists them; `tinyssb chat say --with PERSON` begins one.",
+            "List conversations: tinyssb chat list. To begin one: tinyssb chat say --with PERSON TEXT",
         )
 
     def receipts(self, rows: Sequence[MessageRow]) -> dict[MessageId, ReceiptRow]:
-        """Who has those of *rows* that are our own, as far as the daemon knows; nothing if it does not run."""
+        """Return the receipts of those of *rows* that are our own, as far as the daemon knows; nothing if it does not
+        run."""
         own = {row.id.hex(): row.id for row in rows if row.own}
         if not own:
             return {}
@@ -235,19 +242,19 @@ class NodeSession:
         try:
             listed = list(self.client.receipts(last=limits.RECEIPTS_LAST))
         except (DaemonError, DaemonUnreachableError):
-            # Not running, or an older one: the messages can be read all the same.
+            # Not running, or an older version: the messages can still be read.
             self.hang_up()
             return {}
         return {own[row.id]: row for row in listed if row.id in own}
 
-    # --- Saying ---
+    # --- Posting ---
 
     def say(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> PublishedRow:
-        """Say *text* in *conversation*, behind all that was said in it, or in answer to *reply_to* alone. The id of a
-        private group is a conversation, too; nothing in it is answered by itself.
+        """Post *text* in *conversation*, after all its messages, or as an answer to *reply_to* alone. The id of a
+        private group is a conversation, too; its messages follow all earlier ones.
 
-        Raises UnknownConversationError, NotInConversationError, EmptyMessageError, UnencodableMessageError,
-        and as ``DaemonClient.publish`` does.
+        Raises UnknownConversationError, NotInConversationError, EmptyMessageError, UnencodableMessageError, and as
+        ``DaemonClient.publish`` does.
         """
         from tinyssb_node.screens.group_conversations import is_group
 
@@ -258,15 +265,15 @@ class NodeSession:
     def say_private(
         self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
     ) -> PublishedRow:
-        """Say *text* so that only *recipients* and we can read it; at most ``limits.CIRCLE_MAX`` with us.
+        """Post *text* so that only *recipients* and we can read it; at most ``limits.CIRCLE_MAX`` with us.
 
-        Raises NotInConversationError, EmptyMessageError, RecipientCountError, ReaderKeyError,
-        UnencodableMessageError, and as ``DaemonClient.publish`` does.
+        Raises NotInConversationError, EmptyMessageError, RecipientCountError, ReaderKeyError, UnencodableMessageError,
+        and as ``DaemonClient.publish`` does.
         """
         return self._publish(self.draft_private(text, recipients, reply_to))
 
     def draft(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> bytes:
-        """The content that ``say`` would publish now: for an estimate of what it costs. Raises as ``say`` does."""
+        """Return the content that ``say`` would publish now, for an estimate of its cost. Raises as ``say`` does."""
         members = self.members(conversation)
         if members:
             return self.draft_private(text, members, reply_to)
@@ -277,7 +284,7 @@ class NodeSession:
     def draft_private(
         self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
     ) -> bytes:
-        """The same for ``say_private``."""
+        """Return the content that ``say_private`` would publish now."""
         import secrets
         from dataclasses import replace
 
@@ -307,10 +314,10 @@ class NodeSession:
         if reply_to is not None:
             answered = self.catalog.message(reply_to)
             if answered is None or answered.conversation is None or answered.conversation != conversation:
-                # It would follow what is never in its tangle, and wait for ever with everybody.
+                # It would follow a message that is never in its tangle, and wait for ever on every node.
                 raise NotInConversationError(
-                    f"The message {reply_to.hex()} is not in this conversation, so that nothing in it can answer it.",
-                    "Answer it where it was said, or say this without answering anything.",
+                    f"The message {reply_to.hex()} is in another conversation. Nothing was published.",
+                    "Answer it in its own conversation, or write this without an answer.",
                 )
             behind: Sequence[MessageId] = (reply_to,)
         else:
@@ -320,7 +327,7 @@ class NodeSession:
     # --- Groups ---
 
     def groups(self) -> list[GroupConversation] | None:
-        """Private groups as conversations, the latest first; None: no daemon that reads them runs."""
+        """Return private groups as conversations, the latest first; None: no daemon that reads them runs."""
         from tinyssb_node.control.client import DaemonError, DaemonUnreachableError
         from tinyssb_node.screens.group_conversations import rooms
 
@@ -333,13 +340,13 @@ class NodeSession:
     def group_messages(
         self, group: str, *, after: int | None = None, before: int | None = None, limit: int | None = None
     ) -> list[MessageRow]:
-        """What was said in a private group; see ``grouptalk.messages``. Raises as the client does."""
+        """Return the messages of a private group; see ``group_conversations.messages``. Raises as the client does."""
         from tinyssb_node.screens.group_conversations import messages
 
         return messages(self.client, group, self.names(), after=after, before=before, limit=limit)
 
     def say_to_group(self, group: str, text: str) -> GroupWrittenRow:
-        """Say *text* to the group that *group* names: its name, or digits of its id.
+        """Post *text* to the group that *group* names: its name, or digits of its id.
 
         Raises EmptyMessageError, and as ``DaemonClient.group_post`` does.
         """
@@ -349,20 +356,21 @@ class NodeSession:
     # --- Boards ---
 
     def board(self, board: MessageId) -> KanbanBoard:
-        """*board* as all operations that are held leave it. Raises UnknownBoardError."""
+        """Return *board* after all stored operations. Raises UnknownBoardError."""
         from tinyssb_node.content.board import fold
 
         steps = self.catalog.steps(board)
         if not steps:
             raise UnknownBoardError(
-                f"No board has the id {board.hex()}.",
-                "`tinyssb board` lists the boards that this node knows of.",
+                f"This node has no board with the id {board.hex()}.",
+                "List boards: tinyssb board",
             )
         return fold(board, steps)
 
     def find_board(self, text: str) -> KanbanBoard:
-        """The board of the id *text*; else, of the boards that our user works on, the one whose name it is; else the
-        one of any other name or beginning of an id. Nobody else can take the name or the id of a board of ours.
+        """Return the board of the id *text*; else, of the boards that our user works on, the one with this name; else
+        the one with any other name or beginning of an id. So no one else can take the name or the id of a board of
+        ours.
 
         Raises UnknownBoardError, AmbiguousBoardError.
         """
@@ -372,18 +380,18 @@ class NodeSession:
         word = alike(text)
         named = [row for row in self.catalog.boards() if word and alike(row.name) == word]
         found = {row.id for row in named if row.ours} or {*(row.id for row in named), *begins}
-        told = one_line(text, limits.NAME_CELLS)
+        typed = one_line(text, limits.NAME_CELLS)
         if not found:
-            raise UnknownBoardError(f"There is no board '{told}'.", "`tinyssb board` lists them.")
+            raise UnknownBoardError(f"There is no board '{typed}'.", "List boards: tinyssb board")
         if len(found) > 1:
             raise AmbiguousBoardError(
-                f"'{told}' may be one of several boards.",
-                "Type more digits of its id; `tinyssb board` lists them, with `--json` whole.",
+                f"Several boards match '{typed}'.",
+                "Type more digits of its id. For whole ids: tinyssb board --json",
             )
         return self.board(found.pop())
 
     def new_board(self, name: str) -> PublishedRow:
-        """Begin a board; the id of what is published is the board's."""
+        """Create a board; the id of the entry is the board's."""
         from tinyssb_node.content.board import create_step
 
         return self._say(create_step(name))
@@ -391,47 +399,48 @@ class NodeSession:
     def change_board(
         self, board: MessageId, operation: Operation, *arguments: str | MessageId | FeedId
     ) -> PublishedRow:
-        """Apply *operation* to *board* as held now. Raises UnknownBoardError, UnencodableMessageError, as ``say``."""
+        """Apply *operation* to *board* as stored now. Raises UnknownBoardError, UnencodableMessageError, as ``say``."""
         from tinyssb_node.content.board import make_operation
 
         return self._say(make_operation(self.board(board), operation, *arguments))
 
     def answer_invitation(self, board: MessageId, *, accept: bool) -> PublishedRow:
-        """Accept or decline to be a member of *board*. Raises UnknownBoardError, NotInvitedError, as ``say``."""
+        """Accept or decline an invitation to *board*. Raises UnknownBoardError, NotInvitedError, as ``say``."""
         from tinyssb_node.content.board import answer_step
 
         step = answer_step(self.board(board), self.own, accept=accept)
         if step is None:
             raise NotInvitedError(
-                "Nobody has asked you to this board.", "Anybody may read it and work on it all the same."
+                "You have no invitation to this board. Nothing was published.",
+                "Boards need no invitation: you can read and edit it now.",
             )
         return self._say(step)
 
     # --- People ---
 
     def follow(self, feed: FeedId) -> FollowedRow:
-        """Ask peers for *feed*. Raises as ``DaemonClient.follow`` does."""
+        """Request *feed* from peers. Raises as ``DaemonClient.follow`` does."""
         return self.client.follow(feed.hex())
 
     def unfollow(self, feed: FeedId) -> FollowedRow:
-        """Ask for it no longer; what is held stays. Raises as ``DaemonClient.unfollow`` does."""
+        """Stop requesting *feed*; its stored entries stay. Raises as ``DaemonClient.unfollow`` does."""
         return self.client.unfollow(feed.hex())
 
     def petname(self, feed: FeedId, name: str | None) -> None:
-        """Call *feed* by *name*, for our own eyes; None: as it calls itself. Raises ContactsError."""
+        """Name *feed*, for our own eyes; None: remove the name. Raises ContactsError."""
         from tinyssb_node.content.contacts import set_petname
 
         set_petname(self._home.root, feed, name)
 
     def block(self, feed: FeedId) -> None:
-        """Show nothing of *feed*, and ask for it no longer, in this node alone. Its daemon sees that within a second,
-        or when it starts. Raises ContactsError."""
+        """Hide *feed* and stop requesting it, in this node alone. Its daemon notices within a second, or when it
+        starts. Raises ContactsError."""
         from tinyssb_node.content.contacts import set_blocked
 
         set_blocked(self._home.root, feed, blocked=True)
 
     def unblock(self, feed: FeedId) -> None:
-        """Undo ``block``, and let no list of others block *feed*. It is followed, if the daemon runs.
+        """Undo ``block``, and exempt *feed* from the lists of others. It is followed, if the daemon runs.
 
         Raises ContactsError.
         """
@@ -456,7 +465,7 @@ class NodeSession:
         return self._client
 
     def hang_up(self) -> None:
-        """Close that connection; the next question makes a new one."""
+        """Close that connection; the next request makes a new one."""
         if self._client is not None:
             self._client.close()
             self._client = None
@@ -472,12 +481,14 @@ class NodeSession:
         try:
             return self.client.publish(content)
         except DaemonUnreachableError:
-            # A connection that broke is of no more use: the daemon may have been started anew since.
+            # The connection is broken: the daemon may have been restarted since.
             self.hang_up()
             raise
 
 
 def _require_text(text: str) -> None:
-    """Raises EmptyMessageError."""
+    """Check that *text* is not blank. Raises EmptyMessageError."""
     if not text.strip():
-        raise EmptyMessageError("There is nothing to say.", "Give a text; `-` reads it from standard input.")
+        raise EmptyMessageError(
+            "The message is empty. Nothing was published.", "Give a text; `-` reads it from standard input."
+        )

@@ -1,4 +1,4 @@
-"""Reading the event log as it grows (docs/formats/events.md)."""
+"""Reader of the event log as it grows (docs/formats/events.md)."""
 
 import os
 from collections import deque
@@ -30,13 +30,14 @@ def event_folder(given: str | None, network: str | None = None) -> Path:
     folder = place.events / node_name(read_node_identity(home).feed)
     if not folder.is_dir():
         raise EventLogMissingError(
-            "This node has not run yet, so nothing has happened.", "Start it with `tinyssb run`."
+            "There is no event log: this node has not run yet.", "Start it: tinyssb run"
         )
     return folder
 
 
 def last_lines(folder: Path, count: int) -> tuple[list[bytes], "TailPosition | None"]:
-    """The *count* newest whole lines of the segments in *folder*, and the place behind them (None: no segment)."""
+    """Return the *count* newest whole lines of the segments in *folder*, and the position behind them (None: no
+    segment)."""
     lines: deque[bytes] = deque(maxlen=count)
     place: TailPosition | None = None
     for path in sorted(folder.glob(SEGMENTS), reverse=True):
@@ -50,7 +51,7 @@ def last_lines(folder: Path, count: int) -> tuple[list[bytes], "TailPosition | N
 
 
 class TailPosition:
-    """Where reading of a segment goes on."""
+    """The position in a segment where reading continues."""
 
     def __init__(self, path: Path, offset: int) -> None:
         self.path = path
@@ -61,9 +62,10 @@ class TailPosition:
 
 
 def follow_lines(folder: Path, place: TailPosition | None, wait: Callable[[], None]) -> Iterator[bytes]:
-    """Whole lines behind *place*, for ever; calls *wait* where there is none. A line torn by a crash is left out."""
+    """Yield whole lines behind *place*, for ever; call *wait* when there is none. A line torn by a crash is
+    left out."""
     while True:
-        # Looked for before the segment is read: only then is the end that is found its last one.
+        # Checked before the segment is read: only then is the end that is found final.
         following = _next_segment(folder, place)
         found = False
         for line in () if place is None else _lines_behind(place):
@@ -76,7 +78,7 @@ def follow_lines(folder: Path, place: TailPosition | None, wait: Callable[[], No
 
 
 def _lines_behind(place: TailPosition) -> Iterator[bytes]:
-    """Whole lines of a segment behind *place*, which moves with them; none if it was deleted."""
+    """Yield whole lines of a segment behind *place*, which moves along; none if it was deleted."""
     with suppress(FileNotFoundError), place.path.open("rb") as segment:
         segment.seek(place.offset)
         for line in segment:

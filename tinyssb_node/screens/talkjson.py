@@ -1,4 +1,4 @@
-"""Rows of the catalog as JSON: what every `--json` prints (docs/reference/cli.md). Texts are as they were written."""
+"""Rows of the catalog as JSON: the output of every `--json` (docs/reference/cli.md). Texts are unescaped."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def message_json(row: MessageRow, names: DisplayNames) -> dict[str, object]:
-    """A message; bytes in hexadecimal, times in microseconds since 1970."""
+    """Return a message; bytes in hexadecimal, times in microseconds since 1970."""
     return {
         "id": row.id.hex(),
         "feed": row.feed.hex(),
@@ -42,7 +42,7 @@ def message_json(row: MessageRow, names: DisplayNames) -> dict[str, object]:
 
 
 def conversation_json(row: ConversationRow, names: DisplayNames) -> dict[str, object]:
-    """A conversation with its latest message."""
+    """Return a conversation with its latest message."""
     title = {"title": row.title} if isinstance(row, GroupConversation) else {}
     return {
         "name": row.name,
@@ -54,7 +54,7 @@ def conversation_json(row: ConversationRow, names: DisplayNames) -> dict[str, ob
 
 
 def person_json(row: PersonRow) -> dict[str, object]:
-    """Somebody."""
+    """Return a person."""
     return {
         "feed": row.feed.hex(),
         "alias": row.alias,
@@ -69,7 +69,7 @@ def person_json(row: PersonRow) -> dict[str, object]:
 
 
 def board_row_json(row: BoardRow) -> dict[str, object]:
-    """A board in a list of boards."""
+    """Return a board in a list of boards."""
     return {
         "id": row.id.hex(),
         "name": row.name,
@@ -80,7 +80,7 @@ def board_row_json(row: BoardRow) -> dict[str, object]:
 
 
 def board_json(board: KanbanBoard, names: DisplayNames) -> dict[str, object]:
-    """A whole board."""
+    """Return a whole board."""
     return {
         "id": board.id.hex(),
         "name": board.name,
@@ -98,7 +98,7 @@ def _column_json(column: Column, names: DisplayNames) -> dict[str, object]:
 
 
 def item_json(item: Card, names: DisplayNames) -> dict[str, object]:
-    """A card."""
+    """Return a card."""
     return {
         "id": item.id.hex(),
         "name": item.name,
@@ -114,7 +114,7 @@ def item_json(item: Card, names: DisplayNames) -> dict[str, object]:
 
 
 def change_json(change: BoardChange, names: DisplayNames) -> dict[str, object]:
-    """A line of a board's history."""
+    """Return a line of a board's history."""
     return {
         "id": change.id.hex(),
         "feed": change.author.hex(),
@@ -134,13 +134,13 @@ def _hex(ids: Iterable[bytes]) -> list[str]:
 
 
 class JsonLines:
-    """Turns messages to lines for programs, as ``chatlines.Lines`` does for people."""
+    """Formatter of messages as lines for programs, as ``chatlines.ChatFormatter`` is for people."""
 
     def __init__(self, names: DisplayNames) -> None:
         self.names = names
 
     def message(self, row: MessageRow) -> Iterator[str]:
-        """The line of a message."""
+        """Yield the line of a message."""
         yield json.dumps(message_json(row, self.names))
 
     waiting = message

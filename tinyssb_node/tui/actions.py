@@ -1,4 +1,4 @@
-"""What a view asks of the application: something to do by the node, or a page to read."""
+"""Requests of a view to the application: an action of the node, or a page to show."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from tinyssb_node.tui.screen_state import ScreenSource
 
 
 class NodeAction(Message):
-    """Something for the node to do, off the thread that draws."""
+    """An action of the node, done off the thread that draws."""
 
     def __init__(
         self,
@@ -19,17 +19,17 @@ class NodeAction(Message):
     ) -> None:
         super().__init__()
         self.do = do
-        """Called by the thread that writes; what it raises as LocalError is told."""
+        """Called by the thread that writes; a LocalError that it raises is shown."""
         self.done = done
-        """What is said when it is done; unescaped."""
+        """Shown when it is done; unescaped."""
         self.then = then
-        """Called with what *do* gave, by the thread that draws; not if it failed."""
+        """Called with the result of *do*, by the thread that draws; not if it failed."""
         self.after = after
-        """Called by the thread that draws when it was done, and when it failed."""
+        """Called by the thread that draws, whether it was done or failed."""
 
 
 class ShowPage(Message):
-    """A text to read, over everything else."""
+    """A text to show over everything else."""
 
     def __init__(self, title: str, text: str) -> None:
         super().__init__()

@@ -10,21 +10,21 @@ from tinyssb_node.tui import limits
 from tinyssb_node.tui.lines import ago, moment
 
 BEYOND = 4
-"""Cells of a bar behind the limit, so that one sees the limit, and what is over it."""
+"""Cells of a bar behind the limit, which show use beyond it."""
 PACKET_KINDS = frozenset(
     ("rx", "tx", "tx_more", "want", "chnk", "claim", "novelty", "sketch", "ask", "feeds", "spared")
 )
-"""Events that come with every packet; there are thousands for each of the others."""
+"""Events of every packet; there are thousands of them for each of the others."""
 STAMPS = ("v", "node", "boot", "offset", "mono_us", "network")
-"""Fields of a record that say nothing to who looks at one node."""
+"""Fields of a record that are of no use to the reader of one node's log."""
 
 
 def face(row: FaceRow, width: int) -> Content:
-    """A link, two lines: what it is, and what came and went."""
-    heard = "nothing heard yet" if row.heard_us is None else f"heard {ago(row.heard_us)} ago"
+    """Format a link in two lines: its name, and its traffic."""
+    heard = "nothing received yet" if row.heard_us is None else f"heard {ago(row.heard_us)} ago"
     waiting = row.queued + row.outstanding
     counts = (
-        f"   {row.sent:,} sent{f' ({waiting:,} wait)' if waiting else ''},"
+        f"   {row.sent:,} sent{f' ({waiting:,} waiting)' if waiting else ''},"
         f" {row.received:,} received ({row.new:,} new, {row.invalid:,} invalid)"
     )
     return Content.assemble(
@@ -35,11 +35,11 @@ def face(row: FaceRow, width: int) -> Content:
 
 
 def account(row: AirtimeRow, width: int) -> Content:
-    """An account of airtime: a bar with the law's limit in it, and the same in words."""
+    """Format an airtime account: a bar with the law's limit in it, and the same in words."""
     share, allowed = (100 * us / row.window_us for us in (row.used_us, row.limit_us))
     words = (
         f" {row.used_us / 1e6:.1f} s of {row.limit_us / 1e6:.1f} s used in {ago(row.window_us)}:"
-        f" {share:.2f} % of the time, {allowed:g} % is the limit"
+        f" {share:.2f} % of the time, limit {allowed:g} %"
     )
     left = (
         f" {_next_packet(row.wait_us)}; left for messages {row.content_left_us / 1e6:.1f} s,"
@@ -54,7 +54,7 @@ def account(row: AirtimeRow, width: int) -> Content:
 
 
 def bar(used: int, limit: int, width: int) -> Content:
-    """How much of *limit* is used, in *width* cells: blocks are used, dots are left, ┃ is the limit."""
+    """Draw how much of *limit* is used, in *width* cells: blocks are used, dots are left, ┃ is the limit."""
     inside = max(width - BEYOND - 1, 1)
     full = inside if limit <= 0 else min(-(-used * inside // limit), inside)
     beyond = 0 if limit <= 0 else min(max(-(-(used - limit) * inside // limit), 0), BEYOND)
@@ -68,7 +68,7 @@ def bar(used: int, limit: int, width: int) -> Content:
 
 def _next_packet(wait_us: int | None) -> str:
     if wait_us is None:
-        return "sending waits for room on the disk"
+        return "sending waits until the disk has free space"
     return (
         "the next packet may go now"
         if wait_us == 0
@@ -77,7 +77,7 @@ def _next_packet(wait_us: int | None) -> str:
 
 
 def event(line: bytes, *, packets: bool, width: int) -> Content | None:
-    """A record of the event log; None if it is of a packet and those are not asked for, or if it is torn."""
+    """Format a record of the event log; None if it is of a packet and those are not shown, or if it is torn."""
     try:
         record = json.loads(line)
         kind, t_us = str(record.pop("kind")), int(record.pop("t_us"))
@@ -100,10 +100,10 @@ def _short(value: object) -> str:
 
 
 def endpoint(row: EndpointRow, width: int) -> Content:
-    """A face that was asked for and is no link now, two lines: what it is, and why."""
+    """Format a configured face that is not a link now, in two lines: its spec, and the reason."""
     if row.problem is None:
         return Content.assemble(
-            (one_line(f" {row.spec}", width), "bold"), f"\n{one_line('   open, nobody is there', width)}"
+            (one_line(f" {row.spec}", width), "bold"), f"\n{one_line('   open, no connections', width)}"
         )
     return Content.assemble(
         (one_line(f" ! {row.spec}", width), "bold"), f"\n{one_line('   ' + row.problem, width)}"
@@ -111,13 +111,13 @@ def endpoint(row: EndpointRow, width: int) -> Content:
 
 
 def no_account(*, known: bool) -> Content:
-    """What stands where bars would be."""
-    words = " No link that is up has a limit of airtime." if known else " Nothing is known of the links yet."
+    """Return the line shown in place of bars."""
+    words = " No link that is up has an airtime limit." if known else " The links are not known yet."
     return Content.styled(words, "dim")
 
 
 def event_header(*, packets: bool, fault: str | None, width: int) -> Content:
-    """What stands above events."""
-    which = "everything, packets too (p: without packets)" if packets else "without packets (p: packets too)"
-    words = f" What happens here: {which}" if fault is None else f" ! {fault}"
+    """Return the line above events."""
+    which = "all events (p: hide packets)" if packets else "without packets (p: show packets)"
+    words = f" Event log: {which}" if fault is None else f" ! {fault}"
     return Content.styled(padded(one_line(words, width), width), "bold underline")

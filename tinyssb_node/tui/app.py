@@ -1,4 +1,4 @@
-"""The screen: one thread looks at the node, one writes, and this one only draws."""
+"""The application: one thread reads the node, one writes, and this one only draws."""
 
 import asyncio
 from collections.abc import Callable
@@ -21,28 +21,28 @@ from tinyssb_node.tui.screen_state import ScreenRequest, ScreenSource, ScreenSta
 from tinyssb_node.tui.views import FacesView, FeedsView, LogView, PeopleView, ScreenView
 from tinyssb_node.tui.widgets import MessageInput, TextLine, TextPage
 
-TITLES = ("Talk", "People", "Links", "Feeds", "Log")
+TITLES = ("Chat", "People", "Links", "Feeds", "Log")
 """Names of the views, in the order of their keys."""
 
 HELP = """\
-1 to 5         conversations, people, links, feeds, log
-Tab            the next list, or the box to write in
+1 to 5         show chat, people, links, feeds, log
+Tab            go to the next list, or to the input box
 ↑ ↓ PgUp PgDn  move; Home and End go to the first and the last (k j g G too)
-Enter          more about what is chosen
+Enter          show details of the selected line
 w              write to the open conversation
-r              reply to the chosen message
-m              write to the chosen person, privately (People)
-f              follow the chosen feed or not (People, Feeds)
-b              block the chosen person or not (People)
-p              packets too, or not (Log)
-Enter, Ctrl-J  while writing: send, begin a new line
-Esc            leave the box (the text is kept), close a page
-Ctrl-C, q      end (q not while writing)
+r              reply to the selected message
+m              write to the selected person, privately (People)
+f              follow or unfollow the selected feed (People, Feeds)
+b              block or unblock the selected person (People)
+p              show or hide packets (Log)
+Enter, Ctrl-J  while writing: send, start a new line
+Esc            leave the input box (the text is kept), close a page
+Ctrl-C, q      quit (q not while writing)
 
-A * in front of a conversation: something new. ↳ stands before what a
-message answers, unless that is right above it. A ? and digits behind a
-name: it may mean several people; the digits are of this one's feed.
-The bar of a link is full at ┃, which is the law's limit.
+* before a conversation: it has new messages. ↳ before a text: the message
+that it answers, if that is not right above. ? behind a name: several
+people have it; the digits are the beginning of this person's feed id.
+┃ in the bar of a link: the limit set by law.
 """
 
 Given = TypeVar("Given")
@@ -62,8 +62,8 @@ class Tui(App[None]):
     ]
 
     def __init__(self, source: ScreenSource, *, look_s: float | None = limits.LOOK_S) -> None:
-        """*look_s*: seconds between two looks at the node; None: only when something was done."""
-        super().__init__(ansi_color=True)  # From the beginning: with NO_COLOR, what is drawn is decided here.
+        """Create the application; *look_s*: seconds between two looks at the node; None: only after an action."""
+        super().__init__(ansi_color=True)  # From the beginning: with NO_COLOR, colours are decided here.
         self.animation_level = "none"  # A slow line is better used for text.
         self.asked = ScreenRequest()
         self.sight: ScreenState | None = None
@@ -75,7 +75,7 @@ class Tui(App[None]):
         self._at_work = True
 
     def compose(self) -> ComposeResult:
-        """Who we are, the views' names, a view, what was done last, keys."""
+        """Yield the status line, the views' names, a view, the last notice, keys."""
         yield TextLine("head")
         yield TextLine("tabs")
         with ContentSwitcher(id="views", initial="view1"):
@@ -88,16 +88,16 @@ class Tui(App[None]):
         yield TextLine("keys")
 
     def on_mount(self) -> None:
-        """Begin to look."""
+        """Start to look at the node."""
         self.theme = "ansi-dark"
-        self.query_one("#head", TextLine).put(" tinyssb: reading what is kept …")
+        self.query_one("#head", TextLine).put(" tinyssb: reading the store …")
         self._show_tabs()
         self._view.begin()
         self.screen.set_class(self.size.width < limits.WIDE, "narrow")
         self.run_worker(self._look_on(), name="looking")
 
     async def on_unmount(self) -> None:
-        """Let both threads end in order; one that waits for a silent daemon does so after the screen is gone."""
+        """End both threads in order; one that waits for a silent daemon ends after the screen is gone."""
         ends = [
             asyncio.ensure_future(self._in(self._looking, self._source.end_looking)),
             asyncio.ensure_future(self._in(self._writing, self._source.end_writing)),
@@ -110,11 +110,11 @@ class Tui(App[None]):
 
     @property
     def busy(self) -> bool:
-        """True while what is shown may be about to change by what was asked for."""
+        """True while the display may be about to change because of an action."""
         return self._at_work or self._wishes > 0 or self._wake.is_set()
 
     def look_soon(self) -> None:
-        """Look at the node again, at once or right after the look under way: however often it is called, once."""
+        """Look at the node again, now or right after the look under way; calls are combined."""
         self._wake.set()
 
     async def _look_on(self) -> None:
@@ -131,7 +131,7 @@ class Tui(App[None]):
                 continue
 
     def _take(self, sight: ScreenState) -> None:
-        """Show how things are, unless something else was asked for meanwhile."""
+        """Show the node's state, unless another part was requested meanwhile."""
         if sight.asked != self.asked:
             self.look_soon()
             return
@@ -164,7 +164,7 @@ class Tui(App[None]):
         self.query_one("#tabs", TextLine).put(Content.assemble(*tabs))
 
     def _show_keys(self) -> None:
-        always = "" if isinstance(self.focused, MessageInput) else "? keys  q end  1-5 views"
+        always = "" if isinstance(self.focused, MessageInput) else "? help  q quit  1-5 views"
         keys = f" {self._view.keys}  {always}"
         self.query_one("#keys", TextLine).put(keys.ljust(self.size.width))
 
@@ -174,8 +174,8 @@ class Tui(App[None]):
         notice.set_class(bool(text), "shown")
 
     def on_key(self, event: events.Key) -> None:
-        """Put into the box what was typed before the box had the keyboard: over a slow line keys come in bunches, and
-        `w` with a `q` behind it must not end anything."""
+        """Put keys into the box that were typed before it had the focus: over a slow line keys come in bunches, and `w`
+        with a `q` behind it must not quit."""
         if not isinstance(self.focused, MessageInput):
             return
         if event.key == "enter":
@@ -186,7 +186,7 @@ class Tui(App[None]):
             self.focused.insert(event.character)
 
     def on_descendant_focus(self, _: events.DescendantFocus) -> None:
-        """Other keys do something now."""
+        """Show the keys that work now."""
         self._show_keys()
 
     def on_resize(self, event: events.Resize) -> None:
@@ -203,7 +203,7 @@ class Tui(App[None]):
     # --- Doing --------------------------------------------------------------------------------------------------------
 
     def action_view(self, number: int) -> None:
-        """Go to a view."""
+        """Show another view."""
         self.query_one(ContentSwitcher).current = f"view{number}"
         self._show_tabs()
         self._say("")
@@ -225,12 +225,12 @@ class Tui(App[None]):
         self.look_soon()
 
     def on_people_view_chosen(self, event: PeopleView.Chosen) -> None:
-        """Write to somebody."""
+        """Write to a person."""
         self.action_view(1)
         self.query_one(ConversationsView).write_to(event.person)
 
     def on_node_action(self, wish: NodeAction) -> None:
-        """Do something, off this thread."""
+        """Do an action, off this thread."""
         self._wishes += 1
         self.run_worker(self._fulfil(wish), name="doing")
 

@@ -1,4 +1,4 @@
-"""`tui`: the node on a terminal's whole screen."""
+"""`tui`: the node on a full-screen terminal."""
 
 import argparse
 import sys
@@ -15,43 +15,44 @@ class TuiMissingError(ProblemError):
 
 
 class NoTerminalError(ProblemError):
-    """There is nothing to draw on."""
+    """Standard input or output is not a terminal."""
 
     exit_code = ExitCode.USAGE
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the command."""
+    """Define the command."""
     parser = add_command(
         subparsers,
         common,
         "tui",
         tui,
-        "talk, and see people, links and airtime, on the whole terminal",
-        more="For 60 columns or more, over SSH too, without a mouse; `?` shows the keys.",
+        "read and write messages, and see people, links and airtime, on a full-screen terminal",
+        more="Needs 60 columns or more and no mouse, and works over SSH. `?` shows the keys.",
     )
     add_network(parser)
 
 
 def tui(arguments: argparse.Namespace) -> int:
-    """Show the screen until its user has seen enough."""
+    """Run the screen until its user quits."""
     try:
         from tinyssb_node.tui.app import Tui
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in {"textual", "rich"}:
             raise
         raise TuiMissingError(
-            "The screen needs the library Textual.",
-            "Install it with: pip install 'tinyssb-node[tui]'. `tinyssb chat` and all other commands do without.",
+            "The terminal screen needs the library Textual, which is not installed.",
+            "Install it with: pip install 'tinyssb-node[tui]'\nAll other commands, such as `tinyssb chat`, "
+            "work without it.",
         ) from error
     from tinyssb_node.tui.source import NodeScreenSource
 
     source = NodeScreenSource(arguments.home, arguments.network)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
         raise NoTerminalError(
-            "There is no terminal to draw on.",
-            "Run `tinyssb tui` in one; `ssh -t` gives one. `tinyssb chat` prints lines that can go anywhere.",
+            "Standard input or output is not a terminal.",
+            "Type `tinyssb tui` on a terminal (over SSH use `ssh -t`), or use `tinyssb chat`, which needs none.",
         )
-    # The mouse is left to the terminal, so that text can be marked and copied as anywhere.
+    # The mouse is left to the terminal, so that text can be selected and copied as usual.
     Tui(source).run(mouse=False)
     return ExitCode.OK

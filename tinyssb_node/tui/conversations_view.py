@@ -1,4 +1,4 @@
-"""The view of conversations: which there are, what was said in one of them, and a box to write in."""
+"""The view of conversations: a list of them, the messages of one, and an input box."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,20 +26,20 @@ from tinyssb_node.tui.widgets import MessageInput, Row, RowList, TextLine
 
 @dataclass(frozen=True, slots=True)
 class MessageTarget:
-    """Where what is written goes."""
+    """The destination of a message that is being written."""
 
     conversation: str | None
-    """A conversation; None: a private one in which nothing was said yet."""
+    """A conversation; None: a private one without messages yet."""
     people: tuple[FeedId, ...] = ()
-    """Who reads it, if there is no conversation yet."""
+    """Its readers, if there is no conversation yet."""
     answered: MessageRow | None = None
     """The message that is answered."""
 
 
 class ConversationsView(ScreenView):
-    """Conversations, messages, and a box to write in."""
+    """Conversations, messages, and an input box."""
 
-    KEYS = "w write  r reply  Enter more  Tab list"
+    KEYS = "w write  r reply  Enter details  Tab list"
     WRITING_KEYS = "Enter send  ^J new line  Esc back, text is kept"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("w", "write", show=False),
@@ -48,7 +48,7 @@ class ConversationsView(ScreenView):
     ]
 
     class Opened(Message):
-        """Another part of the conversations is to be shown."""
+        """A request to show another part of the conversations."""
 
         def __init__(self, asked: ScreenRequest) -> None:
             super().__init__()
@@ -57,13 +57,13 @@ class ConversationsView(ScreenView):
     def __init__(self, id: str) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id)
         self._conversation = PUBLIC
-        """The one that was opened; what is shown may still be another for the time of a look."""
+        """The one that was opened; until the next look another may still be shown."""
         self._target = MessageTarget(PUBLIC)
         self._seen: dict[str, int] | None = None
-        """Highest place that was on this screen, by conversation."""
+        """Highest position that was on this screen, by conversation."""
 
     def compose(self) -> ComposeResult:
-        """Two lists side by side, the box below the right one."""
+        """Yield two lists side by side, the box below the right one."""
         with Horizontal():
             yield RowList("conversations")
             with Vertical(id="said"):
@@ -74,17 +74,17 @@ class ConversationsView(ScreenView):
 
     @property
     def keys(self) -> str:
-        """Keys that do something now."""
+        """Keys that work now."""
         return self.WRITING_KEYS if self.query_one(MessageInput).has_focus else self.KEYS
 
     def begin(self) -> None:
-        """Take the keyboard."""
+        """Take the focus."""
         self.query_one("#messages", RowList).focus()
 
     # --- Drawing ------------------------------------------------------------------------------------------------------
 
     def draw(self, sight: ScreenState) -> None:
-        """Draw both lists and where the text will go."""
+        """Draw both lists and the target of the text."""
         names = sight.names
         self._note_seen(sight)
         rows = self.query_one("#conversations", RowList)
@@ -100,7 +100,7 @@ class ConversationsView(ScreenView):
         )
 
     def _note_seen(self, sight: ScreenState) -> None:
-        """What is on the screen counts as seen, as does everything that was there when the screen came up."""
+        """Mark messages as seen that are on the screen, or were there when the screen started."""
         latest = {
             row.name: row.last.placed
             for row in sight.rooms
@@ -142,16 +142,11 @@ class ConversationsView(ScreenView):
         )
         notes = [room.note for room in sight.groups if room.note and room.name == sight.asked.conversation]
         if sight.asked.before is not None or sight.asked.after is not None:
-            notes.append("not the latest: End")
+            notes.append("earlier messages: End shows the latest")
         if not sight.messages:
-            notes.append("nothing said yet: press w to write")
+            notes.append("no messages yet: press w to write")
         if sight.waiting:
-            waits = (
-                "1 waits for what it follows"
-                if sight.waiting == 1
-                else f"{sight.waiting} wait for what they follow"
-            )
-            notes.append(waits)
+            notes.append(f"{sight.waiting} waiting for earlier messages")
         return Content.styled(one_line(" " + "; ".join([title, *notes]), self.size.width), "bold")
 
     def _draw_target(self, names: DisplayNames) -> None:
@@ -181,14 +176,14 @@ class ConversationsView(ScreenView):
     # --- Reading ------------------------------------------------------------------------------------------------------
 
     def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
-        """Open the conversation that was chosen."""
+        """Open the selected conversation."""
         event.stop()
         chosen = event.option_id if event.option_list.id == "conversations" else None
         if chosen is not None and chosen != self._conversation:
             self._open(chosen)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Enter: from a conversation to its messages, from a message to everything about it."""
+        """Handle Enter: go from a conversation to its messages, from a message to its details."""
         event.stop()
         if event.option_list.id == "conversations":
             self.begin()
@@ -196,10 +191,10 @@ class ConversationsView(ScreenView):
             names = self.sight.names
             person = next((one for one in self.sight.people if one.feed == row.feed), None)
             page = lines.message_page(row, names, person, self.sight.holders.get(row.id))
-            self.post_message(ShowPage(" One message", page))
+            self.post_message(ShowPage(" Message", page))
 
     def on_row_list_beyond(self, event: RowList.Beyond) -> None:
-        """Show what was said before or after what is at hand; half of that stays."""
+        """Show messages before or after those at hand; half of these stay."""
         event.stop()
         sight = self.sight
         if event.rows.id != "messages" or sight is None or len(sight.messages) < 2:
@@ -225,7 +220,7 @@ class ConversationsView(ScreenView):
     # --- Writing ------------------------------------------------------------------------------------------------------
 
     def write_to(self, person: PersonRow) -> None:
-        """Write to one person, in the conversation with just them if there is one."""
+        """Write to one person, in the conversation with only them if there is one."""
         if self.sight is None:
             return
         for row in self.sight.conversations:
@@ -242,25 +237,25 @@ class ConversationsView(ScreenView):
         self._edit()
 
     def action_reply(self) -> None:
-        """Answer the chosen message."""
+        """Answer the selected message."""
         if (row := self._chosen()) is not None:
-            # What is said in a group follows all that was said there.
+            # A message in a group follows all earlier ones.
             answered = None if row.conversation is not None and is_group(row.conversation) else row
             self._target = MessageTarget(row.conversation, answered=answered)
             self._edit()
 
     def action_drop(self) -> None:
-        """Answer nobody, and close what is open over the view."""
+        """Cancel an answer, and close what is open over the view."""
         self._target = MessageTarget(self._conversation)
         if self.sight is not None:
             self.draw(self.sight)
 
     def on_message_input_left(self) -> None:
-        """Back to the messages."""
+        """Return to the messages."""
         self.begin()
 
     def on_message_input_sent(self, event: MessageInput.Sent) -> None:
-        """Have it published; the text stays in the box until it is."""
+        """Publish the text; it stays in the box until that is done."""
         event.stop()
         target, text, box = self._target, event.text, self.query_one(MessageInput)
         box.read_only = True
@@ -271,7 +266,9 @@ class ConversationsView(ScreenView):
             node.say(target.conversation, text, None if target.answered is None else target.answered.id)
             return target.conversation
 
-        self.post_message(NodeAction(publish, "Written: it is on the disk.", self._published, self._released))
+        self.post_message(
+            NodeAction(publish, "Published: the message is on the disk.", self._published, self._released)
+        )
 
     def _published(self, conversation: object) -> None:
         self.query_one(MessageInput).clear()
@@ -283,7 +280,7 @@ class ConversationsView(ScreenView):
 
     def _edit(self) -> None:
         box = self.query_one(MessageInput)
-        # At once, as what is typed next is meant for the box; and again later, if this view only just comes up.
+        # At once, because the next keys are meant for the box; and again later, if this view is just being shown.
         self.screen.set_focus(box)
         box.focus()
         if self.sight is not None:

@@ -1,4 +1,4 @@
-"""The first line: who this is and how the node is, or why that is not known."""
+"""The first line: the node's name and status, or why these are not known."""
 
 from tinyssb_node.tui.lines import ago, clock
 from tinyssb_node.tui.screen_state import ScreenState
@@ -7,19 +7,19 @@ MINUTE_US = 60_000_000
 
 
 def head_line(sight: ScreenState) -> str:
-    """One line, unescaped; what is wrong comes first, in words."""
+    """Return one line, unescaped; problems come first, in words."""
     status = sight.status
     who = " tinyssb" if status is None else f" {status.name} {status.feed[:8]}"
     if sight.away is not None:
-        since = "" if sight.away_us is None else f" As of {clock(sight.away_us, sight.now_us)};"
-        return f" ! {sight.away}{since} trying again."
+        since = "" if sight.away_us is None else f" Shown: state of {clock(sight.away_us, sight.now_us)}."
+        return f" ! {sight.away}{since} Retrying."
     if sight.fault is not None:
-        return f" ! {sight.fault} trying again."
+        return f" ! {sight.fault} Retrying."
     if status is None:
-        return f"{who}: asking the daemon …"
+        return f"{who}: connecting to the daemon …"
     wrong = [f"CANNOT WRITE: {status.read_only}"] if status.read_only else []
     if (waiting := status.waiting) is not None:
-        wrong.append(f"NOT WRITING YET: {waiting.reason}; {waiting.awaited}")
+        wrong.append(f"CANNOT WRITE YET: {waiting.reason}; {waiting.awaited}")
     if status.frozen_at is not None:
         wrong.append("CANNOT WRITE: your feed is forked")
     if status.forked:

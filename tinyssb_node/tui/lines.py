@@ -1,6 +1,6 @@
 """Rows as lines of a terminal: pure, in cells and not in characters, by words and shapes before colours.
 
-Strangers' text comes in through ``cli.safetext`` only. Lines are ``Content``, in which no markup is looked for.
+Strangers' text comes in through ``screens.safetext`` only. Lines are ``Content``, in which no markup is parsed.
 """
 
 import datetime as dt
@@ -26,18 +26,18 @@ DATE_AND_TIME = "%Y-%m-%d %H:%M:%S"
 
 
 def short(id_: FeedId | MessageId) -> str:
-    """The beginning of an id."""
+    """Return the beginning of an id."""
     return id_.hex()[: limits.ID_DIGITS]
 
 
 def column(text: str, width: int) -> str:
-    """*text* escaped, in exactly *width* cells."""
+    """Return *text* escaped, in exactly *width* cells."""
     return padded(one_line(text, width), width)
 
 
 def name_and_digits(feed: FeedId, names: DisplayNames, digits: int = limits.FEW_DIGITS) -> tuple[str, str]:
-    """What a feed is called, escaped, and the digits of its id that belong to it. A name that our user gave needs none,
-    nor does our own; who has no name has digits only."""
+    """Return a feed's name, escaped, and the digits of its id that belong to it. A name that our user gave needs none,
+    nor does our own; without a name there are only digits."""
     name = names.name(feed)
     if name is None:
         return "", short(feed)
@@ -46,17 +46,17 @@ def name_and_digits(feed: FeedId, names: DisplayNames, digits: int = limits.FEW_
 
 
 def name_of(feed: FeedId, names: DisplayNames, digits: int = limits.FEW_DIGITS) -> str:
-    """The same in one."""
+    """Return the same as one text."""
     return " ".join(filter(None, name_and_digits(feed, names, digits)))
 
 
 def names_of(feeds: Sequence[FeedId], names: DisplayNames, digits: int = limits.FEW_DIGITS) -> str:
-    """What several are called besides us; empty if there is nobody."""
+    """Return the names of several people except us; empty if there are none."""
     return ", ".join(name_of(feed, names, digits) for feed in feeds if not names.is_own(feed))
 
 
 def moment(wall_us: int, form: str) -> str:
-    """A time where we are; of what is no time only the dashes between the digits."""
+    """Return a local time; of an impossible time only dashes."""
     try:
         return dt.datetime.fromtimestamp(wall_us / 1e6, dt.UTC).astimezone().strftime(form)
     except (OverflowError, ValueError, OSError):
@@ -64,12 +64,12 @@ def moment(wall_us: int, form: str) -> str:
 
 
 def clock(wall_us: int, now_us: int) -> str:
-    """When, in five cells: the time of day, or the date of what is older than that."""
+    """Return a time in five cells: the time of day, or the date if it is older."""
     return moment(wall_us, "%H:%M" if abs(now_us - wall_us) < limits.TODAY_US else "%m-%d")
 
 
 def ago(us: int) -> str:
-    """A span of time in its largest unit."""
+    """Return a span of time in its largest unit."""
     seconds = max(us, 0) // 1_000_000
     for size, unit in ((86_400, "d"), (3_600, "h"), (60, "min")):
         if seconds >= size:
@@ -81,7 +81,7 @@ def ago(us: int) -> str:
 
 
 def conversation_title(row: ConversationRow, names: DisplayNames, digits: int = limits.FEW_DIGITS) -> str:
-    """What a conversation is called: who is in it besides us, with *digits* of their ids, or the name of the group."""
+    """Return the title of a conversation: its other readers, with *digits* of their ids, or the name of the group."""
     if isinstance(row, GroupConversation):
         return group_title(row.title, row.name)
     if row.name == PUBLIC:
@@ -90,7 +90,7 @@ def conversation_title(row: ConversationRow, names: DisplayNames, digits: int = 
 
 
 def _title_within(row: ConversationRow, names: DisplayNames, room: int) -> str:
-    """The title for a list: where there is no room for a name and its digits, it is the name that is cut."""
+    """Return the title for a list: if it is too long, the name is cut, not the digits."""
     title = conversation_title(row, names)
     others = [feed for feed in row.members if not names.is_own(feed)]
     if cells(title) <= room or isinstance(row, GroupConversation) or len(others) != 1:
@@ -100,19 +100,19 @@ def _title_within(row: ConversationRow, names: DisplayNames, room: int) -> str:
 
 
 def group_title(title: str | None, group: str) -> str:
-    """What a group is called, that none is called as several people are."""
+    """Return the title of a group, which cannot look like that of several people."""
     return called(apart(title or "", TITLE_CELLS - 2), group)
 
 
 def conversation(
     row: ConversationRow, names: DisplayNames, *, new: bool, chosen: bool, now_us: int, width: int
 ) -> Content:
-    """A conversation in the list, two lines: who and when, and how it ends. `*`: something new, `>`: open."""
+    """Format a conversation of the list, in two lines: readers and time, and its last message. `*`: new, `>`: open."""
     mark = ">" if chosen else "*" if new else " "
     when = clock(row.last.committed_us, now_us) if row.last is not None else ""
     room = max(width - len(when) - 1, 1)
     title = column(mark + _title_within(row, names, room - 1), room)
-    last = "nothing yet" if row.last is None else displayed_text(row.last)
+    last = "no messages yet" if row.last is None else displayed_text(row.last)
     return Content.assemble((title, "bold"), f" {when}\n", (column(" " + last, width), "" if new else "dim"))
 
 
@@ -126,13 +126,14 @@ def message(
     now_us: int,
     width: int,
 ) -> Content:
-    """A message in a conversation: when, who, what; what it answers unless that stands right above; who has it."""
+    """Format a message of a conversation: time, author, text; the message it answers unless right above;
+    its receipts."""
     room = max(width - INDENT, 2)
     bare, digits = name_and_digits(row.feed, names)
     name = f"{bare} {digits}".strip()
     answers = bool(row.previous) and (above is None or above.id not in row.previous)
     words = ("" if answers else f"{name}: ") + displayed_text(row)
-    # Blank lines say nothing, and would take the screen.
+    # Many blank lines would fill the screen.
     texts = wrapped(BLANK_LINES.sub("\n\n", words), room, limits.MESSAGE_LINES)
     if answers:
         name = one_line(name, room)
@@ -148,14 +149,14 @@ def message(
 
 
 def _with_name(line: Content, bare: str, name: str) -> Content:
-    """*line* that begins with *name*: the *bare* name is bold, digits behind it are dim."""
+    """Style *line* that begins with *name*: the *bare* name is bold, digits behind it are dim."""
     return line.stylize("bold", 0, len(bare) or len(name)).stylize("dim", len(bare) or len(name), len(name))
 
 
 def _answered(row: MessageRow, names: DisplayNames, known: Mapping[MessageId, MessageRow]) -> str:
     found = next((known[id_] for id_ in row.previous if id_ in known), None)
     if found is None:
-        return f"something earlier ({short(row.previous[0])})"
+        return f"earlier message ({short(row.previous[0])})"
     return f"{name_of(found.feed, names)}: {displayed_text(found)}"
 
 
@@ -165,20 +166,23 @@ def _ids(ids: Sequence[MessageId]) -> str:
 
 
 def message_page(row: MessageRow, names: DisplayNames, person: PersonRow | None, receipts: str | None) -> str:
-    """Everything about a message, in lines of text; unescaped."""
+    """Return all details of a message, in lines of text; unescaped."""
     missing = f"; waits for {_ids(row.missing)}" if row.missing else ""
-    packets = f", {row.chunks_held} of {row.chunks} packets are here" if row.chunks else ""
+    packets = f", {row.chunks_held} of {row.chunks} packets stored" if row.chunks else ""
     in_group = row.conversation is not None and is_group(row.conversation)
     pairs = [
         ("from", name_of(row.feed, names)),
-        ("says", person.said if person is not None else None),
+        ("alias", person.said if person is not None else None),
         ("feed", row.feed.hex()),
         ("entry", None if in_group else f"{row.seq}, {row.size:,} bytes{packets}"),
         ("message", row.id.hex()),
-        ("came", f"{moment(row.committed_us, DATE_AND_TIME)}, {row.origin.value}"),
-        ("said", None if row.said_us is None else f"{moment(row.said_us, DATE_AND_TIME)}, by its own clock"),
+        ("arrived", f"{moment(row.committed_us, DATE_AND_TIME)}, {row.origin.value}"),
+        (
+            "written",
+            None if row.said_us is None else f"{moment(row.said_us, DATE_AND_TIME)}, by its author's clock",
+        ),
         ("follows", (_ids(row.previous) or "nothing") + missing),
-        ("held", receipts),
+        ("receipts", receipts),
     ]
     head = [f"{name:<9}{value}" for name, value in pairs if value is not None]
     return "\n".join([*head, "", displayed_text(row)])
@@ -188,14 +192,14 @@ def message_page(row: MessageRow, names: DisplayNames, person: PersonRow | None,
 
 
 def person(row: PersonRow, names: DisplayNames, *, followed: bool | None, now_us: int, width: int) -> Content:
-    """A person, one line: name, feed, what is held, and in words what is special."""
+    """Format a person in one line: name, feed, entries stored, and special states in words."""
     marks = []
     if row.blocked:
         marks.append("blocked")
     if followed is False:
         marks.append("not followed")
     if row.alias is not None and row.said is not None and row.alias != row.said:
-        marks.append(f"says {one_line(row.said, limits.NAME_CELLS)}")
+        marks.append(f"alias {one_line(row.said, limits.NAME_CELLS)}")
     last = "never" if row.last_us is None else f"{ago(now_us - row.last_us)} ago"
     name = column(names.name(row.feed) or "-", limits.NAME_CELLS)
     line = f" {name} {short(row.feed)} {row.entries:>7,} {last:>10}  {', '.join(marks)}"
@@ -203,12 +207,12 @@ def person(row: PersonRow, names: DisplayNames, *, followed: bool | None, now_us
 
 
 def person_header(width: int) -> Content:
-    """What stands above people."""
+    """Return the column titles of people."""
     return _header(f" {'NAME':<{limits.NAME_CELLS}} {'FEED':<8} {'ENTRIES':>7} {'LAST':>10}", width)
 
 
 def person_page(row: PersonRow, now_us: int) -> str:
-    """Everything about a person, in lines of text; unescaped."""
+    """Return all details of a person, in lines of text; unescaped."""
     last = (
         "never"
         if row.last_us is None
@@ -216,25 +220,25 @@ def person_page(row: PersonRow, now_us: int) -> str:
     )
     return "\n".join(
         [
-            f"you call it:   {row.alias if row.alias is not None else '-'}",
-            f"calls itself:  {row.said if row.said is not None else '-'}",
+            f"name here:     {row.alias if row.alias is not None else '-'}",
+            f"own alias:     {row.said if row.said is not None else '-'}",
             f"feed:          {row.feed.hex()}",
             f"entries here:  {row.entries:,}",
-            f"last one came: {last}",
-            f"blocked:       {'yes: not shown, not asked for' if row.blocked else 'no'}",
+            f"last arrival:  {last}",
+            f"blocked:       {'yes: not shown, not requested' if row.blocked else 'no'}",
         ]
     )
 
 
 def feed(row: FeedRow, names: DisplayNames, width: int) -> Content:
-    """A feed, one line: how far it is held."""
+    """Format a feed in one line: how far it is stored."""
     marks = []
     if row.own:
         marks.append("own")
     elif (identity := row.identity) is not None:
         marks.append(f"own: {identity}")
     if row.writable is False and row.forked_at is None:
-        marks.append("! not written for now")
+        marks.append("! cannot be written for now")
     if row.forked_at is not None:
         marks.append(f"! forked at {row.forked_at}")
     if not row.wanted:
@@ -246,8 +250,8 @@ def feed(row: FeedRow, names: DisplayNames, width: int) -> Content:
 
 
 def feed_header(width: int) -> Content:
-    """What stands above feeds."""
-    return _header(f" {'NAME':<{limits.NAME_CELLS}} {'FEED':<8} {'HELD UP TO':>10} {'DIALECT':<8}", width)
+    """Return the column titles of feeds."""
+    return _header(f" {'NAME':<{limits.NAME_CELLS}} {'FEED':<8} {'STORED TO':>10} {'DIALECT':<8}", width)
 
 
 def _header(text: str, width: int) -> Content:

@@ -11,14 +11,15 @@ from tinyssb_node.tui import limits
 
 
 class _StoppedError(Exception):
-    """Nobody reads any more."""
+    """The end of reading."""
 
 
 class LogTail:
-    """Keeps `limits.EVENTS_MAX` lines, and goes on until it is closed."""
+    """Reader that keeps the last `limits.EVENTS_MAX` lines until it is closed."""
 
     def __init__(self, find: Callable[[], Path], *, wait_s: float = limits.LOG_S) -> None:
-        """*find* tells the folder of the segments; what it raises as LocalError is told, and it is asked again."""
+        """Create a reader; *find* returns the folder of the segments. A LocalError that it raises is shown, and it is
+        called again."""
         self._find = find
         self._wait_s = wait_s
         self._lines: deque[tuple[int, bytes]] = deque(maxlen=limits.EVENTS_MAX)
@@ -29,7 +30,7 @@ class LogTail:
         self._thread = threading.Thread(target=self._run, name="event log", daemon=True)
 
     def start(self) -> None:
-        """Begin to read."""
+        """Start reading."""
         self._thread.start()
 
     def close(self) -> None:
@@ -37,8 +38,8 @@ class LogTail:
         self._stopped.set()
 
     def lines(self) -> tuple[tuple[int, bytes], ...]:
-        """The latest lines, counted, the newest last."""
-        # A deque that grows in another thread cannot be walked through, but copied.
+        """Return the latest lines, counted, the newest last."""
+        # A deque that grows in another thread cannot be iterated, but copied.
         return tuple(self._lines.copy())
 
     def _run(self) -> None:

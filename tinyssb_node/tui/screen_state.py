@@ -1,4 +1,4 @@
-"""What the terminal screen shows, and whom it asks for it. The screen knows nothing else of a node."""
+"""The state that the terminal screen shows, and its source. The screen knows nothing else of a node."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,59 +13,59 @@ from tinyssb_node.screens.people import DisplayNames
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenRequest:
-    """Which part of all there is the screen has room for."""
+    """The part of a node's data that the screen shows."""
 
     conversation: str = PUBLIC
     """The conversation that is open."""
     before: int | None = None
     """Only messages placed before this; None: the latest."""
     after: int | None = None
-    """Only messages placed after this, the first of them; counts only without *before*."""
+    """Only messages placed after this, the first of them; applies only without *before*."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScreenState:
-    """Everything the screen shows, at one time. Bounded: `limits.MESSAGES_MAX` and its neighbours."""
+    """Everything the screen shows, at one time. Bounded by `limits.MESSAGES_MAX` and its neighbours."""
 
     now_us: int
     """Our wall clock, microseconds since 1970."""
     away: str | None = None
-    """Why the daemon does not answer; then what it said last is still here. None: it answers."""
+    """Why the daemon does not answer; its last answers are still shown. None: it answers."""
     away_us: int | None = None
-    """Wall clock when it answered last; None: never yet."""
+    """Wall clock of its last answer; None: it has never answered."""
     fault: str | None = None
-    """Why what is kept cannot be read; then what was read last is still here."""
+    """Why the store or catalog cannot be read; the last data read are still shown."""
     status: StatusRow | None = None
-    """None: the daemon has never answered yet."""
+    """None: the daemon has never answered."""
     asked: ScreenRequest = ScreenRequest()
-    """What *messages* answers."""
+    """The request that *messages* answers."""
     conversations: Sequence[ConversationRow] = ()
     groups: Sequence[GroupConversation] = ()
-    """Private groups, which the daemon alone can read."""
+    """Private groups, which only the daemon can read."""
     messages: Sequence[MessageRow] = ()
-    """Of the open conversation, in the order in which they found their place."""
+    """Messages of the open conversation, in the order in which they were placed."""
     referred: Mapping[MessageId, MessageRow] = field(default_factory=dict)
-    """What *messages* follow and is not among them."""
+    """Predecessors of *messages* that are not among them."""
     waiting: int = 0
-    """How many more wait for what they follow, as far as is counted."""
+    """How many more wait for a predecessor, up to a bound."""
     holders: Mapping[MessageId, str] = field(default_factory=dict)
-    """For own messages: in words who has them."""
+    """Receipts of own messages, in words."""
     names: DisplayNames = field(default_factory=lambda: DisplayNames(()))
-    """What everybody is called."""
+    """Names of all people."""
     people: Sequence[PersonRow] = ()
     hidden_people: int = 0
-    """People left out at the bound."""
+    """People left out because of the bound."""
     faces: Sequence[FaceRow] = ()
     airtime: Sequence[AirtimeRow] = ()
     feeds: Sequence[FeedRow] = ()
     events: Sequence[tuple[int, bytes]] = ()
     """Latest lines of the event log, counted, the newest last."""
     log_fault: str | None = None
-    """Why there are none of them, or no later ones."""
+    """Why there are no events, or no later ones."""
 
     @property
     def rooms(self) -> Sequence[ConversationRow]:
-        """All in which one can read and write: conversations, then groups."""
+        """All conversations, then groups."""
         return [*self.conversations, *self.groups]
 
 
@@ -73,7 +73,7 @@ class ScreenSource(Protocol):
     """A node. `look` is called by one thread, everything else by another; both may block."""
 
     def look(self, asked: ScreenRequest) -> ScreenState:
-        """How things are. Never raises for what may happen to a node: it is said in the answer."""
+        """Return the state. Never raises for problems of a node: the state describes them."""
         ...
 
     def say(self, conversation: str, text: str, reply_to: MessageId | None = None) -> None:
@@ -81,21 +81,21 @@ class ScreenSource(Protocol):
         ...
 
     def tell(self, people: Sequence[FeedId], text: str) -> str:
-        """Publish a private message to *people*; the conversation that it is in. Raises LocalError."""
+        """Publish a private message to *people*; return its conversation. Raises LocalError."""
         ...
 
     def follow(self, feed: FeedId, *, wanted: bool) -> None:
-        """Ask peers for a feed, or stop asking. Raises LocalError."""
+        """Request a feed from peers, or stop requesting it. Raises LocalError."""
         ...
 
     def block(self, feed: FeedId, *, blocked: bool) -> None:
-        """Hide a person, or show it again. Raises LocalError."""
+        """Hide a person, or show them again. Raises LocalError."""
         ...
 
     def end_looking(self) -> None:
-        """Let go of what `look` used. Called by its thread, last."""
+        """Release what `look` used. Called by its thread, last."""
         ...
 
     def end_writing(self) -> None:
-        """The same for the other thread."""
+        """Release what the other thread used."""
         ...

@@ -1,4 +1,4 @@
-"""The screen's source: a real node. What is kept is read without the daemon, everything else is asked of it."""
+"""The screen's source: a real node. The catalog is read without the daemon, everything else is requested from it."""
 
 import dataclasses
 import os
@@ -31,7 +31,7 @@ def _now_us() -> int:
 
 
 def _kept(talk: NodeSession, sight: ScreenState) -> ScreenState:
-    """*sight* with what is kept as it is now."""
+    """Return *sight* with the current state of the catalog."""
     asked, catalog = sight.asked, talk.catalog
     messages: Sequence[MessageRow] = sight.messages
     if not is_group(asked.conversation):
@@ -60,10 +60,10 @@ def _kept(talk: NodeSession, sight: ScreenState) -> ScreenState:
 
 
 class NodeScreenSource:
-    """A node by its home. Of what failed, the last that was known stays shown, and it is tried again at each look."""
+    """A node by its home. After a failure the last known data stay shown, and each look retries."""
 
     def __init__(self, home: str | None, network: str | None, *, now_us: Callable[[], int] = _now_us) -> None:
-        """Raises HomeMissingError, ConfigError, UnknownNetworkError."""
+        """Open the node in *home*. Raises HomeMissingError, ConfigError, UnknownNetworkError."""
         self._given, self._network = home, network
         found = Home.find(home, os.environ)
         found.require()
@@ -85,7 +85,7 @@ class NodeScreenSource:
     # --- The thread that looks ---------------------------------------------------------------------------------------
 
     def look(self, asked: ScreenRequest) -> ScreenState:
-        """How things are."""
+        """Return the current state."""
         stale = self._stale.is_set()
         self._stale.clear()
         sight = dataclasses.replace(
@@ -100,7 +100,7 @@ class NodeScreenSource:
         return self._sight
 
     def _read(self, sight: ScreenState, *, stale: bool) -> ScreenState:
-        """What is kept, as far as it may have changed."""
+        """Read the catalog, if it may have changed."""
         try:
             if self._reader is None:
                 self._reader = NodeSession.at_home(self._given, self._network)
@@ -113,7 +113,7 @@ class NodeScreenSource:
             return dataclasses.replace(sight, fault=error.message)
 
     def _ask(self, sight: ScreenState, *, stale: bool) -> ScreenState:
-        """What the daemon knows."""
+        """Request the daemon's state."""
         try:
             return self._asked(sight, stale=stale)
         except LocalError as error:
@@ -123,7 +123,7 @@ class NodeScreenSource:
             )
             if not broken:
                 return dataclasses.replace(sight, away=error.message)
-        # The daemon may have been started anew since: then a new connection finds it, or says what is the matter.
+        # The daemon may have been restarted since: a new connection finds it, or shows the problem.
         try:
             return self._asked(sight, stale=True)
         except LocalError as error:
@@ -131,7 +131,7 @@ class NodeScreenSource:
             return dataclasses.replace(sight, away=error.message)
 
     def _asked(self, sight: ScreenState, *, stale: bool) -> ScreenState:
-        """The same; feeds only if their number, or how far they are, has changed. Raises LocalError."""
+        """Request the same once; feeds only if their number or frontier has changed. Raises LocalError."""
         if self._client is None:
             self._client = DaemonClient(self._socket, network=self._network, timeout_s=limits.TIMEOUT_S)
             stale = True
@@ -153,7 +153,7 @@ class NodeScreenSource:
         )
 
     def _holders(self, client: DaemonClient, sight: ScreenState) -> dict[MessageId, str]:
-        """Who has what we wrote, in words."""
+        """Return the receipts of our messages, in words."""
         own = {row.id.hex(): row.id for row in sight.messages if row.own}
         if not own:
             return {}
@@ -164,12 +164,12 @@ class NodeScreenSource:
         try:
             rows = list(client.receipts(last=limits.MESSAGES_MAX))
         except DaemonError:
-            # An older daemon does not know; what else it knows is shown all the same.
+            # An older daemon lacks this request; its other answers are still shown.
             return {}
         return {own[row.id]: holders_text(row, name, sight.now_us) for row in rows if row.id in own}
 
     def _grouped(self, client: DaemonClient, sight: ScreenState) -> ScreenState:
-        """*sight* with the groups, and what was said in one that is open."""
+        """Return *sight* with the groups, and the messages of an open one."""
         asked, messages = sight.asked, sight.messages
         try:
             groups = rooms(client, sight.names)[: limits.PEOPLE_MAX]
@@ -183,7 +183,7 @@ class NodeScreenSource:
                     limit=limits.MESSAGES_MAX,
                 )
         except DaemonError:
-            # An older daemon does not know; what else it knows is shown all the same.
+            # An older daemon lacks this request; its other answers are still shown.
             return sight
         return dataclasses.replace(sight, groups=groups, messages=messages)
 
@@ -198,7 +198,7 @@ class NodeScreenSource:
             self._reader = None
 
     def end_looking(self) -> None:
-        """Hang up, close what is open."""
+        """Close the connection and the catalog."""
         self._log.close()
         self._hang_up()
         self._close_reader()
@@ -210,7 +210,7 @@ class NodeScreenSource:
         self._do(lambda talk: talk.say(text, conversation, reply_to))
 
     def tell(self, people: Sequence[FeedId], text: str) -> str:
-        """Publish a private message; the conversation that it is in. Raises LocalError."""
+        """Publish a private message; return its conversation. Raises LocalError."""
 
         def publish(talk: NodeSession) -> str:
             talk.say_private(text, people)
@@ -220,26 +220,26 @@ class NodeScreenSource:
         return self._do(publish)
 
     def follow(self, feed: FeedId, *, wanted: bool) -> None:
-        """Ask peers for a feed, or stop asking. Raises LocalError."""
+        """Request a feed from peers, or stop requesting it. Raises LocalError."""
         self._do(lambda talk: talk.follow(feed) if wanted else talk.unfollow(feed))
 
     def block(self, feed: FeedId, *, blocked: bool) -> None:
-        """Hide a person, or show it again. Raises LocalError."""
+        """Hide a person, or show them again. Raises LocalError."""
         self._do(lambda talk: talk.block(feed) if blocked else talk.unblock(feed))
 
     def _do(self, work: Callable[[NodeSession], Given]) -> Given:
         if self._writer is None:
             self._writer = NodeSession.at_home(self._given, self._network)
-        # A connection that was made long ago may be to a daemon that has ended.
+        # An old connection may be to a daemon that has ended.
         self._writer.hang_up()
-        # What is said goes behind all that was said before.
+        # A new message follows all earlier ones.
         self._writer.catch_up()
         given = work(self._writer)
         self._stale.set()
         return given
 
     def end_writing(self) -> None:
-        """Hang up, close what is open."""
+        """Close the connection and the catalog."""
         if self._writer is not None:
             self._writer.close()
             self._writer = None

@@ -1,4 +1,4 @@
-"""The views besides the conversations: people, links, feeds, what happens. Each draws what it is shown."""
+"""The views besides conversations: people, links, feeds, events. Each draws the state it is given."""
 
 from typing import ClassVar
 
@@ -16,10 +16,10 @@ from tinyssb_node.tui.widgets import Row, RowList, TextLine
 
 
 class ScreenView(Vertical):
-    """One of the views. Its first list is where keys go."""
+    """One of the views. Its first list gets the keys."""
 
     KEYS: ClassVar[str] = ""
-    """What the last line says of this view's keys, the most needed first."""
+    """The keys of this view for the last line, the most important first."""
 
     def __init__(self, id: str) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id=id, classes="view")
@@ -27,27 +27,27 @@ class ScreenView(Vertical):
 
     @property
     def keys(self) -> str:
-        """Keys that do something now."""
+        """Keys that work now."""
         return self.KEYS
 
     def show(self, sight: ScreenState) -> None:
-        """Draw how things are."""
+        """Draw the state."""
         self.sight = sight
         self.draw(sight)
 
     def draw(self, sight: ScreenState) -> None:
-        """Draw how things are."""
-        raise NotImplementedError  # each view draws in its own way, and none is without
+        """Draw the state."""
+        raise NotImplementedError  # each view draws in its own way
 
     def begin(self) -> None:
-        """Take the keyboard."""
+        """Take the focus."""
         self.query(RowList).first().focus()
 
 
 class PeopleView(ScreenView):
-    """Everybody of whom the node knows."""
+    """All people the node knows of."""
 
-    KEYS = "m message  f follow  b block  Enter more"
+    KEYS = "m message  f follow  b block  Enter details"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("m", "message", show=False),
         Binding("f", "follow", show=False),
@@ -55,19 +55,19 @@ class PeopleView(ScreenView):
     ]
 
     class Chosen(Message):
-        """Somebody wants to write to a person."""
+        """A request to write to a person."""
 
         def __init__(self, person: PersonRow) -> None:
             super().__init__()
             self.person = person
 
     def compose(self) -> ComposeResult:
-        """Column titles and rows."""
+        """Yield column titles and rows."""
         yield TextLine(classes="columns")
         yield RowList("people-rows")
 
     def draw(self, sight: ScreenState) -> None:
-        """A row for each person."""
+        """Draw a row for each person."""
         rows = self.query_one(RowList)
         names = sight.names
         wanted = _wanted(sight)
@@ -90,29 +90,29 @@ class PeopleView(ScreenView):
         )
 
     def action_message(self) -> None:
-        """Write to the chosen person."""
+        """Write to the selected person."""
         if (person := self._chosen()) is not None and not person.own:
             self.post_message(self.Chosen(person))
 
     def action_follow(self) -> None:
-        """Follow the chosen person's feed, or stop it."""
+        """Follow or unfollow the selected person's feed."""
         if (person := self._chosen()) is not None and not person.own and self.sight is not None:
             followed = _wanted(self.sight).get(person.feed, False)
             done = f"{'No longer following' if followed else 'Following'} {self._called(person)}."
             self.post_message(NodeAction(lambda node: node.follow(person.feed, wanted=not followed), done))
 
     def action_block(self) -> None:
-        """Hide the chosen person, or show it again."""
+        """Block or unblock the selected person."""
         if (person := self._chosen()) is not None and not person.own:
-            done = f"{self._called(person)} is {'shown again' if person.blocked else 'blocked'}."
+            done = f"{self._called(person)} is {'unblocked' if person.blocked else 'blocked'}."
             self.post_message(
                 NodeAction(lambda node: node.block(person.feed, blocked=not person.blocked), done)
             )
 
     def on_option_list_option_selected(self) -> None:
-        """Say everything about the chosen person."""
+        """Show all details of the selected person."""
         if (person := self._chosen()) is not None and self.sight is not None:
-            self.post_message(ShowPage(" Somebody", lines.person_page(person, self.sight.now_us)))
+            self.post_message(ShowPage(" Person", lines.person_page(person, self.sight.now_us)))
 
     def _called(self, person: PersonRow) -> str:
         return (
@@ -126,16 +126,16 @@ class PeopleView(ScreenView):
 
 
 class FacesView(ScreenView):
-    """Links, and how much airtime is left."""
+    """Links, and the airtime left."""
 
     KEYS = "↑↓ scroll"
 
     def compose(self) -> ComposeResult:
-        """Rows only."""
+        """Yield rows only."""
         yield RowList("faces-rows", choosing=False)
 
     def draw(self, sight: ScreenState) -> None:
-        """Accounts of airtime with their bars, then the links, then those that are not up."""
+        """Draw airtime accounts with their bars, then the links, then those that are not up."""
         rows = self.query_one(RowList)
         shown: list[Row] = [
             (f"band {row.band} {' '.join(row.faces)}", airlines.account(row, rows.room))
@@ -155,25 +155,25 @@ class FacesView(ScreenView):
 
 
 class FeedsView(ScreenView):
-    """How far each feed is held."""
+    """The frontier of each feed."""
 
-    KEYS = "f follow or not"
+    KEYS = "f follow or unfollow"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("f", "follow", show=False)]
 
     def compose(self) -> ComposeResult:
-        """Column titles and rows."""
+        """Yield column titles and rows."""
         yield TextLine(classes="columns")
         yield RowList("feeds-rows")
 
     def draw(self, sight: ScreenState) -> None:
-        """A row for each feed."""
+        """Draw a row for each feed."""
         rows = self.query_one(RowList)
         names = sight.names
         self.query_one(TextLine).put(lines.feed_header(rows.room))
         rows.show([(row.feed, lines.feed(row, names, rows.room)) for row in sight.feeds])
 
     def action_follow(self) -> None:
-        """Follow the chosen feed, or stop it."""
+        """Follow or unfollow the selected feed."""
         chosen = self.query_one(RowList).chosen
         feeds = () if self.sight is None else self.sight.feeds
         row = next((row for row in feeds if row.feed == chosen), None)
@@ -184,9 +184,9 @@ class FeedsView(ScreenView):
 
 
 class LogView(ScreenView):
-    """What happens, from the event log."""
+    """Records of the event log."""
 
-    KEYS = "p packets  Enter whole  End newest"
+    KEYS = "p packets  Enter whole record  End newest"
     BINDINGS: ClassVar[list[BindingType]] = [Binding("p", "packets", show=False)]
 
     def __init__(self, id: str) -> None:  # noqa: A002 - Textual's own name for it
@@ -194,12 +194,12 @@ class LogView(ScreenView):
         self._packets = False
 
     def compose(self) -> ComposeResult:
-        """What is shown, and rows."""
+        """Yield a header and rows."""
         yield TextLine(classes="columns")
         yield RowList("log-rows", to_end=True)
 
     def draw(self, sight: ScreenState) -> None:
-        """A row for each record."""
+        """Draw a row for each record."""
         rows = self.query_one(RowList)
         self.query_one(TextLine).put(
             airlines.event_header(packets=self._packets, fault=sight.log_fault, width=rows.room)
@@ -211,17 +211,17 @@ class LogView(ScreenView):
         rows.show([(number, content) for number, content in drawn if content is not None])
 
     def action_packets(self) -> None:
-        """Show records of packets too, or leave them out."""
+        """Show or hide records of packets."""
         self._packets = not self._packets
         if self.sight is not None:
             self.draw(self.sight)
 
     def on_option_list_option_selected(self) -> None:
-        """Show the chosen record as it is."""
+        """Show the selected record as it is."""
         chosen = self.query_one(RowList).chosen
         for number, line in () if self.sight is None else self.sight.events:
             if str(number) == chosen:
-                self.post_message(ShowPage(" One record of the event log", line.decode("utf-8", "replace")))
+                self.post_message(ShowPage(" Record of the event log", line.decode("utf-8", "replace")))
 
 
 def _wanted(sight: ScreenState) -> dict[FeedId, bool]:

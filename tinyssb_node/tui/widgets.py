@@ -1,4 +1,4 @@
-"""Parts of the screen that know nothing of messages: a list that keeps its place, a box to write in, a page to read."""
+"""Parts of the screen that know nothing of messages: a list that keeps its place, an input box, a page to read."""
 
 from collections.abc import Sequence
 from typing import ClassVar
@@ -18,18 +18,18 @@ from textual.widgets.option_list import Option
 from tinyssb_node.tui import limits
 
 Row = tuple[str, Content]
-"""What tells a line of a list from all others, and what it looks like."""
+"""The key of a row, which no other row has, and its display."""
 
 
 class TextLine(Static):
-    """A line of text, drawn only when it has changed: there are thin lines to terminals, too."""
+    """A line of text, drawn only when it has changed: some terminals have slow lines."""
 
     def __init__(self, id: str | None = None, classes: str | None = None) -> None:  # noqa: A002 - Textual's name
         super().__init__(id=id, classes=classes, markup=False)
         self._said = Content()
 
     def put(self, content: Content | str) -> None:
-        """Show *content*, in which no markup is looked for."""
+        """Show *content*, without parsing markup."""
         new = Content(content) if isinstance(content, str) else content
         if not new.is_same(self._said):
             self._said = new
@@ -37,7 +37,7 @@ class TextLine(Static):
 
 
 class RowList(OptionList):
-    """A list that is replaced as a whole while one reads in it: what was chosen stays chosen."""
+    """A list whose rows can all be replaced while its user reads: the selected row stays selected."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("k", "cursor_up", show=False),
@@ -47,18 +47,18 @@ class RowList(OptionList):
     ]
 
     class Beyond(Message):
-        """Somebody wants to go beyond the first or the last row."""
+        """A request to go beyond the first or the last row."""
 
         def __init__(self, rows: "RowList", *, up: bool, far: bool = False) -> None:
             super().__init__()
             self.rows = rows
             self.up = up
             self.far = far
-            """To where there is nothing further, rather than on."""
+            """To the very end, not just one step."""
 
     def __init__(self, id: str, *, to_end: bool = False, choosing: bool = True) -> None:  # noqa: A002 - Textual's own name for it
-        """*to_end*: as long as the last row is chosen, the last row stays chosen, however many come. *choosing*: rows
-        are there to be chosen, so that the chosen one is shown to be it."""
+        """Create a list; *to_end*: while the last row is selected, the selection follows new rows. *choosing*: rows can
+        be selected, so that the selected one is marked."""
         super().__init__(id=id, markup=False, compact=True)
         self._to_end = to_end
         self._choosing = choosing
@@ -66,7 +66,7 @@ class RowList(OptionList):
 
     @property
     def chosen(self) -> str | None:
-        """What tells the chosen row from others; None: there is no row."""
+        """The key of the selected row; None: there are no rows."""
         return None if self.highlighted is None else self._shown[self.highlighted][0]
 
     @property
@@ -75,7 +75,7 @@ class RowList(OptionList):
         return max(self.scrollable_content_region.width, limits.ROOM_MIN)
 
     def show(self, rows: Sequence[Row]) -> None:
-        """Replace all rows; nothing is drawn if they are as they were."""
+        """Replace all rows; nothing is drawn if they are the same."""
         if rows == self._shown:
             return
         before, place = self.chosen, self.highlighted or 0
@@ -89,7 +89,7 @@ class RowList(OptionList):
                 self.highlighted = len(rows) - 1 if at_end else kept
 
     def render_line(self, y: int) -> Strip:
-        """One line; of the chosen row in reverse, which any terminal can show."""
+        """Render one line; the selected row in reverse, which any terminal can show."""
         strip = super().render_line(y)
         if (
             self._choosing
@@ -100,21 +100,21 @@ class RowList(OptionList):
         return strip
 
     def choose(self, name: str) -> None:
-        """Choose a row by what tells it from others; nothing happens if it is not there."""
+        """Select a row by its key; do nothing if there is none."""
         for index, (known, _) in enumerate(self._shown):
             if known == name:
                 self.highlighted = index
 
     def action_cursor_up(self) -> None:
-        """One row up, no row around the corner."""
+        """Go one row up, without wrapping around."""
         self._move(up=True)
 
     def action_cursor_down(self) -> None:
-        """One row down, no row around the corner."""
+        """Go one row down, without wrapping around."""
         self._move(up=False)
 
     def action_last(self) -> None:
-        """To the last row, and to what may be behind it."""
+        """Go to the last row, and to later ones that are not loaded."""
         super().action_last()
         self.post_message(self.Beyond(self, up=False, far=True))
 
@@ -129,7 +129,7 @@ class RowList(OptionList):
 
 
 class MessageInput(TextArea):
-    """A box to write in. Enter sends, Ctrl-J begins a new line, Esc leaves it."""
+    """An input box. Enter sends, Ctrl-J starts a new line, Esc leaves it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("enter", "send", show=False, priority=True),
@@ -138,36 +138,36 @@ class MessageInput(TextArea):
     ]
 
     class Sent(Message):
-        """Somebody wants this text to be sent. It stays in the box until it was."""
+        """A request to send this text. It stays in the box until it was sent."""
 
         def __init__(self, text: str) -> None:
             super().__init__()
             self.text = text
 
     class Left(Message):
-        """Somebody wants to do something else."""
+        """A request to leave the box."""
 
     def __init__(self, id: str) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(
-            id=id, compact=True, highlight_cursor_line=False, theme="css", placeholder="w: write here"
+            id=id, compact=True, highlight_cursor_line=False, theme="css", placeholder="Press w to write"
         )
         self.cursor_blink = False
 
     def action_send(self) -> None:
-        """Hand the text over, if there is any."""
+        """Send the text, if there is any."""
         if self.text.strip() and not self.read_only:
             self.post_message(self.Sent(self.text.rstrip()))
 
     def action_new_line(self) -> None:
-        """Begin a new line."""
+        """Start a new line."""
         self.insert("\n")
 
     def action_leave(self) -> None:
-        """Go, and keep the text."""
+        """Leave, and keep the text."""
         self.post_message(self.Left())
 
     async def _on_paste(self, event: events.Paste) -> None:
-        """Take what can be seen of what was pasted: an escape sequence in it would reach the terminal."""
+        """Insert the visible characters of a paste: an escape sequence in it would reach the terminal."""
         event.prevent_default()
         event.stop()
         if not self.read_only:
@@ -176,7 +176,7 @@ class MessageInput(TextArea):
 
 
 class TextPage(ModalScreen[None]):
-    """Text to read, over everything else."""
+    """A text to read, over everything else."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("escape,q,enter,question_mark", "close", show=False),
@@ -190,16 +190,16 @@ class TextPage(ModalScreen[None]):
         self._text = text
 
     def compose(self) -> ComposeResult:
-        """A title, the text, the keys."""
+        """Yield a title, the text, the keys."""
         yield Static(Content.styled(self._title, "bold underline"), id="head")
         with VerticalScroll(id="page"):
             yield Static(self._text)
         yield Static(" Esc close  ↑↓ scroll", id="keys", markup=False)
 
     def action_scroll(self, lines: int) -> None:
-        """Scroll so many lines down."""
+        """Scroll down by *lines*."""
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
 
     def action_close(self) -> None:
-        """Go back."""
+        """Close the page."""
         self.dismiss(None)

@@ -1,1 +1,1 @@
-"""A small web page of one node: read and write, people, links, airtime (docs/howto/web.md)."""
+"""A small web page of one node: messages, people, links, airtime (docs/howto/web.md)."""

@@ -1,4 +1,4 @@
-"""The page's server: one document, answers as JSON, news as server-sent events; nothing is loaded from elsewhere."""
+"""The page's server: one document, replies as JSON, changes as server-sent events; nothing is loaded from elsewhere."""
 
 import asyncio
 import contextlib
@@ -38,24 +38,24 @@ _STATUS: Final = {
     "bad_request": 400, "unknown_entry": 404, "unknown_feed": 404, "unknown_group": 404, "group_refused": 409,
     "too_long": 413, "set_full": 409, "feed_forked": 409, "busy": 503,
 }  # fmt: skip
-"""HTTP's word for ours; what is not here is no fault of the page's."""
+"""HTTP status by the code of an error; errors that are not here are no fault of the page's."""
 
 Handler = Callable[[Request], Awaitable[Response]]
 
 
-def make_app(desk: PageService, *, host: str, gate: TokenAuthenticator) -> Starlette:
-    """The application, to be bound to *host*."""
+def make_app(service: PageService, *, host: str, gate: TokenAuthenticator) -> Starlette:
+    """Create the application, to be bound to *host*."""
 
     @contextlib.asynccontextmanager
     async def lifespan(_app: Starlette) -> AsyncIterator[None]:
-        looking = asyncio.create_task(desk.run())
+        polling = asyncio.create_task(service.run())
         yield
-        desk.stop()
-        await looking
-        await desk.close()
+        service.stop()
+        await polling
+        await service.close()
 
     async def events(_request: Request) -> Response:
-        stream = desk.listen()
+        stream = service.listen()
         try:
             first = await anext(stream)
         except TooManyListenersError as error:
@@ -67,8 +67,8 @@ def make_app(desk: PageService, *, host: str, gate: TokenAuthenticator) -> Starl
             *(Route(path, document) for path in PAGES),
             Route("/static/{name}", static),
             *_session_routes(gate),
-            *_reading_routes(desk),
-            *_writing_routes(desk),
+            *_reading_routes(service),
+            *_writing_routes(service),
             Route("/api/events", events),
         ],
         middleware=[
@@ -89,7 +89,7 @@ def _session_routes(gate: TokenAuthenticator) -> list[Route]:
         token = text_of(await body_of(request), "token", TOKEN_MAX)
         if gate.needed and not gate.accepts(token.strip()):
             return refusal(
-                403, "That is not the token of this page.", "Look again, and type all of it.", code="token"
+                403, "This is not the token of this page.", "Check it, and enter all of it.", code="token"
             )
         answer = JSONResponse({"known": True})
         if gate.needed:
@@ -108,34 +108,34 @@ def _session_routes(gate: TokenAuthenticator) -> list[Route]:
     ]
 
 
-def _reading_routes(desk: PageService) -> list[Route]:
+def _reading_routes(service: PageService) -> list[Route]:
     async def conversations(_request: Request) -> Response:
-        return JSONResponse(await desk.read(views.conversations))
+        return JSONResponse(await service.read(views.conversations))
 
     async def people(_request: Request) -> Response:
-        return JSONResponse(await desk.read(views.people))
+        return JSONResponse(await service.read(views.people))
 
     async def messages(request: Request) -> Response:
         name = request.query_params.get("conversation", PUBLIC)
         if not _NAME.fullmatch(name):
             raise BadPageRequestError(
-                "A conversation is named `public`, or by 16 hexadecimal digits, a group by 40."
+                "The name of a conversation is `public` or 16 hexadecimal digits, that of a group 40."
             )
         before = number(request, "before")
         limit = min(number(request, "limit") or limits.ROWS, limits.ROWS_MAX)
         return JSONResponse(
-            await desk.read(lambda voice: views.messages(voice, name, before=before, limit=limit))
+            await service.read(lambda node_port: views.messages(node_port, name, before=before, limit=limit))
         )
 
     async def circle(request: Request) -> Response:
         feeds = (feed_of(request.query_params.get("feed", "")),)
-        return JSONResponse(await desk.read(lambda voice: views.find_conversation(voice, feeds)))
+        return JSONResponse(await service.read(lambda node_port: views.find_conversation(node_port, feeds)))
 
     async def node(_request: Request) -> Response:
-        return JSONResponse(await desk.node())
+        return JSONResponse(await service.node())
 
     async def receipts(_request: Request) -> Response:
-        return JSONResponse(await desk.receipts())
+        return JSONResponse(await service.receipts())
 
     return [
         Route("/api/conversations", conversations),
@@ -147,16 +147,16 @@ def _reading_routes(desk: PageService) -> list[Route]:
     ]
 
 
-def _writing_routes(desk: PageService) -> list[Route]:
+def _writing_routes(service: PageService) -> list[Route]:
     async def say(request: Request) -> Response:
-        return JSONResponse(await desk.say(saying_of(await body_of(request))))
+        return JSONResponse(await service.say(message_of(await body_of(request))))
 
     async def cost(request: Request) -> Response:
-        return JSONResponse(await desk.cost(saying_of(await body_of(request))))
+        return JSONResponse(await service.cost(message_of(await body_of(request))))
 
     async def follow(request: Request) -> Response:
         feed = feed_of(text_of(await body_of(request), "feed", 2 * FeedId.SIZE))
-        return JSONResponse(await desk.change(lambda voice: voice.follow(feed).fields()))
+        return JSONResponse(await service.change(lambda node_port: node_port.follow(feed).fields()))
 
     return [
         Route("/api/say", say, methods=["POST"]),
@@ -166,20 +166,20 @@ def _writing_routes(desk: PageService) -> list[Route]:
 
 
 async def document(request: Request) -> Response:
-    """The page."""
+    """Return the page."""
     return file_response(request, "index.html")
 
 
 async def static(request: Request) -> Response:
-    """A file of the page."""
+    """Return a file of the page."""
     return file_response(request, request.path_params["name"])
 
 
 def file_response(request: Request, name: str) -> Response:
-    """A file of the page; only its tag if the browser has it already."""
+    """Return a file of the page, or 304 if the browser has it already."""
     path = STATIC / name
     if not _FILE.fullmatch(name) or not path.is_file():
-        return refusal(404, "There is nothing at this address.")
+        return refusal(404, "There is no page at this address.")
     found = path.stat()
     headers = {"etag": f'"{found.st_mtime_ns:x}-{found.st_size:x}"', "cache-control": "no-cache"}
     if headers["etag"] in request.headers.get("if-none-match", ""):
@@ -191,20 +191,20 @@ def file_response(request: Request, name: str) -> Response:
 
 
 async def not_found(_request: Request, _error: Exception) -> Response:
-    """An address that leads nowhere."""
-    return refusal(404, "There is nothing at this address.")
+    """Handle an unknown address."""
+    return refusal(404, "There is no page at this address.")
 
 
 async def message_response(_request: Request, error: Exception) -> Response:
-    """Something that a person is told."""
+    """Turn an error into a message for people."""
     assert isinstance(error, LocalError)
     return refusal(_STATUS.get(error.code, 503), error.message, error.hint, code=error.code)
 
 
 async def body_of(request: Request) -> dict[str, object]:
-    """The JSON object that was sent; counted as it comes, whatever its length was said to be.
+    """Return the JSON object of the request body; bytes are counted as they arrive, whatever length was declared.
 
-    Raises RequestTooLargeError, BadQuestionError.
+    Raises RequestTooLargeError, BadPageRequestError.
     """
     body = bytearray()
     async for part in request.stream():
@@ -214,56 +214,56 @@ async def body_of(request: Request) -> dict[str, object]:
     try:
         found = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise BadPageRequestError("What was sent is not JSON.") from error
+        raise BadPageRequestError("The request is not JSON.") from error
     if not isinstance(found, dict):
-        raise BadPageRequestError("What was sent is no JSON object.")
+        raise BadPageRequestError("The request is not a JSON object.")
     return found
 
 
-def saying_of(body: dict[str, object]) -> OutgoingMessage:
-    """The message in a request. Raises BadQuestionError."""
+def message_of(body: dict[str, object]) -> OutgoingMessage:
+    """Parse the message in a request. Raises BadPageRequestError."""
     text = text_of(body, "text", limits.TEXT_MAX).strip()
     if not text:
-        raise BadPageRequestError("There is nothing to send.")
+        raise BadPageRequestError("The message is empty.")
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise BadPageRequestError("The text has half characters in it, which nobody could read.") from error
+        raise BadPageRequestError("The text has incomplete characters (lone surrogates).") from error
     once = text_of(body, "once", 64)
     if not _ONCE.fullmatch(once):
-        raise BadPageRequestError("`once` is 8 to 64 letters, digits and hyphens.")
+        raise BadPageRequestError("`once` must be 8 to 64 letters, digits and hyphens.")
     feeds = body.get("to", [])
     most = CIRCLE_MAX - 1
     if not isinstance(feeds, list) or len(feeds) > most:
-        raise BadPageRequestError(f"`to` is a list of at most {most} feed ids.")
+        raise BadPageRequestError(f"`to` must be a list of at most {most} feed ids.")
     conversation = text_of(body, "conversation", 2 * MessageId.SIZE) if "conversation" in body else None
     if (conversation is None) != bool(feeds) or (conversation and not _NAME.fullmatch(conversation)):
-        raise BadPageRequestError("A message goes to a `conversation`, or `to` some people.")
+        raise BadPageRequestError("A message needs either a `conversation` or `to`.")
     reply = text_of(body, "reply_to", 2 * MessageId.SIZE) if body.get("reply_to") else None
     return OutgoingMessage(
-        text, conversation, tuple(feed_of(feed) for feed in feeds), _message_of(reply), once
+        text, conversation, tuple(feed_of(feed) for feed in feeds), _message_id_of(reply), once
     )
 
 
 def text_of(body: dict[str, object], name: str, most: int) -> str:
-    """A text of the body. Raises BadQuestionError."""
+    """Return a text of the body. Raises BadPageRequestError."""
     found = body.get(name)
     if not isinstance(found, str):
         raise BadPageRequestError(f"`{name}` is missing.")
     if len(found) > most:
-        raise BadPageRequestError(f"This has {len(found)} characters; {most} are the most.")
+        raise BadPageRequestError(f"`{name}` has {len(found)} characters; at most {most} are allowed.")
     return found
 
 
 def feed_of(text: object) -> FeedId:
-    """The feed of an id. Raises BadQuestionError."""
+    """Parse a feed id. Raises BadPageRequestError."""
     try:
         return FeedId.from_hex(text if isinstance(text, str) else "")
     except ValueError as error:
         raise BadPageRequestError("A feed id has 64 hexadecimal digits.") from error
 
 
-def _message_of(text: str | None) -> MessageId | None:
+def _message_id_of(text: str | None) -> MessageId | None:
     try:
         return MessageId.from_hex(text) if text else None
     except ValueError as error:
@@ -271,12 +271,12 @@ def _message_of(text: str | None) -> MessageId | None:
 
 
 def number(request: Request, name: str) -> int | None:
-    """A parameter that is a whole number; None where it is not given. Raises BadQuestionError."""
+    """Return a parameter that is a whole number; None if it is missing. Raises BadPageRequestError."""
     text = request.query_params.get(name)
     if text is None:
         return None
     if not _NUMBER.fullmatch(text):
-        raise BadPageRequestError(f"`{name}` is a whole number.")
+        raise BadPageRequestError(f"`{name}` must be a whole number.")
     return int(text)
 
 

@@ -1,4 +1,4 @@
-"""`web`: a page to read and write with, for browsers."""
+"""`web`: a page for browsers."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the command."""
+    """Define the command."""
     parser = add_command(
         subparsers,
         common,
         "web",
         web,
-        "serve a web page to read and write with",
+        "serve a web page to read and write messages",
         more="It stays in the foreground until SIGTERM or Ctrl-C. Needs the extra `web`.",
     )
     parser.add_argument(
         "--listen",
         metavar="ADDRESS:PORT",
-        help="where (default: what config.toml says, else this machine alone)",
+        help="the address to listen on (default: that of config.toml, else only this machine can connect)",
     )
     parser.add_argument(
         "--token-file",
@@ -38,16 +38,16 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--link",
         action="store_true",
-        help="only show the link that lets a phone in, and its QR code; makes the token if there is none",
+        help="only show the link for a phone, with its QR code; creates the token if there is none",
     )
     parser.add_argument(
-        "--supervised", action="store_true", help="end when standard input does, as the daemon starts it"
+        "--supervised", action="store_true", help="end when standard input ends (the daemon uses this)"
     )
     add_network(parser)
 
 
 def web(arguments: argparse.Namespace) -> int:
-    """Serve the page, or show how to get to it."""
+    """Serve the page, or show its link."""
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.configreader import split_address
     from tinyssb_node.store.home import Home
@@ -69,8 +69,8 @@ def _link(address: tuple[str, int], file: Path) -> int:
     from tinyssb_node.web.tokens import make_token
 
     token = make_token(file)
-    _say(address, token)
-    print(f"Who has this link reads and writes as this node. The token is kept in {file}.")
+    print_address(address, token)
+    print(f"Anyone with this link can read and write as this node. The token is stored in {file}.")
     return 0
 
 
@@ -84,8 +84,8 @@ def _serve(arguments: argparse.Namespace, home: Home, address: tuple[str, int], 
     token = find_token(file, host, named=arguments.token_file is not None)
 
     def announce(port: int) -> None:
-        # A token in a journal would be read by others; on a terminal there is somebody to show it to.
-        _say((host, port), token, show_token=sys.stdout.isatty())
+        # In a journal others could read the token; a terminal has one reader.
+        print_address((host, port), token, show_token=sys.stdout.isatty())
         sys.stdout.flush()
 
     serve(
@@ -99,8 +99,8 @@ def _serve(arguments: argparse.Namespace, home: Home, address: tuple[str, int], 
     return 0
 
 
-def _say(address: tuple[str, int], token: str | None, *, show_token: bool = True) -> None:
-    """Where the page is, and how to get in."""
+def print_address(address: tuple[str, int], token: str | None, *, show_token: bool = True) -> None:
+    """Print the address of the page, and how to log in."""
     from tinyssb_node.screens.invite import link, page_addresses, qr_code
     from tinyssb_node.web.tokens import is_local
 
@@ -109,14 +109,14 @@ def _say(address: tuple[str, int], token: str | None, *, show_token: bool = True
     for each in addresses:
         print(f"The page is at {link(each, shown)}")
     if token is not None and not show_token:
-        print("It asks for its token: `tinyssb web --link` shows a link that has it, and a QR code.")
+        print("It needs a token. To see a link with the token, and its QR code: tinyssb web --link")
     elif token is not None and not is_local(address[0]):
         drawn = qr_code(link(addresses[0], token))
         print(drawn or "For a QR code of the link: pip install 'tinyssb-node[web]'")
 
 
 def _require(*libraries: str) -> None:
-    """Raise WebMissingError unless these are installed."""
+    """Check that libraries are installed. Raises WebMissingError."""
     from importlib.util import find_spec
 
     from tinyssb_node.web.errors import WebMissingError

@@ -1,4 +1,4 @@
-"""Connections to the page: how many each address may have, and how long a request may take to come."""
+"""Connections to the page: how many each address may have, and how long a request may take to arrive."""
 
 import asyncio
 from typing import ClassVar
@@ -11,18 +11,21 @@ from tinyssb_node.web.tokens import is_local
 
 
 class PageConnection(H11Protocol):
-    """One connection. Who comes without asking anything, or asks without end, leaves its place to others.
+    """One connection. It is closed if no request arrives, or one that never ends (a slow-read attack), so that others
+    get its place.
 
-    uvicorn ends connections that are idle after an answer; for a first request, and the rest of one, it waits for ever.
+    uvicorn closes connections that are idle after a response; it waits for ever for a first request, and for the rest
+    of one.
     """
 
     quotas: ClassVar[Quotas]
-    """What each address has open."""
+    """Open connections by address."""
     _entered: str | None = None
     _deadline: asyncio.TimerHandle | None = None
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override] # uvicorn's own narrowing
-        """Count it. This machine's own are not counted: a tunnel or a proxy brings many people from one address."""
+        """Count the connection. Those of this machine are not counted: a tunnel or proxy brings many people from one
+        address."""
         super().connection_made(transport)
         address = self.client[0] if self.client is not None else "localhost"
         if not is_local(address):
@@ -33,7 +36,7 @@ class PageConnection(H11Protocol):
         self._await_request()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Forget it."""
+        """Stop counting it."""
         super().connection_lost(exc)
         if self._deadline is not None:
             self._deadline.cancel()
@@ -41,7 +44,7 @@ class PageConnection(H11Protocol):
             self.quotas.leave(self._entered)
 
     def on_response_complete(self) -> None:
-        """The next request has as long to come as the first one had."""
+        """Give the next request as much time as the first one had."""
         super().on_response_complete()
         if not self.transport.is_closing():
             self._await_request()
@@ -52,14 +55,14 @@ class PageConnection(H11Protocol):
         self._deadline = self.loop.call_later(limits.REQUEST_S, self._end_if_waiting)
 
     def _end_if_waiting(self) -> None:
-        """End it, unless all of a request is here and we are the ones who take their time."""
+        """Close it, unless the whole request is here and the response takes its time."""
         cycle = self.cycle
         if cycle is None or cycle.response_complete or cycle.more_body:  # type: ignore[redundant-expr] # None at first
             self.transport.abort()
 
 
-def make_visits() -> type[PageConnection]:
-    """Connections of one server, counted together."""
+def make_connection_class() -> type[PageConnection]:
+    """Create the class of connections of one server, counted together."""
 
     class Counted(PageConnection):
         quotas = Quotas(ListenerPolicy(each=limits.EACH_MAX))

@@ -1,4 +1,4 @@
-"""What can go wrong when the page is served."""
+"""Errors of serving the page."""
 
 from pathlib import Path
 
@@ -21,44 +21,43 @@ class WebMissingError(ProblemError):
 
 
 class ListenAddressError(ProblemError):
-    """What was typed is no address to listen on."""
+    """A malformed address to listen on."""
 
     exit_code = ExitCode.USAGE
 
     def __init__(self, text: str) -> None:
         super().__init__(
-            f"'{text}' is no address with a port.",
-            f"Write 127.0.0.1:{WEB_PORT} for this machine alone, 0.0.0.0:{WEB_PORT} for all networks "
-            "it is in.",
+            f"'{text}' is not an address with a port. Nothing was served.",
+            f"Type 127.0.0.1:{WEB_PORT} for this machine only, or 0.0.0.0:{WEB_PORT} for all its networks.",
         )
 
 
 class TokenRequiredError(ProblemError):
-    """Everybody who can reach this machine could write in the node's name."""
+    """A page without a token that others could reach, and write in the node's name."""
 
     exit_code = ExitCode.CONFIG
 
     def __init__(self, host: str, file: Path) -> None:
         super().__init__(
-            f"At {host} others could read and write as you, and there is no token in {file}. Nothing was served.",
-            "Make one with `tinyssb web --link`, which shows it as a link and as a QR code; then start again.",
+            f"At {host} anyone could read and write as you, and there is no token in {file}. Nothing was served.",
+            "Create one: tinyssb web --link (it shows a link and a QR code). Then start the page again.",
         )
 
 
 class TokenError(ProblemError):
-    """The token cannot be used."""
+    """A malformed token file."""
 
     exit_code = ExitCode.CONFIG
 
     def __init__(self, file: Path, reason: str) -> None:
         super().__init__(
             f"The token in {file} {reason}. Nothing was served.",
-            f"Delete the file, and `tinyssb web --link` makes a good one of {2 * limits.TOKEN_SIZE} characters.",
+            f"Delete the file, and create a token of {2 * limits.TOKEN_SIZE} characters: tinyssb web --link",
         )
 
 
 class TokenExposedError(ProblemError):
-    """Other users of this machine may read the token."""
+    """A token that other users of this machine may read."""
 
     exit_code = ExitCode.PERMISSION
 
@@ -70,78 +69,78 @@ class TokenExposedError(ProblemError):
 
 
 class TokenWriteError(ProblemError):
-    """A new token cannot be kept."""
+    """A new token that cannot be stored."""
 
     exit_code = ExitCode.PERMISSION
 
     def __init__(self, file: Path, error: OSError) -> None:
         super().__init__(
-            f"A token cannot be kept in {file}: {error.strerror}.",
-            "Type the command as the user whose node it is; --token-file names another file.",
+            f"The token cannot be written to {file}: {error.strerror}.",
+            "Type the command as the node's user, or choose another file with --token-file.",
         )
 
 
 class PageListenError(ProblemError):
-    """The address of the page cannot be had."""
+    """An address that the page cannot listen on."""
 
     exit_code = ExitCode.UNAVAILABLE
 
     def __init__(self, host: str, port: int, error: OSError) -> None:
         super().__init__(
             f"The page cannot be served at {host}, port {port}: {error.strerror or error}.",
-            "Another program may have the port, or the page runs already; --listen names another one.",
+            "Another program may use the port, or the page runs already. Choose another port with --listen.",
         )
 
 
 class TooManyListenersError(ProblemError):
-    """As many pages listen as the server takes."""
+    """More open pages than the server accepts."""
 
     code = "busy"
 
     def __init__(self) -> None:
         super().__init__(
-            f"{limits.LISTENERS_MAX} pages are open already, as many as this node serves.",
-            "Close one of them; this one tries again by itself.",
+            f"{limits.LISTENERS_MAX} pages are open, the most that this node serves.",
+            "Close one of them; this one retries automatically.",
         )
 
 
 class ServerBusyError(ProblemError):
-    """More is asked than can be answered."""
+    """More requests than can be answered."""
 
     code = "busy"
 
     def __init__(self) -> None:
-        super().__init__("The node has more to answer than it can.", "Try again in a moment.")
+        super().__init__("The node is busy with other requests.", "Try again in a moment.")
 
 
 class CatchingUpError(ProblemError):
-    """The catalog is being made, of a store that holds much."""
+    """A catalog that is still being built from a large store."""
 
     code = "busy"
 
     def __init__(self, done: int, total: int) -> None:
-        share = f"{100 * done // total} % of it" if total else "some"
+        share = f"{100 * done // total} %" if total else "a part"
         super().__init__(
-            f"The node goes through what it holds for the first time: {share} is done.", "Wait a little."
+            f"The node indexes its messages for the first time: {share} is done.", "Wait a little."
         )
 
 
 class BadPageRequestError(ProblemError):
-    """A page asks for what cannot be asked for."""
+    """A malformed request."""
 
     code = "bad_request"
 
 
 class RequestTooLargeError(ProblemError):
-    """A page sends more than it has to say."""
+    """A request body that is too long."""
 
     code = "too_long"
 
     def __init__(self) -> None:
-        super().__init__(f"The request has more than {limits.BODY_MAX} bytes; nothing was done.")
+        super().__init__(f"The request has more than {limits.BODY_MAX} bytes. Nothing was done.")
 
 
 class PageNotFoundError(ProblemError):
-    """A page asks for what is not there."""
+    """A request for something that does not exist here."""
 
     code = "unknown_entry"

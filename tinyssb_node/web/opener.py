@@ -1,4 +1,4 @@
-"""What the page speaks through when it is served for a node."""
+"""Access of the page to a node."""
 
 from contextlib import AbstractContextManager
 
@@ -14,15 +14,15 @@ class NodeOpener:
     """The node in *home*, in one of its networks."""
 
     def __init__(self, home: Home, network: str | None) -> None:
-        """Raises ConfigError."""
+        """Read the configuration. Raises ConfigError."""
         self._home = home
         self._network = network
         self._socket = read_config(home).control_socket
 
-    def voice(self) -> AbstractContextManager[NodePort]:
-        """See Opener."""
+    def node(self) -> AbstractContextManager[NodePort]:
+        """Open a session; see ``NodePortOpener``."""
         return NodeSession.at_home(str(self._home.root), self._network)
 
     def daemon(self) -> AbstractContextManager[DaemonPort]:
-        """See Opener."""
+        """Connect to the daemon; see ``NodePortOpener``."""
         return DaemonClient(self._socket, timeout_s=limits.CALL_S)

@@ -1,4 +1,4 @@
-"""Answers for all pages: one thread reads, another writes, and what waits for them is bounded."""
+"""Service of all open pages: one thread reads, another writes, and both have bounded queues."""
 
 import asyncio
 import json
@@ -23,21 +23,21 @@ Found = TypeVar("Found")
 
 
 class NodeWorker:
-    """A thread with a voice of its own, opened when it is first needed, and anew after it failed."""
+    """A thread with its own node session, opened when first needed, and again after a failure."""
 
     def __init__(self, opener: NodePortOpener, name: str) -> None:
         self._opener = opener
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
         self._waiting = 0
         self._held: AbstractContextManager[NodePort] | None = None
-        self._voice: NodePort | None = None
+        self._node: NodePort | None = None
 
-    async def with_voice(self, work: Callable[[NodePort], Found]) -> Found:
-        """Do *work* in the thread. Raises TooBusyError, LocalError."""
-        return await self.do(lambda: self._with_voice(work))
+    async def with_node(self, work: Callable[[NodePort], Found]) -> Found:
+        """Do *work* in the thread. Raises ServerBusyError, LocalError."""
+        return await self.do(lambda: self._with_node(work))
 
     async def do(self, work: Callable[[], Found]) -> Found:
-        """Do *work* in the thread. Raises TooBusyError, and what it raises."""
+        """Do *work* in the thread. Raises ServerBusyError, and what it raises."""
         if self._waiting >= limits.QUESTIONS_MAX:
             raise ServerBusyError
         self._waiting += 1
@@ -46,33 +46,33 @@ class NodeWorker:
         finally:
             self._waiting -= 1
 
-    def _with_voice(self, work: Callable[[NodePort], Found]) -> Found:
-        if self._voice is None:
-            self._held = self._opener.voice()
-            self._voice = self._held.__enter__()
+    def _with_node(self, work: Callable[[NodePort], Found]) -> Found:
+        if self._node is None:
+            self._held = self._opener.node()
+            self._node = self._held.__enter__()
         try:
-            return work(self._voice)
+            return work(self._node)
         except LocalError:
-            # The daemon may have been started anew, the store replaced: what is opened next is what is there then.
+            # The daemon may have been restarted, or the store replaced: the next request opens them again.
             self._let_go()
             raise
 
     def _let_go(self) -> None:
-        held, self._held, self._voice = self._held, None, None
+        held, self._held, self._node = self._held, None, None
         if held is not None:
             held.__exit__(None, None, None)
 
     async def close(self) -> None:
-        """Let go of everything."""
+        """Close the session, and end the thread."""
         await asyncio.get_running_loop().run_in_executor(self._thread, self._let_go)
         self._thread.shutdown()
 
 
 class PageService:
-    """Answers pages, and tells those that listen of each change."""
+    """Reader and writer for pages, and notifier of pages that listen."""
 
     def __init__(self, opener: NodePortOpener, *, tick_s: float, sign_s: float) -> None:
-        """Look for news every *tick_s* seconds; give a sign of life after *sign_s* without any."""
+        """Create a service that polls every *tick_s* seconds, and sends a keepalive after *sign_s* without changes."""
         self._opener = opener
         self._reader = NodeWorker(opener, "reading")
         self._writer = NodeWorker(opener, "writing")
@@ -82,64 +82,64 @@ class PageService:
         self._listeners = 0
         self._number = 0
         self._problem: str | None = None
-        self._looked_s = 0.0
-        self._news = asyncio.Event()
+        self._pinged_s = 0.0
+        self._changed = asyncio.Event()
         self._closed = asyncio.Event()
         self._ready = asyncio.Event()
         self._progress = 0, 0
 
     async def read(self, view: Callable[[NodePort], Shape]) -> Shape:
-        """The answer of a view, of what is held now. Raises TooBusyError, CatchingUpError, LocalError."""
+        """Return the result of a view of the current data. Raises ServerBusyError, CatchingUpError, LocalError."""
 
         await self._wait_until_ready()
 
-        def look(voice: NodePort) -> Shape:
-            voice.catch_up()
-            return view(voice)
+        def look(node: NodePort) -> Shape:
+            node.catch_up()
+            return view(node)
 
-        return await self._reader.with_voice(look)
+        return await self._reader.with_node(look)
 
     async def _wait_until_ready(self) -> None:
         if not self._ready.is_set() and not await _wait(self._ready, limits.PATIENCE_S):
             raise CatchingUpError(*self._progress)
 
-    async def change(self, deed: Callable[[NodePort], Shape]) -> Shape:
-        """Do something in the node's name. Raises TooBusyError, LocalError."""
-        return await self._writer.with_voice(deed)
+    async def change(self, action: Callable[[NodePort], Shape]) -> Shape:
+        """Do something as the node. Raises ServerBusyError, LocalError."""
+        return await self._writer.with_node(action)
 
-    async def say(self, saying: OutgoingMessage) -> Shape:
-        """Publish, once, however often it is asked for by the same page.
+    async def say(self, message: OutgoingMessage) -> Shape:
+        """Publish a message, once, however often the same page requests it.
 
-        Raises TooBusyError, CatchingUpError, LocalError.
+        Raises ServerBusyError, CatchingUpError, LocalError.
         """
         await self._wait_until_ready()
-        sending = self._sent.get(saying)
+        sending = self._sent.get(message)
         if sending is None:
-            sending = asyncio.create_task(self.change(lambda voice: views.say(voice, saying)))
-            sending.add_done_callback(lambda task: self._was_said(saying, task))
-            self._sent[saying] = sending
+            sending = asyncio.create_task(self.change(lambda node: views.say(node, message)))
+            sending.add_done_callback(lambda task: self._was_sent(message, task))
+            self._sent[message] = sending
             if len(self._sent) > limits.SENT_MAX:
                 self._sent.popitem(last=False)
-        # A page that goes away does not take its message back.
+        # A page that is closed does not cancel its message.
         return await asyncio.shield(sending)
 
-    def _was_said(self, saying: OutgoingMessage, sending: asyncio.Task[Shape]) -> None:
+    def _was_sent(self, message: OutgoingMessage, sending: asyncio.Task[Shape]) -> None:
         if sending.cancelled() or sending.exception() is not None:
-            self._sent.pop(saying, None)
+            self._sent.pop(message, None)
         else:
-            self._tell()
+            self._notify()
 
     async def node(self) -> Shape:
-        """How the node is. Raises TooBusyError, DaemonUnreachableError."""
+        """Return the node's status. Raises ServerBusyError, DaemonUnreachableError."""
         return await self._writer.do(self._ask_node)
 
     def _ask_node(self) -> Shape:
         with self._opener.daemon() as daemon:
             return node_shape(daemon.status(), list(daemon.faces()), list(daemon.airtime()))
 
-    async def cost(self, saying: OutgoingMessage) -> Shape:
-        """What saying it would cost. Raises TooBusyError, DaemonUnreachableError, LocalError."""
-        size = await self._reader.with_voice(lambda voice: views.draft_size(voice, saying))
+    async def cost(self, message: OutgoingMessage) -> Shape:
+        """Return what publishing would cost. Raises ServerBusyError, DaemonUnreachableError, LocalError."""
+        size = await self._reader.with_node(lambda node: views.draft_size(node, message))
         return await self._writer.do(lambda: self._ask_cost(size))
 
     def _ask_cost(self, size: int) -> Shape:
@@ -148,9 +148,9 @@ class PageService:
             return cost_shape(packets, estimate(packets, list(daemon.faces()), list(daemon.airtime())))
 
     async def receipts(self) -> Shape:
-        """Who has the latest of our own messages. Raises TooBusyError, DaemonUnreachableError, LocalError."""
+        """Return the receipts of our latest messages. Raises ServerBusyError, DaemonUnreachableError, LocalError."""
         rows = await self._writer.do(self._ask_receipts)
-        return await self.read(lambda voice: views.receipts(voice, rows))
+        return await self.read(lambda node: views.receipts(node, rows))
 
     def _ask_receipts(self) -> list[ReceiptRow]:
         with self._opener.daemon() as daemon:
@@ -160,78 +160,79 @@ class PageService:
         self._progress = done, total
 
     async def run(self) -> None:
-        """Go through what is held, then look for news once a tick while anybody listens, until closed."""
+        """Index the store, then poll once a tick while any page listens, until closed."""
         try:
-            await self._reader.with_voice(lambda voice: voice.catch_up(self._progressed))
+            await self._reader.with_node(lambda node: node.catch_up(self._progressed))
         except LocalError as error:
-            self._problem = error.message  # said again to whoever asks
+            self._problem = error.message  # repeated to each page that asks
         self._ready.set()
         while not self._closed.is_set():
             if self._listeners:
-                await self._look()
+                await self._poll()
             await _wait(self._closed, self._tick_s)
 
-    async def _look(self) -> None:
+    async def _poll(self) -> None:
         problem = None
         try:
-            changed = await self._reader.with_voice(lambda voice: voice.changed())
-            if time.monotonic() - self._looked_s >= self._sign_s:
-                self._looked_s = time.monotonic()
-                await self._writer.do(self._ask_life)
+            changed = await self._reader.with_node(lambda node: node.changed())
+            if time.monotonic() - self._pinged_s >= self._sign_s:
+                self._pinged_s = time.monotonic()
+                await self._writer.do(self._ping_daemon)
             else:
                 problem = self._problem
         except LocalError as error:
             changed, problem = False, error.message
         if changed or problem != self._problem:
             self._problem = problem
-            self._tell()
+            self._notify()
 
-    def _ask_life(self) -> None:
+    def _ping_daemon(self) -> None:
         with self._opener.daemon() as daemon:
             daemon.status()
 
-    def _tell(self) -> None:
+    def _notify(self) -> None:
         self._number += 1
-        news, self._news = self._news, asyncio.Event()
-        news.set()
+        changed, self._changed = self._changed, asyncio.Event()
+        changed.set()
 
     async def listen(self) -> AsyncGenerator[bytes]:
-        """Server-sent events: `change` at once and after each change, `sign` with this machine's time between them.
+        """Yield server-sent events: `change` at once and after each change, `sign` (a keepalive with this machine's
+        time) in between.
 
-        A page that is slow skips what it had no time for, so nothing ever queues. Raises TooManyPagesError.
+        A slow page skips events it had no time for, so nothing ever queues. Raises TooManyListenersError.
         """
         if self._listeners >= limits.LISTENERS_MAX:
             raise TooManyListenersError
         self._listeners += 1
         try:
             if self._ready.is_set():
-                await self._look()
+                await self._poll()
             yield b"retry: %d\n\n" % limits.RETRY_MS
             sent = None
             while not self._closed.is_set():
-                news = self._news
+                changed = self._changed
                 if sent != self._number:
                     sent = self._number
                     yield _event("change", {"number": sent, "problem": self._problem, "now_us": _now_us()})
-                elif not await _wait(news, self._sign_s):
+                elif not await _wait(changed, self._sign_s):
                     yield _event("sign", {"now_us": _now_us()})
         finally:
             self._listeners -= 1
 
     def stop(self) -> None:
-        """End all listening."""
+        """End all event streams."""
         self._closed.set()
-        self._news.set()
+        self._changed.set()
 
     async def close(self) -> None:
-        """End all listening, and let go of everything."""
+        """End all event streams, and close both sessions."""
         self.stop()
         await self._reader.close()
         await self._writer.close()
 
 
 def _event(name: str, data: Shape) -> bytes:
-    """One event of the stream (HTML Living Standard, 9.2); JSON has no line feeds inside."""
+    """Format one event of the stream (HTML Living Standard, 9.2); JSON has no line feeds inside."""
     return b"event: %b\ndata: %b\n\n" % (name.encode(), json.dumps(data).encode())
 
 
@@ -240,7 +241,7 @@ def _now_us() -> int:
 
 
 async def _wait(event: asyncio.Event, timeout_s: float) -> bool:
-    """Whether the event was set within the time."""
+    """Return whether the event was set within the time."""
     try:
         await asyncio.wait_for(event.wait(), timeout_s)
     except TimeoutError:

@@ -1,4 +1,4 @@
-"""What the page needs of the node: ``Talk`` and ``Client`` are two of these, and tests have others."""
+"""Ports through which the page uses the node: ``NodeSession`` and ``DaemonClient`` implement them, and tests' fakes."""
 
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -23,19 +23,19 @@ class NodePort(Protocol):
 
     @property
     def catalog(self) -> CatalogQueries:
-        """What may be asked."""
+        """Queries of messages and people."""
         ...
 
     def catch_up(self, progress: Callable[[int, int], None] = ...) -> object:
-        """Bring the catalog up to date; *progress* is told how many appends of how many are in."""
+        """Update the catalog; *progress* gets the number of appends read, and of all."""
         ...
 
     def changed(self) -> bool:
-        """Catch up, and say whether anything is new since this was last asked."""
+        """Update the catalog, and return whether anything is new since the last call."""
         ...
 
     def names(self) -> DisplayNames:
-        """What everybody is called."""
+        """Return the names of all people."""
         ...
 
     def say(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> PublishedRow:
@@ -49,31 +49,31 @@ class NodePort(Protocol):
         ...
 
     def draft(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> bytes:
-        """The content that ``say`` would publish now."""
+        """Return the content that ``say`` would publish now."""
         ...
 
     def draft_private(
         self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
     ) -> bytes:
-        """The content that ``say_private`` would publish now."""
+        """Return the content that ``say_private`` would publish now."""
         ...
 
     def groups(self) -> Sequence[GroupConversation] | None:
-        """Private groups as conversations; None: the daemon, which reads them, does not run."""
+        """Return private groups as conversations; None: the daemon, which reads them, does not run."""
         ...
 
     def group_messages(
         self, group: str, *, before: int | None = None, limit: int | None = None
     ) -> Sequence[MessageRow]:
-        """The last messages of a private group, or the last before a place."""
+        """Return the last messages of a private group, or the last before a place."""
         ...
 
     def conversation_with(self, people: Iterable[FeedId]) -> str | None:
-        """The private conversation with just these people; None: nothing was said in it yet."""
+        """Return the private conversation with exactly these people; None: it has no messages yet."""
         ...
 
     def follow(self, feed: FeedId) -> FollowedRow:
-        """Ask for a feed."""
+        """Request a feed."""
         ...
 
 
@@ -81,43 +81,43 @@ class DaemonPort(Protocol):
     """The running node (``tinyssb_node.control.client.DaemonClient``). Everything raises LocalError."""
 
     def status(self) -> StatusRow:
-        """How it is."""
+        """Return its status."""
         ...
 
     def faces(self) -> Iterable[FaceRow]:
-        """Its links."""
+        """Return its links."""
         ...
 
     def airtime(self) -> Iterable[AirtimeRow]:
-        """Its accounts of airtime."""
+        """Return its airtime accounts."""
         ...
 
     def receipts(self, *, first: int | None = None, last: int | None = None) -> Iterable[ReceiptRow]:
-        """Who has our own entries."""
+        """Return receipts of our own entries."""
         ...
 
 
 class NodePortOpener(Protocol):
-    """Opens both, for the thread that asks."""
+    """Opener of both ports, for the calling thread."""
 
-    def voice(self) -> AbstractContextManager[NodePort]:
-        """Opened once by each thread; needs no running daemon. Raises LocalError."""
+    def node(self) -> AbstractContextManager[NodePort]:
+        """Open a session, once for each thread; needs no running daemon. Raises LocalError."""
         ...
 
     def daemon(self) -> AbstractContextManager[DaemonPort]:
-        """Opened for each question. Raises DaemonUnreachableError."""
+        """Connect to the daemon, once for each request. Raises DaemonUnreachableError."""
         ...
 
 
 @dataclass(frozen=True, slots=True)
 class OutgoingMessage:
-    """A message that a page wants to be said."""
+    """A message that a page requests to publish."""
 
     text: str
     conversation: str | None
     """`PUBLIC` or the name of a private one; None: with *recipients*."""
     recipients: tuple[FeedId, ...]
-    """Who is to read it, where nothing was said in that circle yet."""
+    """Its readers, if this conversation has no messages yet."""
     reply_to: MessageId | None
     once: str
-    """The page's own name for it: the same one again is the same message, whose answer was lost."""
+    """The page's own id for it: the same id again is the same message, whose reply was lost."""

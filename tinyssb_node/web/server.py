@@ -1,4 +1,4 @@
-"""Serving the page until told to stop."""
+"""The page's server process."""
 
 import contextlib
 import socket
@@ -12,22 +12,22 @@ from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.web import limits
 from tinyssb_node.web.access import TokenAuthenticator
 from tinyssb_node.web.app import make_app
-from tinyssb_node.web.connections import make_visits
+from tinyssb_node.web.connections import make_connection_class
 from tinyssb_node.web.errors import PageListenError
 from tinyssb_node.web.page_service import PageService
 from tinyssb_node.web.ports import NodePortOpener
 
 
 class Server(uvicorn.Server):
-    """Ends the endless answers first when it is told to stop; uvicorn would wait for them."""
+    """A server that ends the event streams first when it stops; uvicorn would wait for them."""
 
-    def __init__(self, config: uvicorn.Config, desk: PageService) -> None:
+    def __init__(self, config: uvicorn.Config, service: PageService) -> None:
         super().__init__(config)
-        self._desk = desk
+        self._service = service
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let the pages go, then everything else."""
-        self._desk.stop()
+        """End the event streams, then everything else."""
+        self._service.stop()
         await super().shutdown(sockets)
 
 
@@ -40,13 +40,13 @@ def make_server(
     tick_s: float = limits.TICK_S,
     sign_s: float = limits.SIGN_S,
 ) -> Server:
-    """The server of the page that speaks through what *opener* opens; it is given its socket when it runs."""
-    desk = PageService(opener, tick_s=tick_s, sign_s=sign_s)
+    """Create the server of the page for the node that *opener* opens; it gets its socket when it runs."""
+    service = PageService(opener, tick_s=tick_s, sign_s=sign_s)
     config = uvicorn.Config(
-        make_app(desk, host=host, gate=TokenAuthenticator(token, port)),
-        # The least that does it: a Pi has no memory to give away.
+        make_app(service, host=host, gate=TokenAuthenticator(token, port)),
+        # The minimum of features: a Pi has little memory.
         loop="asyncio",
-        http=make_visits(),
+        http=make_connection_class(),
         ws="none",
         log_level="warning",
         access_log=False,
@@ -55,11 +55,11 @@ def make_server(
         limit_concurrency=limits.CONNECTIONS_MAX,
         timeout_graceful_shutdown=limits.SHUTDOWN_S,
     )
-    return Server(config, desk)
+    return Server(config, service)
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A listening socket at the address; port 0 takes a free one. Raises CannotListenError."""
+    """Listen at the address; port 0 takes a free one. Raises PageListenError."""
     try:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
@@ -78,7 +78,7 @@ def serve(
 ) -> None:
     """Serve the page until SIGINT or SIGTERM, or, *supervised*, until standard input ends.
 
-    *announce* is given the port. Raises CannotListenError.
+    *announce* is called with the port. Raises PageListenError.
     """
     with bind(host, port) as listener:
         port = listener.getsockname()[1]
@@ -86,13 +86,13 @@ def serve(
         if supervised:
             threading.Thread(target=_end_with_input, args=(server,), daemon=True).start()
         announce(port)
-        # uvicorn ends in order at the first SIGINT and then lets it through, as a shell expects of a program.
+        # uvicorn shuts down at the first SIGINT and then raises it again, as a shell expects.
         with contextlib.suppress(KeyboardInterrupt):
             server.run(sockets=[listener])
 
 
 def _end_with_input(server: Server) -> None:
-    """Who started us holds the other end of standard input."""
+    """End the server when standard input ends: our parent process holds the other end."""
     while sys.stdin.buffer.readline(TOKEN_MAX):
         continue
     server.should_exit = True

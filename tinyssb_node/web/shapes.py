@@ -1,4 +1,5 @@
-"""Rows of the catalog and of the daemon as the page's JSON. Texts go out as they are: the page shows them as text."""
+"""Rows of the catalog and of the daemon as the page's JSON. Texts are unescaped: the page shows them as text, not
+markup."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,18 +19,19 @@ Shape = dict[str, object]
 
 @dataclass(frozen=True, slots=True)
 class PeopleIndex:
-    """Everybody, and what they are called."""
+    """All people and their names."""
 
     rows: Mapping[FeedId, PersonRow]
     names: DisplayNames
 
     def blocked(self, feed: FeedId) -> bool:
-        """Whether nothing of this feed is shown."""
+        """Return whether this feed is hidden."""
         return feed in self.rows and self.rows[feed].blocked
 
 
 def author_shape(feed: FeedId, people: PeopleIndex) -> Shape:
-    """Who it is: a name is anybody's to choose, so the page shows digits of the feed beside what we did not give."""
+    """Return an author: anyone may take any name, so the page shows digits of the feed beside names that our user did
+    not give."""
     row = people.rows.get(feed)
     return {
         "feed": feed.hex(),
@@ -40,7 +42,7 @@ def author_shape(feed: FeedId, people: PeopleIndex) -> Shape:
 
 
 def message_shape(row: MessageRow, people: PeopleIndex) -> Shape:
-    """One message."""
+    """Return one message."""
     return {
         "id": row.id.hex(),
         "seq": row.seq,
@@ -63,7 +65,7 @@ def message_shape(row: MessageRow, people: PeopleIndex) -> Shape:
 
 
 def quote_shape(row: MessageRow, people: PeopleIndex) -> Shape:
-    """A message as another one that answers it shows it."""
+    """Return a message as shown above its answer."""
     return {
         "id": row.id.hex(),
         "author": author_shape(row.feed, people),
@@ -73,7 +75,7 @@ def quote_shape(row: MessageRow, people: PeopleIndex) -> Shape:
 
 
 def conversation_shape(row: ConversationRow, people: PeopleIndex) -> Shape:
-    """One conversation, and the last that was said in it."""
+    """Return one conversation, and its last message."""
     return {
         "name": row.name,
         "title": group_title(row) if isinstance(row, GroupConversation) else None,
@@ -90,7 +92,7 @@ def _cut(name: str | None) -> str | None:
 
 
 def group_title(room: GroupConversation) -> str:
-    """What a group is called, that none is called as several people are."""
+    """Return the title of a group, which cannot look like that of several people."""
     return called(apart(room.title or "", TITLE_CELLS - 2), room.name)
 
 
@@ -99,7 +101,7 @@ def _own(feed: FeedId, people: PeopleIndex) -> bool:
 
 
 def person_shape(row: PersonRow, people: PeopleIndex) -> Shape:
-    """One person."""
+    """Return one person."""
     return {
         **author_shape(row.feed, people),
         "said": _cut(row.said),
@@ -110,7 +112,7 @@ def person_shape(row: PersonRow, people: PeopleIndex) -> Shape:
 
 
 def node_shape(status: StatusRow, faces: Iterable[FaceRow], airtime: Iterable[AirtimeRow]) -> Shape:
-    """How the node is."""
+    """Return the node's status."""
     return {
         "name": status.name,
         "feed": status.feed,
@@ -126,13 +128,13 @@ def node_shape(status: StatusRow, faces: Iterable[FaceRow], airtime: Iterable[Ai
 
 
 def cost_shape(packets: int, costs: Iterable[AirtimeCost]) -> Shape:
-    """What a message would cost, on each account of airtime."""
+    """Return what a message would cost, on each airtime account."""
     shown = [{"air_us": cost.air_us, "share": cost.share, "wait_us": cost.wait_us} for cost in costs]
     return {"packets": packets, "costs": shown}
 
 
 def receipt_shape(row: ReceiptRow, people: PeopleIndex) -> Shape:
-    """How many are known to have a message of ours, and which of those who should do not."""
+    """Return how many people are known to have a message of ours, and which of those expected do not."""
     missing = [FeedId.from_hex(feed) for feed in row.missing[: limits.MISSING_MAX]]
     return {
         "held": row.held,

@@ -1,4 +1,4 @@
-"""The token: where it is kept, when one is needed."""
+"""The page's token: where it is stored, and when one is needed."""
 
 import os
 import secrets
@@ -12,7 +12,7 @@ from tinyssb_node.web.errors import TokenError, TokenExposedError, TokenRequired
 
 
 def is_local(host: str) -> bool:
-    """Whether an address to listen on can be reached from this machine only."""
+    """Return whether an address to listen on can be reached only from this machine."""
     try:
         return ip_address(host).is_loopback
     except ValueError:
@@ -20,7 +20,7 @@ def is_local(host: str) -> bool:
 
 
 def read_token(file: Path) -> str | None:
-    """The only line of *file*; None if there is no such file. Raises TokenError, TokenExposedError."""
+    """Return the only line of *file*; None if there is no such file. Raises TokenError, TokenExposedError."""
     try:
         return secretfiles.read_token(file)
     except SecretExposedError:
@@ -30,9 +30,10 @@ def read_token(file: Path) -> str | None:
 
 
 def find_token(file: Path, host: str, *, named: bool) -> str | None:
-    """The token of *file*; None where there is none and *host* is this machine's alone, unless the file was *named*.
+    """Return the token of *file*; None if there is none and *host* can be reached only from this machine, unless the
+    file was *named*.
 
-    Raises TokenNeededError, TokenError, TokenExposedError.
+    Raises TokenRequiredError, TokenError, TokenExposedError.
     """
     token = read_token(file)
     if token is None and (named or not is_local(host)):
@@ -41,13 +42,13 @@ def find_token(file: Path, host: str, *, named: bool) -> str | None:
 
 
 def make_token(file: Path) -> str:
-    """The token of *file*, made if there is none. Raises TokenWriteError, TokenError, TokenExposedError."""
+    """Return the token of *file*, created if there is none. Raises TokenWriteError, TokenError, TokenExposedError."""
     known = read_token(file)
     if known is not None:
         return known
     token = secrets.token_hex(limits.TOKEN_SIZE)
     try:
-        # Nobody else may read it at any moment, and one that was there is never replaced.
+        # No other user may read it at any moment, and an existing token is never replaced.
         descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(descriptor, "w", encoding="ascii") as opened:
             opened.write(token + "\n")

@@ -18,9 +18,9 @@ def test_somebody_elses_folder_is_left_alone(tmp_path: Path) -> None:
 
 def test_what_an_earlier_demonstration_left_is_deleted(tmp_path: Path) -> None:
     folder = tmp_path / "demo"
-    mesh._empty(folder)
+    mesh.empty_folder(folder)
     (folder / "old").touch()
-    mesh._empty(folder)
+    mesh.empty_folder(folder)
     assert [path.name for path in folder.iterdir()] == [".tinyssb-demo"]
 
 
@@ -29,7 +29,7 @@ def test_a_process_that_ends_on_its_own_is_reported_with_its_last_words(tmp_path
     (tmp_path / "logs").mkdir()
     running._run("spark", ["/bin/sh", "-c", "echo no Java here; exit 3"])
     running._processes[0].popen.wait(10)
-    with pytest.raises(DemoFailedError, match="spark ended on its own: no Java here"):
+    with pytest.raises(DemoFailedError, match="spark ended unexpectedly: no Java here"):
         running.check()
     running.stop()
 

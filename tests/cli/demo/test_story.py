@@ -30,7 +30,7 @@ class FakeMesh:
         self.said.append(command)
         self.is_cut = isinstance(command, EtherCut)
 
-    def publish(self, name: str, text: str) -> None:
+    def post_text(self, name: str, text: str) -> None:
         assert 0 < len(text.encode()) < 65_536
         self.published[name] += 1
 

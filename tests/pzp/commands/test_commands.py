@@ -87,7 +87,7 @@ def test_a_file_travels_and_bad_lines_are_told(home: Path, tmp_path: Path) -> No
     _, id_ = begun(home)
     file, spoilt = tmp_path / "all.ndjson", tmp_path / "spoilt.ndjson"
     assert "3 messages" in types(home, "export", str(file))
-    assert "is there already" in types(home, "export", str(file), code=ExitCode.CREATE)
+    assert "exists already" in types(home, "export", str(file), code=ExitCode.CREATE)
     assert types(home, "export", "-").encode() == file.read_bytes()
     (feed,) = objects(home)
     assert types(home, "export", "-", feed["feed"]).encode() == file.read_bytes()
@@ -117,7 +117,7 @@ def test_a_certificate_is_all_that_somebody_else_needs(home: Path, tmp_path: Pat
     assert (row["id"], row["messages"], row["bytes"]) == (last["id"], 4, file.stat().st_size)
     assert b"hello" not in file.read_bytes()
     assert types(home, "certificate", last["id"]).encode() == file.read_bytes()
-    assert "is there already" in types(home, "certificate", first, str(file), code=ExitCode.CREATE)
+    assert "exists already" in types(home, "certificate", first, str(file), code=ExitCode.CREATE)
     assert "4 messages: all is well" in types(home, "verify", str(file))
     assert "pzp verify" in types(home, "certificate", first, str(tmp_path / "other.ndjson"))
 

@@ -1,4 +1,4 @@
-"""`faces`, `airtime`, `ether`: links to the outside, what the law lets them send, and a modelled channel."""
+"""`faces`, `airtime`, `ether`: the node's links, their airtime by law, and a modelled channel."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ class UnknownNodeError(ProblemError):
 
     def __init__(self, name: str, there: Sequence[str]) -> None:
         super().__init__(
-            f"No node on the ether is called '{name[: limits.FACE_NAME_MAX]}', so nothing was cut.",
-            f"There are {', '.join(there)}." if there else "There is none on it yet.",
+            f"No node on the ether has the name '{name[: limits.FACE_NAME_MAX]}'. Nothing was cut.",
+            f"Nodes on the ether: {', '.join(there)}." if there else "No node has joined the ether yet.",
         )
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the commands."""
+    """Define the commands."""
     add_json(add_command(subparsers, common, "faces", faces, "list the links that are up"))
     add_json(
         add_command(
@@ -42,8 +42,8 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
             common,
             "airtime",
             airtime,
-            "show how much airtime the law leaves",
-            more="One line for each sub-band with a limit in which the node sends.",
+            "show how much airtime the law still allows",
+            more="One line for each sub-band in which the node sends and the law sets a limit.",
         )
     )
     parser = add_command(
@@ -52,7 +52,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         "ether",
         ether,
         "run a modelled LoRa channel for several nodes on one machine",
-        more="Nodes join it with the face ether:HOST:PORT?name=NAME. With an action: speak with one that runs.",
+        more="Nodes join it with the face ether:HOST:PORT?name=NAME. With an action: control a channel that runs.",
     )
     parser.add_argument("--host", default=_HOST, help=f"its address (default: {_HOST})")
     parser.add_argument(
@@ -61,21 +61,26 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sf", type=int, choices=range(7, 13), default=7, help="spreading factor (default: 7)"
     )
-    parser.add_argument("--loss", type=_share, default=0.0, help="share of packets lost, 0 to 1 (default: 0)")
     parser.add_argument(
-        "--time-scale", type=_scale, default=1.0, help="how much quicker than real (default: 1)"
+        "--loss",
+        type=_share,
+        default=0.0,
+        help="share of packets lost besides collisions, 0 to 1 (default: 0)",
+    )
+    parser.add_argument(
+        "--time-scale", type=_scale, default=1.0, help="how much faster than real time it runs (default: 1)"
     )
     parser.add_argument("--json", action="store_true", help="with an action: print the ether's state as JSON")
     actions = parser.add_subparsers(title="actions", metavar="ACTION", dest="action")
-    cut = actions.add_parser("cut", help="let nobody of LEFT and nobody of RIGHT hear each other")
-    cut.add_argument("left", metavar="LEFT", type=_names, help="names, joined by commas")
-    cut.add_argument("right", metavar="RIGHT", type=_names, help="names, joined by commas")
+    cut = actions.add_parser("cut", help="keep the nodes of LEFT and those of RIGHT from hearing each other")
+    cut.add_argument("left", metavar="LEFT", type=_names, help="names of nodes, separated by commas")
+    cut.add_argument("right", metavar="RIGHT", type=_names, help="names of nodes, separated by commas")
     actions.add_parser("heal", help="undo all cuts")
-    actions.add_parser("status", help="show the nodes on it, and the cuts")
+    actions.add_parser("status", help="show the nodes of the channel, and the cuts")
 
 
 def faces(arguments: argparse.Namespace) -> int:
-    """List faces."""
+    """List the links that are up."""
     from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.screens.render import duration, table
 
@@ -104,7 +109,7 @@ def faces(arguments: argparse.Namespace) -> int:
 
 
 def airtime(arguments: argparse.Namespace) -> int:
-    """Show the accounts of airtime."""
+    """Show the airtime accounts."""
     from tinyssb_node.control.client import DaemonClient
 
     with DaemonClient.at_home(arguments.home) as node:
@@ -115,12 +120,12 @@ def airtime(arguments: argparse.Namespace) -> int:
     elif rows:
         print(airtime_table(rows))
     else:
-        print("No face that is up has a limit of airtime.")
+        print("No link that is up has an airtime limit.")
     return 0
 
 
 def airtime_table(rows: Sequence[AirtimeRow]) -> str:
-    """The accounts, a line each: times in seconds, since an hour's allowance is minutes at most."""
+    """Format one line for each account: times in seconds, because an hour's allowance is minutes at most."""
     from tinyssb_node.screens.render import table
 
     header = ("SUB-BAND", "USED", "OF", "DUTY", "LEFT", "ADVERTS", "CONTENT", "NEXT PACKET", "FACES")
@@ -142,7 +147,7 @@ def airtime_table(rows: Sequence[AirtimeRow]) -> str:
 
 
 def next_packet(wait_us: int | None) -> str:
-    """When the next full packet may go, in words."""
+    """Return when the next full packet may be sent, in words."""
     from tinyssb_node.screens.render import duration
 
     if wait_us is None:
@@ -151,7 +156,7 @@ def next_packet(wait_us: int | None) -> str:
 
 
 def ether(arguments: argparse.Namespace) -> int:
-    """Run an ether, or speak with one."""
+    """Run an ether, or control one."""
     import asyncio
 
     from tinyssb_node.faces.ether_protocol import EtherGetStatus
@@ -183,7 +188,7 @@ def _run_ether(arguments: argparse.Namespace) -> int:
     )
 
     def ready(port: int) -> None:
-        print(f"The ether listens at {arguments.host}:{port}; Ctrl-C ends it.", flush=True)
+        print(f"The ether listens at {arguments.host}:{port}. Press Ctrl-C to end it.", flush=True)
         sys.stdout.flush()
 
     async def serve() -> None:
@@ -199,7 +204,7 @@ def _run_ether(arguments: argparse.Namespace) -> int:
 
 
 def _require_names(names: Sequence[str], status: EtherStatus) -> None:
-    """Raise UnknownNodeError unless all *names* are of nodes that are on the ether, or were."""
+    """Check that all *names* are of nodes that are on the ether, or were."""
     there = {node.name for node in status.nodes}
     for name in names:
         if name not in there:
@@ -246,7 +251,7 @@ def _names(text: str) -> tuple[str, ...]:
 
 def _port(text: str) -> int:
     if not text.isdecimal() or int(text) > 65_535:
-        raise argparse.ArgumentTypeError(f"'{text}' is no port, which is 0 to 65535")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a port, which is a number from 0 to 65535")
     return int(text)
 
 
@@ -264,5 +269,5 @@ def _number(text: str, low: float, high: float) -> float:
     except ValueError:
         number = float("nan")
     if not low <= number <= high:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number from {low:g} to {high:g}")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number from {low:g} to {high:g}")
     return number

@@ -1,4 +1,4 @@
-"""`attach`, `fetch`: files of up to 64 kB in an entry's side chain, with what they cost on the air."""
+"""`attach`, `fetch`: files of up to 64 kB in an entry's side chain, and their airtime cost."""
 
 from __future__ import annotations
 
@@ -30,35 +30,29 @@ class FileRefusedError(ProblemError):
     exit_code = ExitCode.DATA
 
 
-class ConfirmationUnavailableError(ProblemError):
-    """A question that nobody can answer: there is no terminal."""
-
-    exit_code = ExitCode.USAGE
-
-
 class FetchTimeoutError(ProblemError):
-    """The rest of a file did not come in time."""
+    """A file whose rest did not arrive in time."""
 
     exit_code = ExitCode.BUSY
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the commands."""
+    """Define the commands."""
     parser = add_command(
         subparsers,
         common,
         "attach",
         attach,
         "publish a file of up to 64 kB",
-        more="Says first what it costs on the air, and asks.",
+        more="First shows the airtime it costs, and asks.",
     )
-    parser.add_argument("file", metavar="FILE", help="the file")
+    parser.add_argument("file", metavar="FILE", help="the file to publish")
     parser.add_argument(
-        "--name", metavar="NAME", help="what others see it is called (default: its name here)"
+        "--name", metavar="NAME", help="the file name that others see (default: its name here)"
     )
-    parser.add_argument("--type", metavar="TYPE", help="its media type (default: by its name)")
+    parser.add_argument("--type", metavar="TYPE", help="its media type (default: guessed from its name)")
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
-    parser.add_argument("--dry-run", action="store_true", help="only say what it would cost")
+    parser.add_argument("--dry-run", action="store_true", help="only show the cost")
     add_network(parser)
     add_json(parser)
     parser = add_command(
@@ -66,25 +60,28 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         common,
         "fetch",
         fetch,
-        "write an attached file to the disk, once all of it is here",
-        more="Nothing that is there already is overwritten. The file's own name is used with care, or not at all.",
+        "save an attached file, once all of it has arrived",
+        more="Never overwrites a file. The author's name for the file is cleaned before it is used.",
     )
     parser.add_argument("what", metavar="ID", help="the beginning of a message id, or FEED.SEQ such as me.17")
     parser.add_argument(
-        "-o", "--output", metavar="FILE", help="where to write it: a file, a folder, or `-` (default: here)"
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="where to save it: a file, a folder, or `-` for standard output (default: the current folder)",
     )
     parser.add_argument(
         "--timeout",
         metavar="SECONDS",
         type=_seconds,
-        help="how long to wait for the rest (default: for ever)",
+        help="how long to wait for the rest (default: no limit)",
     )
     add_network(parser)
     add_json(parser)
 
 
 def attach(arguments: argparse.Namespace) -> int:
-    """Publish a file, after saying what it costs."""
+    """Publish a file, after showing its cost."""
     from tinyssb_node.content.files import serialize_file
     from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.feeds.layout import packet_count
@@ -107,7 +104,7 @@ def attach(arguments: argparse.Namespace) -> int:
             lines = [json.dumps(about)] if arguments.json else [_title(file), *costs_in_words(packets, costs)]
             print("\n".join(lines))
             return 0
-        if not arguments.yes and not _agreed(file, packets, costs):
+        if not arguments.yes and not confirm_cost(file, packets, costs):
             print("Nothing was published.", file=sys.stderr)
             return ExitCode.ATTENTION
         row = node.publish(content)
@@ -115,12 +112,12 @@ def attach(arguments: argparse.Namespace) -> int:
         print(json.dumps({"feed": row.feed, "seq": row.seq, "id": row.id, **about}))
     else:
         print(f"Attached as entry {row.seq} of {row.feed}.")
-        print(f"Others get it by: tinyssb fetch {row.id[:12]}")
+        print(f"Others save it with: tinyssb fetch {row.id[:12]}")
     return 0
 
 
 def read_file(arguments: argparse.Namespace) -> File:
-    """The file that *arguments* name. Raises FileUnreadableError, FileRefusedError."""
+    """Read the file that *arguments* name. Raises FileUnreadableError, FileRefusedError."""
     import mimetypes
 
     from tinyssb_node import limits
@@ -129,9 +126,11 @@ def read_file(arguments: argparse.Namespace) -> File:
     path = Path(arguments.file)
     try:
         if not path.is_file() and path.exists():
-            raise FileRefusedError(f"{path} is no file.", "Attach one file at a time.")
+            raise FileRefusedError(
+                f"{path} is not a file. Nothing was published.", "Attach one file at a time."
+            )
         with path.open("rb") as opened:
-            # What is far too long need not be read to its end to be refused with its size.
+            # A file that is far too long is not read to its end: the error takes its size from the file system.
             data = opened.read(limits.CONTENT_PUBLISH_MAX + 1)
         size = path.stat().st_size
     except OSError as error:
@@ -142,10 +141,14 @@ def read_file(arguments: argparse.Namespace) -> File:
     try:
         content = serialize_file(file)
     except FileTooLongError as error:
-        told = FileTooLongError(max(size, error.size), error.most)
-        raise FileRefusedError(f"{told}.", "On cables, `tinyssb export` carries whole feeds.") from error
+        too_long = FileTooLongError(max(size, error.size), error.most)
+        raise FileRefusedError(
+            f"{too_long}. Nothing was published.", "Send a smaller file, or split it into several."
+        ) from error
     except FileNameError as error:
-        raise FileRefusedError(f"{error}.") from error
+        raise FileRefusedError(
+            f"{error}. Nothing was published.", "Give it another name: --name NAME."
+        ) from error
     assert len(content) <= limits.CONTENT_PUBLISH_MAX
     return file
 
@@ -159,28 +162,24 @@ def _title(file: File) -> str:
     return f"{name}: {len(file.data):,} bytes{type_}"
 
 
-def _agreed(file: File, packets: int, costs: Sequence[AirtimeCost]) -> bool:
-    """Say what it costs, and ask. Raises ConfirmationUnavailableError."""
+def confirm_cost(file: File, packets: int, costs: Sequence[AirtimeCost]) -> bool:
+    """Show the cost, and ask whether to publish. Raises ProblemError."""
     from tinyssb_node.screens.estimate import costs_in_words
+    from tinyssb_node.screens.screen import confirm
 
-    told = "\n".join([_title(file), *(f"  {line}" for line in costs_in_words(packets, costs))])
-    print(told, file=sys.stderr)
+    about = "\n".join([_title(file), *(f"  {line}" for line in costs_in_words(packets, costs))])
+    print(about, file=sys.stderr)
     if costs:
-        print("  That is for saying it once; what somebody misses is said again.", file=sys.stderr)
-    if not _somebody_there():
-        raise ConfirmationUnavailableError(
-            "Nobody can be asked here whether to publish this, so it was not.", "Give --yes to do it unasked."
-        )
-    print("Publish it? It cannot be taken back. [y/N] ", end="", file=sys.stderr, flush=True)
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
-
-
-def _somebody_there() -> bool:
-    return sys.stdin.isatty()
+        print("  This is for sending it once; packets that a peer misses are sent again.", file=sys.stderr)
+    return confirm(
+        "Publish it? This cannot be undone.",
+        kept="Nothing was published.",
+        otherwise="Add --yes to publish without being asked.",
+    )
 
 
 def fetch(arguments: argparse.Namespace) -> int:
-    """Wait until a file is here, and write it."""
+    """Wait until all of a file has arrived, and save it."""
     from tinyssb_node.cli.heldfile import clean_name
     from tinyssb_node.content.files import parse_file
     from tinyssb_node.screens.newfile import require_absent, write_new_file
@@ -201,23 +200,23 @@ def fetch(arguments: argparse.Namespace) -> int:
     file = None if held.content is None else parse_file(held.content)
     if file is None:
         raise FileRefusedError(
-            f"Entry {entry.seq} of {entry.feed.hex()} begins like a file and is none. Nothing was written.",
-            f"See what it is: tinyssb show {entry.feed.hex()[:12]} {entry.seq}",
+            f"Entry {entry.seq} of {entry.feed.hex()} looks like a file but is malformed. Nothing was saved.",
+            f"Look at the entry: tinyssb show {entry.feed.hex()[:12]} {entry.seq}",
         )
     if arguments.output == "-":
         sys.stdout.buffer.write(file.data)
         return 0
     path = _target(arguments.output, clean_name(file.name, otherwise))
     write_new_file(path, lambda part: part.write(file.data))
-    _say_written(arguments, entry, file, path)
+    _print_saved(arguments, entry, file, path)
     return 0
 
 
-def _say_written(arguments: argparse.Namespace, entry: StoredEntry, file: File, path: Path) -> None:
+def _print_saved(arguments: argparse.Namespace, entry: StoredEntry, file: File, path: Path) -> None:
     from tinyssb_node.screens.safetext import one_line
 
     if not arguments.json:
-        print(f"Wrote {one_line(str(path))}, {len(file.data):,} bytes.")
+        print(f"Saved {one_line(str(path))}, {len(file.data):,} bytes.")
         return
     row = {
         "feed": entry.feed.hex(),
@@ -232,7 +231,8 @@ def _say_written(arguments: argparse.Namespace, entry: StoredEntry, file: File, 
 
 
 def _named(arguments: argparse.Namespace) -> tuple[str, int]:
-    """The feed and the sequence number that are meant. Raises UnknownMessageError, AmbiguousMessageError."""
+    """Return the feed and the sequence number that *arguments* name. Raises UnknownMessageError,
+    AmbiguousMessageError."""
     feed, dot, seq = str(arguments.what).rpartition(".")
     if dot and seq.isascii() and seq.isdigit():
         return feed, int(seq[:12])
@@ -245,7 +245,7 @@ def _named(arguments: argparse.Namespace) -> tuple[str, int]:
 
 
 def _look(home: Home, arguments: argparse.Namespace, feed: str, seq: int) -> tuple[FeedRecord, HeldFile]:
-    """A feed, and the file in entry *seq* of it, as they are in the store now. Raises UnknownFeedError,
+    """Return a feed, and the file in its entry *seq*, as they are stored now. Raises UnknownFeedError,
     AmbiguousFeedError, UnknownEntryError, NotAFileError."""
     from tinyssb_node.cli.heldfile import inspect_file
     from tinyssb_node.daemon.config import read_config
@@ -263,15 +263,15 @@ def _look(home: Home, arguments: argparse.Namespace, feed: str, seq: int) -> tup
         if entry is not None:
             assert record.dialect is not None, "a feed with entries has a dialect"
             return record, inspect_file(store, entry, record.dialect)
-    held = f"1 to {record.seq}" if record.seq else "none"
+    stored = f"entries 1 to {record.seq} are" if record.seq else "no entry is"
     raise UnknownEntryError(
-        f"This node does not hold entry {seq} of {record.feed.hex()}; it holds {held}.",
-        "Wait until it is replicated, or ask for one that is there.",
+        f"Entry {seq} of {record.feed.hex()} is not stored here; {stored}.",
+        f"Wait until it has arrived, or choose another: tinyssb log {record.feed.hex()[:12]}",
     )
 
 
 def _target(output: str | None, name: str) -> Path:
-    """Where to write: *output*, or *name* in the folder that it is, or here."""
+    """Return the path to write: *output*, or *name* in that folder or the current one."""
     if output is None:
         return Path(name)
     path = Path(output)
@@ -281,7 +281,7 @@ def _target(output: str | None, name: str) -> Path:
 def _await(
     arguments: argparse.Namespace, record: FeedRecord, held: HeldFile, look: Callable[[], int]
 ) -> None:
-    """Show how the rest arrives until it is here; *look* counts what is.
+    """Show the progress until the rest has arrived; *look* returns the number of packets stored.
 
     Raises FetchTimeoutError, DaemonUnreachableError.
     """
@@ -292,11 +292,11 @@ def _await(
     from tinyssb_node.screens.estimate import packets_in_words
 
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
-        node.status()  # without a daemon nothing would ever come
+        node.status()  # without a daemon nothing would ever arrive
     if not record.wanted:
         raise FetchTimeoutError(
-            f"Not all of it is here, and feed {record.feed.hex()} is not followed, so nobody is asked for the rest.",
-            f"Follow it: tinyssb follow {record.feed.hex()}",
+            f"Part of the file is missing, and it is not requested: feed {record.feed.hex()} is not followed.",
+            f"Follow the feed: tinyssb follow {record.feed.hex()}",
         )
     show, done = _screen(held)
     try:
@@ -312,13 +312,13 @@ def _await(
         done()
     if here < held.chunks:
         raise FetchTimeoutError(
-            f"{here:,} of {packets_in_words(held.chunks)} are here. Nothing was written.",
-            "The node goes on asking for the rest; fetch it again later.",
+            f"{here:,} of {packets_in_words(held.chunks)} have arrived. Nothing was saved.",
+            "The node continues to request the rest. Type the command again later.",
         )
 
 
 def _screen(held: HeldFile) -> tuple[Callable[[str], None], Callable[[], None]]:
-    """How to show a line of progress, again and again in the same place, and how to end it."""
+    """Return how to show a line of progress, each time in the same place, and how to end it."""
     from tinyssb_node.screens import limits
     from tinyssb_node.screens.estimate import packets_in_words
     from tinyssb_node.screens.safetext import one_line
@@ -329,7 +329,10 @@ def _screen(held: HeldFile) -> tuple[Callable[[str], None], Callable[[], None]]:
         return lambda _: None, lambda: None
     title = one_line(held.head.name or "", limits.FILE_NAME_CELLS)
     size = held.size if held.head.size is None else held.head.size
-    print(f"{title or 'A file'}, {size:,} bytes. Ctrl-C ends the waiting only.", file=sys.stderr)
+    print(
+        f"{title or 'A file'}, {size:,} bytes. Press Ctrl-C to stop waiting; the node continues to request the rest.",
+        file=sys.stderr,
+    )
     longest = 0
 
     def show(line: str) -> None:
@@ -350,5 +353,5 @@ def _seconds(text: str) -> float:
     except ValueError:
         seconds = -1.0
     if not 0 <= seconds < 2**32:
-        raise argparse.ArgumentTypeError(f"'{text}' is no number of seconds")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a number of seconds")
     return seconds

@@ -1,4 +1,4 @@
-"""`blocklist`: who is blocked and by whose word, one's own blocks said to everybody, and lists of others."""
+"""`blocklist`: blocked people and who blocked them, the user's own published list, and lists of others."""
 
 from __future__ import annotations
 
@@ -22,65 +22,67 @@ if TYPE_CHECKING:
 
 
 class NotBlockedError(ProblemError):
-    """Somebody is to be on one's list whom one does not block."""
+    """A person to publish on the user's list whom the user does not block."""
 
     exit_code = ExitCode.DATA
 
 
 class OwnListError(ProblemError):
-    """One's own list need not be followed."""
+    """A request to follow the user's own list."""
 
     exit_code = ExitCode.USAGE
 
 
 @dataclass(frozen=True, slots=True)
 class _Listed:
-    """A list of blocks, with the people whom it means."""
+    """A list of blocks, with the people it names."""
 
     people: tuple[FeedId, ...]
-    """Whom it names and who is known here."""
+    """The people on it who are known here."""
     unknown: int
-    """How many it names besides."""
+    """How many others it names."""
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the command."""
+    """Define the command."""
     parser = add_command(
         subparsers,
         common,
         "blocklist",
         blocklist,
-        "list who is blocked and by whose word; publish your blocks, follow the lists of others",
-        more="What you decide yourself, `block` or `unblock`, goes before all lists.",
+        "list blocked people and who blocked them; publish your blocks, follow lists of others",
+        more="Your own decisions, `block` or `unblock`, take precedence over all lists.",
     )
     add_network(parser)
     add_json(parser)
     add_action = add_actions(parser, common)
-    action = add_action("show", show, "show whom somebody's list names, whether you follow it or not")
+    action = add_action("show", show, "show the people on a person's list, followed or not")
     _add_person(action)
     action = add_action(
         "publish",
         publish_blocklist,
-        "tell everybody whom you block, for good, and whom you no longer block since you said so",
+        "publish the people you block, for good, and those you no longer block since you last published",
     )
     action.add_argument(
-        "people", metavar="PERSON", nargs="*", help="tell of these only (default: of all whom you block)"
+        "people", metavar="PERSON", nargs="*", help="publish only these (default: all people you block)"
     )
     action.add_argument(
-        "--dry-run", action="store_true", help="say what would be published, and publish nothing"
+        "--dry-run", action="store_true", help="show what would be published, and publish nothing"
     )
-    action = add_action("follow", follow, "block here whom somebody's list names, now and later")
+    action = add_action("follow", follow, "block here the people on a person's list, now and later")
     _add_person(action)
-    action = add_action("unfollow", unfollow, "follow somebody's list no longer")
+    action = add_action("unfollow", unfollow, "stop following a person's list")
     _add_person(action)
 
 
 def _add_person(action: argparse.ArgumentParser) -> None:
-    action.add_argument("person", metavar="PERSON", help="whose list: a name, or the beginning of a feed id")
+    action.add_argument(
+        "person", metavar="PERSON", help="the author of the list: a name, or the beginning of a feed id"
+    )
 
 
 def blocklist(arguments: argparse.Namespace) -> int:
-    """List who is blocked, and the lists that are followed."""
+    """List blocked people, and the lists that are followed."""
     from tinyssb_node.screens.message_commands import open_node
     from tinyssb_node.screens.render import table
 
@@ -98,7 +100,7 @@ def blocklist(arguments: argparse.Namespace) -> int:
             print(json.dumps({"kind": "list", **_list_json(feed, listed)}))
         return 0
     if not blocked:
-        print("Nobody is blocked.")
+        print("No one is blocked.")
     else:
         said = [(names.shown(row.feed), _by(row.blocked_by, names)) for row in blocked]
         print(table(("BLOCKED", "BY"), said))
@@ -112,7 +114,7 @@ def _by(authors: Collection[FeedId], names: DisplayNames) -> str:
 
 
 def _counted(listed: _Listed) -> str:
-    unknown = f", and {listed.unknown} whom this node does not know" if listed.unknown else ""
+    unknown = f", and {listed.unknown} unknown to this node" if listed.unknown else ""
     count = len(listed.people)
     return f"{count} {'person' if count == 1 else 'people'}{unknown}"
 
@@ -130,7 +132,7 @@ def _list_json(feed: FeedId, listed: _Listed) -> dict[str, object]:
 
 
 def show(arguments: argparse.Namespace) -> int:
-    """Show somebody's list."""
+    """Show a person's list."""
     from tinyssb_node.screens.message_commands import open_node
 
     with open_node(arguments) as talk:
@@ -147,7 +149,7 @@ def show(arguments: argparse.Namespace) -> int:
 
 
 def publish_blocklist(arguments: argparse.Namespace) -> int:
-    """Publish one's blocks. Raises NotBlockedError, BlocklistFullError, and what publishing raises."""
+    """Publish the user's blocks. Raises NotBlockedError, BlocklistFullError, and what publishing raises."""
     from tinyssb_node.content.blocklist import block_step, serialize_block_step
     from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.feeds.layout import packet_count
@@ -160,7 +162,7 @@ def publish_blocklist(arguments: argparse.Namespace) -> int:
             if arguments.json:
                 print(json.dumps({"added": 0, "removed": 0}))
             else:
-                print("Everybody was told so already.")
+                print("Already published. Nothing changed.")
             return 0
         content = serialize_block_step(step)
         if arguments.dry_run:
@@ -171,20 +173,18 @@ def publish_blocklist(arguments: argparse.Namespace) -> int:
                 )
             else:
                 print(
-                    f"{_changed(step)}. Packets: {packets}. Nothing was published; what is cannot be unsaid."
+                    f"{_changed(step)}. Packets: {packets}. Nothing was published. Publishing cannot be undone."
                 )
             return 0
-        return describe_published(
-            arguments, f"Told everybody ({_changed(step)}):", talk.client.publish(content)
-        )
+        return describe_published(arguments, f"Published ({_changed(step)}):", talk.client.publish(content))
 
 
 def _changed(step: BlockStep) -> str:
-    return f"{len(step.added)} blocked, {len(step.removed)} no longer"
+    return f"{len(step.added)} blocked, {len(step.removed)} no longer blocked"
 
 
 def _wanted(talk: NodeSession, people: Iterable[str], listed: frozenset[bytes]) -> set[bytes]:
-    """What one's list should be. Raises NotBlockedError."""
+    """Return the blocks that the user's list should have. Raises NotBlockedError."""
     from tinyssb_node.content.contacts import read_contacts
     from tinyssb_node.ids import blocked_short
 
@@ -199,7 +199,7 @@ def _blocked_by_us(talk: NodeSession, text: str) -> FeedId:
     if not person.blocked or person.blocked_by:
         raise NotBlockedError(
             f"You do not block {talk.names().shown(person.feed)} yourself. Nothing was published.",
-            "`tinyssb block` first.",
+            f"Block this person first: tinyssb block {person.feed.hex()[:8]}",
         )
     return person.feed
 
@@ -210,7 +210,7 @@ def follow(arguments: argparse.Namespace) -> int:
 
 
 def unfollow(arguments: argparse.Namespace) -> int:
-    """Follow a list no longer."""
+    """Stop following a list."""
     return _followed(arguments, followed=False)
 
 
@@ -222,7 +222,8 @@ def _followed(arguments: argparse.Namespace, *, followed: bool) -> int:
         author = talk.find_person(arguments.person)
         if author.own:
             raise OwnListError(
-                "Your own blocks count without that. Nothing was changed.", "Name somebody else."
+                "This is your own list, and your own blocks always apply. Nothing was changed.",
+                "Name another person.",
             )
         follow_list(talk.home.root, author.feed, followed=followed)
         shown = talk.names().shown(author.feed)
@@ -230,7 +231,9 @@ def _followed(arguments: argparse.Namespace, *, followed: bool) -> int:
     if arguments.json:
         print(json.dumps({**_list_json(author.feed, listed), "followed": followed}))
     elif followed:
-        print(f"Following the list of {shown}: {_counted(listed)}. `tinyssb unblock` goes before it.")
+        print(
+            f"Following the list of {shown}: {_counted(listed)}. To make an exception, type `tinyssb unblock PERSON`."
+        )
     else:
         print(f"No longer following the list of {shown}.")
     return 0

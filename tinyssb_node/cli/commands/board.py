@@ -1,4 +1,4 @@
-"""`board`: kanban boards that several people keep."""
+"""`board`: kanban boards that several people share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HELP = {
     "list": "a list of the board: its name, or some digits of its id",
     "card": "a card of the board: its name, or some digits of its id",
     "thing": "a card or a list of the board",
-    "person": "somebody: a name, or the beginning of a feed id",
+    "person": "a person: a name, or the beginning of a feed id",
     "name": "a name",
     "text": "a text; `-` reads it from standard input",
     "color": "a colour by its name in CSS, such as `teal`",
@@ -30,24 +30,28 @@ _CHANGES = {
     "add": ("ITEM_CREATE", ("board", "list", "name"), "add a card to a list"),
     "move": ("ITEM_MOVE", ("board", "card", "list"), "move a card to the end of a list"),
     "comment": ("ITEM_COMMENT", ("board", "card", "text"), "write a comment on a card"),
-    "describe": ("ITEM_DESCRIBE", ("board", "card", "text"), "say what a card is about"),
-    "assign": ("ITEM_ASSIGN", ("board", "card", "person"), "give a card to somebody"),
-    "unassign": ("ITEM_UNASSIGN", ("board", "card", "person"), "take a card from somebody"),
+    "describe": ("ITEM_DESCRIBE", ("board", "card", "text"), "describe a card"),
+    "assign": ("ITEM_ASSIGN", ("board", "card", "person"), "assign a card to a person"),
+    "unassign": ("ITEM_UNASSIGN", ("board", "card", "person"), "undo the assignment of a card to a person"),
     "color": ("ITEM_COLOR", ("board", "card", "color"), "colour a card"),
-    "invite": ("INVITE", ("board", "person"), "ask somebody to a board: phones show it to its members only"),
+    "invite": (
+        "INVITE",
+        ("board", "person"),
+        "invite a person to a board; phones show a board to its members only",
+    ),
     "leave": ("LEAVE", ("board",), "leave a board"),
 }
-"""What is one operation: its name in ``content.board.Operation``, its arguments, a summary."""
+"""One operation for each action: its name in ``content.board.Operation``, its arguments, a summary."""
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the command."""
+    """Define the command."""
     parser = add_command(
         subparsers,
         common,
         "board",
         list_boards,
-        "list and keep kanban boards",
+        "list and edit kanban boards",
         more="Without an action it lists the boards; that, `show` and `history` work without the daemon.",
     )
     add_network(parser)
@@ -57,14 +61,14 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     _add_arguments(action, ("board",))
     action.add_argument("card", metavar="CARD", nargs="?", help=_HELP["card"])
     _add_arguments(
-        add_action("history", history, "list what was done on a board, the latest last"), ("board",)
+        add_action("history", history, "list the operations on a board, the latest last"), ("board",)
     )
-    _add_arguments(add_action("new", new, "begin a board"), ("name",))
+    _add_arguments(add_action("new", new, "create a board"), ("name",))
     for name, (operation, words, summary) in _CHANGES.items():
         action = add_action(name, change, summary)
         action.set_defaults(operation=operation, words=words)
         _add_arguments(action, words)
-    _add_arguments(add_action("remove", remove, "take a card or a list off a board"), ("board", "thing"))
+    _add_arguments(add_action("remove", remove, "remove a card or a list from a board"), ("board", "thing"))
     _add_arguments(add_action("accept", answer, "accept an invitation to a board"), ("board",))
     _add_arguments(add_action("decline", answer, "decline an invitation to a board"), ("board",))
 
@@ -104,7 +108,7 @@ def list_boards(arguments: argparse.Namespace) -> int:
 
 
 def show(arguments: argparse.Namespace) -> int:
-    """Show a board, or one card with all that is on it."""
+    """Show a board, or one card with everything on it."""
     from tinyssb_node.cli.boardlines import board_lines, card_lines, find_card
     from tinyssb_node.screens.message_commands import open_node
     from tinyssb_node.screens.screen import width
@@ -122,7 +126,7 @@ def show(arguments: argparse.Namespace) -> int:
 
 
 def history(arguments: argparse.Namespace) -> int:
-    """List what was done on a board."""
+    """List the operations on a board."""
     from tinyssb_node.screens.chatlines import local_minute, short
     from tinyssb_node.screens.message_commands import open_node
     from tinyssb_node.screens.safetext import one_line
@@ -136,7 +140,7 @@ def history(arguments: argparse.Namespace) -> int:
         if arguments.json:
             print(json.dumps({**change_json(done, names), "committed_us": when_us}))
             continue
-        refused = "" if done.applied else "(without effect) "
+        refused = "" if done.applied else "(no effect) "
         when = " ".join(local_minute(when_us))
         who = names.shown(done.author)
         print(f"{when}  {short(done.id)}  {who}  {refused}{one_line(done.text, limits.CHANGE_CELLS)}")
@@ -144,15 +148,15 @@ def history(arguments: argparse.Namespace) -> int:
 
 
 def new(arguments: argparse.Namespace) -> int:
-    """Begin a board."""
+    """Create a board."""
     from tinyssb_node.screens.message_commands import describe_published, open_node
 
     with open_node(arguments) as talk:
-        return describe_published(arguments, "Began the board", talk.new_board(arguments.name))
+        return describe_published(arguments, "Created the board", talk.new_board(arguments.name))
 
 
 def change(arguments: argparse.Namespace) -> int:
-    """Do one operation on a board."""
+    """Apply one operation to a board."""
     from tinyssb_node.cli.boardlines import find_card, find_list
     from tinyssb_node.content.board import Operation
     from tinyssb_node.screens.message_commands import describe_published, open_node, text_given
@@ -168,11 +172,11 @@ def change(arguments: argparse.Namespace) -> int:
         words = arguments.words[1:]
         values = [readers.get(word, str)(getattr(arguments, word)) for word in words]
         row = talk.change_board(board.id, Operation[arguments.operation], *values)
-    return describe_published(arguments, "Done:", row)
+    return describe_published(arguments, "Published", row)
 
 
 def remove(arguments: argparse.Namespace) -> int:
-    """Take a card or a list off a board."""
+    """Remove a card or a list from a board."""
     from tinyssb_node.cli.boardlines import find_thing
     from tinyssb_node.content.board import Card, Operation
     from tinyssb_node.screens.message_commands import describe_published, open_node
@@ -182,7 +186,7 @@ def remove(arguments: argparse.Namespace) -> int:
         thing = find_thing(board, arguments.thing)
         operation = Operation.ITEM_REMOVE if isinstance(thing, Card) else Operation.COLUMN_REMOVE
         row = talk.change_board(board.id, operation, thing.id)
-    return describe_published(arguments, "Done:", row)
+    return describe_published(arguments, "Published", row)
 
 
 def answer(arguments: argparse.Namespace) -> int:
@@ -192,4 +196,4 @@ def answer(arguments: argparse.Namespace) -> int:
     with open_node(arguments) as talk:
         board = talk.find_board(arguments.board)
         row = talk.answer_invitation(board.id, accept=arguments.action == "accept")
-    return describe_published(arguments, "Done:", row)
+    return describe_published(arguments, "Published", row)

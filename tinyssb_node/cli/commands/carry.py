@@ -1,4 +1,4 @@
-"""`carry`: entries by hand, on a memory stick or in any folder."""
+"""`carry`: exchange of entries through a memory stick or any other folder."""
 
 from __future__ import annotations
 
@@ -22,25 +22,27 @@ if TYPE_CHECKING:
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the command."""
+    """Define the command."""
     parser = add_command(
         subparsers,
         common,
         "carry",
         carry,
         "exchange entries with a folder that is carried from node to node, such as a memory stick",
-        more="Takes what this node lacks, then leaves there what the folder lacks. Each signature is checked.",
+        more="Imports what this node lacks, then writes what the folder lacks. Each signature is checked.",
     )
-    parser.add_argument("folder", metavar="FOLDER", help="where the stick is, such as /media/stick")
+    parser.add_argument("folder", metavar="FOLDER", help="the folder, such as /media/stick")
     ways = parser.add_mutually_exclusive_group()
-    ways.add_argument("--take", action="store_true", help="only take, and write nothing to the folder")
-    ways.add_argument("--leave", action="store_true", help="only leave; works without the daemon")
+    ways.add_argument("--take", action="store_true", help="only import, and write nothing to the folder")
+    ways.add_argument(
+        "--leave", action="store_true", help="only write to the folder; works without the daemon"
+    )
     add_network(parser)
     add_json(parser)
 
 
 def carry(arguments: argparse.Namespace) -> int:
-    """Take, then leave. What was taken stays taken, whatever happens to the folder then."""
+    """Import, then export. Imported entries stay, whatever happens to the folder then."""
     from tinyssb_node.cli.carry_folder import (
         export_to_folder,
         folder_of,
@@ -78,19 +80,19 @@ def carry(arguments: argparse.Namespace) -> int:
                 left = export_to_folder(place, folder, store, found, read_node_identity(home).feed)
         done = True
     finally:
-        # What was taken until then is told whatever ends it, before the error is.
+        # Whatever ended it: what was imported until then is reported, before the error.
         if arguments.json:
             print(json.dumps(_row(found, taken, left)))
         else:
-            _say(found, taken)
+            _print_files(found, taken)
             if done:
-                _say_end(found, taken, left, leaves=not arguments.take)
+                _print_end(found, taken, left, leaves=not arguments.take)
     refused = taken is not None and taken.refused
     return ExitCode.DATA if refused or found.damaged else ExitCode.OK
 
 
 def _show(done: int, total: int) -> None:
-    """Say how far it is, where somebody looks and it may take long."""
+    """Print the progress, on a terminal and for many files."""
     if total >= limits.CARRY_PROGRESS_FROM and sys.stderr.isatty():
         print(f"\r\x1b[K· {done:,} of {total:,} files", end="" if done + 1 < total else "\n", file=sys.stderr)
 
@@ -118,13 +120,13 @@ def _row(
     }
 
 
-def _say(found: FolderContents, taken: ImportResult | None) -> None:
-    """Tell what came of the files that are there."""
+def _print_files(found: FolderContents, taken: ImportResult | None) -> None:
+    """Print what became of the files in the folder."""
     from tinyssb_node.screens.safetext import one_line
 
     _list(
         [
-            f"{one_line(name)} cannot be read: {problem}. It stays as it is."
+            f"{one_line(name)} cannot be read: {problem}. The file was left as it is."
             for name, problem in found.damaged.items()
         ]
     )
@@ -132,37 +134,44 @@ def _say(found: FolderContents, taken: ImportResult | None) -> None:
         return
     _list(
         [
-            f"{one_line(file)}: a packet of feed {feed} was not taken: {reason}."
+            f"{one_line(file)}: a packet of feed {feed} was refused: {reason}."
             for (file, feed), reason in taken.refused.items()
         ]
     )
-    _list([f"Feed {feed} was passed over: it is {word} here." for feed, word in taken.passed.items()])
+    _list([f"Feed {feed} was skipped: it is {word} here." for feed, word in taken.passed.items()])
     if taken.entries or taken.chunks:
-        print(f"Took {taken.entries:,} entries and {taken.chunks:,} chunks of {_feeds(len(taken.feeds))}.")
+        print(
+            f"Imported {taken.entries:,} entries and {taken.chunks:,} chunks of {_feeds(len(taken.feeds))}."
+        )
     if taken.early:
         print(
-            f"Later entries of {_feeds(len(taken.early))} are there, to be taken once those before them are here."
+            f"The folder has later entries of {_feeds(len(taken.early))}. They can be imported once the "
+            "entries before them are here."
         )
 
 
-def _say_end(
+def _print_end(
     found: FolderContents, taken: ImportResult | None, left: FolderWriteResult | None, *, leaves: bool
 ) -> None:
-    """Tell how it ended: that nothing was to be taken, or left, is known only then."""
+    """Print how it ended: only then is it known that there was nothing to import, or to write."""
     if taken is not None and not taken.feeds:
         nothing_else = not (found.damaged or taken.refused or taken.passed or taken.early)
-        print("Took nothing: this node holds all that is there." if nothing_else else "Took nothing.")
+        print(
+            "Imported nothing: this node has everything in the folder."
+            if nothing_else
+            else "Imported nothing."
+        )
     if left is not None:
-        print(f"Left {left.entries:,} entries of {_feeds(left.feeds)} in {left.path}, {left.size:,} bytes.")
+        print(f"Wrote {left.entries:,} entries of {_feeds(left.feeds)} to {left.path}, {left.size:,} bytes.")
     elif leaves:
-        print("The folder lacks nothing of what this node holds.")
+        print("Wrote nothing: the folder has everything that this node has.")
 
 
 def _list(lines: Sequence[str]) -> None:
-    """Print *lines*, or the first of many: who made the files may have made them up."""
+    """Print *lines*, or the first of many: files made by an attacker may cause any number."""
     print(*lines[: limits.CARRY_TOLD_MAX], sep="\n", end="\n" if lines else "")
     if len(lines) > limits.CARRY_TOLD_MAX:
-        print(f"… and {len(lines) - limits.CARRY_TOLD_MAX:,} more; `--json` lists all.")
+        print(f"… and {len(lines) - limits.CARRY_TOLD_MAX:,} more; --json lists all.")
 
 
 def _feeds(count: int) -> str:

@@ -1,4 +1,4 @@
-"""`chat`: read what people say, and say something."""
+"""`chat`: read and write messages."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the command."""
+    """Define the command."""
     parser = add_command(
         subparsers,
         common,
         "chat",
         read,
-        "read what people say, and say something",
+        "read and write messages",
         more="Without an action it shows the latest messages; that works without the daemon.",
     )
     parser.add_argument(
@@ -45,15 +45,17 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"show the N latest messages (default: {limits.CHAT_LAST})",
     )
-    parser.add_argument("--follow", action="store_true", help="go on with what comes, until Ctrl-C")
+    parser.add_argument(
+        "--follow", action="store_true", help="continue with messages as they come, until Ctrl-C"
+    )
     _add_with(parser, None)
     _add_group(parser, None)
     add_network(parser)
     add_json(parser)
     add_action = add_actions(parser, common)
-    action = add_action("say", say, "say something, to everybody or privately")
+    action = add_action("say", say, "post a message, public or private")
     action.add_argument(
-        "text", metavar="TEXT", nargs="+", help="what to say; `-` reads it from standard input"
+        "text", metavar="TEXT", nargs="+", help="the message; `-` reads it from standard input"
     )
     action.add_argument(
         "--reply", metavar="ID", help="answer this message: some digits of its id, or FEED.SEQ"
@@ -68,7 +70,7 @@ def _add_group(parser: argparse.ArgumentParser, default: object) -> None:
         "--group",
         default=default,
         metavar="GROUP",
-        help="in this private group: its name, or digits of its id",
+        help="use this private group: its name, or digits of its id",
     )
 
 
@@ -79,12 +81,12 @@ def _add_with(parser: argparse.ArgumentParser, default: object) -> None:
         action="append",
         default=default,
         metavar="PERSON",
-        help="privately with this person, by name or the beginning of the feed id; may be repeated",
+        help="use the private conversation with this person, by name or beginning of the feed id; may be repeated",
     )
 
 
 def read(arguments: argparse.Namespace) -> int:
-    """Show the latest messages, and what comes."""
+    """Show the latest messages and, with --follow, those that come."""
     from tinyssb_node.catalog.rows import PUBLIC
     from tinyssb_node.screens.message_commands import open_node
 
@@ -99,28 +101,30 @@ def read(arguments: argparse.Namespace) -> int:
         waiting = [] if where is None else talk.catalog.waiting(where, limit=limits.WAITING_SHOWN_MAX)
         lines = _lines(arguments, talk, names, [*rows, *waiting])
         if people and not arguments.json:
-            print(f"Privately with {', '.join(names.shown(feed) for feed in people)}:")
+            print(f"Private conversation with {', '.join(names.shown(feed) for feed in people)}:")
         if not rows and not waiting and not arguments.json:
-            print("Nothing was said yet; `tinyssb chat say` says something.")
+            print("There are no messages yet. Write one: tinyssb chat say TEXT")
         for row in [*rows, *reversed(waiting)]:
             _show(lines, row)
         if not arguments.json:
-            _tell_forks(talk, names, [*rows, *waiting])
+            _print_forks(talk, names, [*rows, *waiting])
         if arguments.follow:
             _follow(talk, where, people, max((row.placed or 0 for row in rows), default=0), lines)
     return 0
 
 
-def _tell_forks(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]) -> None:
-    """Say which of those who wrote *rows* are heard no more, and why."""
+def _print_forks(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]) -> None:
+    """Name the authors of *rows* whose feeds are forked."""
     forked = talk.catalog.forked()
     for feed in sorted({row.feed for row in rows} & forked.keys()):
         whose = "Your feed" if names.is_own(feed) else f"The feed of {names.shown(feed)}"
-        print(f"{whose} is forked at entry {forked[feed]}, and nothing new of it is taken: `tinyssb forks`.")
+        print(
+            f"{whose} is forked at entry {forked[feed]}, and nothing new of it is accepted: see `tinyssb forks`."
+        )
 
 
 def _read_group(arguments: argparse.Namespace) -> int:
-    """Show the latest messages of a group, and what comes."""
+    """Show the latest messages of a group and, with --follow, those that come."""
     import time
 
     from tinyssb_node.screens.group_conversations import messages
@@ -132,7 +136,7 @@ def _read_group(arguments: argparse.Namespace) -> int:
         rows = messages(talk.client, arguments.group, names, limit=min(arguments.last, limits.CHAT_LAST_MAX))
         lines = _lines(arguments, talk, names, rows)
         if not rows and not arguments.json:
-            print("Nothing was said yet; `tinyssb chat say --group` says something.")
+            print(f"There are no messages yet. Write one: tinyssb chat say --group {arguments.group} TEXT")
         after = 0
         while True:
             for row in rows:
@@ -147,18 +151,18 @@ def _read_group(arguments: argparse.Namespace) -> int:
 
 
 def _refuse_beside_group(arguments: argparse.Namespace) -> None:
-    """Raises UsageError where a group is named and something else that says who reads it."""
+    """Check that no other option chooses the readers beside --group. Raises NotInConversationError."""
     if arguments.people or getattr(arguments, "reply", None):
         from tinyssb_node.screens.session import NotInConversationError
 
         raise NotInConversationError(
-            "A group's messages are for all its members, and answer all that was said before.",
-            "Give --group without --with and --reply.",
+            "A message to a group is for all its members and follows all earlier messages. Nothing was posted.",
+            "Use --group without --with and --reply.",
         )
 
 
 def say(arguments: argparse.Namespace) -> int:
-    """Say something, and name what was said."""
+    """Post a message, and print its id."""
     from tinyssb_node.catalog.rows import PUBLIC
     from tinyssb_node.screens.message_commands import describe_published, open_node, text_given
 
@@ -178,7 +182,7 @@ def say(arguments: argparse.Namespace) -> int:
         else:
             where = PUBLIC if answered is None or answered.conversation is None else answered.conversation
             row = talk.say(text, where, reply_to)
-    return describe_published(arguments, "Said", row)
+    return describe_published(arguments, "Published", row)
 
 
 def list_conversations(arguments: argparse.Namespace) -> int:
@@ -193,7 +197,7 @@ def list_conversations(arguments: argparse.Namespace) -> int:
     rows.sort(key=lambda row: -(row.last.committed_us if row.last is not None else 0))
     if groups is None:
         print(
-            "tinyssb: Private groups are not listed: the daemon, which reads them, does not run or is older.",
+            "tinyssb: Private groups are not listed: the daemon, which has their keys, is not running or is too old.",
             file=sys.stderr,
         )
     if arguments.json:
@@ -209,7 +213,7 @@ def list_conversations(arguments: argparse.Namespace) -> int:
 
 
 def _title(row: ConversationRow, names: DisplayNames) -> str:
-    """Who reads a conversation, or what the group is called."""
+    """Return the readers of a conversation, or the name of the group."""
     from tinyssb_node.screens.group_conversations import GroupConversation, called
 
     if isinstance(row, GroupConversation):
@@ -223,7 +227,7 @@ def _title(row: ConversationRow, names: DisplayNames) -> str:
 def _lines(
     arguments: argparse.Namespace, talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]
 ) -> ChatFormatter | JsonLines:
-    """What turns messages to lines, for a program or for a person."""
+    """Return the formatter of messages, for programs or for people."""
     if arguments.json:
         from tinyssb_node.screens.talkjson import JsonLines
 
@@ -237,7 +241,7 @@ def _lines(
 
 
 def held_by(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]) -> dict[MessageId, str]:
-    """Who has which of our own messages among *rows*, in words."""
+    """Return, for each of our own messages among *rows*, the nodes that have it, in words."""
     receipts = talk.receipts(rows)
     if not receipts:
         return {}
@@ -255,7 +259,7 @@ def held_by(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]) 
 
 def _show(lines: ChatFormatter | JsonLines, row: MessageRow) -> None:
     for line in lines.message(row) if row.placed is not None else lines.waiting(row):
-        # A reader at the other end of a pipe sees each message when it comes.
+        # Flushed: the reader of a pipe sees each message when it comes.
         print(line, flush=True)
 
 
@@ -266,7 +270,7 @@ def _follow(
     after: int,
     lines: ChatFormatter | JsonLines,
 ) -> None:
-    """Show what comes behind the place *after*, for ever."""
+    """Show messages behind the position *after*, until Ctrl-C."""
     import time
 
     while True:

@@ -1,4 +1,4 @@
-"""`demo`: the whole thing with no hardware."""
+"""`demo`: a whole mesh without hardware."""
 
 import argparse
 
@@ -8,18 +8,22 @@ _PAGE_PORT = 8765
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the command."""
+    """Define the command."""
     parser = add_command(
         subparsers,
         common,
         "demo",
         demo,
-        "show five nodes, a modelled channel and live analytics, without any hardware",
-        more="Needs the extras spark and dashboard, and Java 17. Ctrl-C ends it.",
+        "run five nodes, a modelled channel and live analytics, without any hardware",
+        more="Needs the extras spark and dashboard, and Java 17. Press Ctrl-C to end it.",
     )
-    parser.add_argument("--seconds", type=positive, metavar="N", help="end by itself after about N seconds")
     parser.add_argument(
-        "--folder", default=".demo", help="where it keeps its files (default: .demo, made anew)"
+        "--seconds", type=positive, metavar="N", help="end automatically after about N seconds"
+    )
+    parser.add_argument(
+        "--folder",
+        default=".demo",
+        help="the folder for its files (default: .demo; files of an earlier demo are deleted)",
     )
     parser.add_argument(
         "--port", type=positive, default=_PAGE_PORT, help=f"the page's port (default: {_PAGE_PORT})"
@@ -28,7 +32,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 
 def demo(arguments: argparse.Namespace) -> int:
-    """Run it. Exit code 1 if nodes or tables disagree at the end."""
+    """Run the demonstration. Return exit code 1 if nodes or tables disagree at the end."""
     import json
     import signal
     import sys
@@ -56,11 +60,11 @@ def demo(arguments: argparse.Namespace) -> int:
             f"Starting five daemons, a modelled LoRa channel, Spark and the page. Files are in {arguments.folder}/."
         )
         mesh.start()
-        tell(f"The page: {mesh.page}  (Spark needs some seconds more; Ctrl-C ends the demonstration)")
+        tell(f"The page: {mesh.page}  (Spark needs some more seconds; press Ctrl-C to end)")
         story = DemoStory(mesh, tell, deadline_s)
         with suppress(KeyboardInterrupt):
             story.run()
-        tell("Ending: the channel is made whole, nodes and tables settle.")
+        tell("Ending: healing the channel, waiting for nodes and tables to agree.")
         summary = story.end()
     finally:
         mesh.stop()

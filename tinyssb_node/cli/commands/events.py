@@ -1,4 +1,4 @@
-"""`events`: what happened, from the node's event log."""
+"""`events`: records of the node's event log."""
 
 import argparse
 import json
@@ -8,20 +8,20 @@ from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the command."""
+    """Define the command."""
     parser = add_command(
         subparsers,
         common,
         "events",
         events,
-        "show what happened, from the event log",
-        more="Works without the daemon. The kinds are those of docs/formats/events.md.",
+        "show records of the event log",
+        more="Works without the daemon. docs/formats/events.md explains the kinds of records.",
     )
     parser.add_argument(
-        "--follow", action="store_true", help="go on with records as they are written, until Ctrl-C"
+        "--follow", action="store_true", help="continue with records as they are written, until Ctrl-C"
     )
     parser.add_argument(
-        "--kind", action="append", metavar="KIND", help="only records of this kind; may be repeated"
+        "--kind", action="append", metavar="KIND", help="show only records of this kind; may be repeated"
     )
     add_limit(parser, 20, "records")
     add_network(parser)
@@ -51,7 +51,7 @@ def _print(lines: Iterable[bytes], kinds: frozenset[str], *, as_json: bool) -> N
 
 
 def _shown(line: bytes, kinds: frozenset[str], *, as_json: bool) -> str | None:
-    """One record as it is printed; None if it is not asked for, or is a torn line that no reader can use."""
+    """Format one record; None if its kind is not selected, or if the line is torn and cannot be read."""
     from tinyssb_node.screens.render import local_time, printable
 
     try:
@@ -70,7 +70,7 @@ def _shown(line: bytes, kinds: frozenset[str], *, as_json: bool) -> str | None:
 
 
 def _short(value: object) -> str:
-    """A value in a line for people: long hexadecimal ids shortened."""
+    """Format a value for people: long hexadecimal ids are shortened."""
     from tinyssb_node.screens.render import SHORT_ID
 
     if isinstance(value, str):

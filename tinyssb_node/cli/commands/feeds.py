@@ -1,4 +1,4 @@
-"""`feeds`, `log`, `show`, `follow`, `unfollow`, `goset`: what the node holds and whom it follows."""
+"""`feeds`, `log`, `show`, `follow`, `unfollow`, `goset`: the feeds of the node, and which are followed."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _DIGITS: Final = frozenset("0123456789abcdef")
 
 
 class FeedIdLengthError(ProblemError):
-    """A feed id that is new to the node has too few digits, or too many."""
+    """An unknown feed id with too few or too many digits."""
 
     exit_code = ExitCode.USAGE
 
     def __init__(self, count: int, size: int) -> None:
         super().__init__(
-            f"{count} digit{'' if count == 1 else 's'}: a feed id has {size}, and no feed known here has them.",
-            "Its owner sees all of it by `tinyssb id`.",
+            f"A feed id has {size} digits. These are {count}, and no known feed begins with them.",
+            "Ask its owner for the whole id: `tinyssb id` prints it.",
         )
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the commands."""
+    """Define the commands."""
     parsers = [
         add_command(subparsers, common, "feeds", feeds, "list the feeds of the node's set"),
         _add_log(subparsers, common),
@@ -55,7 +55,7 @@ def _add_log(subparsers: Subparsers, common: argparse.ArgumentParser) -> argpars
     parser = add_command(subparsers, common, "log", log, "list a feed's entries")
     add_feed(parser)
     parser.add_argument(
-        "--follow", action="store_true", help="go on with entries as they arrive, until Ctrl-C"
+        "--follow", action="store_true", help="continue with entries as they arrive, until Ctrl-C"
     )
     add_limit(parser, 20, "entries")
     return parser
@@ -70,7 +70,7 @@ def _add_show(subparsers: Subparsers, common: argparse.ArgumentParser) -> argpar
 
 def _add_follow(subparsers: Subparsers, common: argparse.ArgumentParser) -> argparse.ArgumentParser:
     parser = add_command(
-        subparsers, common, "follow", follow, "add a feed to the set and ask peers for its entries"
+        subparsers, common, "follow", follow, "add a feed to the set and request its entries"
     )
     parser.add_argument(
         "feed",
@@ -86,7 +86,7 @@ def _add_unfollow(subparsers: Subparsers, common: argparse.ArgumentParser) -> ar
         common,
         "unfollow",
         unfollow,
-        "stop asking for a feed's entries",
+        "stop requesting a feed's entries",
         more="It stays in the set.",
     )
     parser.add_argument(
@@ -108,7 +108,7 @@ def feeds(arguments: argparse.Namespace) -> int:
         listed = [(row.feed[:SHORT_ID], row.seq, row.dialect, _feed_state(row)) for row in rows]
         print(table(("FEED", "ENTRIES", "DIALECT", "STATE"), listed))
         if any(row.forked_at is not None for row in rows):
-            print("\nWhat a forked feed is, and which they are: `tinyssb forks`.")
+            print("\nSee `tinyssb forks` about forked feeds.")
     return 0
 
 
@@ -118,7 +118,7 @@ def log(arguments: argparse.Namespace) -> int:
 
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         for row in node.log(arguments.feed, last=arguments.limit, follow=arguments.follow):
-            # A reader at the other end of a pipe sees each entry when it comes.
+            # Flushed: the reader of a pipe sees each entry when it comes.
             print(json.dumps(_decoded(row)) if arguments.json else _log_line(row), flush=True)
     return 0
 
@@ -140,7 +140,7 @@ def follow(arguments: argparse.Namespace) -> int:
     feed = _feed_to_follow(arguments)
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.follow(feed)
-    return _say_followed(arguments, row, "Now following", "Already following")
+    return _print_followed(arguments, row, "Now following", "Already following")
 
 
 def unfollow(arguments: argparse.Namespace) -> int:
@@ -150,7 +150,7 @@ def unfollow(arguments: argparse.Namespace) -> int:
     feed = feed_named(arguments)
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.unfollow(feed)
-    return _say_followed(arguments, row, "No longer following", "Was not following")
+    return _print_followed(arguments, row, "No longer following", "Was not following")
 
 
 def goset(arguments: argparse.Namespace) -> int:
@@ -168,7 +168,7 @@ def goset(arguments: argparse.Namespace) -> int:
 
 
 def feed_named(arguments: argparse.Namespace) -> str:
-    """The feed that is meant: digits are as they are, since a feed may be new; anything else is somebody's name.
+    """Return the feed that *arguments* name: digits as they are, because the feed may be new; else a person's.
 
     Raises UnknownPersonError, AmbiguousPersonError.
     """
@@ -182,7 +182,7 @@ def feed_named(arguments: argparse.Namespace) -> str:
 
 
 def _feed_to_follow(arguments: argparse.Namespace) -> str:
-    """The feed that is meant: all digits of one, which may be new, or whoever is known by these or is called so.
+    """Return the feed that *arguments* name: all digits of one, which may be new, or a known person's.
 
     Raises FeedIdLengthError, UnknownPersonError, AmbiguousPersonError.
     """
@@ -203,7 +203,7 @@ def _feed_to_follow(arguments: argparse.Namespace) -> str:
         raise
 
 
-def _say_followed(arguments: argparse.Namespace, row: FollowedRow, changed: str, unchanged: str) -> int:
+def _print_followed(arguments: argparse.Namespace, row: FollowedRow, changed: str, unchanged: str) -> int:
     print(
         json.dumps(row.fields()) if arguments.json else f"{changed if row.changed else unchanged} {row.feed}."
     )
@@ -229,14 +229,14 @@ def _feed_state(row: FeedRow) -> str:
     if row.child:
         words.append("own, further" if identity is None else f"own: {identity}")
     if row.writable is False and row.forked_at is None:
-        words.append("not written for now")
+        words.append("cannot be written for now")
     if row.retired:
         words.append("not in the set")
     return ", ".join(words)
 
 
 def _decoded(row: EntryRow) -> dict[str, object]:
-    """*row* with its content also decoded, as far as it is held."""
+    """Return *row* with its content also decoded, as far as it is stored."""
     from tinyssb_node.screens.render import decode_content, to_json
 
     if row.content is None:
@@ -247,8 +247,8 @@ def _decoded(row: EntryRow) -> dict[str, object]:
 
 def _missing(row: EntryRow) -> str:
     if row.chunks_held < row.chunks:
-        return f"(not all here yet: {row.chunks_held} of {row.chunks} chunks)"
-    return f"({row.size} bytes: see `tinyssb show`)"
+        return f"(incomplete: {row.chunks_held} of {row.chunks} chunks)"
+    return f"({row.size} bytes: type `tinyssb show`)"
 
 
 def _log_line(row: EntryRow) -> str:
@@ -271,7 +271,7 @@ def _entry_page(row: ShownRow) -> str:
         ("id", row.id),
         ("type", row.type),
         ("size", f"{row.size} bytes"),
-        ("chunks", f"{row.chunks_held} of {row.chunks} held"),
+        ("chunks", f"{row.chunks_held} of {row.chunks} stored"),
         ("came", row.origin + (f" by {row.face}" if row.face else "")),
         ("stored", f"{local_time(row.committed_us)} (arrival {row.arrival})"),
         ("signature", row.signature),

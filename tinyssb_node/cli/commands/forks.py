@@ -1,4 +1,4 @@
-"""`forks`: feeds of which two different entries were signed for one place, and the proof of it."""
+"""`forks`: forked feeds, and proofs of forks."""
 
 from __future__ import annotations
 
@@ -22,47 +22,52 @@ if TYPE_CHECKING:
     from tinyssb_node.feeds.forkfile import ForkFile
 
 _MEANING = (
-    "Two different entries of each were signed for one place: two programs use its key, or somebody else has it, too.\n"
-    "All that was held can still be read. Nothing more of the feed is taken, and nothing behind the fork is passed on."
+    "The key of each of these feeds signed two different entries with one sequence number: two programs use the key,\n"
+    "or another person has it, too. Stored entries can still be read. No new entries of the feed are accepted, and\n"
+    "entries after the fork are not forwarded."
 )
 _OWN = (
-    "One of them is yours, and can be written no more. Stop the other program that has its key, make a new identity\n"
-    "(`tinyssb --home FOLDER init`), and tell people so: docs/reference/forks.md."
+    "One of them is yours and can never be written again. Stop the other program that has its key, make a new node\n"
+    "(`tinyssb --home FOLDER init`), and give people its feed id. See docs/reference/forks.md."
 )
 
 
 class NoForkError(ProblemError):
-    """The node has no proof that the feed is forked."""
+    """A feed without a stored proof that it is forked."""
 
     exit_code = ExitCode.MISSING
 
 
 class ProofRefusedError(ProblemError):
-    """It is no proof, or proves nothing."""
+    """A file that is malformed or proves nothing."""
 
     exit_code = ExitCode.DATA
 
 
 class NetworkKeyMissingError(ProblemError):
-    """A proof from a network whose key is not here: nothing can be said of it."""
+    """A proof from a network whose key is not here, so it cannot be checked."""
 
     exit_code = ExitCode.UNAVAILABLE
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the command."""
+    """Define the command."""
     parser = add_command(
-        subparsers, common, "forks", forks, "list forked feeds: somebody signed two entries for one place"
+        subparsers,
+        common,
+        "forks",
+        forks,
+        "list forked feeds: two entries were signed with one sequence number",
     )
     add_network(parser)
     add_json(parser)
     add_action = add_actions(parser, common)
-    action = add_action("export", export, "write the proof that a feed is forked, for anybody to check")
+    action = add_action("export", export, "write the proof that a feed is forked, for anyone to check")
     action.add_argument(
         "feed", metavar="FEED", help="a feed id, the beginning of one, `me`, or the name of a person"
     )
     action.add_argument("file", metavar="FILE", help="the file to make; `-` for standard output")
-    action = add_action("verify", verify, "check such a proof; no daemon and no node is needed")
+    action = add_action("verify", verify, "check a proof; needs no daemon and no node")
     action.add_argument("file", metavar="FILE", help="the file to check; `-` for standard input")
 
 
@@ -80,7 +85,7 @@ def forks(arguments: argparse.Namespace) -> int:
 
         print(_listing(rows, names_shown(arguments)))
     else:
-        print("No feed is known to be forked.")
+        print("No forked feeds are known.")
     return 0
 
 
@@ -98,7 +103,7 @@ def _listing(rows: list[ForkRow], name_of: Callable[[str], str]) -> str:
         )
         for row in rows
     ]
-    head = ("FEED", "AT ENTRY", "HELD", "FOUND", "OURS", "THE OTHER")
+    head = ("FEED", "AT ENTRY", "STORED", "FOUND", "STORED ENTRY", "OTHER ENTRY")
     own = [_OWN] if any(row.own for row in rows) else []
     return "\n\n".join([table(head, listed), "\n".join([_MEANING, *own])])
 
@@ -114,8 +119,8 @@ def export(arguments: argparse.Namespace) -> int:
         rows = list(node.forks())
     found = [row for row in rows if row.feed.startswith(feed) or (feed == "me" and row.own)]
     if len({row.feed for row in found}) != 1:
-        told = "No forked feed is" if not found else "Several forked feeds are"
-        raise NoForkError(f"{told} named so.", "`tinyssb forks` lists them.")
+        count = "Several forked feeds have" if found else "No forked feed has"
+        raise NoForkError(f"{count} this name or id. Nothing was written.", "List them: tinyssb forks")
     row = found[0]
     proof = row.proof.encode()
     if arguments.file == "-":
@@ -125,7 +130,7 @@ def export(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"feed": row.feed, "seq": row.seq, "file": arguments.file, "size": size}))
     else:
-        print(f"Wrote {arguments.file}, {size} bytes. `tinyssb forks verify FILE` checks it anywhere.")
+        print(f"Wrote {arguments.file}, {size} bytes. Anyone can check it: tinyssb forks verify FILE")
     return 0
 
 
@@ -139,22 +144,22 @@ def verify(arguments: argparse.Namespace) -> int:
         fork = parse_fork_file(_read(arguments.file))
     except ForkProofFormatError as error:
         raise ProofRefusedError(
-            f"This is no proof of a fork that this program can read: {error.reason}.",
-            "Ask for the file again, as `tinyssb forks export` wrote it.",
+            f"This file is not a valid proof of a fork: {error.reason}.",
+            "Ask for the file again. `tinyssb forks export` writes it.",
         ) from error
     network = _network(arguments, fork)
     if not verify_proof(network, fork.proof):
         raise ProofRefusedError(
-            f"This does NOT prove a fork of {fork.proof.feed.hex()}: its two entries are not both signed for the "
-            f"place {fork.proof.seq}, or are the same.",
-            "Believe nothing that it was shown for.",
+            f"This does NOT prove a fork of {fork.proof.feed.hex()}: its two entries are not both signed with the "
+            f"sequence number {fork.proof.seq}, or are the same.",
+            "Do not trust claims that are based on it.",
         )
     print(json.dumps(_as_json(network, fork)) if arguments.json else _page(network, fork.proof))
     return 0
 
 
 def _read(name: str) -> bytes:
-    """The beginning of a file that may be anything: one byte more than a proof can have."""
+    """Read the beginning of a file of any kind: one byte more than a proof can have."""
     from tinyssb_node.feeds.limits import FORK_FILE_MAX
 
     if name == "-":
@@ -167,7 +172,7 @@ def _read(name: str) -> bytes:
 
 
 def _network(arguments: argparse.Namespace, fork: ForkFile) -> Network:
-    """The network that the proof is of: the open one, or one whose key the node in the home folder has."""
+    """Return the network of the proof: the open one, or one whose key the node in the home folder has."""
     from tinyssb_node.codec.dmx import Network
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.store.home import Home
@@ -180,8 +185,8 @@ def _network(arguments: argparse.Namespace, fork: ForkFile) -> Network:
         if fork.is_of(network):
             return network
     raise NetworkKeyMissingError(
-        f"This proof is of a network with a key, {fork.network.hex()}, and cannot be checked without that key.",
-        "Check it on a node of that network, or name its folder: `tinyssb --home FOLDER forks verify FILE`.",
+        f"This proof is from network {fork.network.hex()}, whose key is not here. It was not checked.",
+        "Check it on a node of that network: tinyssb --home FOLDER forks verify FILE",
     )
 
 
@@ -207,17 +212,17 @@ def _page(network: Network, proof: ForkProof) -> str:
     pairs = [
         ("feed", proof.feed.hex()),
         ("entry", proof.seq),
-        ("one", held.hex()),
-        ("says", _said(proof, proof.held)),
-        ("the other", other.hex()),
-        ("says", _said(proof, proof.other)),
+        ("one entry", held.hex()),
+        ("content", _content(proof, proof.held)),
+        ("other entry", other.hex()),
+        ("content", _content(proof, proof.other)),
     ]
-    told = f"This proves a fork: the key of this feed signed two different entries as number {proof.seq}."
-    return f"{told}\n\n{fields(pairs)}"
+    verdict = f"This proves a fork: the key of this feed signed two different entries with sequence number {proof.seq}."
+    return f"{verdict}\n\n{fields(pairs)}"
 
 
-def _said(proof: ForkProof, packet: bytes) -> str:
-    """What an entry says, safe to show, as far as it is in the entry itself."""
+def _content(proof: ForkProof, packet: bytes) -> str:
+    """Return an entry's content, safe to show, as far as it is in the entry itself."""
     from tinyssb_node.codec.packets import parse_entry
     from tinyssb_node.feeds.layout import layout_of
     from tinyssb_node.feeds.sidechain import reassemble

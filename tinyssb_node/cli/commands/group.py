@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the command."""
+    """Define the command."""
     parser = add_command(
         subparsers,
         common,
         "group",
         list_groups,
-        "private groups, from which people can be excluded again",
-        more="Without an action it lists them. Needs the daemon.",
+        "manage private groups, from which people can be excluded again",
+        more="Without an action it lists the groups. Needs the daemon.",
     )
     add_network(parser)
     add_json(parser)
     add_action = add_actions(parser, common)
-    action = add_action("create", create, "make a group, with yourself and others in it")
-    action.add_argument("name", metavar="NAME", help="what the group is called; its members can read it")
+    action = add_action("create", create, "create a group of yourself and others")
+    action.add_argument("name", metavar="NAME", help="the name of the group; its members can read it")
     _add_people(action, "*")
     action = add_action("add", add_people, "add people to a group")
     _add_group(action)
@@ -49,24 +49,24 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     action.add_argument("--text", metavar="TEXT", help="a greeting; `-` reads it from standard input")
     _add_dry_run(action)
     action = add_action(
-        "exclude", exclude, "go on without some people: make a new key and hand it to the others"
+        "exclude", exclude, "exclude people: create a new key and give it to the other members"
     )
     _add_group(action)
     _add_people(action, "+")
     _add_dry_run(action)
     action.add_argument("--yes", "-y", action="store_true", help="do not ask")
     _add_group(add_action("leave", leave, "leave a group"))
-    _add_group(add_action("return", come_back, "take part again in a group that you left"))
+    _add_group(add_action("return", come_back, "rejoin a group that you left"))
     add_action("list", list_groups, "list groups")
-    action = add_action("show", show, "show a group: its epochs, who is in them, what your node will do")
+    action = add_action("show", show, "show a group: its epochs, their members, what your node will do")
     _add_group(action)
     action.add_argument("--ascii", action="store_true", help="draw with ASCII characters only")
-    action = add_action("post", post, "say something to a group")
+    action = add_action("post", post, "post a message to a group")
     _add_group(action)
     action.add_argument(
-        "text", metavar="TEXT", nargs="+", help="what to say; `-` reads it from standard input"
+        "text", metavar="TEXT", nargs="+", help="the message; `-` reads it from standard input"
     )
-    action = add_action("read", read, "show what was said in a group")
+    action = add_action("read", read, "show the messages of a group")
     _add_group(action)
     action.add_argument(
         "--last",
@@ -75,7 +75,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         metavar="N",
         help=f"show the N latest messages (default: {limits.CHAT_LAST})",
     )
-    _add_group(add_action("audit", audit, "list all messages of a group, and which rule they broke"))
+    _add_group(add_action("audit", audit, "list all messages of a group, and the rules they broke"))
 
 
 def _add_group(action: argparse.ArgumentParser) -> None:
@@ -87,20 +87,20 @@ def _add_people(action: argparse.ArgumentParser, count: str) -> None:
         "people",
         metavar="PERSON",
         nargs=count,
-        default=[],  # said, so that it is not required where it may be left out
-        help="somebody: a name, or the beginning of a feed id",
+        default=[],  # explicit: argparse would require the argument otherwise
+        help="a person: a name, or the beginning of a feed id",
     )
 
 
 def _add_dry_run(action: argparse.ArgumentParser) -> None:
-    action.add_argument("--dry-run", action="store_true", help="only say what it would cost")
+    action.add_argument("--dry-run", action="store_true", help="only show the cost")
 
 
 # --- Changing
 
 
 def create(arguments: argparse.Namespace) -> int:
-    """Make a group."""
+    """Create a group."""
     from tinyssb_node.cli.grouplines import short
     from tinyssb_node.screens.group_conversations import called
     from tinyssb_node.screens.message_commands import open_node
@@ -113,8 +113,8 @@ def create(arguments: argparse.Namespace) -> int:
     return _wrote(
         arguments,
         row,
-        f"Made the group {called(arguments.name, row.group)}{added}",
-        f"Say something to it: tinyssb group post {short(row.group)} TEXT",
+        f"Created the group {called(arguments.name, row.group)}{added}",
+        f"Post a message to it: tinyssb group post {short(row.group)} TEXT",
     )
 
 
@@ -127,18 +127,18 @@ def add_people(arguments: argparse.Namespace) -> int:
         people, names = _people(talk, arguments.people), talk.names()
         feeds = [feed.hex() for feed in people]
         if arguments.dry_run:
-            return _tell_cost(arguments, talk, talk.client.group_add_cost(arguments.group, feeds, text))
+            return print_cost(arguments, talk, talk.client.group_add_cost(arguments.group, feeds, text))
         row = talk.client.group_add(arguments.group, feeds, text)
     return _wrote(
         arguments,
         row,
         f"Added {_shown(people, names)}",
-        "They can read what was said so far as soon as it reaches them.",
+        "They can read earlier messages as soon as these reach them.",
     )
 
 
 def exclude(arguments: argparse.Namespace) -> int:
-    """Exclude people from a group, after saying what that costs and what it does not do."""
+    """Exclude people from a group, after showing the cost and the limits of an exclusion."""
     from tinyssb_node.screens.message_commands import open_node
 
     with open_node(arguments) as talk:
@@ -146,8 +146,8 @@ def exclude(arguments: argparse.Namespace) -> int:
         feeds = [feed.hex() for feed in people]
         cost = talk.client.group_exclude_cost(arguments.group, feeds)
         if arguments.dry_run:
-            return _tell_cost(arguments, talk, cost)
-        if not arguments.yes and not _agreed(talk, cost, people, names):
+            return print_cost(arguments, talk, cost)
+        if not arguments.yes and not confirm_exclusion(talk, cost, people, names):
             print("Nothing was written.", file=sys.stderr)
             return ExitCode.ATTENTION
         row = talk.client.group_exclude(arguments.group, feeds)
@@ -155,41 +155,35 @@ def exclude(arguments: argparse.Namespace) -> int:
         arguments,
         row,
         f"Excluded {_shown(people, names)}",
-        "Whom the news has not reached yet goes on writing where they can read it.",
+        "Members who have not received this yet still write under the old key, which excluded people can read.",
     )
 
 
-def _agreed(talk: NodeSession, cost: GroupCostRow, people: Sequence[FeedId], names: DisplayNames) -> bool:
-    """Say what it costs and what it does not do, and ask. Raises ConfirmationUnavailableError."""
-    from tinyssb_node.cli.commands.attach import ConfirmationUnavailableError
+def confirm_exclusion(
+    talk: NodeSession, cost: GroupCostRow, people: Sequence[FeedId], names: DisplayNames
+) -> bool:
+    """Show the cost and the limits of an exclusion, and ask. Raises ProblemError."""
     from tinyssb_node.cli.grouplines import short
+    from tinyssb_node.screens.screen import confirm
 
     who = _shown(people, names)
-    told = [
+    explanation = [
         f"Excluding {who} from the group {short(cost.group)}:",
         *(f"  {line}" for line in _cost_lines(talk, cost)),
-        "What it does: a new key, which all others get. What is written under it they cannot read.",
-        "What it does not do: they keep all that was written so far, and its keys; nobody can take that back.",
-        "Until the news has reached somebody, he goes on writing where they can read it.",
+        "It creates a new key, which all other members get. Excluded people cannot read what is written under it.",
+        "They keep all earlier messages and the keys of these. This cannot be undone.",
+        "Members who have not received the exclusion yet still write under the old key, which they can read.",
     ]
-    print("\n".join(told), file=sys.stderr)
-    if not _somebody_there():
-        raise ConfirmationUnavailableError(
-            "Nobody can be asked here whether to exclude them, so nothing was written.",
-            "Give --yes to do it unasked.",
-        )
-    print(
-        "Exclude them? They can be added again, at the price of an addition. [y/N] ", end="", file=sys.stderr
+    print("\n".join(explanation), file=sys.stderr)
+    return confirm(
+        "Exclude them? You can add them again later, at the cost of an addition.",
+        kept="Nothing was written.",
+        otherwise="Add --yes to exclude them without being asked.",
     )
-    sys.stderr.flush()
-    return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
-def _somebody_there() -> bool:
-    return sys.stdin.isatty()
-
-
-def _tell_cost(arguments: argparse.Namespace, talk: NodeSession, cost: GroupCostRow) -> int:
+def print_cost(arguments: argparse.Namespace, talk: NodeSession, cost: GroupCostRow) -> int:
+    """Print what an operation would cost."""
     from tinyssb_node.screens.estimate import as_json, estimate
 
     if arguments.json:
@@ -201,7 +195,7 @@ def _tell_cost(arguments: argparse.Namespace, talk: NodeSession, cost: GroupCost
 
 
 def _cost_lines(talk: NodeSession, cost: GroupCostRow) -> list[str]:
-    """What something costs: messages, packets, and on each radio face airtime."""
+    """Return what an operation costs: messages, packets, and airtime on each radio face."""
     from tinyssb_node.screens.estimate import costs_in_words, estimate, packets_in_words
 
     costs = estimate(cost.packets, list(talk.client.faces()), list(talk.client.airtime()))
@@ -212,7 +206,7 @@ def _cost_lines(talk: NodeSession, cost: GroupCostRow) -> list[str]:
         *costs_in_words(cost.packets, costs),
     ]
     if costs:
-        lines.append("That is for saying it once; what somebody misses is said again.")
+        lines.append("This is for sending it once; packets that a peer misses are sent again.")
     return lines
 
 
@@ -227,12 +221,13 @@ def leave(arguments: argparse.Namespace) -> int:
         arguments,
         row,
         f"Left the group {short(row.group)}",
-        "What you have of it stays readable; your node fetches nothing more of it. The others see that you left.",
+        "You can still read its messages stored here; your node requests no more of them. Other members see "
+        "that you left.",
     )
 
 
 def come_back(arguments: argparse.Namespace) -> int:
-    """Take part in a group again."""
+    """Rejoin a group."""
     from tinyssb_node.cli.grouplines import short
     from tinyssb_node.screens.message_commands import open_node
 
@@ -241,12 +236,12 @@ def come_back(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps(row.fields()))
     else:
-        print(f"You take part in the group {short(row.group)} again; what you missed is fetched.")
+        print(f"You are in the group {short(row.group)} again. Messages that you missed are requested.")
     return 0
 
 
 def post(arguments: argparse.Namespace) -> int:
-    """Say something to a group."""
+    """Post a message to a group."""
     from tinyssb_node.screens.message_commands import open_node, text_given
 
     text = text_given(" ".join(arguments.text))
@@ -256,14 +251,14 @@ def post(arguments: argparse.Namespace) -> int:
 
 
 def said(arguments: argparse.Namespace, row: GroupWrittenRow) -> int:
-    """Name what was said to a group."""
+    """Print the id of a message that was posted to a group."""
     from tinyssb_node.cli.grouplines import short
 
-    return _wrote(arguments, row, f"Said {short(row.entries[-1].id)} to the group {short(row.group)}", "")
+    return _wrote(arguments, row, f"Posted {short(row.entries[-1].id)} to the group {short(row.group)}", "")
 
 
 def _wrote(arguments: argparse.Namespace, row: GroupWrittenRow, what: str, then: str) -> int:
-    """Say what was written: *what* is the beginning of the sentence."""
+    """Print what was written: *what* is the beginning of the sentence."""
     from tinyssb_node.screens.estimate import packets_in_words
 
     if arguments.json:
@@ -277,7 +272,7 @@ def _wrote(arguments: argparse.Namespace, row: GroupWrittenRow, what: str, then:
 
 
 def _people(talk: NodeSession, texts: Sequence[str]) -> list[FeedId]:
-    """Whom *texts* mean, each once. Raises UnknownPersonError, AmbiguousPersonError."""
+    """Return the people that *texts* name, each once. Raises UnknownPersonError, AmbiguousPersonError."""
     names = talk.names()
     return list(dict.fromkeys(names.find(text).feed for text in texts))
 
@@ -304,7 +299,7 @@ def list_groups(arguments: argparse.Namespace) -> int:
     elif rows:
         print(listing(rows))
     else:
-        print("You are in no group; `tinyssb group create NAME PERSON…` makes one.")
+        print("You are in no group. Create one: tinyssb group create NAME PERSON…")
     return 0
 
 
@@ -331,7 +326,7 @@ def show(arguments: argparse.Namespace) -> int:
 
 
 def read(arguments: argparse.Namespace) -> int:
-    """Show what was said in a group."""
+    """Show the messages of a group."""
     from tinyssb_node.screens.message_commands import open_node
 
     with open_node(arguments) as talk:
@@ -358,7 +353,7 @@ def show_messages(talk: NodeSession, group: str, last: int) -> None:
         for line in lines.message(row):
             print(line)
     if not rows:
-        print("Nothing was said yet; `tinyssb group post` says something.")
+        print(f"There are no messages yet. Write one: tinyssb group post {group} TEXT")
 
 
 def audit(arguments: argparse.Namespace) -> int:

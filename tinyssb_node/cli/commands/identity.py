@@ -1,4 +1,4 @@
-"""`identity`: the node's secret key, how it is kept, and how it comes back."""
+"""`identity`: the node's secret key: storage, backup and recovery."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the command and its actions."""
+    """Define the command and its actions."""
     parser = add_command(
-        subparsers, common, "identity", show, "show how the node's key is kept, back it up, restore it"
+        subparsers, common, "identity", show, "show how the node's key is stored, back it up, restore it"
     )
     add_json(parser)
     parser.set_defaults(identity=None)
@@ -29,68 +29,79 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         common,
         "new",
         new,
-        "make a further identity, with a key and a feed of its own",
-        more="The node has it once it is started anew.",
+        "create a further identity, with its own key and feed",
+        more="A running node uses it after a restart.",
     )
-    action.add_argument("identity", metavar="NAME", help="what you call it: small letters, digits, hyphens")
+    action.add_argument("identity", metavar="NAME", help="its name: small letters, digits, hyphens")
     action.add_argument(
-        "--dialect", choices=("spec", "deployed"), help="how its feed is written (default: as the node's)"
+        "--dialect", choices=("spec", "deployed"), help="the dialect of its feed (default: the node's)"
     )
     action = add_command(
         actions, common, "backup", backup, "show the key as 24 words to write on paper, and as a QR code"
     )
     _add_name(action)
-    action.add_argument("--no-qr", action="store_true", help="show the words only")
+    action.add_argument("--no-qr", action="store_true", help="show only the words")
+    _add_restore(actions, common)
+    _add_name(
+        add_command(actions, common, "seal", seal, "encrypt the key with a passphrase, or with a new one")
+    )
+    _add_name(add_command(actions, common, "unseal", unseal, "store the key without a passphrase again"))
+    action = add_command(
+        actions, common, "detach", detach, "remove the key from the file; from now on systemd supplies it"
+    )
+    _add_name(action)
+    action.add_argument(
+        "--yes", "-y", action="store_true", help="do not ask whether the key is stored elsewhere"
+    )
+    action = add_command(
+        actions,
+        common,
+        "sure",
+        sure,
+        "confirm that no newer entries exist elsewhere, and allow the node to write the feed",
+    )
+    _add_name(action)
+    add_network(action)
+
+
+def _add_restore(actions: Subparsers, common: argparse.ArgumentParser) -> None:
     action = add_command(
         actions,
         common,
         "restore",
         restore,
-        "make a node, or a further identity of a node, from the 24 words of a backup",
-        more="Its feed comes back from peers; it is not written before the node is certain to have all of it.",
+        "restore a node, or a further identity of a node, from the 24 words of a backup",
+        more="Its feed comes back from peers. The node writes nothing to it before it is certain to have all of it.",
     )
     action.add_argument(
         "identity",
         metavar="NAME",
         nargs="?",
-        help="what to call a further identity of the node (default: none)",
+        help="the name of a further identity (default: restore the node itself)",
     )
-    action.add_argument("--dialect", choices=("spec", "deployed"), default="spec", help="as the backup says")
-    action.add_argument("--name", help="its name, for your eyes (default: this machine's name)")
+    action.add_argument(
+        "--dialect",
+        choices=("spec", "deployed"),
+        default="spec",
+        help="the dialect that the backup names (default: spec)",
+    )
+    action.add_argument("--name", help="your name for the node (default: this machine's name)")
     action.add_argument(
         "--face",
         action="append",
         metavar="SPEC",
         help="a link to open; may be repeated (default: UDP multicast)",
     )
-    _add_name(
-        add_command(actions, common, "seal", seal, "seal the key with a passphrase, or with another one")
-    )
-    _add_name(add_command(actions, common, "unseal", unseal, "keep the key without a passphrase again"))
-    action = add_command(
-        actions, common, "detach", detach, "take the key out of the file: systemd hands it in from now on"
-    )
-    _add_name(action)
-    action.add_argument("--yes", "-y", action="store_true", help="do not ask whether it is kept elsewhere")
-    action = add_command(
-        actions,
-        common,
-        "sure",
-        sure,
-        "write the feed, though it may go on elsewhere: you know that it does not",
-    )
-    _add_name(action)
-    add_network(action)
 
 
 def _add_name(action: argparse.ArgumentParser) -> None:
     action.add_argument(
-        "identity", metavar="NAME", nargs="?", help="which of the node's identities (default: main)"
+        "identity", metavar="NAME", nargs="?", help="one of the node's identities (default: main)"
     )
 
 
 def show(arguments: argparse.Namespace) -> int:
-    """Show how the key is kept; no secret is read."""
+    """Show how the key is stored; read no secret."""
     from tinyssb_node.screens.render import fields
     from tinyssb_node.store.secrets import folder_reach
 
@@ -116,14 +127,12 @@ def show(arguments: argparse.Namespace) -> int:
     ]
     print(fields([*rows, *([("note", kept.note)] if kept.note else [])]))
     if mode is not None:
-        print(
-            f"Others have rights to {home.root} (mode {mode:04o}). To take them away: chmod 700 {home.root}"
-        )
+        print(f"Other users can access {home.root} (mode {mode:04o}). To stop that: chmod 700 {home.root}")
     return 0
 
 
 def show_all(arguments: argparse.Namespace) -> int:
-    """List all identities; no secret is read."""
+    """List all identities; read no secret."""
     from tinyssb_node.daemon.identities import names_of
     from tinyssb_node.screens.render import table
     from tinyssb_node.store.home import MAIN_IDENTITY, Home
@@ -141,12 +150,12 @@ def show_all(arguments: argparse.Namespace) -> int:
     ]
     print(table(("NAME", "FEED", "DIALECT", "KEY"), cells))
     if len(rows) == 1:
-        print(f"\n`{MAIN_IDENTITY}` is the node's own. Make a further one: `tinyssb identity new NAME`.")
+        print(f"\n`{MAIN_IDENTITY}` is the node's own. Create a further one: tinyssb identity new NAME")
     return 0
 
 
 def _listed(home: Home, name: str | None) -> dict[str, str | None]:
-    """What `list` tells of an identity."""
+    """Return the row of an identity for `list`."""
     from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.errors import LocalError
     from tinyssb_node.store.home import MAIN_IDENTITY
@@ -165,7 +174,7 @@ def _listed(home: Home, name: str | None) -> dict[str, str | None]:
 
 
 def new(arguments: argparse.Namespace) -> int:
-    """Make a further identity."""
+    """Create a further identity."""
     from tinyssb_node.daemon.identities import new_identity, require_room
     from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.ids import Dialect
@@ -175,31 +184,31 @@ def new(arguments: argparse.Namespace) -> int:
     require_room(home, name)
     dialect = read_node_identity(home).dialect if arguments.dialect is None else Dialect(arguments.dialect)
     feed = new_identity(home, name, dialect)
-    print(f"Made the identity '{name}' in {home.of_identity(name).root}.\nIts feed is {feed.hex()}.")
+    print(f"Created the identity '{name}' in {home.of_identity(name).root}.\nIts feed is {feed.hex()}.")
     print(
-        f"The node has it once it is started anew; then `tinyssb publish --as {name}` writes it.\n"
-        f"Write its key on paper: `tinyssb identity backup {name}`."
+        f"Restart the node to use it; then write with it: tinyssb publish --as {name} TEXT\n"
+        f"Back up its key on paper: tinyssb identity backup {name}"
     )
     return 0
 
 
 def _how(kept: IdentityFileContent, name: str | None) -> tuple[str, str]:
-    """How the key is kept, for programs and for people; *name* is that of a further identity."""
+    """Return how the key is stored, for programs and for people; *name* is that of a further identity."""
     from tinyssb_node.store.sealed_seed import SealedSeed
     from tinyssb_node.store.unlock import IDENTITY_CREDENTIAL, credential_name
 
     if kept.secret is None:
         return (
             "credential",
-            f"handed in by systemd, as the credential {credential_name(IDENTITY_CREDENTIAL, name)}",
+            f"supplied by systemd as the credential {credential_name(IDENTITY_CREDENTIAL, name)}",
         )
     if isinstance(kept.secret, SealedSeed):
-        return "sealed", "sealed with a passphrase"
-    return "plain", "in the file as it is: whoever can read it can write this feed"
+        return "sealed", "encrypted with a passphrase"
+    return "plain", "not encrypted: anyone who can read the file can write this feed"
 
 
 def backup(arguments: argparse.Namespace) -> int:
-    """Show the key in words."""
+    """Show the key as words."""
     from tinyssb_node.daemon.setup import unlock_identity
     from tinyssb_node.screens.invite import qr_code
     from tinyssb_node.screens.passphrases import asker
@@ -222,15 +231,15 @@ def backup(arguments: argparse.Namespace) -> int:
         if code is None:
             print("For a QR code as well: pip install 'tinyssb-node[qr]'", file=sys.stderr)
     print(
-        "\nWrite the words on paper, in this order, with the feed and the dialect. Whoever has them can write this\n"
-        "feed, and read what was sealed for it. To bring it back, on one node only:\n"
+        "\nWrite the words on paper, in this order, with the feed and the dialect. Anyone who has them can write this\n"
+        "feed, and read messages encrypted for it. To restore it, on one node only:\n"
         f"  tinyssb identity restore {'' if name is None else name + ' '}--dialect {identity.dialect.value}"
     )
     return 0
 
 
 def restore(arguments: argparse.Namespace) -> int:
-    """Make a home from words."""
+    """Create a home from words."""
     import socket
 
     from tinyssb_node.daemon.config import read_config
@@ -252,7 +261,7 @@ def restore(arguments: argparse.Namespace) -> int:
     print(f"Restored the node '{read_config(home).name}' in {home.root}.\nIts feed is {identity.feed.hex()}.")
     print("If that is not the feed you expected, the words are those of another backup.")
     print(
-        "Start it with `tinyssb run`. It writes nothing before its feed is back; `tinyssb status` tells more."
+        "Start it: tinyssb run\nIt writes nothing before its feed is back. `tinyssb status` shows what it waits for."
     )
     return 0
 
@@ -268,7 +277,7 @@ def _restore_further(home: Home, arguments: argparse.Namespace) -> int:
     if arguments.name is not None or arguments.face:
         raise BadRequestError(
             "--name and --face are for a new node, and this is a further identity of one. Nothing was changed.",
-            f"`tinyssb identity restore {name}` alone brings it back.",
+            f"Type the command without them: tinyssb identity restore {name}",
         )
     require_room(home, name)
     identity = Identity(seed=parse_words(_words()), dialect=Dialect(arguments.dialect))
@@ -278,21 +287,21 @@ def _restore_further(home: Home, arguments: argparse.Namespace) -> int:
     )
     print("If that is not the feed you expected, the words are those of another backup.")
     print(
-        "The node has it once it is started anew, and writes nothing of it before its feed is back; "
-        "`tinyssb status` tells more."
+        "Restart the node to use it. It writes nothing with it before its feed is back. "
+        "`tinyssb status` shows what it waits for."
     )
     return 0
 
 
 def _words() -> str:
-    """What is typed, or comes in: until there are enough words, or an empty line, or the end."""
+    """Read typed or piped text: until there are enough words, or an empty line, or the end."""
     from tinyssb_node.screens.passphrases import somebody_there
     from tinyssb_node.store import limits
 
     if not somebody_there():
         return sys.stdin.read(limits.WORDS_TEXT_MAX)
     print(
-        f"Type the {limits.WORDS} words; four letters of each are enough. An empty line ends.",
+        f"Type the {limits.WORDS} words; the first four letters of each are enough. An empty line ends the input.",
         file=sys.stderr,
     )
     text = ""
@@ -305,7 +314,7 @@ def _words() -> str:
 
 
 def seal(arguments: argparse.Namespace) -> int:
-    """Seal the key, or seal it anew."""
+    """Encrypt the key, also if it is encrypted already."""
     from tinyssb_node.daemon.setup import new_passphrase, replace_secret, unlock_identity
     from tinyssb_node.problems import BadRequestError
     from tinyssb_node.screens.passphrases import ask_new, asker, somebody_there
@@ -317,20 +326,23 @@ def seal(arguments: argparse.Namespace) -> int:
     passphrase = ask_new() if somebody_there() else new_passphrase(home, os.environ, name)
     if passphrase is None:
         raise BadRequestError(
-            f"There is no passphrase to seal it with, so {home.identity} was left as it was. "
+            f"There is no passphrase, so {home.identity} was left as it was. "
             f"The key is {_how(kept, name)[1]}.",
-            "Name a file that holds one in TINYSSB_PASSPHRASE_FILE, or run this on a terminal, where you are asked.",
+            "Set TINYSSB_PASSPHRASE_FILE to a file with a passphrase, or type the command on a terminal, "
+            "where you are asked.",
         )
     replace_secret(home, kept_sealed(identity, passphrase))
     was_plain = isinstance(kept.secret, bytes)
-    print(f"Sealed {home.identity}. Without the passphrase only a backup brings the key back.")
+    print(f"Encrypted {home.identity}. If the passphrase is lost, only a backup can restore the key.")
     if was_plain:
-        print("The disk may hold the old file a while longer, where programs that search all of it find it.")
+        print(
+            "Until the disk space is reused, recovery tools may still find the unencrypted file on the disk."
+        )
     return 0
 
 
 def unseal(arguments: argparse.Namespace) -> int:
-    """Keep the key as it is again."""
+    """Store the key without a passphrase."""
     from tinyssb_node.daemon.setup import replace_secret, unlock_identity
     from tinyssb_node.screens.passphrases import asker
     from tinyssb_node.store.secrets import kept_plain
@@ -338,12 +350,12 @@ def unseal(arguments: argparse.Namespace) -> int:
     home, _ = _kept(arguments)
     identity = unlock_identity(home, os.environ, asker(), _name(arguments))
     replace_secret(home, kept_plain(identity))
-    print(f"{home.identity} holds the key as it is again: whoever can read it can write this feed.")
+    print(f"{home.identity} has the key unencrypted again: anyone who can read the file can write this feed.")
     return 0
 
 
 def detach(arguments: argparse.Namespace) -> int:
-    """Keep only whose key it is."""
+    """Remove the key from the identity file, and leave the feed id."""
     from dataclasses import replace
 
     from tinyssb_node.daemon.setup import replace_secret
@@ -354,33 +366,40 @@ def detach(arguments: argparse.Namespace) -> int:
     if not arguments.yes:
         if not somebody_there():
             raise BadRequestError(
-                "Nobody can be asked here whether the key is kept elsewhere, so it was left where it is.",
-                "Give --yes to take it out unasked.",
+                "There is no terminal to confirm this on. The key was left in its file.",
+                "Add --yes to remove it without being asked.",
             )
-        question = f"The key goes out of {home.identity}. Is it a credential, or on paper? [y/N] "
+        question = (
+            f"This removes the key from {home.identity}. Do you have it as a credential, or on paper? [y/N] "
+        )
         print(question, end="", file=sys.stderr, flush=True)
         if sys.stdin.readline().strip().lower() not in {"y", "yes"}:
-            print("Left as it was.")
+            print("Nothing was changed.")
             return 0
     replace_secret(home, replace(kept, secret=None))
     print(
-        f"{home.identity} names the feed only. The node runs where systemd hands in the key: docs/reference/keys.md"
+        f"{home.identity} now has only the feed id. The node runs if systemd supplies the key: see "
+        "docs/reference/keys.md"
     )
     return 0
 
 
 def sure(arguments: argparse.Namespace) -> int:
-    """Say that nothing of the feed is missing."""
+    """Confirm that no entry of the feed is missing."""
     from tinyssb_node.control.client import DaemonClient
 
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         changed = node.sure(_name(arguments)).changed
-    print("It writes its feed from now on." if changed else "It was certain already.")
+    print(
+        "The node can write its feed now."
+        if changed
+        else "The node could write its feed already. Nothing changed."
+    )
     return 0
 
 
 def _name(arguments: argparse.Namespace) -> str | None:
-    """The further identity that *arguments* name, None: the main one."""
+    """Return the further identity that *arguments* name; None: the main one."""
     from tinyssb_node.store.home import MAIN_IDENTITY
 
     name: str | None = arguments.identity
@@ -388,7 +407,7 @@ def _name(arguments: argparse.Namespace) -> str | None:
 
 
 def _kept(arguments: argparse.Namespace) -> tuple[Home, IdentityFileContent]:
-    """The folder of the identity that *arguments* name, and what its identity file says."""
+    """Return the folder of the identity that *arguments* name, and the content of its identity file."""
     from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.store.home import Home
 

@@ -1,4 +1,4 @@
-"""`export`, `import`, `verify`, `doctor`: keeping what is held whole, and moving it by hand."""
+"""`export`, `import`, `verify`, `doctor`: integrity of the store, and files of feeds."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class ImportRefusedError(ProblemError):
-    """The node did not take a packet of the file."""
+    """A packet of a file that the node refused."""
 
     exit_code = ExitCode.DATA
 
@@ -34,51 +34,54 @@ class ImportRefusedError(ProblemError):
         (_, feed), reason = next(iter(taken.refused.items()))
         more = len(taken.refused) - 1
         super().__init__(
-            f"The node did not take a packet of feed {feed}: {reason}"
-            + (f", nor of {more:,} more feeds" if more else "")
-            + f". What else is in the file was taken: {taken.entries:,} entries and {taken.chunks:,} chunks are new.",
-            "Feeds beyond that can be in another network (docs/howto/several-networks.md)."
+            f"The node refused a packet of feed {feed}: {reason}"
+            + (f"; it also refused packets of {more:,} other feeds" if more else "")
+            + ". The rest of the file was imported: "
+            f"{taken.entries:,} entries and {taken.chunks:,} chunks are new.",
+            "Use another network for further feeds: docs/howto/several-networks.md"
             if reason == NO_PLACE
-            else "The file says something that is not signed so, or belongs to a network with another key.",
+            else "The file was changed, or comes from a network with another key. Ask for it again.",
         )
 
 
 class ImportInterruptedError(ProblemError):
-    """The file was whole, and can be read no more."""
+    """A file that was whole and cannot be read any more."""
 
     exit_code = ExitCode.MISSING
 
     def __init__(self, file: str, taken: ImportResult) -> None:
         super().__init__(
-            f"{file} was whole, and could not be read again to its end. What was taken until then is kept: "
+            f"Reading {file} failed in the middle. Imported and kept so far: "
             f"{taken.entries:,} entries and {taken.chunks:,} chunks.",
-            "Import it again once it can be read: it goes on from there.",
+            "Import it again when it can be read. The import continues from there.",
         )
 
 
 class InvalidSinceError(ProblemError):
-    """What `--since` names is neither a time nor a file."""
+    """A `--since` that is neither a time nor a file."""
 
     exit_code = ExitCode.USAGE
 
     def __init__(self, text: str) -> None:
         super().__init__(
-            f"'{text}' is neither a time nor a file that is there. Nothing was written.",
-            "Say how long ago (12h, 3d), when (2026-11-20, 2026-11-20T18:30), or name an earlier export.",
+            f"'{text}' is neither a time nor an existing file. Nothing was written.",
+            "Give a time ago (12h, 3d), a date (2026-11-20, 2026-11-20T18:30), or an earlier export file.",
         )
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the commands."""
+    """Define the commands."""
     parser = add_command(
-        subparsers, common, "export", export, "write feeds to one file", more="Works without the daemon, too."
+        subparsers, common, "export", export, "write feeds to one file", more="Works without the daemon."
     )
     parser.add_argument("file", metavar="FILE", help="the file to make; `-` for standard output")
-    parser.add_argument("feeds", metavar="FEED", nargs="*", help="which feeds (default: all)")
+    parser.add_argument(
+        "feeds", metavar="FEED", nargs="*", help="a feed to export; may be repeated (default: all feeds)"
+    )
     parser.add_argument(
         "--since",
         metavar="WHEN|FILE",
-        help="only what came to this node since then (12h, 3d, 2026-11-20T18:30), or what an earlier export lacks",
+        help="only entries that arrived since then (12h, 3d, 2026-11-20T18:30), or that an earlier export lacks",
     )
     add_network(parser)
     parser = add_command(
@@ -86,7 +89,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         common,
         "import",
         import_,
-        "take in feeds from a file",
+        "import feeds from a file",
         more="Each signature is checked again.",
     )
     parser.add_argument("file", metavar="FILE", help="the file to read")
@@ -98,22 +101,22 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         "verify",
         verify,
         "check every chain, signature and side chain of the store",
-        more="Works without the daemon, too. Exits 65 if something is wrong. Changes nothing unless told to repair.",
+        more="Works without the daemon. Exits with 65 if anything is damaged. Changes nothing without --repair.",
     )
     parser.add_argument(
         "--repair",
         action="store_true",
-        help="copy the store aside and take out what is damaged, so that peers give it again; stop the daemon first",
+        help="back up the store and remove damaged data, so that peers send it again; stop the daemon first",
     )
     parser.add_argument(
         "--own",
         action="store_true",
-        help="with --repair: our own feeds, too. What nobody else holds of them is then gone from them for good",
+        help="with --repair: repair our own feeds, too; entries that no peer has are then lost for good",
     )
     add_network(parser)
     add_json(parser)
     parser = add_command(
-        subparsers, common, "doctor", doctor, "look for what keeps the node from working, and say what to do"
+        subparsers, common, "doctor", doctor, "find problems of the node, and show how to solve them"
     )
     add_json(parser)
 
@@ -139,7 +142,7 @@ def export(arguments: argparse.Namespace) -> int:
 
 
 def _since(store: Store, text: str) -> Callable[[FeedRecord], int]:
-    """Where an export of each feed begins: *text* is a time, or the name of an earlier export.
+    """Return where an export of each feed begins: *text* is a time, or the name of an earlier export.
 
     Raises InvalidSinceError, FileUnreadableError, ExportFileError.
     """
@@ -164,7 +167,7 @@ def _since(store: Store, text: str) -> Callable[[FeedRecord], int]:
 
 
 def import_(arguments: argparse.Namespace) -> int:
-    """Read a file to its end, then offer its packets to the daemon."""
+    """Check a whole file, then offer its packets to the daemon."""
     from tinyssb_node.cli.packet_import import ImportResult, offer
     from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.daemon.exports import ExportFileError, read_export
@@ -189,9 +192,10 @@ def import_(arguments: argparse.Namespace) -> int:
         print(json.dumps({**row, "passed": taken.passed}))
     else:
         for feed, word in taken.passed.items():
-            print(f"Feed {feed} was passed over: it is {word} here.")
+            print(f"Feed {feed} was skipped: it is {word} here.")
         print(
-            f"Added {taken.entries:,} entries and {taken.chunks:,} chunks; {taken.held:,} were held already."
+            f"Imported {taken.entries:,} entries and {taken.chunks:,} chunks; {taken.held:,} packets were "
+            "stored already."
         )
     return 0
 
@@ -216,19 +220,20 @@ def verify(arguments: argparse.Namespace) -> int:
     else:
         print(
             f"Checked {verifier.feeds:,} feeds, {verifier.entries:,} entries, {verifier.chunks:,} chunks: "
-            + (f"{verifier.problems:,} problems." if verifier.problems else "all is well.")
+            + (f"{verifier.problems:,} problems." if verifier.problems else "no problems.")
         )
     if damages and arguments.repair:
         return _repair(arguments, network, damages)
     if damages and not arguments.json:
         print(
-            "Nothing was changed. `tinyssb verify --repair` takes out what is damaged; peers give it again."
+            "Nothing was changed. To remove damaged data, so that peers send it again: tinyssb verify --repair"
         )
     return ExitCode.DATA if damages else ExitCode.OK
 
 
 def _repair(arguments: argparse.Namespace, network: Network, damages: Sequence[Damage]) -> int:
-    """Take what is damaged out of the store. Raises what the store raises; then nothing was changed."""
+    """Remove damaged data from the store. Raises what the store raises, having changed nothing. Raises what the store
+    raises; then nothing was changed."""
     from tinyssb_node.catalog.schema import CATALOG_FILE
     from tinyssb_node.daemon.repair import plan_repair
     from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
@@ -240,7 +245,7 @@ def _repair(arguments: argparse.Namespace, network: Network, damages: Sequence[D
         cuts, spared = plan_repair(store, network, damages, own=arguments.own)
     aside = cut_store(home.store, cuts) if cuts else None
     if aside is not None:
-        # The index of what entries mean is made anew from the store.
+        # The catalog is built again from the store.
         for name in (CATALOG_FILE, f"{CATALOG_FILE}-wal", f"{CATALOG_FILE}-shm"):
             (home.root / name).unlink(missing_ok=True)
     kept = [(cut.feed.hex(), cut.keep, held[cut.feed]) for cut in cuts if isinstance(cut, FeedCut)]
@@ -251,20 +256,22 @@ def _repair(arguments: argparse.Namespace, network: Network, damages: Sequence[D
         return ExitCode.DATA if spared else ExitCode.OK
     for feed, keep, had in kept:
         print(
-            f"{feed} keeps what is whole of its first {keep:,} entries, of {had:,}; peers give the rest again."
+            f"{feed}: the undamaged data of its first {keep:,} of {had:,} entries was kept; peers send the rest again."
         )
     if aside is not None:
-        print(f"The store as it was is kept as {aside}. Remove it when all is back.")
+        print(f"A backup of the store is in {aside}. Delete it when everything is back.")
     for own in spared:
         print(
-            f"{own.hex()} is yours and was left as it is. `--repair --own` cuts it, too: what peers hold of it comes "
-            "back, and it is not written before; what nobody holds has to be said anew, after `tinyssb identity sure`."
+            f"{own.hex()} is yours and was not changed. `--repair --own` cuts it, too: entries that peers "
+            "have come back, "
+            "and until then the node does not write it. Entries that no peer has are lost: if some are, allow writing "
+            "with `tinyssb identity sure`, and publish them again."
         )
     return ExitCode.DATA if spared else ExitCode.OK
 
 
 def doctor(arguments: argparse.Namespace) -> int:
-    """Check what a node needs."""
+    """Check the node and its settings."""
     from tinyssb_node.cli.checkup import examine
     from tinyssb_node.store.home import Home
 
@@ -297,7 +304,8 @@ def _home(arguments: argparse.Namespace) -> Home:
 
 
 def _open_network(home: Home, arguments: argparse.Namespace) -> tuple[Store, Network]:
-    """The store and the key of the network that *arguments* name. Raises UnknownNetworkError, and as stores do."""
+    """Open the store of the network that *arguments* name, and return its key. Raises UnknownNetworkError, and as
+    stores do."""
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.ids import DEFAULT_NETWORK
     from tinyssb_node.store.sqlite import SqliteStore
@@ -307,7 +315,7 @@ def _open_network(home: Home, arguments: argparse.Namespace) -> tuple[Store, Net
 
 
 def _chosen(home: Home, store: Store, names: list[str]) -> list[FeedRecord]:
-    """The feeds *names* name, all without any. Raises UnknownFeedError, AmbiguousFeedError."""
+    """Return the feeds that *names* name; without any, all. Raises UnknownFeedError, AmbiguousFeedError."""
     from tinyssb_node.daemon.feed_names import OWN_FEED, find_feed
     from tinyssb_node.daemon.setup import read_node_identity
 

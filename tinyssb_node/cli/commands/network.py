@@ -1,4 +1,4 @@
-"""`network`: the sets of the node's networks, and leaving one that is full of junk for a fresh one."""
+"""`network`: the node's networks and their sets, and the rekey of a set that is full of junk."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ if TYPE_CHECKING:
 
 
 class SetKeyRejectedError(ProblemError):
-    """A key that the set cannot have."""
+    """A key that a set cannot have."""
 
     exit_code = ExitCode.USAGE
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the command."""
+    """Define the command."""
     parser = add_command(
         subparsers,
         common,
         "network",
         network,
-        "list the node's networks: how full their sets are, and by which key they are told apart",
-        more="Works without the daemon, too.",
+        "list the node's networks: how full their sets are, and the keys of the sets",
+        more="Works without the daemon.",
     )
     add_network(parser)
     add_json(parser)
@@ -45,33 +45,33 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     action = add_action(
         "rekey",
         rekey,
-        "leave a set that is full of junk for a fresh one, with your feeds and those that said something",
+        "leave a set that is full of junk for a fresh one, with your feeds and feeds that have entries",
     )
     action.add_argument(
         "key",
         metavar="KEY",
         nargs="?",
-        help="the key that others told you, in hexadecimal (default: draw a new one)",
+        help="the key that others gave you, in hexadecimal (default: a new random one)",
     )
     action.add_argument("--back", action="store_true", help="return to the set of the network's own key")
     action.add_argument(
-        "--keep", action="append", metavar="FEED", default=[], help="keep this one, too; may be repeated"
+        "--keep", action="append", metavar="FEED", default=[], help="keep this feed, too; may be repeated"
     )
     action.add_argument(
-        "--leave", action="append", metavar="FEED", default=[], help="do not keep this one; may be repeated"
+        "--leave", action="append", metavar="FEED", default=[], help="do not keep this feed; may be repeated"
     )
     action.add_argument(
         "--only-known",
         action="store_true",
-        help="keep your own feeds, people whom you gave a name, and what --keep names, and nothing else",
+        help="keep only your own feeds, people you gave a name to, and the feeds of --keep",
     )
-    action.add_argument("--dry-run", action="store_true", help="say what would be kept, and change nothing")
+    action.add_argument("--dry-run", action="store_true", help="show what would be kept, and change nothing")
     action.add_argument("--yes", "-y", action="store_true", help="do not ask")
     action.add_argument("--no-qr", action="store_true", help="show the new key without a QR code")
 
 
 def network(arguments: argparse.Namespace) -> int:
-    """List networks. Nothing of it needs the daemon."""
+    """List networks. Works without the daemon."""
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.limits import SET_MAX
     from tinyssb_node.screens.render import table
@@ -109,7 +109,7 @@ def rekey(arguments: argparse.Namespace) -> int:
     if key == _set_key(home, name):
         raise SetKeyRejectedError(
             "The set has this key already. Nothing was changed.",
-            "`tinyssb network` shows it; without KEY a new one is drawn.",
+            "For a new random key, leave KEY out: tinyssb network rekey",
         )
     plan = _plan(home, arguments, records)
     if arguments.dry_run or not (arguments.json or arguments.yes):
@@ -117,10 +117,10 @@ def rekey(arguments: argparse.Namespace) -> int:
     if arguments.dry_run:
         return 0
     if not arguments.yes and not _agreed():
-        print("Left as it was.")
+        print("Nothing was changed.")
         return 0
     running = _carry_out(arguments, home.of(name), key, [record.feed for record in plan.left])
-    _tell(arguments, name, plan, key, running=running)
+    _print_done(arguments, name, plan, key, running=running)
     return 0
 
 
@@ -133,7 +133,7 @@ def _home(arguments: argparse.Namespace) -> Home:
 
 
 def _set_key(home: Home, name: NetworkName) -> bytes:
-    """The key of a network's set; empty: its own, or there is no set yet. Raises what the store raises."""
+    """Return the key of a network's set; empty: the network's own, or no set yet. Raises what the store raises."""
     from tinyssb_node.daemon.rekey import set_key_of
     from tinyssb_node.store.sqlite import SqliteStore
 
@@ -152,7 +152,7 @@ def _named(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, Netw
 
 
 def _key(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, bytes]:
-    """The network and the key that its set is to have: told, drawn, or empty for the network's own.
+    """Return the network, and the new key of its set: given, random, or empty for the network's own.
 
     Raises SetKeyRejectedError for one that no set can have, or that another network here has.
     """
@@ -173,22 +173,22 @@ def _key(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, bytes]
         key = b""
     if not SET_KEY_MIN <= len(key) <= NETWORK_KEY_MAX:
         raise SetKeyRejectedError(
-            f"'{arguments.key[: 2 * NETWORK_KEY_MAX]}' is no key. Nothing was changed.",
-            f"It takes {SET_KEY_MIN} to {NETWORK_KEY_MAX} bytes, two hexadecimal digits each, as whoever drew it told.",
+            f"'{arguments.key[: 2 * NETWORK_KEY_MAX]}' is not a key. Nothing was changed.",
+            f"A key has {SET_KEY_MIN} to {NETWORK_KEY_MAX} bytes, two hexadecimal digits each. Copy all of it.",
         )
     if key == network.key:
         return name, b""
     for other, known in read_config(home).networks.items():
         if other != name and key in {known.key, _set_key(home, other)}:
             raise SetKeyRejectedError(
-                f"The network {other} has this key: nothing would tell their packets apart. Nothing was changed.",
-                "Take another key; without KEY a new one is drawn.",
+                f"The network {other} has this key, and their packets could not be distinguished. Nothing was changed.",
+                "Use another key. For a new random one, leave KEY out.",
             )
     return name, key
 
 
 def _plan(home: Home, arguments: argparse.Namespace, records: Sequence[FeedRecord]) -> RekeyPlan:
-    """What is kept and left. Raises UnknownFeedError, AmbiguousFeedError, ContactsError."""
+    """Return the feeds to keep and to leave. Raises UnknownFeedError, AmbiguousFeedError, ContactsError."""
     from tinyssb_node.content.contacts import read_contacts
     from tinyssb_node.daemon.feed_names import find_feed
     from tinyssb_node.daemon.rekey import plan_rekey
@@ -212,13 +212,13 @@ def _show_plan(name: str, plan: RekeyPlan, *, as_json: bool) -> None:
         return
     from tinyssb_node.screens.render import SHORT_ID
 
-    said = [record for record in plan.left if record.seq]
+    written = [record for record in plan.left if record.seq]
     print(f"The set of the network {name} has {len(plan.kept) + len(plan.left)} feeds.")
     print(f"Kept: {len(plan.kept)}, with all their {sum(record.seq for record in plan.kept):,} entries.")
-    print(f"Left: {len(plan.left)}, of which {len(plan.left) - len(said)} never said anything.")
-    if said:
-        print("Left, though they said something; it can still be read here:")
-    for record in said:
+    print(f"Left: {len(plan.left)}, of which {len(plan.left) - len(written)} have no entries here.")
+    if written:
+        print("Left, though they have entries (which can still be read here):")
+    for record in written:
         print(f"  {record.feed.hex()[:SHORT_ID]}  {record.seq:,} entries")
 
 
@@ -231,23 +231,21 @@ def _as_json(name: str, plan: RekeyPlan) -> dict[str, object]:
 
 
 def _agreed() -> bool:
-    """Whether the user says yes. Raises BadRequestError if nobody can be asked."""
+    """Ask the user whether to leave the set. Raises BadRequestError if nobody can be asked."""
     from tinyssb_node.screens.passphrases import somebody_there
 
     if not somebody_there():
         raise BadRequestError(
-            "Nobody can be asked here whether to leave the set, so nothing was changed.",
-            "Give --yes to do it unasked, or --dry-run to see what would be kept.",
+            "There is no terminal to confirm this on. Nothing was changed.",
+            "Add --yes to do it without being asked, or --dry-run to see what would be kept.",
         )
-    question = (
-        "Whoever stays in the old set gets nothing from you any more, but for what he hears. Leave it? [y/N] "
-    )
+    question = "Nodes that stay in the old set no longer sync with you. Leave it? [y/N] "
     print(question, end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in {"y", "yes"}
 
 
 def _carry_out(arguments: argparse.Namespace, home: Home, key: bytes, left: Sequence[FeedId]) -> bool:
-    """Do it, by the daemon if it runs. Returns whether it does."""
+    """Rekey the set, by the daemon if it runs. Return whether it runs. Returns whether it does."""
     from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 
     try:
@@ -269,8 +267,10 @@ def _carry_out(arguments: argparse.Namespace, home: Home, key: bytes, left: Sequ
     return False
 
 
-def _tell(arguments: argparse.Namespace, name: str, plan: RekeyPlan, key: bytes, *, running: bool) -> None:
-    """Say what was done, and what others have to be told."""
+def _print_done(
+    arguments: argparse.Namespace, name: str, plan: RekeyPlan, key: bytes, *, running: bool
+) -> None:
+    """Print what was done, and what to pass on to others."""
     command = f"tinyssb network rekey {key.hex()}" if key else "tinyssb network rekey --back"
     if arguments.json:
         done = {"set_key": key.hex() or None, "tell": command, "daemon_running": running}
@@ -281,16 +281,17 @@ def _tell(arguments: argparse.Namespace, name: str, plan: RekeyPlan, key: bytes,
     )
     print(
         f"The network {name} {now} feed{'' if len(plan.kept) == 1 else 's'} and all their entries. "
-        f"{'The daemon speaks of it from now on.' if running else 'It is spoken of once the daemon runs.'}"
+        f"{'The daemon uses it from now on.' if running else 'The daemon will use it when it starts.'}"
     )
     if arguments.key is not None or not key:
         return
     print(
-        "\nNobody else is in it yet. Tell the others, not by this network, to type on each node of theirs:\n"
+        "\nNo one else is in the new set yet. Give the others this command, not by this network, to type on "
+        "each of their nodes:\n"
     )
     print(f"  {command}\n")
     print(
-        "(with --network and their name for it, if it is not their default one). `tinyssb network` shows it again."
+        "(They add --network NAME if it is not their default network.) To see the key again: tinyssb network"
     )
     if not arguments.no_qr:
         from tinyssb_node.screens.invite import qr_code

@@ -1,4 +1,4 @@
-"""`init`, `run`, `status`, `id`: a node and whether it is well."""
+"""`init`, `run`, `status`, `id`: a node, its daemon and its status."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the commands."""
-    parser = add_command(subparsers, common, "init", init, "make a node: its key, its settings, its store")
+    """Define the commands."""
+    parser = add_command(subparsers, common, "init", init, "create a node: its key, its settings, its store")
     parser.add_argument(
         "--dialect",
         choices=("spec", "deployed"),
         default="spec",
-        help="how its feed is written: `deployed` is what the phone app can read (default: spec); fixed for good",
+        help="the dialect of its feed, fixed for good: the phone app can read `deployed` (default: spec)",
     )
-    parser.add_argument("--name", help="its name, for your eyes (default: this machine's name)")
+    parser.add_argument("--name", help="your name for the node (default: this machine's name)")
     parser.add_argument(
         "--face",
         action="append",
@@ -47,9 +47,9 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--i-am-sure",
         action="store_true",
-        help="write its feed, though it may go on elsewhere: you know that it does not",
+        help="confirm that no newer entries of its feed exist elsewhere, and allow writing",
     )
-    add_json(add_command(subparsers, common, "status", status, "show how the node is"))
+    add_json(add_command(subparsers, common, "status", status, "show node status"))
     add_json(
         add_command(
             subparsers, common, "id", show_id, "show the node's feed id", more="Works without the daemon."
@@ -58,7 +58,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 
 def init(arguments: argparse.Namespace) -> int:
-    """Make a home."""
+    """Create a home."""
     import socket
 
     from tinyssb_node.daemon.config import read_config
@@ -70,18 +70,18 @@ def init(arguments: argparse.Namespace) -> int:
     home = Home.find(arguments.home, os.environ)
     if home.config.is_symlink() and (arguments.name is not None or arguments.face):
         raise HomeExistsError(
-            f"This node's settings are in {home.config.resolve()} already. Nothing was changed.",
-            "Leave --name and --face away, and write them there.",
+            f"This node already has settings, in {home.config.resolve()}. Nothing was changed.",
+            "Leave out --name and --face, and change them in that file.",
         )
     name = arguments.name if arguments.name is not None else socket.gethostname().partition(".")[0][:32]
     feed = create_home(home, name, Dialect(arguments.dialect), tuple(arguments.face or ()))
-    print(f"Made the node '{read_config(home).name}' in {home.root}.\nIts feed is {feed.hex()}.")
-    print("Start it with `tinyssb run`. Then write its key on paper: `tinyssb identity backup`.")
+    print(f"Created the node '{read_config(home).name}' in {home.root}.\nIts feed is {feed.hex()}.")
+    print("Start it: tinyssb run\nThen back up its key on paper: tinyssb identity backup")
     return 0
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Be the daemon."""
+    """Run the daemon."""
     from tinyssb_node.daemon.process import run_daemon
     from tinyssb_node.screens.passphrases import asker
     from tinyssb_node.store.home import Home
@@ -90,7 +90,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def status(arguments: argparse.Namespace) -> int:
-    """Show the daemon's answer."""
+    """Print the daemon's status."""
     from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.screens.render import duration, fields
 
@@ -111,7 +111,7 @@ def status(arguments: argparse.Namespace) -> int:
                 *((f"identity {one.name}", _identity(one, row.read_only)) for one in row.identities),
                 ("feeds", f"{row.feeds} with {row.entries:,} entries"),
                 ("forked feeds", f"{row.forked} (see `tinyssb forks`)" if row.forked else 0),
-                *([("not served", _refusals(row.turned_away))] if row.turned_away else []),
+                *([("refused", _refusals(row.turned_away))] if row.turned_away else []),
                 ("faces up", row.faces),
                 *((f"face {_short(end.spec)}", _endpoint(end)) for end in row.endpoints),
                 *((one.name, _companion(one)) for one in row.companions),
@@ -123,11 +123,11 @@ def status(arguments: argparse.Namespace) -> int:
 
 
 def _refusals(count: int) -> str:
-    return f"{count:,} callers at the control socket; the log says who"
+    return f"{count:,} connections to the control socket; see the log"
 
 
 def _short(spec: str) -> str:
-    """*spec*, without most options if they are so many that the table could not be read."""
+    """Return *spec* without most of its options, if it is too long for the table."""
     address, _, options = spec.partition("?")
     if len(spec) <= limits.SPEC_SHOWN:
         return spec
@@ -137,16 +137,16 @@ def _short(spec: str) -> str:
 
 def _endpoint(end: EndpointRow) -> str:
     turned_away = end.turned_away
-    return (end.problem or "open") + (f"; {turned_away:,} connections not served" if turned_away else "")
+    return (end.problem or "open") + (f"; {turned_away:,} connections refused" if turned_away else "")
 
 
 def _companion(one: CompanionRow) -> str:
-    """A process beside the daemon, such as the web page."""
+    """Describe a companion process, such as the web page."""
     ends = f"has ended {one.ends:,} time{'' if one.ends == 1 else 's'}"
     if one.problem is None:
-        return f"runs, and {ends}" if one.ends else "runs"
-    after = "not started again" if one.given_up else "started again"
-    return f"{one.problem} It {ends}, and is {after}."
+        return f"running; {ends}" if one.ends else "running"
+    after = "It is not started again." if one.given_up else "It is started again."
+    return f"{one.problem} It {ends}. {after}"
 
 
 def _holdings(network: NetworkRow) -> str:
@@ -159,14 +159,14 @@ def _holdings(network: NetworkRow) -> str:
 
 
 def _identity(one: IdentityRow, read_only: str | None) -> str:
-    """A further identity and whether it writes."""
+    """Describe a further identity, and whether it can write."""
     if one.problem is not None:
         return f"not used: {one.problem}"
     return f"feed {one.feed}, writing: {read_only or _writing(one)}"
 
 
 def _writing(row: StatusRow | NetworkRow | IdentityRow) -> str:
-    """Whether a feed of the node's own is written."""
+    """Describe whether one of the node's own feeds can be written."""
     if (frozen_at := row.frozen_at) is not None:
         return f"no, and never again: your feed is forked at entry {frozen_at} (see `tinyssb forks`)"
     waiting = row.waiting
@@ -174,7 +174,7 @@ def _writing(row: StatusRow | NetworkRow | IdentityRow) -> str:
 
 
 def show_id(arguments: argparse.Namespace) -> int:
-    """Show who the node is, from its files."""
+    """Show the node's feed id, from its files."""
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.store.home import Home

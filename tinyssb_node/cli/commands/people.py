@@ -1,4 +1,4 @@
-"""`alias`, `contacts`, `block`, `unblock`: what people are called, and whom not to see."""
+"""`alias`, `contacts`, `block`, `unblock`: names of people, and blocks."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ if TYPE_CHECKING:
 
 
 class SelfBlockError(ProblemError):
-    """Our user would be blocked."""
+    """A request to block the user."""
 
     exit_code = ExitCode.USAGE
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the commands."""
+    """Define the commands."""
     parser = add_command(
         subparsers,
         common,
         "alias",
         alias,
-        "tell everybody what to call you, or show what you told them",
-        more="It is an entry of your feed, for good.",
+        "publish your name, or show the one you published",
+        more="Your name becomes an entry of your feed, for good.",
     )
-    parser.add_argument("name", metavar="NAME", nargs="?", help="your name; '' takes it back")
+    parser.add_argument("name", metavar="NAME", nargs="?", help="your name; '' withdraws it")
     add_network(parser)
     add_json(parser)
     parser = add_command(
-        subparsers, common, "contacts", contacts, "list people, and give them names of your own"
+        subparsers, common, "contacts", contacts, "list people, and give them names of your choice"
     )
     add_network(parser)
     add_json(parser)
     add_action = add_actions(parser, common)
-    action = add_action("petname", petname, "call somebody as you like; nobody else sees it")
+    action = add_action("petname", petname, "give a person a name that only you see")
     _add_person(action)
-    action.add_argument("name", metavar="NAME", help="the name; '' takes it away")
+    action.add_argument("name", metavar="NAME", help="the name; '' removes it")
     for name, run, summary in (
-        ("block", block, "show nothing more of somebody, and ask for it no longer"),
-        ("unblock", unblock, "show somebody again, whatever lists say, and ask for what is missing"),
+        ("block", block, "hide a person's messages, and stop requesting their feed"),
+        ("unblock", unblock, "show a person again, whatever lists say, and request their feed"),
     ):
-        more = "Nobody else learns of it, unless you publish it: `tinyssb blocklist`."
+        more = "No one else learns of it, unless you publish it with `tinyssb blocklist`."
         parser = add_command(subparsers, common, name, run, summary, more=more)
         _add_person(parser)
         add_network(parser)
@@ -59,30 +59,30 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 def _add_person(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "person", metavar="PERSON", help="a name that only one has, or the beginning of a feed id"
+        "person", metavar="PERSON", help="a name that only one person has, or the beginning of a feed id"
     )
 
 
 def alias(arguments: argparse.Namespace) -> int:
-    """Say what we call ourselves."""
+    """Publish or show the user's own name."""
     from tinyssb_node.screens.message_commands import describe_published, open_node
     from tinyssb_node.screens.safetext import one_line
 
     with open_node(arguments) as talk:
         if arguments.name is not None:
-            return describe_published(arguments, "Told everybody:", talk.call_me(arguments.name))
+            return describe_published(arguments, "Published your name as", talk.call_me(arguments.name))
         own = talk.own
         me = talk.catalog.person(own)
         said = None if me is None else me.said
     if arguments.json:
         print(json.dumps({"feed": own.hex(), "said": said}))
     else:
-        print(one_line(said) if said else "You have not told anybody your name; `tinyssb alias NAME` does.")
+        print(one_line(said) if said else "You have not published a name. Publish one: tinyssb alias NAME")
     return 0
 
 
 def contacts(arguments: argparse.Namespace) -> int:
-    """List everybody of whom the node knows."""
+    """List all people the node knows of."""
     from tinyssb_node.screens.message_commands import open_node
     from tinyssb_node.screens.people import SHORT_FEED
     from tinyssb_node.screens.render import local_time, table
@@ -113,13 +113,13 @@ def contacts(arguments: argparse.Namespace) -> int:
 
 
 def _state(person: PersonRow, names: DisplayNames) -> str:
-    """Whether somebody is blocked, and by whose word if it is not our user's."""
+    """Return whether a person is blocked, and by whose list if not by the user."""
     by = ", ".join(names.shown(author) for author in person.blocked_by)
     return f"blocked by {by}" if by else "blocked" if person.blocked else ""
 
 
 def petname(arguments: argparse.Namespace) -> int:
-    """Give somebody a name, or take it away."""
+    """Give a person a name, or remove it."""
     from tinyssb_node.screens.message_commands import open_node
 
     with open_node(arguments) as talk:
@@ -129,17 +129,17 @@ def petname(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"feed": feed.hex(), "name": arguments.name or None}))
     else:
-        print(f"This is {shown} now.")
+        print(f"The name is now {shown}.")
     return 0
 
 
 def block(arguments: argparse.Namespace) -> int:
-    """Block somebody."""
+    """Block a person."""
     return _blocked(arguments, blocked=True)
 
 
 def unblock(arguments: argparse.Namespace) -> int:
-    """Take a block back."""
+    """Undo a block."""
     return _blocked(arguments, blocked=False)
 
 
@@ -156,12 +156,12 @@ def _blocked(arguments: argparse.Namespace, *, blocked: bool) -> int:
     if arguments.json:
         print(json.dumps({"feed": feed.hex(), "blocked": blocked}))
         return 0
-    print(f"{'No longer showing' if blocked else 'Showing'} {shown}{'' if blocked else ' again'}.")
+    print(f"{'Blocked' if blocked else 'Unblocked'} {shown}.")
     return 0
 
 
 def _feed(talk: NodeSession, text: str) -> FeedId:
-    """Return whom *text* means: a known person, or a whole feed id.
+    """Return the feed that *text* names: a known person's, or a whole feed id.
 
     Raises SelfBlockError, and as ``NodeSession.find_person`` does.
     """
@@ -176,6 +176,6 @@ def _feed(talk: NodeSession, text: str) -> FeedId:
         raise
     if person.own:
         raise SelfBlockError(
-            "That is you, and you cannot be blocked here. Nothing was changed.", "Name somebody else."
+            "This is your own feed, which you cannot block. Nothing was changed.", "Name another person."
         )
     return person.feed

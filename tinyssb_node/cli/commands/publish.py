@@ -1,4 +1,4 @@
-"""`publish`: say something in the node's own feed."""
+"""`publish`: append content to the node's own feed."""
 
 import argparse
 import json
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the command."""
+    """Define the command."""
     parser = add_command(
         subparsers,
         common,
@@ -26,22 +26,25 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     )
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(
-        "text", nargs="?", metavar="TEXT", help="a text; `-` takes the bytes of standard input as they are"
+        "text",
+        nargs="?",
+        metavar="TEXT",
+        help="a text; `-` publishes the bytes of standard input as they are",
     )
-    what.add_argument("--bipf", metavar="JSON", help="a JSON value, published as that BIPF value")
-    what.add_argument("--file", metavar="FILE", help="the bytes of a file as they are")
+    what.add_argument("--bipf", metavar="JSON", help="a JSON value, published as BIPF")
+    what.add_argument("--file", metavar="FILE", help="a file, whose bytes are published as they are")
     parser.add_argument(
         "--as",
         dest="identity",
         metavar="NAME",
-        help="which of the node's identities writes it (default: main)",
+        help="the identity of the node that writes it (default: main)",
     )
     add_network(parser)
     add_json(parser)
 
 
 def publish(arguments: argparse.Namespace) -> int:
-    """Publish, and say where it went."""
+    """Publish content, and print its entry."""
     from tinyssb_node.control.client import DaemonClient
 
     content = read_content(arguments)
@@ -57,7 +60,7 @@ def publish(arguments: argparse.Namespace) -> int:
 
 
 def read_content(arguments: argparse.Namespace) -> bytes:
-    """The bytes to publish. Raises InputError, FileUnreadableError."""
+    """Return the bytes to publish. Raises InputError, FileUnreadableError."""
     from tinyssb_node.codec import bipf
 
     if arguments.file is not None:
@@ -69,30 +72,30 @@ def read_content(arguments: argparse.Namespace) -> bytes:
         return sys.stdin.buffer.read()
     if arguments.text is not None and not arguments.text.strip():
         raise InputError(
-            "There is nothing to say, so nothing was published.",
-            """Give a text. An empty one is published by --bipf '""', on purpose.""",
+            "The text is empty. Nothing was published.",
+            """Give a text. To publish an empty one on purpose, type --bipf '""'.""",
         )
     value = arguments.text if arguments.bipf is None else parse_json(arguments.bipf)
     try:
         return bipf.encode(value)
     except bipf.BipfError as error:
         raise InputError(
-            f"This cannot be said in BIPF: {error.reason}.",
-            "Publish such bytes as they are, with --file or -.",
+            f"This cannot be written as BIPF: {error.reason}. Nothing was published.",
+            "Publish it as plain bytes, with --file FILE or `-`.",
         ) from error
 
 
 def parse_json(text: str) -> "bipf.Value":
-    """The value of a JSON text. Raises InputError."""
+    """Return the value of a JSON text. Raises InputError."""
     try:
         value: bipf.Value = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
         raise InputError(
-            f"What follows --bipf is not JSON: {error}.",
+            f"The argument of --bipf is not JSON: {error}. Nothing was published.",
             """Quote it for the shell: --bipf '["TAV", [], "hello"]'.""",
         ) from error
     return value
 
 
 def _no_constant(name: str) -> float:
-    raise ValueError(f"{name} is not in JSON")
+    raise ValueError(f"JSON has no {name}")

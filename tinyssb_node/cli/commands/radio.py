@@ -1,4 +1,4 @@
-"""`radio`: the radios of this machine, looked at one by one."""
+"""`radio`: examination of this machine's radios, one at a time."""
 
 from __future__ import annotations
 
@@ -19,43 +19,43 @@ if TYPE_CHECKING:
     from firmware_bridge.drivers.probe import Finding
 
     Looked = tuple[Iterable[Finding], Sequence[str]]
-    """What was found, and what else to know."""
+    """Findings, and notes."""
 
 
 class BoardUnusableError(ProblemError):
-    """No such profile, or one that cannot be used."""
+    """A board profile that is missing or unusable."""
 
     exit_code = ExitCode.MISSING
 
 
 class SpeedUnknownError(ProblemError):
-    """No serial port has such a speed."""
+    """A speed that no serial port has."""
 
     exit_code = ExitCode.USAGE
 
 
 class FolderUnwritableError(ProblemError):
-    """A folder, or a file in it, cannot be written."""
+    """A folder, or a file in it, that cannot be written."""
 
     exit_code = ExitCode.MISSING
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the commands."""
+    """Define the commands."""
     parser = add_command(
         subparsers,
         common,
         "radio",
         boards,
-        "look at the radios of this machine",
-        more="Works without the daemon; while it uses a radio, nobody else can.",
+        "examine the radios of this machine",
+        more="Works without the daemon. A radio that the daemon uses cannot be examined.",
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     listing = actions.add_parser("boards", help="list the boards whose wiring is known")
     listing.set_defaults(run=boards)
     add_json(listing)
     probing = actions.add_parser(
-        "probe", help="see whether a board is well, or what is at a serial port; sends nothing by radio"
+        "probe", help="test a board, or identify the device at a serial port; sends nothing by radio"
     )
     probing.set_defaults(run=probe)
     looked_at = probing.add_mutually_exclusive_group(required=True)
@@ -75,7 +75,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
 
 
 def boards(arguments: argparse.Namespace) -> int:
-    """List profiles."""
+    """List board profiles."""
     from firmware_bridge.boards import board_names, load_board
     from tinyssb_node.screens.render import table
 
@@ -105,7 +105,7 @@ def _board_row(profile: BoardProfile) -> dict[str, object]:
 
 
 def probe(arguments: argparse.Namespace) -> int:
-    """Look at a board, or at a serial port."""
+    """Examine a board, or a serial port."""
     findings, notes = _look_at_port(arguments) if arguments.port else _look_at_board(arguments)
     well = True
     for finding in findings:
@@ -127,7 +127,8 @@ def _look_at_port(arguments: argparse.Namespace) -> Looked:
     speed = arguments.speed or BAUD
     if speed not in SPEEDS:
         raise SpeedUnknownError(
-            f"No port is run at {speed} bits a second.", f"There are {', '.join(map(str, SPEEDS))}."
+            f"Serial ports have no speed of {speed} bits a second.",
+            f"Choose one of {', '.join(map(str, SPEEDS))}.",
         )
 
     async def look() -> list[Finding]:
@@ -151,7 +152,7 @@ def _look_at_board(arguments: argparse.Namespace) -> Looked:
 
 
 def firmware(arguments: argparse.Namespace) -> int:
-    """Gather what is copied onto a microcontroller."""
+    """Write the files that are copied onto a microcontroller."""
     from firmware_bridge.flashing import UnknownControllerError, controller_names, write_firmware
 
     folder: Path = arguments.folder
@@ -159,8 +160,8 @@ def firmware(arguments: argparse.Namespace) -> int:
         compiled = write_firmware(arguments.controller, folder)
     except UnknownControllerError as error:
         raise BoardUnusableError(
-            f"There is no firmware for a board '{error.name}'.",
-            f"There is for: {', '.join(controller_names())}.",
+            f"There is no firmware for a board '{error.name}'. Nothing was written.",
+            f"Boards with firmware: {', '.join(controller_names())}.",
         ) from error
     except OSError as error:
         raise FolderUnwritableError(
@@ -169,7 +170,8 @@ def firmware(arguments: argparse.Namespace) -> int:
     print(f"Wrote the firmware for {arguments.controller} to {folder}.")
     if not compiled:
         print(
-            "It is not compiled, and takes more of the board's memory. Better: pip install 'tinyssb-node[firmware]'"
+            "It is not compiled, and needs more of the board's memory. To compile it: pip install "
+            "'tinyssb-node[firmware]'"
         )
     print("With MicroPython on the board, copy it there and start it:")
     print(f"  mpremote cp -r {folder / 'firmware_bridge'} {folder / 'main.py'} :")
@@ -178,7 +180,7 @@ def firmware(arguments: argparse.Namespace) -> int:
 
 
 def _open_emulated(profile: BoardProfile) -> Hardware:
-    """The board, as its data sheets say it is, in this process's time."""
+    """Emulate a board after its data sheets, in this process's time."""
     import time
 
     from firmware_bridge.emulation.board import EmulatedBoard

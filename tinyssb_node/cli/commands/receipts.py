@@ -1,4 +1,4 @@
-"""`receipts`: who has what this node's user wrote."""
+"""`receipts`: nodes that have the user's entries."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ _SEQ_DIGITS_MAX = 10
 
 
 class UnknownOwnEntryError(ProblemError):
-    """No entry of ours is named so."""
+    """No own entry of a given number or id."""
 
     exit_code = ExitCode.MISSING
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the command."""
+    """Define the command."""
     parser = add_command(
         subparsers,
         common,
         "receipts",
         receipts,
-        "show who has the node's own entries, proven or inferred",
+        "show which nodes have your entries, proven or inferred",
     )
     parser.add_argument(
         "message",
         nargs="?",
         metavar="SEQ|ID",
-        help="tell all of one entry, named by its sequence number or the beginning of its id",
+        help="show everything about one entry, named by its sequence number or the beginning of its id",
     )
     add_limit(parser, 20, "entries")
     add_network(parser)
@@ -67,7 +67,7 @@ def receipts(arguments: argparse.Namespace) -> int:
 
 
 def _find(node: DaemonClient, name: str) -> ReceiptRow:
-    """The entry called *name*. Raises UnknownMessageError."""
+    """Return the receipts of the entry called *name*. Raises UnknownMessageError."""
     if name.isascii() and name.isdigit() and len(name) <= _SEQ_DIGITS_MAX:
         # The rest of the listing is cut off with the connection.
         following = next(iter(node.receipts(first=max(1, int(name)))), None)
@@ -78,11 +78,11 @@ def _find(node: DaemonClient, name: str) -> ReceiptRow:
         return found[0]
     if found:
         raise UnknownOwnEntryError(
-            f"{len(found)} entries have an id that begins so.", "Give more of its digits."
+            f"The ids of {len(found)} entries begin with these digits.", "Type more digits of the id."
         )
     raise UnknownOwnEntryError(
-        "This node has written no such entry, or it only acknowledges others.",
-        "`tinyssb receipts` lists them; `tinyssb log me` shows all entries.",
+        "This node has written no such entry, or it is an acknowledgement of others' entries.",
+        "List the entries: tinyssb receipts. To see all: tinyssb log me",
     )
 
 
@@ -114,8 +114,8 @@ def _page(row: ReceiptRow, name_of: Callable[[str], str]) -> str:
         ("who has it", holders_text(row, name_of, time.time_ns() // 1_000)),
     ]
     pairs += [(holder.kind, _holder(holder, name_of)) for holder in row.holders]
-    pairs += [("missing", f"{name_of(feed)}, who has acknowledged others") for feed in row.missing]
-    pairs += [("silent", f"{name_of(feed)}, who never acknowledged any") for feed in row.silent]
+    pairs += [("missing", f"{name_of(feed)}, which has acknowledged other entries") for feed in row.missing]
+    pairs += [("silent", f"{name_of(feed)}, which has never acknowledged any entry") for feed in row.silent]
     return fields(pairs)
 
 
@@ -126,5 +126,5 @@ def _holder(holder: HolderRow, name_of: Callable[[str], str]) -> str:
         who = name_of(holder.feed)
     else:
         speaker = "" if holder.speaker is None else f" {holder.speaker}"
-        who = f"a station{speaker} on {printable(holder.face or '')}"
+        who = f"a node{speaker} on {printable(holder.face or '')}"
     return f"{who}, known since {local_time(holder.since_us)}"

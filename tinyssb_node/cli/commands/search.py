@@ -1,15 +1,15 @@
-"""`search`: find messages by their words."""
+"""`search`: full-text search of messages."""
 
 import argparse
 
 from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network, positive
 
 _FOUND = 20
-"""Messages shown unless told otherwise: a screen."""
+"""Messages shown by default: a screen."""
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the command."""
+    """Define the command."""
     parser = add_command(
         subparsers,
         common,
@@ -22,14 +22,18 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         "words", metavar="WORD", nargs="+", help="a word, or the beginning of one; all must occur"
     )
     parser.add_argument(
-        "--limit", type=positive, default=_FOUND, metavar="N", help=f"show the N best (default: {_FOUND})"
+        "--limit",
+        type=positive,
+        default=_FOUND,
+        metavar="N",
+        help=f"show the N best matches (default: {_FOUND})",
     )
     add_network(parser)
     add_json(parser)
 
 
 def search(arguments: argparse.Namespace) -> int:
-    """Show what has all the words, the best first."""
+    """Show the messages that have all the words, the best match first."""
     from tinyssb_node.screens import limits
     from tinyssb_node.screens.chatlines import ChatFormatter
     from tinyssb_node.screens.message_commands import open_node

@@ -1,4 +1,4 @@
-"""`service`: the node as a service that starts with the machine."""
+"""`service`: the node as a systemd service."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the commands."""
+    """Define the commands."""
     parser = add_command(
         subparsers,
         common,
         "service",
         status,
-        "run the node whenever the machine does",
+        "run the node as a service that starts with the machine",
         more="For Linux with systemd; install and uninstall need sudo.",
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     installing = actions.add_parser("install", help="write the service's files; nothing is started yet")
     installing.set_defaults(run=install)
     installing.add_argument(
-        "--program", type=Path, metavar="FILE", help="what the service starts (default: this program)"
+        "--program", type=Path, metavar="FILE", help="the program that the service starts (default: this one)"
     )
     uninstalling = actions.add_parser(
         "uninstall", help="stop the service and remove its files; key, feeds and settings stay"
@@ -45,7 +45,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
             type=Path,
             default=Path("/"),
             metavar="FOLDER",
-            help="the system in this folder, not this one",
+            help="change the system in this folder, such as an SD card image (default: this machine)",
         )
 
 
@@ -57,12 +57,12 @@ def _service(arguments: argparse.Namespace) -> Service:
 
 
 def install(arguments: argparse.Namespace) -> int:
-    """Put the files in their places, and say what comes next."""
+    """Write the service's files, and print the next commands."""
     from tinyssb_node.cli.systemd import CONFIG, STATE
 
     service = _service(arguments)
     written = service.install()
-    print("\n".join(f"Wrote {place}" for place in written) or "All files were there already.")
+    print("\n".join(f"Wrote {place}" for place in written) or "All files were up to date already.")
     print(f"Settings are in {CONFIG}; the key, the feeds and the event log will be in {STATE}.\n\nNext:")
     if service.has_node:
         print("    sudo systemctl restart tinyssb")
@@ -73,17 +73,17 @@ def install(arguments: argparse.Namespace) -> int:
 
 
 def uninstall(arguments: argparse.Namespace) -> int:
-    """Take the files away, and say what stays."""
+    """Remove the service's files, and print what stays."""
     from tinyssb_node.cli.systemd import CONFIG, STATE
 
     removed = _service(arguments).uninstall()
-    print("\n".join(f"Removed {place}" for place in removed) or "There was no service.")
+    print("\n".join(f"Removed {place}" for place in removed) or "No service was installed.")
     print(f"Kept: {STATE} with the node's secret key, {CONFIG.parent}, and the user tinyssb.")
     return ExitCode.OK
 
 
 def status(arguments: argparse.Namespace) -> int:
-    """Show files and state. Returns 1 if something is to be done."""
+    """Show files and state. Return 1 if the service needs attention. Returns 1 if something is to be done."""
     from tinyssb_node.cli.systemd import FileState
     from tinyssb_node.screens.render import fields
 
@@ -96,7 +96,7 @@ def status(arguments: argparse.Namespace) -> int:
     else:
         state = f"{manager.get('ActiveState', 'unknown')} ({manager.get('SubState', 'systemd does not run here')})"
         rows = [("service", state), ("starts with the machine", manager.get("UnitFileState") or "no")]
-        rows += [("says", manager["StatusText"])] if manager.get("StatusText") else []
+        rows += [("status", manager["StatusText"])] if manager.get("StatusText") else []
         print(fields([*rows, *((str(place), found.value) for place, found in files.items())]))
     well = manager.get("ActiveState") == "active" and set(files.values()) == {FileState.CURRENT}
     return ExitCode.OK if well else ExitCode.ATTENTION

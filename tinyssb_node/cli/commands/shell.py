@@ -1,4 +1,4 @@
-"""`completion`: let the shell finish commands."""
+"""`completion`: completion of commands in the shell."""
 
 import argparse
 
@@ -8,19 +8,19 @@ from tinyssb_node.screens.options import Subparsers, add_command
 
 
 class CompletionMissingError(ProblemError):
-    """The library that writes completions is not installed."""
+    """The library for completion scripts is not installed."""
 
     exit_code = ExitCode.UNAVAILABLE
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the command."""
+    """Define the command."""
     parser = add_command(
         subparsers,
         common,
         "completion",
         completion,
-        "print a script that teaches your shell these commands",
+        "print a script that lets your shell complete commands",
         more='For bash: eval "$(tinyssb completion bash)".',
     )
     parser.add_argument("shell", choices=("bash", "zsh"))

@@ -1,4 +1,4 @@
-"""`thread`: a tangle as a graph, or in a file of its own."""
+"""`thread`: a tangle as a graph, or in a file."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
-    """Describe the command."""
+    """Define the command."""
     parser = add_command(
         subparsers,
         common,
@@ -59,7 +59,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         "--format",
         choices=("json", "markdown"),
         default="markdown",
-        help="how it is written (default: markdown)",
+        help="the format of the file (default: markdown)",
     )
 
 
@@ -70,8 +70,8 @@ def _add_id(action: argparse.ArgumentParser) -> None:
 
 
 def show_usage(arguments: argparse.Namespace) -> int:
-    """Say what there is to do."""
-    arguments.parser.error("say what to do: show ID, or export ID")
+    """Print that an action is required."""
+    arguments.parser.error("an action is required: show ID, or export ID")
     return 0
 
 
@@ -94,13 +94,14 @@ def show(arguments: argparse.Namespace) -> int:
 
 
 def window(count: int, centre: int, size: int) -> tuple[int, int]:
-    """Which *size* of *count* messages to show around number *centre*: the first one, and the one behind the last."""
+    """Return which *size* of *count* messages to show around number *centre*: the first, and the one behind
+    the last."""
     first = max(0, min(centre - size // 2, count - size))
     return first, min(count, first + size)
 
 
 def _thread(talk: NodeSession, text: str) -> tuple[Sequence[MessageRow], int]:
-    """All messages of the tangle that *text* names, in canonical order, and which of them it names.
+    """Return all messages of the tangle that *text* names, in canonical order, and the position of the one it names.
 
     Raises NoThreadError, UnknownMessageError, AmbiguousMessageError.
     """
@@ -134,7 +135,7 @@ def _draw(
     lanes_max = limits.LANES_MAX if room is None else max(2, min(limits.LANES_MAX, room // 6))
     drawn = list(draw([(row.id, row.previous) for row in read], lanes_max, glyphs, first - begin))
     if first:
-        print(f"({first:,} messages before)")
+        print(f"({first:,} earlier messages)")
     lanes = max((len(line.drawing) for line in drawn), default=0)
     lines = ChatFormatter(names, None if room is None else room - lanes - 2)
     lines.fit(read[first - begin :])
@@ -145,11 +146,11 @@ def _draw(
             drawing = line.drawing if number == 0 else continued(line.drawing, glyphs)
             print(f"{drawing:<{lanes}}  {text}".rstrip())
     if behind < len(rows):
-        print(f"({len(rows) - behind:,} messages behind)")
+        print(f"({len(rows) - behind:,} later messages)")
 
 
 def continued(drawing: str, glyphs: str) -> str:
-    """The lanes beside further lines of the message whose dot is in *drawing*."""
+    """Return the lanes beside further lines of the message whose dot is in *drawing*."""
     return drawing.replace(glyphs[0], " ")
 
 
@@ -168,6 +169,6 @@ def export(arguments: argparse.Namespace) -> int:
     from tinyssb_node.screens.newfile import write_new_file
 
     size = write_new_file(Path(arguments.file), lambda file: file.write(text.encode()))
-    told = {"file": arguments.file, "messages": len(rows), "size": size}
-    print(json.dumps(told) if arguments.json else f"Wrote {len(rows):,} messages to {arguments.file}.")
+    summary = {"file": arguments.file, "messages": len(rows), "size": size}
+    print(json.dumps(summary) if arguments.json else f"Wrote {len(rows):,} messages to {arguments.file}.")
     return 0

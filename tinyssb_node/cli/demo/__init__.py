@@ -1,1 +1,1 @@
-"""The demonstration: real daemons on a modelled channel, a Spark job on their logs, and a page, in one command."""
+"""A demonstration in one command: real daemons on a modelled channel, a Spark job on their logs, and a page."""

@@ -1,4 +1,4 @@
-"""The processes of the demonstration, each one that a user could start by hand."""
+"""Processes of the demonstration; a user could start each of them by hand."""
 
 import asyncio
 import os
@@ -27,16 +27,16 @@ from tinyssb_node.store.home import Home
 NAMES: Final = ("ana", "ben", "cyd", "dan", "eve")
 """The nodes."""
 _START_S: Final = 20.0
-"""How long a process may take until it answers."""
+"""How long a process may take to answer."""
 _STOP_S: Final = 10.0
 """How long a process may take to end before it is killed."""
 _POLL_S: Final = 0.1
 _MARKER: Final = ".tinyssb-demo"
-"""A file that says: made by a demonstration, may be deleted by the next."""
+"""A file that marks a folder of a demonstration, which the next one may delete."""
 
 
 class DemoFailedError(ProblemError):
-    """A part of the demonstration did not start, or ended on its own."""
+    """A part of the demonstration that did not start, or that ended unexpectedly."""
 
     exit_code = ExitCode.SOFTWARE
 
@@ -51,7 +51,7 @@ class DemoNode:
     published: int = 0
 
     def client(self) -> DaemonClient:
-        """A connection to its daemon."""
+        """Connect to its daemon."""
         return DaemonClient(read_config(self.home).control_socket)
 
 
@@ -64,7 +64,7 @@ class _Process:
 
 @dataclass(slots=True)
 class DemoMesh:
-    """Everything that runs. ``start`` it, and ``stop`` it whatever happens."""
+    """Everything that runs. Call ``start``, and ``stop`` in any case."""
 
     folder: Path
     page_port: int
@@ -79,12 +79,12 @@ class DemoMesh:
 
     @property
     def page(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         return f"http://127.0.0.1:{self.page_port}"
 
     def start(self) -> None:
         """Start all of it, Spark first because it takes longest. Raises DemoFailedError."""
-        _empty(self.folder)
+        empty_folder(self.folder)
         (self.folder / "logs").mkdir()
         (self.folder / "nodes").mkdir()
         tool = _beside_us("tinyssb-sink")
@@ -111,7 +111,7 @@ class DemoMesh:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                # A group of its own: Ctrl-C in the terminal is for us, who end the others in order.
+                # A process group of its own: only we get the terminal's Ctrl-C, and end the others in order.
                 start_new_session=True,
             )
         self._processes.append(_Process(name, popen, log))
@@ -123,33 +123,33 @@ class DemoMesh:
             if time.monotonic() > deadline_s:
                 raise DemoFailedError(
                     f"{what[:1].upper()}{what[1:]} did not answer within {_START_S:.0f} seconds.",
-                    f"See the logs in {self.folder / 'logs'}.",
+                    f"Read the logs in {self.folder / 'logs'}.",
                 )
             time.sleep(_POLL_S)
 
     def check(self) -> None:
-        """Raises DemoFailedError if something ended that should run."""
+        """Check that every process still runs. Raises DemoFailedError."""
         for process in self._processes:
             if process.popen.poll() is not None:
                 tail = process.log.read_text("utf-8", "replace").strip().splitlines()[-3:]
                 raise DemoFailedError(
-                    f"The process {process.name} ended on its own: {' / '.join(tail) or 'it said nothing'}",
-                    f"See {process.log}.",
+                    f"The process {process.name} ended unexpectedly: {' / '.join(tail) or 'it printed nothing'}",
+                    f"Read {process.log}.",
                 )
 
     def ether(self, command: EtherCut | EtherHeal) -> None:
-        """Say something to the channel, as `tinyssb ether` would."""
+        """Send a command to the channel, as `tinyssb ether` would."""
         asyncio.run(ether_command("127.0.0.1", self.ether_port, command))
 
-    def publish(self, name: str, text: str) -> None:
-        """Let a node publish *text*; it is on its disk when this returns."""
+    def post_text(self, name: str, text: str) -> None:
+        """Publish *text* by a node; it is on the node's disk when this returns."""
         member = self.members[name]
         with member.client() as client:
             client.publish(encode(text))
         member.published += 1
 
     def stop(self) -> None:
-        """End everything, last started first."""
+        """End all processes, the last started first."""
         for process in reversed(self._processes):
             process.popen.terminate()
         for process in reversed(self._processes):
@@ -161,14 +161,14 @@ class DemoMesh:
         self._processes.clear()
 
 
-def _empty(folder: Path) -> None:
-    """Make *folder* anew if an earlier demonstration left it. Raises DemoFailedError for anybody else's."""
+def empty_folder(folder: Path) -> None:
+    """Create *folder* anew if an earlier demonstration left it. Raises DemoFailedError for any other folder."""
     marker = folder / _MARKER
     if folder.exists():
         if not marker.exists() and any(folder.iterdir()):
             raise DemoFailedError(
-                f"{folder} holds files that no demonstration made. Nothing was changed.",
-                "Name another folder with --folder.",
+                f"{folder} has files that are not of a demonstration. Nothing was changed.",
+                "Choose another folder: tinyssb demo --folder FOLDER",
             )
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
@@ -176,7 +176,7 @@ def _empty(folder: Path) -> None:
 
 
 def free_port(wanted: int) -> int:
-    """*wanted* if nobody listens there, else any port that is free."""
+    """Return *wanted* if no program listens there, else any free port."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -201,10 +201,10 @@ def _is_up(member: DemoNode) -> bool:
 
 
 def _beside_us(tool: str) -> Path:
-    """A program installed with this one. Raises DemoFailedError."""
+    """Return the path of a program installed with this one. Raises DemoFailedError."""
     path = Path(sys.executable).with_name(tool)
     if not os.access(path, os.X_OK):
         raise DemoFailedError(
-            f"{tool} is not installed.", "Install it: pip install 'tinyssb-node[spark,dashboard]'."
+            f"{tool} is not installed.", "Install it: pip install 'tinyssb-node[spark,dashboard]'"
         )
     return path

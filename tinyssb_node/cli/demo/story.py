@@ -1,4 +1,4 @@
-"""What happens in the demonstration, told in plain words: posts, a cut, posts on both sides, a meeting again."""
+"""The story of the demonstration, in plain words: posts, a cut, posts on both sides, a merge."""
 
 import itertools
 import time
@@ -9,59 +9,59 @@ from tinyssb_node.cli.demo.mesh import NAMES, DemoMesh
 from tinyssb_node.cli.demo.summary import DemoSummary, read_tables, summarize
 from tinyssb_node.faces.ether_protocol import EtherCut, EtherHeal
 
-Tell = Callable[[str], None]
+Report = Callable[[str], None]
 """Prints one line."""
 
 _APART_S: Final = 14.0
-"""How long the two sides stay apart: long enough to see it on the page."""
+"""How long the two sides stay apart: long enough to be seen on the page."""
 _PAUSE_S: Final = 8.0
 """Quiet between two rounds."""
 _AGREE_S: Final = 90.0
-"""How long agreement may take on a channel where a full packet takes 0.2 s."""
+"""How long nodes may take to agree on a channel where a full packet takes 0.2 s."""
 _TABLES_S: Final = 60.0
-"""How long the tables may take to show what the nodes hold, Spark's start included."""
+"""How long the tables may take to show what the nodes store, Spark's start included."""
 _POLL_S: Final = 0.5
 
 _SPLITS: Final = (("ana", "ben"), ("eve",), ("ben", "dan"), ("ana", "cyd", "eve"))
-"""Who is cut off from the rest, round by round."""
+"""The nodes cut off from the rest, round by round."""
 _POSTS: Final = (
     "Reached the hut. Stove works, water is frozen.",
     "The pass is closed above 2,100 m, take the east side.",
-    "Two of us stay another night; tell the valley we are fine.",
+    "Two of us stay another night; let the valley know we are fine.",
     "Battery at 63 %, panel is back in the sun.",
     "Anyone near the lake? We could use a rope.",
     (
         "Snow since noon, 20 cm and counting. The marked trail is hard to see beyond the second bridge, the cairns are "
-        "covered and the wind has taken two of the poles. Come up only with somebody who knows the way."
+        "covered and the wind has taken two of the poles. Come up only with a person who knows the way."
     ),
     "Found a red glove at the spring.",
 )
-"""What people on a hill write: most fits into one packet or two, one needs a side chain of several."""
+"""What people on a hill write: most fit into one packet or two, one needs a side chain of several."""
 
 
 class DemoStory:
-    """One telling, until *deadline_s* (on the monotonic clock, None for no end)."""
+    """One run of the story, until *deadline_s* (on the monotonic clock; None: no end)."""
 
-    def __init__(self, mesh: DemoMesh, tell: Tell, deadline_s: float | None) -> None:
+    def __init__(self, mesh: DemoMesh, report: Report, deadline_s: float | None) -> None:
         self._mesh = mesh
-        self._tell = tell
+        self._report = report
         self._deadline_s = deadline_s
         self._posts = itertools.cycle(_POSTS)
         self._shown = False
 
     def run(self) -> None:
-        """Rounds of posts, cut and repair until time is up."""
-        self._tell("Everybody says hello.")
+        """Post, cut and heal in rounds until time is up."""
+        self._report("Every node posts a message.")
         for name in NAMES:
-            self._mesh.publish(name, f"{name} is here.")
-        self._until_agreed("Everybody has heard everybody")
+            self._mesh.post_text(name, f"{name} is here.")
+        self._until_agreed("Every node has every message")
         for split in itertools.cycle(_SPLITS):
             if self._time_is_up(_APART_S + _PAUSE_S):
                 return
             self._round(split)
 
     def end(self) -> DemoSummary:
-        """Make the mesh whole, let nodes and tables settle, and look."""
+        """Heal the channel, let nodes and tables settle, and summarize."""
         self._mesh.ether(EtherHeal())
         self._wait(_AGREE_S, lambda: summarize(self._mesh).nodes_agree)
         self._wait(_TABLES_S, lambda: summarize(self._mesh).tables_agree)
@@ -70,16 +70,16 @@ class DemoStory:
     def _round(self, apart: Sequence[str]) -> None:
         rest = [name for name in NAMES if name not in apart]
         self._mesh.ether(EtherCut(left=tuple(apart), right=tuple(rest)))
-        self._tell(f"Cut: {_list(apart)} on one side, {_list(rest)} on the other. Both sides post.")
+        self._report(f"Cut: {_list(apart)} on one side, {_list(rest)} on the other. Both sides post.")
         for name in (apart[0], rest[0], rest[-1]):
-            self._mesh.publish(name, next(self._posts))
+            self._mesh.post_text(name, next(self._posts))
         for _ in self._ticks(_APART_S):
             pass
         missing = self._missing()
-        self._tell(f"{missing} copies are missing; the page shows who is behind.")
+        self._report(f"{missing} copies are missing; the page shows which nodes are behind.")
         self._mesh.ether(EtherHeal())
-        self._tell("The two sides meet again.")
-        self._until_agreed("Everybody has everything")
+        self._report("Healed: the two sides hear each other again.")
+        self._until_agreed("Every node has everything")
         for _ in self._ticks(_PAUSE_S):
             pass
 
@@ -90,9 +90,9 @@ class DemoStory:
     def _until_agreed(self, what: str) -> None:
         begun_s = time.monotonic()
         if self._wait(_AGREE_S, lambda: summarize(self._mesh).nodes_agree):
-            self._tell(f"{what} ({time.monotonic() - begun_s:.0f} s).")
+            self._report(f"{what} ({time.monotonic() - begun_s:.0f} s).")
         else:
-            self._tell(f"Not yet: after {_AGREE_S:.0f} s {self._missing()} copies are still missing.")
+            self._report(f"Not yet: after {_AGREE_S:.0f} s {self._missing()} copies are still missing.")
 
     def _wait(self, limit_s: float, done: Callable[[], bool]) -> bool:
         """Wait until *done*; False if that took longer than *limit_s*."""
@@ -111,11 +111,11 @@ class DemoStory:
             yield
 
     def _tick(self) -> None:
-        """A moment passes; say so when the page has its first figures."""
+        """Wait a moment; report when the page has its first figures."""
         self._mesh.check()
         if not self._shown and read_tables(self._mesh.tables):
             self._shown = True
-            self._tell(f"The first figures are on the page: {self._mesh.page}")
+            self._report(f"The first figures are on the page: {self._mesh.page}")
         time.sleep(_POLL_S)
 
     def _time_is_up(self, needed_s: float) -> bool:

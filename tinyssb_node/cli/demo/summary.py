@@ -1,4 +1,4 @@
-"""What the demonstration comes to: what was published, where it arrived, whether nodes and tables agree."""
+"""Result of the demonstration: what was published, where it arrived, whether nodes and tables agree."""
 
 import sqlite3
 from collections.abc import Iterable, Mapping
@@ -12,27 +12,27 @@ from tinyssb_node.control.rows import EntryRow
 from tinyssb_node.screens.render import table
 
 View = Mapping[str, int]
-"""Feed id (64 digits) to the number of entries held, whole side chains included."""
+"""Feed id (64 digits) to the number of entries stored, whole side chains included."""
 
 
 @dataclass(frozen=True, slots=True)
 class DemoSummary:
-    """The state of everything at one moment."""
+    """The state of all nodes and tables at one moment."""
 
     published: Mapping[str, int]
     """Entries by node name."""
     held: Mapping[str, View]
-    """What each node's store holds, by node name."""
+    """What each node's store has, by node name."""
     tips: Mapping[str, Mapping[str, str | None]]
     """Message id of each node's last entry of each feed."""
     tabled: Mapping[str, View]
-    """What the serving database says that each node holds."""
+    """What the serving database shows for each node."""
     expected: View
-    """What every node should hold."""
+    """What every node should have."""
 
     @property
     def arrived(self) -> Mapping[str, int]:
-        """Entries that each node holds, its own included."""
+        """Entries that each node has, its own included."""
         return {name: sum(view.values()) for name, view in self.held.items()}
 
     @property
@@ -42,7 +42,7 @@ class DemoSummary:
 
     @property
     def nodes_agree(self) -> bool:
-        """True if every node holds everything, and the same of it."""
+        """True if every node has everything, and the same of it."""
         tips = list(self.tips.values())
         return all(view == self.expected for view in self.held.values()) and all(
             tip == tips[0] for tip in tips
@@ -50,23 +50,25 @@ class DemoSummary:
 
     @property
     def tables_agree(self) -> bool:
-        """True if the serving database says of every node what the node itself says."""
+        """True if the serving database shows for every node what the node itself reports."""
         return self.tabled == self.held
 
     def text(self) -> str:
-        """For people."""
+        """Format the summary for people."""
         rows = [
             (name, self.published[name], f"{count} of {self.total}", f"{self._in_tables(name)} of {count}")
             for name, count in self.arrived.items()
         ]
-        verdicts = f"Nodes agree: {_yes(self.nodes_agree)}. Tables say what the nodes say: {_yes(self.tables_agree)}."
-        return f"{table(('NODE', 'PUBLISHED', 'HOLDS', 'IN THE TABLES'), rows)}\n{verdicts}"
+        verdicts = (
+            f"Nodes agree: {_yes(self.nodes_agree)}. Tables agree with nodes: {_yes(self.tables_agree)}."
+        )
+        return f"{table(('NODE', 'PUBLISHED', 'STORED', 'IN THE TABLES'), rows)}\n{verdicts}"
 
     def _in_tables(self, name: str) -> int:
         return sum(self.tabled.get(name, {}).values())
 
     def json(self) -> dict[str, object]:
-        """For scripts."""
+        """Return the summary for scripts."""
         return {
             "published": dict(self.published),
             "holds": dict(self.arrived),
@@ -81,7 +83,7 @@ def _yes(truth: object) -> str:
 
 
 def summarize(mesh: DemoMesh) -> DemoSummary:
-    """Ask every node and the tables."""
+    """Query every node and the tables."""
     held: dict[str, View] = {}
     tips: dict[str, Mapping[str, str | None]] = {}
     for member in mesh.members.values():
@@ -101,7 +103,7 @@ def summarize(mesh: DemoMesh) -> DemoSummary:
 
 
 def _open(entries: Iterable[EntryRow]) -> int:
-    """How many of a feed's entries lack packets of their side chain."""
+    """Count the entries of a feed that lack packets of their side chain."""
     return sum(row.chunks_held < row.chunks for row in entries)
 
 
@@ -118,7 +120,7 @@ _WHOLE_COPIES: Final = """
 
 
 def read_tables(path: Path) -> dict[str, View]:
-    """What the serving database (docs/formats/serving.md) says that each node holds; nothing while it is not there."""
+    """Read from the serving database (docs/formats/serving.md) what each node has; nothing while it does not exist."""
     if not path.exists():
         return {}
     with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as tables:

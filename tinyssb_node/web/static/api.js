@@ -1,8 +1,8 @@
-// Asking the page's server.
+// Requests to the page's server.
 
 const PATIENCE_MS = 15_000; // the server itself waits 10 s for the node
 
-/** The server did not do what was asked. `kind`: lost, token, or the server's own word. */
+/** A request that failed. `kind`: lost, token, or the server's error code. */
 export class ApiError extends Error {
   constructor(kind, message, hint = "") {
     super(plain(message));
@@ -11,36 +11,36 @@ export class ApiError extends Error {
   }
 }
 
-/** Sentences are written for terminals, where commands stand between backquotes. */
+/** Removes the backquotes that mark commands in messages for terminals. */
 const plain = (text) => text.replaceAll("`", "");
 
 let onTokenNeeded = () => {};
 
-/** What to do when the server asks for its token. */
+/** Sets the action for when the server requires its token. */
 export function whenTokenNeeded(act) {
   onTokenNeeded = act;
 }
 
-/** The answer to a question. Throws ApiError. */
+/** Returns the reply to a GET request. Throws ApiError. */
 export function get(path, params = {}) {
   const query = new URLSearchParams(Object.entries(params).filter(([, value]) => value !== null && value !== undefined));
   const text = query.toString();
-  return ask(text ? `${path}?${text}` : path, {});
+  return request(text ? `${path}?${text}` : path, {});
 }
 
-/** What came of it. Throws ApiError. */
+/** Returns the reply to a POST request. Throws ApiError. */
 export function post(path, body) {
-  return ask(path, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } });
+  return request(path, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json" } });
 }
 
-async function ask(url, options) {
+async function request(url, options) {
   let response;
   let body = null;
   try {
     response = await fetch(url, { ...options, cache: "no-store", credentials: "same-origin", signal: AbortSignal.timeout(PATIENCE_MS) });
     body = await response.json();
   } catch {
-    if (!response || response.ok) throw new ApiError("lost", "The page’s server does not answer.", "Are you still in its Wi-Fi?");
+    if (!response || response.ok) throw new ApiError("lost", "The page’s server does not answer.", "Check that you are on its Wi-Fi.");
   }
   if (response.ok) return body;
   if (response.status === 401) onTokenNeeded();

@@ -1,4 +1,4 @@
-// Which view is shown, whether the token was given, and whether the server answers.
+// The application: the current view, the login, and the state of the connection.
 
 import { ApiError, get, post, whenTokenNeeded } from "/static/api.js";
 import { ChatView } from "/static/chat.js";
@@ -37,7 +37,7 @@ function show({ focus = true } = {}) {
     return;
   }
   view = null;
-  main.replaceChildren(h("div", { class: "sheet" }, h("h1", { text: "There is nothing at this address" }), h("p", {}, h("a", { href: "/", "data-page": true, text: "To the chat" }))));
+  main.replaceChildren(h("div", { class: "sheet" }, h("h1", { text: "There is no page at this address" }), h("p", {}, h("a", { href: "/", "data-page": true, text: "Go to the chat" }))));
 }
 
 function go(path, { replace = false } = {}) {
@@ -71,7 +71,7 @@ function connection(state, since) {
 function problem(text) {
   const notice = byId("problem");
   notice.hidden = !text;
-  setText(notice, text ? `${text} Reading works; what you write stays in its box.` : "");
+  setText(notice, text ? `${text} You can still read; what you write stays in the box.` : "");
 }
 
 function start() {
@@ -85,7 +85,7 @@ function start() {
   );
 }
 
-/** The token behind `#`, which is taken out of the address at once: it must not stay in the history. */
+/** Returns the token behind `#`, and removes it from the address at once: it must not stay in the history. */
 function tokenInAddress() {
   const found = new URLSearchParams(location.hash.slice(1)).get("token");
   if (found !== null) history.replaceState(null, "", location.pathname);
@@ -109,11 +109,11 @@ async function begin() {
   }
 }
 
-function login(said = "") {
+function login(reason = "") {
   view?.close?.();
   view = null;
-  const input = h("input", { id: "token", name: "token", type: "password", autocomplete: "current-password", required: true, autocapitalize: "none", spellcheck: "false", "aria-describedby": "token-said" });
-  const failed = h("p", { class: "failed", id: "token-said", role: "alert", text: said });
+  const input = h("input", { id: "token", name: "token", type: "password", autocomplete: "current-password", required: true, autocapitalize: "none", spellcheck: "false", "aria-describedby": "token-error" });
+  const failed = h("p", { class: "failed", id: "token-error", role: "alert", text: reason });
   const form = h(
     "form",
     { class: "card" },
@@ -137,11 +137,11 @@ function login(said = "") {
     "div",
     { class: "sheet" },
     h("h1", { text: "This node’s page", tabindex: "-1" }),
-    h("p", { text: "Only who has the token reads and writes here. On the node, tinyssb web --link shows it as a link and as a QR code." }),
+    h("p", { text: "Enter the token to read and write here. On the node, tinyssb web --link shows it as a link and as a QR code." }),
     form,
   );
   main.replaceChildren(sheet);
-  setText(byId("connection-text"), "Closed");
+  setText(byId("connection-text"), "Locked");
   input.focus();
 }
 

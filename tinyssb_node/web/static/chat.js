@@ -1,33 +1,33 @@
-// Reading and writing: the list of conversations, the messages of one, the box to write in.
+// The chat view: the list of conversations, the messages of one, the box to write in.
 
 import { ApiError, get } from "/static/api.js";
 import { Composer } from "/static/composer.js";
 import { announce, arrange, h, setParts, setText } from "/static/dom.js";
 import { Message, named } from "/static/message.js";
-import { count, nameOf, saidLine } from "/static/words.js";
+import { count, nameOf, summaryOf } from "/static/words.js";
 
 const NEAR_END_PX = 80;
-const RECEIPTS_MS = 30_000; // others tell who has what without anything new being said
+const RECEIPTS_MS = 30_000; // receipts change without new messages
 const RETRY_MS = 2_000;
-const TOLD_MAX = 3; // messages read out at once; of more only the number is said
+const ANNOUNCED_MAX = 3; // messages that a screen reader announces; of more only the number
 
 const listOf = (members) => members.flatMap((member, place) => [place ? ", " : "", ...named(member)]);
 
-/** What a conversation is called, text and elements. */
+/** Returns the title of a conversation, as text and elements. */
 function titleOf({ name, title, members }) {
   if (title) return [h("bdi", { text: title })];
   if (name === "public") return ["Public"];
   return members.length ? listOf(members) : ["Notes to myself"];
 }
 
-/** Who reads a private one. */
+/** Returns the readers of a private conversation. */
 function readersOf({ title, members }) {
   if (title) return [`the ${count(members.length + 1, "member")} of this group`];
   return members.length ? [...listOf(members), " and you"] : ["you"];
 }
 
 export class ChatView {
-  /** Of a conversation by its name, or with a feed, where nothing may have been said yet. */
+  /** Opens a conversation by its name, or with a feed: then it may have no messages yet. */
   constructor({ conversation = null, feed = null }) {
     this.conversation = conversation;
     this.feed = feed;
@@ -39,11 +39,11 @@ export class ChatView {
     this.about = h("p", { class: "soft" });
     this.links = h("ul");
     this.earlier = h("button", { type: "button", class: "plain middle", text: "Show earlier messages", hidden: true, onclick: () => this.loadEarlier() });
-    this.empty = h("li", { class: "middle soft", text: "Nothing has been said here yet." });
+    this.empty = h("li", { class: "middle soft", text: "There are no messages yet." });
     this.list = h("ol", { "aria-label": "Messages" });
-    this.waitingHead = h("p", { class: "waiting-head", text: "These answer messages that have not come yet:" });
-    this.waiting = h("ol", { "aria-label": "Messages that wait" });
-    this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "What was said", onscroll: () => this.scrolled() }, h("p", { class: "middle" }, this.earlier), this.list, this.waitingHead, this.waiting);
+    this.waitingHead = h("p", { class: "waiting-head", text: "These answer messages that have not arrived yet:" });
+    this.waiting = h("ol", { "aria-label": "Waiting messages" });
+    this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation", onscroll: () => this.scrolled() }, h("p", { class: "middle" }, this.earlier), this.list, this.waitingHead, this.waiting);
     this.newer = h("button", { type: "button", class: "button newer", hidden: true, onclick: () => this.toEnd() });
     this.composer = new Composer({ key: conversation ?? feed, sent: (answer) => this.sent(answer) });
     this.composer.element.prepend(this.newer);
@@ -51,9 +51,9 @@ export class ChatView {
     this.element = h(
       "div",
       { class: "chat" },
-      h("a", { class: "skip", href: "#say", text: "Skip to where you write" }),
+      h("a", { class: "skip", href: "#say", text: "Skip to the message box" }),
       h("nav", { class: "conversations", "aria-label": "Conversations" }, this.links),
-      h("section", { class: "talk" }, h("header", {}, this.title, this.about), this.scroll, this.composer.element),
+      h("section", { class: "conversation" }, h("header", {}, this.title, this.about), this.scroll, this.composer.element),
     );
     this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, RECEIPTS_MS);
     this.unread = 0;
@@ -68,15 +68,15 @@ export class ChatView {
     this.closed = true;
   }
 
-  /** Asks for what is new. One question at a time; who asks meanwhile is answered by one more. */
+  /** Loads what is new. One request at a time; calls in the meantime cause one more. */
   async refresh() {
-    if (this.asking) {
+    if (this.loading) {
       this.again = true;
       return;
     }
-    this.asking = true;
+    this.loading = true;
     try {
-      await this.ask();
+      await this.load();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       if (!this.loaded) {
@@ -84,7 +84,7 @@ export class ChatView {
         setTimeout(() => { if (!this.closed && !this.loaded) this.refresh(); }, RETRY_MS);
       }
     } finally {
-      this.asking = false;
+      this.loading = false;
     }
     if (this.again && !this.closed) {
       this.again = false;
@@ -92,7 +92,7 @@ export class ChatView {
     }
   }
 
-  async ask() {
+  async load() {
     if (this.conversation === null) await this.findCircle();
     const [list, found] = await Promise.all([
       get("/api/conversations"),
@@ -103,9 +103,9 @@ export class ChatView {
     if (found) {
       this.circle = found;
       this.composer.target = { conversation: this.conversation };
-      const note = found.note ? ` You can write nothing new here: ${found.note}.` : "";
-      setParts(this.about, this.conversation === "public" ? ["Everybody in the mesh can read this."] : ["Only ", ...readersOf(found), ` can read this.${note}`]);
-      this.take(found);
+      const note = found.note ? ` You cannot write here: ${found.note}.` : "";
+      setParts(this.about, this.conversation === "public" ? ["Everyone in the mesh can read this."] : ["Only ", ...readersOf(found), ` can read this.${note}`]);
+      this.showMessages(found);
     } else {
       setParts(this.about, ["Only ", ...readersOf(this.circle), " will be able to read this."]);
       arrange(this.list, [this.empty]);
@@ -123,11 +123,11 @@ export class ChatView {
   drawConversations(rows) {
     const here = this.conversation;
     const links = rows.map((row) => {
-      const said = row.last ? [...named(row.last.author), ": ", h("bdi", { text: saidLine(row.last) })] : ["Nothing yet"];
-      const link = h("a", { href: `/c/${row.name}`, "data-page": true, "aria-current": row.name === here ? "page" : null }, h("span", { class: "title" }, ...titleOf(row)), h("span", { class: "preview" }, ...said));
+      const preview = row.last ? [...named(row.last.author), ": ", h("bdi", { text: summaryOf(row.last) })] : ["No messages yet"];
+      const link = h("a", { href: `/c/${row.name}`, "data-page": true, "aria-current": row.name === here ? "page" : null }, h("span", { class: "title" }, ...titleOf(row)), h("span", { class: "preview" }, ...preview));
       return h("li", {}, link);
     });
-    // Drawn anew only if something changed, so that the keyboard's place in it stays.
+    // Drawn again only after a change, so that the keyboard focus stays.
     const drawn = JSON.stringify([rows, here]);
     if (drawn !== this.drawn) {
       const focused = this.links.contains(document.activeElement) ? document.activeElement.pathname : null;
@@ -137,14 +137,14 @@ export class ChatView {
     this.drawn = drawn;
   }
 
-  take(found) {
+  showMessages(found) {
     const atEnd = this.atEnd();
     const fresh = found.rows.filter((row) => !this.rows.has(row.id));
-    if (this.loaded && found.more && fresh.length === found.rows.length) this.rows.clear(); // we missed more than one answer holds
+    if (this.loaded && found.more && fresh.length === found.rows.length) this.rows.clear(); // more was missed than fits into one reply
     if (!this.rows.size || !this.loaded) this.more = found.more;
     for (const row of found.rows) this.put(row);
     this.drawRows();
-    if (found.rows.some((row) => row.own)) this.askReceipts();
+    if (found.rows.some((row) => row.own)) this.loadReceipts();
     arrange(this.waiting, found.waiting.map((row) => new Message(row, this).element));
     this.waitingHead.hidden = !found.waiting.length;
     if (!this.loaded) {
@@ -153,7 +153,7 @@ export class ChatView {
       return;
     }
     const others = fresh.filter((row) => !row.own);
-    if (others.length) this.tell(others);
+    if (others.length) this.announceNew(others);
     if (atEnd) this.toEnd();
     else if (others.length) {
       this.newer.hidden = false;
@@ -167,8 +167,8 @@ export class ChatView {
     else this.rows.set(row.id, new Message(row, this));
   }
 
-  /** Who has what we said; without an answer nothing is claimed. */
-  async askReceipts() {
+  /** Shows the receipts of our messages; none if the request fails. */
+  async loadReceipts() {
     try {
       const { receipts } = await get("/api/receipts");
       const atEnd = this.atEnd();
@@ -185,9 +185,9 @@ export class ChatView {
     this.earlier.hidden = !this.more;
   }
 
-  tell(rows) {
-    if (rows.length > TOLD_MAX) announce(count(rows.length, "new message"));
-    else announce(rows.map((row) => `${nameOf(row.author)}: ${saidLine(row, 300)}`).join(". "));
+  announceNew(rows) {
+    if (rows.length > ANNOUNCED_MAX) announce(count(rows.length, "new message"));
+    else announce(rows.map((row) => `${nameOf(row.author)}: ${summaryOf(row, 300)}`).join(". "));
     if (document.hidden) this.countUnread(this.unread + rows.length);
   }
 
@@ -217,7 +217,7 @@ export class ChatView {
   reveal(id) {
     const message = this.rows.get(id);
     if (!message) {
-      announce("That message is further up, or not here yet.");
+      announce("That message is further up, or has not arrived yet.");
       return;
     }
     message.element.scrollIntoView({ block: "center" });
@@ -229,7 +229,7 @@ export class ChatView {
   }
 
   async sent(answer) {
-    if (this.feed !== null && answer.conversation) { // news of it may have come before the answer did
+    if (this.feed !== null && answer.conversation) { // the event about it may arrive before the reply
       this.go?.(`/c/${answer.conversation}`, { replace: true });
       return;
     }

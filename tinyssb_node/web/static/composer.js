@@ -1,18 +1,18 @@
-// The box to write in. What is in it stays there until the node has said that it is on its disk, reloads included.
+// The box to write in. Its text stays, also after a reload, until the node has confirmed that the message is on its disk.
 
 import { ApiError, post } from "/static/api.js";
 import { announce, h, setText } from "/static/dom.js";
 import { named } from "/static/message.js";
-import { count, duration, saidLine } from "/static/words.js";
+import { count, duration, summaryOf } from "/static/words.js";
 
 const TEXT_MAX = 4_000;
-const PAUSE_MS = 600; // of typing, before it is asked what the message would cost
+const PAUSE_MS = 600; // without typing, before the cost of the message is requested
 const ROWS_MAX = 8; // where the browser does not let the box grow by itself
 const grows = CSS.supports("field-sizing", "content");
 const touch = window.matchMedia("(pointer: coarse)");
 
 export class Composer {
-  /** `key` names the draft; `sent(answer)` is told once it is said. Set `target` to what the server takes. */
+  /** `key` names the draft; `sent(answer)` is called when it was published. Set `target` to the server's parameters. */
   constructor({ key, sent }) {
     this.key = `draft ${key}`;
     this.onSent = sent;
@@ -21,17 +21,17 @@ export class Composer {
     this.once = null;
     this.sending = false;
     this.answeringText = h("span");
-    this.answering = h("div", { class: "answering", hidden: true }, this.answeringText, h("button", { type: "button", class: "plain", text: "Do not answer", onclick: () => this.answer(null) }));
-    this.box = h("textarea", { id: "say", name: "say", rows: "1", maxlength: String(TEXT_MAX), dir: "auto", placeholder: "Write a message", "aria-describedby": "cost said", enterkeyhint: touch.matches ? "enter" : "send" });
+    this.answering = h("div", { class: "answering", hidden: true }, this.answeringText, h("button", { type: "button", class: "plain", text: "Cancel answer", onclick: () => this.answer(null) }));
+    this.box = h("textarea", { id: "say", name: "say", rows: "1", maxlength: String(TEXT_MAX), dir: "auto", placeholder: "Write a message", "aria-describedby": "cost send-status", enterkeyhint: touch.matches ? "enter" : "send" });
     this.cost = h("span", { id: "cost" });
-    this.said = h("span", { id: "said", role: "alert" });
+    this.status = h("span", { id: "send-status", role: "alert" });
     this.button = h("button", { class: "send", text: "Send" });
     this.element = h(
       "form",
       { class: "composer", "aria-label": "Write" },
       this.answering,
       h("div", { class: "box" }, h("label", { class: "unseen", for: "say", text: "Message" }), this.box, this.button),
-      h("p", { class: "under" }, this.cost, this.said),
+      h("p", { class: "under" }, this.cost, this.status),
     );
     this.box.addEventListener("input", () => this.changed());
     this.box.addEventListener("keydown", (event) => this.key_(event));
@@ -53,8 +53,8 @@ export class Composer {
     this.replyTo = row?.id ?? null;
     this.once = null;
     this.answering.hidden = !row;
-    this.answeringText.replaceChildren(...(row ? ["Answering ", ...named(row.author), ": ", h("bdi", { text: row.text ? saidLine(row, 60) : row.kind })] : []));
-    this.askCostSoon();
+    this.answeringText.replaceChildren(...(row ? ["Answering ", ...named(row.author), ": ", h("bdi", { text: row.text ? summaryOf(row, 60) : row.kind })] : []));
+    this.updateCostSoon();
     this.box.focus();
   }
 
@@ -62,20 +62,20 @@ export class Composer {
     this.once = null; // another text is another message
     this.keep();
     this.fit();
-    this.askCostSoon();
+    this.updateCostSoon();
   }
 
   fit() {
     if (!grows) this.box.rows = Math.min(ROWS_MAX, this.box.value.split("\n").reduce((rows, each) => rows + 1 + Math.floor(each.length / 45), 0));
   }
 
-  askCostSoon() {
+  updateCostSoon() {
     clearTimeout(this.pause);
-    if (this.box.value.trim()) this.pause = setTimeout(() => this.askCost(), PAUSE_MS);
+    if (this.box.value.trim()) this.pause = setTimeout(() => this.updateCost(), PAUSE_MS);
     else setText(this.cost, "");
   }
 
-  async askCost() {
+  async updateCost() {
     const text = this.box.value.trim();
     if (!text || !this.target || !this.element.isConnected) return;
     try {
@@ -83,7 +83,7 @@ export class Composer {
       if (this.box.value.trim() === text) setText(this.cost, costOf(found));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      setText(this.cost, ""); // without the node nobody knows
+      setText(this.cost, ""); // unknown without the node
     }
   }
 
@@ -118,18 +118,18 @@ export class Composer {
     this.box.value = "";
     this.replyTo = null;
     this.answering.hidden = true;
-    setText(this.said, "");
-    this.said.className = "";
+    setText(this.status, "");
+    this.status.className = "";
     this.keep();
     this.fit();
-    this.askCostSoon();
+    this.updateCostSoon();
     announce(`Sent: ${count(answer.packets, "packet")}.`);
     this.onSent(answer);
   }
 
   fail(text) {
-    this.said.className = "failed";
-    setText(this.said, `Not sent. ${text} Your message is still in the box.`);
+    this.status.className = "failed";
+    setText(this.status, `Not sent. ${text} Your message is still in the box.`);
   }
 
   keep() {
@@ -137,7 +137,7 @@ export class Composer {
       if (this.box.value) sessionStorage.setItem(this.key, this.box.value);
       else sessionStorage.removeItem(this.key);
     } catch {
-      // storage is switched off or full: the box itself still has it
+      // storage is switched off or full: the box itself still has the text
     }
   }
 
@@ -148,16 +148,16 @@ export class Composer {
       // as above
     }
     this.fit();
-    this.askCostSoon();
+    this.updateCostSoon();
   }
 }
 
-/** What a message would cost, in words. */
+/** Returns the cost of a message, in words. */
 function costOf({ packets, costs }) {
   const words = costs.map(({ air_us: airUs, share, wait_us: waitUs }) => {
     const part = share === null ? "" : `, ${(100 * share).toFixed(share < 0.1 ? 1 : 0)} % of the airtime allowed`;
-    const wait = waitUs ? `, gone within ${duration(waitUs)}` : "";
-    return `${duration(airUs)} of air${part}${wait}`;
+    const wait = waitUs ? `, sent within ${duration(waitUs)}` : "";
+    return `${duration(airUs)} of airtime${part}${wait}`;
   });
   return [count(packets, "packet"), ...(words.length ? words : ["no radio is up"])].join(" · ");
 }

@@ -1,6 +1,6 @@
-// Building elements without markup: names and texts come from strangers and are only ever text.
+// Elements without markup: names and texts come from strangers and are only ever text.
 
-/** An HTML element; `text` in attributes is its text, `onclick` a listener; null and false children are left out. */
+/** Creates an HTML element; `text` in attributes is its text, `onclick` a listener; null and false children are left out. */
 export function h(name, attributes = {}, ...children) {
   const node = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -15,18 +15,18 @@ export function h(name, attributes = {}, ...children) {
 
 export const byId = (id) => document.getElementById(id);
 
-/** Puts `text` into the element if it is not there yet: nothing is said twice by a screen reader. */
+/** Puts `text` into the element if it is not there yet, so that a screen reader does not repeat it. */
 export function setText(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
-/** The same for text with elements in it. */
+/** Does the same for text with elements in it. */
 export function setParts(element, parts) {
   const made = h("span", {}, ...parts);
   if (element.textContent !== made.textContent) element.replaceChildren(...made.childNodes);
 }
 
-/** Makes `nodes` the children of `parent`, touching only what is out of place: focus and selection stay. */
+/** Makes `nodes` the children of `parent`, moving only those out of place: focus and selection stay. */
 export function arrange(parent, nodes) {
   const wanted = new Set(nodes);
   for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
@@ -37,7 +37,7 @@ export function arrange(parent, nodes) {
   }
 }
 
-/** Lets a screen reader say something. */
+/** Lets a screen reader announce `text`. */
 export function announce(text) {
   setText(byId("announcer"), text);
 }

@@ -1,6 +1,6 @@
-// The stream of changes, kept alive: opened again after an error, and when signs of life stop coming.
+// The stream of changes: opened again after an error, and when keepalives stop.
 
-const SILENCE_MS = 16_000; // the server gives a sign of life every 5 s
+const SILENCE_MS = 16_000; // the server sends a keepalive every 5 s
 const RETRY_MS = [1_000, 2_000, 5_000];
 
 export class Live {
@@ -11,7 +11,7 @@ export class Live {
     this.failures = 0;
     this.open();
     setInterval(() => this.check(), 1_000);
-    // A phone that was asleep: its connection is dead, and nobody told it.
+    // After a phone's sleep the connection may be dead without an error.
     document.addEventListener("visibilitychange", () => { if (!document.hidden) this.check(); });
     window.addEventListener("online", () => { if (!this.source) this.again(); });
     window.addEventListener("offline", () => this.lost());

@@ -1,7 +1,7 @@
-// One message as it stands in the list.
+// One message of the list.
 
 import { h, setText } from "/static/dom.js";
-import { called, count, digits, fullTime, isHappening, line, nameOf, said, saidLine, size, timeOf } from "/static/words.js";
+import { called, count, digits, fullTime, isHappening, line, nameOf, size, summaryOf, textOf, timeOf } from "/static/words.js";
 
 const FOLD_CHARACTERS = 1_200;
 const FOLD_LINES = 14;
@@ -24,9 +24,9 @@ export class Message {
     }
   }
 
-  /** Who is known to have it. */
+  /** Shows how many people are known to have it. */
   showReceipt({ held, inferred, expected, missing }) {
-    const heard = inferred ? ` (${inferred} only heard)` : "";
+    const heard = inferred ? ` (${inferred} not proven)` : "";
     const without = missing.length ? `, not yet ${missing.map(nameOf).join(", ")}` : "";
     setText(this.receipt, expected ? `${held} of ${expected} have it${heard}${without}` : "");
   }
@@ -44,12 +44,12 @@ export class Message {
 
   times() {
     const { row } = this;
-    const came = `${row.own ? "Written" : "Came here"} ${fullTime(row.committed_us)}`;
-    return row.said_us === null || row.own ? came : `${came}; its author’s clock said ${fullTime(row.said_us)}`;
+    const came = `${row.own ? "Written" : "Arrived"} ${fullTime(row.committed_us)}`;
+    return row.said_us === null || row.own ? came : `${came}; by its author’s clock ${fullTime(row.said_us)}`;
   }
 
   quote(quoted) {
-    const text = quoted.text ? saidLine(quoted, 100) : quoted.kind;
+    const text = quoted.text ? summaryOf(quoted, 100) : quoted.kind;
     return h(
       "button",
       { type: "button", class: "quote", onclick: () => this.view.reveal(quoted.id) },
@@ -62,53 +62,53 @@ export class Message {
 
   body() {
     const { row } = this;
-    if (row.chunks_held < row.chunks) return [h("p", { class: "text odd", text: `Still coming: ${row.chunks_held} of ${count(row.chunks, "packet")} are here.` })];
+    if (row.chunks_held < row.chunks) return [h("p", { class: "text odd", text: `Incomplete: ${row.chunks_held} of ${count(row.chunks, "packet")} have arrived.` })];
     const parts = [];
     if (row.text) {
-      const text = said(row);
+      const text = textOf(row);
       const paragraph = h("p", { class: TEXTS.has(row.kind) ? "text" : "text odd", dir: "auto", text: row.cut ? `${text}…` : text });
-      if (row.kind === "file") parts.push(h("p", { class: "soft" }, `A file of ${size(row.size)}; on the node, `, h("code", { text: `tinyssb fetch ${row.id.slice(0, 12)}` }), " saves it:"));
-      else if (!TEXTS.has(row.kind)) parts.push(h("p", { class: "soft", text: `No text, but ${row.kind}:` }));
+      if (row.kind === "file") parts.push(h("p", { class: "soft" }, `A file of ${size(row.size)}. To save it, type on the node: `, h("code", { text: `tinyssb fetch ${row.id.slice(0, 12)}` })));
+      else if (!TEXTS.has(row.kind)) parts.push(h("p", { class: "soft", text: `Not a text, but ${row.kind}:` }));
       parts.push(paragraph);
       if (text.length > FOLD_CHARACTERS || text.split("\n").length > FOLD_LINES) parts.push(this.unfold(paragraph));
-      if (row.cut) parts.push(h("p", { class: "soft", text: `Only the beginning of ${size(row.size)}.` }));
+      if (row.cut) parts.push(h("p", { class: "soft", text: `The message has ${size(row.size)}; only its beginning is shown.` }));
     }
-    if (row.voice_size) parts.push(h("p", { class: "text odd", text: `Recorded voice, ${size(row.voice_size)}; the phone app plays it.` }));
+    if (row.voice_size) parts.push(h("p", { class: "text odd", text: `Voice recording, ${size(row.voice_size)}. The phone app can play it.` }));
     return parts;
   }
 
   unfold(paragraph) {
     paragraph.classList.add("folded");
-    const button = h("button", { type: "button", class: "plain", text: "Show all of it", "aria-expanded": "false" });
+    const button = h("button", { type: "button", class: "plain", text: "Show all", "aria-expanded": "false" });
     button.addEventListener("click", () => {
       const folded = paragraph.classList.toggle("folded");
       button.setAttribute("aria-expanded", String(!folded));
-      setText(button, folded ? "Show all of it" : "Show less of it");
+      setText(button, folded ? "Show all" : "Show less");
     });
     return button;
   }
 
   foot() {
     const { row } = this;
-    if (row.placed === null) return h("span", { text: `Waits for ${count(row.missing, "message")}` });
+    if (row.placed === null) return h("span", { text: `Waiting for ${count(row.missing, "message")}` });
     return h("span", { text: row.packets > 1 ? count(row.packets, "packet") : "" });
   }
 
   button() {
     const { row } = this;
-    // What is said in a group follows all that was said there.
+    // A message in a group follows all earlier ones.
     if (row.placed === null || this.view.circle?.title) return null;
     return h("button", { type: "button", class: "plain", onclick: () => this.view.answer(row) }, "Answer", h("span", { class: "unseen" }, " ", h("bdi", { text: nameOf(row.author) })));
   }
 }
 
-/** A name with digits behind it, unless our user gave it. */
+/** Returns a name with digits behind it, unless our user gave it. */
 export function named(author) {
   const [name, digits] = called(author);
   return [name && h("bdi", { text: name }), name && digits && " ", digits && h("span", { class: "digits", text: digits })].filter(Boolean);
 }
 
-/** A name with the digits that nobody else has. */
+/** Returns a name with the digits of the feed, which are unique. */
 export function who(author) {
   if (author.own) return h("span", { class: "who", text: "You" });
   if (!author.name) return h("span", { class: "who digits", text: digits(author.feed) });

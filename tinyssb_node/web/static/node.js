@@ -1,4 +1,4 @@
-// How the node is: its links and what the law leaves it to send.
+// The node's status: its links, and its airtime by law.
 
 import { ApiError, get } from "/static/api.js";
 import { h, setText } from "/static/dom.js";
@@ -9,7 +9,7 @@ const MEDIUM = { air: "radio", lan: "local network", stream: "connection" };
 
 export class NodeView {
   constructor() {
-    this.about = h("p", { class: "soft", role: "status", text: "Asking…" });
+    this.about = h("p", { class: "soft", role: "status", text: "Loading…" });
     this.facts = h("dl", { class: "facts card" });
     this.links = h("ul", { class: "cards" });
     this.airtime = h("ul", { class: "cards" });
@@ -27,41 +27,41 @@ export class NodeView {
       this.draw(await get("/api/node"));
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      setText(this.about, this.body.hidden ? `${error.message} ${error.hint}` : `${error.message} Below is how it was before.`);
+      setText(this.about, this.body.hidden ? `${error.message} ${error.hint}` : `${error.message} Below is its last known state.`);
     }
   }
 
   draw(found) {
     this.body.hidden = false;
-    setText(this.about, found.read_only ? `It reads and serves only: ${found.read_only}` : "It runs, and can write.");
+    setText(this.about, found.read_only ? `Running, but cannot write: ${found.read_only}` : "Running.");
     this.facts.replaceChildren(
       ...facts([
         ["Name", h("bdi", { text: line(found.name) })],
         ["Feed", h("span", { class: "digits", text: found.feed })],
         ["Running for", duration(found.uptime_us)],
-        ["Holds", `${count(found.entries, "entry", "entries")} of ${count(found.feeds, "feed")}`],
+        ["Stored", `${count(found.entries, "entry", "entries")} of ${count(found.feeds, "feed")}`],
         ["Version", found.version],
       ]),
     );
     const broken = found.endpoints.filter((one) => one.problem).map(problem);
     const links = [...found.links.map(link), ...broken];
-    this.links.replaceChildren(...(links.length ? links : [h("li", { class: "card soft", text: "No link is up. config.toml says which there are." })]));
+    this.links.replaceChildren(...(links.length ? links : [h("li", { class: "card soft", text: "No link is up. Links are configured in config.toml." })]));
     const bands = found.airtime.map(band);
-    this.airtime.replaceChildren(...(bands.length ? bands : [h("li", { class: "card soft", text: "No radio with a limit: nothing is counted." })]));
+    this.airtime.replaceChildren(...(bands.length ? bands : [h("li", { class: "card soft", text: "No radio with an airtime limit." })]));
   }
 }
 
 const facts = (rows) => rows.flatMap(([term, value]) => [h("dt", { text: term }), h("dd", {}, value)]);
 
 function link(row) {
-  const heard = row.heard_us === null ? "nothing yet" : `${duration(row.heard_us)} ago`;
+  const heard = row.heard_us === null ? "never" : `${duration(row.heard_us)} ago`;
   return h(
     "li",
     { class: "card" },
     h("h3", {}, h("bdi", { text: line(row.face, 60) })),
     h("dl", { class: "facts" }, ...facts([
       ["Kind", MEDIUM[row.medium] ?? row.medium],
-      ["Last heard", heard],
+      ["Last received", heard],
       ["Packets", `${row.received.toLocaleString()} received, ${row.new.toLocaleString()} of them new; ${row.sent.toLocaleString()} sent`],
       ["Waiting", count(row.queued + row.outstanding, "packet")],
     ])),
@@ -75,7 +75,7 @@ function problem(one) {
 function band(row) {
   const share = row.limit_us ? (100 * row.used_us) / row.limit_us : 0;
   const text = `${duration(row.used_us)} of ${duration(row.limit_us)} used in the last ${duration(row.window_us)} (${share.toFixed(0)} %)`;
-  const next = row.wait_us === null ? "nothing can be sent for now" : row.wait_us === 0 ? "now" : `in ${duration(row.wait_us)}`;
+  const next = row.wait_us === null ? "not while the disk is full" : row.wait_us === 0 ? "now" : `in ${duration(row.wait_us)}`;
   const id = `band-${row.band.replace(/\W/g, "-")}`;
   return h(
     "li",

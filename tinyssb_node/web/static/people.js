@@ -1,4 +1,4 @@
-// Who there is, and how to write to somebody alone.
+// The list of people.
 
 import { ApiError, get, post } from "/static/api.js";
 import { h, setText } from "/static/dom.js";
@@ -7,11 +7,11 @@ import { count, line, nameOf, timeOf } from "/static/words.js";
 
 export class PeopleView {
   constructor() {
-    this.about = h("p", { class: "soft", text: "Asking…" });
+    this.about = h("p", { class: "soft", text: "Loading…" });
     this.list = h("ul", { class: "cards" });
-    this.input = h("input", { id: "feed", name: "feed", required: true, autocapitalize: "none", autocomplete: "off", spellcheck: "false", pattern: "[0-9a-fA-F]{64}", maxlength: "64", title: "64 digits, from 0 to 9 and from a to f", "aria-describedby": "follow-said" });
-    this.said = h("p", { id: "follow-said", role: "status" });
-    const form = h("form", { class: "card" }, h("h2", { text: "Follow somebody" }), h("label", { for: "feed", text: "Feed id, 64 digits" }), this.input, this.said, h("button", { class: "button quiet", text: "Follow" }));
+    this.input = h("input", { id: "feed", name: "feed", required: true, autocapitalize: "none", autocomplete: "off", spellcheck: "false", pattern: "[0-9a-fA-F]{64}", maxlength: "64", title: "64 digits, from 0 to 9 and from a to f", "aria-describedby": "follow-status" });
+    this.status = h("p", { id: "follow-status", role: "status" });
+    const form = h("form", { class: "card" }, h("h2", { text: "Follow a feed" }), h("label", { for: "feed", text: "Feed id, 64 digits" }), this.input, this.status, h("button", { class: "button quiet", text: "Follow" }));
     form.addEventListener("submit", (event) => {
       event.preventDefault();
       this.follow();
@@ -22,7 +22,7 @@ export class PeopleView {
   async refresh() {
     try {
       const found = await get("/api/people");
-      setText(this.about, `The node knows of ${count(found.all, "feed")}. Anybody may choose any name; the digits are nobody else’s.`);
+      setText(this.about, `The node knows ${count(found.all, "feed")}. Anyone can take any name; the digits are unique.`);
       const drawn = JSON.stringify(found.rows);
       if (drawn !== this.drawn) this.list.replaceChildren(...found.rows.map(person));
       this.drawn = drawn;
@@ -35,22 +35,22 @@ export class PeopleView {
   async follow() {
     try {
       const found = await post("/api/follow", { feed: this.input.value.trim().toLowerCase() });
-      this.said.className = "";
-      setText(this.said, found.changed ? "Followed. What others hold of it comes in by and by." : "The node follows this feed already.");
+      this.status.className = "";
+      setText(this.status, found.changed ? "Followed. Its entries are requested from other nodes." : "The node follows this feed already.");
       this.input.value = "";
       this.refresh();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      this.said.className = "failed";
-      setText(this.said, `${error.message} ${error.hint}`);
+      this.status.className = "failed";
+      setText(this.status, `${error.message} ${error.hint}`);
     }
   }
 }
 
 function person(row) {
-  const held = row.entries ? `${count(row.entries, "entry", "entries")} held, the last came ${timeOf(row.last_us)}.` : "Nothing is held yet.";
+  const held = row.entries ? `${count(row.entries, "entry", "entries")}, the last arrived ${timeOf(row.last_us)}.` : "No entries yet.";
   const facts = [row.own ? "This node." : null, row.blocked ? "Blocked." : null, held];
-  const says = !row.own && row.said && row.said !== row.name ? h("p", { class: "soft" }, "Calls itself ", h("bdi", { text: line(row.said, 40) })) : null;
+  const says = !row.own && row.said && row.said !== row.name ? h("p", { class: "soft" }, "Alias: ", h("bdi", { text: line(row.said, 40) })) : null;
   return h(
     "li",
     { class: "card person" },

@@ -1,14 +1,14 @@
-// Values as words. What strangers wrote is made visible here: what would hide, reorder or flood becomes something to see.
+// Values as words. Text of strangers is made safe here: characters that hide, reorder or flood become visible.
 
 const HIDDEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u115f\u1160\u180e\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\u2800\u3164\ufeff\uffa0\ufff9-\ufffb\u{1d159}\u{e0000}-\u{e0fff}]/gu;
 const JOINERS = /[\u200c\u200d]{2,}/g;
 const MARKS = /(\p{M}{4})\p{M}+/gu;
 const code = (char) => `⟨${char.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}⟩`;
 
-/** In front of what was done to a group. In what people write it becomes `◇`, so that nobody can say that he did it. */
+/** Stands before a change of a group. In texts of people it becomes `◇`, so that no one can fake a change. */
 const HAPPENED = "◆";
 
-/** A text with line breaks, with nothing in it that works unseen. */
+/** Returns a text with line breaks, with all characters visible. */
 export function visible(text) {
   return text
     .replace(/\r\n|[\u2028\u2029\u0085]/g, "\n")
@@ -19,38 +19,38 @@ export function visible(text) {
     .replace(/\n{3,}/g, "\n\n");
 }
 
-/** The same on one line, of bounded length. */
+/** Returns the same on one line, of bounded length. */
 export function line(text, most = 80) {
   const flat = [...visible(text).replace(/\s+/g, " ").trim()];
   return flat.length > most ? `${flat.slice(0, most - 1).join("")}…` : flat.join("");
 }
 
-/** Whether a message is something done to its group; its words are the node's. */
+/** Returns whether a message is a change of its group; its words are the node's. */
 export const isHappening = (row) => row.kind === "happening";
 
-/** All that a message says, and the same on one line. */
-export const said = (row) => (isHappening(row) ? `${HAPPENED} ` : "") + visible(row.text);
-export const saidLine = (row, most = 80) => (isHappening(row) ? `${HAPPENED} ` : "") + line(row.text, most);
+/** Return a message's text, and the same on one line. */
+export const textOf = (row) => (isHappening(row) ? `${HAPPENED} ` : "") + visible(row.text);
+export const summaryOf = (row, most = 80) => (isHappening(row) ? `${HAPPENED} ` : "") + line(row.text, most);
 
 export const digits = (feed) => feed.slice(0, 8);
 
-/** A name among others: in quotation marks if signs in it could pass for its end. */
+/** Returns a name to stand among others: in quotation marks if a sign in it could pass for its end. */
 const apart = (name) => (/(?![-_.'’·?!()…])\p{P}/u.test(name) ? `“${name.replace(/["„〝〞〟＂\p{Pi}\p{Pf}]/gu, "'")}”` : name);
 
-/** How somebody is called: name, and digits unless our user gave the name. Either may be empty. */
+/** Returns a name, and digits unless our user gave the name. Either may be empty. */
 export function called(author) {
   if (author.own) return ["You", ""];
   return [author.name ? apart(line(author.name, 32)) : "", author.name && author.alone ? "" : digits(author.feed)];
 }
 
-/** The same as text. */
+/** Returns the same as text. */
 export const nameOf = (author) => called(author).filter(Boolean).join(" ");
 
 const clock = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit" });
 const day = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short" });
 const full = new Intl.DateTimeFormat(undefined, { dateStyle: "full", timeStyle: "medium" });
 
-/** Time of day, with the day if it is not today. */
+/** Returns the time of day, with the day if it is not today. */
 export function timeOf(us) {
   const date = new Date(us / 1_000);
   const today = new Date().toDateString() === date.toDateString();
@@ -62,7 +62,7 @@ export const fullTime = (us) => full.format(new Date(us / 1_000));
 const number = new Intl.NumberFormat();
 export const count = (n, one, many = `${one}s`) => `${number.format(n)} ${n === 1 ? one : many}`;
 
-/** A stretch of time, in the one unit that says it best. */
+/** Returns a span of time in the most fitting unit. */
 export function duration(us) {
   const s = us / 1e6;
   if (s < 9.95) return `${s.toFixed(1)} s`;
