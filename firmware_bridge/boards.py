@@ -42,7 +42,7 @@ class BoardError(ValueError):
         self.what = what
         """The fault."""
         self.remedy = remedy
-        """What to do."""
+        """The next step."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,12 +111,12 @@ class BoardProfile:
 
     @property
     def is_spi(self) -> bool:
-        """Whether the chip is on SPI."""
+        """True if the chip is on SPI."""
         return self.chip != "e22-uart"
 
     @property
     def is_sx127x(self) -> bool:
-        """Whether the chip is of the family SX127x."""
+        """True if the chip is of the family SX127x."""
         return self.chip in ("sx1276", "sx1278")
 
     @property

@@ -51,9 +51,9 @@ class LoraSettings:
     sync_word: int = 0x58
     """One byte; 0x58 is what tinySSB boards use."""
     explicit_header: bool = True
-    """Whether each frame has a header with its length and coding rate."""
+    """True if each frame has a header with its length and coding rate."""
     crc: bool = False
-    """Whether the chip appends a CRC of its own."""
+    """True if the chip appends a CRC of its own."""
 
     def __post_init__(self) -> None:
         allowed = (
@@ -71,7 +71,7 @@ class LoraSettings:
 
     @property
     def low_data_rate(self) -> bool:
-        """Whether the low data rate optimisation must be on: for symbols of 16 ms or more."""
+        """True if the low data rate optimisation must be on: for symbols of 16 ms or more."""
         return (1 << self.spreading_factor) * 1_000_000 >= LOW_DATA_RATE_US * self.bandwidth_hz
 
 

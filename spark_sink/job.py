@@ -134,7 +134,7 @@ class Job:
 
 
 class _Diagnostics:
-    """What was not counted, and how much is still to be read; updated every few seconds."""
+    """Gaps and oddities that were not counted, and the bytes still to be read; updated every few seconds."""
 
     def __init__(self, planner: Planner) -> None:
         self._planner = planner

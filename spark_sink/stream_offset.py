@@ -47,7 +47,7 @@ class BootProgress:
     print: str = ""
     """Fingerprint of its very first line, empty until that is read: it differs in another boot of the same number."""
     clean: bool | None = None
-    """Whether the boot before ended in order, by the first record of this one; None until that is read."""
+    """True if the boot before ended in order, by the first record of this one; None until that is read."""
     stopped: bool = False
     """Its last record is an orderly stop."""
     runs: tuple[Interval, ...] = ()

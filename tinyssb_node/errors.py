@@ -25,7 +25,7 @@ class ExitCode(IntEnum):
     USAGE = 64
     """The command was not typed as it must be."""
     DATA = 65
-    """What was given, or what is kept, is damaged or of the wrong kind."""
+    """Input or stored data is damaged or of the wrong kind."""
     MISSING = 66
     """No such feed, entry or file."""
     UNAVAILABLE = 69
@@ -77,11 +77,11 @@ class LocalError(TinyssbError):
     code = "failed"
     """Word for programs (docs/formats/control.md)."""
     hint = ""
-    """What to do next, where the message does not say it."""
+    """The next step, where the message does not say it."""
 
     @property
     def message(self) -> str:
-        """What happened, in sentences."""
+        """The message: the event, in sentences."""
         text = str(self) or type(self).__name__
         text = text[:1].upper() + text[1:]
         return text if text.endswith((".", "!", "?")) else text + "."
@@ -172,7 +172,7 @@ class VectorNumberError(PeerError):
 
 
 class PaddingError(PeerError):
-    """What follows the vector of a WANT or CHNK is not zero."""
+    """Bytes after the vector of a WANT or CHNK are not zero."""
 
     def __init__(self, kind: str, offset: int) -> None:
         super().__init__(f"a {kind} is padded with something else than zeros from byte {offset} on")

@@ -29,7 +29,7 @@ class ProblemError(LocalError):
 
     @property
     def message(self) -> str:
-        """What happened, in sentences."""
+        """The message: the event, in sentences."""
         return str(self)
 
 

@@ -13,7 +13,7 @@ from typing import Final, Protocol
 
 
 class Settings(Protocol):
-    """What a subject's table of config.toml says."""
+    """Settings of a subject's table of config.toml."""
 
     @property
     def enabled(self) -> bool:
@@ -37,7 +37,7 @@ class Subject:
     settings: str
     """The module that reads the table: ``read_settings(reader, root, networks)`` returns ``Settings``."""
     process: str
-    """What the log calls its process, which runs beside the daemon."""
+    """Name in the log of its process, which runs beside the daemon."""
     process_command: tuple[str, ...]
     """The command that runs it."""
     shelf: str | None = None

@@ -9,7 +9,7 @@ class BluetoothError(Exception):
         self.what = what
         """The finding, in plain words, without a full stop."""
         self.remedy = remedy
-        """What to do next, as a sentence."""
+        """The next step, as a sentence."""
 
 
 class LinkClosedError(OSError):

@@ -1,4 +1,4 @@
-"""What both Bluetooth stacks have in common: links, peripherals that accept them, and centrals that open them."""
+"""Code common to both Bluetooth stacks: links, peripherals that accept them, and centrals that open them."""
 
 import asyncio
 from collections import deque
@@ -167,5 +167,5 @@ class Inbox:
 
     @property
     def ended(self) -> bool:
-        """Whether the link has ended."""
+        """True if the link has ended."""
         return self._end is not None

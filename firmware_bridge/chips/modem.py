@@ -117,13 +117,13 @@ class Modem:
         self.sync_word = sync_word
         """Sync word, one byte, as SX127x write it."""
         self.crc = crc
-        """Whether the chip appends a CRC of its own to a frame."""
+        """True if the chip appends a CRC of its own to a frame."""
         self.explicit_header = explicit_header
-        """Whether each frame has a header with its length, coding rate and CRC."""
+        """True if each frame has a header with its length, coding rate and CRC."""
         self.payload_length = payload_length
         """Bytes of every frame if there is no header; else the most that are received."""
         self.inverted_iq = inverted_iq
-        """Whether the chirps are inverted."""
+        """True if the chirps are inverted."""
         if low_data_rate is None:
             low_data_rate = symbols_us(self, 4) >= LOW_DATA_RATE_US
         self.low_data_rate = low_data_rate
@@ -145,7 +145,7 @@ class Frame:
         self.snr_db = snr_db
         """Signal-to-noise ratio, in steps of a quarter."""
         self.damaged = damaged
-        """Whether the chip's own CRC failed. False if the frame has none."""
+        """True if the chip's own CRC failed; False if it did not or the frame has none."""
 
 
 class RegisterMismatch:

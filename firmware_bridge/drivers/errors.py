@@ -9,7 +9,7 @@ class RadioError(Exception):
         self.found = found
         """The finding, in plain words, without a full stop."""
         self.remedy = remedy
-        """What to do next."""
+        """The next step."""
 
 
 class UnfitError(RadioError):

@@ -21,11 +21,11 @@ class Finding:
     check: str
     """The name of the check."""
     ok: bool
-    """Whether it passed."""
+    """True if the check passed."""
     found: str
     """The observation, in plain words."""
     advice: str = ""
-    """What to do, if it failed."""
+    """The next step, if the check failed."""
     registers: tuple[RegisterMismatch, ...] = ()
     """Registers with a wrong value."""
 

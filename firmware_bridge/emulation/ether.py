@@ -73,9 +73,9 @@ class ReceivedSignal:
     payload: bytes
     """The bytes, garbled by a collision."""
     intact: bool
-    """Whether there was no collision."""
+    """True if there was no collision."""
     crc: bool
-    """Whether the frame has a CRC that shows damage."""
+    """True if the frame has a CRC that shows damage."""
     rssi_dbm: float
     """Signal strength."""
     snr_db: float

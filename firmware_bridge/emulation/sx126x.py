@@ -51,7 +51,7 @@ class EmulatedSx126x(EmulatedChip):
         super().__init__(ether, ("dio1", "dio2"))
         self.antenna = EmulatedAntenna(name, self)
         self.low_power = low_power
-        """Whether the chip is a SX1261."""
+        """True if the chip is an SX1261."""
         self._tcxo_needed_mv = tcxo_mv
         self._handlers = self._make_handlers()
         ether.join(self.antenna)
@@ -88,12 +88,12 @@ class EmulatedSx126x(EmulatedChip):
 
     @property
     def sending(self) -> bool:
-        """Whether the transmitter is on."""
+        """True if the transmitter is on."""
         return self.mode == SENDING
 
     @property
     def turns_switch(self) -> bool:
-        """Whether the chip itself controls an antenna switch."""
+        """True if the chip itself controls an antenna switch."""
         return bool(self._dio2_switch[0])
 
     # --- state

@@ -69,12 +69,12 @@ class EmulatedSx127x(EmulatedChip):
 
     @property
     def sending(self) -> bool:
-        """Whether the transmitter is on."""
+        """True if the transmitter is on."""
         return self.long_range and self.mode == chip.MODE_SEND
 
     @property
     def turns_switch(self) -> bool:
-        """Whether the chip itself controls an antenna switch."""
+        """True if the chip itself controls an antenna switch."""
         return False
 
     # --- registers
@@ -100,7 +100,7 @@ class EmulatedSx127x(EmulatedChip):
 
     @property
     def long_range(self) -> bool:
-        """Whether the chip is in the LoRa mode."""
+        """True if the chip is in the LoRa mode."""
         return bool(self._common[chip.REG_OP_MODE] & chip.LONG_RANGE)
 
     def register(self, address: int) -> int:

@@ -25,7 +25,7 @@ class Bridge:
     ) -> None:
         """*name*: firmware and board, for people. *power_max_dbm*: the board's greatest power."""
         self.leaving = False
-        """Whether the host requested MicroPython's prompt."""
+        """True if the host requested MicroPython's prompt."""
         self._radio = radio
         self._name = name
         self._power_max_dbm = power_max_dbm
@@ -55,7 +55,7 @@ class Bridge:
 
     @property
     def ready(self) -> bool:
-        """Whether to read more from the host: it has read most of the answers so far."""
+        """True if more can be read from the host: the host has read most of the answers so far."""
         return len(self._out) < limits.OUT_MAX
 
     def receive(self, data: bytes, now_us: int) -> None:

@@ -61,7 +61,7 @@ VERSION = 0x91
 PONG = 0x97
 """The modem is there."""
 SIGNAL_REPORT = 0x9A
-"""Whether signal reports are on."""
+"""State of signal reports: on or off."""
 PHY = 0xC1
 """As in SET_PHY: the chip's present settings."""
 BRIDGE = 0xC2

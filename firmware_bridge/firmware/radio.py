@@ -54,7 +54,7 @@ class Transceiver:
         self.slot_us = 10 * limits.TICK_US
         """Time until the channel is checked again."""
         self.full_duplex = False
-        """Whether to send without checking the channel."""
+        """True if packets are sent without checking the channel."""
         self.cad_tries = 0
         """Channel activity detections before each packet."""
         self.duty_permille = 0
@@ -191,7 +191,7 @@ class Transceiver:
 
     @property
     def sending(self) -> bool:
-        """Whether a packet is waiting or on the air."""
+        """True if a packet is waiting or on the air."""
         return self._phase != IDLE
 
     def send(self, packet: bytes, now_us: int) -> None:

@@ -28,7 +28,7 @@ class DetectedRadio:
     device: str
     """The device's name for itself, for people."""
     stock: bool = False
-    """Whether the radio is a KISS modem without our extension."""
+    """True if the radio is a KISS modem without our extension."""
 
 
 GREETINGS: Final[tuple[bytes, ...]] = (

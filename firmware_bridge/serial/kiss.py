@@ -107,7 +107,7 @@ class Phy:
     sync_word: int
     """One byte, as a SX127x has it; modems with a SX126x spread it over their two."""
     crc: bool
-    """Whether the chip appends a CRC, and drops packets whose CRC is wrong."""
+    """True if the chip appends a CRC, and drops packets whose CRC is wrong."""
     preamble_symbols: int
     """6 to 65535."""
     low_data_rate: bool

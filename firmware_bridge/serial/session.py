@@ -81,7 +81,7 @@ class Failed:
     what: str
     """The finding, in plain words."""
     remedy: str = ""
-    """What a person can do; empty where a retry may help by itself."""
+    """The next step for a person; empty where a retry may help by itself."""
 
 
 Action = Write | Ready | Heard | Done | Noise | Failed

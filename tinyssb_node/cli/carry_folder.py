@@ -80,7 +80,7 @@ class CarryFolderMissingError(ProblemError):
 
 @dataclass(frozen=True, slots=True)
 class FolderWriteResult:
-    """What was written to the folder."""
+    """Result of writing to the folder."""
 
     path: Path
     feeds: int

@@ -29,11 +29,11 @@ class CheckResult:
     check: str
     """The thing that was checked."""
     ok: bool
-    """Whether no problem was found."""
+    """True if no problem was found."""
     found: str
     """The finding."""
     advice: str = ""
-    """What to do; empty if nothing."""
+    """The next step; empty if there is none."""
 
 
 def examine(home: Home) -> list[CheckResult]:

@@ -1,4 +1,4 @@
-"""Who may use the control socket: the kernel says who is at the other end (docs/formats/control.md)."""
+"""Access to the control socket, by the peer credentials from the kernel (docs/formats/control.md)."""
 
 import array
 import grp
@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 GROUP: Final = "tinyssb"
 """The group whose members may use the socket, where there is one of this name and nobody says otherwise."""
 _TOLD: Final = sys.platform == "linux"
-"""Whether the system says who connects. Elsewhere the file's mode alone says who may (docs/reference/security.md)."""
+"""True if the system identifies the caller. Elsewhere the file's mode alone limits access
+(docs/reference/security.md)."""
 _PEERGROUPS: Final = 59
 """Linux 4.13 (asm-generic/socket.h); Python has no name for it."""
 _PEERGROUPS_SIZE: Final = 1_024
@@ -44,7 +45,7 @@ class ControlGroupError(ProblemError):
 
 
 class CallerRank(Enum):
-    """Who somebody at the socket is."""
+    """Rank of a caller at the socket."""
 
     KEEPER = auto()
     """Everything: the user the daemon runs as, and root."""
@@ -89,7 +90,7 @@ class ControlAccess:
         self._logger.info("members of a group may use the control socket", group=name, socket=str(path))
 
     def admit(self, sock: socket.socket) -> CallerRank:
-        """Who is at the other end of *sock*, and may come in. Raises NotAuthorizedError."""
+        """Return the rank of the caller at the other end of *sock*. Raises NotAuthorizedError."""
         if not _TOLD:
             return CallerRank.KEEPER
         _, uid, gid = struct.unpack("iII", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))

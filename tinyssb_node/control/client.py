@@ -91,7 +91,7 @@ class RowStream(Generic[Item, Result]):
 
     @property
     def result(self) -> Result:
-        """What follows the last item."""
+        """The result, which follows the last item."""
         assert self._result is not None, "all items were taken"
         return self._result
 

@@ -1,4 +1,4 @@
-"""What the control protocol answers about private groups (docs/formats/control.md). Used by both ends."""
+"""The control protocol's answers about private groups (docs/formats/control.md). Used by both ends."""
 
 from tinyssb_node.control.rows import ControlRow, PublishedRow
 
@@ -104,7 +104,7 @@ class GroupStepRow(ControlRow, frozen=True):
 
 
 class GroupTaskRow(ControlRow, frozen=True):
-    """What the node is going to do by itself."""
+    """Task that the node is going to do by itself."""
 
     purpose: str
     epoch: str

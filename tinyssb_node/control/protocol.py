@@ -20,7 +20,7 @@ class RequestLine(msgspec.Struct, frozen=True):
 
 
 class ErrorReply(msgspec.Struct, frozen=True):
-    """What went wrong."""
+    """Reply to a request that failed."""
 
     code: str
     message: str

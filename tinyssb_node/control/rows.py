@@ -35,7 +35,7 @@ class CompanionRow(ControlRow, frozen=True):
 
 
 class WaitingRow(ControlRow, frozen=True):
-    """What is waited for before the node's feed is written."""
+    """Condition that the node waits for before it writes its feed."""
 
     doubt: str
     reason: str
@@ -223,7 +223,7 @@ class AirtimeRow(ControlRow, frozen=True):
 
 
 class HolderRow(ControlRow, frozen=True):
-    """Who holds an entry."""
+    """Holder of an entry."""
 
     kind: str
     feed: str | None
@@ -249,7 +249,7 @@ class ReceiptRow(ControlRow, frozen=True):
 
 
 class RefusedRow(ControlRow, frozen=True):
-    """What stopped an import."""
+    """Reason why an import stopped."""
 
     packet: int
     reason: str

@@ -34,7 +34,7 @@ class ControlConnection:
 
 
 class RequestHandler(Protocol):
-    """What knows the answers."""
+    """Handler that answers requests."""
 
     async def answer(self, request: RequestLine, client: ControlConnection) -> object:
         """The result of *request*; items go to *client* before. Raises LocalError."""

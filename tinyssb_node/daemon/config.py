@@ -18,7 +18,7 @@ from tinyssb_node.store.home import CONTROL_SOCKET, Home
 from tinyssb_node.subjects import SUBJECTS, Settings
 
 DEFAULT_FACES = ("udp:239.5.5.8:1558",)
-"""What a fresh node listens on: the multicast group all tinySSB programs use."""
+"""Faces of a fresh node: the multicast group all tinySSB programs use."""
 WEB_LISTEN = f"127.0.0.1:{limits.WEB_PORT}"
 """Where the web page is unless said otherwise: this machine alone."""
 WEB_TOKEN = "web.token"  # noqa: S105 - a file's name
@@ -45,7 +45,7 @@ class LogFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Config:
-    """What config.toml says, checked, with defaults filled in."""
+    """Settings of config.toml, checked, with defaults filled in."""
 
     name: str
     """The node's name for its user's eyes."""
@@ -80,7 +80,7 @@ class Config:
     web_token_file: Path
     """Where the token of the web page is, if there is one."""
     optional: Mapping[str, Settings]
-    """What the tables of optional subjects say, by their names; a table that the file lacks is absent."""
+    """Settings of optional subjects, by the names of their tables; a table that the file lacks is absent."""
     set_admit: AdmissionPolicy
     """Whose feed ids come into the sets when peers name them."""
     set_ids_per_hour: int
@@ -145,7 +145,7 @@ faces = [
 
 
 def check_name(name: str) -> str | None:
-    """What is wrong with a node's name; None for nothing."""
+    """Return the problem with a node's name; None if it is valid."""
     if 1 <= len(name) <= limits.NAME_MAX and name.isprintable() and name == name.strip():
         return None
     return f"it takes 1 to {limits.NAME_MAX} printable characters, with no space around them"
@@ -249,4 +249,4 @@ def _optional(reader: ConfigReader, home: Home, networks: Iterable[NetworkName])
 
 
 _GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
-"""What groupadd(8) takes, and capitals."""
+"""Names that groupadd(8) accepts, and capitals."""

@@ -85,7 +85,7 @@ class EventLog:
         self._folder, self._node, self._store, self._options = folder, node, store, options
         self._network = network
         self._metas = dict(metas)
-        """What the store does not keep yet."""
+        """Values that the store does not keep yet."""
         self._serializers = record_serializers(node, boot, network)
         self._offset = 0
         self._arrival = arrival

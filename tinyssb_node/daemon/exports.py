@@ -28,7 +28,7 @@ class ExportFileError(ProblemError):
     def __init__(self, problem: str, message: str, hint: str) -> None:
         super().__init__(f"{message} Nothing was imported.", hint)
         self.problem = problem
-        """What is wrong, without what came of it."""
+        """The problem, without its consequence."""
 
 
 def _damaged(offset: int, reason: str) -> ExportFileError:

@@ -1,4 +1,4 @@
-"""What is told of feeds over the control socket (docs/formats/control.md)."""
+"""Rows about feeds for the control socket (docs/formats/control.md)."""
 
 from collections.abc import Iterator, Mapping
 
@@ -29,5 +29,5 @@ def feed_rows(node: Node, identities: Mapping[FeedId, str], now_us: int) -> Iter
 
 
 def _is_writable(node: Node, record: FeedRecord, now_us: int) -> bool:
-    """Whether something can be published in *record*, a feed of an identity of ours."""
+    """Return True if something can be published in *record*, a feed of an identity of ours."""
     return not node.read_only and record.forked_at is None and node.waiting(now_us, record.feed) is None

@@ -78,7 +78,7 @@ _REFUSALS: Final = {
         "Name only those who are not; `tinyssb group show` shows who is.",
     ),
 }
-"""What is told of a refusal, and what to do next."""
+"""Message and next step for each reason to refuse."""
 
 
 _COME_BACK: Final = "`tinyssb group return` takes part in it again, unless you were excluded since."
@@ -237,7 +237,7 @@ class GroupHandler:
         )
 
     def _tasks(self, groups: GroupManager, root: MessageId) -> list[GroupTaskRow]:
-        """What the node is going to do by itself: nothing in a group that its user left."""
+        """Return the tasks that the node is going to do by itself: none in a group that its user left."""
         now_us = self._clock.now_us()
         return [
             GroupTaskRow(
@@ -374,7 +374,7 @@ class GroupHandler:
 
 
 def alike(name: str) -> str:
-    """What two names have in common that people take for the same."""
+    """Return a form of *name* that is equal for two names that people take for the same."""
     return " ".join(unicodedata.normalize("NFKC", name[: limits.GROUP_TEXT_MAX]).casefold().split())
 
 

@@ -46,7 +46,7 @@ CameUs = Callable[[OpenedGroupMessage], int | None]
 
 @dataclass
 class Timeline:
-    """What was said in a group, in the order in which it found its place here, and which of it counts.
+    """Messages of a group, in the order in which they found their place here, and which of them count.
 
     Kept from one question to the next: what is new costs little, a change of members all of it again.
     """
@@ -61,9 +61,10 @@ class Timeline:
     _people: dict[EpochKey, People] = field(default_factory=dict)
     _epochs: dict[EpochKey, MessageId] = field(default_factory=dict)
     _added: set[FeedId] = field(default_factory=set)
-    """Whom anybody added to any epoch so far."""
+    """Feeds that anybody added to any epoch so far."""
     _out: set[tuple[MessageId, FeedId]] = field(default_factory=set)
-    """Whom somebody excluded so far from an epoch, or up to it, and nobody added to any such since."""
+    """Epochs and feeds: somebody excluded the feed from the epoch, or up to it, and nobody added it
+    since to any such."""
     _led_to: dict[MessageId, set[MessageId]] = field(default_factory=dict)
     """By exclusion: the epoch it is of, and those that it leads up to."""
     _joined: dict[MessageId, tuple[FeedId, ...]] = field(default_factory=dict)
@@ -111,23 +112,25 @@ class Timeline:
         self._told[said.id] = (said.id,) if self._tells(said) else self.previous(said)
 
     def previous(self, said: OpenedGroupMessage) -> tuple[MessageId, ...]:
-        """What a message with a place follows of those that tell something."""
+        """Return the messages that tell something and that a message with a place follows."""
         before = (one for id_ in said.message.group_tangle.previous for one in self._told[id_])
         return tuple(islice(dict.fromkeys(before), group_limits.TIPS_MAX))
 
     def counts(self, said: OpenedGroupMessage) -> bool:
-        """Whether a message with a place counts (`Group.audit` says why not)."""
+        """Return True if a message with a place counts (`Group.audit` says why not)."""
         if isinstance(said.message, GroupContent):
             return said.key is not None and said.author in self._people.get(said.key, NOBODY)
         return said.id not in self._flaws
 
     def joined(self, said: OpenedGroupMessage) -> Sequence[FeedId]:
-        """Whom an addition brings into the group who was not in it before, or not any more."""
+        """Return the feeds that an addition brings into the group: not in it before, or not any more."""
         return self._joined.get(said.id, ())
 
     def _tells(self, said: OpenedGroupMessage) -> bool:
-        """Whether a message counts and is of interest to who reads along: additions to a new epoch of who was in the
-        one before are not."""
+        """Return True if a message counts and is of interest to a reader.
+
+        Additions to a new epoch of members of the one before are of no interest.
+        """
         match said.message:
             case GroupInit():
                 return said.id == self.group.root

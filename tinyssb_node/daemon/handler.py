@@ -69,7 +69,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DaemonInfo:
-    """What does not change while the daemon runs."""
+    """Facts that do not change while the daemon runs."""
 
     name: str
     feed: FeedId
@@ -82,8 +82,8 @@ class DaemonInfo:
 Answer = Callable[[Any, ControlConnection], Awaitable[object]]
 """Takes a request of one kind."""
 KEEPERS_ONLY = ("sure", "rekey")
-"""What members of the node's group may not do: only who keeps its backups knows whether its feed goes on elsewhere, and
-only its operator may leave the others."""
+"""Commands that members of the node's group may not use. Only the keeper of its backups knows whether its
+feed goes on elsewhere, and only its operator may leave the others."""
 
 
 class ControlHandler:
@@ -428,7 +428,7 @@ def _refuse_first(request: requests.ReadLog | requests.ListReceipts) -> None:
 
 
 def entry_row(store: Store, entry: StoredEntry, dialect: Dialect | None, content_max: int) -> EntryRow:
-    """What is told of an *entry* of *store*, with its content if that has at most *content_max* bytes."""
+    """Return the row of an *entry* of *store*, with its content if that has at most *content_max* bytes."""
     assert dialect is not None, "a feed with entries has a dialect"
     parsed = parse_entry(entry.packet)
     layout = layout_of(parsed.type, parsed.content, dialect)

@@ -32,7 +32,7 @@ class FaceOpenError(LocalError):
         self.what = what
         """The refused request."""
         self.remedy = remedy
-        """What the user can do next."""
+        """The next step for the user."""
 
 
 class SecretExposedError(LocalError):
@@ -58,7 +58,7 @@ class SecretUnusableError(LocalError):
         self.file = file
         """The file."""
         self.reason = reason
-        """What is wrong with it, beginning with a verb."""
+        """The problem with it, beginning with a verb."""
 
 
 class CertificateError(LocalError):
@@ -73,7 +73,7 @@ class CertificateError(LocalError):
         self.file = file
         """The file."""
         self.reason = reason
-        """What is wrong with it."""
+        """The problem with it."""
 
 
 class EtherUnreachableError(LocalError):
@@ -128,4 +128,4 @@ class BrokerError(ConnectionError):
         self.what = what
         """The reason, in plain words."""
         self.remedy = remedy
-        """What the user can check; empty where only waiting helps."""
+        """Checks for the user to make; empty where only waiting helps."""

@@ -49,7 +49,7 @@ _PAIR_SIZE: Final = 2 * limits.FEED_ID_SIZE
 
 @dataclass(frozen=True, slots=True)
 class ReadingContext:
-    """What a reader knows of a message beside its bytes."""
+    """A reader's knowledge of a message, beside its bytes."""
 
     author: FeedId
     """Main feed of the author."""

@@ -1,4 +1,4 @@
-"""What `gateway` and `locate` show: how the gateway is, and where a feed was found."""
+"""Output of `gateway` and `locate`: status of the gateway, and places where a feed was found."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def location_line(row: LocationRow) -> str:
 
 
 def located_text(row: LocatedRow) -> str:
-    """What it comes to."""
+    """Return the summary of a search for a feed."""
     reports = _some(row.reports, "answer")
     if row.count:
         places = _some(row.count, "place")

@@ -72,8 +72,11 @@ class Shelf:
     def __init__(
         self, store: ShelfStore, network: Network, *, packets_max: int, verify: Verify = verify_signed
     ) -> None:
-        """What *store* holds of *network*, which is to be *packets_max* entries and chunks at most: what is more,
-        since it was allowed before, is deleted, feeds of which nothing came for longest first."""
+        """Load the content that *store* holds of *network*, at most *packets_max* entries and chunks.
+
+        More may be there if it was allowed before. The excess is deleted: first the feeds of which nothing
+        came for longest.
+        """
         self._store = store
         self._network = network
         self._verify = verify

@@ -31,7 +31,7 @@ SPEC_SHOWN: Final = 60
 SCREEN_CELLS: Final = 80
 """Width of a terminal that does not say it."""
 SCREEN_CELLS_MIN: Final = 20
-"""What is narrower is treated as this wide: a name does not fit otherwise."""
+"""Narrowest width: a narrower screen is treated as this wide, since a name does not fit otherwise."""
 CHAT_LAST: Final = 30
 """Messages shown unless told otherwise: what fits on a screen, with some that wrap."""
 CHAT_LAST_MAX: Final = 100_000

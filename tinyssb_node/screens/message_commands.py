@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class InputError(ProblemError):
-    """What should be published cannot be used."""
+    """Content to be published cannot be used."""
 
     exit_code = ExitCode.DATA
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     Subparsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001 - argparse has no public name
 else:
     Subparsers = object
-"""What ``ArgumentParser.add_subparsers`` returns."""
+"""Return value of ``ArgumentParser.add_subparsers``."""
 
 Run = Callable[[argparse.Namespace], int]
 

@@ -59,7 +59,7 @@ class _Row(NamedTuple):
     connected: bool
     """True if the shipper reaches the broker."""
     problem: str
-    """What stops it, or keeps it from running although it is enabled."""
+    """Problem that stops it, or keeps it from running although it is enabled."""
 
 
 def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:

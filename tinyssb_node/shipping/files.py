@@ -116,7 +116,7 @@ class ShipperStatus(msgspec.Struct, kw_only=True):
     connected: bool = False
     """True if the broker can be reached."""
     problem: str = ""
-    """What stops it; empty: nothing."""
+    """Problem that stops it; empty if there is none."""
     acked_us: int = 0
     """Time of the collector's last acknowledgement (wall clock); 0 for never."""
     refused: list[tuple[int, int]] = []

@@ -23,7 +23,7 @@ FEW_DIGITS: Final = 4
 IDS_MAX: Final = 12
 """Ids listed in a row: what a message follows may be a thousand."""
 TODAY_US: Final = 20 * 3_600_000_000
-"""What is older is shown by its date: a time of day would be taken for today's."""
+"""Greatest age shown by time of day. Older is shown by date: a time of day would be taken for today's."""
 LOOK_S: Final = 1.0
 """Seconds between two looks at the node: bars move as one watches, and a Pi Zero has time left."""
 LOOKS_PER_RECEIPT: Final = 5

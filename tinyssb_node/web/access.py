@@ -58,7 +58,7 @@ class TokenAuthenticator:
 
     @property
     def needed(self) -> bool:
-        """Whether there is a token to give."""
+        """True if there is a token to give."""
         return self._token is not None
 
     def accepts(self, token: str) -> bool:

@@ -36,7 +36,7 @@ _POSTS: Final = (
     ),
     "Found a red glove at the spring.",
 )
-"""What people on a hill write: most fit into one packet or two, one needs a side chain of several."""
+"""Posts of people on a hill: most fit into one packet or two, one needs a side chain of several."""
 
 
 class DemoStory:

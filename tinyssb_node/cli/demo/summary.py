@@ -22,13 +22,13 @@ class DemoSummary:
     published: Mapping[str, int]
     """Entries by node name."""
     held: Mapping[str, View]
-    """What each node's store has, by node name."""
+    """Content of each node's store, by node name."""
     tips: Mapping[str, Mapping[str, str | None]]
     """Message id of each node's last entry of each feed."""
     tabled: Mapping[str, View]
-    """What the serving database shows for each node."""
+    """Content of the serving database for each node."""
     expected: View
-    """What every node should have."""
+    """Content that every node should have."""
 
     @property
     def arrived(self) -> Mapping[str, int]:

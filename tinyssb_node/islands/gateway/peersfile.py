@@ -41,8 +41,10 @@ class _File(msgspec.Struct):
 
 
 def read_peers(path: Path) -> Mapping[NetworkName, KnownPeers]:
-    """What the file says, by network; nothing if there is none, or none that can be understood: peers are found anew.
-    Raises OSError."""
+    """Return the peers in the file, by network. Raises OSError.
+
+    Nothing if the file is missing or cannot be understood: peers are found anew.
+    """
     try:
         with path.open("rb") as file:
             raw = file.read(limits.PEERS_FILE_MAX)

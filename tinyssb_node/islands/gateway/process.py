@@ -74,7 +74,7 @@ class IslandGateway:
         """Look at once."""
         self.islands: Mapping[NetworkName, GatewayNetwork] = {}
         self._problems: dict[str, tuple[str, int]] = {}
-        """What went wrong last, by where, and when."""
+        """The last problem in each place, and its time."""
         self._begun_us = self.now_us()
         self._wake: asyncio.TimerHandle | None = None
 
@@ -112,7 +112,7 @@ class IslandGateway:
     def _side(
         self, island: GatewayNetwork, files: StoreAndShelfSource, bringer: BringClient
     ) -> FeedSyncParty:
-        """What a link of *island* is about."""
+        """Return the party that syncs feeds of *island* over a link."""
 
         def offered() -> list[FeedId]:
             return [one.feed for one in offered_feeds(island.holdings.feeds, self._settings.offer)]

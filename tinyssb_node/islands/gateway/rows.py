@@ -1,4 +1,4 @@
-"""What the gateway answers at its socket, field by field (docs/formats/gateway.md). Used by both ends."""
+"""The gateway's answers at its socket, field by field (docs/formats/gateway.md). Used by both ends."""
 
 from tinyssb_node.control.rows import ControlRow
 

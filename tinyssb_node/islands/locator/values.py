@@ -82,7 +82,7 @@ class LocatorSettings:
     group: bytes
     """Group identifier: messages of others are dropped. ``group_of_network`` makes it."""
     node: NodeParameters = field(default_factory=NodeParameters)
-    """What this node states of itself; the time since start is filled in."""
+    """Parameters that this node states of itself; the time since start is filled in."""
     historic_probability: float = limits.HISTORIC_PROBABILITY
     historic_threshold: int = limits.HISTORIC_THRESHOLD
     historic_period_us: int = limits.HISTORIC_PERIOD_US

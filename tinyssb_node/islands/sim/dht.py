@@ -343,7 +343,7 @@ class DhtWorld:
         self._wake_later(by)
 
     def _found(self, one: _Inhabitant, found: ResourceFound, hops: int) -> None:
-        """What a gateway does: connect, and tell the locator where that failed."""
+        """Connect as a gateway does, and tell the locator where that failed."""
         sought = self._sought.get(found.label)
         if sought is None or sought.by is not one or sought.hops is not None:
             return

@@ -15,7 +15,8 @@ KNOWN: Final = 3
 DELAY_MIN_US: Final = 10_000
 """Shortest time of a datagram on its way: within a country."""
 DELAY_US: Final = 50_000
-"""What comes on top, on average, exponentially: half of all paths take less than 45 ms, one in a hundred 240 ms."""
+"""Mean of the additional delay, exponentially distributed: half of all paths take less than 45 ms, one in a
+hundred 240 ms."""
 HEADERS_SIZE: Final = 28
 """Bytes that UDP and IPv4 put before a datagram."""
 NAT_US: Final = 30_000_000
