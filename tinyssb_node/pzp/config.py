@@ -17,7 +17,7 @@ _PEER = re.compile(r"wss?://[!-~]{1,2000}")
 _KEEP = re.compile(r"all|none|set|dict|newest-[1-9][0-9]{0,9}")
 _MIB: Final = 1_048_576
 _PIN: Final = "#pin="
-"""What divides a peer's address from the fingerprint of its certificate."""
+"""Separator between a peer's address and the fingerprint of its certificate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,31 +27,31 @@ class PzpPeer:
     url: str
     """Its address."""
     credentials: Credentials
-    """Whom to trust there, and what to show."""
+    """Certificates to trust there, and credentials to present."""
 
 
 @dataclass(frozen=True, slots=True)
 class PzpAccess:
-    """Who meets whom, over WebSocket."""
+    """Gateways that may call, and gateways that are called, over WebSocket."""
 
     listen: tuple[str, int] | None
     """Address and port where other gateways may call; None: nowhere."""
     guard: ListenerPolicy
-    """Who may."""
+    """The policy for gateways that call."""
     peers: tuple[PzpPeer, ...]
     """Gateways that are called."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PzpSettings:
-    """What ``[pzp]`` says, checked, with defaults filled in."""
+    """Settings of ``[pzp]``, checked, with defaults filled in."""
 
     enabled: bool = False
     """True if the daemon starts the gateway."""
     access: PzpAccess = PzpAccess(None, EVERYBODY, ())
     """Which other gateways may call, and which are called."""
     keep: str = "all"
-    """What is wanted of tangles without a goal, as goals are written (docs/formats/pzp-store.md)."""
+    """The goal for tangles that have none of their own, as goals are written (docs/formats/pzp-store.md)."""
     budget_bytes: int = 1024 * _MIB
     """Bytes of messages beyond which messages that no goal asks for are deleted."""
 

@@ -43,7 +43,7 @@ class PzpGatewayListenError(ProblemError):
 
 
 class GatewayReplica(DatabaseReplica):
-    """What the gateway wants: what goals ask for, and of other tangles *keep*, as long as there is room."""
+    """Replica that wants what goals ask for and, while there is room, *keep* of other tangles."""
 
     def __init__(self, database: PzpDatabase, *, keep: Goal, budget_bytes: int) -> None:
         super().__init__(database, _wall_us, default=keep)
@@ -51,7 +51,7 @@ class GatewayReplica(DatabaseReplica):
         self._full_bytes: Final = budget_bytes * limits.GATEWAY_FULL_PERMILLE // 1_000
 
     def goal(self, root: str) -> Goal:
-        """What is to be kept of the tangle *root*: nothing new is begun where the budget is nearly used up."""
+        """Return the goal of the tangle *root*: no new tangle is begun when the budget is nearly used up."""
         if root in self._held.goals() or self._held.totals().bytes < self._full_bytes:
             return super().goal(root)
         return super().goal(root) if len(self._held.tangle(root)) else NONE
@@ -67,7 +67,7 @@ class PzpGateway:
         self._logger = logger
         self._stop = asyncio.Event()
         self._problems: dict[str, str] = {}
-        """What was told of each peer last."""
+        """The last problem reported of each peer."""
 
     async def run(self, *, supervised: bool) -> None:
         """Work until a signal, or if it is *supervised* until standard input ends.

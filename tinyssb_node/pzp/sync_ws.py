@@ -33,7 +33,7 @@ from tinyssb_node.pzp.sync.sync import Event, PzpSync, PzpSyncViolation
 Roots: TypeAlias = Callable[[], Iterable[str]]
 """Which tangles are to be synced, at the moment."""
 SUBPROTOCOL: Final = Subprotocol("pzp-sync-1")
-"""What both sides have to speak."""
+"""The subprotocol that both sides have to speak."""
 
 _QUIET = logging.getLogger(f"{__name__}.library")
 """The library would log a traceback for every port scan."""

@@ -45,7 +45,7 @@ class RejectedLine:
 
 @dataclass(slots=True)
 class PzpImportCounts:
-    """What came of a file."""
+    """Counts of an import from a file."""
 
     lines: int = 0
     """With something on them."""
@@ -230,7 +230,7 @@ def verify_file(arguments: argparse.Namespace) -> int:
 
 
 def _roomy_folder() -> str | None:
-    """Where there is room for as much as a large file has: many systems have /tmp in memory. None: as usual."""
+    """Return a folder with room for a large file: many systems have /tmp in memory. None: the default one."""
     place = "/var/tmp"  # noqa: S108 - what is made there has a name that nobody knows before
     return place if "TMPDIR" not in os.environ and os.access(place, os.W_OK) else None
 
@@ -301,7 +301,7 @@ def _take(arguments: argparse.Namespace, database: PzpDatabase, file: BinaryIO) 
 
 
 class _Bar:
-    """How far a file is read, where somebody looks."""
+    """Progress bar for reading a file, shown if standard error is a terminal."""
 
     def __init__(self, name: str) -> None:
         self._seen: Final = sys.stderr.isatty()

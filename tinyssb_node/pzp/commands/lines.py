@@ -1,4 +1,4 @@
-"""What people and programs see of PZP messages."""
+"""Output of PZP messages for people and for programs."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def author_of(record: PzpRecord) -> str:
 
 
 def said_by(record: PzpRecord) -> Json:
-    """What a message says."""
+    """Return the payload of a message."""
     return record.message()[VERSIONS[record.version].fields.payload]
 
 

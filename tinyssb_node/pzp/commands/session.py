@@ -1,4 +1,4 @@
-"""What the commands of PZP have in common: the database, brought up to date with what entries carry, and its names."""
+"""Shared parts of the PZP commands: the database, updated with messages carried in entries, and its names."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 class PzpLibraryMissingError(ProblemError):
-    """What PZP needs is not installed."""
+    """Error: a library that PZP needs is not installed."""
 
     exit_code = ExitCode.UNAVAILABLE
 
@@ -52,7 +52,7 @@ class AmbiguousNameError(ProblemError):
 
 
 class InvalidPzpInputError(ProblemError):
-    """What was typed is not what PZP needs."""
+    """Error: typed input that is not valid for PZP."""
 
     exit_code = ExitCode.DATA
 
@@ -77,7 +77,7 @@ class PzpIdentity:
     keys: tuple[str, ...]
     """In base58, sorted."""
     ours: bool
-    """Whether this node's key is one of them."""
+    """True if this node's key is one of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +88,7 @@ class PzpSession:
     config: Config
     database: PzpDatabase
     carried: dict[str, EntryImporter]
-    """What entries carried, by network."""
+    """Messages that entries carried, by network."""
     own: FeedId
     """The node's key, which is its feed's id, too."""
 
@@ -179,7 +179,7 @@ class PzpSession:
         return found
 
     def needed_for(self, record: PzpRecord) -> list[PzpRecord]:
-        """What others need to take a message: the identity that it is for, what leads to it in its tangles, and it."""
+        """Return the messages others need to accept this one: its identity, its tangle paths, and itself."""
         tangles = roots_of(record)
         ids = [] if record.version == 1 or record.owner is None else self._whole(record.owner)
         for root in tangles:
@@ -202,7 +202,7 @@ def roots_of(record: PzpRecord) -> list[str]:
 
 
 def is_feed_root(message: Message) -> bool:
-    """Whether a message that was checked is the root of a feed."""
+    """Return True if a message that was checked is the root of a feed."""
     from tinyssb_node.pzp.messages.message import root_facts
     from tinyssb_node.pzp.messages.versions import version_of
 

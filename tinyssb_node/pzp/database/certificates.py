@@ -11,10 +11,10 @@ from tinyssb_node.pzp.messages.versions import VERSIONS, version_of
 
 
 def certificate(database: PzpDatabase, record: PzpRecord) -> list[Message]:
-    """What proves that a message is in its feed and in whatever other tangles it is known to be in.
+    """Return the messages that prove that a message is in its feed and in its other known tangles.
 
-    First come identities, whole; then, from the roots on and without what they say, the messages on the ways; at last
-    the message. Raises PzpMissingError if a way is not whole, StoreFailedError.
+    Identities come first, whole; then the messages on the paths, from the roots on and without payload;
+    then the message itself. Raises PzpMissingError if a path is incomplete, StoreFailedError.
     """
     found = dict(_in_feed(database, record))
     feed = _feed_of(record)
@@ -58,7 +58,7 @@ def _feed_of(record: PzpRecord) -> str | None:
 
 
 def _way(database: PzpDatabase, id_: str, root: str) -> list[PzpRecord]:
-    """What leads from a root to a message, without it. Raises PzpMissingError."""
+    """Return the path from a root to a message, without the message. Raises PzpMissingError."""
     ids = database.tangle(root).certificate(id_)
     if ids is None:
         raise PzpMissingError(id_, f"what leads from it to {root} is not all here")

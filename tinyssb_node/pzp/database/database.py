@@ -71,7 +71,7 @@ def placed_by(
 
 
 def has_shape(case: ValidationCase) -> bool:
-    """Whether the place in a tangle can be kept: what only ``compat`` takes may be anything."""
+    """Return True if the place in a tangle can be stored: ``compat`` also accepts places of any shape."""
     prev = case.place.get("prev")
     return (
         rules.is_integer(case.place.get("depth"), 1)
@@ -101,12 +101,12 @@ def metadata_of(record: PzpRecord) -> dict[str, Json]:
 
 
 def has_no_payload(record: PzpRecord) -> bool:
-    """Whether there is nothing of what a message says, if it ever said anything."""
+    """Return True if the payload of a message is not here, or if it never had one."""
     return record.message()[VERSIONS[record.version].fields.payload] is None
 
 
 class PzpAddOutcome(StrEnum):
-    """What became of a message that was added."""
+    """Outcome of adding one message."""
 
     NEW = "new"
     FILLED = "filled"
@@ -118,7 +118,7 @@ class PzpAddOutcome(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class PzpAddResult:
-    """What came of ``add``."""
+    """Result of ``add``."""
 
     id: str
     root: str
@@ -128,7 +128,7 @@ class PzpAddResult:
 
 @dataclass(frozen=True, slots=True)
 class CollectionResult:
-    """What came of collecting."""
+    """Result of collecting."""
 
     before: PzpTotals
     after: PzpTotals
@@ -197,7 +197,7 @@ class PzpDatabase:
         return self.rows.records(after, limit, owner, kind)
 
     def totals(self) -> PzpTotals:
-        """How much there is."""
+        """Return the totals of the stored messages."""
         return self.rows.totals()
 
     def tangles(self) -> Sequence[TangleSummary]:
@@ -205,9 +205,9 @@ class PzpDatabase:
         return self.rows.tangles()
 
     def tangle(self, root: str) -> PzpTangle:
-        """What is known of a tangle: tips, order, depths, paths; empty if its root is not here.
+        """Return the known part of a tangle: tips, order, depths, paths; empty if its root is not here.
 
-        To be looked at until the next call, and not to be changed.
+        Valid until the next call; callers do not change it.
         """
         if not self._in_batch:
             self.cache.refresh()
@@ -224,7 +224,7 @@ class PzpDatabase:
                 yield record
 
     def certificate(self, id_: str, root: str) -> list[Message] | None:
-        """What proves that a message is in the tangle *root*: itself and, without what they say, those on its path.
+        """Return the proof that a message is in the tangle *root*: itself and its path, without payloads.
 
         None: the message is not in it, or links are missing.
         """
@@ -262,7 +262,7 @@ class PzpDatabase:
     # --- goals
 
     def goals(self) -> Mapping[str, Goal]:
-        """What is to be kept of which tangle, by root."""
+        """Return the goals of tangles, by root."""
         return {root: parse_goal(text) for root, text in self.rows.goals().items()}
 
     # --- goals and removal
@@ -537,7 +537,7 @@ class PzpDatabase:
         return PzpAddResult(case.id, found, PzpAddOutcome.FILLED)
 
     def _learn_key(self, version: PzpVersion, case: ValidationCase) -> None:
-        """What a message says may be a key that it adds to an identity, for which others may have waited there."""
+        """Wake messages that waited for a key, if the payload of this message adds one to an identity."""
         if version.fields.tips is None or message.added_key(version.fields, case.message) is None:
             return
         self.cache.drop(case.id)
@@ -653,7 +653,7 @@ class _Collection:
         self._trim(summary.root, NONE)
 
     def _needs_of(self, root: str) -> GoalNeeds | None:
-        """What is needed in a tangle; None: all of it."""
+        """Return the messages needed in a tangle; None: all of them."""
         if root not in self._needs:
             goal = self._goals.get(root, ALL)
             tangle = self._database.tangle(root)
@@ -662,7 +662,7 @@ class _Collection:
         return self._needs[root]
 
     def _said(self, tangle: PzpTangle) -> Mapping[str, Json]:
-        """What the messages of a set say, by id."""
+        """Return the payloads of the messages of a set, by id."""
         found: dict[str, Json] = {}
         for id_ in tangle.topological():
             record = self._database.record(id_)

@@ -1,4 +1,4 @@
-"""What a message that was refused has to wait for, if anything could make it right."""
+"""Dependencies that a refused message waits for, if any could make it valid."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ class MissingDependency:
     id: str
     """The message that has to; empty: any one."""
     held: int
-    """How many messages and keys the tangle had: one that was here empty adds its key when it comes whole."""
+    """Number of messages and keys the tangle had: an empty message adds its key when its payload arrives."""
 
 
 def missing_dependencies(
@@ -48,7 +48,7 @@ def missing_dependencies(
 
 
 def _identities(message: Mapping[str, Json]) -> list[object]:
-    """Where the key of a message's author may come to be: the group it is for, or the tangles it is in."""
+    """Return the tangles that may add the author's key: the message's group, or the tangles it is in."""
     metadata = message.get("metadata")
     if not isinstance(metadata, dict):
         return []
@@ -59,11 +59,11 @@ def _identities(message: Mapping[str, Json]) -> list[object]:
 
 
 def is_satisfied(database: PzpDatabase, lack: MissingDependency) -> bool:
-    """Whether what was lacking is here. Raises StoreFailedError."""
+    """Return True if the missing dependency is here. Raises StoreFailedError."""
     tangle = database.tangle(lack.root)
     return lack.id in tangle if lack.id else _count(tangle) != lack.held
 
 
 def _count(tangle: PzpTangle) -> int:
-    """How much is known of *tangle*."""
+    """Return the number of known messages and keys of *tangle*."""
     return len(tangle) + len(tangle.keys)

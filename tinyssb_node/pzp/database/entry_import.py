@@ -48,7 +48,7 @@ _TABLES: Final = (
     held INTEGER NOT NULL, PRIMARY KEY (feed, seq, root, id)) WITHOUT ROWID""",
 )
 _BEGINNING: Final = bipf.encode(WORD)
-"""What stands at the beginning of each list that carries a message."""
+"""The first bytes of each list that carries a message."""
 
 Place = tuple[bytes, int]
 """Feed and sequence number of an entry."""
@@ -58,7 +58,7 @@ Progress = Callable[[int, int], None]
 
 @dataclass(slots=True)
 class EntryImportResult:
-    """What came of catching up."""
+    """Result of catching up with the entries of a store."""
 
     done: int = 0
     """Appends of the store that were read."""
@@ -75,7 +75,7 @@ def _silent(_done: int, _total: int) -> None:
 
 
 class EntryImporter:
-    """What entries of one network's store carried."""
+    """Messages carried in the entries of one network's store."""
 
     def __init__(self, folder: Path, connection: sqlite3.Connection) -> None:
         """Use ``open``."""
@@ -126,7 +126,7 @@ class EntryImporter:
         return caught
 
     def waiting(self) -> int:
-        """How many entries carry messages that wait for others. Raises StoreFailedError."""
+        """Return the number of entries with messages that wait for others. Raises StoreFailedError."""
         with store_faults(self._path, "reading"):
             sql = "SELECT count(*) FROM (SELECT DISTINCT feed, seq FROM waiting)"
             (count,) = self._connection.execute(sql).fetchone()
@@ -192,7 +192,7 @@ def _make(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def _stand(database: PzpDatabase) -> str:
-    """How the database is, as far as that could make something right that waits."""
+    """Return the state of the database, as far as a change in it could make a waiting message valid."""
     totals = database.totals()
     return f"{totals.messages} messages, {totals.bytes} bytes"
 

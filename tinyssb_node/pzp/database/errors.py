@@ -39,7 +39,7 @@ class PzpDependencyError(LocalError):
 
 
 class PzpUnpublishableError(LocalError):
-    """What is to be published would be taken by nobody."""
+    """Error: a message to publish that nobody would accept."""
 
     exit_code = ExitCode.DATA
 

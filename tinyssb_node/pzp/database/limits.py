@@ -46,9 +46,9 @@ LACKS_MAX: Final = 64
 GATEWAY_PORT: Final = 8_788
 """The port that is named where examples of a gateway of PZP are: near the page's."""
 GATEWAY_SYNC_EVERY_S: Final = 600.0
-"""How often all tangles are synced on a connection that stays: where nothing is new, two packets of 60 bytes each."""
+"""Time between syncs of all tangles on an open connection: two packets of 60 bytes each if nothing is new."""
 GATEWAY_LISTENER_WAIT_S: Final = 5.0
-"""How long who was called waits before it begins itself: mostly the caller has brought all by then."""
+"""Time the called side waits before it begins itself: by then the caller has mostly sent all."""
 GATEWAY_QUEUE: Final = 4
 """Packets read ahead of the database per connection: 5 MB at most."""
 GATEWAY_PEERS_MAX: Final = 16

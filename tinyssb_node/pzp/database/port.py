@@ -1,4 +1,4 @@
-"""What the database is kept in: rows of messages, their places in tangles, goals, ghosts. SQLite, or memory."""
+"""Storage port of the database: messages, their places in tangles, goals, ghosts; in SQLite or in memory."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -13,7 +13,7 @@ from tinyssb_node.pzp.messages.message import Message
 
 
 class PayloadState(IntEnum):
-    """What is here of what a message says."""
+    """Availability of the payload of a message."""
 
     HERE = 1
     """All of it; also of a message that never said anything, which is a feed's root."""
@@ -70,7 +70,7 @@ class PzpPlacement:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TangleSummary:
-    """What there is of a tangle, for lists."""
+    """Summary of a tangle, for lists."""
 
     root: str
     messages: int
@@ -83,7 +83,7 @@ class TangleSummary:
 
 @dataclass(frozen=True, slots=True)
 class PzpTotals:
-    """How much is kept."""
+    """Totals of the stored messages."""
 
     messages: int
     bytes: int
@@ -134,7 +134,7 @@ class PzpRows(Protocol):
         ...
 
     def totals(self) -> PzpTotals:
-        """How much there is."""
+        """Return the totals of the stored messages."""
         ...
 
     # --- tangles

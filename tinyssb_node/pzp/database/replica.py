@@ -38,11 +38,11 @@ class DatabaseReplica:
         """Why the last message that was refused was."""
 
     def goal(self, root: str) -> Goal:
-        """What is to be kept of the tangle *root*, known or not."""
+        """Return the goal of the tangle *root*, known or not."""
         return self._database.goals().get(root, self._default)
 
     def tangle(self, root: str) -> PzpTangle:
-        """What is known of the tangle *root*, to be looked at until the next call; empty if nothing is."""
+        """Return the known part of the tangle *root*, valid until the next call; empty if it is unknown."""
         return self._database.tangle(root)
 
     def bare(self, root: str) -> Mapping[str, bool]:
@@ -68,5 +68,5 @@ class DatabaseReplica:
         return _TAKEN[added.outcome]
 
     def batch(self) -> AbstractContextManager[None]:
-        """What is added within is durable at its end."""
+        """Return a context manager; messages added within it are durable at its end."""
         return self._database.batch()

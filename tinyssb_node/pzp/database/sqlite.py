@@ -173,7 +173,7 @@ def _sync_names(path: Path) -> None:
 
 
 def _is_known(connection: sqlite3.Connection, path: Path) -> bool:
-    """Whether the file has our schema; False if it has nothing at all."""
+    """Return True if the file has our schema; False if it has nothing at all."""
     tables, application, version = inspect_schema(connection)
     if not tables and not application and not version:
         return False
@@ -349,7 +349,7 @@ class SqlitePzpRows:
         return [self._record(row) for row in rows]
 
     def totals(self) -> PzpTotals:
-        """How much there is, with what this transaction added."""
+        """Return the totals of the stored messages, including those this transaction added."""
         rows = self._select("SELECT messages, bytes FROM totals")
         if not rows:
             raise StoreDamagedError(self._path, "it does not say how much it holds")

@@ -22,7 +22,7 @@ class CachedTangle:
         self.ghosts: Final[dict[str, int]] = {}
         """Depths of what was deleted."""
         self.bare: dict[str, bool] | None = None
-        """What is here without what it says; True if that would be taken. None: nobody has asked since it changed."""
+        """Messages here without payload; True if it would be accepted. None: not read since a change."""
         self._waiting_for: dict[str, set[str]] = {}
 
     def take(self, placed: PzpPlacement) -> None:
@@ -61,7 +61,7 @@ class CachedTangle:
             del self.ghosts[id_]
 
     def woken_by(self, id_: str) -> list[PzpPlacement]:
-        """What may be checked now that *id_* is in the tangle, the least deep first."""
+        """Return the messages that can be checked now that *id_* is in the tangle, the least deep first."""
         ids = self.waiting if id_ == self.tangle.root else self._waiting_for.get(id_, ())
         return sorted((self.waiting[one] for one in ids), key=lambda placed: (placed.depth, placed.id))
 

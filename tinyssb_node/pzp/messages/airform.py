@@ -34,7 +34,7 @@ _FEED_ROOT: Final = 0x20
 _ERASED: Final = 0x40
 _TYPE: Final = re.compile(rf"[a-zA-Z0-9_]{{{limits.TYPE_MIN},{limits.TYPE_MAX}}}")
 _BASE58: Final = re.compile(r"[1-9A-HJ-NP-Za-km-z]{16,88}")
-"""What might be an id, a key or a signature."""
+"""Pattern of a possible id, key or signature."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ def _compact(message: Message) -> bytes | None:
 
 
 def _is_regular(fields: FieldLayout, message: Message, metadata: Mapping[str, Json]) -> bool:
-    """Whether *message* is one that a head can say."""
+    """Return True if a head can express *message*."""
     if message.keys() != fields.outer or metadata.keys() != fields.inner:
         return False
     kind, sig = metadata["type"], message["sig"]

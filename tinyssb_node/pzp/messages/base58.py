@@ -14,9 +14,10 @@ _DIGITS: Final = bytes(_ALPHABET.index(chr(code)) if chr(code) in _ALPHABET else
 
 
 def _foldings(size: int) -> list[tuple[int, int, int]]:
-    """How *size* digits, a byte each in one large number, become what they say: neighbours are joined, all at once.
+    """Return the steps that turn *size* digits, a byte each in one large number, into their value.
 
-    For each step the width of a digit in bits, a mask of every second one, and what a digit counts in the next.
+    Each step joins all neighbours at once. It is the width of a digit in bits, a mask of every second digit,
+    and the value of a digit in the next.
     """
     found, width, base = [], 8, 58
     while width < 8 * size:

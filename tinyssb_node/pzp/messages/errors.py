@@ -67,7 +67,7 @@ class PzpRule(Enum):
 
     @property
     def words(self) -> str:
-        """What the rule asks for."""
+        """Return the requirement of the rule, in words."""
         return self.value[1]
 
 
@@ -79,7 +79,7 @@ class MessageError(PeerError):
         if len(shown) > limits.SHOWN_MAX:
             shown = shown[: limits.SHOWN_MAX] + "…"
         self.asked = f"{rule.words} {expected}".strip()
-        """What was asked for, as a part of a sentence."""
+        """The requirement, as a part of a sentence."""
         super().__init__(f"{field} {self.asked}; found {shown}")
         self.rule = rule
         self.field = field

@@ -1,4 +1,4 @@
-"""What is to be kept of a tangle: a goal, and which messages follow from it. Names as in PZP's own programs."""
+"""Goals: how much of a tangle to keep, and which messages follow from it. Names as in PZP's own programs."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -27,7 +27,7 @@ class GoalKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """What is to be kept of a tangle."""
+    """A goal: how much of a tangle to keep."""
 
     keep: GoalKind
     count: int = 0
@@ -56,7 +56,7 @@ def parse_goal(text: str) -> Goal:
 
 @dataclass(frozen=True, slots=True)
 class GoalNeeds:
-    """What a goal asks for in a tangle."""
+    """The messages that a goal asks for in a tangle."""
 
     whole: frozenset[str]
     """Ids of messages that are kept as they are."""
@@ -65,10 +65,11 @@ class GoalNeeds:
 
 
 def needs(tangle: PzpTangle, goal: Goal, said: Callable[[], Mapping[str, Json]]) -> GoalNeeds:
-    """What *goal* asks for in *tangle*. *said* gives what the messages say, by id; it is called for a set only.
+    """Return the messages that *goal* asks for in *tangle*.
 
-    Except for nothing, there is a trail from the ends as well: whoever writes next follows them, and links to a message
-    on their path to the root.
+    *said* returns the payloads of the messages, by id; it is called for a set only. Except for the goal that
+    keeps nothing, there is a trail from the ends as well: the author of the next message follows them, and
+    links to a message on their path to the root.
     """
     if goal.keep is GoalKind.NONE or not len(tangle):
         return GoalNeeds(frozenset(), frozenset())
@@ -99,7 +100,7 @@ def unsuperseded(said: Mapping[str, Json]) -> set[str]:
 
 
 def _items(data: Json) -> set[str]:
-    """What a message of a set (``add``, ``del``) or dictionary (``update``) speaks of."""
+    """Return the items that a message of a set (``add``, ``del``) or dictionary (``update``) names."""
     if not isinstance(data, dict):
         return set()
     found: set[str] = set()

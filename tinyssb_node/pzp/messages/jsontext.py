@@ -107,7 +107,7 @@ def canonical(value: Json) -> bytes:
 
 
 def _is_plain(value: Json) -> bool:
-    """Whether any JSON writer that sorts keys writes the canonical form: exact integers, keys in ASCII."""
+    """Return True if any JSON writer that sorts keys gives canonical form: exact integers, keys in ASCII."""
     found = [value]
     for one in found:  # which grows on the way
         kind = type(one)

@@ -18,12 +18,12 @@ Message: TypeAlias = Mapping[str, Json]
 
 @dataclass(frozen=True, slots=True)
 class FieldLayout:
-    """Where a version keeps what: all that the versions read here differ in, beside their rules."""
+    """Field names of a version: the versions read here differ only in these and in their rules."""
 
     v: int
     """The number in ``metadata.v``."""
     payload: str
-    """What is said."""
+    """The payload."""
     payload_hash: str
     """Its hash, in the metadata."""
     payload_size: str
@@ -81,12 +81,12 @@ def _decoded(text: str) -> bytes | None:
 
 
 def is_hash(value: object) -> bool:
-    """Whether *value* is the text of 16 bytes."""
+    """Return True if *value* is the text of 16 bytes."""
     return isinstance(value, str) and len(decoded(value) or b"") == limits.HASH_SIZE
 
 
 def is_key(value: object) -> bool:
-    """Whether *value* is the text of 32 bytes."""
+    """Return True if *value* is the text of 32 bytes."""
     return isinstance(value, str) and len(decoded(value) or b"") == FEED_ID_SIZE
 
 
@@ -151,7 +151,7 @@ def id_of_uri(text: str) -> str:
 
 
 def root_facts(fields: FieldLayout, message: Message) -> RootFacts:
-    """What the root *message*, which was checked, says of its tangle."""
+    """Return the facts about a tangle that its root *message*, already checked, states."""
     metadata = metadata_of(message)
     size = metadata[fields.payload_size]
     payload = message[fields.payload]
@@ -164,7 +164,7 @@ def root_facts(fields: FieldLayout, message: Message) -> RootFacts:
 
 
 def is_identity_kind(fields: FieldLayout, metadata: Mapping[str, Json]) -> bool:
-    """Whether a root with *metadata* founds an identity."""
+    """Return True if a root with *metadata* founds an identity."""
     return metadata.get("type") == IDENTITY_TYPE and metadata.get(fields.owner) is None
 
 

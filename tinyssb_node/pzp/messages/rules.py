@@ -40,7 +40,7 @@ class ValidationCase:
     fields: FieldLayout
     message: Message
     tangle: PzpTangle
-    """What is known of the tangle; empty: the message has to be its root."""
+    """The known part of the tangle; empty: the message has to be its root."""
     keys: Container[str] = ()
     """The keys of the message's group, as far as they are known."""
     metadata: dict[str, Json] = field(init=False)
@@ -72,12 +72,12 @@ class ValidationCase:
         self.known = {}
 
     def field_of(self, name: str) -> str:
-        """What to call *name* of the place."""
+        """Return the field name for *name* of the place."""
         return f"metadata.tangles.{self.tangle.root}.{name}"
 
     @property
     def signed(self) -> bytes:
-        """What is hashed and signed. Raises what ``canonical`` does."""
+        """Return the bytes that are hashed and signed. Raises what ``canonical`` does."""
         if self._signed is None:
             self._signed = canonical(self.message["metadata"])
         return self._signed
@@ -95,12 +95,12 @@ Rule: TypeAlias = Callable[[ValidationCase], None]
 
 
 def is_integer(value: object, least: int) -> bool:
-    """Whether *value* is an integer from *least* that a double holds exactly; ``true`` is none."""
+    """Return True if *value* is an integer from *least* that a double holds exactly; ``true`` is none."""
     return type(value) is int and least <= value <= limits.INTEGER_MAX
 
 
 def counts(value: object) -> bool:
-    """Whether JavaScript takes *value* for true: empty lists and objects are."""
+    """Return True if *value* is truthy in JavaScript: empty lists and objects are."""
     return isinstance(value, list | dict) or bool(value)
 
 
@@ -157,7 +157,7 @@ def payload_size(case: ValidationCase) -> None:
 
 
 def payload(case: ValidationCase) -> None:
-    """What is said is what was signed, or was erased."""
+    """Check that the payload is the signed one, or was erased."""
     fields, said = case.fields, case.message[case.fields.payload]
     if said is None:
         return
@@ -190,7 +190,7 @@ def kind(case: ValidationCase) -> None:
 
 
 def is_feed_root(case: ValidationCase) -> bool:
-    """Whether the message is one that anybody could have made: it says nothing, for a group."""
+    """Return True if anybody could have made the message: it has no payload, and is for a group."""
     fields, metadata = case.fields, case.metadata
     return (
         metadata[fields.payload_hash] is None
@@ -202,7 +202,7 @@ def is_feed_root(case: ValidationCase) -> bool:
 
 
 def member(case: ValidationCase) -> None:
-    """Who writes for a group has a key of it; anybody may make a feed's root."""
+    """Check that the author of a message for a group has a key of it; anybody may make a feed's root."""
     owner = case.metadata[case.fields.owner]
     if not is_feed_root(case) and counts(owner) and case.message[case.fields.author] not in case.keys:
         raise MessageError(
@@ -238,7 +238,7 @@ def place(case: ValidationCase) -> None:
 
 
 def _same(one: object, other: object) -> bool:
-    """Whether both are equal as JavaScript's ``===`` tells: ``true`` is not 1, and two lists never are."""
+    """Return True if both are equal under JavaScript ``===``: ``true`` is not 1, and two lists never are."""
     return type(one) is type(other) and not isinstance(one, list | dict) and one == other
 
 
@@ -280,7 +280,7 @@ def links(case: ValidationCase) -> None:
 
 
 def _is_before(one: str, other: str) -> bool:
-    """Whether *one* comes first in the order of UTF-16 code units; ids, being ASCII, have it in any order."""
+    """Return True if *one* sorts first by UTF-16 code units; ids are ASCII, so any order gives the same."""
     if one.isascii() and other.isascii():
         return one < other
     return one.encode("utf-16-be", "surrogatepass") < other.encode("utf-16-be", "surrogatepass")
@@ -313,7 +313,7 @@ def known_fields(case: ValidationCase) -> None:
 
 
 def payload_object(case: ValidationCase) -> None:
-    """What is said is an object, or was erased."""
+    """Check that the payload is an object, or was erased."""
     said = case.message[case.fields.payload]
     if isinstance(said, str):
         raise MessageError(PzpRule.PAYLOAD_KIND, case.fields.payload, said, "an object or null")
@@ -329,7 +329,7 @@ def payload_hash(case: ValidationCase) -> None:
 
 
 def owner(case: ValidationCase) -> None:
-    """Whom the message is written for is named by an id, and so is what its author knew of the group."""
+    """Check that ids name the group the message is for, and what its author knew of that group."""
     fields, metadata = case.fields, case.metadata
     if fields.tips is None:
         return
@@ -411,7 +411,7 @@ def tips_and_lipmaa(case: ValidationCase) -> None:
 
 
 def identity(case: ValidationCase) -> None:
-    """What founds a group or adds a key to it has the shape for that, and its signer was a member."""
+    """Check that a message that founds a group or adds a key has the right shape and a member as signer."""
     fields, metadata, said = case.fields, case.metadata, case.message[case.fields.payload]
     founds = not len(case.tangle) and is_identity_kind(fields, metadata)
     if not founds and not (len(case.tangle) and case.tangle.facts.identity):

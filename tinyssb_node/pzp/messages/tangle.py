@@ -36,7 +36,7 @@ def lipmaa_depth(depth: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class FeedName:
-    """What all messages of a feed have in common, and what its root's id follows from."""
+    """Facts that all messages of a feed share, and that determine the id of its root."""
 
     owner: object
     """The group's id; in V1 the author's key."""
@@ -46,7 +46,7 @@ class FeedName:
 
 @dataclass(frozen=True, slots=True)
 class RootFacts:
-    """What a root says of the whole tangle."""
+    """Facts about the whole tangle that its root states."""
 
     feed: FeedName | None = None
     """None: the root is no feed root."""
@@ -80,7 +80,7 @@ class PzpTangle:
         self._followers: dict[str, list[str]] = {}
         """Which known messages name it as a predecessor, for each, known or not."""
         self._missing: set[str] = set()
-        """What is followed and not known."""
+        """Messages that are followed but not known."""
         self._tips: set[str] = set()
         self._adds: dict[str, str] = {}
         self._first_added: dict[str, int] = {}
@@ -166,7 +166,7 @@ class PzpTangle:
 
     @property
     def tips(self) -> frozenset[str]:
-        """What no known message follows, whatever the order of arrival."""
+        """Return the messages that no known message follows, whatever the order of arrival."""
         return frozenset(self._tips)
 
     @property
@@ -190,7 +190,7 @@ class PzpTangle:
         return self._depths.get(message)
 
     def prev(self, message: str) -> tuple[str, ...]:
-        """What *message* names as its predecessors, known or not."""
+        """Return the predecessors that *message* names, known or not."""
         return self._prev.get(message, ())
 
     def at_depth(self, depth: int) -> list[str]:
@@ -235,7 +235,7 @@ class PzpTangle:
         return in_locale_order(one for one in known if self._depths[one] == least)[0]
 
     def trail(self, messages: Iterable[str]) -> set[str]:
-        """What is on the paths of all these to the root, without themselves unless another's path has them."""
+        """Return the messages on the paths of these to the root; one of these only if on another's path."""
         trail: set[str] = set()
         for message in messages:
             step = self._step(message)
@@ -245,7 +245,7 @@ class PzpTangle:
         return trail
 
     def leads_others(self, message: str) -> bool:
-        """Whether the path to the root of some other message goes through *message*."""
+        """Return True if the path to the root of some other message goes through *message*."""
         return any(self._step(one) == message for one in self._followers.get(message, ()))
 
     def certificate(self, message: str) -> list[str] | None:
@@ -265,16 +265,17 @@ class PzpTangle:
         return found
 
     def precedes(self, first: str, second: str) -> bool:
-        """Whether *second* follows *first*, directly or not. Every message is visited once at most."""
+        """Return True if *second* follows *first*, directly or not. Every message is visited once at most."""
         depth = self._depths.get(first, -1)
         if first == second or second not in self._depths:
             return False
         return any(first in self._prev[one] for one in self.ancestors([second], above=depth))
 
     def added_before(self, key: str, messages: Iterable[str], *, limit: int | None = None) -> bool:
-        """Whether somebody who knew *messages* and what they follow knew *key* as one of this identity's.
+        """Return True if an author who knew *messages* and their ancestors knew *key* as this identity's.
 
-        Among them at most some *limit* of messages is searched, the nearest first, and the root, which all follow.
+        About *limit* of those messages at most are searched, the nearest first, and the root, which all
+        follow.
         """
         depth = self._first_added.get(key)
         if depth is None or self._adds.get(self.root) == key:
@@ -283,9 +284,10 @@ class PzpTangle:
         return any(self._adds.get(one) == key for one in before)
 
     def deletable_and_erasable(self, message: str) -> tuple[list[str], list[str]]:
-        """What may be deleted, and what has to keep its metadata, if all before *message* is to go.
+        """Return the messages to delete, and those to erase, if all before *message* are to go.
 
-        Erased are those on its path to the root, so that it can still be certified; deleted are the others before it.
+        Erased are those on its path to the root: they keep their metadata, so that it can still be certified.
+        Deleted are the others before it.
         """
         erasable = self.path_to_root(message)
         order = self.topological()

@@ -75,7 +75,7 @@ V1: Final = PzpVersion(
     ),
 )
 _OF_A_PLACE: Final = frozenset({rules.place, rules.identity, rules.owner, rules.tips_and_lipmaa})
-"""What there is to ask for each tangle; all other rules ask of the message alone."""
+"""Rules that are checked for each tangle; all other rules check the message alone."""
 _OF_WHAT_IS_SAID: Final = frozenset(
     {rules.shape, rules.payload_size, rules.payload, rules.payload_object, rules.identity}
 )

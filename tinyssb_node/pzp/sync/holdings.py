@@ -65,11 +65,11 @@ class DepthWindow:
     depths: DepthRange
     """The depths looked at."""
     ids: list[str]
-    """What is known of them, in topological order."""
+    """The known messages of these depths, in topological order."""
 
 
 class TangleHoldings:
-    """What is held of one tangle, at the moment."""
+    """The messages currently held of one tangle."""
 
     def __init__(self, msgs: PzpReplica, root: str) -> None:
         self._bare = msgs.bare(root)
@@ -88,7 +88,7 @@ class TangleHoldings:
         return self.tangle.depth(message) or 0
 
     def item(self, message: str) -> str:
-        """How *message*, which is known, stands in filters and digests."""
+        """Return the form of *message*, which is known, in filters and digests."""
         return _PLACE + message if self._bare.get(message) else message
 
     def whole(self) -> DepthRange:
@@ -113,12 +113,12 @@ class TangleHoldings:
         return DepthWindow(DepthRange(depths.low, cut), ids)
 
     def ghosts(self, depths: DepthRange) -> list[str]:
-        """How messages of these *depths* that were deleted stand in filters; of too many some."""
+        """Return deleted messages of these *depths* in the form used in filters; of too many, some."""
         found = (_GONE + one for one, depth in self._ghosts.items() if depth in depths)
         return list(islice(found, limits.WINDOW_IDS_MAX))
 
     def is_lacked(self, message: str, theirs: Bloom) -> bool:
-        """Whether they who made the filter lack *message*, or what it says and it is held here."""
+        """Return True if the filter's peer lacks *message*, or lacks its payload, which is held here."""
         if message in theirs or _GONE + message in theirs:
             return False
         return message not in self._bare or _PLACE + message not in theirs
@@ -138,7 +138,7 @@ def _with_identity(msgs: PzpReplica, held: TangleHoldings, ids: Iterable[str]) -
 
 
 def digests(msgs: PzpReplica, held: TangleHoldings, start: int, salt: bytes) -> list[PzpDigest]:
-    """What is held from depth *start* on, window by window, and of the identity."""
+    """Return digests of the messages from depth *start* on, window by window, and of the identity."""
     found: list[PzpDigest] = []
     while True:
         window = held.window(DepthRange(start, limits.DEPTH_MAX))
@@ -192,9 +192,10 @@ class PlannedMessage:
 
 
 def plan(held: TangleHoldings, ids: Iterable[str], want: DepthRange, theirs: Bloom) -> list[PlannedMessage]:
-    """What to give of *ids* to those who want *want*: what they lack, and what leads from it to the root.
+    """Return the messages to give for *want*: those of *ids* that the peer lacks, and paths to the root.
 
-    Every message in it is the root, or follows one that is in it or that they have: so it can be checked.
+    Every message in the plan is the root, or follows one that is in it or that the peer has: so the peer can
+    check it.
     """
     tangle = held.tangle
     lacking = [one for one in ids if held.depth(one) in want and held.is_lacked(one, theirs)]
@@ -210,12 +211,12 @@ def plan(held: TangleHoldings, ids: Iterable[str], want: DepthRange, theirs: Blo
 
 
 def _is_unheard_of(message: str, theirs: Bloom) -> bool:
-    """Whether they who made the filter have nothing of *message*, not even its place."""
+    """Return True if the peer that made the filter has nothing of *message*, not even its place."""
     return message not in theirs and _PLACE + message not in theirs
 
 
 def _is_led_to(held: TangleHoldings, message: str, giving: Collection[str], theirs: Bloom) -> bool:
-    """Whether somebody who is given *giving* can check *message*."""
+    """Return True if a peer that is given *giving* can check *message*."""
     return message == held.tangle.root or any(
         one in giving or not _is_unheard_of(one, theirs) for one in held.tangle.prev(message)
     )

@@ -66,12 +66,12 @@ class ExchangeId:
     root: str
     """The tangle, by the id of its root."""
     nonce: bytes
-    """What tells it from others of that tangle; made by the side that began it."""
+    """A value that differs for each exchange of that tangle; made by the side that began it."""
 
 
 @dataclass(frozen=True, slots=True)
 class PzpDigest:
-    """What is held of some depths, in few bytes."""
+    """Digest of the messages held of some depths, in few bytes."""
 
     high: int
     """The deepest of them; they begin behind those of the digest before."""

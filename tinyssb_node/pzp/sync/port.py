@@ -1,4 +1,4 @@
-"""What the sync needs of a replica: few questions, and one way to add."""
+"""Port from the sync to a replica: few queries, and one way to add."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -11,7 +11,7 @@ from tinyssb_node.pzp.messages.tangle import PzpTangle
 
 
 class MessageOutcome(StrEnum):
-    """What became of a message."""
+    """Outcome of a message."""
 
     NEW = "new"
     """It is held now, or what it says is, which was not before."""
@@ -25,11 +25,11 @@ class PzpReplica(Protocol):
     """A replica of PZP messages."""
 
     def goal(self, root: str) -> Goal:
-        """What is to be kept of the tangle *root*, known or not."""
+        """Return the goal of the tangle *root*, known or not."""
         ...
 
     def tangle(self, root: str) -> PzpTangle:
-        """What is known of the tangle *root*, to be looked at until the next call; empty if nothing is."""
+        """Return the known part of the tangle *root*, valid until the next call; empty if it is unknown."""
         ...
 
     def bare(self, root: str) -> Mapping[str, bool]:
@@ -54,5 +54,5 @@ class PzpReplica(Protocol):
         ...
 
     def batch(self) -> AbstractContextManager[None]:
-        """What is added within is durable at its end."""
+        """Return a context manager; messages added within it are durable at its end."""
         ...

@@ -24,7 +24,7 @@ def _group_of(message: Message) -> str | None:
 
 
 class RoundSender:
-    """What is given in one round, packet by packet: every message behind the identity that it is written for."""
+    """Messages given in one round, packet by packet: every message after the identity it is written for."""
 
     def __init__(
         self,
@@ -97,7 +97,7 @@ class RoundSender:
 
 
 class RoundReceiver:
-    """What is taken in one round: what was wanted, what leads from it to the root, and identities that it needs."""
+    """Messages accepted in one round: those wanted, their paths to the root, and identities they need."""
 
     def __init__(self, msgs: PzpReplica, of: ExchangeId, want: DepthRange) -> None:
         """Take messages of the tangle that *of* names, of the depths in *want*."""
@@ -112,7 +112,7 @@ class RoundReceiver:
         self.counts = dict.fromkeys(MessageOutcome, 0)
         """Messages by what became of them."""
         self.ended = False
-        """Whether the last packet came."""
+        """True if the last packet came."""
 
     def take(self, give: PzpGive) -> bool:
         """Take what is in a packet, unless one before it was lost: then nothing more is taken. True for the last one.
@@ -161,7 +161,7 @@ class RoundReceiver:
         return 0 if message_id(message) == self._root else None
 
     def _is_welcome(self, fields: FieldLayout, message: Message, depth: int) -> bool:
-        """Whether *message* was asked for, or leads from there to the root."""
+        """Return True if *message* was requested, or is on the path from there to the root."""
         if message.get(fields.payload) is None:
             return depth <= self._want.high
         return depth in self._want

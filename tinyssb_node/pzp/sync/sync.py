@@ -97,9 +97,9 @@ class _Running:
     giving: RoundSender | None = None
     taking: RoundReceiver | None = None
     before: set[str] = field(default_factory=set)
-    """What was given already."""
+    """Messages that were given already."""
     moved: bool = False
-    """Whether anything was given in this round."""
+    """True if anything was given in this round."""
     got: int = 0
     given: int = 0
     refused: int = 0
@@ -152,7 +152,7 @@ class PzpSync:
         return None
 
     def events(self) -> list[Event]:
-        """What happened since this was called last."""
+        """Return the events since the last call."""
         events, self._events = self._events, []
         return events
 
@@ -169,7 +169,7 @@ class PzpSync:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing runs, waits, or is to be sent."""
+        """Return True if nothing runs, waits, or is to be sent."""
         return not (self._running or self._waiting or self._outbox)
 
     # --- beginning
@@ -236,7 +236,7 @@ class PzpSync:
         self._outbox.append(PzpWant(of, start, have, running.mine))
 
     def _has_room(self, now_us: int) -> bool:
-        """Whether the peer may begin an exchange now."""
+        """Return True if the peer may begin an exchange now."""
         minute = now_us // 60_000_000
         if minute != self._minute:
             self._minute, self._begun = minute, 0
@@ -354,5 +354,5 @@ class PzpSync:
 
 
 def _salt(running: _Running) -> bytes:
-    """What makes the filters of this round others than those of any other."""
+    """Return a salt that makes the filters of this round differ from those of any other."""
     return running.of.nonce + bytes([running.round])
