@@ -96,7 +96,7 @@ def test_a_process_beside_the_daemon_that_keeps_ending_is_named(tmp_path: Path) 
             config.write(f'\n[gateway]\nenabled = true\nlisten = "127.0.0.1:{port}"\n')
         with daemon(tmp_path / "a") as running:
             assert running.process.stderr is not None
-            assert any(b"it has ended" in line for line in running.process.stderr)
+            assert any(b"a companion process ended" in line for line in running.process.stderr)
             face, finding = [finding for finding in examine(Home(tmp_path / "a")) if not finding.ok]
             told = tinyssb(tmp_path / "a", "status").stdout.decode()
     assert "is not open" in face.found, "one fault hides no other"

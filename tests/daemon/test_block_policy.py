@@ -136,4 +136,4 @@ def test_a_broken_file_changes_nothing_and_is_told_of_once(kept: Kept) -> None:
     (kept.home / CONTACTS_FILE).write_text("{")
     assert kept.now() == kept.now() == {E}
     assert len(kept.lines) == 1
-    assert "blocks stay as they were" in str(kept.lines[0]["event"])
+    assert "blocked feeds stay as they were" in str(kept.lines[0]["event"])

@@ -113,7 +113,7 @@ def test_each_waits_for_itself(written: Home, tmp_path: Path) -> None:
             assert "writing: not yet: the node's files were copied" in told
             assert b"own: club, cannot be written for now" in tinyssb(written.root, "feeds").stdout
             doctor = tinyssb(written.root, "doctor").stdout
-            assert b"it does not write the feed of 'club' yet" in doctor
+            assert b"the feed of 'club' cannot be written yet" in doctor
             assert node.sure("club").changed
             assert not node.sure("club").changed
             assert node.publish(b"two", "club").seq == 2

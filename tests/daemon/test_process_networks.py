@@ -161,6 +161,6 @@ def test_the_checkup_looks_at_every_network(villager: RunningDaemon, tmp_path: P
     make_villager(tmp_path / "b")
     (store,) = [finding for finding in examine(Home(tmp_path / "b")) if finding.check == "store"]
     assert store.ok
-    assert "network village: none yet" in store.found
+    assert "network village: no store yet" in store.found
     (store,) = [finding for finding in examine(Home(villager.home)) if finding.check == "store"]
     assert "network village: " in store.found
