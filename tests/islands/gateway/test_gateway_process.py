@@ -12,6 +12,7 @@ from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
 import pytest
 
 from tests.daemon.processes import PATIENCE_S, RunningDaemon, daemon, make_home, tinyssb
@@ -98,8 +99,7 @@ class Islands:
         ended = tinyssb(self.home(number), "gateway", "--json")
         if ended.returncode:
             return None
-        row: GatewayRow = json.loads(ended.stdout)
-        return row
+        return msgspec.json.decode(ended.stdout, type=GatewayRow)
 
     def how(self, number: int) -> GatewayRow:
         row = self.status(number)
@@ -181,7 +181,7 @@ def test_islands_find_each_other_and_a_liar_costs_one_connection(islands: Island
             islands.follows(2, 3)
             islands.crosses(2, 3, ["an answer"])
             found = tinyssb(islands.home(3), "locate", islands.feeds[2].hex(), "--seconds", "3", "--json")
-            places: list[LocationRow] = [json.loads(line) for line in found.stdout.splitlines()]
+            places = [msgspec.json.decode(line, type=LocationRow) for line in found.stdout.splitlines()]
             assert found.returncode == 0
             # Some three seconds are enough for one of those who have it, and mostly for both.
             assert {one.connection for one in places} & {islands.address(1), islands.address(2)}
