@@ -106,7 +106,7 @@ def test_private_messages_are_read_by_their_recipients_only(
 def test_both_work_on_a_board(two: tuple[Person, Person]) -> None:
     ana, bob = two
     ana.types("board", "new", "Hut work")
-    bob.sees("Hut work", "board")
+    bob.sees('"Hut work"', "board", "--json")
     bob.types("board", "add-list", "hut work", "To do")
     bob.types("board", "add-list", "hut work", "Done")
     ana.sees("Done", "board", "show", "hut work")
