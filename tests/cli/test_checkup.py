@@ -4,12 +4,13 @@ import json
 import os
 import shutil
 import socket
+import time
 from collections import namedtuple
 from pathlib import Path
 
 import pytest
 
-from tests.daemon.processes import daemon, make_home, tinyssb
+from tests.daemon.processes import PATIENCE_S, daemon, make_home, tinyssb
 from tinyssb_node.cli.checkup import CheckResult, examine
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.store.home import Home
@@ -82,8 +83,11 @@ def test_a_face_that_is_not_open_is_named(tmp_path: Path) -> None:
         taken.listen()
         make_home(tmp_path / "a", f"ws:listen:127.0.0.1:{taken.getsockname()[1]}")
         with daemon(tmp_path / "a"):
-            (finding,) = [finding for finding in examine(Home(tmp_path / "a")) if not finding.ok]
-    assert "is not open" in finding.found
+            until_s = time.monotonic() + PATIENCE_S
+            # The daemon answers before it has tried to open its faces.
+            while not (findings := [finding for finding in examine(Home(tmp_path / "a")) if not finding.ok]):
+                assert time.monotonic() < until_s
+    assert ["is not open" in finding.found for finding in findings] == [True]
 
 
 def test_a_process_beside_the_daemon_that_keeps_ending_is_named(tmp_path: Path) -> None:

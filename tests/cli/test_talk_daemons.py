@@ -131,7 +131,8 @@ def test_both_work_on_a_board(two: tuple[Person, Person]) -> None:
     )
     bob.types("board", "remove", "hut work", "wood")
     bob.types("board", "rename", "hut work", "Hut")
-    ana.sees("Hut  (", "board", "show", "hut")
+    ana.sees('"Hut"', "board", "--json")
+    assert "Hut  (" in ana.types("board", "show", "hut")
     assert "Wood" not in ana.types("board", "show", "hut")
     assert tinyssb(ana.running.home, "board", "move", "hut", "wood", "done").returncode == ExitCode.MISSING
 
