@@ -38,7 +38,7 @@ class ProbeCache:
         """Return the result of *find* for *key*."""
         if key not in self._new:
             self._new[key] = self._old[key] if key in self._old else find()
-        return self._new[key]  # type: ignore[no-any-return]
+        return self._new[key]  # type: ignore[no-any-return] # what find gave for the key
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,7 @@ from itertools import combinations
 from tests.nodes import key_of, radio_profile
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.effects import Effect, Send
-from tinyssb_node.events import Event, PacketSent, SetChanged
+from tinyssb_node.codec.events import Effect, Event, PacketSent, Send, SetChanged
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.ids import FaceName, FeedId
 from tinyssb_node.node.node import Node

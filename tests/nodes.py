@@ -7,8 +7,7 @@ from typing import TypeVar
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network, chunk_hash
-from tinyssb_node.effects import Effect, Send
-from tinyssb_node.events import Event, PacketReceived
+from tinyssb_node.codec.events import Effect, Event, PacketReceived, Send
 from tinyssb_node.feeds.author import ComposedEntry, compose, sign_entry
 from tinyssb_node.feeds.chain import Tip, expectations
 from tinyssb_node.feeds.layout import VARIABLE_TYPE

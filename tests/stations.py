@@ -7,8 +7,7 @@ from typing import TypeVar
 from tests.nodes import key_of
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.effects import Effect, Send
-from tinyssb_node.events import Event
+from tinyssb_node.codec.events import Effect, Event, Send
 from tinyssb_node.ids import DEFAULT_NETWORK, FaceName, FeedId, NetworkName
 from tinyssb_node.node.networks import Networks, Owned
 from tinyssb_node.node.node import Node

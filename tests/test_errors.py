@@ -5,12 +5,12 @@ from pathlib import Path
 import pytest
 
 from tests.docs import pages
-from tinyssb_node import errors, problems
+from tinyssb_node import errors
 from tinyssb_node.catalog import errors as catalog_errors
 from tinyssb_node.catalog.errors import CatalogBusyError, CatalogFailedError
 from tinyssb_node.content import contacts
 from tinyssb_node.content.contacts import ContactsError
-from tinyssb_node.errors import EXIT_CODES, ExitCode, LocalError
+from tinyssb_node.errors import EXIT_CODES, ExitCode, LocalError, ProblemError
 from tinyssb_node.faces.errors import (
     CertificateError,
     FaceSpecError,
@@ -18,7 +18,6 @@ from tinyssb_node.faces.errors import (
     SecretUnusableError,
 )
 from tinyssb_node.ids import FeedId
-from tinyssb_node.problems import ProblemError
 from tinyssb_node.pzp.database import errors as pzp_errors
 from tinyssb_node.pzp.database.errors import PzpBusyError
 
@@ -46,7 +45,7 @@ FEED = FeedId(bytes(32))
         (CatalogBusyError(Path("/h/content.sqlite"), "busy"), "failed", ExitCode.BUSY),
         (ContactsError(Path("/h/contacts.json"), "it is too long", "Shorten it."), "failed", ExitCode.DATA),
         (PzpBusyError(Path("/h/pzp.sqlite")), "failed", ExitCode.BUSY),
-        (problems.UnknownFeedError("No such feed.", "Look."), "unknown_feed", ExitCode.MISSING),
+        (errors.UnknownFeedError("No such feed.", "Look."), "unknown_feed", ExitCode.MISSING),
         (errors.LocalError(), "failed", ExitCode.SOFTWARE),
     ],
 )

@@ -45,7 +45,7 @@ def test_ids_sort_as_their_bytes(values: list[bytes]) -> None:
 
 def test_ids_carry_nothing_else() -> None:
     with pytest.raises(AttributeError):
-        FeedId(bytes(32)).name = "Ana"  # type: ignore[attr-defined]
+        FeedId(bytes(32)).name = "Ana"  # type: ignore[attr-defined] # that is the test
 
 
 @pytest.mark.parametrize("words", [Dialect, Direction, Origin, PacketKind, Verdict])

@@ -86,7 +86,7 @@ _FROM: Final = {
     "gaps": "gaps WHERE next_offset IS NOT NULL",
 }
 QUERIES: Final = {
-    name: f"SELECT {', '.join(schema.names)} FROM {_FROM.get(name, name)}"  # noqa: S608
+    name: f"SELECT {', '.join(schema.names)} FROM {_FROM.get(name, name)}"  # noqa: S608 the names are ours
     for name, schema in SCHEMAS.items()
 }
 """SQL by name of the field, for SQLite and PostgreSQL; the columns are those of the schema."""

@@ -66,7 +66,7 @@ def _locked(path: Path) -> Iterator[None]:
 def _postgres() -> ModuleType:
     """Load the driver, only when it is needed. Raises UnavailableError."""
     try:
-        from spark_sink.serving import postgres  # noqa: PLC0415
+        from spark_sink.serving import postgres  # noqa: PLC0415 its driver is an extra
     except ImportError as error:
         raise UnavailableError(
             "A PostgreSQL database needs psycopg. Install it with: pip install 'tinyssb-node[postgres]'"

@@ -21,7 +21,7 @@ _NEVER_US: Final = np.iinfo(np.int64).max
 _KEY: Final = ("node_no", "boot", "hour_us")
 _COPIES: Final = ", ".join(f'c."{column}"' for column in facts.COPY_COLUMNS)
 _NEXT: Final = (
-    f"SELECT {_COPIES}, CASE WHEN t.node_no IS NULL THEN 0 ELSE 1 END "  # noqa: S608
+    f"SELECT {_COPIES}, CASE WHEN t.node_no IS NULL THEN 0 ELSE 1 END "  # noqa: S608 the names are ours
     "FROM (SELECT DISTINCT feed_no, seq FROM touched ORDER BY feed_no, seq LIMIT ?) e "
     "JOIN copies c ON c.feed_no = e.feed_no AND c.seq = e.seq "
     "LEFT JOIN touched t ON t.feed_no = c.feed_no AND t.seq = c.seq AND t.node_no = c.node_no "

@@ -28,7 +28,7 @@ def copies_of(reader: Reader, entries: Sequence[tuple[int, int]]) -> pa.Table:
 
 def boots(reader: Reader) -> pa.Table:
     """Return the table ``boots``, by its key. Raises DatabaseFailedError."""
-    found = reader.rows(f"SELECT {quoted(_BOOT_COLUMNS)} FROM boots ORDER BY node_no, boot")  # noqa: S608
+    found = reader.rows(f"SELECT {quoted(_BOOT_COLUMNS)} FROM boots ORDER BY node_no, boot")  # noqa: S608 the names are ours
     return table_of("boots", _BOOT_COLUMNS, found)
 
 
@@ -38,7 +38,7 @@ def dirty(reader: Reader, limit: int) -> pa.Table:
     dirty_hours.spread has to be called before. Raises DatabaseFailedError.
     """
     found = reader.rows(
-        f"SELECT {quoted(_DIRTY_COLUMNS)} FROM dirty ORDER BY hour_us, node_no, boot LIMIT ?",  # noqa: S608
+        f"SELECT {quoted(_DIRTY_COLUMNS)} FROM dirty ORDER BY hour_us, node_no, boot LIMIT ?",  # noqa: S608 the names are ours
         (limit,),
     )
     return table_of("dirty", _DIRTY_COLUMNS, found)
@@ -58,7 +58,7 @@ def _with_keys(
         marks = ", ".join([f"({', '.join('?' for _ in key)})"] * len(some))
         parameters: list[Value] = [value for row in some for value in row]
         found += reader.rows(
-            f"WITH w ({', '.join(key)}) AS (VALUES {marks}) "  # noqa: S608
+            f"WITH w ({', '.join(key)}) AS (VALUES {marks}) "  # noqa: S608 the names are ours
             f"SELECT {names} FROM w JOIN {table} t ON {joined} ORDER BY {order}",
             parameters,
         )

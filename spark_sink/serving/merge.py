@@ -34,7 +34,7 @@ def _statement(table: str, action: str) -> str:
     """*action* is what happens to a row that is there already."""
     columns = quoted([column.name for column in TABLES[table].columns])
     return (
-        f"INSERT INTO {table} ({columns}) SELECT {columns} FROM new_{table} WHERE true "  # noqa: S608
+        f"INSERT INTO {table} ({columns}) SELECT {columns} FROM new_{table} WHERE true "  # noqa: S608 the names are ours
         f"ON CONFLICT ({quoted(TABLES[table].key)}) DO {action}"
     )
 
@@ -101,7 +101,7 @@ def _entries() -> str:
     told = ("id", "boot", "t_us", "mono_us", "type", "size", "chunks")
     return _better(
         "entries",
-        "CASE WHEN excluded.publisher IS NULL AND entries.publisher IS NULL "  # noqa: S608
+        "CASE WHEN excluded.publisher IS NULL AND entries.publisher IS NULL "  # noqa: S608 the names are ours
         f"THEN {_compared('entries', named, '<')} "
         "WHEN excluded.publisher IS NULL THEN false WHEN entries.publisher IS NULL THEN true "
         f"WHEN {_compared('entries', told, '=')} "

@@ -78,13 +78,13 @@ class NameNumbers:
         name, number = table[:-1], f"{table[:-1]}_no"
         self._database.stage(table, pa.table({name: pa.array(missing, pa.string())}))
         for found, found_no in self._database.rows(
-            f"SELECT t.{name}, t.{number} FROM new_{table} n JOIN {table} t ON t.{name} = n.{name}"  # noqa: S608
+            f"SELECT t.{name}, t.{number} FROM new_{table} n JOIN {table} t ON t.{name} = n.{name}"  # noqa: S608 the names are ours
         ):
             assert isinstance(found, str)
             assert isinstance(found_no, int)
             known[found] = found_no
         self._database.execute(f"DROP TABLE new_{table}")
-        ((last,),) = self._database.rows(f"SELECT max({number}) FROM {table}")  # noqa: S608
+        ((last,),) = self._database.rows(f"SELECT max({number}) FROM {table}")  # noqa: S608 the names are ours
         new = [found for found in missing if found not in known]
         first = last + 1 if isinstance(last, int) else 1
         numbers = range(first, first + len(new))

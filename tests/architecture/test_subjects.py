@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.architecture.sources import PACKAGES, ROOT, files, pyproject
+from tinyssb_node.daemon.subjects import SUBJECTS, Subject
 from tinyssb_node.errors import ExitCode
-from tinyssb_node.subjects import SUBJECTS, Subject
 
 FOLDERS = [subject.folder for subject in SUBJECTS]
 RUN = """

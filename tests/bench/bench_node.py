@@ -19,6 +19,7 @@ from websockets.asyncio.client import connect
 from tests.bench.figure import Figure
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network, entry_name, first_prev, message_id, want_dmx
+from tinyssb_node.codec.events import DaemonStarted
 from tinyssb_node.codec.packets import Want, serialize_want
 from tinyssb_node.daemon.clock import SystemClock
 from tinyssb_node.daemon.config import LogFormat, LogLevel
@@ -28,7 +29,6 @@ from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.process import reduce_garbage_collection
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import create_home
-from tinyssb_node.events import DaemonStarted
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FaceName, FeedId, Origin

@@ -10,8 +10,7 @@ from msgspec.structs import replace
 from tests.tui.node import AIR, ANA, LORA, UDP
 from tinyssb_node.cli.commands import group
 from tinyssb_node.control.group_rows import GroupCostRow
-from tinyssb_node.errors import ExitCode
-from tinyssb_node.problems import ProblemError
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.people import DisplayNames
 
 COST = GroupCostRow(

@@ -20,7 +20,7 @@ from tests.daemon.fakes import KEY
 from tinyssb_node import limits
 from tinyssb_node.control import access as door_module
 from tinyssb_node.control.access import GROUP, CallerRank, ControlAccess, ControlGroupError
-from tinyssb_node.problems import NotAuthorizedError
+from tinyssb_node.errors import NotAuthorizedError
 
 GID = 54_321
 """Of a group that this machine need not have."""

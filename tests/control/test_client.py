@@ -13,8 +13,14 @@ from tests.daemon.processes import daemon, make_home
 from tests.docs import pages
 from tinyssb_node import limits
 from tinyssb_node.control.client import DaemonClient, DaemonError, DaemonUnreachableError
-from tinyssb_node.errors import ContentTooLongError, ExitCode
-from tinyssb_node.problems import BadRequestError, ConfigError, HomeMissingError, ProtocolVersionError
+from tinyssb_node.errors import (
+    BadRequestError,
+    ConfigError,
+    ContentTooLongError,
+    ExitCode,
+    HomeMissingError,
+    ProtocolVersionError,
+)
 
 ENTRY: dict[str, object] = {
     "feed": "ab" * 32,

@@ -18,7 +18,7 @@ from tinyssb_node.control.protocol import (
     serialize_reply,
     serialize_request,
 )
-from tinyssb_node.problems import BadRequestError, ProtocolVersionError
+from tinyssb_node.errors import BadRequestError, ProtocolVersionError
 
 json_values = st.recursive(
     st.none()

@@ -18,8 +18,8 @@ from tinyssb_node import limits
 from tinyssb_node.control.access import ControlAccess
 from tinyssb_node.control.server import ControlServer
 from tinyssb_node.daemon.handler import ControlHandler
+from tinyssb_node.errors import HomeInaccessibleError
 from tinyssb_node.ids import FaceName
-from tinyssb_node.problems import HomeInaccessibleError
 from tinyssb_node.scheduling.link import Allowance, air_profile
 from tinyssb_node.store.memory import MemoryStore
 

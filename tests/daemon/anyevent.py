@@ -6,8 +6,9 @@ from typing import get_args, get_type_hints
 
 from hypothesis import strategies as st
 
-from tinyssb_node import events, limits
-from tinyssb_node.eventrecords import KINDS
+from tinyssb_node import limits
+from tinyssb_node.codec import events
+from tinyssb_node.codec.event_records import KINDS
 from tinyssb_node.ids import FaceName, FeedId, MessageId, NetworkName
 
 numbers = st.integers(0, limits.SEQ_MAX)

@@ -10,12 +10,12 @@ import structlog
 
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.codec.events import DaemonStarted
 from tinyssb_node.daemon.eventlog import EventLog
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.errors import StoreFullError
-from tinyssb_node.events import DaemonStarted
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FaceName, NetworkName
 from tinyssb_node.node.networks import Networks
 from tinyssb_node.node.node import Node

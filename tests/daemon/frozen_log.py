@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from tests.store.frozen import FORKED, OWN, PEER, UNWANTED, fill
-from tinyssb_node import events
+from tinyssb_node.codec import events
 from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions, rederive
 from tinyssb_node.daemon.eventlog_segments import segments
 from tinyssb_node.ids import Dialect, Direction, FaceName, MessageId, PacketKind, Verdict

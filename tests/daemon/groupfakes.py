@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tests.groups.world import Member, World, person
+from tinyssb_node.codec.events import EntryAppended
 from tinyssb_node.errors import LocalError
-from tinyssb_node.events import EntryAppended
 from tinyssb_node.groups.manager import DueGroupTask, GroupWriteResult
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import post

@@ -8,10 +8,16 @@ from pathlib import Path
 
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.codec.events import (
+    ChunkAppended,
+    DaemonStarted,
+    DaemonStopped,
+    EntryAppended,
+    PacketSent,
+    Send,
+)
 from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
 from tinyssb_node.daemon.eventlog_segments import segments
-from tinyssb_node.effects import Send
-from tinyssb_node.events import ChunkAppended, DaemonStarted, DaemonStopped, EntryAppended, PacketSent
 from tinyssb_node.ids import Dialect, FaceName, PacketKind
 from tinyssb_node.node.node import Node
 from tinyssb_node.store.memory import MemoryStore

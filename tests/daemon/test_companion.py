@@ -15,9 +15,9 @@ from tinyssb_node import limits
 from tinyssb_node.cli.main import build_parser
 from tinyssb_node.control.rows import CompanionRow
 from tinyssb_node.daemon.companion import CompanionProcess, companion_command
+from tinyssb_node.daemon.subjects import SUBJECTS
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.store.home import Home
-from tinyssb_node.subjects import SUBJECTS
 
 PATIENCE_S = 20.0
 TELL = (

@@ -18,13 +18,13 @@ from tinyssb_node.daemon.config import (
     parse_config,
     read_config,
 )
+from tinyssb_node.daemon.subjects import SUBJECTS
+from tinyssb_node.errors import ConfigError, UnknownNetworkError
 from tinyssb_node.faces.access import EVERYBODY, Credentials
 from tinyssb_node.gossip.admission import AdmissionPolicy
 from tinyssb_node.ids import DEFAULT_NETWORK
-from tinyssb_node.problems import ConfigError, UnknownNetworkError
 from tinyssb_node.pzp.config import PzpAccess, PzpPeer, PzpSettings, pzp_settings
 from tinyssb_node.store.home import Home
-from tinyssb_node.subjects import SUBJECTS
 
 HOME = Home(Path("/home/ana/.tinyssb"))
 

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from tests.daemon.anyevent import any_event
 from tests.daemon.logshell import APPENDS, NODE, SECOND, TX, Shell
+from tinyssb_node.codec.events import DaemonStarted, FaceDown
 from tinyssb_node.daemon.eventlog import EventLogOptions
 from tinyssb_node.daemon.eventlog_segments import read_resume_point, segments
-from tinyssb_node.events import DaemonStarted, FaceDown
 from tinyssb_node.ids import FaceName
 
 DAY = 86_400

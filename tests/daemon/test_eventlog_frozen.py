@@ -6,8 +6,8 @@ import shutil
 import pytest
 
 from tests.daemon.frozen_log import FOLDER, NODE, write
+from tinyssb_node.codec.event_records import KINDS
 from tinyssb_node.daemon.eventlog_segments import ResumePoint, read_resume_point, segments
-from tinyssb_node.eventrecords import KINDS
 
 FROZEN = [segment.path for segment in segments(FOLDER / NODE)]
 

@@ -6,8 +6,8 @@ from tests.store.gaps import cut_and_given_again
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.codec.events import ChunkAppended, EntryAppended
 from tinyssb_node.daemon.eventlog import rederive
-from tinyssb_node.events import ChunkAppended, EntryAppended
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
 from tinyssb_node.node.node import Node
 from tinyssb_node.store.memory import MemoryStore

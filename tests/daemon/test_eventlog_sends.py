@@ -6,8 +6,8 @@ import pytest
 
 from tests.daemon.logshell import TX, Shell
 from tinyssb_node import limits
+from tinyssb_node.codec.events import FaceDown, PacketsSent
 from tinyssb_node.daemon.eventlog import SendMeter
-from tinyssb_node.events import FaceDown, PacketsSent
 from tinyssb_node.ids import FaceName, PacketKind
 
 WEB = replace(TX, face=FaceName("ws:1#1"), packet=PacketKind.ENTRY, length=120)

@@ -3,8 +3,8 @@
 import pytest
 
 from tinyssb_node.daemon.feed_names import find_feed
+from tinyssb_node.errors import AmbiguousFeedError, UnknownFeedError
 from tinyssb_node.ids import FeedId
-from tinyssb_node.problems import AmbiguousFeedError, UnknownFeedError
 from tinyssb_node.store.port import FeedRecord
 
 

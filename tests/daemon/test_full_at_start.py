@@ -9,11 +9,11 @@ import structlog
 
 from tests.daemon.fakes import KEY, NETWORK, FakeClock, FullableStore, make_node
 from tinyssb_node import limits
+from tinyssb_node.codec.events import DaemonStarted
 from tinyssb_node.daemon.eventlog import EventLog
 from tinyssb_node.daemon.network_storage import NetworkStorage, bind_store
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.errors import EventLogFullError, NodeReadOnlyError
-from tinyssb_node.events import DaemonStarted
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
 from tinyssb_node.node.networks import Networks
 

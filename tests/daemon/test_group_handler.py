@@ -16,14 +16,13 @@ from tests.groups.world import person, start
 from tinyssb_node.control.requests import GROUP_REQUESTS, read_request
 from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.daemon.group_handler import GroupHandler
-from tinyssb_node.errors import LocalError
+from tinyssb_node.errors import BadRequestError, LocalError, ProblemError
 from tinyssb_node.groups.messages import GroupMessageError, post
 from tinyssb_node.groups.plan import exclude
 from tinyssb_node.groups.reader_events import GroupEntryFault, InvalidGroupEntry
 from tinyssb_node.groups.writer import draft_content
 from tinyssb_node.ids import DEFAULT_NETWORK, MessageId
 from tinyssb_node.node.node import Node
-from tinyssb_node.problems import BadRequestError, ProblemError
 
 
 class PlayedNode(Node):

@@ -6,9 +6,7 @@ import pytest
 import structlog
 
 from tinyssb_node import limits
-from tinyssb_node.daemon.config import LogFormat, LogLevel
-from tinyssb_node.daemon.logs import EventLogger, LogRateLimit, start_logging
-from tinyssb_node.events import (
+from tinyssb_node.codec.events import (
     ClockSet,
     Event,
     FaceDown,
@@ -18,6 +16,8 @@ from tinyssb_node.events import (
     Refused,
     SetChanged,
 )
+from tinyssb_node.daemon.config import LogFormat, LogLevel
+from tinyssb_node.daemon.logs import EventLogger, LogRateLimit, start_logging
 from tinyssb_node.ids import FaceName, FeedId, MessageId, PacketKind, Verdict
 
 FACE = FaceName("udp")

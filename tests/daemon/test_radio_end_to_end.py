@@ -17,12 +17,12 @@ from tests.daemon.fakes import KEY, NETWORK, OTHER
 from tests.faces.recording_sink import RecordingSink
 from tests.firmware_bridge.drivers.bench import SCALE, WatchedEther
 from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.events import DaemonStarted
 from tinyssb_node.daemon.clock import SystemClock
 from tinyssb_node.daemon.eventlog import EventLog
 from tinyssb_node.daemon.face_manager import FaceManager
 from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
-from tinyssb_node.events import DaemonStarted
 from tinyssb_node.faces import lora
 from tinyssb_node.faces.lora import LoraEndpoint
 from tinyssb_node.faces.lora_spec import LoraSpec

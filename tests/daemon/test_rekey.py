@@ -7,10 +7,9 @@ import pytest
 
 from tests.nodes import FACE, feed_of, key_of, written
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.codec.events import Effect, Send, SetChanged
 from tinyssb_node.daemon.rekey import effective_network, plan_rekey, rekey, set_key_of
-from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import StoreDamagedError
-from tinyssb_node.events import SetChanged
 from tinyssb_node.ids import FaceName, FeedId
 from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.link import WIRED, stream_profile

@@ -9,9 +9,9 @@ import pytest
 
 from tests.daemon.fakes import KEY, NETWORK, OTHER
 from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.events import Effect, Send
 from tinyssb_node.daemon.repair import plan_repair
 from tinyssb_node.daemon.verify import Verifier
-from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import StoreDamagedError, StoreLockedError
 from tinyssb_node.feeds.fork import ForkProof
 from tinyssb_node.gossip.certainty import TipCertainty

@@ -12,7 +12,7 @@ import pytest
 
 from tests.daemon.fakes import KEY, OTHER, Bench, FakeFace, make_bench, make_node
 from tinyssb_node import limits
-from tinyssb_node.effects import Effect, Send
+from tinyssb_node.codec.events import Effect, Send
 from tinyssb_node.errors import NodeReadOnlyError, StoreFullError
 from tinyssb_node.faces.frames import FrameFault
 from tinyssb_node.ids import FaceName, PacketKind

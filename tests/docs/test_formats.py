@@ -8,11 +8,11 @@ from typing import get_args
 import pytest
 
 from tests.docs import pages
-from tinyssb_node import events
+from tinyssb_node.codec import events
+from tinyssb_node.codec.event_records import KINDS
 from tinyssb_node.daemon.config import parse_config
-from tinyssb_node.eventrecords import KINDS
+from tinyssb_node.errors import ConfigError
 from tinyssb_node.ids import PacketKind
-from tinyssb_node.problems import ConfigError
 from tinyssb_node.store.home import Home
 
 

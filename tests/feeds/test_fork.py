@@ -82,7 +82,7 @@ def test_what_does_not_hold_has_no_ids() -> None:
 )
 def test_what_does_not_convince(changed: dict[str, object]) -> None:
     # replace() cannot know that each case names fields of the right type
-    assert not verify_proof(OPEN, replace(proof_at(2), **changed))  # type: ignore[arg-type]
+    assert not verify_proof(OPEN, replace(proof_at(2), **changed))  # type: ignore[arg-type] # values of several types
 
 
 def test_a_first_entry_behind_something_is_no_first_entry() -> None:

@@ -8,10 +8,10 @@ import pytest
 from tests.gossip.test_receipts import signed
 from tests.nodes import AIR_PACKET_US, Bench, key_of, radio_profile, written
 from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.events import EntryAppended
 from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.content import limits
 from tinyssb_node.content.acks import ACK_TYPE, ack_of, parse_acks
-from tinyssb_node.events import EntryAppended
 from tinyssb_node.feeds.layout import FIXED_TYPE
 from tinyssb_node.ids import Dialect, Origin, PacketKind
 from tinyssb_node.scheduling.link import Allowance

@@ -15,8 +15,8 @@ from tests.nodes import (
 from tests.words import ANA, NETWORK, chnk, holding, novelty, want
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import want_dmx
+from tinyssb_node.codec.events import ChnkSeen, WantSeen
 from tinyssb_node.codec.packets import Want, serialize_want
-from tinyssb_node.events import ChnkSeen, WantSeen
 from tinyssb_node.ids import Direction, PacketKind, Verdict
 from tinyssb_node.scheduling.link import LinkProfile, lan_profile, stream_profile
 from tinyssb_node.sim.world import World

@@ -6,8 +6,8 @@ from tests.meshes import HOUR_US, Mesh
 from tests.nodes import Bench, key_of, packets_of, radio_profile, written
 from tests.replication.replicas import NETWORK, offer_all, replica_of
 from tinyssb_node.codec.dmx import want_dmx
+from tinyssb_node.codec.events import ForkFound, WantSeen
 from tinyssb_node.codec.packets import Want, serialize_want
-from tinyssb_node.events import ForkFound, WantSeen
 from tinyssb_node.feeds.author import ComposedEntry, compose
 from tinyssb_node.feeds.fork import verify_proof
 from tinyssb_node.ids import Dialect, Direction, PacketKind

@@ -5,8 +5,8 @@ import pytest
 from tests.nodes import AIR_PACKET_US, FACE, OTHER, Bench, key_of, packets_of, radio_profile, written
 from tests.words import ANA, claim, holding, novelty, want
 from tinyssb_node import limits
+from tinyssb_node.codec.events import EntryAppended, SketchSeen, WantSeen
 from tinyssb_node.codec.packets import parse_sketch, parse_want
-from tinyssb_node.events import EntryAppended, SketchSeen, WantSeen
 from tinyssb_node.ids import Direction, PacketKind
 from tinyssb_node.replication.claim import claim_of
 from tinyssb_node.scheduling.link import LinkProfile, stream_profile

@@ -9,7 +9,7 @@ from tests.nodes import FACE, Bench, key_of, radio_profile, written
 from tests.peers.simplepub import ASK_US, SimplePub
 from tests.words import ANA, chnk, holding
 from tinyssb_node import limits
-from tinyssb_node.events import PacketSent
+from tinyssb_node.codec.events import PacketSent
 from tinyssb_node.faces.ble import ble_profile
 from tinyssb_node.ids import Dialect, PacketKind
 from tinyssb_node.scheduling.link import LinkProfile, stream_profile

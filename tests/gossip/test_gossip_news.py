@@ -15,8 +15,8 @@ from tests.nodes import (
 )
 from tests.words import ANA, chnk, claim, feeds_packet, holding, novelty, want
 from tinyssb_node import limits
+from tinyssb_node.codec.events import ClaimSeen, EntryAppended, FeedsSeen, NoveltySeen, SetChanged, WantSeen
 from tinyssb_node.codec.packets import parse_chnk, parse_claim, parse_sketch, parse_want
-from tinyssb_node.events import ClaimSeen, EntryAppended, FeedsSeen, NoveltySeen, SetChanged, WantSeen
 from tinyssb_node.ids import Direction, FaceName, PacketKind
 from tinyssb_node.replication.claim import claim_of
 from tinyssb_node.scheduling.link import LinkProfile, lan_profile, stream_profile

@@ -4,9 +4,8 @@ from collections.abc import Callable, Sequence
 
 from tests.nodes import Bench, key_of, radio_profile, written
 from tinyssb_node.codec.dmx import Network, want_dmx
+from tinyssb_node.codec.events import Effect, WantSeen
 from tinyssb_node.codec.packets import Want, parse_want, serialize_want
-from tinyssb_node.effects import Effect
-from tinyssb_node.events import WantSeen
 from tinyssb_node.ids import Direction, PacketKind
 from tinyssb_node.node.node import Node
 from tinyssb_node.sim.deployed_board import DeployedBoard

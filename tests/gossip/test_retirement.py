@@ -9,8 +9,8 @@ from tests.meshes import HOUR_US, SECOND_US, Mesh
 from tests.nodes import key_of, written
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network, chunk_hash
+from tinyssb_node.codec.events import SetChanged
 from tinyssb_node.codec.packets import Chnk, Want
-from tinyssb_node.events import SetChanged
 from tinyssb_node.feeds.author import compose_fixed
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.gossip.retirement import FeedRetirement

@@ -6,9 +6,8 @@ from tests.nodes import FACE, OTHER, Bench, feed_of, key_of, radio_profile
 from tests.words import NETWORK, claim, feeds_packet, novelty, sketch_of
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import want_dmx
+from tinyssb_node.codec.events import Effect, SetChanged
 from tinyssb_node.codec.packets import Want, parse_claim, parse_feeds, serialize_want
-from tinyssb_node.effects import Effect
-from tinyssb_node.events import SetChanged
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.ids import FeedId, PacketKind
 from tinyssb_node.replication.claim import claim_of

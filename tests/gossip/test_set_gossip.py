@@ -7,6 +7,14 @@ from hypothesis import strategies as st
 from tests.nodes import AIR_PACKET_US, FACE, Bench, feed_of, radio_profile
 from tests.words import NETWORK, ask, claim, feeds_packet, novelty, sketch_of, want
 from tinyssb_node import limits
+from tinyssb_node.codec.events import (
+    AskSeen,
+    FeedsSeen,
+    NoveltySeen,
+    PacketReceived,
+    SetChanged,
+    SketchSeen,
+)
 from tinyssb_node.codec.packets import (
     ASK_KIND,
     FEEDS_KIND,
@@ -17,14 +25,6 @@ from tinyssb_node.codec.packets import (
     parse_sketch,
 )
 from tinyssb_node.errors import PeerError
-from tinyssb_node.events import (
-    AskSeen,
-    FeedsSeen,
-    NoveltySeen,
-    PacketReceived,
-    SetChanged,
-    SketchSeen,
-)
 from tinyssb_node.ids import Direction, FeedId, PacketKind, Verdict
 from tinyssb_node.replication.claim import claim_of
 from tinyssb_node.replication.salted import short_id

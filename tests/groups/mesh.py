@@ -7,9 +7,8 @@ from typing import TypeVar
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import first_prev
-from tinyssb_node.effects import Effect
+from tinyssb_node.codec.events import Effect, EntryAppended
 from tinyssb_node.errors import LocalError
-from tinyssb_node.events import EntryAppended
 from tinyssb_node.groups.entry_source import StoreEntrySource
 from tinyssb_node.groups.keys import GroupKeys
 from tinyssb_node.groups.manager import GroupManager, GroupWriteResult

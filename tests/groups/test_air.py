@@ -4,7 +4,7 @@ from random import Random
 
 from firmware_bridge.regions import Region
 from tests.groups.mesh import HOUR_US, MINUTE_US, SECOND_US, Mesh
-from tinyssb_node.effects import Send
+from tinyssb_node.codec.events import Send
 from tinyssb_node.groups.keys import GroupKeys
 from tinyssb_node.ids import PacketKind
 from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium

@@ -11,7 +11,7 @@ from tests.groups.mesh import HOUR_US, MINUTE_US, begun
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.events import EntryAppended
+from tinyssb_node.codec.events import EntryAppended
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.host import groups_of
 from tinyssb_node.groups.manager import GroupLeftError, NotGroupMemberError

@@ -9,9 +9,9 @@ import pytest
 from tests.islands.memory_shelf import MemoryShelf
 from tests.nodes import FACE, OTHER, Bench, key_of, packets_of, radio_profile, written
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.codec.events import EntryAppended, ForkFound
 from tinyssb_node.codec.packets import Feeds, serialize_claim, serialize_feeds
 from tinyssb_node.errors import NodeReadOnlyError, StoreDamagedError
-from tinyssb_node.events import EntryAppended, ForkFound
 from tinyssb_node.ids import FeedId, Origin, PacketKind, blocked_short
 from tinyssb_node.islands.shelf import Shelf
 from tinyssb_node.node.node import Node

@@ -13,8 +13,8 @@ from tests.scheduling.test_ledger import HOUR_US, most_in_a_window
 from tests.stations import KEYS, LINK, OPEN, VILLAGE, Channel, Station, talk
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.events import ChunkAppended, EntryAppended, FaceDown, PacketReceived, PacketSent
 from tinyssb_node.daemon.verify import Verifier
-from tinyssb_node.events import ChunkAppended, EntryAppended, FaceDown, PacketReceived, PacketSent
 from tinyssb_node.feeds.author import ComposedEntry, compose
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.ids import Dialect, NetworkName, Verdict

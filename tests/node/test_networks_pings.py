@@ -5,8 +5,8 @@ from dataclasses import replace
 from tests.nodes import radio_profile
 from tests.stations import LINK, OPEN, VILLAGE, Channel, Station
 from tinyssb_node.codec.dmx import PING_DMX
+from tinyssb_node.codec.events import PacketReceived, PacketSent
 from tinyssb_node.codec.packets import parse_pong
-from tinyssb_node.events import PacketReceived, PacketSent
 from tinyssb_node.ids import PacketKind, Verdict
 from tinyssb_node.scheduling.link import Reception
 

@@ -18,6 +18,17 @@ from tests.nodes import (
 )
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network, packet_hash
+from tinyssb_node.codec.events import (
+    ChunkAppended,
+    EntryAppended,
+    FaceDown,
+    FaceUp,
+    ForkFound,
+    PacketReceived,
+    PacketSent,
+    Refused,
+    SetChanged,
+)
 from tinyssb_node.codec.packets import (
     Claim,
     Novelty,
@@ -29,17 +40,6 @@ from tinyssb_node.codec.packets import (
     serialize_zap,
 )
 from tinyssb_node.errors import ContentTooLongError, FeedForkedError, NodeReadOnlyError, SetFullError
-from tinyssb_node.events import (
-    ChunkAppended,
-    EntryAppended,
-    FaceDown,
-    FaceUp,
-    ForkFound,
-    PacketReceived,
-    PacketSent,
-    Refused,
-    SetChanged,
-)
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
 from tinyssb_node.scheduling.link import Allowance, Reception, stream_profile
 from tinyssb_node.store.memory import MemoryStore

@@ -10,8 +10,7 @@ import pytest
 from tests.nodes import AIR_PACKET_US, Bench, key_of, packets_of, radio_profile, written
 from tests.scheduling.test_ledger import HOUR_US, Sent, most_in_a_window
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.effects import Send
-from tinyssb_node.events import Refused
+from tinyssb_node.codec.events import Refused, Send
 from tinyssb_node.ids import FaceName, PacketKind
 from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.budget import BootReference

@@ -8,9 +8,9 @@ from tests.nodes import FACE, OTHER, Bench, key_of, packets_of, written
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network, first_prev
+from tinyssb_node.codec.events import EntryAppended, PacketReceived, SetChanged
 from tinyssb_node.codec.packets import Novelty, serialize_novelty
 from tinyssb_node.errors import FeedEndedError, NodeReadOnlyError, SetFullError
-from tinyssb_node.events import EntryAppended, PacketReceived, SetChanged
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.ids import Dialect, FeedId, PacketKind, Verdict

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tests.nodes import Bench, feed_of, key_of, packets_of, pointing_to, radio_profile, written
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network, chnk_dmx, want_dmx
+from tinyssb_node.codec.events import ForkFound, PacketReceived, Send
 from tinyssb_node.codec.packets import (
     Chnk,
     Novelty,
@@ -18,8 +19,6 @@ from tinyssb_node.codec.packets import (
     serialize_novelty,
     serialize_want,
 )
-from tinyssb_node.effects import Send
-from tinyssb_node.events import ForkFound, PacketReceived
 from tinyssb_node.ids import Dialect, PacketKind, Verdict
 from tinyssb_node.replication.claim import claim_of
 from tinyssb_node.scheduling.link import LinkProfile, lan_profile, stream_profile

@@ -10,8 +10,8 @@ from tests.replication.replicas import FACE, NETWORK, contents, offer, offer_all
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import chunk_hash
+from tinyssb_node.codec.events import EntryAppended, ForkFound, SetChanged
 from tinyssb_node.errors import ContentTooLongError, FeedForkedError, NodeReadOnlyError, SetFullError
-from tinyssb_node.events import EntryAppended, ForkFound, SetChanged
 from tinyssb_node.feeds.author import ComposedEntry, compose, compose_fixed, sign_entry
 from tinyssb_node.feeds.chain import Tip, expectations
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
@@ -70,7 +70,7 @@ def test_packets_in_any_order_are_all_held_in_the_end(dialect: Dialect, chance) 
     assert store.side_chains() == []
     assert len(replica.orphans) == 0
     assert len(appended) == len(packets) == store.last_arrival()
-    assert [event.arrival for event in appended] == list(range(1, len(packets) + 1))  # type: ignore[union-attr]
+    assert [event.arrival for event in appended] == list(range(1, len(packets) + 1))  # type: ignore[union-attr] # EntryAppended
 
 
 def test_a_packet_that_overtook_its_predecessor_is_kept_for_it() -> None:
@@ -201,8 +201,8 @@ def test_a_fork_is_proved_and_freezes_the_feed(at: int) -> None:
         ForkFound(
             feed=ANA.feed_id,
             seq=at,
-            held=feed[at - 1].extended.tip.id,  # type: ignore[arg-type]
-            other=other.extended.tip.id,  # type: ignore[arg-type]
+            held=feed[at - 1].extended.tip.id,  # type: ignore[arg-type] # not None
+            other=other.extended.tip.id,  # type: ignore[arg-type] # not None
         )
     ]
     (proof,) = store.forks()

@@ -6,7 +6,7 @@ from tests.nodes import key_of, packets_of, pointing_to, written
 from tests.replication.replicas import NETWORK, contents, offer, offer_all, replica_of
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import chunk_hash
-from tinyssb_node.events import ChunkAppended, EntryAppended
+from tinyssb_node.codec.events import ChunkAppended, EntryAppended
 from tinyssb_node.feeds.author import sign_entry
 from tinyssb_node.feeds.chain import Tip, expectations
 from tinyssb_node.feeds.layout import VARIABLE_TYPE

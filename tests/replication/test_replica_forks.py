@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.nodes import key_of, packets_of
 from tests.replication.replicas import NETWORK, contents, offer, offer_all, replica_of
-from tinyssb_node.events import ForkFound
+from tinyssb_node.codec.events import ForkFound
 from tinyssb_node.feeds.author import ComposedEntry, compose, compose_fixed
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued

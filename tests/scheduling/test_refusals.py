@@ -1,7 +1,7 @@
 """What was turned away is told, at a bounded rate."""
 
 from tinyssb_node import limits
-from tinyssb_node.events import AnswersSpared, Refused
+from tinyssb_node.codec.events import AnswersSpared, Refused
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.refusals import JunkRateLimit, RefusalLog
 from tinyssb_node.scheduling.transmit_queue import Counters

@@ -7,7 +7,7 @@ import pytest
 from tests.nodes import AIR_PACKET_US, FACE, feed_of, radio_profile
 from tests.scheduling.chances import Chance
 from tinyssb_node import limits
-from tinyssb_node.events import WantSeen
+from tinyssb_node.codec.events import WantSeen
 from tinyssb_node.ids import Direction, PacketKind
 from tinyssb_node.scheduling.link import LinkProfile, lan_profile, stream_profile
 from tinyssb_node.scheduling.transmit_queue import GossipPacket, Sent, TransmitQueue

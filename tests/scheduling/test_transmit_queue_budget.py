@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from tests.nodes import AIR_PACKET_US, radio_profile
-from tinyssb_node.events import NoveltySeen
+from tinyssb_node.codec.events import NoveltySeen
 from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind
 from tinyssb_node.scheduling.budget import AirBudget, AirBudgets, BootReference
 from tinyssb_node.scheduling.link import Allowance

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from tinyssb_node.daemon.config import parse_config
+from tinyssb_node.errors import ConfigError
 from tinyssb_node.faces.mqtt_spec import MqttSpec
-from tinyssb_node.problems import ConfigError
 from tinyssb_node.shipping.config import ShipConfig, ship_config
 from tinyssb_node.store.home import Home
 

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tinyssb_node.errors import HomeInaccessibleError
 from tinyssb_node.ids import DEFAULT_NETWORK
-from tinyssb_node.problems import HomeInaccessibleError
 from tinyssb_node.shipping import limits
 from tinyssb_node.shipping.files import (
     LogFolder,

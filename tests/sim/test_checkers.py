@@ -7,8 +7,7 @@ import pytest
 
 from tests.nodes import key_of, written
 from tinyssb_node.codec.dmx import Network, message_id
-from tinyssb_node.effects import Send
-from tinyssb_node.events import ChunkAppended, EntryAppended
+from tinyssb_node.codec.events import ChunkAppended, EntryAppended, Send
 from tinyssb_node.feeds.chain import Tip, expectations
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin, PacketKind
 from tinyssb_node.node.node import Node

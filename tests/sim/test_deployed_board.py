@@ -8,6 +8,7 @@ import pytest
 from tests.nodes import FACE, feed_of, key_of, packets_of, radio_profile, written
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network, chnk_dmx, want_dmx
+from tinyssb_node.codec.events import Effect, PacketReceived, PacketSent, Send
 from tinyssb_node.codec.packets import (
     Chnk,
     Claim,
@@ -20,8 +21,6 @@ from tinyssb_node.codec.packets import (
     serialize_novelty,
     serialize_want,
 )
-from tinyssb_node.effects import Effect, Send
-from tinyssb_node.events import PacketReceived, PacketSent
 from tinyssb_node.ids import Dialect, FeedId, PacketKind, Verdict
 from tinyssb_node.replication.claim import claim_of
 from tinyssb_node.replication.goset import xor_of

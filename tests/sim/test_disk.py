@@ -3,8 +3,7 @@
 import pytest
 
 from tests.nodes import key_of
-from tinyssb_node.effects import Send
-from tinyssb_node.events import EntryAppended, Event
+from tinyssb_node.codec.events import EntryAppended, Event, Send
 from tinyssb_node.ids import FaceName, FeedId, MessageId, Origin, PacketKind
 from tinyssb_node.sim import limits
 from tinyssb_node.sim.checkers import AirtimeLaw, DutyCycleChecker, InvariantError

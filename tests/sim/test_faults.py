@@ -4,9 +4,8 @@ import random
 
 import pytest
 
-from tinyssb_node.effects import Send
+from tinyssb_node.codec.events import ClockSet, EntryAppended, PacketReceived, Send
 from tinyssb_node.errors import SimulationOptionError
-from tinyssb_node.events import ClockSet, EntryAppended, PacketReceived
 from tinyssb_node.sim.faults import (
     BrownOut,
     Churn,

@@ -4,8 +4,7 @@ from itertools import pairwise
 
 import pytest
 
-from tinyssb_node.effects import Send
-from tinyssb_node.events import ClockSet
+from tinyssb_node.codec.events import ClockSet, Send
 from tinyssb_node.sim import limits
 from tinyssb_node.sim.progress import ConvergenceWatcher
 from tinyssb_node.sim.runner import Simulation

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tinyssb_node.effects import Effect
+from tinyssb_node.codec.events import Effect
 from tinyssb_node.errors import SimulationFailedError
 from tinyssb_node.ids import FeedId, PacketKind
 from tinyssb_node.node.node import Node

@@ -4,8 +4,8 @@ from itertools import pairwise
 
 import pytest
 
+from tinyssb_node.codec.events import EntryAppended
 from tinyssb_node.errors import SimulationOptionError
-from tinyssb_node.events import EntryAppended
 from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.traffic import (
     BacklogTraffic,

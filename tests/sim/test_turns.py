@@ -6,8 +6,8 @@ import pytest
 
 from tests.nodes import key_of, written
 from tinyssb_node import limits
+from tinyssb_node.codec.events import Effect, Send
 from tinyssb_node.codec.packets import Want, parse_want
-from tinyssb_node.effects import Effect, Send
 from tinyssb_node.ids import PacketKind
 from tinyssb_node.node.node import Node
 from tinyssb_node.sim.deployed_board import DeployedBoard

@@ -6,7 +6,7 @@ import statistics
 import pytest
 
 from tinyssb_node import limits
-from tinyssb_node.events import PacketSent
+from tinyssb_node.codec.events import PacketSent
 from tinyssb_node.ids import Dialect, FeedId, PacketKind
 from tinyssb_node.sim.bound import expected_sends
 from tinyssb_node.sim.links import LinkQuality

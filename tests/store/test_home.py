@@ -8,10 +8,16 @@ import pytest
 
 from tinyssb_node.daemon.config import read_config
 from tinyssb_node.daemon.setup import create_home, node_name, read_node_identity
-from tinyssb_node.errors import IdentityExistsError, IdentityExposedError
+from tinyssb_node.errors import (
+    ConfigError,
+    HomeExistsError,
+    HomeInaccessibleError,
+    HomeMissingError,
+    IdentityExistsError,
+    IdentityExposedError,
+)
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.ids import Dialect
-from tinyssb_node.problems import ConfigError, HomeExistsError, HomeInaccessibleError, HomeMissingError
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.sqlite import SqliteStore
 

@@ -14,14 +14,13 @@ from tests.daemon.fakes import FakeClock
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.codec.events import DaemonStarted, DaemonStopped, Effect, Send
 from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
 from tinyssb_node.daemon.face_sender import FaceSender
 from tinyssb_node.daemon.network_storage import NetworkStorage, bind_store
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import node_name
-from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import NodeReadOnlyError, StoreFullError
-from tinyssb_node.events import DaemonStarted, DaemonStopped
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FaceName, FeedId, MessageId
 from tinyssb_node.node.networks import Networks
 from tinyssb_node.node.node import Node

@@ -10,9 +10,8 @@ from tests.daemon.processes import daemon, make_home, tinyssb
 from tests.tui.screen import PATIENCE_S, shown
 from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.control.client import DaemonUnreachableError
-from tinyssb_node.errors import ExitCode
+from tinyssb_node.errors import ExitCode, HomeMissingError, UnknownNetworkError
 from tinyssb_node.ids import FeedId
-from tinyssb_node.problems import HomeMissingError, UnknownNetworkError
 from tinyssb_node.screens.tail import EventLogMissingError
 from tinyssb_node.tui import limits
 from tinyssb_node.tui.logtail import LogTail

@@ -4,9 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from tinyssb_node.content.board import Card, Column, KanbanBoard
-from tinyssb_node.errors import ExitCode
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.problems import ProblemError
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import SHORT_MESSAGE, short
 from tinyssb_node.screens.people import DisplayNames, alike

@@ -21,10 +21,9 @@ from tinyssb_node.daemon.exports import (
     read_export,
     write_export,
 )
-from tinyssb_node.errors import ExitCode
+from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.feeds.forkfile import network_tag
 from tinyssb_node.ids import FeedId
-from tinyssb_node.problems import FileUnreadableError, ProblemError
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.newfile import FileUnwritableError, remove_leftovers, write_new_file
 from tinyssb_node.screens.safetext import one_line

@@ -9,11 +9,10 @@ from tinyssb_node import limits as node_limits
 from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.files import FileHead, parse_head
-from tinyssb_node.errors import ExitCode
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.feeds.layout import NO_CHUNK, LayoutKind, layout_of
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import Dialect
-from tinyssb_node.problems import ProblemError
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.estimate import packets_in_words
 from tinyssb_node.screens.render import duration

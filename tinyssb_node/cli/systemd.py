@@ -15,8 +15,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.errors import ExitCode
-from tinyssb_node.problems import ProblemError
+from tinyssb_node.errors import ExitCode, ProblemError
 
 Run = Callable[[Sequence[str]], str]
 """Runs a program and returns what it printed. Raises SystemdToolError."""

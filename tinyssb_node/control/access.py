@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tinyssb_node import limits
-from tinyssb_node.errors import ExitCode
-from tinyssb_node.problems import NotAuthorizedError, ProblemError
+from tinyssb_node.errors import ExitCode, NotAuthorizedError, ProblemError
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger

@@ -45,9 +45,8 @@ from tinyssb_node.control.rows import (
     StatusRow,
     SureRow,
 )
-from tinyssb_node.errors import ContentTooLongError, ExitCode
+from tinyssb_node.errors import ContentTooLongError, ExitCode, ProblemError, ProtocolVersionError
 from tinyssb_node.ids import DEFAULT_NETWORK
-from tinyssb_node.problems import ProblemError, ProtocolVersionError
 from tinyssb_node.store.home import MAIN_IDENTITY, Home
 
 SERVICE_SOCKET = Path("/run/tinyssb/control.sock")

@@ -7,7 +7,7 @@ import msgspec
 from msgspec import UNSET, UnsetType
 
 from tinyssb_node import limits
-from tinyssb_node.problems import BadRequestError, ProtocolVersionError
+from tinyssb_node.errors import BadRequestError, ProtocolVersionError
 
 
 class RequestLine(msgspec.Struct, frozen=True):

@@ -33,8 +33,8 @@ from tinyssb_node.control.rows import (
     StatusRow,
     SureRow,
 )
+from tinyssb_node.errors import BadRequestError
 from tinyssb_node.ids import DEFAULT_NETWORK
-from tinyssb_node.problems import BadRequestError
 from tinyssb_node.store.home import MAIN_IDENTITY
 
 Item = TypeVar("Item")

@@ -19,8 +19,7 @@ from tinyssb_node.control.protocol import (
     parse_request,
     serialize_reply,
 )
-from tinyssb_node.errors import LocalError
-from tinyssb_node.problems import BusyError, HomeInaccessibleError
+from tinyssb_node.errors import BusyError, HomeInaccessibleError, LocalError
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import tomllib
 from pathlib import Path
 
 from tinyssb_node import limits
-from tinyssb_node.problems import ConfigError
+from tinyssb_node.errors import ConfigError
 from tinyssb_node.store.home import CONTROL_SOCKET, Home
 
 

@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 
 from tinyssb_node import limits
+from tinyssb_node.codec.events import Effect
 from tinyssb_node.content.blocklist import BlockStep, fold_blocks, may_be_block_step, parse_block_step
 from tinyssb_node.content.contacts import CONTACTS_FILE, Contact, ContactsError, read_contacts
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
-from tinyssb_node.effects import Effect
 from tinyssb_node.errors import StoreFullError
 from tinyssb_node.ids import Dialect, FeedId, NetworkName, blocked_short
 from tinyssb_node.node.node import Node

@@ -7,7 +7,7 @@ from typing import Final, Protocol
 from uuid import uuid4
 
 from tinyssb_node import limits
-from tinyssb_node.events import ClockSet
+from tinyssb_node.codec.events import ClockSet
 from tinyssb_node.scheduling.budget import BootReference
 
 BOOT_ID: Final = Path("/proc/sys/kernel/random/boot_id")

@@ -10,12 +10,12 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.control.settings import read_settings, socket_path
 from tinyssb_node.daemon.configreader import ConfigReader
+from tinyssb_node.daemon.subjects import SUBJECTS, Settings
+from tinyssb_node.errors import UnknownNetworkError, as_toml
 from tinyssb_node.gossip.admission import AdmissionPolicy
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
-from tinyssb_node.problems import UnknownNetworkError, as_toml
 from tinyssb_node.replication import limits as set_limits
 from tinyssb_node.store.home import CONTROL_SOCKET, Home
-from tinyssb_node.subjects import SUBJECTS, Settings
 
 DEFAULT_FACES = ("udp:239.5.5.8:1558",)
 """Faces of a fresh node: the multicast group all tinySSB programs use."""

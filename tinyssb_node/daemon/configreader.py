@@ -7,7 +7,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TypeVar
 
-from tinyssb_node.problems import ConfigError
+from tinyssb_node.errors import ConfigError
 
 Choice = TypeVar("Choice", bound=StrEnum)
 

@@ -14,11 +14,8 @@ from pathlib import Path
 from typing import Final, Self
 
 from tinyssb_node import limits
-from tinyssb_node.codec.packets import parse_entry
-from tinyssb_node.daemon.eventlog_segments import Retention, read_resume_point, segment_path, segments
-from tinyssb_node.errors import EventLogFailedError, EventLogFullError, StoreFullError
-from tinyssb_node.eventrecords import record_serializers, serialize_mark
-from tinyssb_node.events import (
+from tinyssb_node.codec.event_records import record_serializers, serialize_mark
+from tinyssb_node.codec.events import (
     ChunkAppended,
     DaemonStarted,
     DaemonStopped,
@@ -29,6 +26,9 @@ from tinyssb_node.events import (
     PacketsSent,
     Refused,
 )
+from tinyssb_node.codec.packets import parse_entry
+from tinyssb_node.daemon.eventlog_segments import Retention, read_resume_point, segment_path, segments
+from tinyssb_node.errors import EventLogFailedError, EventLogFullError, StoreFullError
 from tinyssb_node.feeds.layout import Layout, layout_of
 from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
 from tinyssb_node.store.durable import FULL, sync_folder, write_anew

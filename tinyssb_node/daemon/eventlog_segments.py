@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 
 from tinyssb_node import limits
-from tinyssb_node.eventrecords import (
+from tinyssb_node.codec.event_records import (
     BOOT_DIGITS,
     MARK,
     OFFSET_DIGITS,

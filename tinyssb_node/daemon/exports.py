@@ -8,10 +8,9 @@ from typing import BinaryIO, Final
 
 from tinyssb_node import limits
 from tinyssb_node.codec.packets import parse_entry
-from tinyssb_node.errors import ExitCode
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.ids import Dialect, FeedId, Seq
-from tinyssb_node.problems import ProblemError
 from tinyssb_node.store.port import FeedRecord, Store
 
 _MAGIC = b"tinySSB export\n"

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 
 from tinyssb_node import limits
+from tinyssb_node.errors import AmbiguousFeedError, UnknownFeedError
 from tinyssb_node.ids import FeedId
-from tinyssb_node.problems import AmbiguousFeedError, UnknownFeedError
 from tinyssb_node.store.port import FeedRecord
 
 OWN_FEED = "me"

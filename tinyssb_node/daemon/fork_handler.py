@@ -3,10 +3,9 @@
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Final
 
+from tinyssb_node.codec.events import Effect, ForkFound
 from tinyssb_node.control.rows import ForkRow
 from tinyssb_node.daemon.network_storage import NetworkStorage
-from tinyssb_node.effects import Effect
-from tinyssb_node.events import ForkFound
 from tinyssb_node.feeds.fork import ForkProof, fork_ids, verify_proof
 from tinyssb_node.feeds.forkfile import ForkFile, network_tag, serialize_fork_file
 from tinyssb_node.ids import FeedId

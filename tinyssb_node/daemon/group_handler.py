@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any, Final, Protocol
 
 from tinyssb_node import limits
+from tinyssb_node.codec.events import Effect
 from tinyssb_node.control import requests
 from tinyssb_node.control.group_rows import (
     GroupCostRow,
@@ -29,7 +30,13 @@ from tinyssb_node.daemon.groupviews import (
 )
 from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
-from tinyssb_node.effects import Effect
+from tinyssb_node.errors import (
+    AmbiguousGroupError,
+    BadRequestError,
+    GroupRefusedError,
+    NoGroupsError,
+    UnknownGroupError,
+)
 from tinyssb_node.groups.epochs import NOBODY
 from tinyssb_node.groups.manager import GroupLeftError, GroupManager, GroupWriteResult
 from tinyssb_node.groups.messages import FeedRole, GroupMessageError, OpenedGroupMessage, post
@@ -42,13 +49,6 @@ from tinyssb_node.groups.writer import (
 )
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.node.node import Node
-from tinyssb_node.problems import (
-    AmbiguousGroupError,
-    BadRequestError,
-    GroupRefusedError,
-    NoGroupsError,
-    UnknownGroupError,
-)
 
 _ID_TOLD: Final = 8
 """Digits of an id that is told."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from tinyssb_node import __version__, limits
+from tinyssb_node.codec.events import Effect, EntryAppended
 from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.control import requests
 from tinyssb_node.control.protocol import RequestLine
@@ -46,19 +47,17 @@ from tinyssb_node.daemon.rekey import rekey
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.tip_monitor import waiting_row
 from tinyssb_node.daemon.verify import check_entry
-from tinyssb_node.effects import Effect
-from tinyssb_node.events import EntryAppended
-from tinyssb_node.feeds.layout import layout_of
-from tinyssb_node.feeds.sidechain import reassemble
-from tinyssb_node.groups.waits import META as GROUPS_META
-from tinyssb_node.ids import Dialect, FeedId
-from tinyssb_node.node.node import Node
-from tinyssb_node.problems import (
+from tinyssb_node.errors import (
     BadRequestError,
     UnknownCommandError,
     UnknownEntryError,
     UnknownIdentityError,
 )
+from tinyssb_node.feeds.layout import layout_of
+from tinyssb_node.feeds.sidechain import reassemble
+from tinyssb_node.groups.waits import META as GROUPS_META
+from tinyssb_node.ids import Dialect, FeedId
+from tinyssb_node.node.node import Node
 from tinyssb_node.store.home import MAIN_IDENTITY
 from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
 

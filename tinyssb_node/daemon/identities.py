@@ -11,10 +11,9 @@ from typing import Final
 
 from tinyssb_node.daemon.setup import home_access_error, read_node_identity, restored_mark
 from tinyssb_node.daemon.tip_mark import TipMark, this_machine, write_mark
-from tinyssb_node.errors import ExitCode, IdentityExistsError, LocalError
+from tinyssb_node.errors import ExitCode, IdentityExistsError, LocalError, ProblemError, UnknownIdentityError
 from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.limits import NAME_MAX
-from tinyssb_node.problems import ProblemError, UnknownIdentityError
 from tinyssb_node.store import limits
 from tinyssb_node.store.durable import sync_folder
 from tinyssb_node.store.home import MAIN_IDENTITY, Home

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.events import Effect, EntryAppended
 from tinyssb_node.control.rows import IdentityRow
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.identities import duplicate_identity, names_of
@@ -11,15 +12,18 @@ from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.setup import unlock_identity
 from tinyssb_node.daemon.tip_monitor import TipMonitor, waiting_row
-from tinyssb_node.effects import Effect
-from tinyssb_node.errors import LocalError, SetFullError
-from tinyssb_node.events import EntryAppended
+from tinyssb_node.errors import (
+    HomeInaccessibleError,
+    LocalError,
+    ProblemError,
+    SetFullError,
+    UnknownIdentityError,
+)
 from tinyssb_node.gossip.certainty import TipUncertainError
 from tinyssb_node.ids import Dialect, FeedId, NetworkName
 from tinyssb_node.node.further_identities import FurtherIdentity
 from tinyssb_node.node.networks import Networks
 from tinyssb_node.node.node import Node
-from tinyssb_node.problems import HomeInaccessibleError, ProblemError, UnknownIdentityError
 from tinyssb_node.store.home import MAIN_IDENTITY, Home
 from tinyssb_node.store.secrets import folder_reach
 from tinyssb_node.store.unlock import Ask

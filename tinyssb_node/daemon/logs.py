@@ -4,9 +4,7 @@ import sys
 from collections.abc import Callable
 
 from tinyssb_node import limits
-from tinyssb_node.daemon.config import LogFormat, LogLevel
-from tinyssb_node.daemon.structured import structlog
-from tinyssb_node.events import (
+from tinyssb_node.codec.events import (
     ClockSet,
     Event,
     FaceDown,
@@ -16,6 +14,8 @@ from tinyssb_node.events import (
     Refused,
     SetChanged,
 )
+from tinyssb_node.daemon.config import LogFormat, LogLevel
+from tinyssb_node.daemon.structured import structlog
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName, Verdict
 
 _LEVELS = {LogLevel.DEBUG: 10, LogLevel.INFO: 20, LogLevel.WARNING: 30, LogLevel.ERROR: 40}

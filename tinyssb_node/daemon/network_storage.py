@@ -5,9 +5,8 @@ from pathlib import Path
 
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.daemon.eventlog import EventLog
-from tinyssb_node.errors import ExitCode, StoreFullError
+from tinyssb_node.errors import ExitCode, ProblemError, StoreFullError
 from tinyssb_node.ids import NetworkName
-from tinyssb_node.problems import ProblemError
 from tinyssb_node.store.port import Store
 
 _META_NETWORK = "network"

@@ -9,11 +9,10 @@ from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network, chunk_hash
+from tinyssb_node.codec.events import ChunkAppended, Effect, EntryAppended
 from tinyssb_node.control.rows import ImportedRow, RefusedRow
 from tinyssb_node.daemon.network_storage import NetworkStorage
-from tinyssb_node.effects import Effect
 from tinyssb_node.errors import NodeReadOnlyError
-from tinyssb_node.events import ChunkAppended, EntryAppended
 from tinyssb_node.feeds.chain import Extended, Tip, accept, expectations
 from tinyssb_node.ids import FeedId, Verdict, blocked_short
 from tinyssb_node.node.node import Node

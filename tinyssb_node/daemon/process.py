@@ -11,13 +11,15 @@ from contextlib import ExitStack, closing
 from secrets import token_bytes
 from typing import TYPE_CHECKING
 
-from tinyssb_node import __version__, limits, subjects
+from tinyssb_node import __version__, limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.codec.events import DaemonStarted, DaemonStopped
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.contacts import read_contacts
 from tinyssb_node.control.access import ControlAccess
 from tinyssb_node.control.server import ControlServer
+from tinyssb_node.daemon import subjects
 from tinyssb_node.daemon.block_policy import BlockPolicy
 from tinyssb_node.daemon.clock import SystemClock, find_boot
 from tinyssb_node.daemon.companion import CompanionProcess, companion_command
@@ -32,8 +34,7 @@ from tinyssb_node.daemon.rekey import effective_network
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import home_access_error, node_name, unlock_identity
 from tinyssb_node.daemon.tip_monitor import TipMonitor
-from tinyssb_node.errors import ExitCode, LocalError
-from tinyssb_node.events import DaemonStarted, DaemonStopped
+from tinyssb_node.errors import ConfigError, ExitCode, LocalError
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.faces.ws_spec import WsListenSpec
@@ -43,7 +44,6 @@ from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, NetworkName
 from tinyssb_node.node.networks import Networks
 from tinyssb_node.node.node import Node
 from tinyssb_node.node.shelf_port import OpenShelf
-from tinyssb_node.problems import ConfigError
 from tinyssb_node.scheduling.budget import AirBudgets
 from tinyssb_node.store.durable import lacks_room
 from tinyssb_node.store.home import Home

@@ -12,8 +12,8 @@ from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.codec.events import Event, SetChanged
 from tinyssb_node.errors import StoreDamagedError
-from tinyssb_node.events import Event, SetChanged
 from tinyssb_node.ids import FeedId
 from tinyssb_node.replication.goset import Goset
 from tinyssb_node.store.port import FeedRecord, Store

@@ -12,13 +12,13 @@ from functools import partial
 from typing import TypeVar
 
 from tinyssb_node import limits
+from tinyssb_node.codec.events import ChunkAppended, DaemonStarted, EntryAppended, Event, Send
 from tinyssb_node.daemon.clock import Clock, ClockWatch
 from tinyssb_node.daemon.face_sender import FaceSender
 from tinyssb_node.daemon.face_store_reader import FaceStoreReader
 from tinyssb_node.daemon.fork_handler import date_forks
 from tinyssb_node.daemon.logs import EventLogger, Logger
 from tinyssb_node.daemon.network_storage import NetworkStorage
-from tinyssb_node.effects import Send
 from tinyssb_node.errors import (
     EventLogFullError,
     LocalError,
@@ -27,7 +27,6 @@ from tinyssb_node.errors import (
     StoreFailedError,
     StoreFullError,
 )
-from tinyssb_node.events import ChunkAppended, DaemonStarted, EntryAppended, Event
 from tinyssb_node.faces.face import Face
 from tinyssb_node.ids import DEFAULT_NETWORK, FaceName, NetworkName
 from tinyssb_node.node.networks import Action, Networks, Owned

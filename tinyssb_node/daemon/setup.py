@@ -12,11 +12,16 @@ from typing import Final
 from tinyssb_node import limits
 from tinyssb_node.daemon.config import DEFAULT_FACES, check_name, initial_config
 from tinyssb_node.daemon.tip_mark import TipMark, read_mark, this_machine, write_mark
-from tinyssb_node.errors import IdentityExistsError
+from tinyssb_node.errors import (
+    ConfigError,
+    HomeDiskError,
+    HomeExistsError,
+    HomeInaccessibleError,
+    IdentityExistsError,
+)
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.gossip.certainty import TipUncertainty
 from tinyssb_node.ids import Dialect, FeedId
-from tinyssb_node.problems import ConfigError, HomeDiskError, HomeExistsError, HomeInaccessibleError
 from tinyssb_node.store.durable import FULL
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.sealed_seed import Passphrase

@@ -203,8 +203,8 @@ class LoraEndpoint:
         if not self._lora.emulated:
             return open_linux
         # Modules that only emulations need are loaded only for them.
-        from firmware_bridge.emulation.board import EmulatedBoard  # noqa: PLC0415
-        from firmware_bridge.emulation.loop import shared_ether  # noqa: PLC0415
+        from firmware_bridge.emulation.board import EmulatedBoard  # noqa: PLC0415 only the emulation needs them
+        from firmware_bridge.emulation.loop import shared_ether  # noqa: PLC0415 only the emulation needs them
 
         emulated = EmulatedBoard(load_board(self._lora.board), shared_ether(), str(self._lora.face_name))
         return lambda _board: emulated.open()

@@ -12,12 +12,12 @@ from tinyssb_node import limits
 from tinyssb_node.codec.crypto import Verify, verify_signed
 from tinyssb_node.codec.dmx import Network, dmx_of, entry_name, first_prev, message_id
 from tinyssb_node.codec.packets import Entry, parse_entry
+from tinyssb_node.codec.values import quick_dataclass
 from tinyssb_node.errors import PacketSizeError, SeqRangeError
 from tinyssb_node.feeds.children import ends_feed
 from tinyssb_node.feeds.fork import ForkProof, possible_predecessors, signed_at
 from tinyssb_node.feeds.layout import Layout, layout_of
 from tinyssb_node.ids import Dialect, Dmx, FeedId, MessageId
-from tinyssb_node.values import quick_dataclass
 
 _DIALECTS: Final = (Dialect.SPEC, Dialect.DEPLOYED)
 _CONTENT_AT: Final = limits.DMX_SIZE + limits.TYPE_SIZE

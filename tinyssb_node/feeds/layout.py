@@ -8,9 +8,9 @@ from enum import StrEnum
 from typing import Final
 
 from tinyssb_node import limits
+from tinyssb_node.codec.values import quick_dataclass
 from tinyssb_node.codec.varint import encode_varint, read_varint
 from tinyssb_node.ids import Dialect
-from tinyssb_node.values import quick_dataclass
 
 FIXED_TYPE: Final = 0
 """Type byte of an entry whose content is 48 bytes."""

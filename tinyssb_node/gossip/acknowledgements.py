@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tinyssb_node import limits
+from tinyssb_node.codec.events import EntryAppended, Event
 from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.acks import ACK_TYPE, Ack, ack_of, serialize_acks
-from tinyssb_node.events import EntryAppended, Event
 from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.ids import Dialect, FaceName, FeedId
 from tinyssb_node.replication.replica import Replica

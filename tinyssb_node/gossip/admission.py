@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tinyssb_node import limits
+from tinyssb_node.codec.events import EntryAppended, Event
 from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.errors import PeerError
-from tinyssb_node.events import EntryAppended, Event
 from tinyssb_node.feeds.children import EntryType, parse_child_made
 from tinyssb_node.ids import FaceName, FeedId
 from tinyssb_node.replication import limits as set_limits

@@ -8,9 +8,17 @@ from collections.abc import Collection, Iterable, Sequence
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network, chnk_dmx, want_dmx
+from tinyssb_node.codec.events import (
+    ChnkSeen,
+    ChunkAppended,
+    Effect,
+    EntryAppended,
+    Event,
+    ForkFound,
+    Send,
+    WantSeen,
+)
 from tinyssb_node.codec.packets import Chnk, Want, serialize_chnk, serialize_want
-from tinyssb_node.effects import Effect, Send
-from tinyssb_node.events import ChnkSeen, ChunkAppended, EntryAppended, Event, ForkFound, WantSeen
 from tinyssb_node.gossip.fork_gossip import ForkGossip
 from tinyssb_node.gossip.peer_memory import PeerMemory
 from tinyssb_node.gossip.receipts import ReceiptTracker

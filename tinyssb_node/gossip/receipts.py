@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias
 
 from tinyssb_node import limits
+from tinyssb_node.codec.events import ChunkAppended, EntryAppended, Event
 from tinyssb_node.codec.packets import Want, parse_entry
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.acks import ACK_TYPE, CONFIRMING_WORDS, Ack, confirmed, parse_acks
 from tinyssb_node.errors import AckShapeError
-from tinyssb_node.events import ChunkAppended, EntryAppended, Event
 from tinyssb_node.feeds.layout import VARIABLE_TYPE, layout_of
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.gossip.certainty import TipCertainty

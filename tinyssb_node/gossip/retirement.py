@@ -7,8 +7,8 @@ needs it names it, and it comes back; each time it does, the next attempt is twi
 
 from collections.abc import Iterable, Sequence
 
+from tinyssb_node.codec.events import ChunkAppended, EntryAppended, Event
 from tinyssb_node.codec.packets import Chnk, Want
-from tinyssb_node.events import ChunkAppended, EntryAppended, Event
 from tinyssb_node.ids import FeedId
 from tinyssb_node.replication import limits
 from tinyssb_node.replication.chnk import read_chnk

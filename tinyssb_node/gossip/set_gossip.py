@@ -9,6 +9,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.codec.events import AskSeen, ClaimSeen, Effect, FeedsSeen, NoveltySeen, SketchSeen
 from tinyssb_node.codec.packets import (
     Ask,
     Claim,
@@ -20,8 +21,6 @@ from tinyssb_node.codec.packets import (
     serialize_feeds,
     serialize_sketch,
 )
-from tinyssb_node.effects import Effect
-from tinyssb_node.events import AskSeen, ClaimSeen, FeedsSeen, NoveltySeen, SketchSeen
 from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.gossip.named_feeds import NamedFeeds
 from tinyssb_node.gossip.retirement import FeedRetirement

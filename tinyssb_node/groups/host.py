@@ -7,7 +7,7 @@ loaded when somebody's feed of additions is seen, or our user asks for groups; a
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tinyssb_node.events import EntryAppended, Event
+from tinyssb_node.codec.events import EntryAppended, Event
 from tinyssb_node.feeds.children import EntryType
 from tinyssb_node.groups.waits import META, NOTHING
 from tinyssb_node.replication.replica import Replica

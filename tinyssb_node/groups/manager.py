@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.events import EntryAppended
 from tinyssb_node.errors import FeedForkedError, FeedFullError, LocalError, SetFullError
-from tinyssb_node.events import EntryAppended
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.entry_source import StoreEntrySource
 from tinyssb_node.groups.keys import GroupKeys

@@ -11,9 +11,9 @@ from typing import Final, Protocol
 
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.codec.events import EntryAppended
 from tinyssb_node.content.tangle import FIRST, Tangle, TangleData
 from tinyssb_node.errors import LocalError
-from tinyssb_node.events import EntryAppended
 from tinyssb_node.feeds.children import (
     END,
     ChildMade,

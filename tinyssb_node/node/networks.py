@@ -13,7 +13,7 @@ from dataclasses import replace
 from itertools import groupby
 from typing import TypeVar
 
-from tinyssb_node.effects import Effect, Send
+from tinyssb_node.codec.events import Effect, Send
 from tinyssb_node.ids import FaceName, NetworkName
 from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.budget import AirStatus

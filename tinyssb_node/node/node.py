@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeVar
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network, chunk_hash
+from tinyssb_node.codec.events import ChunkAppended, Effect, EntryAppended, Event, FaceDown, PacketSent, Send
 from tinyssb_node.codec.packets import (
     parse_ask,
     parse_chnk,
@@ -26,7 +27,6 @@ from tinyssb_node.codec.packets import (
     set_kind,
 )
 from tinyssb_node.content.acks import ACK_TYPE
-from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import (
     FeedEndedError,
     NodeReadOnlyError,
@@ -34,7 +34,6 @@ from tinyssb_node.errors import (
     PeerError,
     SetFullError,
 )
-from tinyssb_node.events import ChunkAppended, EntryAppended, Event, FaceDown, PacketSent
 from tinyssb_node.gossip.acknowledgements import Acknowledger
 from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.gossip.certainty import TipCertainty, TipUncertainError, TipWait

@@ -1,7 +1,7 @@
 """Reception log: the records of received packets, with a bound on how many a stranger's junk may cause."""
 
 from tinyssb_node import limits
-from tinyssb_node.events import PacketReceived
+from tinyssb_node.codec.events import PacketReceived
 from tinyssb_node.ids import FaceName, Verdict
 from tinyssb_node.replication.packet_outcome import ORPHANS_FULL, PacketOutcome
 from tinyssb_node.scheduling.link import Reception

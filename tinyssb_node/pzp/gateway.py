@@ -13,8 +13,7 @@ from websockets.asyncio.server import Server
 from tinyssb_node.daemon.config import Config
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.shutdown import watch_for_shutdown
-from tinyssb_node.errors import ExitCode, StoreFullError
-from tinyssb_node.problems import ProblemError
+from tinyssb_node.errors import ExitCode, ProblemError, StoreFullError
 from tinyssb_node.pzp.config import pzp_settings
 from tinyssb_node.pzp.database import limits
 from tinyssb_node.pzp.database.database import PzpDatabase

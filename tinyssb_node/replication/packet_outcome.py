@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 
-from tinyssb_node.events import Event
+from tinyssb_node.codec.events import Event
 from tinyssb_node.ids import FeedId, PacketKind, Verdict
 
 

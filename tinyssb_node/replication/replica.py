@@ -9,9 +9,9 @@ from dataclasses import replace
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import Network, dmx_of, entry_name, first_prev
+from tinyssb_node.codec.events import ChunkAppended, EntryAppended, Event, ForkFound, SetChanged
 from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.errors import FeedForkedError, NodeReadOnlyError, SetFullError
-from tinyssb_node.events import ChunkAppended, EntryAppended, Event, ForkFound, SetChanged
 from tinyssb_node.feeds.author import compose, compose_fixed
 from tinyssb_node.feeds.chain import (
     Duplicate,

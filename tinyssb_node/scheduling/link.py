@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from tinyssb_node import limits
-from tinyssb_node.events import FaceUp
+from tinyssb_node.codec.events import FaceUp
 from tinyssb_node.ids import FaceName
 
 

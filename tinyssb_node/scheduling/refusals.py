@@ -1,7 +1,7 @@
 """Refusals, recorded at a limited rate: a flood must not fill the event log."""
 
 from tinyssb_node import limits
-from tinyssb_node.events import AnswersSpared, Refused
+from tinyssb_node.codec.events import AnswersSpared, Refused
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.transmit_queue import Counters
 

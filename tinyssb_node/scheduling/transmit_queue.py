@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 from tinyssb_node import limits
-from tinyssb_node.events import Event
+from tinyssb_node.codec.events import Event
 from tinyssb_node.ids import FaceName, PacketKind, Verdict
 from tinyssb_node.scheduling.budget import AirBudget
 from tinyssb_node.scheduling.due_queue import DueQueue

@@ -10,8 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO, Final
 
-from tinyssb_node.errors import ExitCode
-from tinyssb_node.problems import ProblemError
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.safetext import one_line
 

@@ -9,10 +9,9 @@ from collections.abc import Collection, Sequence
 from typing import Final
 
 from tinyssb_node.catalog.rows import PersonRow
-from tinyssb_node.errors import ExitCode
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.limits import FEED_ID_SIZE
-from tinyssb_node.problems import ProblemError
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.safetext import HAPPENED, INVISIBLE, NO_HAPPENING, one_line
 

@@ -4,8 +4,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from tinyssb_node.errors import ExitCode
-from tinyssb_node.problems import ProblemError
+from tinyssb_node.errors import ExitCode, ProblemError
 
 _WIDTH = 30
 """Characters of the bar."""

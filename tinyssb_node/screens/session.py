@@ -19,9 +19,8 @@ from typing import TYPE_CHECKING, Self
 
 from tinyssb_node.catalog.catalog import Catalog, CatalogUpdate
 from tinyssb_node.catalog.rows import PUBLIC, MessageRow, PersonRow
-from tinyssb_node.errors import ExitCode
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, MessageId
-from tinyssb_node.problems import ProblemError
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.people import DisplayNames, alike
 from tinyssb_node.screens.safetext import one_line

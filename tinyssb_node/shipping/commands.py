@@ -8,8 +8,7 @@ import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
-from tinyssb_node.errors import ExitCode
-from tinyssb_node.problems import ProblemError
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json
 
 if TYPE_CHECKING:

@@ -8,9 +8,8 @@ from pathlib import Path
 import msgspec
 
 from tinyssb_node.daemon.eventlog_segments import segment_path, segments
-from tinyssb_node.errors import ExitCode, StoreLockedError
+from tinyssb_node.errors import ExitCode, HomeInaccessibleError, ProblemError, StoreLockedError
 from tinyssb_node.ids import NetworkName
-from tinyssb_node.problems import HomeInaccessibleError, ProblemError
 from tinyssb_node.shipping import limits
 from tinyssb_node.shipping.shipment import LogPosition, ShippingState
 from tinyssb_node.shipping.wire import SegmentId, SegmentSlice, fingerprint

@@ -20,8 +20,8 @@ from typing import Final
 from firmware_bridge.lora import LoraSettings, airtime_us
 from tinyssb_node import __version__
 from tinyssb_node import limits as node_limits
+from tinyssb_node.codec.event_records import EVENT_VERSION, segment_name
 from tinyssb_node.errors import SimulationOptionError
-from tinyssb_node.eventrecords import EVENT_VERSION, segment_name
 from tinyssb_node.sim import limits
 
 Happening = tuple[int, int, str]

@@ -13,9 +13,8 @@ from nacl.bindings import crypto_sign_open
 from nacl.exceptions import BadSignatureError
 
 from tinyssb_node import limits
-from tinyssb_node.effects import Send
+from tinyssb_node.codec.events import ChunkAppended, EntryAppended, Event, Send
 from tinyssb_node.errors import LocalError
-from tinyssb_node.events import ChunkAppended, EntryAppended, Event
 from tinyssb_node.ids import FeedId
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.deployed_board import DeployedBoard

@@ -14,6 +14,16 @@ from hashlib import sha256
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import Network, chnk_dmx, want_dmx
+from tinyssb_node.codec.events import (
+    ChunkAppended,
+    Effect,
+    EntryAppended,
+    FaceDown,
+    FaceUp,
+    PacketReceived,
+    PacketSent,
+    Send,
+)
 from tinyssb_node.codec.packets import (
     CLAIM_KIND,
     NOVELTY_KIND,
@@ -28,16 +38,7 @@ from tinyssb_node.codec.packets import (
     serialize_novelty,
     serialize_want,
 )
-from tinyssb_node.effects import Effect, Send
 from tinyssb_node.errors import PeerError
-from tinyssb_node.events import (
-    ChunkAppended,
-    EntryAppended,
-    FaceDown,
-    FaceUp,
-    PacketReceived,
-    PacketSent,
-)
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Origin, PacketKind, Verdict
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
 from tinyssb_node.replication.claim import agrees, claim_of

@@ -10,8 +10,8 @@ from math import cos, radians
 from pathlib import Path
 
 from tinyssb_node import __version__, limits
-from tinyssb_node.eventrecords import Serializer, record_serializers, segment_name, serialize_mark
-from tinyssb_node.events import ChunkAppended, DaemonStarted, DaemonStopped, EntryAppended, Event
+from tinyssb_node.codec.event_records import Serializer, record_serializers, segment_name, serialize_mark
+from tinyssb_node.codec.events import ChunkAppended, DaemonStarted, DaemonStopped, EntryAppended, Event
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.disk import DiskLoss
 from tinyssb_node.sim.links import Position

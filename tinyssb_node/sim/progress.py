@@ -2,7 +2,7 @@
 
 from collections import Counter
 
-from tinyssb_node.events import ChunkAppended, EntryAppended, Event, SetChanged
+from tinyssb_node.codec.events import ChunkAppended, EntryAppended, Event, SetChanged
 from tinyssb_node.ids import FeedId, Origin
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.disk import DiskLoss

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
 
-from tinyssb_node.effects import Send
-from tinyssb_node.events import EntryAppended, Event
+from tinyssb_node.codec.events import EntryAppended, Event, Send
 from tinyssb_node.ids import PacketKind
 from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 

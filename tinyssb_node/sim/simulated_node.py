@@ -3,8 +3,7 @@
 from dataclasses import dataclass, field
 
 from tinyssb_node.codec.crypto import SigningKey
-from tinyssb_node.effects import Send
-from tinyssb_node.events import EntryAppended, Event
+from tinyssb_node.codec.events import EntryAppended, Event, Send
 from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.link import Allowance

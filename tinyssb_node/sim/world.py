@@ -14,8 +14,7 @@ from firmware_bridge.lora import snr_limit_db
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, verify_signed
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.effects import Effect, Send
-from tinyssb_node.events import ChunkAppended, ClockSet, EntryAppended, Event
+from tinyssb_node.codec.events import ChunkAppended, ClockSet, Effect, EntryAppended, Event, Send
 from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.groups.host import MakeGroups, groups_of
 from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind

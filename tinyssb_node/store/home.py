@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
+from tinyssb_node.errors import HomeInaccessibleError, HomeMissingError
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
-from tinyssb_node.problems import HomeInaccessibleError, HomeMissingError
 
 CONTROL_SOCKET: Final = "control.sock"
 """The control socket's name in the home, unless configured otherwise."""

@@ -2,9 +2,8 @@
 
 from pathlib import Path
 
-from tinyssb_node.errors import ExitCode
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.limits import WEB_PORT
-from tinyssb_node.problems import ProblemError
 from tinyssb_node.web import limits
 
 

@@ -51,7 +51,7 @@ def test_all_of_them_are_here() -> None:
 @pytest.mark.parametrize("module", MODULES, ids=lambda module: module.BOARD.name)
 def test_each_number_is_in_the_text_that_names_its_source(module: object) -> None:
     text = str(module.__doc__)
-    board: Board = module.BOARD  # type: ignore[attr-defined]
+    board: Board = module.BOARD  # type: ignore[attr-defined] # loaded by path
     assert "Sources: " in text
     names = ("sck", "mosi", "miso", "cs", "irq", "reset", "busy", "rx_enable")
     numbers = [getattr(board, name) for name in names if getattr(board, name) is not None]

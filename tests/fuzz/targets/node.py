@@ -6,6 +6,7 @@ from tests.fuzz.script import Script
 from tests.nodes import Bench, feed_of, key_of, packets_of, pointing_to, radio_profile, written
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import PING_DMX, Network, chnk_dmx, chunk_hash, want_dmx
+from tinyssb_node.codec.events import ForkFound, PacketReceived
 from tinyssb_node.codec.packets import (
     Chnk,
     Feeds,
@@ -19,7 +20,6 @@ from tinyssb_node.codec.packets import (
     serialize_want,
 )
 from tinyssb_node.errors import FeedForkedError
-from tinyssb_node.events import ForkFound, PacketReceived
 from tinyssb_node.feeds.chain import Extended, Tip, accept, expectations
 from tinyssb_node.feeds.layout import NO_CHUNK, layout_of
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Verdict

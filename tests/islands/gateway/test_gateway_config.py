@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from tinyssb_node.daemon.config import parse_config
+from tinyssb_node.daemon.subjects import SUBJECTS
+from tinyssb_node.errors import ConfigError
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
 from tinyssb_node.islands.gateway.config import FeedSelection, GatewayConfig, gateway_config
-from tinyssb_node.problems import ConfigError
 from tinyssb_node.store.home import Home
-from tinyssb_node.subjects import SUBJECTS
 
 
 def parse(text: str) -> GatewayConfig | None:

@@ -9,18 +9,18 @@ from tests.islands.gateway.wires import Wires, holding, place
 from tests.nodes import feed_of
 from tinyssb_node.control.protocol import RequestLine
 from tinyssb_node.control.server import ControlConnection
-from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
-from tinyssb_node.islands.gateway import limits
-from tinyssb_node.islands.gateway.handler import GatewayHandler
-from tinyssb_node.islands.gateway.network import GatewayNetwork
-from tinyssb_node.islands.gateway.rows import GatewayRow, LocatedRow, LocationRow
-from tinyssb_node.problems import (
+from tinyssb_node.errors import (
     AmbiguousFeedError,
     BadRequestError,
     UnknownCommandError,
     UnknownFeedError,
     UnknownNetworkError,
 )
+from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
+from tinyssb_node.islands.gateway import limits
+from tinyssb_node.islands.gateway.handler import GatewayHandler
+from tinyssb_node.islands.gateway.network import GatewayNetwork
+from tinyssb_node.islands.gateway.rows import GatewayRow, LocatedRow, LocationRow
 
 ANA, BOB = feed_of(1), feed_of(2)
 ROW: GatewayRow = GatewayRow(

@@ -9,7 +9,7 @@ from tests.islands.sim.meshes import SimulatedGateway
 from tests.nodes import key_of
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.events import EntryAppended, Event
+from tinyssb_node.codec.events import EntryAppended, Event
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.gossip.admission import Admission

@@ -12,7 +12,7 @@ from tests.islands.feed_sources import CombinedFeedSource, StoreFeedSource
 from tests.islands.memory_shelf import MemoryShelf
 from tinyssb_node.codec.crypto import verify_signed
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.effects import Effect
+from tinyssb_node.codec.events import Effect
 from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.ids import FeedId
 from tinyssb_node.islands.feedsync.port import FeedSource, FeedState, KeptEntry

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.codec.events import Effect, Send
 from tinyssb_node.codec.packets import (
     Claim,
     Feeds,
@@ -14,7 +15,6 @@ from tinyssb_node.codec.packets import (
     serialize_feeds,
     serialize_novelty,
 )
-from tinyssb_node.effects import Effect, Send
 from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.ids import FaceName, FeedId, PacketKind
 from tinyssb_node.replication import limits as set_limits

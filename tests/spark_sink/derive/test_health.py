@@ -47,4 +47,4 @@ def said(figures: Figures) -> Health:
     ],
 )  # fmt: skip
 def test_it_says_how_the_mesh_is(figures: Figures, level: str, sentence: str) -> None:
-    assert said(figures) == Health(level, sentence)  # type: ignore[arg-type]
+    assert said(figures) == Health(level, sentence)  # type: ignore[arg-type] # a word of the table

@@ -92,7 +92,7 @@ def test_airtime_is_that_of_the_page(samples: Samples, database: Path) -> None:
             ("sub_band", row["sub_band"]),
         )
         assert samples["tinyssb_node_airtime_ratio", labels] == pytest.approx(row["now_ppm"] / 1e6)
-        assert samples["tinyssb_node_airtime_limit_ratio", labels] == LORA["limit_ppm"] / 1e6  # type: ignore[operator]
+        assert samples["tinyssb_node_airtime_limit_ratio", labels] == LORA["limit_ppm"] / 1e6  # type: ignore[operator] # an int
 
 
 def test_without_a_database_it_says_that_alone() -> None:

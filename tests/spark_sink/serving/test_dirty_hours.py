@@ -39,7 +39,7 @@ def sights(node: str, hour: int) -> Fact:
 
 def marked(database: Database) -> set[tuple[object, object]]:
     """(node, hour) of all marks."""
-    return {(node, hour_us // HOUR_US) for node, _, hour_us, _ in rows_of(database, "dirty")}  # type: ignore[operator]
+    return {(node, hour_us // HOUR_US) for node, _, hour_us, _ in rows_of(database, "dirty")}  # type: ignore[operator] # an int
 
 
 def spread(database: Database, now_us: int = 9, *, timed: bool = False) -> None:

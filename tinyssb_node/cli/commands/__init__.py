@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from importlib import import_module
 from typing import Final
 
-from tinyssb_node import subjects
+from tinyssb_node.daemon import subjects
 from tinyssb_node.screens.options import Subparsers
 
 MODULES: Final[Mapping[str, Sequence[str]]] = {

@@ -8,8 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tinyssb_node import limits
-from tinyssb_node.errors import ExitCode
-from tinyssb_node.problems import ProblemError
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_command, add_json
 
 if TYPE_CHECKING:

@@ -10,8 +10,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.errors import ExitCode
-from tinyssb_node.problems import FileUnreadableError, ProblemError
+from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
 
 if TYPE_CHECKING:
@@ -251,8 +250,8 @@ def _look(home: Home, arguments: argparse.Namespace, feed: str, seq: int) -> tup
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.feed_names import OWN_FEED, find_feed
     from tinyssb_node.daemon.setup import read_node_identity
+    from tinyssb_node.errors import UnknownEntryError
     from tinyssb_node.ids import DEFAULT_NETWORK
-    from tinyssb_node.problems import UnknownEntryError
     from tinyssb_node.store.sqlite import SqliteStore
 
     network, _ = read_config(home).find_network(arguments.network or DEFAULT_NETWORK)

@@ -7,8 +7,7 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tinyssb_node.errors import ExitCode
-from tinyssb_node.problems import ProblemError
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json, add_network
 
 if TYPE_CHECKING:

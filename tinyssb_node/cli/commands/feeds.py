@@ -6,8 +6,7 @@ import argparse
 import json
 from typing import TYPE_CHECKING, Final
 
-from tinyssb_node.errors import ExitCode
-from tinyssb_node.problems import ProblemError
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import (
     Subparsers,
     add_command,

@@ -268,8 +268,8 @@ def restore(arguments: argparse.Namespace) -> int:
 
 def _restore_further(home: Home, arguments: argparse.Namespace) -> int:
     from tinyssb_node.daemon.identities import require_room, restore_identity
+    from tinyssb_node.errors import BadRequestError
     from tinyssb_node.ids import Dialect
-    from tinyssb_node.problems import BadRequestError
     from tinyssb_node.store.secrets import Identity
     from tinyssb_node.store.words import parse_words
 
@@ -316,7 +316,7 @@ def _words() -> str:
 def seal(arguments: argparse.Namespace) -> int:
     """Encrypt the key, also if it is encrypted already."""
     from tinyssb_node.daemon.setup import new_passphrase, replace_secret, unlock_identity
-    from tinyssb_node.problems import BadRequestError
+    from tinyssb_node.errors import BadRequestError
     from tinyssb_node.screens.passphrases import ask_new, asker, somebody_there
     from tinyssb_node.store.secrets import kept_sealed
 
@@ -359,7 +359,7 @@ def detach(arguments: argparse.Namespace) -> int:
     from dataclasses import replace
 
     from tinyssb_node.daemon.setup import replace_secret
-    from tinyssb_node.problems import BadRequestError
+    from tinyssb_node.errors import BadRequestError
     from tinyssb_node.screens.passphrases import somebody_there
 
     home, kept = _kept(arguments)

@@ -63,8 +63,8 @@ def init(arguments: argparse.Namespace) -> int:
 
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.setup import create_home
+    from tinyssb_node.errors import HomeExistsError
     from tinyssb_node.ids import Dialect
-    from tinyssb_node.problems import HomeExistsError
     from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)

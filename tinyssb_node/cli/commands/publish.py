@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.problems import FileUnreadableError
+from tinyssb_node.errors import FileUnreadableError
 from tinyssb_node.screens.message_commands import InputError
 from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
 

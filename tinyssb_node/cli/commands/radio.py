@@ -7,8 +7,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.errors import ExitCode
-from tinyssb_node.problems import ProblemError
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_command, add_json
 
 if TYPE_CHECKING:

@@ -7,8 +7,7 @@ import json
 import time
 from typing import TYPE_CHECKING
 
-from tinyssb_node.errors import ExitCode
-from tinyssb_node.problems import ProblemError
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_limit, add_network
 
 if TYPE_CHECKING:

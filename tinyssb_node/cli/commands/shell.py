@@ -2,8 +2,7 @@
 
 import argparse
 
-from tinyssb_node.errors import ExitCode
-from tinyssb_node.problems import ProblemError
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import Subparsers, add_command
 
 

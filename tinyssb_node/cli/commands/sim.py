@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import TYPE_CHECKING
 
-from tinyssb_node import subjects
+from tinyssb_node.daemon import subjects
 from tinyssb_node.screens.options import Subparsers, add_command, hours, positive, whole
 from tinyssb_node.screens.progress import ProgressBar, draw
 

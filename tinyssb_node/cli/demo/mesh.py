@@ -17,10 +17,9 @@ from tinyssb_node.codec.bipf import encode
 from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 from tinyssb_node.daemon.config import read_config
 from tinyssb_node.daemon.setup import create_home
-from tinyssb_node.errors import ExitCode
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.faces.ether_protocol import EtherCut, EtherHeal
 from tinyssb_node.ids import Dialect, FeedId
-from tinyssb_node.problems import ProblemError
 from tinyssb_node.sim.ether import ether_command
 from tinyssb_node.store.home import Home
 

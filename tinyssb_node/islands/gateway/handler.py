@@ -10,6 +10,12 @@ from tinyssb_node.control.protocol import RequestLine
 from tinyssb_node.control.requests import ControlRequest, read_request
 from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.daemon.feed_names import OWN_FEED
+from tinyssb_node.errors import (
+    AmbiguousFeedError,
+    UnknownCommandError,
+    UnknownFeedError,
+    UnknownNetworkError,
+)
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.network import GatewayNetwork
@@ -17,12 +23,6 @@ from tinyssb_node.islands.gateway.requests import GetGatewayStatus, Locate
 from tinyssb_node.islands.gateway.rows import GatewayRow, LocatedRow, LocationRow
 from tinyssb_node.islands.locator.addresses import ContactAddress, text_of
 from tinyssb_node.islands.locator.values import Location, ResourceParameters
-from tinyssb_node.problems import (
-    AmbiguousFeedError,
-    UnknownCommandError,
-    UnknownFeedError,
-    UnknownNetworkError,
-)
 
 
 class GatewayView(Protocol):

@@ -15,7 +15,7 @@ from tinyssb_node.daemon.clock import boottime_ns
 from tinyssb_node.daemon.config import Config
 from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.shutdown import watch_for_shutdown
-from tinyssb_node.errors import ExitCode, LocalError
+from tinyssb_node.errors import ExitCode, LocalError, ProblemError
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.bring_client import BringClient
@@ -31,7 +31,6 @@ from tinyssb_node.islands.gateway.peersfile import PEERS_FILE, KnownPeers, read_
 from tinyssb_node.islands.gateway.reachability import Reachability
 from tinyssb_node.islands.gateway.rows import GatewayRow, LocatorRow, ProblemRow
 from tinyssb_node.islands.locator.addresses import Peer, text_of
-from tinyssb_node.problems import ProblemError
 from tinyssb_node.store.home import Home
 
 

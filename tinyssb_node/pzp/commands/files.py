@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO, Final, cast
 
-from tinyssb_node.errors import ExitCode
-from tinyssb_node.problems import FileUnreadableError
+from tinyssb_node.errors import ExitCode, FileUnreadableError
 from tinyssb_node.pzp.commands.session import PzpSession, wall_us
 from tinyssb_node.pzp.database.certificates import certificate
 from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpAddResult, PzpDatabase

@@ -6,10 +6,9 @@ import argparse
 import json
 
 from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
-from tinyssb_node.errors import ExitCode
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
-from tinyssb_node.problems import ProblemError
 from tinyssb_node.pzp.commands.session import InvalidPzpInputError, PzpSession
 from tinyssb_node.pzp.database.port import PzpRecord
 from tinyssb_node.pzp.messages.airform import AirFormTooLarge, serialize_air

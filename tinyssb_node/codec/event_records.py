@@ -13,7 +13,8 @@ from typing import Any, Final, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 
-from tinyssb_node import events, limits
+from tinyssb_node import limits
+from tinyssb_node.codec import events
 
 EVENT_VERSION: Final = 1
 """The schema written."""

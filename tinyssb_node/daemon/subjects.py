@@ -11,6 +11,8 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Final, Protocol
 
+_PACKAGE: Final = "tinyssb_node"
+
 
 class Settings(Protocol):
     """Settings of a subject's table of config.toml."""
@@ -48,11 +50,11 @@ class Subject:
     @property
     def is_present(self) -> bool:
         """True if its folder is installed."""
-        return find_spec(f"{__package__}.{self.folder}") is not None
+        return find_spec(f"{_PACKAGE}.{self.folder}") is not None
 
     def load(self, module: str) -> ModuleType:
         """Import *module* of the folder."""
-        return import_module(f"{__package__}.{self.folder}.{module}")
+        return import_module(f"{_PACKAGE}.{self.folder}.{module}")
 
 
 SUBJECTS: Final = (
@@ -105,9 +107,7 @@ def present() -> tuple[Subject, ...]:
 
 def commands(folder: str) -> dict[str, tuple[str, ...]]:
     """The modules of *folder* that describe commands, by their whole names; empty if it is not installed."""
-    return {
-        f"{__package__}.{folder}.{module}": names
-        for subject in present()
-        if subject.folder == folder
-        for module, names in subject.commands.items()
-    }
+    (subject,) = (subject for subject in SUBJECTS if subject.folder == folder)
+    if not subject.is_present:
+        return {}
+    return {f"{_PACKAGE}.{folder}.{module}": names for module, names in subject.commands.items()}

@@ -10,14 +10,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.daemon.anyevent import any_event
-from tinyssb_node import events, limits
-from tinyssb_node.eventrecords import KINDS, record_serializers, serialize_mark
+from tinyssb_node import limits
+from tinyssb_node.codec import events
+from tinyssb_node.codec.event_records import KINDS, record_serializers, serialize_mark
 from tinyssb_node.ids import FaceName, FeedId, MessageId, Origin, PacketKind, Verdict
 
 NODE = "00112233aabbccdd"
 SERIALIZERS = record_serializers(NODE, 7)
 HEADER = ["v", "node", "boot", "offset", "t_us", "mono_us", "kind"]
-DOCUMENT = Path(__file__).parents[1] / "docs" / "formats" / "events.md"
+DOCUMENT = Path(__file__).parents[2] / "docs" / "formats" / "events.md"
 ANA = FeedId(bytes(range(32)))
 
 

@@ -6,8 +6,7 @@ import typing
 import pytest
 
 from tests.nodes import FACE, feed_of
-from tinyssb_node.effects import Effect, Send
-from tinyssb_node.events import Event, SetChanged
+from tinyssb_node.codec.events import Effect, Event, Send, SetChanged
 from tinyssb_node.ids import PacketKind
 
 
@@ -22,7 +21,7 @@ def test_every_event_is_a_frozen_record_with_named_fields(kind: type) -> None:
 def test_an_event_cannot_be_changed() -> None:
     event = SetChanged(feed=feed_of(1), count=1, state=bytes(32), face=None)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        event.count = 2  # type: ignore[misc]
+        event.count = 2  # type: ignore[misc] # frozen: that is the test
 
 
 def test_an_effect_is_a_packet_to_send_or_an_event() -> None:
@@ -30,4 +29,4 @@ def test_an_effect_is_a_packet_to_send_or_an_event() -> None:
     assert isinstance(send, Effect)
     assert isinstance(SetChanged(feed=feed_of(1), count=1, state=bytes(32), face=None), Effect)
     with pytest.raises(dataclasses.FrozenInstanceError):
-        send.packet = b"another"  # type: ignore[misc]
+        send.packet = b"another"  # type: ignore[misc] # frozen: that is the test

@@ -5,6 +5,7 @@
 
 from dataclasses import dataclass
 
+from tinyssb_node.codec.values import quick_dataclass
 from tinyssb_node.ids import (
     Dialect,
     Direction,
@@ -16,7 +17,6 @@ from tinyssb_node.ids import (
     PacketKind,
     Verdict,
 )
-from tinyssb_node.values import quick_dataclass
 
 
 @quick_dataclass(frozen=True, slots=True, kw_only=True)
@@ -369,3 +369,19 @@ Event = (
     | DaemonStopped
 )
 """Everything that can happen."""
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A request to send *packet* on *face*, once everything the core wrote to the store is committed."""
+
+    face: FaceName
+    """Which face."""
+    packet: bytes
+    """8 to 120 bytes, without CRC or other framing."""
+    kind: PacketKind
+    """Its kind."""
+
+
+Effect = Send | Event
+"""An event is an effect too: "record this"."""

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tinyssb_node.values import quick_dataclass
+from tinyssb_node.codec.values import quick_dataclass
 
 
 @quick_dataclass(frozen=True, slots=True)
