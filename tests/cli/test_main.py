@@ -13,13 +13,17 @@ from tests.daemon.processes import PROGRAM, make_home, tinyssb
 from tinyssb_node.cli import commands
 from tinyssb_node.cli.main import build_parser, main
 from tinyssb_node.errors import ExitCode
+from tinyssb_node.screens.options import CommandParsers
 
 HEAVY = ("asyncio", "nacl", "msgspec", "websockets", "structlog", "sqlite3", "socket", "shtab")
 """What `--help` has no use for."""
 
 
 def test_help_imports_nothing_it_does_not_need() -> None:
-    code = "import sys; from tinyssb_node.cli import main; main.build_parser().format_help(); print(*sys.modules)"
+    code = (
+        "import sys; from tinyssb_node.cli import main;"
+        "main.build_parser(['--help']).format_help(); print(*sys.modules)"
+    )
     loaded = subprocess.run(
         [sys.executable, "-c", code], capture_output=True, check=True, text=True
     ).stdout.split()
@@ -73,12 +77,15 @@ def test_what_was_typed_wrong_ends_with_64_and_a_way_to_help(
     assert "--help" in told
 
 
+def test_the_quick_list_of_commands_is_the_whole_one() -> None:
+    assert build_parser(["--help"]).format_help() == build_parser().format_help()
+
+
 def test_each_command_is_where_the_table_says() -> None:
-    for module, names in commands.MODULES.items():
-        parser = argparse.ArgumentParser()
-        subparsers = parser.add_subparsers()
-        import_module(module).add(subparsers, argparse.ArgumentParser(add_help=False))
-        assert tuple(subparsers.choices) == names
+    for module, summaries in commands.MODULES.items():
+        subparsers = argparse.ArgumentParser().add_subparsers()
+        import_module(module).add(CommandParsers(subparsers, summaries))
+        assert list(subparsers.choices) == list(summaries)
     here = {f"{commands.__name__}.{path.stem}" for path in Path(commands.__file__).parent.glob("[!_]*.py")}
     assert here <= set(commands.MODULES)
 

@@ -233,9 +233,10 @@ def test_bulk_refuses_what_it_cannot_make(
     assert not (tmp_path / "logs").exists()
 
 
-def test_help_does_not_load_the_simulator() -> None:
+@pytest.mark.parametrize("word", ["--help", "sim"])
+def test_help_does_not_load_the_simulator(word: str) -> None:
     program = (
-        "import sys; from tinyssb_node.cli.main import build_parser; build_parser();"
+        f"import sys; from tinyssb_node.cli.main import build_parser; build_parser(['{word}']);"
         "sys.exit(any(name.startswith('tinyssb_node.sim') for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -1,6 +1,6 @@
 """`tinyssb`: parses the command line, runs one command, and turns its errors into sentences and exit codes.
 
-Kept quick: each command imports what it needs when it runs.
+Kept quick: only the module of the typed command is imported, and `--help` imports none.
 """
 
 import argparse
@@ -25,7 +25,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def build_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
-    """Build the parser of all commands or, for *argv*, only of those it may name, which is quicker."""
+    """Build the parser of all commands or, for *argv*, of those it may name and a list of the others."""
     parser: argparse.ArgumentParser = Parser(
         prog="tinyssb",
         description="A node of a tinySSB mesh: publish, read and store signed feeds, by radio or any other link.",
@@ -35,19 +35,16 @@ def build_parser(argv: Sequence[str] | None = None) -> argparse.ArgumentParser:
     parser.add_argument(
         "--home", metavar="FOLDER", help="the node's home folder (default: TINYSSB_HOME, else ~/.tinyssb)"
     )
-    # --home may follow the command, too. No default there: it would override a --home before the command.
-    common = argparse.ArgumentParser(add_help=False)
-    common.add_argument("--home", metavar="FOLDER", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     subparsers = parser.add_subparsers(title="commands", metavar="COMMAND", required=True)
     if argv is None:
-        commands.add_all(subparsers, common)
+        commands.add_all(subparsers)
     else:
-        commands.add_typed(subparsers, common, argv)
+        commands.add_typed(subparsers, argv)
     return parser
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command. Return its exit code. Returns its exit code."""
+    """Run one command. Return its exit code."""
     for stream in (sys.stdout, sys.stderr):
         # A character that the terminal lacks is shown by its number: no stranger's text may end a command.
         if isinstance(stream, io.TextIOWrapper):

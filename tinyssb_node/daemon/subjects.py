@@ -30,8 +30,8 @@ class Subject:
     folder: str
     extra: str | None
     """The extra of pyproject.toml that has its libraries; None: it needs none."""
-    commands: Mapping[str, tuple[str, ...]]
-    """Modules that describe commands, and the commands of each."""
+    commands: Mapping[str, Mapping[str, str]]
+    """Modules that describe commands, and the commands of each, with a summary."""
     table: str
     """Its table in config.toml."""
     keys: tuple[str, ...]
@@ -61,7 +61,7 @@ SUBJECTS: Final = (
     Subject(
         folder="pzp",
         extra="pzp",
-        commands={"commands.commands": ("pzp",)},
+        commands={"commands.commands": {"pzp": "messages of PZP, which several devices sign as one"}},
         table="pzp",
         keys=(
             "enabled", "keep", "budget_mib", "listen", "peers", "cert_file", "key_file", "clients_file", "token_file",
@@ -74,7 +74,12 @@ SUBJECTS: Final = (
     Subject(
         folder="islands",
         extra=None,
-        commands={"commands": ("gateway", "locate")},
+        commands={
+            "commands": {
+                "gateway": "show status of the gateway to other islands",
+                "locate": "find where else a feed is stored",
+            }
+        },
         table="gateway",
         keys=(
             "enabled", "listen", "public", "peers", "networks", "offer", "seek", "carry", "cert_file", "key_file",
@@ -89,7 +94,7 @@ SUBJECTS: Final = (
     Subject(
         folder="shipping",
         extra="mqtt",
-        commands={"commands": ("ship",)},
+        commands={"commands": {"ship": "show and run the shipping of the event log"}},
         table="ship",
         keys=("enabled", "broker", "every_s", "bytes_per_s"),
         settings="config",
@@ -105,9 +110,9 @@ def present() -> tuple[Subject, ...]:
     return tuple(subject for subject in SUBJECTS if subject.is_present)
 
 
-def commands(folder: str) -> dict[str, tuple[str, ...]]:
+def commands(folder: str) -> dict[str, Mapping[str, str]]:
     """The modules of *folder* that describe commands, by their whole names; empty if it is not installed."""
     (subject,) = (subject for subject in SUBJECTS if subject.folder == folder)
     if not subject.is_present:
         return {}
-    return {f"{_PACKAGE}.{folder}.{module}": names for module, names in subject.commands.items()}
+    return {f"{_PACKAGE}.{folder}.{module}": summaries for module, summaries in subject.commands.items()}

@@ -6,37 +6,24 @@ import argparse
 import json
 
 from tinyssb_node.screens.options import (
-    Subparsers,
+    CommandParsers,
     add_actions,
-    add_command,
     add_json,
     add_network,
     positive,
 )
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Describe the commands."""
-    parser = add_command(
-        subparsers,
-        common,
-        "gateway",
-        status,
-        "show status of the gateway to other islands",
-        more="The daemon starts it if config.toml says so.",
-    )
+    parser = commands.add("gateway", status, more="The daemon starts it if config.toml says so.")
     add_json(parser)
-    add_action = add_actions(parser, common)
+    add_action = add_actions(parser)
     add_action("status", status, "show gateway status: peers, locations, lookups, links, problems")
     action = add_action("run", run, "run the gateway; the daemon does so if `gateway.enabled` is true")
     action.add_argument("--supervised", action="store_true", help="end when standard input does")
-    parser = add_command(
-        subparsers,
-        common,
-        "locate",
-        locate,
-        "find where else a feed is stored",
-        more="Shows locations as the gateway learns of them. Fetches nothing.",
+    parser = commands.add(
+        "locate", locate, more="Shows locations as the gateway learns of them. Fetches nothing."
     )
     parser.add_argument("feed", metavar="FEED", help="a feed id, the first digits of a known one, or `me`")
     parser.add_argument(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -15,22 +15,25 @@ else:
 Run = Callable[[argparse.Namespace], int]
 
 
-def add_command(
-    subparsers: Subparsers,
-    common: argparse.ArgumentParser,
-    name: str,
-    run: Run,
-    summary: str,
-    *,
-    more: str = "",
-) -> argparse.ArgumentParser:
-    """Add the command *name*, which is run by *run*."""
+class CommandParsers:
+    """Parsers of the commands, with the options that all of them share."""
+
+    def __init__(self, subparsers: Subparsers, summaries: Mapping[str, str]) -> None:
+        """Add parsers to *subparsers*. *summaries* has a line about each command, as `--help` lists it."""
+        self._subparsers = subparsers
+        self._summaries = summaries
+
+    def add(self, name: str, run: Run, *, more: str = "") -> argparse.ArgumentParser:
+        """Add the command *name*, which is run by *run*; its help has *more* behind the summary."""
+        return _add(self._subparsers, name, run, self._summaries[name], more)
+
+
+def _add(subparsers: Subparsers, name: str, run: Run, summary: str, more: str) -> argparse.ArgumentParser:
     parser = subparsers.add_parser(
-        name,
-        parents=[common],
-        help=summary,
-        description=f"{summary[:1].upper()}{summary[1:]}. {more}".rstrip(),
+        name, help=summary, description=f"{summary[:1].upper()}{summary[1:]}. {more}".rstrip()
     )
+    # --home may follow the command, too. No default here: it would override a --home before the command.
+    parser.add_argument("--home", metavar="FOLDER", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
     parser.set_defaults(run=run)
     return parser
 
@@ -71,24 +74,20 @@ def positive(text: str) -> int:
 
 
 def add_actions(
-    parser: argparse.ArgumentParser, common: argparse.ArgumentParser
+    parser: argparse.ArgumentParser, *, again: bool = True
 ) -> Callable[..., argparse.ArgumentParser]:
-    """Let *parser* take an action, or none. Return the function that adds one: its name, what runs it, a summary.
+    """Let *parser* take an action, or none. Return the function that adds one: its name, what runs it, a summary, and
+    *more* for its help.
 
-    Options of the command may stand before the action and, given to ``add_again``, behind it. Returns what adds one:
-    its name, what runs it, a summary.
-
-    Options of the command may stand before the action and, given to ``add_again``, behind it.
+    Options of the command may stand before the action and, unless *again* is false, behind it.
     """
     # With the program's name given, argparse need not compute it, which takes a millisecond.
     actions = parser.add_subparsers(title="actions", metavar="ACTION", prog=parser.prog)
 
-    def add(name: str, run: Run, summary: str) -> argparse.ArgumentParser:
-        action: argparse.ArgumentParser = actions.add_parser(
-            name, parents=[common], help=summary, description=f"{summary[:1].upper()}{summary[1:]}."
-        )
-        action.set_defaults(run=run)
-        add_again(action)
+    def add(name: str, run: Run, summary: str, *, more: str = "") -> argparse.ArgumentParser:
+        action = _add(actions, name, run, summary, more)
+        if again:
+            add_again(action)
         return action
 
     return add

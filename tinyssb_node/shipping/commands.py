@@ -9,7 +9,7 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json
+from tinyssb_node.screens.options import CommandParsers, add_actions, add_json
 
 if TYPE_CHECKING:
     from tinyssb_node.daemon.config import Config
@@ -61,18 +61,11 @@ class _Row(NamedTuple):
     """Problem that stops it, or keeps it from running although it is enabled."""
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Describe the command."""
-    parser = add_command(
-        subparsers,
-        common,
-        "ship",
-        status,
-        "show and run the shipping of the event log",
-        more="Without an action it shows the status.",
-    )
+    parser = commands.add("ship", status, more="Without an action it shows the status.")
     add_json(parser)
-    add_action = add_actions(parser, common)
+    add_action = add_actions(parser)
     add_action("status", status, "show how much of the event log the collector has")
     action = add_action("run", run, "run the shipper; the daemon does so if `ship.enabled` is true")
     action.add_argument("--supervised", action="store_true", help="end when standard input does")

@@ -4,7 +4,7 @@ import argparse
 import sys
 
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.screens.options import Subparsers, add_command, add_network
+from tinyssb_node.screens.options import CommandParsers, add_network
 
 
 class TuiMissingError(ProblemError):
@@ -19,15 +19,10 @@ class NoTerminalError(ProblemError):
     exit_code = ExitCode.USAGE
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the command."""
-    parser = add_command(
-        subparsers,
-        common,
-        "tui",
-        tui,
-        "read and write messages, and see people, links and airtime, on a full-screen terminal",
-        more="Needs 60 columns or more and no mouse, and works over SSH. `?` shows the keys.",
+    parser = commands.add(
+        "tui", tui, more="Needs 60 columns or more and no mouse, and works over SSH. `?` shows the keys."
     )
     add_network(parser)
 

@@ -8,21 +8,16 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.screens.options import Subparsers, add_command, add_network
+from tinyssb_node.screens.options import CommandParsers, add_network
 
 if TYPE_CHECKING:
     from tinyssb_node.store.home import Home
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the command."""
-    parser = add_command(
-        subparsers,
-        common,
-        "web",
-        web,
-        "serve a web page to read and write messages",
-        more="It stays in the foreground until SIGTERM or Ctrl-C. Needs the extra `web`.",
+    parser = commands.add(
+        "web", web, more="It stays in the foreground until SIGTERM or Ctrl-C. Needs the extra `web`."
     )
     parser.add_argument(
         "--listen",

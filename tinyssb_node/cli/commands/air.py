@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from tinyssb_node import limits
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.screens.options import Subparsers, add_command, add_json
+from tinyssb_node.screens.options import CommandParsers, add_json
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -32,25 +32,19 @@ class UnknownNodeError(ProblemError):
         )
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the commands."""
-    add_json(add_command(subparsers, common, "faces", faces, "list the links that are up"))
+    add_json(commands.add("faces", faces))
     add_json(
-        add_command(
-            subparsers,
-            common,
+        commands.add(
             "airtime",
             airtime,
-            "show how much airtime the law still allows",
             more="One line for each sub-band in which the node sends and the law sets a limit.",
         )
     )
-    parser = add_command(
-        subparsers,
-        common,
+    parser = commands.add(
         "ether",
         ether,
-        "run a modelled LoRa channel for several nodes on one machine",
         more="Nodes join it with the face ether:HOST:PORT?name=NAME. With an action: control a channel that runs.",
     )
     parser.add_argument("--host", default=_HOST, help=f"its address (default: {_HOST})")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
-from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
+from tinyssb_node.screens.options import CommandParsers, add_json, add_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,16 +35,9 @@ class FetchTimeoutError(ProblemError):
     exit_code = ExitCode.BUSY
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the commands."""
-    parser = add_command(
-        subparsers,
-        common,
-        "attach",
-        attach,
-        "publish a file of up to 64 kB",
-        more="First shows the airtime it costs, and asks.",
-    )
+    parser = commands.add("attach", attach, more="First shows the airtime it costs, and asks.")
     parser.add_argument("file", metavar="FILE", help="the file to publish")
     parser.add_argument(
         "--name", metavar="NAME", help="the file name that others see (default: its name here)"
@@ -54,12 +47,9 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="only show the cost")
     add_network(parser)
     add_json(parser)
-    parser = add_command(
-        subparsers,
-        common,
+    parser = commands.add(
         "fetch",
         fetch,
-        "save an attached file, once all of it has arrived",
         more="Never overwrites a file. The author's name for the file is cleaned before it is used.",
     )
     parser.add_argument("what", metavar="ID", help="the beginning of a message id, or FEED.SEQ such as me.17")

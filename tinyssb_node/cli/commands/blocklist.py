@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json, add_network
+from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -42,19 +42,16 @@ class _Listed:
     """How many others it names."""
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the command."""
-    parser = add_command(
-        subparsers,
-        common,
+    parser = commands.add(
         "blocklist",
         blocklist,
-        "list blocked people and who blocked them; publish your blocks, follow lists of others",
         more="Your own decisions, `block` or `unblock`, take precedence over all lists.",
     )
     add_network(parser)
     add_json(parser)
-    add_action = add_actions(parser, common)
+    add_action = add_actions(parser)
     action = add_action("show", show, "show the people on a person's list, followed or not")
     _add_person(action)
     action = add_action(

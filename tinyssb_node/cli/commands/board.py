@@ -7,7 +7,7 @@ import json
 from typing import TYPE_CHECKING
 
 from tinyssb_node.screens import limits
-from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json, add_network
+from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -44,19 +44,16 @@ _CHANGES = {
 """One operation for each action: its name in ``content.board.Operation``, its arguments, a summary."""
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the command."""
-    parser = add_command(
-        subparsers,
-        common,
+    parser = commands.add(
         "board",
         list_boards,
-        "list and edit kanban boards",
         more="Without an action it lists the boards; that, `show` and `history` work without the daemon.",
     )
     add_network(parser)
     add_json(parser)
-    add_action = add_actions(parser, common)
+    add_action = add_actions(parser)
     action = add_action("show", show, "show a board, or one of its cards")
     _add_arguments(action, ("board",))
     action.add_argument("card", metavar="CARD", nargs="?", help=_HELP["card"])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.screens import limits
-from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
+from tinyssb_node.screens.options import CommandParsers, add_json, add_network
 
 if TYPE_CHECKING:
     from tinyssb_node.cli.carry_folder import FolderContents, FolderWriteResult
@@ -21,14 +21,11 @@ if TYPE_CHECKING:
     from tinyssb_node.store.port import Store
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the command."""
-    parser = add_command(
-        subparsers,
-        common,
+    parser = commands.add(
         "carry",
         carry,
-        "exchange entries with a folder that is carried from node to node, such as a memory stick",
         more="Imports what this node lacks, then writes what the folder lacks. Each signature is checked.",
     )
     parser.add_argument("folder", metavar="FOLDER", help="the folder, such as /media/stick")

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.options import (
-    Subparsers,
+    CommandParsers,
     add_actions,
-    add_command,
     add_json,
     add_network,
     positive,
@@ -28,15 +27,10 @@ if TYPE_CHECKING:
     from tinyssb_node.screens.talkjson import JsonLines
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the command."""
-    parser = add_command(
-        subparsers,
-        common,
-        "chat",
-        read,
-        "read and write messages",
-        more="Without an action it shows the latest messages; that works without the daemon.",
+    parser = commands.add(
+        "chat", read, more="Without an action it shows the latest messages; that works without the daemon."
     )
     parser.add_argument(
         "--last",
@@ -52,7 +46,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     _add_group(parser, None)
     add_network(parser)
     add_json(parser)
-    add_action = add_actions(parser, common)
+    add_action = add_actions(parser)
     action = add_action("say", say, "post a message, public or private")
     action.add_argument(
         "text", metavar="TEXT", nargs="+", help="the message; `-` reads it from standard input"

@@ -2,20 +2,15 @@
 
 import argparse
 
-from tinyssb_node.screens.options import Subparsers, add_command, positive
+from tinyssb_node.screens.options import CommandParsers, positive
 
 _PAGE_PORT = 8765
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the command."""
-    parser = add_command(
-        subparsers,
-        common,
-        "demo",
-        demo,
-        "run five nodes, a modelled channel and live analytics, without any hardware",
-        more="Needs the extras spark and dashboard, and Java 17. Press Ctrl-C to end it.",
+    parser = commands.add(
+        "demo", demo, more="Needs the extras spark and dashboard, and Java 17. Press Ctrl-C to end it."
     )
     parser.add_argument(
         "--seconds", type=positive, metavar="N", help="end automatically after about N seconds"

@@ -4,17 +4,14 @@ import argparse
 import json
 from collections.abc import Iterable
 
-from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_limit, add_network
+from tinyssb_node.screens.options import CommandParsers, add_json, add_limit, add_network
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the command."""
-    parser = add_command(
-        subparsers,
-        common,
+    parser = commands.add(
         "events",
         events,
-        "show records of the event log",
         more="Works without the daemon. docs/formats/events.md explains the kinds of records.",
     )
     parser.add_argument(

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import (
-    Subparsers,
-    add_command,
+    CommandParsers,
     add_feed,
     add_json,
     add_limit,
@@ -35,23 +34,23 @@ class FeedIdLengthError(ProblemError):
         )
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the commands."""
     parsers = [
-        add_command(subparsers, common, "feeds", feeds, "list the feeds of the node's set"),
-        _add_log(subparsers, common),
-        _add_show(subparsers, common),
-        _add_follow(subparsers, common),
-        _add_unfollow(subparsers, common),
-        add_command(subparsers, common, "goset", goset, "show the set of feed ids that peers agree on"),
+        commands.add("feeds", feeds),
+        _add_log(commands),
+        _add_show(commands),
+        _add_follow(commands),
+        _add_unfollow(commands),
+        commands.add("goset", goset),
     ]
     for parser in parsers:
         add_network(parser)
         add_json(parser)
 
 
-def _add_log(subparsers: Subparsers, common: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    parser = add_command(subparsers, common, "log", log, "list a feed's entries")
+def _add_log(commands: CommandParsers) -> argparse.ArgumentParser:
+    parser = commands.add("log", log)
     add_feed(parser)
     parser.add_argument(
         "--follow", action="store_true", help="continue with entries as they arrive, until Ctrl-C"
@@ -60,17 +59,15 @@ def _add_log(subparsers: Subparsers, common: argparse.ArgumentParser) -> argpars
     return parser
 
 
-def _add_show(subparsers: Subparsers, common: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    parser = add_command(subparsers, common, "show", show, "show one entry in full, and check its signature")
+def _add_show(commands: CommandParsers) -> argparse.ArgumentParser:
+    parser = commands.add("show", show)
     add_feed(parser)
     parser.add_argument("seq", metavar="SEQ", type=positive, help="its sequence number")
     return parser
 
 
-def _add_follow(subparsers: Subparsers, common: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    parser = add_command(
-        subparsers, common, "follow", follow, "add a feed to the set and request its entries"
-    )
+def _add_follow(commands: CommandParsers) -> argparse.ArgumentParser:
+    parser = commands.add("follow", follow)
     parser.add_argument(
         "feed",
         metavar="FEED",
@@ -79,15 +76,8 @@ def _add_follow(subparsers: Subparsers, common: argparse.ArgumentParser) -> argp
     return parser
 
 
-def _add_unfollow(subparsers: Subparsers, common: argparse.ArgumentParser) -> argparse.ArgumentParser:
-    parser = add_command(
-        subparsers,
-        common,
-        "unfollow",
-        unfollow,
-        "stop requesting a feed's entries",
-        more="It stays in the set.",
-    )
+def _add_unfollow(commands: CommandParsers) -> argparse.ArgumentParser:
+    parser = commands.add("unfollow", unfollow, more="It stays in the set.")
     parser.add_argument(
         "feed", metavar="FEED", help="a feed id, the beginning of one, or the name of a person"
     )

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
-from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json, add_network
+from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -49,18 +49,12 @@ class NetworkKeyMissingError(ProblemError):
     exit_code = ExitCode.UNAVAILABLE
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the command."""
-    parser = add_command(
-        subparsers,
-        common,
-        "forks",
-        forks,
-        "list forked feeds: two entries were signed with one sequence number",
-    )
+    parser = commands.add("forks", forks)
     add_network(parser)
     add_json(parser)
-    add_action = add_actions(parser, common)
+    add_action = add_actions(parser)
     action = add_action("export", export, "write the proof that a feed is forked, for anyone to check")
     action.add_argument(
         "feed", metavar="FEED", help="a feed id, the beginning of one, `me`, or the name of a person"

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.options import (
-    Subparsers,
+    CommandParsers,
     add_actions,
-    add_command,
     add_json,
     add_network,
     positive,
@@ -27,19 +26,14 @@ if TYPE_CHECKING:
     from tinyssb_node.screens.session import NodeSession
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the command."""
-    parser = add_command(
-        subparsers,
-        common,
-        "group",
-        list_groups,
-        "manage private groups, from which people can be excluded again",
-        more="Without an action it lists the groups. Needs the daemon.",
+    parser = commands.add(
+        "group", list_groups, more="Without an action it lists the groups. Needs the daemon."
     )
     add_network(parser)
     add_json(parser)
-    add_action = add_actions(parser, common)
+    add_action = add_actions(parser)
     action = add_action("create", create, "create a group of yourself and others")
     action.add_argument("name", metavar="NAME", help="the name of the group; its members can read it")
     _add_people(action, "*")

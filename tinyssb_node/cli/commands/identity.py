@@ -6,27 +6,24 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
+from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
 
 if TYPE_CHECKING:
     from tinyssb_node.store.home import Home
     from tinyssb_node.store.secrets import IdentityFileContent
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the command and its actions."""
-    parser = add_command(
-        subparsers, common, "identity", show, "show how the node's key is stored, back it up, restore it"
-    )
+    parser = commands.add("identity", show)
     add_json(parser)
     parser.set_defaults(identity=None)
-    actions = parser.add_subparsers(title="actions", metavar="ACTION", prog=parser.prog)
-    add_json(add_command(actions, common, "list", show_all, "list the node's identities"))
-    action = add_command(
-        actions,
-        common,
+    add_action = add_actions(parser, again=False)
+    add_json(add_action("list", show_all, "list the node's identities"))
+    action = add_action(
         "new",
         new,
         "create a further identity, with its own key and feed",
@@ -36,38 +33,26 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     action.add_argument(
         "--dialect", choices=("spec", "deployed"), help="the dialect of its feed (default: the node's)"
     )
-    action = add_command(
-        actions, common, "backup", backup, "show the key as 24 words to write on paper, and as a QR code"
-    )
+    action = add_action("backup", backup, "show the key as 24 words to write on paper, and as a QR code")
     _add_name(action)
     action.add_argument("--no-qr", action="store_true", help="show only the words")
-    _add_restore(actions, common)
-    _add_name(
-        add_command(actions, common, "seal", seal, "encrypt the key with a passphrase, or with a new one")
-    )
-    _add_name(add_command(actions, common, "unseal", unseal, "store the key without a passphrase again"))
-    action = add_command(
-        actions, common, "detach", detach, "remove the key from the file; from now on systemd supplies it"
-    )
+    _add_restore(add_action)
+    _add_name(add_action("seal", seal, "encrypt the key with a passphrase, or with a new one"))
+    _add_name(add_action("unseal", unseal, "store the key without a passphrase again"))
+    action = add_action("detach", detach, "remove the key from the file; from now on systemd supplies it")
     _add_name(action)
     action.add_argument(
         "--yes", "-y", action="store_true", help="do not ask whether the key is stored elsewhere"
     )
-    action = add_command(
-        actions,
-        common,
-        "sure",
-        sure,
-        "confirm that no newer entries exist elsewhere, and allow the node to write the feed",
+    action = add_action(
+        "sure", sure, "confirm that no newer entries exist elsewhere, and allow the node to write the feed"
     )
     _add_name(action)
     add_network(action)
 
 
-def _add_restore(actions: Subparsers, common: argparse.ArgumentParser) -> None:
-    action = add_command(
-        actions,
-        common,
+def _add_restore(add_action: Callable[..., argparse.ArgumentParser]) -> None:
+    action = add_action(
         "restore",
         restore,
         "restore a node, or a further identity of a node, from the 24 words of a backup",

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
-from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
+from tinyssb_node.screens.options import CommandParsers, add_json, add_network
 
 if TYPE_CHECKING:
     from tinyssb_node.cli.packet_import import ImportResult
@@ -68,11 +68,9 @@ class InvalidSinceError(ProblemError):
         )
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the commands."""
-    parser = add_command(
-        subparsers, common, "export", export, "write feeds to one file", more="Works without the daemon."
-    )
+    parser = commands.add("export", export, more="Works without the daemon.")
     parser.add_argument("file", metavar="FILE", help="the file to make; `-` for standard output")
     parser.add_argument(
         "feeds", metavar="FEED", nargs="*", help="a feed to export; may be repeated (default: all feeds)"
@@ -83,23 +81,13 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         help="only entries that arrived since then (12h, 3d, 2026-11-20T18:30), or that an earlier export lacks",
     )
     add_network(parser)
-    parser = add_command(
-        subparsers,
-        common,
-        "import",
-        import_,
-        "import feeds from a file",
-        more="Each signature is checked again.",
-    )
+    parser = commands.add("import", import_, more="Each signature is checked again.")
     parser.add_argument("file", metavar="FILE", help="the file to read")
     add_network(parser)
     add_json(parser)
-    parser = add_command(
-        subparsers,
-        common,
+    parser = commands.add(
         "verify",
         verify,
-        "check every chain, signature and side chain of the store",
         more="Works without the daemon. Exits with 65 if anything is damaged. Changes nothing without --repair.",
     )
     parser.add_argument(
@@ -114,9 +102,7 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
     )
     add_network(parser)
     add_json(parser)
-    parser = add_command(
-        subparsers, common, "doctor", doctor, "find problems of the node, and show how to solve them"
-    )
+    parser = commands.add("doctor", doctor)
     add_json(parser)
 
 

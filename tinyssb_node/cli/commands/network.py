@@ -10,7 +10,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from tinyssb_node.errors import BadRequestError, ExitCode, ProblemError
-from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json, add_network
+from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,19 +28,12 @@ class SetKeyRejectedError(ProblemError):
     exit_code = ExitCode.USAGE
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the command."""
-    parser = add_command(
-        subparsers,
-        common,
-        "network",
-        network,
-        "list the node's networks: how full their sets are, and the keys of the sets",
-        more="Works without the daemon.",
-    )
+    parser = commands.add("network", network, more="Works without the daemon.")
     add_network(parser)
     add_json(parser)
-    add_action = add_actions(parser, common)
+    add_action = add_actions(parser)
     action = add_action(
         "rekey",
         rekey,

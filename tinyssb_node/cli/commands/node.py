@@ -8,7 +8,7 @@ import os
 from typing import TYPE_CHECKING
 
 from tinyssb_node.screens import limits
-from tinyssb_node.screens.options import Subparsers, add_command, add_json
+from tinyssb_node.screens.options import CommandParsers, add_json
 
 if TYPE_CHECKING:
     from tinyssb_node.control.rows import (
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     )
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the commands."""
-    parser = add_command(subparsers, common, "init", init, "create a node: its key, its settings, its store")
+    parser = commands.add("init", init)
     parser.add_argument(
         "--dialect",
         choices=("spec", "deployed"),
@@ -36,25 +36,14 @@ def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
         metavar="SPEC",
         help="a link to open; may be repeated (default: UDP multicast)",
     )
-    parser = add_command(
-        subparsers,
-        common,
-        "run",
-        run,
-        "run the node",
-        more="It stays in the foreground until SIGTERM or Ctrl-C.",
-    )
+    parser = commands.add("run", run, more="It stays in the foreground until SIGTERM or Ctrl-C.")
     parser.add_argument(
         "--i-am-sure",
         action="store_true",
         help="confirm that no newer entries of its feed exist elsewhere, and allow writing",
     )
-    add_json(add_command(subparsers, common, "status", status, "show node status"))
-    add_json(
-        add_command(
-            subparsers, common, "id", show_id, "show the node's feed id", more="Works without the daemon."
-        )
-    )
+    add_json(commands.add("status", status))
+    add_json(commands.add("id", show_id, more="Works without the daemon."))
 
 
 def init(arguments: argparse.Namespace) -> int:

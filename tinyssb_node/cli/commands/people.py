@@ -8,7 +8,7 @@ import re
 from typing import TYPE_CHECKING
 
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.screens.options import Subparsers, add_actions, add_command, add_json, add_network
+from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
 
 if TYPE_CHECKING:
     from tinyssb_node.catalog.rows import PersonRow
@@ -23,34 +23,21 @@ class SelfBlockError(ProblemError):
     exit_code = ExitCode.USAGE
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the commands."""
-    parser = add_command(
-        subparsers,
-        common,
-        "alias",
-        alias,
-        "publish your name, or show the one you published",
-        more="Your name becomes an entry of your feed, for good.",
-    )
+    parser = commands.add("alias", alias, more="Your name becomes an entry of your feed, for good.")
     parser.add_argument("name", metavar="NAME", nargs="?", help="your name; '' withdraws it")
     add_network(parser)
     add_json(parser)
-    parser = add_command(
-        subparsers, common, "contacts", contacts, "list people, and give them names of your choice"
-    )
+    parser = commands.add("contacts", contacts)
     add_network(parser)
     add_json(parser)
-    add_action = add_actions(parser, common)
+    add_action = add_actions(parser)
     action = add_action("petname", petname, "give a person a name that only you see")
     _add_person(action)
     action.add_argument("name", metavar="NAME", help="the name; '' removes it")
-    for name, run, summary in (
-        ("block", block, "hide a person's messages, and stop requesting their feed"),
-        ("unblock", unblock, "show a person again, whatever lists say, and request their feed"),
-    ):
-        more = "No one else learns of it, unless you publish it with `tinyssb blocklist`."
-        parser = add_command(subparsers, common, name, run, summary, more=more)
+    more = "No one else learns of it, unless you publish it with `tinyssb blocklist`."
+    for parser in (commands.add("block", block, more=more), commands.add("unblock", unblock, more=more)):
         _add_person(parser)
         add_network(parser)
         add_json(parser)

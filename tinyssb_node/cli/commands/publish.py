@@ -8,22 +8,15 @@ from typing import TYPE_CHECKING
 
 from tinyssb_node.errors import FileUnreadableError
 from tinyssb_node.screens.message_commands import InputError
-from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network
+from tinyssb_node.screens.options import CommandParsers, add_json, add_network
 
 if TYPE_CHECKING:
     from tinyssb_node.codec import bipf
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the command."""
-    parser = add_command(
-        subparsers,
-        common,
-        "publish",
-        publish,
-        "append an entry to the node's own feed, or to that of a further identity",
-        more="Returns when the entry is on the disk.",
-    )
+    parser = commands.add("publish", publish, more="Returns when the entry is on the disk.")
     what = parser.add_mutually_exclusive_group(required=True)
     what.add_argument(
         "text",

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.screens.options import Subparsers, add_command, add_json
+from tinyssb_node.screens.options import CommandParsers, add_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,15 +39,10 @@ class FolderUnwritableError(ProblemError):
     exit_code = ExitCode.MISSING
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the commands."""
-    parser = add_command(
-        subparsers,
-        common,
-        "radio",
-        boards,
-        "examine the radios of this machine",
-        more="Works without the daemon. A radio that the daemon uses cannot be examined.",
+    parser = commands.add(
+        "radio", boards, more="Works without the daemon. A radio that the daemon uses cannot be examined."
     )
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     listing = actions.add_parser("boards", help="list the boards whose wiring is known")

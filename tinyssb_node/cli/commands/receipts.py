@@ -8,7 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_limit, add_network
+from tinyssb_node.screens.options import CommandParsers, add_json, add_limit, add_network
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,15 +26,9 @@ class UnknownOwnEntryError(ProblemError):
     exit_code = ExitCode.MISSING
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the command."""
-    parser = add_command(
-        subparsers,
-        common,
-        "receipts",
-        receipts,
-        "show which nodes have your entries, proven or inferred",
-    )
+    parser = commands.add("receipts", receipts)
     parser.add_argument(
         "message",
         nargs="?",

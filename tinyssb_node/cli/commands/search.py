@@ -2,20 +2,17 @@
 
 import argparse
 
-from tinyssb_node.screens.options import Subparsers, add_command, add_json, add_network, positive
+from tinyssb_node.screens.options import CommandParsers, add_json, add_network, positive
 
 _FOUND = 20
 """Messages shown by default: a screen."""
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the command."""
-    parser = add_command(
-        subparsers,
-        common,
+    parser = commands.add(
         "search",
         search,
-        "find messages by their words",
         more="Works without the daemon. Private messages that you can read are searched, too.",
     )
     parser.add_argument(

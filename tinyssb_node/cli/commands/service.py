@@ -8,22 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinyssb_node.errors import ExitCode
-from tinyssb_node.screens.options import Subparsers, add_command, add_json
+from tinyssb_node.screens.options import CommandParsers, add_json
 
 if TYPE_CHECKING:
     from tinyssb_node.cli.systemd import Service
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the commands."""
-    parser = add_command(
-        subparsers,
-        common,
-        "service",
-        status,
-        "run the node as a service that starts with the machine",
-        more="For Linux with systemd; install and uninstall need sudo.",
-    )
+    parser = commands.add("service", status, more="For Linux with systemd; install and uninstall need sudo.")
     actions = parser.add_subparsers(title="actions", metavar="ACTION", required=True)
     installing = actions.add_parser("install", help="write the service's files; nothing is started yet")
     installing.set_defaults(run=install)

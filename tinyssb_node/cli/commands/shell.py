@@ -3,7 +3,7 @@
 import argparse
 
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.screens.options import Subparsers, add_command
+from tinyssb_node.screens.options import CommandParsers
 
 
 class CompletionMissingError(ProblemError):
@@ -12,16 +12,9 @@ class CompletionMissingError(ProblemError):
     exit_code = ExitCode.UNAVAILABLE
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the command."""
-    parser = add_command(
-        subparsers,
-        common,
-        "completion",
-        completion,
-        "print a script that lets your shell complete commands",
-        more='For bash: eval "$(tinyssb completion bash)".',
-    )
+    parser = commands.add("completion", completion, more='For bash: eval "$(tinyssb completion bash)".')
     parser.add_argument("shell", choices=("bash", "zsh"))
 
 

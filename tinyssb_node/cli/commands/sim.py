@@ -6,7 +6,7 @@ import argparse
 from typing import TYPE_CHECKING
 
 from tinyssb_node.daemon import subjects
-from tinyssb_node.screens.options import Subparsers, add_command, hours, positive, whole
+from tinyssb_node.screens.options import CommandParsers, hours, positive, whole
 from tinyssb_node.screens.progress import ProgressBar, draw
 
 if TYPE_CHECKING:
@@ -21,16 +21,9 @@ _FAILURES = 10
 """Enough to see a pattern."""
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Describe the command."""
-    parser = add_command(
-        subparsers,
-        common,
-        "sim",
-        sim,
-        "play a mesh of modelled nodes in virtual time",
-        more="The same options and seed give the same history, on any machine.",
-    )
+    parser = commands.add("sim", sim, more="The same options and seed give the same history, on any machine.")
     parser.add_argument("--scenario", metavar="NAME|FILE", help=f"by name, or a file (default: {_DEFAULT})")
     parser.add_argument("--nodes", type=positive, metavar="N", help="how many nodes")
     parser.add_argument("--hours", type=hours, metavar="H", help="virtual hours after which it ends")

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.options import (
-    Subparsers,
+    CommandParsers,
     add_actions,
-    add_command,
     add_json,
     add_network,
     positive,
@@ -26,20 +25,13 @@ if TYPE_CHECKING:
     from tinyssb_node.screens.session import NodeSession
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Define the command."""
-    parser = add_command(
-        subparsers,
-        common,
-        "thread",
-        show_usage,
-        "show how messages follow each other, or write them to a file",
-        more="Works without the daemon.",
-    )
+    parser = commands.add("thread", show_usage, more="Works without the daemon.")
     add_network(parser)
     add_json(parser)
     parser.set_defaults(parser=parser)
-    add_action = add_actions(parser, common)
+    add_action = add_actions(parser)
     action = add_action("show", show, "draw the messages around one as a graph")
     _add_id(action)
     action.add_argument(

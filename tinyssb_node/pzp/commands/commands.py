@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING
 
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.options import (
-    Subparsers,
+    CommandParsers,
     add_actions,
-    add_command,
     add_json,
     add_network,
     positive,
@@ -25,19 +24,16 @@ if TYPE_CHECKING:
     from tinyssb_node.pzp.messages.jsontext import Json
 
 
-def add(subparsers: Subparsers, common: argparse.ArgumentParser) -> None:
+def add(commands: CommandParsers) -> None:
     """Describe the command."""
-    parser = add_command(
-        subparsers,
-        common,
+    parser = commands.add(
         "pzp",
         feeds,
-        "messages of PZP, which several devices sign as one",
         more="Without an action it lists feeds. Needs the extra `pzp`; only `send` needs the daemon.",
     )
     add_network(parser)
     add_json(parser)
-    add_action = add_actions(parser, common)
+    add_action = add_actions(parser)
     _add_identity(add_action("identity", identity, "list identities and this node's key, make one, add keys"))
     _add_writing(add_action)
     add_action("feeds", feeds, "list feeds")
