@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from firmware_bridge.ble import gatt
 from firmware_bridge.ble import limits as ble_limits
+from tests.faces.spec_writer import serialize_spec
 from tinyssb_node import limits
 from tinyssb_node.faces.ble import BleCentralEndpoint, BlePeripheralEndpoint
 from tinyssb_node.faces.ble_spec import BleCentralSpec, BlePeripheralSpec, BleSpec
 from tinyssb_node.faces.errors import FaceSpecError
-from tinyssb_node.faces.spec import open_endpoint, parse_spec, serialize_spec
+from tinyssb_node.faces.spec import open_endpoint, parse_spec
 
 NAMES = st.none() | st.from_regex(r"[A-Za-z0-9][A-Za-z0-9._-]{0,31}", fullmatch=True)
 ROLES = st.sampled_from([BlePeripheralSpec, BleCentralSpec])

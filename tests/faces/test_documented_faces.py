@@ -7,11 +7,12 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from tests.faces.spec_writer import serialize_spec
 from tinyssb_node import limits
 from tinyssb_node.faces import ether_protocol
 from tinyssb_node.faces.ether_spec import EtherSpec
 from tinyssb_node.faces.radio_options import RADIO_OPTIONS
-from tinyssb_node.faces.spec import parse_spec, serialize_spec
+from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.faces.udp_spec import UdpSpec
 from tinyssb_node.faces.ws_spec import CONNECT_OPTIONS, LISTEN_OPTIONS, WsConnectSpec, WsListenSpec
 

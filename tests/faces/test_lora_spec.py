@@ -12,11 +12,12 @@ from firmware_bridge.boards import board_names
 from firmware_bridge.lora import LoraSettings
 from firmware_bridge.regions import Antenna, Region
 from tests.architecture.sources import ROOT
+from tests.faces.spec_writer import serialize_spec
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.lora_spec import LoraSpec
 from tinyssb_node.faces.radio import RadioChoice
 from tinyssb_node.faces.radio_options import RADIO_OPTIONS
-from tinyssb_node.faces.spec import parse_spec, serialize_spec
+from tinyssb_node.faces.spec import parse_spec
 
 SPECS = st.builds(
     LoraSpec,

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.faces.spec_writer import serialize_spec
 from tinyssb_node.faces import limits
 from tinyssb_node.faces.errors import SecretExposedError, SecretUnusableError
 from tinyssb_node.faces.mqtt_secrets import read_password
 from tinyssb_node.faces.mqtt_spec import MqttSpec
-from tinyssb_node.faces.spec import serialize_spec
 
 SECRET = "open sesame"
 

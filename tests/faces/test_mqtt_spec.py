@@ -8,11 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.faces.spec_writer import serialize_spec
 from tinyssb_node.faces import limits
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.mqtt import MqttEndpoint
 from tinyssb_node.faces.mqtt_spec import MQTT_OPTIONS, MqttSpec
-from tinyssb_node.faces.spec import open_endpoint, parse_spec, serialize_spec
+from tinyssb_node.faces.spec import open_endpoint, parse_spec
 
 FACES = (Path(__file__).parents[2] / "docs" / "reference" / "faces.md").read_text()
 FILES = st.from_regex(r"/[A-Za-z0-9._/ %=-]{1,30}", fullmatch=True)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from firmware_bridge.lora import LoraSettings
 from firmware_bridge.regions import Antenna, Region
+from tests.faces.spec_writer import serialize_spec
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.radio import RadioChoice
 from tinyssb_node.faces.radio_options import RADIO_OPTIONS
@@ -20,7 +21,7 @@ from tinyssb_node.faces.serial_spec import (
     RnodeSpec,
     SerialSpec,
 )
-from tinyssb_node.faces.spec import open_endpoint, parse_spec, serialize_spec
+from tinyssb_node.faces.spec import open_endpoint, parse_spec
 
 DOCS = Path(__file__).parents[2] / "docs"
 PAGES = (DOCS / "reference/faces.md").read_text() + (DOCS / "howto/serial-radio.md").read_text()

@@ -10,11 +10,12 @@ from websockets.uri import parse_uri
 from firmware_bridge.lora import BANDWIDTHS_HZ, LoraSettings
 from firmware_bridge.plans import FirmwareRelease
 from firmware_bridge.regions import Antenna, Region
+from tests.faces.spec_writer import serialize_spec
 from tinyssb_node.faces.access import Credentials, ListenerPolicy
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.ether_spec import EtherSpec
 from tinyssb_node.faces.radio import RadioChoice
-from tinyssb_node.faces.spec import FaceSpec, open_endpoint, parse_spec, serialize_spec
+from tinyssb_node.faces.spec import FaceSpec, open_endpoint, parse_spec
 from tinyssb_node.faces.udp_spec import UdpSpec
 from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec
 

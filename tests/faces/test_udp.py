@@ -9,12 +9,12 @@ from collections.abc import Iterator
 import pytest
 
 from tests.faces.recording_sink import RecordingSink, running
+from tests.faces.spec_writer import serialize_spec
 from tinyssb_node import limits
 from tinyssb_node.faces import udp
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.frames import serialize_crc_frame
-from tinyssb_node.faces.spec import serialize_spec
 from tinyssb_node.faces.udp import UdpEndpoint, UdpFace
 from tinyssb_node.faces.udp_spec import UdpSpec
 from tinyssb_node.scheduling.link import WIRED, LinkMedium

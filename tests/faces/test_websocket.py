@@ -14,11 +14,11 @@ from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from tests.faces.recording_sink import PATIENCE_S, RecordingSink, running
+from tests.faces.spec_writer import serialize_spec
 from tinyssb_node import limits
 from tinyssb_node.faces import websocket
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
-from tinyssb_node.faces.spec import serialize_spec
 from tinyssb_node.faces.websocket import WsClientEndpoint, WsServerEndpoint
 from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec
 from tinyssb_node.scheduling.link import WIRED, LinkMedium

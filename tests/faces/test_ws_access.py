@@ -14,12 +14,12 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus, WebSocketExce
 
 from tests.certificates import Authority, Pair
 from tests.faces.recording_sink import PATIENCE_S, RecordingSink, running
+from tests.faces.spec_writer import serialize_spec
 from tinyssb_node import limits
 from tinyssb_node.faces import limits as face_limits
 from tinyssb_node.faces.access import EVERYBODY, PLAIN, Credentials, ListenerPolicy
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import CertificateError, SecretExposedError, SecretUnusableError
-from tinyssb_node.faces.spec import serialize_spec
 from tinyssb_node.faces.tls import client_context, fingerprint
 from tinyssb_node.faces.websocket import WsClientEndpoint, WsServerEndpoint
 from tinyssb_node.faces.ws_access import has_token

@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from typing import ClassVar
 
 from firmware_bridge.ble import limits as ble_limits
 from tinyssb_node.faces.spec_reader import SpecReader, matching
@@ -24,26 +25,27 @@ class _Bluetooth:
     """Most links at a time."""
     name: str | None = None
     """Prefix of the faces' names; None: the role's."""
+    prefix: ClassVar[str]
+    """The role's prefix."""
+
+    @property
+    def face_name(self) -> FaceName:
+        """The prefix of the faces' names."""
+        return FaceName(self.name or self.prefix)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BlePeripheralSpec(_Bluetooth):
     """A peripheral, which phones and other nodes find."""
 
-    @property
-    def face_name(self) -> FaceName:
-        """``ble``: the prefix of the faces' names."""
-        return FaceName(self.name or "ble")
+    prefix = "ble"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BleCentralSpec(_Bluetooth):
     """A central, which finds boards and other nodes."""
 
-    @property
-    def face_name(self) -> FaceName:
-        """``board``: the prefix of the faces' names."""
-        return FaceName(self.name or "board")
+    prefix = "board"
 
 
 BleSpec = BlePeripheralSpec | BleCentralSpec
@@ -68,13 +70,3 @@ def parse_ble(reader: SpecReader) -> BleSpec | None:
     reader.end("adapter, dongle, links, name")
     kind = BlePeripheralSpec if role == "peripheral" else BleCentralSpec
     return kind(adapter=adapter, dongle=dongle, links=links, name=name)
-
-
-def serialize_ble(spec: BleSpec) -> tuple[str, dict[str, str | None]]:
-    """Return address and options of a spec string; options at their default are None."""
-    role = "peripheral" if isinstance(spec, BlePeripheralSpec) else "central"
-    return f"ble:{role}", {
-        "adapter": spec.adapter,
-        "dongle": spec.dongle,
-        "links": str(spec.links) if spec.links != ble_limits.LINKS_MAX else None,
-    }

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from tinyssb_node.faces.radio import RadioChoice
-from tinyssb_node.faces.radio_options import RADIO_OPTIONS, read_radio, write_radio
-from tinyssb_node.faces.spec_reader import NAME_RULE, SpecReader, bracketed
+from tinyssb_node.faces.radio_options import RADIO_OPTIONS, read_radio
+from tinyssb_node.faces.spec_reader import NAME_RULE, SpecReader
 from tinyssb_node.ids import FaceName
 
 
@@ -39,9 +39,3 @@ def parse_ether(reader: SpecReader) -> EtherSpec | None:
     radio = read_radio(reader)
     reader.end(f"name, {RADIO_OPTIONS}")
     return EtherSpec(host=host, port=port, name=name, radio=radio)
-
-
-def serialize_ether(spec: EtherSpec) -> tuple[str, dict[str, str | None]]:
-    """Return address and options of *spec*; options at their default are None."""
-    options = {} if spec.radio is None else write_radio(spec.radio)
-    return f"ether:{bracketed(spec.host)}:{spec.port}", options

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from firmware_bridge.boards import BoardError, board_names, load_board
 from tinyssb_node.faces.radio import RadioChoice
-from tinyssb_node.faces.radio_options import RADIO_OPTIONS, read_radio, write_radio
+from tinyssb_node.faces.radio_options import RADIO_OPTIONS, read_radio
 from tinyssb_node.faces.spec_reader import SpecReader, matching
 from tinyssb_node.ids import FaceName
 
@@ -57,11 +57,3 @@ def parse_lora(reader: SpecReader) -> LoraSpec | None:
     except BoardError as error:
         reader.fail(error.what, error.remedy)
     return spec
-
-
-def serialize_lora(spec: LoraSpec) -> tuple[str, dict[str, str | None]]:
-    """Return address and options of a spec string; options at their default are None."""
-    options = write_radio(spec.radio)
-    options["crc"] = "on" if spec.crc else None
-    options["emulated"] = "on" if spec.emulated else None
-    return f"lora:{spec.board}", options

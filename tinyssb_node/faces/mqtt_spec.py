@@ -1,13 +1,13 @@
 """Spec strings of MQTT: mqtt:HOST:PORT. Grammar: docs/reference/faces.md. They never hold a password."""
 
-import ipaddress
 import re
 from dataclasses import dataclass
 from typing import Final
 
 from tinyssb_node.faces import limits
+from tinyssb_node.faces.access import is_local
 from tinyssb_node.faces.mqtt_topics import ROOT
-from tinyssb_node.faces.spec_reader import SpecReader, matching
+from tinyssb_node.faces.spec_reader import SpecReader, bracketed, matching
 from tinyssb_node.ids import FaceName
 
 MQTT_OPTIONS: Final = "tls, ca, cert, key, user, password, credential, root, gossip, version, name"
@@ -60,7 +60,7 @@ class MqttSpec:
     @property
     def place(self) -> str:
         """``HOST:PORT``."""
-        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+        return f"{bracketed(self.host)}:{self.port}"
 
 
 def parse_mqtt(reader: SpecReader) -> MqttSpec | None:
@@ -105,29 +105,5 @@ def _check(reader: SpecReader, spec: MqttSpec) -> None:
         reader.fail(
             "a user and the password go together", "user= with password= (a file) or credential=, or neither"
         )
-    if secret is not None and not spec.tls and not _is_here(spec.host):
+    if secret is not None and not spec.tls and not is_local(spec.host):
         reader.fail("without TLS the password could be read on the way", "tls=on")
-
-
-def _is_here(host: str) -> bool:
-    """Return True for this very machine."""
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
-
-
-def serialize_mqtt(spec: MqttSpec) -> tuple[str, dict[str, str | None]]:
-    """Return address and options of a spec string; options at their default are None."""
-    return f"mqtt:{spec.place}", {
-        "tls": "on" if spec.tls else None,
-        "ca": spec.ca,
-        "cert": spec.cert,
-        "key": spec.key,
-        "user": spec.user,
-        "password": spec.password,
-        "credential": spec.credential,
-        "root": spec.root if spec.root != ROOT else None,
-        "gossip": None if spec.gossip else "off",
-        "version": spec.version if spec.version != "5" else None,
-    }

@@ -90,7 +90,7 @@ def _read_lora(reader: SpecReader) -> LoraSettings | None:
         _decimal(1_000_000, range(FREQUENCY_MIN_HZ, FREQUENCY_MAX_HZ + 1)),
         f"{FREQUENCY_MIN_HZ // 1_000_000} to {FREQUENCY_MAX_HZ // 1_000_000} MHz, such as 869.525",
     )
-    bandwidths = ", ".join(shown(value, 1_000) for value in BANDWIDTHS_HZ)
+    bandwidths = ", ".join(f"{value / 1_000:g}" for value in BANDWIDTHS_HZ)
     bandwidth_hz = reader.option("bandwidth", None, _decimal(1_000, BANDWIDTHS_HZ), f"{bandwidths} kHz")
     spreading_factor = reader.option("sf", None, _whole(SPREADING_FACTORS), "7 to 12")
     coding_rate = reader.option("cr", None, _whole(CODING_RATES), "5 to 8, for 4/5 to 4/8")
@@ -138,40 +138,6 @@ def _check(reader: SpecReader, choice: RadioChoice) -> None:
         reader.fail(f"{what} is not legal in {choice.region}: {error.reason}", error.proposal)
     except IllegalPowerError as error:
         reader.fail(f"it is not legal in {choice.region}: {error.reason}", error.proposal)
-
-
-def write_radio(choice: RadioChoice) -> dict[str, str | None]:
-    """Return the options that ``read_radio`` reads as *choice*; those at their default are None."""
-    lora, antenna = choice.lora, choice.antenna
-    options: dict[str, str | None] = {
-        "region": choice.region,
-        "plan": choice.plan,
-        "firmware": choice.firmware if choice.firmware is not FirmwareRelease.FW2025 else None,
-    }
-    if lora is not None:
-        options |= {
-            "frequency": shown(lora.frequency_hz, 1_000_000),
-            "bandwidth": _unless(lora.bandwidth_hz, _DEFAULT.bandwidth_hz, 1_000),
-            "sf": _unless(lora.spreading_factor, _DEFAULT.spreading_factor),
-            "cr": _unless(lora.coding_rate, _DEFAULT.coding_rate),
-            "sync": f"{lora.sync_word:#04x}" if lora.sync_word != _DEFAULT.sync_word else None,
-        }
-    return options | {
-        "power": None if choice.power_dbm is None else str(choice.power_dbm),
-        "gain": _unless(antenna.gain_cdbi, _HALF_WAVE.gain_cdbi, 100),
-        "loss": _unless(antenna.loss_cdb, _HALF_WAVE.loss_cdb, 100),
-        "pongs": "on" if choice.pongs else None,
-    }
-
-
-def _unless(value: int, default: int, unit: int = 1) -> str | None:
-    return None if value == default else shown(value, unit)
-
-
-def shown(value: int, unit: int) -> str:
-    """Return a whole number of small units as a number of large ones, exactly and without trailing zeros."""
-    text = f"{Decimal(value) / unit:f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _decimal(unit: int, allowed: range | tuple[int, ...]) -> Callable[[str], int | None]:

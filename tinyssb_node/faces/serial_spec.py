@@ -2,11 +2,11 @@
 
 import re
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
 from firmware_bridge.serial import limits as serial_limits
 from tinyssb_node.faces.radio import RadioChoice
-from tinyssb_node.faces.radio_options import RADIO_OPTIONS, read_radio, write_radio
+from tinyssb_node.faces.radio_options import RADIO_OPTIONS, read_radio
 from tinyssb_node.faces.spec_reader import SpecReader, matching
 from tinyssb_node.ids import FaceName
 
@@ -35,55 +35,47 @@ class _Cable:
     """Bits a second on the cable."""
     name: str | None = None
     """The face's name; None: the kind's."""
+    kind: ClassVar[str]
+    """The scheme of the spec string."""
+
+    @property
+    def face_name(self) -> FaceName:
+        """The name that was chosen, or else the kind's."""
+        return FaceName(self.name or self.kind)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class KissSpec(_Cable):
     """A KISS modem: MeshCore's firmware or our bridge firmware."""
 
+    kind = "kiss"
     stock: bool = False
     """True to accept a firmware that cannot set the sync word: only nodes with the same firmware hear this one."""
-
-    @property
-    def face_name(self) -> FaceName:
-        """``kiss``."""
-        return FaceName(self.name or "kiss")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RnodeSpec(_Cable):
     """An RNode, heard by other RNodes."""
 
-    @property
-    def face_name(self) -> FaceName:
-        """``rnode``."""
-        return FaceName(self.name or "rnode")
+    kind = "rnode"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeshtasticSpec(_Cable):
     """A Meshtastic device, whose radio is set up by its own app."""
 
+    kind = "meshtastic"
     channel: str = CHANNEL_DEFAULT
     """Name of the channel to use."""
-
-    @property
-    def face_name(self) -> FaceName:
-        """``meshtastic``."""
-        return FaceName(self.name or "meshtastic")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MeshcoreSpec(_Cable):
     """A MeshCore companion, whose radio is set up by its own app."""
 
+    kind = "meshcore"
     channel: str = CHANNEL_DEFAULT
     """Name of the channel to use."""
-
-    @property
-    def face_name(self) -> FaceName:
-        """``meshcore``."""
-        return FaceName(self.name or "meshcore")
 
 
 SerialSpec = KissSpec | RnodeSpec | MeshtasticSpec | MeshcoreSpec
@@ -103,8 +95,8 @@ def parse_serial(reader: SpecReader) -> SerialSpec | None:
         radio = _full_radio(reader)
         reader.end(f"{RADIO_OPTIONS}, speed, name")
         return RnodeSpec(device=device, radio=radio, speed=speed, name=name)
-    for scheme, spec in (("meshtastic:", MeshtasticSpec), ("meshcore:", MeshcoreSpec)):
-        if reader.skip(scheme):
+    for spec in (MeshtasticSpec, MeshcoreSpec):
+        if reader.skip(f"{spec.kind}:"):
             device, speed, name = _cable(reader)
             channel = reader.option(
                 "channel", CHANNEL_DEFAULT, matching(_CHANNEL), "1 to 11 letters, digits, '.', '_' or '-'"
@@ -113,22 +105,6 @@ def parse_serial(reader: SpecReader) -> SerialSpec | None:
             reader.end(f"{_LAW_OPTIONS}, channel, speed, name")
             return spec(device=device, radio=radio, speed=speed, channel=channel, name=name)
     return None
-
-
-def serialize_serial(spec: SerialSpec) -> tuple[str, dict[str, str | None]]:
-    """Return address and options of a spec string; options at their default are None."""
-    options = write_radio(spec.radio)
-    match spec:
-        case KissSpec():
-            scheme = "kiss"
-            options["stock"] = "on" if spec.stock else None
-        case RnodeSpec():
-            scheme = "rnode"
-        case MeshtasticSpec() | MeshcoreSpec():
-            scheme = "meshtastic" if isinstance(spec, MeshtasticSpec) else "meshcore"
-            options["channel"] = spec.channel if spec.channel != CHANNEL_DEFAULT else None
-    options["speed"] = str(spec.speed) if spec.speed != serial_limits.BAUD else None
-    return f"{scheme}:{spec.device}", options
 
 
 def _cable(reader: SpecReader) -> tuple[str, int, str | None]:

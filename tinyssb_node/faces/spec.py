@@ -5,8 +5,8 @@ kiss:DEVICE      rnode:DEVICE          meshtastic:DEVICE      meshcore:DEVICE
 ble:peripheral   ble:central           lora:BOARD             mqtt:HOST:PORT
 """
 
+from collections.abc import Callable
 from typing import Final
-from urllib.parse import quote
 
 from tinyssb_node import limits
 from tinyssb_node.faces.ble_spec import (
@@ -14,13 +14,12 @@ from tinyssb_node.faces.ble_spec import (
     BlePeripheralSpec,
     BleSpec,
     parse_ble,
-    serialize_ble,
 )
 from tinyssb_node.faces.errors import FaceSpecError
-from tinyssb_node.faces.ether_spec import EtherSpec, parse_ether, serialize_ether
+from tinyssb_node.faces.ether_spec import EtherSpec, parse_ether
 from tinyssb_node.faces.face import Endpoint
-from tinyssb_node.faces.lora_spec import LoraSpec, parse_lora, serialize_lora
-from tinyssb_node.faces.mqtt_spec import MqttSpec, parse_mqtt, serialize_mqtt
+from tinyssb_node.faces.lora_spec import LoraSpec, parse_lora
+from tinyssb_node.faces.mqtt_spec import MqttSpec, parse_mqtt
 from tinyssb_node.faces.serial_spec import (
     KissSpec,
     MeshcoreSpec,
@@ -28,11 +27,10 @@ from tinyssb_node.faces.serial_spec import (
     RnodeSpec,
     SerialSpec,
     parse_serial,
-    serialize_serial,
 )
 from tinyssb_node.faces.spec_reader import SpecReader
-from tinyssb_node.faces.udp_spec import UdpSpec, parse_udp, serialize_udp
-from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec, parse_ws, serialize_ws
+from tinyssb_node.faces.udp_spec import UdpSpec, parse_udp
+from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec, parse_ws
 
 SCHEMES: Final = (
     "udp:GROUP:PORT, ws:listen:HOST:PORT, ws:connect:HOST:PORT, ether:HOST:PORT, kiss:DEVICE, rnode:DEVICE, "
@@ -43,6 +41,10 @@ SCHEMES: Final = (
 FaceSpec = UdpSpec | WsListenSpec | WsConnectSpec | EtherSpec | SerialSpec | BleSpec | LoraSpec | MqttSpec
 """A parsed spec string."""
 
+_PARSERS: Final[tuple[Callable[[SpecReader], FaceSpec | None], ...]] = (
+    parse_udp, parse_ws, parse_ether, parse_serial, parse_ble, parse_lora, parse_mqtt,
+)  # fmt: skip
+
 
 def parse_spec(text: str) -> FaceSpec:
     """Parse a spec string. Raises FaceSpecError, which names the mistake and possible values."""
@@ -51,44 +53,10 @@ def parse_spec(text: str) -> FaceSpec:
             text[:40] + "…", f"it has {len(text)} characters", f"up to {limits.FACE_SPEC_MAX}"
         )
     reader = SpecReader(text)
-    if (udp := parse_udp(reader)) is not None:
-        return udp
-    if (websocket := parse_ws(reader)) is not None:
-        return websocket
-    if (ether := parse_ether(reader)) is not None:
-        return ether
-    if (serial := parse_serial(reader)) is not None:
-        return serial
-    if (bluetooth := parse_ble(reader)) is not None:
-        return bluetooth
-    if (board := parse_lora(reader)) is not None:
-        return board
-    if (broker := parse_mqtt(reader)) is not None:
-        return broker
+    for parse in _PARSERS:
+        if (spec := parse(reader)) is not None:
+            return spec
     raise FaceSpecError(text, "it begins with nothing known", SCHEMES)
-
-
-def serialize_spec(spec: FaceSpec) -> str:
-    """Return the shortest spec string that ``parse_spec`` parses as *spec*."""
-    match spec:
-        case UdpSpec():
-            address, options = serialize_udp(spec)
-        case WsListenSpec() | WsConnectSpec():
-            address, options = serialize_ws(spec)
-        case EtherSpec():
-            address, options = serialize_ether(spec)
-        case KissSpec() | RnodeSpec() | MeshtasticSpec() | MeshcoreSpec():
-            address, options = serialize_serial(spec)
-        case BlePeripheralSpec() | BleCentralSpec():
-            address, options = serialize_ble(spec)
-        case LoraSpec():
-            address, options = serialize_lora(spec)
-        case MqttSpec():
-            address, options = serialize_mqtt(spec)
-    named = {"name": spec.name}
-    ordered = named | options if isinstance(spec, EtherSpec) else options | named
-    given = [f"{key}={quote(value, safe='/:')}" for key, value in ordered.items() if value]
-    return address + ("?" + "&".join(given) if given else "")
 
 
 def open_endpoint(text: str) -> Endpoint:

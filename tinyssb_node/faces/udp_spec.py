@@ -58,16 +58,6 @@ def parse_udp(reader: SpecReader) -> UdpSpec | None:
     return spec
 
 
-def serialize_udp(spec: UdpSpec) -> tuple[str, dict[str, str | None]]:
-    """Return address and options of *spec*; options at their default are None."""
-    options = {
-        "interface": spec.interface,
-        "ttl": str(spec.ttl) if spec.ttl != limits.UDP_TTL_DEFAULT else None,
-        "copies": None if spec.copies else "off",
-    }
-    return f"udp:{spec.group}:{spec.port}", options
-
-
 def _is_multicast(host: str) -> bool:
     try:
         return ipaddress.IPv4Address(host).is_multicast

@@ -125,29 +125,3 @@ def _bound(reader: SpecReader, key: str, low: int, high: int) -> int | None:
 def _file(reader: SpecReader, key: str) -> Path | None:
     text = reader.option(key, None, matching(_FILE), "the path of a file, which begins with '/'")
     return None if text is None else Path(text)
-
-
-def serialize_ws(spec: WsListenSpec | WsConnectSpec) -> tuple[str, dict[str, str | None]]:
-    """Address and options of *spec*, those left out that are the default."""
-    if isinstance(spec, WsListenSpec):
-        guard = spec.guard
-        return f"ws:listen:{bracketed(spec.host)}:{spec.port}", {
-            "peers": str(spec.peers) if spec.peers != limits.WS_PEERS_MAX else None,
-            **_files(cert=guard.certificate, key=guard.key, clients=guard.clients, token=guard.token),
-            "open": "on" if guard.open else None,
-            "each": None if guard.each is None else str(guard.each),
-            "rate": None if guard.rate is None else str(guard.rate),
-            "idle": None if guard.idle_s is None else str(guard.idle_s),
-        }
-    shown = spec.credentials
-    return f"ws:connect:{bracketed(spec.host)}:{spec.port}", {
-        "path": spec.path if spec.path != "/" else None,
-        "tls": "on" if shown.tls else None,
-        **_files(ca=shown.authorities),
-        "pin": None if shown.pin is None else shown.pin.hex(),
-        **_files(cert=shown.certificate, key=shown.key, token=shown.token),
-    }
-
-
-def _files(**files: Path | None) -> dict[str, str | None]:
-    return {key: None if file is None else str(file) for key, file in files.items()}
