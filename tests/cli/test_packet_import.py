@@ -36,7 +36,7 @@ def store() -> MemoryStore:
 
 
 def learnt(store: MemoryStore, pieces: list[Piece], taken: ImportResult, *blocked: str) -> list[Piece]:
-    return [*lacked(iter(pieces), store, blocked, taken)][1:]
+    return [*lacked("a.tssb", iter(pieces), store, blocked, taken)][1:]
 
 
 @pytest.mark.parametrize(

@@ -87,7 +87,7 @@ SAVED = ShippingState(
 
 def test_what_is_kept_is_read_again(tmp_path: Path) -> None:
     path = tmp_path / "state.json"
-    told = ShipperStatus(connected=True, problem="none", acked_us=5, refused=[(1, 0)])
+    told = ShipperStatus(connected=True, problem="none", acked_us=5, refused=((1, 0),))
     write_saved(path, serialize_saved(NODE, SAVED, told))
     assert read_saved(path, NODE) == (SAVED, told)
     assert list(tmp_path.iterdir()) == [path]

@@ -187,7 +187,7 @@ def test_loss_by_link_and_by_default() -> None:
     channel.begin_send("ana", 124, 0)
     outcome = channel.end_send("ana")
     assert outcome.misses == (("bob", LossReason.LOSS),)
-    channel.default_loss = 0.3
+    channel.set_default_loss(0.3)
     lost = 0
     for number in range(1, 1_001):
         channel.begin_send("ana", 124, number * 1_000_000)
@@ -382,7 +382,7 @@ def test_hills_are_made_of_a_chance_of_their_own() -> None:
             channel.add_node(name, (east_m, 0.0))
         channel.begin_send("ana", 8, 0)
         channel.end_send("ana")
-        channel.default_loss = 0.0
+        channel.set_default_loss(0.0)
         return channel.link("bob", "cyn")
 
     assert hill(0.0) == hill(0.5)

@@ -185,21 +185,18 @@ def import_folder(
     blocked = {row.feed for row in node.feeds() if row.blocked}
     for _ in range(limits.CARRY_PASSES_MAX):
         before, again = taken.entries, list[Path]()
-        early = set[str]()
         for number, path in enumerate(paths):
             progress(number, len(paths))
-            taken.early = set()
+            taken.forget_early(path.name)
             # Opened again for each file: what one brought is not offered from the next.
             with closing(opened()) as store:
                 try:
-                    offer(node, path.name, lacked(pieces_in(path), store, blocked, taken), taken)
+                    offer(node, path.name, lacked(path.name, pieces_in(path), store, blocked, taken), taken)
                 except UNREADABLE as error:
                     found.damaged[path.name] = reason_of(error)
-                    continue
-            if taken.early:
+                    taken.forget_early(path.name)
+            if path.name in taken.early_in:
                 again.append(path)
-                early |= taken.early
-        taken.early = early
         if taken.entries == before or not again:
             break
         # What was missing may be here by now: the names of files have no order.

@@ -31,8 +31,17 @@ class ImportResult:
     """Why the node refused a packet, by file and feed. Later packets of the feed in that file were not offered."""
     passed: dict[str, str] = field(default_factory=dict)
     """The feeds whose further entries this node does not accept, and why, in a word."""
-    early: set[str] = field(default_factory=set)
-    """The feeds with entries that were not offered because earlier ones are missing."""
+    early_in: dict[str, set[str]] = field(default_factory=dict)
+    """The feeds with entries that were not offered because earlier ones are missing, by file."""
+
+    @property
+    def early(self) -> set[str]:
+        """These feeds, of all files together."""
+        return set().union(*self.early_in.values())
+
+    def forget_early(self, file: str) -> None:
+        """Forget the entries of *file* that were too early: it is read again, or cannot be read."""
+        self.early_in.pop(file, None)
 
 
 def offer(node: DaemonClient, file: str, pieces: Iterator[Piece], taken: ImportResult) -> None:
@@ -76,11 +85,11 @@ def _offer_packets(
 
 
 def lacked(
-    pieces: Iterator[Piece], store: Store, blocked: Collection[str], taken: ImportResult
+    file: str, pieces: Iterator[Piece], store: Store, blocked: Collection[str], taken: ImportResult
 ) -> Iterator[Piece]:
-    """Yield the *pieces* that *store* lacks and can take now, each entry with all of its chunks; nothing of feeds that
-    are *blocked*, or not followed any more. Feeds that are skipped, and feeds with entries that come too early, are
-    noted in *taken*."""
+    """Yield the *pieces* of a *file* that *store* lacks and can take now, each entry with all of its chunks; nothing of
+    feeds that are *blocked*, or not followed any more. Feeds that are skipped, and feeds with entries that come too
+    early, are noted in *taken*."""
     records: Mapping[FeedId, FeedRecord] = {record.feed: record for record in store.feeds()}
     growing = {(chain.feed, chain.seq) for chain in store.side_chains()}
     header: FeedHeader | None = None
@@ -105,7 +114,7 @@ def lacked(
                 taken.passed[header.feed.hex()] = closed
                 wanted = False
             elif seq > last + 1:
-                taken.early.add(header.feed.hex())
+                taken.early_in.setdefault(file, set()).add(header.feed.hex())
             elif wanted:
                 last = max(last, seq)
         if wanted:

@@ -6,7 +6,7 @@ feed that enters the set takes along what is here of it.
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Final, Protocol
+from typing import Final, NamedTuple, Protocol
 
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import Verify, verify_signed
@@ -64,6 +64,17 @@ class _Feed:
     """Counts up over all feeds, whenever something comes."""
     chains: dict[int, SideChain] = field(default_factory=dict)
     """Unfinished ones, by the entries they hang on."""
+
+
+class _Kept(NamedTuple):
+    """The outcome of a packet that is of the feed."""
+
+    entries: int = 0
+    """Added."""
+    chunks: int = 0
+    """Added."""
+    held: int = 0
+    """1 if it was there before."""
 
 
 class Shelf:
@@ -125,9 +136,8 @@ class Shelf:
 
         All of it is durable at the end. Raises LocalErrors of the store, and then nothing of it was kept.
         """
-        brought = BringResult(shelved=True)
         try:
-            self._bring(feed, packets, brought)
+            brought = self._bring(feed, packets)
             self._store.commit(0)
         except LocalError:
             self._store.rollback()
@@ -143,23 +153,33 @@ class Shelf:
                 self._store.delete_feed(feed)
         self._store.commit(0)
 
-    def _bring(self, feed: FeedId, packets: Sequence[bytes], brought: BringResult) -> None:
+    def _bring(self, feed: FeedId, packets: Sequence[bytes]) -> BringResult:
         here = self._feeds.get(feed)
         if here is None:
             record = FeedRecord(
                 feed=feed, dialect=None, seq=0, tip=None, own=False, wanted=True, forked_at=None
             )
             here = _Feed(record, Tip(feed, None, 0, None), 0, self._latest)
+        kept: list[_Kept] = []
+        refused: tuple[int, str] | None = None
         for number, packet in enumerate(packets):
             room = here.packets < self._most // shelf_limits.SHELF_SHARE
-            reason = self._take(here, packet, brought) if room else FULL
-            if reason is not None:
-                brought.refused = number, reason
+            outcome = self._take(here, packet) if room else FULL
+            if isinstance(outcome, str):
+                refused = number, outcome
                 break
+            kept.append(outcome)
         if here.packets:
             self._latest += 1
             here.latest = self._latest
-        brought.dropped += self._make_room(feed)
+        return BringResult(
+            shelved=True,
+            entries=sum(each.entries for each in kept),
+            chunks=sum(each.chunks for each in kept),
+            held=sum(each.held for each in kept),
+            refused=refused,
+            dropped=self._make_room(feed),
+        )
 
     def _make_room(self, feed: FeedId | None) -> list[FeedId]:
         """Delete feeds of which nothing came for longest, *feed* last of all, until the budget is kept; which."""
@@ -171,8 +191,8 @@ class Shelf:
             dropped.append(oldest)
         return dropped
 
-    def _take(self, here: _Feed, packet: bytes, brought: BringResult) -> str | None:
-        """Keep *packet* if it is of the feed and new. Returns why it is refused."""
+    def _take(self, here: _Feed, packet: bytes) -> _Kept | str:
+        """Keep *packet* if it is of the feed and new. Return what came of it, or why it is refused."""
         feed = here.tip.feed
         if here.record.forked_at is None:
             for place in expectations(self._network, here.tip):
@@ -180,21 +200,18 @@ class Shelf:
                     outcome = accept(place, packet, self._verify)
                     if isinstance(outcome, Extended):
                         self._append_entry(here, outcome)
-                        brought.entries += 1
-                        return None
+                        return _Kept(entries=1)
         hash_ = chunk_hash(packet)
         waiting = [chain for chain in here.chains.values() if chain.next_hash == hash_]
         for chain in waiting:
             grown = advance(chain, packet)
             assert isinstance(grown, ChunkAccepted)
             self._append_chunk(here, grown, packet)
-            brought.chunks += 1
         if waiting:
-            return None
+            return _Kept(chunks=len(waiting))
         if any(place[0] == feed for place in self._store.find_chunks(hash_)):
-            brought.held += 1
-            return None
-        return self._look_back(here, packet, brought)
+            return _Kept(held=1)
+        return self._look_back(here, packet)
 
     def _append_entry(self, here: _Feed, extended: Extended) -> None:
         feed, seq, id_ = extended.tip.feed, extended.tip.seq, extended.tip.id
@@ -226,7 +243,7 @@ class Shelf:
         here.packets += 1
         self._packets += 1
 
-    def _look_back(self, here: _Feed, packet: bytes, brought: BringResult) -> str | None:
+    def _look_back(self, here: _Feed, packet: bytes) -> _Kept | str:
         """A packet that nothing expects: one that is held, or a fork of one."""
         feed = here.tip.feed
         seqs = [seq for owner, seq in self._store.find_entries(packet[: limits.DMX_SIZE]) if owner == feed]
@@ -234,8 +251,7 @@ class Shelf:
         for seq in dict.fromkeys([*seqs, *((1,) if here.tip.seq else ())]):
             outcome = extend(self._network, here.tip, seq, packet, self._held(here, seq))
             if isinstance(outcome, Duplicate):
-                brought.held += 1
-                return None
+                return _Kept(held=1)
             if isinstance(outcome, Forked):
                 record = here.record
                 if record.forked_at is None or record.forked_at > outcome.proof.seq:

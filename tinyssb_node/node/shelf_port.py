@@ -1,13 +1,13 @@
 """The shelf as a node sees it: feeds that are held and are in no set (decision 0048). Gateways have one."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Protocol
 
 from tinyssb_node.ids import FeedId
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class BringResult:
     """The outcome of bringing packets."""
 
@@ -21,7 +21,7 @@ class BringResult:
     """Packets that were there before."""
     refused: tuple[int, str] | None = None
     """The first that was not taken, by its number from 0, and why; nothing behind it was looked at."""
-    dropped: list[FeedId] = field(default_factory=list)
+    dropped: Sequence[FeedId] = ()
     """Feeds that had to leave the shelf, with all that was held of them: for it; or it itself, if it is more than the
     shelf may hold by now."""
 

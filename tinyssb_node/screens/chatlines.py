@@ -95,6 +95,10 @@ class ChatFormatter:
     _day: str = ""
     _above: MessageId | None = None
 
+    def rename(self, names: DisplayNames) -> None:
+        """Show authors by *names* from now on."""
+        self.names = names
+
     def fit(self, rows: Sequence[MessageRow]) -> None:
         """Make the column of names wide enough for the authors of *rows*."""
         widths = (cells(self.names.shown(feed)) for feed in {row.feed for row in rows})

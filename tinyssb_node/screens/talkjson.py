@@ -139,6 +139,10 @@ class JsonLines:
     def __init__(self, names: DisplayNames) -> None:
         self.names = names
 
+    def rename(self, names: DisplayNames) -> None:
+        """Show authors by *names* from now on."""
+        self.names = names
+
     def message(self, row: MessageRow) -> Iterator[str]:
         """Yield the line of a message."""
         yield json.dumps(message_json(row, self.names))

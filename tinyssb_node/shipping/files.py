@@ -109,7 +109,7 @@ class LogFolder:
         return (content, fingerprint(head, tail)) if len(content) == piece.size else None
 
 
-class ShipperStatus(msgspec.Struct, kw_only=True):
+class ShipperStatus(msgspec.Struct, frozen=True, kw_only=True):
     """Status of the shipper, for `tinyssb ship status`."""
 
     connected: bool = False
@@ -118,7 +118,7 @@ class ShipperStatus(msgspec.Struct, kw_only=True):
     """Problem that stops it; empty if there is none."""
     acked_us: int = 0
     """Time of the collector's last acknowledgement (wall clock); 0 for never."""
-    refused: list[tuple[int, int]] = []
+    refused: tuple[tuple[int, int], ...] = ()
     """Segments of which the collector has other bytes."""
 
 

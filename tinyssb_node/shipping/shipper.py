@@ -62,7 +62,10 @@ class _Log:
     folder: LogFolder
     shipping: LogShipment
     state: Path
-    told: ShipperStatus
+    connected: bool
+    """True if the broker can be reached; at first, as saved."""
+    acked_us: int
+    """Time of the collector's last acknowledgement (wall clock); 0 for never."""
     written: bytes = b""
     """The state saved last."""
     sent_us: int = 0
@@ -91,7 +94,6 @@ class Shipper:
         state = state_path(self._home, name)
         saved, told = read_saved(state, self._node)
         topic = network_topic(network)
-        told.refused.clear()
         shipping = LogShipment(
             saved,
             run=secrets.randbits(32),
@@ -105,7 +107,8 @@ class Shipper:
             folder=LogFolder(self._home.of(name).events / self._node),
             shipping=shipping,
             state=state,
-            told=told,
+            connected=told.connected,
+            acked_us=told.acked_us,
         )
 
     async def run(self, *, supervised: bool) -> None:
@@ -172,7 +175,7 @@ class Shipper:
         self._tell("")
         for log in self.logs:
             log.shipping.connected()
-            log.told.connected = True
+            log.connected = True
         try:
             async with asyncio.TaskGroup() as group:
                 group.create_task(self._listen(broker))
@@ -180,7 +183,7 @@ class Shipper:
         finally:
             for log in self.logs:
                 log.shipping.lost()
-                log.told.connected = False
+                log.connected = False
             # The broker publishes our will only if the connection breaks.
             broker.hurry()
             with suppress(BrokerError):
@@ -197,7 +200,7 @@ class Shipper:
             before = log.shipping.saved().acked
             log.shipping.heard(message.payload, _now_us())
             if log.shipping.saved().acked != before:
-                log.told.acked_us = time.time_ns() // 1_000
+                log.acked_us = time.time_ns() // 1_000
             self._heard.set()
 
     def _called(self) -> None:
@@ -268,10 +271,13 @@ class Shipper:
         """Save the state. A full disk is no reason to stop: the collector is asked for what was not saved."""
         self._saved_s = time.monotonic()
         for log in self.logs:
-            told = log.told
-            told.problem = self._problem or ""
-            told.refused = [(*segment,) for segment in sorted(log.shipping.refused)]
-            state = serialize_saved(self._node, log.shipping.saved(), told)
+            status = ShipperStatus(
+                connected=log.connected,
+                problem=self._problem or "",
+                acked_us=log.acked_us,
+                refused=tuple((*segment,) for segment in sorted(log.shipping.refused)),
+            )
+            state = serialize_saved(self._node, log.shipping.saved(), status)
             if state == log.written:
                 continue
             try:

@@ -169,7 +169,7 @@ class Ether:
                 case EtherSetLink(left=one, right=other, rssi_dbm=rssi_dbm, loss=loss):
                     self._medium.set_link(one, other, LinkQuality(rssi_dbm, loss))
                 case EtherSetLoss(loss=loss):
-                    self._medium.default_loss = loss
+                    self._medium.set_default_loss(loss)
                 case EtherGetStatus():
                     pass
         except ValueError as error:

@@ -204,11 +204,11 @@ class SimulatedMedium:
 
     @property
     def default_loss(self) -> float:
-        """Probability of loss on links without one of their own; may be changed at any time."""
+        """Probability of loss on links without one of their own."""
         return self._links.loss
 
-    @default_loss.setter
-    def default_loss(self, loss: float) -> None:
+    def set_default_loss(self, loss: float) -> None:
+        """Change the probability of loss on links without one of their own."""
         self._links.loss = loss
 
     def add_node(self, name: str, position_m: Position | None = None) -> None:

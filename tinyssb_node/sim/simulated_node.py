@@ -48,6 +48,58 @@ class SimulatedNode:
     woken_for_us: int | None = None
     """The wake-up that is scheduled."""
 
+    def begin(self, now_us: int) -> None:
+        """Note *now_us* as the beginning of this boot."""
+        self.boot_us = now_us
+
+    def switch_off(self) -> None:
+        """Take the power away, and every fault and wake-up that was planned for this boot."""
+        self.up = False
+        self.down_us = self.brown_out_us = self.woken_for_us = None
+        self.boot += 1
+
+    def switch_on(self, node: Node | DeployedBoard) -> None:
+        """Give the power back; *node* runs from now on."""
+        self.up = True
+        self.node = node
+
+    def move(self, position_m: Position) -> None:
+        """Change the position."""
+        self.position_m = position_m
+
+    def tear(self, down_us: int) -> None:
+        """Plan a loss of power, for *down_us*, at the next write."""
+        self.down_us = down_us
+
+    def brown_out(self, down_us: int) -> None:
+        """Plan a loss of power, for *down_us*, in the middle of the next packet sent."""
+        self.brown_out_us = down_us
+
+    def hang(self, until_us: int) -> None:
+        """Let the radio do nothing until *until_us*."""
+        self.hung_until_us = until_us
+
+    def set_clock(self, offset_us: int) -> int:
+        """Set the wall clock's difference to virtual time. Return by how much the clock jumped."""
+        step_us = offset_us - self.wall_offset_us
+        self.wall_offset_us = offset_us
+        return step_us
+
+    def schedule_wake(self) -> int | None:
+        """Return the time of the next wake-up, and remember it as scheduled; None if nothing new is to be scheduled."""
+        due_us = self.node.next_wake_us()
+        if due_us is None or due_us == self.woken_for_us:
+            return None
+        self.woken_for_us = due_us
+        return due_us
+
+    def end_wait(self, due_us: int) -> bool:
+        """Return True if the wake-up at *due_us* is still the scheduled one; then none is scheduled any more."""
+        if self.woken_for_us != due_us:
+            return False
+        self.woken_for_us = None
+        return True
+
 
 class SimulationWatcher:
     """An observer of a simulation, which must not change it. This base class ignores everything."""

@@ -210,7 +210,7 @@ class World:
 
     def _begin(self, inhabitant: SimulatedNode) -> None:
         inhabitant.store.commit(self._wall_us(inhabitant))
-        inhabitant.boot_us = self.now_us
+        inhabitant.begin(self.now_us)
         for watch in self._on_begin:
             watch(inhabitant, self.now_us)
 
@@ -333,7 +333,7 @@ class World:
         if not inhabitant.up:
             return
         if torn:
-            inhabitant.down_us = down_us
+            inhabitant.tear(down_us)
         else:
             self._power_off(inhabitant, down_us)
 
@@ -350,35 +350,33 @@ class World:
     def move(self, name: str, position_m: Position) -> None:
         """Move a node to another position from now on."""
         inhabitant = self.inhabitants[name]
-        inhabitant.position_m = position_m
+        inhabitant.move(position_m)
         if inhabitant.up and self._medium is not None:
             self._medium.add_node(name, position_m)
 
     def brown_out(self, name: str, down_us: int) -> None:
         """Let a node lose power for *down_us* in the middle of the next packet it sends."""
-        self.inhabitants[name].brown_out_us = down_us
+        self.inhabitants[name].brown_out(down_us)
 
     def hang(self, name: str, for_us: int) -> None:
         """Let a node's radio neither send nor receive for *for_us*; a packet given to it waits."""
-        self.inhabitants[name].hung_until_us = self.now_us + for_us
+        self.inhabitants[name].hang(self.now_us + for_us)
         self.calm_us = max(self.calm_us, self.now_us + for_us)
 
     def set_clock(self, name: str, step_us: int | None) -> None:
         """Let a node's wall clock jump by *step_us*, or to 1970."""
         inhabitant = self.inhabitants[name]
-        before_us = inhabitant.wall_offset_us
-        inhabitant.wall_offset_us = -self.now_us if step_us is None else before_us + step_us
+        offset_us = -self.now_us if step_us is None else inhabitant.wall_offset_us + step_us
+        jumped_us = inhabitant.set_clock(offset_us)
         if inhabitant.up:
-            self._record(inhabitant, ClockSet(step_us=inhabitant.wall_offset_us - before_us))
+            self._record(inhabitant, ClockSet(step_us=jumped_us))
 
     def _break_down(self, inhabitant: SimulatedNode, down_us: int, boot: int) -> None:
         if inhabitant.boot == boot:
             self._power_off(inhabitant, down_us)
 
     def _power_off(self, inhabitant: SimulatedNode, down_us: int) -> None:
-        inhabitant.up = False
-        inhabitant.down_us = inhabitant.brown_out_us = inhabitant.woken_for_us = None
-        inhabitant.boot += 1
+        inhabitant.switch_off()
         loss = inhabitant.store.power_off()
         if loss is not None:
             for watch in self._on_forget:
@@ -394,8 +392,7 @@ class World:
 
     def _power_on(self, inhabitant: SimulatedNode) -> None:
         name = inhabitant.name
-        inhabitant.up = True
-        inhabitant.node = self._make_node(
+        node = self._make_node(
             name,
             inhabitant.store,
             inhabitant.key,
@@ -403,6 +400,7 @@ class World:
             boot=inhabitant.boot,
             board=inhabitant.board,
         )
+        inhabitant.switch_on(node)
         self._begin(inhabitant)
         if self._medium is not None:
             self.switch_on_air(name)
@@ -441,14 +439,12 @@ class World:
             watch(inhabitant, event, self.now_us)
 
     def _schedule_wake(self, inhabitant: SimulatedNode) -> None:
-        due_us = inhabitant.node.next_wake_us()
-        if due_us is None or due_us == inhabitant.woken_for_us:
+        due_us = inhabitant.schedule_wake()
+        if due_us is None:
             return
-        inhabitant.woken_for_us = due_us
 
         def wake() -> None:
-            if inhabitant.woken_for_us == due_us:
-                inhabitant.woken_for_us = None
+            if inhabitant.end_wait(due_us):
                 self._perform(inhabitant, inhabitant.node.wake(self.now_us))
 
         self.later(max(0, due_us - self.now_us), wake)

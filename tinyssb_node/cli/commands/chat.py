@@ -140,8 +140,9 @@ def _read_group(arguments: argparse.Namespace) -> int:
                 return 0
             time.sleep(limits.GROUP_TICK_S)
             talk.catch_up()
-            lines.names = talk.names()
-            rows = messages(talk.client, arguments.group, lines.names, after=after)
+            names = talk.names()
+            lines.rename(names)
+            rows = messages(talk.client, arguments.group, names, after=after)
 
 
 def _refuse_beside_group(arguments: argparse.Namespace) -> None:
@@ -271,7 +272,7 @@ def _follow(
         if not talk.changed():
             time.sleep(limits.CHAT_TICK_S)
             continue
-        lines.names = talk.names()
+        lines.rename(talk.names())
         where = where or talk.conversation_with(people)
         rows = [] if where is None else talk.catalog.messages(where, after=after, limit=limits.CHAT_LAST_MAX)
         for row in rows:
