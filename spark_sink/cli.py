@@ -108,8 +108,9 @@ def _add_collect(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="client id, by which the broker queues messages for this collector (%(default)s)",
     )
-    _add_number(parser, "--quota-mb", limits.QUOTA_MB, "quota of each node, in MB of log")
-    _add_number(parser, "--keep-free-mb", limits.KEEP_FREE_MB, "MB that stay free on the disk")
+    # The default is half a year of a busy node (20 MB a day), without compaction.
+    _add_number(parser, "--quota-mb", 4_096, "quota of each node, in MB of log")
+    _add_number(parser, "--keep-free-mb", 1_024, "MB that stay free on the disk")
     parser.set_defaults(command=_collect)
 
 

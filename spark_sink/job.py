@@ -157,7 +157,7 @@ class _Diagnostics:
             _ODDITIES, [(odd.node, odd.path, odd.reason) for odd in self._planner.oddities(place)]
         )
         self.behind_bytes = self._planner.bytes_behind(place)
-        self._due_ns = time.monotonic_ns() + limits.SIDES_EVERY_NS
+        self._due_ns = time.monotonic_ns() + 5 * 10**9  # all files are listed for it
 
 
 def _table(schema: pa.Schema, rows: Iterable[tuple[object, ...]]) -> pa.Table:
@@ -196,7 +196,7 @@ class RefreshThread(threading.Thread):
                 begin_s = time.monotonic()
                 self._refresh.run_pass()
                 spent_s = time.monotonic() - begin_s
-                rest_s = max(limits.REFRESH_EVERY_US / 1_000_000, spent_s / limits.REFRESH_SHARE - spent_s)
+                rest_s = max(1.0, spent_s / limits.REFRESH_SHARE - spent_s)
         except Exception as error:  # noqa: BLE001 - whatever it is: nobody may read on beside tables that stand still
             self.error = error
             self._failed()

@@ -1,4 +1,4 @@
-"""Every number of the sink, each with its source or its reason."""
+"""Numbers of the sink that several places use, or tests change, each with its source or its reason."""
 
 from typing import Final
 
@@ -18,12 +18,8 @@ SLOW_LINES: Final = 64
 BAD_LINES_LISTED: Final = 20
 """Bad lines of one file that are listed: enough to see what is wrong with it. Further ones are only counted:
 each costs five times as much as a record, and a megabyte can hold a million of them."""
-TAIL_SIZE: Final = 65_536
-"""Bytes read at a time when the last line feed of a growing segment is looked for."""
 FOLDER_DEPTH_MAX: Final = 5
 """Depth below the logs folder at which a node's folder may lie: <home>/<user>/.tinyssb/events/<node>."""
-TASK_SIZE: Final = 16 * 2**20
-"""Bytes per Spark task: a second's work, so that a core's start-up cost vanishes and cores share evenly."""
 BATCH_SIZE: Final = 128 * 2**20
 """Default bytes per micro-batch: 450,000 records or more, whose partial tables fit into the driver with ease."""
 SHARE_MIN: Final = 2**20
@@ -36,10 +32,6 @@ OFFSET_JUMP_MAX: Final = 2**20
 """Records that may lack in a segment: at 5 a second, two days of a full disk. More is a number gone wrong."""
 GAPS_PER_NODE_MAX: Final = 64
 """Gaps listed of one node, the latest: a wrong number in one file's name would make a hundred million missing boots."""
-PRINT_SIZE: Final = 64
-"""Bytes before the offset that identify the file that was read: they hold a time stamp."""
-FOLDER_SETTLED_NS: Final = 5 * 10**9
-"""A folder that changed later than this before it was listed is listed again: file systems keep times to 2 s (FAT)."""
 FOLDER_LOOK_NS: Final = 60 * 10**9
 """Time for which an unchanged folder is assumed to have the same files with the same sizes."""
 LISTING_AGE_S: Final = 5.0
@@ -60,16 +52,6 @@ BAD_TEXT_MAX: Final = 200
 """Characters of a bad line that are kept: enough to see what it is."""
 LINK_WINDOW_US: Final = 60_000_000
 """Longest time between sending and hearing one packet: the longest packet takes 7 s of airtime, and clocks differ."""
-BUSY_TIMEOUT_S: Final = 10.0
-"""Time that a statement waits for another connection's lock; a batch's transaction takes under one second."""
-POSTGRES_SCHEMA: Final = "tinyssb"
-"""Schema of the tables in PostgreSQL unless the URL names another."""
-WRITER_CACHE_KIB: Final = 64 * 1024
-"""Pages that the writer keeps in memory: the leaves of the largest tables that a batch touches, on a Pi of 1 GiB."""
-WAL_PAGES: Final = 4_000
-"""Pages in the write-ahead log before they are moved to the file: a busy page is then written once in many batches."""
-WAL_SIZE_MAX: Final = 64 * 2**20
-"""Size of the write-ahead log that is left on disk after a large batch."""
 PACKETS_KEPT: Final = 2_000
 """Single packets kept for viewing: more than anybody scrolls through."""
 LOG_KEPT: Final = 10_000
@@ -84,14 +66,8 @@ ROWS_AT_A_TIME: Final = 50_000
 """Rows of a large table that are tuples at a time, before they are columns: about 10 MB."""
 ENTRIES_AT_A_TIME: Final = 200
 """Entries whose copies are processed together: 200,000 copies in a mesh of 1,000 nodes, 50 MB."""
-SPREAD_MARGIN_US: Final = 3_600_000_000
-"""Margin by which a copy may be later than the copies it affects: an hour, the unit that is derived again anyway."""
 KEEP_DAYS: Final = 60
 """Default days for which single packets are kept for matching: late logs arrive within weeks."""
-SIGHTS_MARGIN_US: Final = 2 * 3_600_000_000
-"""Additional time for which they are kept: figures of an hour need the hour before, and clocks differ."""
-KEEPALIVE_S: Final = 30
-"""Quiet time after which PostgreSQL asks whether the job still lives: one that is gone must not hold its lock."""
 
 # --- The nodes' clocks (docs/reference/analytics.md)
 
@@ -101,15 +77,11 @@ CLOCK_AHEAD_MAX_US: Final = 60_000_000
 """A record this much later than the job's own clock comes from a clock that is wrong: it does not set "now"."""
 DRIFT_MAX_PPM: Final = 200
 """Fastest or slowest a clock may run: twice the worst quartz sold for clocks, 100 ppm, for heat and age."""
-DRIFT_USUAL_PPM: Final = 50.0
-"""Standard deviation of what is expected of drift before anything is measured: a cheap quartz."""
 MATCH_TOLERANCE_US: Final = 20_000
 """Distance from the line that two sightings of one transmission may have: USB, scheduling and a busy Pi cost
 milliseconds."""
 MATCHES_MIN: Final = 5
 """Fewest shared transmissions that relate two clocks: a line goes through any two, and by chance near a third."""
-MATCHED_SHARE_MIN: Final = 0.25
-"""Share of the packets two clocks have in common that must be of one transmission; by chance it is a few percent."""
 REPEATS_MAX: Final = 8
 """A packet that one clock saw more often is a poor time mark; pairs of sightings grow with the square of it."""
 HOLDERS_MAX: Final = 64
@@ -118,25 +90,13 @@ PAIRS_AT_A_TIME: Final = 2_000_000
 """Pairs of clocks that saw the same packet that are counted at a time: 150 MB, however large the mesh is."""
 PACKETS_MAX: Final = 256
 """Packets used for each clock, and for it at its partners: hundreds of matches, and noise averages out."""
-PACKETS_KEPT_MAX: Final = 4 * PACKETS_MAX
-"""The same limit before it is known which packets other clocks saw: a quarter of all packets usually is enough."""
 PARTNERS_MAX: Final = 4
 """With how many others a clock is compared first: enough to outvote a wrong one; each more costs a search."""
-PARTNER_ROUNDS: Final = 8
-"""Times that groups which are apart try their next partners: chains of neighbours join by doubling."""
-CANDIDATES_MAX: Final = 1_000
-"""Pairs of sightings used for two clocks: noise of milliseconds averages out to less than 100 µs."""
-SLOPES_MAX: Final = 4_000
-"""Slopes tried for two clocks before giving up: a second; an existing line takes about forty."""
-LINE_ROUNDS: Final = 3
-"""Times a line is fitted to the points near it; after two they hardly change."""
 SOLVE_CLOCKS: Final = 32
 """Clocks solved for at once, the nearest to the reference first: the work grows with the cube of it. Libraries
 share larger matrices out over threads, which takes thirty times as long if other programs use the cores, too."""
 CLOCKS_AGREE_US: Final = 5_000_000
 """Clocks no farther apart than this agree on what time it is: some are set by hand, by looking at another."""
-REFERENCE_SHARE: Final = 0.25
-"""Share of the best known clock's matches that make another good enough for a reference."""
 LOOK_BACK_US: Final = 3_600_000_000
 """Time before a packet in which its cause is searched: figures of an hour need the hour before, and no more."""
 HEARD_WITHIN_US: Final = 2_000_000
@@ -144,10 +104,6 @@ HEARD_WITHIN_US: Final = 2_000_000
 second late."""
 CLOCK_MOVED_US: Final = 10_000
 """A correction that changed by more than this causes its hours to be derived again."""
-SOLVE_ROUNDS: Final = 12
-"""Rounds of least squares, half of them with either weight; both settle within five."""
-CLOCK_NOISE_MIN_US: Final = 100.0
-"""Lower limit of the noise of a time stamp: none is taken exactly at the end of a packet."""
 HUBER: Final = 1.345
 """Standard deviations beyond which weight falls off: 95 % efficient (Huber 1981, Holland and Welsch 1977)."""
 TUKEY: Final = 4.685
@@ -165,15 +121,9 @@ ALONE_S: Final = 20.0
 QUERY_STARTS_MAX: Final = 3
 """Times that the stream is started in a row without a batch between. Spark gives up if a Python worker needs more than
 ten seconds to start, which happens on a busy machine; the next start usually succeeds."""
-MEMORY_MIN_MB: Final = 512
-"""Least heap: Spark itself refuses less than 450 MiB."""
-JAVA_WORDS_MAX: Final = 500
-"""Characters shown of Java's output when it does not start: its last lines name the cause."""
 
 # --- The refresh (docs/reference/sink.md)
 
-DIRTY_AT_A_TIME: Final = 500_000
-"""Marks processed in one pass: a thousand nodes' logs of three weeks."""
 SIGHTS_AT_A_TIME: Final = 400_000
 """Single packets and arrivals that are joined at a time: about 150 MB, and half a second."""
 SIGHTS_IN_MEMORY: Final = 3_000_000
@@ -184,27 +134,13 @@ HOURS_BEFORE_US: Final = 2 * 60_000_000
 """Time before a record in which it may change derived figures: a packet and its sending are closer than this."""
 HOURS_AFTER_US: Final = 62 * 60_000_000
 """Time after it: an hour and a minute in which a sending or a contact counts, and a margin."""
-CLOCKS_EVERY_US: Final = 60_000_000
-"""Least time between two estimates of all clocks while logs are written: they hardly change."""
-CLOCKS_SHARE: Final = 0.05
-"""Most of the time that estimating clocks may take."""
-CHANGES_EVERY_US: Final = 5_000_000
-"""Least time between two looks for splits, joins and alerts while logs are written."""
-FORGET_EVERY_US: Final = 3_600_000_000
-"""Least time between two looks for single packets that are too old to be kept."""
-REFRESH_EVERY_US: Final = 1_000_000
-"""Least time between two refreshes while logs are written."""
 REFRESH_SHARE: Final = 0.25
 """Largest share of the time for the refresh, so that reading continues."""
-SIDES_EVERY_NS: Final = 5_000_000_000
-"""Least time between two looks for files that are passed over: all files are listed for that."""
 
 # --- The report (docs/reference/sink.md)
 
 REPORT_ROWS_MAX: Final = 100
 """Rows of alerts, skipped files and bad lines: more than anybody reads in a terminal; the database has them all."""
-REPORT_NAME_MAX: Final = 20
-"""Letters of a node's name in tables; the table of nodes has all of them."""
 REPORT_NODES_MAX: Final = 12
 """Nodes that the table of entries behind has a column for: so many names fit side by side."""
 
@@ -218,8 +154,6 @@ BATCH_WIRE_MAX: Final = 135_168
 """Largest batch in bytes, by the format; the broker is asked to refuse larger messages."""
 SEGMENT_BYTES_MAX: Final = 2**31
 """Bytes of a segment at most, by the format."""
-BOOT_MAX: Final = 10**8
-"""Boots are smaller: the names of segments have eight digits for them."""
 PRINT_BYTES: Final = 128
 """Bytes at the beginning of a segment and before a batch that are compared, by the format."""
 ROWS_MAX: Final = 1_000
@@ -230,26 +164,10 @@ SEGMENTS_PER_NODE_MAX: Final = 200_000
 """Segments of one node: 20 years of one an hour. Each costs a file, and a row of 60 bytes in the index."""
 NODES_MAX: Final = 20_000
 """Nodes whose logs are accepted: the size of one broker, and a limit if it has no access list."""
-QUOTA_MB: Final = 4_096
-"""Default MB of one node's segments: half a year of a busy node (20 MB a day), without compaction."""
-KEEP_FREE_MB: Final = 1_024
-"""Default MB that stay free on the disk: for the database and other programs."""
 COLLECT_BATCHES: Final = 32
 """Batches landed together, by one sync of each file and one of the index; the broker sends no more ahead: 4 MB."""
 SPACE_LOOK_S: Final = 5.0
 """Time for which a measurement of free disk space is used: some hundred batches."""
-COLLECT_SESSION_S: Final = 30 * 86_400
-"""Time for which the broker keeps messages for the collector: as long as nodes keep their logs."""
-COLLECT_AGAIN_MAX_S: Final = 30
-"""Longest wait before a broker that is away is tried again."""
-COLLECT_NEWS: Final = 16
-"""Lines about the connection that wait to be printed while the disk is busy; the latest ones are kept."""
-COLLECT_TELL_S: Final = 60.0
-"""Between two lines of what was collected, if anything was."""
-MQTT_PORT: Final = 1_883
-"""Registered with IANA for MQTT."""
-MQTT_TLS_PORT: Final = 8_883
-"""Registered with IANA for MQTT over TLS."""
 
 # --- Contact groups (docs/reference/analytics.md, "Contact groups")
 
@@ -261,14 +179,6 @@ LEAST_SLOTS: Final = 3
 MOST_SLOTS: Final = 6
 """The same for the slowest radios: an hour. At SF12 the longest interval is half an hour; more hours would have to be
 loaded for each one that is derived again."""
-IDLE_PACKETS: Final = 256
-"""Longest interval between adverts of an idle node, in full packets' time (`advert_max_us` of the node)."""
-IDLE_INTERVALS: Final = 24
-"""Such intervals that a contact counts for, within the above. In the simulator's `idle`, neighbours who have eight
-others to leave the talking to are silent to each other for 33 minutes, 38 intervals, once a day; they are still
-connected through those others."""
-FULL_SIZE: Final = 120
-"""Bytes of a full packet."""
 HEAD_SIZE: Final = 20
 """Preamble and header of a LoRa frame, as the airtime of so many bytes: 14 at SF7, 24 at SF12."""
 HOLD_SLOTS: Final = 2
@@ -278,32 +188,20 @@ HOLD_SLOTS: Final = 2
 
 STUCK_HOURS: Final = 3
 """Hours in which a node that lacks entries gets none."""
-RESTARTS_US: Final = 6 * 3_600_000_000
-"""In which unclean ends are counted."""
 FADE_HOURS: Final = 3
 """The link's ratio over so many hours is compared with that over as many before."""
 FADE_PACKETS: Final = 20
 """Packets that must have been sent in either: of fewer, half and a tenth are chance."""
 FADE_FROM: Final = 0.5
 """Ratio that must have been delivered before: no node relied on a worse link."""
-FADE_LASTS_US: Final = 24 * 3_600_000_000
-"""Time after which the new state is normal: the node was moved."""
 
 # --- The archive (docs/formats/archive.md)
 
 ARCHIVE_VERSION: Final = 1
 """Newest version of the archive's files that is understood (docs/formats/archive.md)."""
-FOOTER_SIZE_MAX: Final = 64 * 2**20
-"""Largest footer that is read: that of a file of 250,000 pieces of one row each has 40 MB."""
 FILE_ROWS: Final = 125_000
 """Records in memory before the fullest day is written: about 150 MB, and files of some megabytes."""
 PIECE_ROWS: Final = 100_000
 """Rows after which a segment is cut: what is read at a time cannot be smaller than a piece; 16 MiB have 80,000."""
 PIECES_MAX: Final = 16
 """Times that a segment is cut where the day changes: clocks are set once or twice; more means a faulty clock."""
-GROUP_ROWS: Final = 16_384
-"""Rows of a row group: what is read at least. A hundred segments of an hour, which lie side by side in one task."""
-COMPRESSION_LEVEL: Final = 3
-"""Level of Zstandard: its default; level 9 takes twice the time of writing for 4 % less."""
-OLDER_THAN_H: Final = 24.0
-"""Default hours that a segment must not have changed before it is archived: transfers take less."""

@@ -160,7 +160,7 @@ def _look(folder: str, known: _Seen | None, now_ns: int, *, is_node: bool) -> _S
                 archived += _archived(entry)
             elif entry.name != NETWORKS and _is_folder(entry):
                 inner.append(entry.path)
-    settled = now_ns - modified_ns > limits.FOLDER_SETTLED_NS
+    settled = now_ns - modified_ns > 5 * 10**9  # file systems keep times to 2 s (FAT)
     return _Seen(
         modified_ns, now_ns, settled, tuple(sorted(inner)), tuple(sorted(segments)), tuple(sorted(archived))
     )

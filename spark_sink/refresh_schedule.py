@@ -58,9 +58,9 @@ class RefreshSchedule:
         self._wall_us = wall_us
         self._keys = facts_loader.keys_of(database)
         self._derived = False
-        self.clocks: Final = Timer(limits.CLOCKS_EVERY_US, limits.CLOCKS_SHARE)
-        self.alerts: Final = Timer(limits.CHANGES_EVERY_US, limits.REFRESH_SHARE)
-        self.retention: Final = Timer(limits.FORGET_EVERY_US)
+        self.clocks: Final = Timer(60_000_000, 0.05)  # clocks hardly change
+        self.alerts: Final = Timer(5_000_000, limits.REFRESH_SHARE)
+        self.retention: Final = Timer(HOUR_US)
 
     @property
     def keys(self) -> Ints:
@@ -99,7 +99,7 @@ class RefreshSchedule:
         return dirty
 
     def _read_marks(self) -> pa.Table:
-        dirty = stored.dirty(self._database, limits.DIRTY_AT_A_TIME)
+        dirty = stored.dirty(self._database, 500_000)  # a thousand nodes' logs of three weeks
         self._keys.update(zip(*(dirty[name].to_pylist() for name in KEY), strict=True))
         return dirty
 

@@ -256,8 +256,8 @@ def render(report: Mapping[str, ReportTable]) -> str:
 
 
 def _names(nodes: ReportTable) -> dict[str, str]:
-    """Return names of nodes by id; long names are cut, and equal names get some digits."""
-    known = [(row["node"], row["name"][: limits.REPORT_NAME_MAX]) for row in nodes.records() if row["name"]]
+    """Return names of nodes by id, at most 20 letters of each; equal names get some digits."""
+    known = [(row["node"], row["name"][:20]) for row in nodes.records() if row["name"]]
     namesakes = Counter(name for _node, name in known)
     return {node: f"{name} {node[:4]}" if namesakes[name] > 1 else name for node, name in known}
 

@@ -84,7 +84,7 @@ def line_end(files: LogFiles, segment: Segment, byte: int) -> int | None:
         ends = (piece.high - segment.pieces[0].low for piece in segment.pieces)
         return next((end for end in ends if end > byte), None)
     while byte < segment.size:
-        data = files.read(segment.path, byte, min(segment.size, byte + limits.TAIL_SIZE))
+        data = files.read(segment.path, byte, min(segment.size, byte + 65_536))
         feed = data.find(b"\n")
         if feed >= 0:
             return byte + feed + 1
@@ -121,7 +121,7 @@ def tail_print(files: LogFiles, segment: Segment, byte: int) -> str:
     if segment.pieces:
         base = segment.pieces[0].low
         return next((piece.print for piece in segment.pieces if piece.high - base == byte), "")
-    low = max(0, byte - limits.PRINT_SIZE)
+    low = max(0, byte - 64)  # enough to hold a time stamp
     return fingerprint((first_line(files, segment) or b"") + files.read(segment.path, low, byte))
 
 

@@ -7,7 +7,6 @@ import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from spark_sink import limits
 from spark_sink.errors import UnavailableError
 from spark_sink.settings import LOCAL, NO_SPARK
 
@@ -93,10 +92,10 @@ def _start(builder: "SparkSession.Builder", master: str) -> "SparkSession":
             return builder.getOrCreate()
         except PySparkRuntimeError as error:
             greetings.seek(0)
-            raise _java_failed(greetings.read().strip()[-limits.JAVA_WORDS_MAX :]) from error
+            raise _java_failed(greetings.read().strip()[-500:]) from error
         except Py4JError as error:
             if master == LOCAL:
-                raise _java_failed(str(error)[: limits.JAVA_WORDS_MAX]) from error
+                raise _java_failed(str(error)[:500]) from error
             raise UnavailableError(
                 f"The cluster at {master} took no job; nothing was done. See whether its master runs there and can be "
                 "reached, and whether Spark's version and secret (spark.authenticate) are the same on all machines."

@@ -48,8 +48,8 @@ class Settings:
             raise OptionError("--batch-bytes", str(self.bytes_per_batch), "1 or more")
         if self.threads < 1:
             raise OptionError("--threads", str(self.threads), "1 or more")
-        if self.memory_mb < limits.MEMORY_MIN_MB:
-            raise OptionError("--memory-mb", str(self.memory_mb), f"{limits.MEMORY_MIN_MB} or more")
+        if self.memory_mb < 512:  # Spark itself refuses less than 450 MiB
+            raise OptionError("--memory-mb", str(self.memory_mb), "512 or more")
 
 
 def default_checkpoint(database: str) -> str:

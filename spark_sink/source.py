@@ -64,7 +64,8 @@ class Options:
             path=path,
             endpoint=options.get("endpoint", ""),
             bytes_per_batch=_size(options, "maxBytesPerBatch", limits.BATCH_SIZE, least=0),
-            bytes_per_task=_size(options, "maxBytesPerTask", limits.TASK_SIZE, least=1),
+            # 16 MiB are a second's work, so that a core's start-up cost vanishes and cores share evenly.
+            bytes_per_task=_size(options, "maxBytesPerTask", 16 * 2**20, least=1),
             starting_offset=_starting_offset(options.get("startingOffset", "")),
         )
 

@@ -41,8 +41,8 @@ class CompactOptions:
     archive: Path
     now_s: float
     """This machine's clock, in seconds since 1970."""
-    older_than_h: float = limits.OLDER_THAN_H
-    """Hours that a segment must not have changed before it is archived."""
+    older_than_h: float = 24.0
+    """Hours that a segment must not have changed before it is archived: transfers take less than the default."""
     delete: bool = False
     """Delete segments that are archived."""
     forget_days: int | None = None

@@ -6,7 +6,6 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from spark_sink import limits
 from spark_sink.archive.footer import KEY
 from spark_sink.archive.rows import BYTE
 
@@ -25,13 +24,14 @@ class Disk:
             path,
             rows.schema,
             compression="zstd",
-            compression_level=limits.COMPRESSION_LEVEL,
+            compression_level=3,  # level 9 takes twice the time of writing for 4 % less
             use_dictionary=texts,
             column_encoding=dict.fromkeys(("offset", "t_us", "mono_us", BYTE), "DELTA_BINARY_PACKED"),
             write_page_checksum=True,
             write_statistics=["node", "boot", "offset", "t_us", "kind"],
         ) as writer:
-            writer.write_table(rows, row_group_size=limits.GROUP_ROWS)
+            # A row group is what is read at least: a hundred segments of an hour, which lie side by side in one task.
+            writer.write_table(rows, row_group_size=16_384)
             writer.add_key_value_metadata({KEY: footer})
         self.sync(path)
 

@@ -6,7 +6,6 @@ from typing import NamedTuple, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from spark_sink import limits
 from spark_sink.archive.footer import KEY, Archived, Chains, FooterError, PassedOver, chain, parse_footer
 
 Read: TypeAlias = Callable[[str, int, int], bytes]
@@ -68,7 +67,8 @@ def _footer(read: Read, file: ArchiveFile) -> tuple[bytes, str, int]:
     """Return our text in the footer of a Parquet file, its path and the rows it has. Raises FooterError; OSError."""
     end = read(file.path, max(0, file.size - _END_SIZE), file.size)
     size = int.from_bytes(end[:4], "little") + _END_SIZE
-    if len(end) != _END_SIZE or end[4:] != _MAGIC or size > min(file.size, limits.FOOTER_SIZE_MAX):
+    # Of 250,000 pieces of one row each, a footer has 40 MB.
+    if len(end) != _END_SIZE or end[4:] != _MAGIC or size > min(file.size, 64 * 2**20):
         raise FooterError("it is not Parquet, or incomplete")
     data = read(file.path, file.size - size, file.size)
     try:

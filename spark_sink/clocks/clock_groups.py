@@ -31,7 +31,7 @@ def links(packets: SharedPackets, pairs: ClockPairs, clocks: int) -> list[Matche
     """Match clocks with their best partners; groups that are still apart then try their next best ones."""
     found: list[Matches] = []
     labels, most = np.arange(clocks), limits.PARTNERS_MAX
-    for _ in range(limits.PARTNER_ROUNDS):
+    for _ in range(8):  # chains of neighbours join by doubling
         chosen = best_partners(pairs, labels, most)
         if not chosen.any():
             break
@@ -74,8 +74,8 @@ def neighbours(found: Sequence[Matches]) -> dict[int, dict[int, Matches]]:
 def groups(near: LinksByClock) -> list[ClockGroup]:
     """Group all clocks that have links.
 
-    The reference is chosen among the clocks with `limits.REFERENCE_SHARE` of the most matches or more. It is the one
-    that most others agree with (`limits.CLOCKS_AGREE_US`); among several, the smallest.
+    The reference is chosen among the clocks with a quarter of the most matches or more. It is the one that most others
+    agree with (`limits.CLOCKS_AGREE_US`); among several, the smallest.
     """
     left = set(near)
     found = []
@@ -113,7 +113,7 @@ def _outwards(reference: int, near: LinksByClock) -> ClockGroup:
 
 def _reference(group: ClockGroup, near: LinksByClock) -> int:
     known_by = [sum(map(len, near[clock].values())) for clock in group.clocks]
-    enough = limits.REFERENCE_SHARE * max(known_by)
+    enough = max(known_by) / 4
     ahead = np.array(group.ahead_us)
     ordered = np.sort(ahead)
     low, high = ahead - limits.CLOCKS_AGREE_US, ahead + limits.CLOCKS_AGREE_US

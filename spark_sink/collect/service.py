@@ -115,8 +115,8 @@ class CollectorService:
         self._refusal = ""
         self._trouble = ""
         """Cause of the lost connection that was reported last."""
-        self._news: deque[str] = deque(maxlen=limits.COLLECT_NEWS)
-        """Reports about the connection that wait to be printed."""
+        self._news: deque[str] = deque(maxlen=16)
+        """Reports about the connection that wait to be printed while the disk is busy; the latest ones are kept."""
         self._untold = 0
         self._overflow = 0
         self._stop = threading.Event()
@@ -170,7 +170,7 @@ class CollectorService:
             if messages:
                 files.sync()
                 self._answer(messages, answers)
-            if time.monotonic() - told_s >= limits.COLLECT_TELL_S:
+            if time.monotonic() - told_s >= 60:
                 told = self._report(collector.counts, told)
                 told_s = time.monotonic()
         self._say_news()
@@ -228,7 +228,7 @@ class CollectorService:
             manual_ack=True,
         )
         client.max_queued_messages_set(limits.COLLECT_BATCHES * 32)
-        client.reconnect_delay_set(1, limits.COLLECT_AGAIN_MAX_S)
+        client.reconnect_delay_set(1, 30)
         if settings.user is not None:
             client.username_pw_set(settings.user, _password(settings.password_file))
         if tls:
@@ -241,7 +241,7 @@ class CollectorService:
         client.on_subscribe = self._subscribed
         client.on_message = self._came
         properties = Properties(PacketTypes.CONNECT)  # type: ignore[no-untyped-call]  # paho has no type
-        properties.SessionExpiryInterval = limits.COLLECT_SESSION_S
+        properties.SessionExpiryInterval = 30 * 86_400  # as long as nodes keep their logs
         properties.ReceiveMaximum = limits.COLLECT_BATCHES
         properties.MaximumPacketSize = limits.BATCH_WIRE_MAX + 1_024
         client.connect_async(host, port, clean_start=False, properties=properties)
@@ -313,7 +313,7 @@ def _parse_broker(broker: str) -> tuple[str, int, bool]:
     found = _BROKER.fullmatch(broker)
     if found is not None:
         tls, host = found[1] == "mqtts", found[2].strip("[]")
-        port = int(found[3] or (limits.MQTT_TLS_PORT if tls else limits.MQTT_PORT))
+        port = int(found[3] or (8_883 if tls else 1_883))  # registered with IANA
         with suppress(UnicodeError):
             host.encode("idna")  # as the system will, which refuses `a..b`
             if 0 < port < 65_536:

@@ -334,8 +334,8 @@ def _windows(link: Ints, hour: Ints, count: Ints) -> tuple[Ints, Ints]:
 
 
 def _old_news(found: Spans, now_us: int) -> Spans:
-    """End what has been so for a day: it is how things are."""
-    latest_us = found.since_us + limits.FADE_LASTS_US
+    """End what has been so for a day: the node was moved, and the new state is normal."""
+    latest_us = found.since_us + 24 * HOUR_US
     open_ = found.until_us == OPEN
     until_us = np.where(open_ & (latest_us > now_us), OPEN, latest_us)
     until_us = np.where(open_, until_us, np.minimum(found.until_us, latest_us))
@@ -444,7 +444,7 @@ def _clock_jump(inputs: AlertInputs) -> Spans:
 def _restarts(inputs: AlertInputs) -> Spans:
     """Count boots in the last six hours before which the node did not end in order."""
     table, t_us = _incidents(inputs, "start")
-    second, window = t_us // _SECOND_US, np.full(len(t_us), limits.RESTARTS_US // _SECOND_US)
+    second, window = t_us // _SECOND_US, np.full(len(t_us), 6 * 3_600)
     series = rolling(ints(table, "node_no"), second, np.ones(len(t_us)), window)
     series = series.at(series.t_us * _SECOND_US)
     return _found("restarts", series.where(series.t_us <= inputs.now_us))

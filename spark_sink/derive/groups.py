@@ -87,9 +87,12 @@ def _contacts(facts: Facts, nodes: Ints) -> _Contacts:
     counted = known | np.isin(sights.verdict[rx], _HEARD)
     rx, sender, known = rx[counted], sender[counted], known[counted]
     t_us = sights.mesh_us[rx]
-    full_us = sights.airtime_us[rx] * (limits.FULL_SIZE + limits.HEAD_SIZE)
+    full_us = sights.airtime_us[rx] * (120 + limits.HEAD_SIZE)  # 120: bytes of a full packet
     full_us //= sights.length[rx] + limits.HEAD_SIZE
-    life = full_us * limits.IDLE_PACKETS * limits.IDLE_INTERVALS // limits.SLOT_US
+    # An idle node adverts at least every 256 full packets' time (`advert_max_us` of the node). A contact counts for 24
+    # such intervals: in the simulator's `idle`, neighbours who have eight others to leave the talking to are silent to
+    # each other for 33 minutes, 38 intervals, once a day; they are still connected through those others.
+    life = full_us * 256 * 24 // limits.SLOT_US
     return _Contacts(
         sender=np.where(known, np.searchsorted(nodes, sender), -1),
         receiver=np.searchsorted(nodes, sights.node_no[rx]),

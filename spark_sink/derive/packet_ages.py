@@ -5,7 +5,6 @@ from typing import Final
 
 import numpy as np
 
-from spark_sink import limits
 from spark_sink.arrays import Ints
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.derive.mesh_time import Boots, Corrections, boot_times
@@ -52,7 +51,8 @@ def packet_ages(
     counts = (found.until_us <= latest_us) & (found.mesh != boots.node_no)
     groups, place = np.unique(found.mesh[counts], return_inverse=True)
     since_us = np.full(len(groups) + 1, NONE_US)
-    np.maximum.at(since_us, place, found.until_us[counts] - keep_us - limits.SIGHTS_MARGIN_US)
+    # Two hours more: figures of an hour need the hour before, and clocks differ.
+    np.maximum.at(since_us, place, found.until_us[counts] - keep_us - 2 * HOUR_US)
     spans = clocks.spans(hours.node_no, hours.boot, hours.hour_us, hours.hour_us + HOUR_US - 1)
     past = spans.high_us <= latest_us
     low_us, high_us = np.full(count, -NONE_US), np.full(count, NONE_US)

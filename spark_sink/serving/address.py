@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Final
 from urllib.parse import unquote, urlsplit
 
-from spark_sink import limits
 from spark_sink.errors import OptionError
 
 _SCHEMES: Final = ("postgresql://", "postgres://")
@@ -54,7 +53,7 @@ def parse_address(name: str) -> Address:
         raise OptionError("--db", f"{name.partition(':')[0]}://…", "a URL of PostgreSQL") from error
     options = [option for option in parts.query.split("&") if option]
     schemas = [option for option in options if option.startswith("schema=")]
-    schema = unquote(schemas[-1].partition("=")[2]) if schemas else limits.POSTGRES_SCHEMA
+    schema = unquote(schemas[-1].partition("=")[2]) if schemas else "tinyssb"
     if not _SCHEMA.fullmatch(schema) or schema.startswith("pg_"):
         allowed = "small letters, digits and _, at most 63, and not begin with a digit or pg_"
         raise OptionError("the schema in --db", schema, allowed)

@@ -83,7 +83,8 @@ def _matter(copies: pa.Table, new: Bools, mesh_us: Ints) -> Bools:
     first, count = runs(run_starts(feed_no, seq))
     entry = np.repeat(np.arange(len(first)), count)
     published = pc.equal(copies["origin"], "own").to_numpy(zero_copy_only=False) & new
-    since_us = np.where(published, _EVER_US, np.where(new, mesh_us - limits.SPREAD_MARGIN_US, _NEVER_US))
+    # A copy may be an hour later than those it affects: the unit that is derived again anyway.
+    since_us = np.where(published, _EVER_US, np.where(new, mesh_us - HOUR_US, _NEVER_US))
     earliest_us = np.minimum.reduceat(since_us, first)
     matter: Bools = mesh_us >= earliest_us[entry]
     return matter

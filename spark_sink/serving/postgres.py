@@ -180,8 +180,8 @@ def _lock(connection: "psycopg.Connection[Any]", address: Address) -> None:
     (locked,) = _one(connection, "SELECT pg_try_advisory_lock(%s, %s)", limits.APPLICATION_ID, number)
     if not locked:
         raise errors.BusyError(filling(address.shown))
-    connection.execute(f"SET tcp_keepalives_idle = {limits.KEEPALIVE_S}")
-    connection.execute(f"SET tcp_keepalives_interval = {limits.KEEPALIVE_S}")
+    for setting in ("idle", "interval"):  # a job that is gone must not hold its lock for long
+        connection.execute(f"SET tcp_keepalives_{setting} = 30")
     connection.execute("SET synchronous_commit = on")  # Spark's checkpoint must not be ahead of us
 
 

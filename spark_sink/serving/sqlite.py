@@ -95,9 +95,8 @@ def open_for_reading(path: Path) -> SqliteReader:
 
 def _connect(name: str, path: Path, *, uri: bool) -> sqlite3.Connection:
     try:
-        return sqlite3.connect(
-            name, timeout=limits.BUSY_TIMEOUT_S, isolation_level=None, check_same_thread=False, uri=uri
-        )
+        # Another connection's lock lasts as long as a batch's transaction: under one second.
+        return sqlite3.connect(name, timeout=10.0, isolation_level=None, check_same_thread=False, uri=uri)
     except sqlite3.Error as error:
         raise errors.DatabaseFailedError(path, str(error)) from error
 
@@ -127,9 +126,9 @@ def _prepare(connection: sqlite3.Connection) -> None:
         "journal_mode = WAL",
         "synchronous = FULL",  # Spark's checkpoint must not be ahead of us
         "temp_store = MEMORY",
-        f"cache_size = -{limits.WRITER_CACHE_KIB}",
-        f"wal_autocheckpoint = {limits.WAL_PAGES}",
-        f"journal_size_limit = {limits.WAL_SIZE_MAX}",
+        "cache_size = -65536",  # KiB: the leaves of the largest tables that a batch touches, on a Pi of 1 GiB
+        "wal_autocheckpoint = 4000",  # a busy page is then written to the file once in many batches
+        "journal_size_limit = 67108864",  # what a large batch may leave on the disk
     ):
         connection.execute(f"PRAGMA {setting}")
     connection.execute("BEGIN IMMEDIATE")

@@ -38,7 +38,7 @@ def lag_us(scope: Scope) -> int | None:
 def rate(batches: list[Answer]) -> float | None:
     """Return records per second over the last batches; null until there are two. The oldest only marks the
     beginning."""
-    some = batches[: limits.RATE_BATCHES]
+    some = batches[:20]  # it follows a change within seconds, and does not flicker
     if len(some) < 2 or some[0]["committed_us"] <= some[-1]["committed_us"]:
         return None
     records = sum(int(batch["records"]) for batch in some[:-1])

@@ -22,7 +22,7 @@ def overview(scope: Scope) -> Answer:
         "level": how.level,
         "totals": totals,
         "convergence": convergence(scope, totals),
-        "alerts": common.alert_rows(scope, most=limits.ALERTS_SHOWN_MAX),
+        "alerts": common.alert_rows(scope, most=100),
         "nodes": common.node_rows(scope, nodes, standing.behind),
         "feeds": [
             {**common.feed_row(scope, number, standing.newest[number]), "behind": standing.lacked[number]}

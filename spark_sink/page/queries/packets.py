@@ -8,7 +8,7 @@ from spark_sink.page.scope import Answer, Scope, select
 def packets(scope: Scope) -> Answer:
     """Return the answer of ``/api/packets``: newest first; after a place those read since. Raises BadQuestionError,
     DatabaseFailedError."""
-    limit = scope.asked.limit if scope.asked.limit is not None else limits.PACKETS_DEFAULT
+    limit = scope.asked.limit if scope.asked.limit is not None else 200
     if not 1 <= limit <= limits.PACKETS_MAX:
         raise BadQuestionError(f"`limit` is from 1 to {limits.PACKETS_MAX}.")
     rows = select(
