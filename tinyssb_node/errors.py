@@ -82,6 +82,14 @@ class LocalError(TinyssbError):
     hint = ""
     """The next step, where the message does not say it."""
 
+    def __init__(
+        self, message: str = "", hint: str = "", *, code: str = "", exit_code: ExitCode | None = None
+    ) -> None:
+        super().__init__(message)
+        self.hint = hint or self.hint
+        self.code = code or self.code
+        self._exit_code = exit_code
+
     @property
     def message(self) -> str:
         """The message: the event, in sentences."""
@@ -91,8 +99,8 @@ class LocalError(TinyssbError):
 
     @property
     def exit_code(self) -> ExitCode:
-        """Exit code for scripts: that of the code, unless the class has one of its own."""
-        return EXIT_CODES.get(self.code, ExitCode.SOFTWARE)
+        """Exit code for scripts: the one given, else that of the code, unless the class has one of its own."""
+        return EXIT_CODES.get(self.code, ExitCode.SOFTWARE) if self._exit_code is None else self._exit_code
 
 
 # --- what packets of peers get wrong
@@ -525,21 +533,11 @@ class SimulationFailedError(LocalError):
 
 
 class ProblemError(LocalError):
-    """A problem that is explained where it is raised, with its hint. Subclasses say which rule was broken.
+    """A problem whose message is shown as it is written where it is raised.
 
     A problem that travels over the control socket has a code of its own there, which stands for an exit code, too; the
     others have an exit code only.
     """
-
-    def __init__(self, message: str, hint: str = "", *, exit_code: ExitCode | None = None) -> None:
-        super().__init__(message)
-        self.hint = hint
-        self._exit_code = exit_code
-
-    @property
-    def exit_code(self) -> ExitCode:
-        """Exit code for scripts: the one given, else that of the code, unless the class has one of its own."""
-        return super().exit_code if self._exit_code is None else self._exit_code
 
     @property
     def message(self) -> str:

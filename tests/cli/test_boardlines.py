@@ -7,8 +7,6 @@ import wcwidth
 
 from tests.catalog.fake import ANA, BOB, HOSTILE_TEXT, small_mesh
 from tinyssb_node.cli.boardlines import (
-    AmbiguousBoardItemError,
-    UnknownBoardItemError,
     board_lines,
     card_lines,
     find_card,
@@ -16,6 +14,7 @@ from tinyssb_node.cli.boardlines import (
     find_thing,
 )
 from tinyssb_node.content.board import Card, Column, Comment, KanbanBoard
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import MessageId
 from tinyssb_node.screens.people import DisplayNames
 
@@ -66,15 +65,17 @@ def test_things_are_found_by_name_and_by_digits() -> None:
     assert find_list(BOARD, "wood").id == id_(3)
     assert find_card(BOARD, "2121").id == id_(0x21)
     assert find_thing(BOARD, "0404").id == id_(4)
-    with pytest.raises(
-        AmbiguousBoardItemError, match="2 items of the board match 'wood': 21212121, 22222222"
-    ):
+    with pytest.raises(ProblemError, match="2 items of the board match 'wood': 21212121, 22222222") as caught:
         find_card(BOARD, "wood")
-    with pytest.raises(AmbiguousBoardItemError, match="3 items of the board match 'wood'"):
+    assert caught.value.exit_code is ExitCode.USAGE
+    with pytest.raises(ProblemError, match="3 items of the board match 'wood'") as caught:
         find_thing(BOARD, "wood")
+    assert caught.value.exit_code is ExitCode.USAGE
     for nothing in ("", "left", "\x1b[2J"):
-        with pytest.raises(UnknownBoardItemError) as caught:
+        with pytest.raises(ProblemError) as caught:
             find_card(BOARD, nothing)
+        assert caught.value.message.startswith("The board has no card '")
+        assert caught.value.exit_code is ExitCode.MISSING
         assert "\x1b" not in caught.value.message
 
 

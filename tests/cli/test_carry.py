@@ -17,11 +17,10 @@ from tinyssb_node.cli import carry_folder, packet_import
 from tinyssb_node.cli.packet_import import NO_PLACE
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.daemon.exports import ExportedEntry, FeedHeader, Piece, write_export
-from tinyssb_node.errors import ExitCode
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import Dialect, Seq
 from tinyssb_node.limits import SET_MAX
 from tinyssb_node.screens.limits import CARRY_TOLD_MAX
-from tinyssb_node.screens.newfile import FileUnwritableError
 from tinyssb_node.store.port import FeedRecord
 from tinyssb_node.store.sqlite import SqliteStore
 
@@ -268,7 +267,7 @@ def fails(*_: object, **__: object) -> None:
 def test_a_stick_that_fails_while_something_is_left(
     two: Path, stick: Path, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
-    read_only = FileUnwritableError("It is read-only.")
+    read_only = ProblemError("It is read-only.", exit_code=ExitCode.STORAGE)
     monkeypatch.setattr(carry_folder, where, fails if where == "sync_folder" else raising(read_only))
     ended = tinyssb(two, "carry", str(stick))
     assert ended.returncode == ExitCode.STORAGE

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tinyssb_node.cli.heldfile import (
     FetchProgress,
     HeldFile,
-    NotAFileError,
     clean_name,
     inspect_file,
     wait_for,
@@ -18,6 +17,7 @@ from tinyssb_node.cli.heldfile import (
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content.files import File, FileHead, serialize_file
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.feeds.layout import NO_CHUNK
@@ -114,8 +114,9 @@ def test_patience_ends_and_silence_is_told() -> None:
 @pytest.mark.parametrize("content", [b"", b"x" * 500, b"x" * 48])
 def test_what_begins_like_no_file_is_not_waited_for(content: bytes) -> None:
     arriving = Arriving(content)
-    with pytest.raises(NotAFileError, match="carries no file"):
+    with pytest.raises(ProblemError, match="carries no file") as caught:
         arriving.file()
+    assert caught.value.exit_code is ExitCode.DATA
 
 
 def test_a_side_chain_that_ends_too_early_is_not_waited_for() -> None:
@@ -123,8 +124,9 @@ def test_a_side_chain_that_ends_too_early_is_not_waited_for() -> None:
     arriving.take(1)
     entry = arriving.file().entry
     arriving.store.append_chunk(entry.feed, 1, 1, bytes(100) + NO_CHUNK, Origin.PEER, None)
-    with pytest.raises(NotAFileError, match="ends too early"):
+    with pytest.raises(ProblemError, match="ends too early") as caught:
         arriving.file()
+    assert caught.value.exit_code is ExitCode.DATA
 
 
 @given(st.integers(1, 700), st.lists(st.integers(0, 50), max_size=20))

@@ -11,16 +11,12 @@ from tests.daemon.processes import tinyssb
 from tinyssb_node.cli import systemd
 from tinyssb_node.cli.systemd import (
     FileState,
-    PackagedServiceError,
-    ProgramNotReachableError,
     Service,
-    ServiceFileError,
-    SystemdToolError,
     current_program,
     escape,
     run_tool,
 )
-from tinyssb_node.errors import ExitCode
+from tinyssb_node.errors import ExitCode, ProblemError
 
 PROGRAM = Path("/opt/tinyssb/bin/tinyssb")
 PLACES = [
@@ -89,8 +85,9 @@ def test_a_packages_service_is_left_to_the_package(service: Service) -> None:
     unit.parent.mkdir(parents=True)
     unit.write_text("")
     for change in (service.install, service.uninstall):
-        with pytest.raises(PackagedServiceError, match="A package has installed the service already"):
+        with pytest.raises(ProblemError, match="A package has installed the service already") as caught:
             change()
+        assert caught.value.exit_code is ExitCode.CREATE
     assert not (service.root / "etc").exists()
     assert service.files()[unit] is FileState.CHANGED
 
@@ -99,8 +96,9 @@ def test_a_packages_service_is_left_to_the_package(service: Service) -> None:
 def test_a_program_that_the_service_would_not_find_is_refused(
     tmp_path: Path, tools: Tools, program: str
 ) -> None:
-    with pytest.raises(ProgramNotReachableError, match="no access to users' own folders"):
+    with pytest.raises(ProblemError, match="no access to users' own folders") as caught:
         Service(tmp_path, Path(program), tools).install()
+    assert caught.value.exit_code is ExitCode.CONFIG
     assert list(tmp_path.iterdir()) == []
 
 
@@ -109,14 +107,16 @@ def test_a_python_that_the_service_would_not_find_is_refused(
 ) -> None:
     monkeypatch.setattr(sys, "base_prefix", "/home/ana/.local/share/uv/python")
     monkeypatch.setattr(Service, "_refuse_packaged", lambda _: None)
-    with pytest.raises(ProgramNotReachableError, match="/home/ana"):
+    with pytest.raises(ProblemError, match="/home/ana") as caught:
         Service(Path("/"), PROGRAM, tools).install()
+    assert caught.value.exit_code is ExitCode.CONFIG
 
 
 def test_a_file_that_cannot_be_written_is_named_with_sudo(service: Service) -> None:
     (service.root / "etc").write_text("in the way")
-    with pytest.raises(ServiceFileError, match="cannot be changed") as caught:
+    with pytest.raises(ProblemError, match="cannot be changed") as caught:
         service.install()
+    assert caught.value.exit_code is ExitCode.PERMISSION
     assert "sudo" in caught.value.hint
 
 
@@ -167,12 +167,15 @@ def test_the_program_is_found_as_it_was_called(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_tool_is_run_and_what_it_says_is_returned() -> None:
     assert run_tool(("echo", "hello")) == "hello\n"
-    with pytest.raises(SystemdToolError, match=r"`cat /nowhere/at/all` failed: .*No such file"):
+    with pytest.raises(ProblemError, match=r"`cat /nowhere/at/all` failed: .*No such file") as caught:
         run_tool(("cat", "/nowhere/at/all"))
-    with pytest.raises(SystemdToolError, match="exit code 1"):
+    assert caught.value.exit_code is ExitCode.UNAVAILABLE
+    with pytest.raises(ProblemError, match="exit code 1") as caught:
         run_tool(("false",))
-    with pytest.raises(SystemdToolError, match="No such file"):
+    assert caught.value.exit_code is ExitCode.UNAVAILABLE
+    with pytest.raises(ProblemError, match="No such file") as caught:
         run_tool(("there-is-no-such-tool",))
+    assert caught.value.exit_code is ExitCode.UNAVAILABLE
 
 
 def test_the_commands_say_what_they_did_and_what_comes_next(

@@ -7,14 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens import limits
-from tinyssb_node.screens.newfile import (
-    FileUnwritableError,
-    FolderMissingError,
-    TargetFileExistsError,
-    remove_leftovers,
-    write_new_file,
-)
+from tinyssb_node.screens.newfile import remove_leftovers, write_new_file
 
 
 def write(path: Path, data: bytes) -> int:
@@ -24,15 +19,18 @@ def write(path: Path, data: bytes) -> int:
 def test_a_file_is_written_whole_and_over_nothing(tmp_path: Path) -> None:
     path = tmp_path / "a"
     assert write(path, b"one") == 3
-    with pytest.raises(TargetFileExistsError, match="exists already"):
+    with pytest.raises(ProblemError, match="exists already") as caught:
         write(path, b"two")
+    assert caught.value.exit_code is ExitCode.CREATE
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(TargetFileExistsError):
+    with pytest.raises(ProblemError, match="exists already") as caught:
         write(tmp_path / "link", b"two")
+    assert caught.value.exit_code is ExitCode.CREATE
     assert path.read_bytes() == b"one"
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["a", "link"]
-    with pytest.raises(FolderMissingError, match="cannot be written"):
+    with pytest.raises(ProblemError, match="cannot be written") as caught:
         write(tmp_path / "missing" / "a", b"one")
+    assert caught.value.exit_code is ExitCode.MISSING
 
 
 def test_who_comes_in_between_is_not_overwritten(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,8 +42,9 @@ def test_who_comes_in_between_is_not_overwritten(tmp_path: Path, monkeypatch: py
         real(number)
 
     monkeypatch.setattr(os, "fsync", fsync)
-    with pytest.raises(TargetFileExistsError):
+    with pytest.raises(ProblemError, match="exists already") as caught:
         write(path, b"one")
+    assert caught.value.exit_code is ExitCode.CREATE
     assert path.read_bytes() == b"another"
     assert [entry.name for entry in tmp_path.iterdir()] == ["a"]
 
@@ -96,6 +95,7 @@ def test_what_a_failing_disk_may_keep_is_named(
     if stays:
         monkeypatch.setattr(Path, "unlink", fails)
     told = r"A partial file may remain as \.tinyssb-[0-9a-f]{16}\.part" if stays else "Nothing was written"
-    with pytest.raises(FileUnwritableError, match=told):
+    with pytest.raises(ProblemError, match=told) as caught:
         write(tmp_path / "a", b"one")
+    assert caught.value.exit_code is ExitCode.STORAGE
     assert len(list(tmp_path.iterdir())) == stays

@@ -3,8 +3,9 @@
 import pytest
 
 from tests.catalog.fake import ANA, BOB, CYD, EVE, HOSTILE_NAME, ZOE, make_person, small_mesh
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens import limits
-from tinyssb_node.screens.people import AmbiguousPersonError, DisplayNames, UnknownPersonError, alike
+from tinyssb_node.screens.people import DisplayNames, UnknownPersonError, alike
 from tinyssb_node.screens.safetext import cells
 
 MESH = DisplayNames(small_mesh().people(), {BOB})
@@ -36,8 +37,9 @@ def test_a_name_of_several_people_means_nobody() -> None:
         [make_person(BOB, "Bob"), make_person(EVE, "b\u0301o\u200bb"), make_person(CYD, "Cyd")]
     )
     assert (names.name(BOB), names.name(CYD)) == ("Bob?", "Cyd")
-    with pytest.raises(AmbiguousPersonError, match="2 people") as caught:
+    with pytest.raises(ProblemError, match="2 people") as caught:
         names.find("bob")
+    assert caught.value.exit_code is ExitCode.USAGE
     assert BOB.hex()[:8] in caught.value.message
 
 
@@ -61,8 +63,9 @@ def test_a_petname_leaves_what_somebody_calls_himself_to_him_alone() -> None:
     assert DisplayNames([bobby, make_person(EVE, "Eve")], {BOB}).find("bob").feed == BOB
     both = DisplayNames([bobby, make_person(EVE, "Bob")], {BOB})
     assert (both.name(BOB), both.name(EVE)) == ("Bobby", "Bob?")
-    with pytest.raises(AmbiguousPersonError):
+    with pytest.raises(ProblemError, match="2 people") as caught:
         both.find("bob")
+    assert caught.value.exit_code is ExitCode.USAGE
     given = DisplayNames([bobby, make_person(EVE, "Bob", said="Eve")], {BOB, EVE})
     assert (given.find("bob").feed, given.find("bobby").feed, given.find("eve").feed) == (EVE, BOB, EVE)
 
@@ -102,8 +105,9 @@ def test_a_name_stands_alone_if_our_user_gave_it_to_one_and_no_screen_says_it_of
 
 def test_a_name_that_reads_as_digits_of_somebody_else_means_nobody() -> None:
     names = DisplayNames([make_person(BOB, "Bob"), make_person(EVE, BOB.hex()[:6])])
-    with pytest.raises(AmbiguousPersonError):
+    with pytest.raises(ProblemError, match="2 people") as caught:
         names.find(BOB.hex()[:6])
+    assert caught.value.exit_code is ExitCode.USAGE
     assert names.find(BOB.hex()).feed == BOB
 
 

@@ -16,19 +16,9 @@ from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.content import chat, private
 from tinyssb_node.content.board import Operation, create_step
 from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
-from tinyssb_node.errors import RecipientCountError
+from tinyssb_node.errors import ExitCode, ProblemError, RecipientCountError
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.screens.session import (
-    AmbiguousBoardError,
-    AmbiguousMessageError,
-    EmptyMessageError,
-    NodeSession,
-    NotInConversationError,
-    NotInvitedError,
-    UnknownBoardError,
-    UnknownConversationError,
-    UnknownMessageError,
-)
+from tinyssb_node.screens.session import NodeSession
 
 
 class FakeClient:
@@ -91,10 +81,12 @@ def test_a_text_follows_the_latest_and_an_answer_what_it_answers(talk: NodeSessi
 
 def test_nothing_is_not_said(talk: NodeSession) -> None:
     for text in ("", " \n"):
-        with pytest.raises(EmptyMessageError):
+        with pytest.raises(ProblemError, match="The message is empty") as caught:
             talk.say(text)
-    with pytest.raises(UnknownConversationError) as caught:
+        assert caught.value.exit_code is ExitCode.DATA
+    with pytest.raises(ProblemError, match="There is no conversation") as caught:
         talk.say("x", "0123456789abcdef")
+    assert caught.value.exit_code is ExitCode.MISSING
     assert "tinyssb chat list" in caught.value.hint
     assert sent(talk) == []
 
@@ -102,12 +94,15 @@ def test_nothing_is_not_said(talk: NodeSession) -> None:
 def test_an_answer_stays_in_its_conversation(talk: NodeSession, talkers: Talkers) -> None:
     bob = talkers.people[BOB].feed
     for where in ("secret", "board", "alias-bob"):
-        with pytest.raises(NotInConversationError):
+        with pytest.raises(ProblemError, match="is in another conversation") as caught:
             talk.say("x", reply_to=talkers.ids[where])
-    with pytest.raises(NotInConversationError):
+        assert caught.value.exit_code is ExitCode.USAGE
+    with pytest.raises(ProblemError, match="is in another conversation") as caught:
         talk.say_private("x", [bob], talkers.ids["first"])
-    with pytest.raises(NotInConversationError):
+    assert caught.value.exit_code is ExitCode.USAGE
+    with pytest.raises(ProblemError, match="is in another conversation") as caught:
         talk.say_private("x", [talkers.people[CYD].feed], talkers.ids["secret"])
+    assert caught.value.exit_code is ExitCode.USAGE
     assert sent(talk) == []
     talk.say_private("x", [bob], talkers.ids["secret"])
     talk.say("x", reply_to=talkers.ids["late"])
@@ -146,11 +141,13 @@ def test_messages_are_found_by_digits_and_by_place(talk: NodeSession, talkers: T
     assert talk.find_message(first.hex()[:9].upper()).id == first
     assert talk.find_message(f"{talkers.feed(ANA)[:8]}.1").id == first
     for nothing in ("", "zz", "\x1b[2J", "ff" * 20, f"{talkers.feed(ANA)[:8]}.99"):
-        with pytest.raises(UnknownMessageError) as caught:
+        with pytest.raises(ProblemError, match="has no message") as caught:
             talk.find_message(nothing)
+        assert caught.value.exit_code is ExitCode.MISSING
         assert "\x1b" not in caught.value.message
-    with pytest.raises(AmbiguousMessageError):
+    with pytest.raises(ProblemError, match="The ids of several messages") as caught:
         talk.find_message(next(c for c in "0123456789abcdef" if len(talk.catalog.find(c)) > 1))
+    assert caught.value.exit_code is ExitCode.USAGE
 
 
 def test_boards_are_found_changed_and_begun(talk: NodeSession, talkers: Talkers) -> None:
@@ -166,12 +163,15 @@ def test_boards_are_found_changed_and_begun(talk: NodeSession, talkers: Talkers)
     assert isinstance(step, chat.BoardStep)
     assert (step.board, step.args) == (None, ("Second",))
     (row,) = talk.catalog.boards()
-    with pytest.raises(UnknownBoardError):
+    with pytest.raises(ProblemError, match="There is no board 'no such'") as caught:
         talk.find_board("no such")
-    with pytest.raises(UnknownBoardError):
+    assert caught.value.exit_code is ExitCode.MISSING
+    with pytest.raises(ProblemError, match="has no board with the id") as caught:
         talk.board(MessageId(bytes(20)))
-    with pytest.raises(NotInvitedError):
+    assert caught.value.exit_code is ExitCode.MISSING
+    with pytest.raises(ProblemError, match="no invitation to this board") as caught:
         talk.answer_invitation(board.id, accept=True)
+    assert caught.value.exit_code is ExitCode.MISSING
     assert row.ours
 
 
@@ -187,8 +187,9 @@ def test_nobody_takes_the_name_or_the_id_of_a_board_of_ours(tmp_path: Path) -> N
         assert talk.find_board("hut").id == talk.find_board(f"{whole.upper()} ").id == id_of(mine)
         assert talk.find_board(whole[:9]).id == id_of(mine)
         for either in (whole[:8], "well"):
-            with pytest.raises(AmbiguousBoardError):
+            with pytest.raises(ProblemError, match="Several boards match") as caught:
                 talk.find_board(either)
+            assert caught.value.exit_code is ExitCode.USAGE
         talk.block(eve.feed)
         assert talk.find_board(whole[:8]).id == id_of(mine)
         assert talk.find_board("well").name == "well"

@@ -11,34 +11,21 @@ from tinyssb_node.screens.chatlines import SHORT_MESSAGE, short
 from tinyssb_node.screens.people import DisplayNames, alike
 from tinyssb_node.screens.safetext import one_line, wrapped
 
-
-class UnknownBoardItemError(ProblemError):
-    """A board without such a list or card."""
-
-    exit_code = ExitCode.MISSING
-
-
-class AmbiguousBoardItemError(ProblemError):
-    """A name or id that several lists or cards of a board share."""
-
-    exit_code = ExitCode.USAGE
-
-
 Thing = TypeVar("Thing", Column, Card, Column | Card)
 
 
 def find_list(board: KanbanBoard, text: str) -> Column:
-    """Return the list that *text* names. Raises UnknownBoardItemError, AmbiguousBoardItemError."""
+    """Return the list that *text* names. Raises ProblemError."""
     return _find(board.columns, text, "list")
 
 
 def find_card(board: KanbanBoard, text: str) -> Card:
-    """Return the card that *text* names. Raises UnknownBoardItemError, AmbiguousBoardItemError."""
+    """Return the card that *text* names. Raises ProblemError."""
     return _find([item for column in board.columns for item in column.items], text, "card")
 
 
 def find_thing(board: KanbanBoard, text: str) -> Column | Card:
-    """Return the list or card that *text* names. Raises UnknownBoardItemError, AmbiguousBoardItemError."""
+    """Return the list or card that *text* names. Raises ProblemError."""
     items = [item for column in board.columns for item in column.items]
     things: list[Column | Card] = [*board.columns, *items]
     return _find(things, text, "list or card")
@@ -50,15 +37,17 @@ def _find(things: Sequence[Thing], text: str, what: str) -> Thing:
     found = named or [thing for thing in things if digits and thing.id.hex().startswith(digits)]
     typed = one_line(text, limits.NAME_CELLS)
     if not found:
-        raise UnknownBoardItemError(
+        raise ProblemError(
             f"The board has no {what} '{typed}'.",
             "See its lists and cards, with ids: tinyssb board show BOARD",
+            exit_code=ExitCode.MISSING,
         )
     if len(found) > 1:
         ids = ", ".join(short(thing.id) for thing in found[: limits.NAMES_TOLD_MAX])
-        raise AmbiguousBoardItemError(
+        raise ProblemError(
             f"{len(found)} items of the board match '{typed}': {ids}.",
             "Type the first digits of its id instead.",
+            exit_code=ExitCode.USAGE,
         )
     return found[0]
 

@@ -25,7 +25,7 @@ from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.feeds.forkfile import network_tag
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens import limits
-from tinyssb_node.screens.newfile import FileUnwritableError, remove_leftovers, write_new_file
+from tinyssb_node.screens.newfile import remove_leftovers, write_new_file
 from tinyssb_node.screens.safetext import one_line
 from tinyssb_node.store.durable import sync_folder
 from tinyssb_node.store.port import Store
@@ -39,42 +39,12 @@ _NAME: Final = re.compile(r"[0-9a-f]{12}-([0-9]{1,6})\.tssb")
 _NUMBER_MAX: Final = 999_999
 
 
-class CarryFullError(ProblemError):
-    """A folder with more files than are read."""
-
-    exit_code = ExitCode.DATA
-
-    def __init__(self, folder: Path, count: int) -> None:
-        super().__init__(
-            f"{folder} has {count:,} files, and at most {limits.CARRY_FILES_MAX:,} are read. Nothing was imported, "
-            "and nothing was written there.",
-            "Move old files elsewhere, or delete them when all nodes have imported them: "
-            "nodes write what the folder lacks again.",
-        )
-
-
-class FolderUnreadableError(FileUnreadableError):
-    """A folder that was read before and cannot be read again."""
-
-    def __init__(self, path: Path, reason: str) -> None:
-        ProblemError.__init__(
-            self,
-            f"{one_line(str(path))} was readable before, and is not now: {reason}. Nothing was written there.",
-            "Plug the stick in again, and repeat the command. Imported entries were kept.",
-        )
-        self.path = str(path)
-
-
-class CarryFolderMissingError(ProblemError):
-    """A folder that does not exist."""
-
-    exit_code = ExitCode.MISSING
-
-    def __init__(self, place: Path) -> None:
-        super().__init__(
-            f"There is no folder {place}. Nothing was imported or written.",
-            "Plug in and mount the stick (`lsblk` shows where), or create the folder first.",
-        )
+def _folder_lost(path: Path, reason: str) -> ProblemError:
+    return ProblemError(
+        f"{one_line(str(path))} was readable before, and is not now: {reason}. Nothing was written there.",
+        "Plug the stick in again, and repeat the command. Imported entries were kept.",
+        exit_code=ExitCode.MISSING,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +71,18 @@ class FolderContents:
 
 
 def require_folder(place: Path) -> None:
-    """Check that *place* is a folder; one that is not mounted is not created. Raises CarryFolderMissingError,
+    """Check that *place* is a folder; one that is not mounted is not created. Raises ProblemError,
     FileUnreadableError."""
     try:
         there = place.is_dir()
     except OSError as error:
         raise FileUnreadableError(str(place), error) from error
     if not there:
-        raise CarryFolderMissingError(place)
+        raise ProblemError(
+            f"There is no folder {place}. Nothing was imported or written.",
+            "Plug in and mount the stick (`lsblk` shows where), or create the folder first.",
+            exit_code=ExitCode.MISSING,
+        )
 
 
 def folder_of(place: Path, network: Network) -> Path:
@@ -120,7 +94,7 @@ def folder_of(place: Path, network: Network) -> Path:
 def read_folder(place: Path, folder: Path, progress: Callable[[int, int], None]) -> FolderContents:
     """Read all files in *folder*, which is in *place*. *progress* gets the number of files done, and of all.
 
-    Raises CarryFullError, FileUnreadableError.
+    Raises ProblemError, FileUnreadableError.
     """
     found = FolderContents()
     try:
@@ -128,7 +102,13 @@ def read_folder(place: Path, folder: Path, progress: Callable[[int, int], None])
     except OSError as error:
         raise FileUnreadableError(str(folder), error) from error
     if len(paths) > limits.CARRY_FILES_MAX:
-        raise CarryFullError(folder, len(paths))
+        raise ProblemError(
+            f"{folder} has {len(paths):,} files, and at most {limits.CARRY_FILES_MAX:,} are read. "
+            "Nothing was imported, and nothing was written there.",
+            "Move old files elsewhere, or delete them when all nodes have imported them: "
+            "nodes write what the folder lacks again.",
+            exit_code=ExitCode.DATA,
+        )
     for number, path in enumerate(paths):
         progress(number, len(paths))
         try:
@@ -210,17 +190,17 @@ def export_to_folder(
     """Write a file to *folder*, which is in *place*, with all of *store* that is in none of the whole files *found*. It
     is named after *node*, our own feed. Return None if they lack nothing.
 
-    Raises FolderUnreadableError, FileUnwritableError.
+    Raises ProblemError.
     """
     cover = ExportCoverage(store)
     for whole in found.whole:
         try:
             cover.add(pieces_in(whole))
         except UNREADABLE as error:
-            raise FolderUnreadableError(whole, reason_of(error)) from error
+            raise _folder_lost(whole, reason_of(error)) from error
     if found.device is None or _device_of(place) != found.device:
         # If the stick was unplugged, its folder may now be an empty one on our own disk.
-        raise FolderUnreadableError(place, "no disk or another disk is mounted there")
+        raise _folder_lost(place, "no disk or another disk is mounted there")
     lacking = [record for record in store.feeds() if cover.first_lacked(record) <= record.seq]
     if not lacking:
         return None
@@ -239,16 +219,17 @@ def export_to_folder(
     try:
         sync_folder(folder)
     except OSError as error:
-        raise FileUnwritableError(
+        raise ProblemError(
             f"{path} was written, but the disk did not confirm it: {error.strerror}. It may be lost or damaged.",
             "Plug the stick in again, and repeat the command: it writes what is missing.",
+            exit_code=ExitCode.STORAGE,
         ) from error
     return FolderWriteResult(path, len(lacking), entries, size)
 
 
 def _free_path(folder: Path, node: FeedId) -> Path:
     """Return the name of the next file of *node*: after the last number, or a free one, because names on a stick may be
-    anyone's choice. Raises FileUnwritableError."""
+    anyone's choice. Raises ProblemError."""
     name = node.hex()[: limits.CARRY_NODE_DIGITS]
     try:
         matches = [_NAME.fullmatch(path.name) for path in folder.iterdir()]
@@ -262,7 +243,7 @@ def _free_path(folder: Path, node: FeedId) -> Path:
 
 
 def make_folder(folder: Path) -> None:
-    """Create *folder*, and the one for all networks, in a place that exists. Raises FileUnwritableError."""
+    """Create *folder*, and the one for all networks, in a place that exists. Raises ProblemError."""
     try:
         folder.parent.mkdir(exist_ok=True)
         folder.mkdir(exist_ok=True)
@@ -270,8 +251,9 @@ def make_folder(folder: Path) -> None:
         raise _unusable(folder, error) from error
 
 
-def _unusable(folder: Path, error: OSError) -> FileUnwritableError:
-    return FileUnwritableError(
+def _unusable(folder: Path, error: OSError) -> ProblemError:
+    return ProblemError(
         f"{folder} cannot be written: {error.strerror}. Nothing was written there.",
         "Check that the stick is plugged in, not write-protected and not full. `--take` only imports.",
+        exit_code=ExitCode.STORAGE,
     )

@@ -19,12 +19,6 @@ from tinyssb_node.screens.render import duration
 from tinyssb_node.store.port import Store, StoredEntry
 
 
-class NotAFileError(ProblemError):
-    """An entry that carries no file."""
-
-    exit_code = ExitCode.DATA
-
-
 @dataclass(frozen=True, slots=True)
 class HeldFile:
     """The stored part of a file that an entry carries."""
@@ -45,7 +39,7 @@ class HeldFile:
 def inspect_file(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile:
     """Return what *store* has of the file in *entry*.
 
-    Raises NotAFileError as soon as it is certain that there is no file, or never will be.
+    Raises ProblemError as soon as it is certain that there is no file, or never will be.
     """
     parsed = parse_entry(entry.packet)
     layout = layout_of(parsed.type, parsed.content, dialect)
@@ -53,19 +47,21 @@ def inspect_file(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile
     beginning = layout.head + b"".join(chunk[: node_limits.CHUNK_CONTENT_SIZE] for chunk in first)
     head = None if layout.form is LayoutKind.OPAQUE else parse_head(beginning[: layout.size])
     if head is None:
-        raise NotAFileError(
+        raise ProblemError(
             f"Entry {entry.seq} of {entry.feed.hex()} carries no file.",
             f"Look at the entry: tinyssb show {entry.feed.hex()[:12]} {entry.seq}",
+            exit_code=ExitCode.DATA,
         )
     held = bisect.bisect_left(
         range(layout.chunks), True, key=lambda chunk: store.chunk(entry.feed, entry.seq, chunk) is None
     )
     last = store.chunk(entry.feed, entry.seq, held - 1) if 0 < held < layout.chunks else None
     if last is not None and last[node_limits.CHUNK_CONTENT_SIZE :] == NO_CHUNK:
-        raise NotAFileError(
+        raise ProblemError(
             f"The side chain of entry {entry.seq} of {entry.feed.hex()} ends too early: the file can never be "
             "complete.",
             "Ask its author to attach it again.",
+            exit_code=ExitCode.DATA,
         )
     content = None
     if held == layout.chunks:

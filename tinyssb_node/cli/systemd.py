@@ -18,7 +18,7 @@ from typing import Final
 from tinyssb_node.errors import ExitCode, ProblemError
 
 Run = Callable[[Sequence[str]], str]
-"""Runs a program and returns what it printed. Raises SystemdToolError."""
+"""Runs a program and returns what it printed. Raises ProblemError."""
 
 STATE: Final = Path("/var/lib/tinyssb")
 """The node's home folder."""
@@ -42,52 +42,20 @@ _HIDDEN: Final = tuple(Path("/", folder) for folder in ("home", "root", "run/use
 """Folders that ProtectHome and PrivateTmp hide from the service."""
 
 
-class ServiceFileError(ProblemError):
-    """A file that cannot be written or removed."""
-
-    exit_code = ExitCode.PERMISSION
-
-    def __init__(self, error: OSError) -> None:
-        super().__init__(
-            f"{error.filename} cannot be changed: {error.strerror}.",
-            "Only the administrator may do this. Type the command again with sudo in front.",
-        )
+def _unchangeable(error: OSError) -> ProblemError:
+    return ProblemError(
+        f"{error.filename} cannot be changed: {error.strerror}.",
+        "Only the administrator may do this. Type the command again with sudo in front.",
+        exit_code=ExitCode.PERMISSION,
+    )
 
 
-class SystemdToolError(ProblemError):
-    """A program of systemd that is missing or failed."""
-
-    exit_code = ExitCode.UNAVAILABLE
-
-    def __init__(self, command: Sequence[str], said: str) -> None:
-        super().__init__(
-            f"`{' '.join(command)}` failed: {said}.",
-            "The service needs Linux with systemd 247 or newer. On other systems, run the node with `tinyssb run`.",
-        )
-
-
-class PackagedServiceError(ProblemError):
-    """A service that a package installed and manages."""
-
-    exit_code = ExitCode.CREATE
-
-    def __init__(self, unit: Path) -> None:
-        super().__init__(
-            f"A package has installed the service already: {unit}. Nothing was changed.",
-            "Install and remove that package with apt instead.",
-        )
-
-
-class ProgramNotReachableError(ProblemError):
-    """A program in a place that the service cannot access."""
-
-    exit_code = ExitCode.CONFIG
-
-    def __init__(self, path: Path) -> None:
-        super().__init__(
-            f"The service could not start {path}: it has no access to users' own folders. Nothing was changed.",
-            "Install the program in /opt/tinyssb (docs/howto/install-on-a-pi.md), and use that one.",
-        )
+def _tool_failed(command: Sequence[str], said: str) -> ProblemError:
+    return ProblemError(
+        f"`{' '.join(command)}` failed: {said}.",
+        "The service needs Linux with systemd 247 or newer. On other systems, run the node with `tinyssb run`.",
+        exit_code=ExitCode.UNAVAILABLE,
+    )
 
 
 class FileState(StrEnum):
@@ -111,13 +79,17 @@ class Service:
         """Write the files that are missing or differ, and let systemd create user, folders and settings. Return the
         files written.
 
-        Raises ServiceFileError, SystemdToolError, PackagedServiceError, ProgramNotReachableError.
+        Raises ProblemError.
         """
         self._refuse_packaged()
         interpreter = [Path(sys.base_prefix)] if self.root == Path("/") else []
         for path in (self.program, *interpreter):
             if any(path.is_relative_to(folder) for folder in _HIDDEN):
-                raise ProgramNotReachableError(path)
+                raise ProblemError(
+                    f"The service could not start {path}: it has no access to users' own folders. Nothing was changed.",
+                    "Install the program in /opt/tinyssb (docs/howto/install-on-a-pi.md), and use that one.",
+                    exit_code=ExitCode.CONFIG,
+                )
         written = [place for place, state in self.files().items() if state is not FileState.CURRENT]
         texts = self._texts()
         try:
@@ -126,7 +98,7 @@ class Service:
                 place.write_text(texts[place], "utf-8")
                 place.chmod(0o644)
         except OSError as error:
-            raise ServiceFileError(error) from error
+            raise _unchangeable(error) from error
         self.run(("systemd-sysusers", f"--root={self.root}", "tinyssb.conf"))
         self.run(("systemd-tmpfiles", f"--root={self.root}", "--create", "tinyssb.conf"))
         self._reload()
@@ -136,7 +108,7 @@ class Service:
         """Stop the service and remove its files; the node's data stays. Returns the files removed. Returns what was
         removed.
 
-        Raises ServiceFileError, SystemdToolError, PackagedServiceError.
+        Raises ProblemError.
         """
         self._refuse_packaged()
         removed = [place for place, state in self.files().items() if state is not FileState.MISSING]
@@ -146,7 +118,7 @@ class Service:
             for place in removed:
                 place.unlink()
         except OSError as error:
-            raise ServiceFileError(error) from error
+            raise _unchangeable(error) from error
         self._reload()
         return removed
 
@@ -163,7 +135,7 @@ class Service:
             return False
 
     def manager(self) -> dict[str, str]:
-        """Return systemd's properties of the unit; empty where systemd does not run. Raises SystemdToolError."""
+        """Return systemd's properties of the unit; empty where systemd does not run. Raises ProblemError."""
         if not self._manages:
             return {}
         names = "ActiveState,SubState,UnitFileState,StatusText,NRestarts,MemoryCurrent"
@@ -176,7 +148,11 @@ class Service:
 
     def _refuse_packaged(self) -> None:
         if self._packaged.exists():
-            raise PackagedServiceError(self._packaged)
+            raise ProblemError(
+                f"A package has installed the service already: {self._packaged}. Nothing was changed.",
+                "Install and remove that package with apt instead.",
+                exit_code=ExitCode.CREATE,
+            )
 
     @property
     def _manages(self) -> bool:
@@ -217,7 +193,7 @@ def current_program() -> Path:
 
 
 def run_tool(command: Sequence[str]) -> str:
-    """Run a program of the system. Raises SystemdToolError."""
+    """Run a program of the system. Raises ProblemError."""
     try:
         ended = subprocess.run(  # noqa: S603 - names of ours, looked up as the administrator's shell would
             command,
@@ -228,11 +204,9 @@ def run_tool(command: Sequence[str]) -> str:
             env={**os.environ, "LC_ALL": "C"},
         )
     except OSError as error:
-        raise SystemdToolError(command, error.strerror or "no reason given") from error
+        raise _tool_failed(command, error.strerror or "no reason given") from error
     if ended.returncode:
-        raise SystemdToolError(
-            command, (ended.stderr or ended.stdout).strip() or f"exit code {ended.returncode}"
-        )
+        raise _tool_failed(command, (ended.stderr or ended.stdout).strip() or f"exit code {ended.returncode}")
     return ended.stdout
 
 

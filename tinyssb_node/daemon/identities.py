@@ -22,31 +22,13 @@ from tinyssb_node.store.secrets import Identity, create_identity, generate_ident
 _NAME: Final = re.compile(rf"[a-z][a-z0-9-]{{0,{NAME_MAX - 1}}}")
 
 
-class IdentityNameError(ProblemError):
-    """The name is not allowed for an identity."""
-
-    code = "bad_request"
-
-    def __init__(self, name: str) -> None:
-        super().__init__(
-            f"'{name[:NAME_MAX]}' cannot be the name of an identity. Nothing was changed.",
-            f"A name has up to {NAME_MAX} small letters, digits and hyphens, and begins with a letter; "
-            f"'{MAIN_IDENTITY}' is the node's main identity.",
-        )
-
-
-class IdentityNotMadeError(ProblemError):
-    """The home has as many identities as it may, or has this one already."""
-
-    exit_code = ExitCode.CREATE
-
-
-def duplicate_identity(name: str) -> IdentityNotMadeError:
+def duplicate_identity(name: str) -> ProblemError:
     """Return the error for a key that the home already has under *name*."""
-    return IdentityNotMadeError(
+    return ProblemError(
         f"This is the key of '{name}', which is already in this home. Nothing was changed: a feed may be written "
         "from one place only.",
         "`tinyssb identity list` shows the identities of this home.",
+        exit_code=ExitCode.CREATE,
     )
 
 
@@ -89,7 +71,7 @@ def find_identity(home: Home, name: str | None) -> Home:
 def new_identity(home: Home, name: str, dialect: Dialect) -> FeedId:
     """Create a further identity in *home* with a new key. Returns its feed id.
 
-    Raises IdentityNameError, IdentityNotMadeError, IdentityExistsError, HomeMissingError, HomeInaccessibleError, and
+    Raises ProblemError, IdentityExistsError, HomeMissingError, HomeInaccessibleError, and
     the errors of ``read_identity`` for the main identity.
     """
     identity = generate_identity(dialect)
@@ -124,16 +106,22 @@ def require_room(home: Home, name: str) -> None:
     # Only the owner of the home may go on: the node's user could not read files that root makes there.
     read_node_identity(home)
     if not _NAME.fullmatch(name) or name == MAIN_IDENTITY:
-        raise IdentityNameError(name)
+        raise ProblemError(
+            f"'{name[:NAME_MAX]}' cannot be the name of an identity. Nothing was changed.",
+            f"A name has up to {NAME_MAX} small letters, digits and hyphens, and begins with a letter; "
+            f"'{MAIN_IDENTITY}' is the node's main identity.",
+            code="bad_request",
+        )
     file = home.of_identity(name).identity
     if file.exists():
         raise IdentityExistsError(file)
     if len(names_of(home)) >= limits.IDENTITIES_MAX:
-        raise IdentityNotMadeError(
+        raise ProblemError(
             f"There are {limits.IDENTITIES_MAX} identities in {home.identities}, the most there may be. Nothing was "
             "made.",
             "Each takes one of the 255 places in the set that all nodes share. Make another node: "
             "`tinyssb --home FOLDER init`.",
+            exit_code=ExitCode.CREATE,
         )
 
 

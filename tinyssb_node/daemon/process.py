@@ -28,13 +28,13 @@ from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
 from tinyssb_node.daemon.face_manager import FaceManager
 from tinyssb_node.daemon.handler import KEEPERS_ONLY, ControlHandler, DaemonInfo
 from tinyssb_node.daemon.logs import Logger, start_logging
-from tinyssb_node.daemon.network_storage import NetworkStorage, WrongNetworkError, bind_store
+from tinyssb_node.daemon.network_storage import NetworkStorage, bind_store
 from tinyssb_node.daemon.notify import Notifier
 from tinyssb_node.daemon.rekey import effective_network
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import home_access_error, node_name, unlock_identity
 from tinyssb_node.daemon.tip_monitor import TipMonitor
-from tinyssb_node.errors import ConfigError, ExitCode, LocalError
+from tinyssb_node.errors import ConfigError, ExitCode, LocalError, ProblemError
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.faces.ws_spec import WsListenSpec
@@ -350,7 +350,12 @@ class Daemon:
             raise home_access_error(self._home, error, f"It is the folder for the network {name}.") from error
         store = stack.enter_context(closing(SqliteStore.open(home.store)))
         if not bind_store(store, network, self._clock.wall_us()):
-            raise WrongNetworkError(self._home.config, name, home.root)
+            raise ProblemError(
+                f"{self._home.config} gives the network {name} another key than it had: the entries in {home.root} "
+                "are signed for the old key, and are invalid for other nodes under the new one. Nothing was changed.",
+                "Put the old key back, or give the new key its own network under another name.",
+                exit_code=ExitCode.CONFIG,
+            )
         events = stack.enter_context(closing(self._open_events(home, store, network)))
         return NetworkStorage(name=name, network=network, store=store, events=events)
 

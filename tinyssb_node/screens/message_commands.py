@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from tinyssb_node.screens.session import NodeSession
 
 
-class InputError(ProblemError):
-    """Content to be published cannot be used."""
-
-    exit_code = ExitCode.DATA
-
-
 @contextmanager
 def open_node(arguments: argparse.Namespace) -> Iterator[NodeSession]:
     """Open the node that *arguments* name, and update its catalog. Progress and problems go to standard error. Raises
@@ -81,19 +75,21 @@ def describe_published(arguments: argparse.Namespace, what: str, row: PublishedR
 
 
 def text_given(text: str) -> str:
-    """Return *text*, or for ``-`` the content of standard input. Raises InputError."""
+    """Return *text*, or for ``-`` the content of standard input. Raises ProblemError."""
     if text != "-":
         return text
     raw = sys.stdin.buffer.read(limits.TEXT_GIVEN_MAX + 1)
     if len(raw) > limits.TEXT_GIVEN_MAX:
-        raise InputError(
+        raise ProblemError(
             f"The text has more than {limits.TEXT_GIVEN_MAX:,} bytes. Nothing was published.",
             "Shorten it, or publish it as a file: tinyssb attach FILE",
+            exit_code=ExitCode.DATA,
         )
     try:
         return raw.decode().rstrip("\n")
     except UnicodeDecodeError as error:
-        raise InputError(
+        raise ProblemError(
             "Standard input is not text in UTF-8. Nothing was published.",
             "To publish it as bytes: tinyssb publish -",
+            exit_code=ExitCode.DATA,
         ) from error

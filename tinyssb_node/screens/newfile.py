@@ -18,30 +18,13 @@ _PART: Final = re.compile(r"\.tinyssb-[0-9a-f]{16}\.part")
 """The name of a file until it is complete."""
 
 
-class FileUnwritableError(ProblemError):
-    """A file that cannot be written."""
-
-    exit_code = ExitCode.STORAGE
-
-
-class FolderMissingError(FileUnwritableError):
-    """A file in a folder that does not exist."""
-
-    exit_code = ExitCode.MISSING
-
-
-class TargetFileExistsError(ProblemError):
-    """A file to write that exists already."""
-
-    exit_code = ExitCode.CREATE
-
-
 def require_absent(path: Path) -> None:
-    """Check that nothing is at *path*, not even a dangling link. Raises TargetFileExistsError."""
+    """Check that nothing is at *path*, not even a dangling link. Raises ProblemError."""
     if os.path.lexists(path):
-        raise TargetFileExistsError(
+        raise ProblemError(
             f"{one_line(str(path))} exists already. It was kept, and nothing was written.",
             "Choose another file name, or delete the file first.",
+            exit_code=ExitCode.CREATE,
         )
 
 
@@ -49,7 +32,7 @@ def write_new_file(path: Path, write: Callable[[BinaryIO], object]) -> int:
     """Create the file at *path*, complete or not at all, with the bytes that *write* writes; durable on return but for
     its name. Return its size in bytes. Returns its size in bytes.
 
-    Raises TargetFileExistsError, FileUnwritableError, and what *write* raises.
+    Raises ProblemError, and what *write* raises.
     """
     require_absent(path)
     part = path.with_name(f".tinyssb-{secrets.token_hex(8)}.part")
@@ -65,9 +48,10 @@ def write_new_file(path: Path, write: Callable[[BinaryIO], object]) -> int:
     except OSError as error:
         missing = isinstance(error, FileNotFoundError | NotADirectoryError)
         rest = f"A partial file may remain as {part.name}." if begun and not _remove(part) else ""
-        raise (FolderMissingError if missing else FileUnwritableError)(
+        raise ProblemError(
             f"{one_line(str(path))} cannot be written: {error.strerror}. {rest or 'Nothing was written.'}",
             "Choose a file in a folder that you can write to, on a disk with free space.",
+            exit_code=ExitCode.MISSING if missing else ExitCode.STORAGE,
         ) from error
     finally:
         _remove(part)

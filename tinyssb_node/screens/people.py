@@ -33,12 +33,6 @@ class UnknownPersonError(ProblemError):
     exit_code = ExitCode.MISSING
 
 
-class AmbiguousPersonError(ProblemError):
-    """A name that several people have."""
-
-    exit_code = ExitCode.USAGE
-
-
 def alike(name: str) -> str:
     """Return the common form of names that people take for the same."""
     plain = unicodedata.normalize("NFKC", name[: limits.NAME_MAX])
@@ -114,7 +108,7 @@ class DisplayNames:
     def find(self, text: str) -> PersonRow:
         """Return the person that *text* names: ``me``, a petname, an alias, or the beginning of a feed id.
 
-        Raises UnknownPersonError, AmbiguousPersonError.
+        Raises UnknownPersonError, and ProblemError where it names several.
         """
         digits = text.lower()
         found = [
@@ -134,9 +128,10 @@ class DisplayNames:
                 "List people: tinyssb contacts. For a new feed, give all 64 digits: tinyssb follow FEED",
             )
         shown = ", ".join(self.shown(feed) for feed in list(meant)[: limits.NAMES_TOLD_MAX])
-        raise AmbiguousPersonError(
+        raise ProblemError(
             f"'{typed}' may mean {len(meant)} people: {shown}.",
             "Type digits of the feed id, or give one of them a name of your own: tinyssb contacts petname FEED NAME",
+            exit_code=ExitCode.USAGE,
         )
 
     def _meant(self, word: str) -> list[FeedId]:

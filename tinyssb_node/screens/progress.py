@@ -29,21 +29,20 @@ class ProgressBar:
             print("\r\x1b[K", end="", file=sys.stderr, flush=True)
 
 
-class PlotError(ProblemError):
-    """The picture was not drawn."""
-
-    exit_code = ExitCode.UNAVAILABLE
-
-    def __init__(self, path: Path, reason: str) -> None:
-        super().__init__(f"{path} was not drawn: {reason}.", "The report is complete without it.")
-
-
 def draw(path: Path, plot: Callable[[], None]) -> None:
-    """Call *plot*, which draws *path*. Raises PlotError."""
+    """Call *plot*, which draws *path*. Raises ProblemError."""
     try:
         plot()
     except ModuleNotFoundError as error:
         reason = f"{error.name} is not installed (pip install 'tinyssb-node[plot]')"
-        raise PlotError(path, reason) from error
+        raise ProblemError(
+            f"{path} was not drawn: {reason}.",
+            "The report is complete without it.",
+            exit_code=ExitCode.UNAVAILABLE,
+        ) from error
     except (OSError, ValueError) as error:
-        raise PlotError(path, str(error)) from error
+        raise ProblemError(
+            f"{path} was not drawn: {error}.",
+            "The report is complete without it.",
+            exit_code=ExitCode.UNAVAILABLE,
+        ) from error

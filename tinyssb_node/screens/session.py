@@ -35,70 +35,6 @@ if TYPE_CHECKING:
     from tinyssb_node.screens.group_conversations import GroupConversation
 
 
-class UnknownMessageError(ProblemError):
-    """An id that no message has."""
-
-    exit_code = ExitCode.MISSING
-
-
-class AmbiguousMessageError(ProblemError):
-    """Digits that the ids of several messages begin with."""
-
-    exit_code = ExitCode.USAGE
-
-
-class UnknownConversationError(ProblemError):
-    """A name that no conversation has."""
-
-    exit_code = ExitCode.MISSING
-
-
-class UnknownBoardError(ProblemError):
-    """An id or name that no board has."""
-
-    exit_code = ExitCode.MISSING
-
-
-class AmbiguousBoardError(ProblemError):
-    """A name that several boards have."""
-
-    exit_code = ExitCode.USAGE
-
-
-class NotInvitedError(ProblemError):
-    """An answer to an invitation that does not exist."""
-
-    exit_code = ExitCode.MISSING
-
-
-class NoThreadError(ProblemError):
-    """A message that is in no tangle, or has no position in it yet."""
-
-    exit_code = ExitCode.MISSING
-
-    def __init__(self, row: MessageRow) -> None:
-        waits = row.conversation is not None and row.placed is None
-        super().__init__(
-            f"The message {row.id.hex()} "
-            + ("waits for a predecessor and has no position yet." if waits else "is not in a thread."),
-            "Wait until its predecessor arrives: `tinyssb chat` shows what it waits for."
-            if waits
-            else f"To see it: tinyssb show {row.feed.hex()[:12]} {row.seq}",
-        )
-
-
-class NotInConversationError(ProblemError):
-    """An answer to a message of another conversation, or of none."""
-
-    exit_code = ExitCode.USAGE
-
-
-class EmptyMessageError(ProblemError):
-    """A message without text."""
-
-    exit_code = ExitCode.DATA
-
-
 class NodeSession:
     """The catalog of one network of a node, and its daemon, which is called to publish."""
 
@@ -183,25 +119,27 @@ class NodeSession:
         return DisplayNames(self.catalog.people(), petnamed)
 
     def find_person(self, text: str) -> PersonRow:
-        """Return the person that *text* names: see ``DisplayNames.find``. Raises UnknownPersonError,
-        AmbiguousPersonError."""
+        """Return the person that *text* names: see ``DisplayNames.find``. Raises UnknownPersonError, ProblemError."""
         return self.names().find(text)
 
     def find_message(self, text: str) -> MessageRow:
         """Return the message whose id begins with these digits, or that ``FEED.SEQ`` names.
 
-        Raises UnknownMessageError, AmbiguousMessageError.
+        Raises ProblemError.
         """
         found = self.catalog.find(text)
         typed = one_line(text, limits.NAME_CELLS)
         if not found:
-            raise UnknownMessageError(
+            raise ProblemError(
                 f"This node has no message '{typed}'.",
                 "`tinyssb chat` shows the first digits of each id; these are enough. FEED.SEQ works, too.",
+                exit_code=ExitCode.MISSING,
             )
         if len(found) > 1:
-            raise AmbiguousMessageError(
-                f"The ids of several messages begin with '{typed}'.", "Type more digits of the id."
+            raise ProblemError(
+                f"The ids of several messages begin with '{typed}'.",
+                "Type more digits of the id.",
+                exit_code=ExitCode.USAGE,
             )
         return found[0]
 
@@ -219,15 +157,16 @@ class NodeSession:
         return conversation_root({*people, self.own}).hex()[:CIRCLE_NAME_DIGITS]
 
     def members(self, conversation: str) -> tuple[FeedId, ...]:
-        """Return the readers of *conversation*; empty: everybody. Raises UnknownConversationError."""
+        """Return the readers of *conversation*; empty: everybody. Raises ProblemError."""
         if conversation == PUBLIC:
             return ()
         row = self.catalog.conversation(conversation)
         if row is not None:
             return row.members
-        raise UnknownConversationError(
+        raise ProblemError(
             f"There is no conversation '{one_line(conversation, limits.NAME_CELLS)}'.",
             "List conversations: tinyssb chat list. To begin one: tinyssb chat say --with PERSON TEXT",
+            exit_code=ExitCode.MISSING,
         )
 
     def receipts(self, rows: Sequence[MessageRow]) -> dict[MessageId, ReceiptRow]:
@@ -252,7 +191,7 @@ class NodeSession:
         """Post *text* in *conversation*, after all its messages, or as an answer to *reply_to* alone. The id of a
         private group is a conversation, too; its messages follow all earlier ones.
 
-        Raises UnknownConversationError, NotInConversationError, EmptyMessageError, UnencodableMessageError, and as
+        Raises ProblemError, UnencodableMessageError, and as
         ``DaemonClient.publish`` does.
         """
         from tinyssb_node.screens.group_conversations import is_group
@@ -266,7 +205,7 @@ class NodeSession:
     ) -> PublishedRow:
         """Post *text* so that only *recipients* and we can read it; at most ``limits.CIRCLE_MAX`` with us.
 
-        Raises NotInConversationError, EmptyMessageError, RecipientCountError, ReaderKeyError, UnencodableMessageError,
+        Raises ProblemError, RecipientCountError, ReaderKeyError, UnencodableMessageError,
         and as ``DaemonClient.publish`` does.
         """
         return self._publish(self.draft_private(text, recipients, reply_to))
@@ -314,9 +253,10 @@ class NodeSession:
             answered = self.catalog.message(reply_to)
             if answered is None or answered.conversation is None or answered.conversation != conversation:
                 # It would follow a message that is never in its tangle, and wait for ever on every node.
-                raise NotInConversationError(
+                raise ProblemError(
                     f"The message {reply_to.hex()} is in another conversation. Nothing was published.",
                     "Answer it in its own conversation, or write this without an answer.",
+                    exit_code=ExitCode.USAGE,
                 )
             behind: Sequence[MessageId] = (reply_to,)
         else:
@@ -347,7 +287,7 @@ class NodeSession:
     def say_to_group(self, group: str, text: str) -> GroupWrittenRow:
         """Post *text* to the group that *group* names: its name, or digits of its id.
 
-        Raises EmptyMessageError, and as ``DaemonClient.group_post`` does.
+        Raises ProblemError, and as ``DaemonClient.group_post`` does.
         """
         _require_text(text)
         return self.client.group_post(group, text)
@@ -355,14 +295,15 @@ class NodeSession:
     # --- Boards ---
 
     def board(self, board: MessageId) -> KanbanBoard:
-        """Return *board* after all stored operations. Raises UnknownBoardError."""
+        """Return *board* after all stored operations. Raises ProblemError."""
         from tinyssb_node.content.board import fold
 
         steps = self.catalog.steps(board)
         if not steps:
-            raise UnknownBoardError(
+            raise ProblemError(
                 f"This node has no board with the id {board.hex()}.",
                 "List boards: tinyssb board",
+                exit_code=ExitCode.MISSING,
             )
         return fold(board, steps)
 
@@ -371,7 +312,7 @@ class NodeSession:
         the one with any other name or beginning of an id. So no one else can take the name or the id of a board of
         ours.
 
-        Raises UnknownBoardError, AmbiguousBoardError.
+        Raises ProblemError.
         """
         begins = self.catalog.find_boards(text)
         if len(text.strip()) == 2 * MessageId.SIZE and begins:
@@ -381,11 +322,14 @@ class NodeSession:
         found = {row.id for row in named if row.ours} or {*(row.id for row in named), *begins}
         typed = one_line(text, limits.NAME_CELLS)
         if not found:
-            raise UnknownBoardError(f"There is no board '{typed}'.", "List boards: tinyssb board")
+            raise ProblemError(
+                f"There is no board '{typed}'.", "List boards: tinyssb board", exit_code=ExitCode.MISSING
+            )
         if len(found) > 1:
-            raise AmbiguousBoardError(
+            raise ProblemError(
                 f"Several boards match '{typed}'.",
                 "Type more digits of its id. For whole ids: tinyssb board --json",
+                exit_code=ExitCode.USAGE,
             )
         return self.board(found.pop())
 
@@ -398,20 +342,21 @@ class NodeSession:
     def change_board(
         self, board: MessageId, operation: Operation, *arguments: str | MessageId | FeedId
     ) -> PublishedRow:
-        """Apply *operation* to *board* as stored now. Raises UnknownBoardError, UnencodableMessageError, as ``say``."""
+        """Apply *operation* to *board* as stored now. Raises ProblemError, UnencodableMessageError, as ``say``."""
         from tinyssb_node.content.board import make_operation
 
         return self._say(make_operation(self.board(board), operation, *arguments))
 
     def answer_invitation(self, board: MessageId, *, accept: bool) -> PublishedRow:
-        """Accept or decline an invitation to *board*. Raises UnknownBoardError, NotInvitedError, as ``say``."""
+        """Accept or decline an invitation to *board*. Raises ProblemError, as ``say``."""
         from tinyssb_node.content.board import answer_step
 
         step = answer_step(self.board(board), self.own, accept=accept)
         if step is None:
-            raise NotInvitedError(
+            raise ProblemError(
                 "You have no invitation to this board. Nothing was published.",
                 "Boards need no invitation: you can read and edit it now.",
+                exit_code=ExitCode.MISSING,
             )
         return self._say(step)
 
@@ -486,8 +431,10 @@ class NodeSession:
 
 
 def _require_text(text: str) -> None:
-    """Check that *text* is not blank. Raises EmptyMessageError."""
+    """Check that *text* is not blank. Raises ProblemError."""
     if not text.strip():
-        raise EmptyMessageError(
-            "The message is empty. Nothing was published.", "Give a text; `-` reads it from standard input."
+        raise ProblemError(
+            "The message is empty. Nothing was published.",
+            "Give a text; `-` reads it from standard input.",
+            exit_code=ExitCode.DATA,
         )

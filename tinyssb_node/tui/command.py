@@ -7,18 +7,6 @@ from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import CommandParsers, add_network
 
 
-class TuiMissingError(ProblemError):
-    """The library that draws the screen is not installed."""
-
-    exit_code = ExitCode.UNAVAILABLE
-
-
-class NoTerminalError(ProblemError):
-    """Standard input or output is not a terminal."""
-
-    exit_code = ExitCode.USAGE
-
-
 def add(commands: CommandParsers) -> None:
     """Define the command."""
     parser = commands.add(
@@ -34,18 +22,20 @@ def tui(arguments: argparse.Namespace) -> int:
     except ModuleNotFoundError as error:
         if error.name is None or error.name.partition(".")[0] not in {"textual", "rich"}:
             raise
-        raise TuiMissingError(
+        raise ProblemError(
             "The terminal screen needs the library Textual, which is not installed.",
             "Install it with: pip install 'tinyssb-node[tui]'\nAll other commands, such as `tinyssb chat`, "
             "work without it.",
+            exit_code=ExitCode.UNAVAILABLE,
         ) from error
     from tinyssb_node.tui.source import NodeScreenSource
 
     source = NodeScreenSource(arguments.home, arguments.network)
     if not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise NoTerminalError(
+        raise ProblemError(
             "Standard input or output is not a terminal.",
             "Type `tinyssb tui` on a terminal (over SSH use `ssh -t`), or use `tinyssb chat`, which needs none.",
+            exit_code=ExitCode.USAGE,
         )
     # The mouse is left to the terminal, so that text can be selected and copied as usual.
     Tui(source).run(mouse=False)

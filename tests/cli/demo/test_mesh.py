@@ -6,13 +6,15 @@ from pathlib import Path
 import pytest
 
 from tinyssb_node.cli.demo import mesh
-from tinyssb_node.cli.demo.mesh import DemoFailedError, DemoMesh, free_port
+from tinyssb_node.cli.demo.mesh import DemoMesh, free_port
+from tinyssb_node.errors import ExitCode, ProblemError
 
 
 def test_somebody_elses_folder_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "letter.txt").write_text("dear", "utf-8")
-    with pytest.raises(DemoFailedError, match="Nothing was changed"):
+    with pytest.raises(ProblemError, match="Nothing was changed") as caught:
         DemoMesh(tmp_path, 0).start()
+    assert caught.value.exit_code is ExitCode.SOFTWARE
     assert (tmp_path / "letter.txt").read_text("utf-8") == "dear"
 
 
@@ -29,8 +31,9 @@ def test_a_process_that_ends_on_its_own_is_reported_with_its_last_words(tmp_path
     (tmp_path / "logs").mkdir()
     running._run("spark", ["/bin/sh", "-c", "echo no Java here; exit 3"])
     running._processes[0].popen.wait(10)
-    with pytest.raises(DemoFailedError, match="spark ended unexpectedly: no Java here"):
+    with pytest.raises(ProblemError, match="spark ended unexpectedly: no Java here") as caught:
         running.check()
+    assert caught.value.exit_code is ExitCode.SOFTWARE
     running.stop()
 
 

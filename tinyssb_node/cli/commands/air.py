@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 _HOST = "127.0.0.1"
 
 
-class UnknownNodeError(ProblemError):
-    """A node that was never on the ether."""
-
-    exit_code = ExitCode.MISSING
-
-    def __init__(self, name: str, there: Sequence[str]) -> None:
-        super().__init__(
-            f"No node on the ether has the name '{name[: limits.FACE_NAME_MAX]}'. Nothing was cut.",
-            f"Nodes on the ether: {', '.join(there)}." if there else "No node has joined the ether yet.",
-        )
-
-
 def add(commands: CommandParsers) -> None:
     """Define the commands."""
     add_json(commands.add("faces", faces))
@@ -201,7 +189,13 @@ def _require_names(names: Sequence[str], status: EtherStatus) -> None:
     there = {node.name for node in status.nodes}
     for name in names:
         if name not in there:
-            raise UnknownNodeError(name, sorted(there))
+            raise ProblemError(
+                f"No node on the ether has the name '{name[: limits.FACE_NAME_MAX]}'. Nothing was cut.",
+                f"Nodes on the ether: {', '.join(sorted(there))}."
+                if there
+                else "No node has joined the ether yet.",
+                exit_code=ExitCode.MISSING,
+            )
 
 
 def _command(arguments: argparse.Namespace) -> Command:

@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     from tinyssb_node.store.port import FeedRecord, StoredEntry
 
 
-class FileRefusedError(ProblemError):
-    """A file that cannot be attached."""
-
-    exit_code = ExitCode.DATA
-
-
-class FetchTimeoutError(ProblemError):
-    """A file whose rest did not arrive in time."""
-
-    exit_code = ExitCode.BUSY
-
-
 def add(commands: CommandParsers) -> None:
     """Define the commands."""
     parser = commands.add("attach", attach, more="First shows the airtime it costs, and asks.")
@@ -106,7 +94,7 @@ def attach(arguments: argparse.Namespace) -> int:
 
 
 def read_file(arguments: argparse.Namespace) -> File:
-    """Read the file that *arguments* name. Raises FileUnreadableError, FileRefusedError."""
+    """Read the file that *arguments* name. Raises FileUnreadableError, ProblemError."""
     import mimetypes
 
     from tinyssb_node import limits
@@ -115,8 +103,10 @@ def read_file(arguments: argparse.Namespace) -> File:
     path = Path(arguments.file)
     try:
         if not path.is_file() and path.exists():
-            raise FileRefusedError(
-                f"{path} is not a file. Nothing was published.", "Attach one file at a time."
+            raise ProblemError(
+                f"{path} is not a file. Nothing was published.",
+                "Attach one file at a time.",
+                exit_code=ExitCode.DATA,
             )
         with path.open("rb") as opened:
             # A file that is far too long is not read to its end: the error takes its size from the file system.
@@ -131,12 +121,14 @@ def read_file(arguments: argparse.Namespace) -> File:
         content = serialize_file(file)
     except FileTooLongError as error:
         too_long = FileTooLongError(max(size, error.size), error.most)
-        raise FileRefusedError(
-            f"{too_long}. Nothing was published.", "Send a smaller file, or split it into several."
+        raise ProblemError(
+            f"{too_long}. Nothing was published.",
+            "Send a smaller file, or split it into several.",
+            exit_code=ExitCode.DATA,
         ) from error
     except FileNameError as error:
-        raise FileRefusedError(
-            f"{error}. Nothing was published.", "Give it another name: --name NAME."
+        raise ProblemError(
+            f"{error}. Nothing was published.", "Give it another name: --name NAME.", exit_code=ExitCode.DATA
         ) from error
     assert len(content) <= limits.CONTENT_PUBLISH_MAX
     return file
@@ -188,9 +180,10 @@ def fetch(arguments: argparse.Namespace) -> int:
         _, held = _look(home, arguments, feed, seq)
     file = None if held.content is None else parse_file(held.content)
     if file is None:
-        raise FileRefusedError(
+        raise ProblemError(
             f"Entry {entry.seq} of {entry.feed.hex()} looks like a file but is malformed. Nothing was saved.",
             f"Look at the entry: tinyssb show {entry.feed.hex()[:12]} {entry.seq}",
+            exit_code=ExitCode.DATA,
         )
     if arguments.output == "-":
         sys.stdout.buffer.write(file.data)
@@ -220,8 +213,7 @@ def _print_saved(arguments: argparse.Namespace, entry: StoredEntry, file: File, 
 
 
 def _named(arguments: argparse.Namespace) -> tuple[str, int]:
-    """Return the feed and the sequence number that *arguments* name. Raises UnknownMessageError,
-    AmbiguousMessageError."""
+    """Return the feed and the sequence number that *arguments* name. Raises ProblemError."""
     feed, dot, seq = str(arguments.what).rpartition(".")
     if dot and seq.isascii() and seq.isdigit():
         return feed, int(seq[:12])
@@ -235,7 +227,7 @@ def _named(arguments: argparse.Namespace) -> tuple[str, int]:
 
 def _look(home: Home, arguments: argparse.Namespace, feed: str, seq: int) -> tuple[FeedRecord, HeldFile]:
     """Return a feed, and the file in its entry *seq*, as they are stored now. Raises UnknownFeedError,
-    AmbiguousFeedError, UnknownEntryError, NotAFileError."""
+    AmbiguousFeedError, UnknownEntryError, ProblemError."""
     from tinyssb_node.cli.heldfile import inspect_file
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.feed_names import OWN_FEED, find_feed
@@ -272,7 +264,7 @@ def _await(
 ) -> None:
     """Show the progress until the rest has arrived; *look* returns the number of packets stored.
 
-    Raises FetchTimeoutError, DaemonUnreachableError.
+    Raises ProblemError, DaemonUnreachableError.
     """
     import time
 
@@ -283,9 +275,10 @@ def _await(
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         node.status()  # without a daemon nothing would ever arrive
     if not record.wanted:
-        raise FetchTimeoutError(
+        raise ProblemError(
             f"Part of the file is missing, and it is not requested: feed {record.feed.hex()} is not followed.",
             f"Follow the feed: tinyssb follow {record.feed.hex()}",
+            exit_code=ExitCode.BUSY,
         )
     show, done = _screen(held)
     try:
@@ -300,9 +293,10 @@ def _await(
     finally:
         done()
     if here < held.chunks:
-        raise FetchTimeoutError(
+        raise ProblemError(
             f"{here:,} of {packets_in_words(held.chunks)} have arrived. Nothing was saved.",
             "The node continues to request the rest. Type the command again later.",
+            exit_code=ExitCode.BUSY,
         )
 
 

@@ -20,18 +20,6 @@ if TYPE_CHECKING:
     from tinyssb_node.screens.session import NodeSession
 
 
-class NotBlockedError(ProblemError):
-    """A person to publish on the user's list whom the user does not block."""
-
-    exit_code = ExitCode.DATA
-
-
-class OwnListError(ProblemError):
-    """A request to follow the user's own list."""
-
-    exit_code = ExitCode.USAGE
-
-
 @dataclass(frozen=True, slots=True)
 class _Listed:
     """A list of blocks, with the people it names."""
@@ -145,7 +133,7 @@ def show(arguments: argparse.Namespace) -> int:
 
 
 def publish_blocklist(arguments: argparse.Namespace) -> int:
-    """Publish the user's blocks. Raises NotBlockedError, BlocklistFullError, and what publishing raises."""
+    """Publish the user's blocks. Raises ProblemError, BlocklistFullError, and what publishing raises."""
     from tinyssb_node.content.blocklist import block_step, serialize_block_step
     from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.feeds.layout import packet_count
@@ -180,7 +168,7 @@ def _changed(step: BlockStep) -> str:
 
 
 def _wanted(talk: NodeSession, people: Iterable[str], listed: frozenset[bytes]) -> set[bytes]:
-    """Return the blocks that the user's list should have. Raises NotBlockedError."""
+    """Return the blocks that the user's list should have. Raises ProblemError."""
     from tinyssb_node.content.contacts import read_contacts
     from tinyssb_node.ids import blocked_short
 
@@ -193,9 +181,10 @@ def _wanted(talk: NodeSession, people: Iterable[str], listed: frozenset[bytes]) 
 def _blocked_by_us(talk: NodeSession, text: str) -> FeedId:
     person = talk.find_person(text)
     if not person.blocked or person.blocked_by:
-        raise NotBlockedError(
+        raise ProblemError(
             f"You do not block {talk.names().shown(person.feed)} yourself. Nothing was published.",
             f"Block this person first: tinyssb block {person.feed.hex()[:8]}",
+            exit_code=ExitCode.DATA,
         )
     return person.feed
 
@@ -217,9 +206,10 @@ def _followed(arguments: argparse.Namespace, *, followed: bool) -> int:
     with open_node(arguments) as talk:
         author = talk.find_person(arguments.person)
         if author.own:
-            raise OwnListError(
+            raise ProblemError(
                 "This is your own list, and your own blocks always apply. Nothing was changed.",
                 "Name another person.",
+                exit_code=ExitCode.USAGE,
             )
         follow_list(talk.home.root, author.feed, followed=followed)
         shown = talk.names().shown(author.feed)

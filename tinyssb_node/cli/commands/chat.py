@@ -7,6 +7,7 @@ import json
 import sys
 from typing import TYPE_CHECKING
 
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.options import (
     CommandParsers,
@@ -146,13 +147,12 @@ def _read_group(arguments: argparse.Namespace) -> int:
 
 
 def _refuse_beside_group(arguments: argparse.Namespace) -> None:
-    """Check that no other option chooses the readers beside --group. Raises NotInConversationError."""
+    """Check that no other option chooses the readers beside --group. Raises ProblemError."""
     if arguments.people or getattr(arguments, "reply", None):
-        from tinyssb_node.screens.session import NotInConversationError
-
-        raise NotInConversationError(
+        raise ProblemError(
             "A message to a group is for all its members and follows all earlier messages. Nothing was posted.",
             "Use --group without --with and --reply.",
+            exit_code=ExitCode.USAGE,
         )
 
 

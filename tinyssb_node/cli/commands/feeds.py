@@ -22,18 +22,6 @@ if TYPE_CHECKING:
 _DIGITS: Final = frozenset("0123456789abcdef")
 
 
-class FeedIdLengthError(ProblemError):
-    """An unknown feed id with too few or too many digits."""
-
-    exit_code = ExitCode.USAGE
-
-    def __init__(self, count: int, size: int) -> None:
-        super().__init__(
-            f"A feed id has {size} digits. These are {count}, and no known feed begins with them.",
-            "Ask its owner for the whole id: `tinyssb id` prints it.",
-        )
-
-
 def add(commands: CommandParsers) -> None:
     """Define the commands."""
     parsers = [
@@ -159,7 +147,7 @@ def goset(arguments: argparse.Namespace) -> int:
 def feed_named(arguments: argparse.Namespace) -> str:
     """Return the feed that *arguments* name: digits as they are, because the feed may be new; else a person's.
 
-    Raises UnknownPersonError, AmbiguousPersonError.
+    Raises UnknownPersonError, ProblemError.
     """
     feed: str = arguments.feed
     if feed == "me" or not set(feed.lower()) - _DIGITS:
@@ -173,7 +161,7 @@ def feed_named(arguments: argparse.Namespace) -> str:
 def _feed_to_follow(arguments: argparse.Namespace) -> str:
     """Return the feed that *arguments* name: all digits of one, which may be new, or a known person's.
 
-    Raises FeedIdLengthError, UnknownPersonError, AmbiguousPersonError.
+    Raises ProblemError, UnknownPersonError.
     """
     from tinyssb_node.limits import FEED_ID_SIZE
     from tinyssb_node.screens.message_commands import open_node
@@ -188,7 +176,11 @@ def _feed_to_follow(arguments: argparse.Namespace) -> str:
             return talk.find_person(feed).feed.hex()
     except UnknownPersonError:
         if is_digits:
-            raise FeedIdLengthError(len(feed), 2 * FEED_ID_SIZE) from None
+            raise ProblemError(
+                f"A feed id has {2 * FEED_ID_SIZE} digits. These are {len(feed)}, and no known feed begins with them.",
+                "Ask its owner for the whole id: `tinyssb id` prints it.",
+                exit_code=ExitCode.USAGE,
+            ) from None
         raise
 
 

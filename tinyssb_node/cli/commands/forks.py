@@ -31,24 +31,6 @@ _OWN = (
 )
 
 
-class NoForkError(ProblemError):
-    """A feed without a stored proof that it is forked."""
-
-    exit_code = ExitCode.MISSING
-
-
-class ProofRefusedError(ProblemError):
-    """A file that is malformed or proves nothing."""
-
-    exit_code = ExitCode.DATA
-
-
-class NetworkKeyMissingError(ProblemError):
-    """A proof from a network whose key is not here, so it cannot be checked."""
-
-    exit_code = ExitCode.UNAVAILABLE
-
-
 def add(commands: CommandParsers) -> None:
     """Define the command."""
     parser = commands.add("forks", forks)
@@ -102,7 +84,7 @@ def _listing(rows: list[ForkRow], name_of: Callable[[str], str]) -> str:
 
 
 def export(arguments: argparse.Namespace) -> int:
-    """Write a proof. Raises NoForkError."""
+    """Write a proof. Raises ProblemError."""
     from tinyssb_node.cli.commands.feeds import feed_named
     from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.screens.newfile import write_new_file
@@ -113,7 +95,11 @@ def export(arguments: argparse.Namespace) -> int:
     found = [row for row in rows if row.feed.startswith(feed) or (feed == "me" and row.own)]
     if len({row.feed for row in found}) != 1:
         count = "Several forked feeds have" if found else "No forked feed has"
-        raise NoForkError(f"{count} this name or id. Nothing was written.", "List them: tinyssb forks")
+        raise ProblemError(
+            f"{count} this name or id. Nothing was written.",
+            "List them: tinyssb forks",
+            exit_code=ExitCode.MISSING,
+        )
     row = found[0]
     proof = row.proof.encode()
     if arguments.file == "-":
@@ -128,7 +114,7 @@ def export(arguments: argparse.Namespace) -> int:
 
 
 def verify(arguments: argparse.Namespace) -> int:
-    """Check a proof. Raises ProofRefusedError, NetworkKeyMissingError, FileUnreadableError."""
+    """Check a proof. Raises ProblemError, FileUnreadableError."""
     from tinyssb_node.errors import ForkProofFormatError
     from tinyssb_node.feeds.fork import verify_proof
     from tinyssb_node.feeds.forkfile import parse_fork_file
@@ -136,16 +122,18 @@ def verify(arguments: argparse.Namespace) -> int:
     try:
         fork = parse_fork_file(_read(arguments.file))
     except ForkProofFormatError as error:
-        raise ProofRefusedError(
+        raise ProblemError(
             f"This file is not a valid proof of a fork: {error.reason}.",
             "Ask for the file again. `tinyssb forks export` writes it.",
+            exit_code=ExitCode.DATA,
         ) from error
     network = _network(arguments, fork)
     if not verify_proof(network, fork.proof):
-        raise ProofRefusedError(
+        raise ProblemError(
             f"This does NOT prove a fork of {fork.proof.feed.hex()}: its two entries are not both signed with the "
             f"sequence number {fork.proof.seq}, or are the same.",
             "Do not trust claims that are based on it.",
+            exit_code=ExitCode.DATA,
         )
     print(json.dumps(_as_json(network, fork)) if arguments.json else _page(network, fork.proof))
     return 0
@@ -177,9 +165,10 @@ def _network(arguments: argparse.Namespace, fork: ForkFile) -> Network:
     for network in networks:
         if fork.is_of(network):
             return network
-    raise NetworkKeyMissingError(
+    raise ProblemError(
         f"This proof is from network {fork.network.hex()}, whose key is not here. It was not checked.",
         "Check it on a node of that network: tinyssb --home FOLDER forks verify FILE",
+        exit_code=ExitCode.UNAVAILABLE,
     )
 
 

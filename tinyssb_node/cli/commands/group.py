@@ -266,7 +266,7 @@ def _wrote(arguments: argparse.Namespace, row: GroupWrittenRow, what: str, then:
 
 
 def _people(talk: NodeSession, texts: Sequence[str]) -> list[FeedId]:
-    """Return the people that *texts* name, each once. Raises UnknownPersonError, AmbiguousPersonError."""
+    """Return the people that *texts* name, each once. Raises UnknownPersonError, ProblemError."""
     names = talk.names()
     return list(dict.fromkeys(names.find(text).feed for text in texts))
 

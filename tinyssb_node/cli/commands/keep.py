@@ -22,52 +22,6 @@ if TYPE_CHECKING:
     from tinyssb_node.store.port import FeedRecord, Store
 
 
-class ImportRefusedError(ProblemError):
-    """A packet of a file that the node refused."""
-
-    exit_code = ExitCode.DATA
-
-    def __init__(self, taken: ImportResult) -> None:
-        from tinyssb_node.cli.packet_import import NO_PLACE
-
-        (_, feed), reason = next(iter(taken.refused.items()))
-        more = len(taken.refused) - 1
-        super().__init__(
-            f"The node refused a packet of feed {feed}: {reason}"
-            + (f"; it also refused packets of {more:,} other feeds" if more else "")
-            + ". The rest of the file was imported: "
-            f"{taken.entries:,} entries and {taken.chunks:,} chunks are new.",
-            "Use another network for further feeds: docs/howto/several-networks.md"
-            if reason == NO_PLACE
-            else "The file was changed, or comes from a network with another key. Ask for it again.",
-        )
-
-
-class ImportInterruptedError(ProblemError):
-    """A file that was whole and cannot be read any more."""
-
-    exit_code = ExitCode.MISSING
-
-    def __init__(self, file: str, taken: ImportResult) -> None:
-        super().__init__(
-            f"Reading {file} failed in the middle. Imported and kept so far: "
-            f"{taken.entries:,} entries and {taken.chunks:,} chunks.",
-            "Import it again when it can be read. The import continues from there.",
-        )
-
-
-class InvalidSinceError(ProblemError):
-    """A `--since` that is neither a time nor a file."""
-
-    exit_code = ExitCode.USAGE
-
-    def __init__(self, text: str) -> None:
-        super().__init__(
-            f"'{text}' is neither a time nor an existing file. Nothing was written.",
-            "Give a time ago (12h, 3d), a date (2026-11-20, 2026-11-20T18:30), or an earlier export file.",
-        )
-
-
 def add(commands: CommandParsers) -> None:
     """Define the commands."""
     parser = commands.add("export", export, more="Works without the daemon.")
@@ -129,7 +83,7 @@ def export(arguments: argparse.Namespace) -> int:
 def _since(store: Store, text: str) -> Callable[[FeedRecord], int]:
     """Return where an export of each feed begins: *text* is a time, or the name of an earlier export.
 
-    Raises InvalidSinceError, FileUnreadableError, ExportFileError.
+    Raises ProblemError, FileUnreadableError, ExportFileError.
     """
     from datetime import datetime
 
@@ -145,10 +99,31 @@ def _since(store: Store, text: str) -> Callable[[FeedRecord], int]:
         with Path(text).open("rb") as file:
             cover.add(read_export(file))
     except FileNotFoundError as error:
-        raise InvalidSinceError(text) from error
+        raise ProblemError(
+            f"'{text}' is neither a time nor an existing file. Nothing was written.",
+            "Give a time ago (12h, 3d), a date (2026-11-20, 2026-11-20T18:30), or an earlier export file.",
+            exit_code=ExitCode.USAGE,
+        ) from error
     except OSError as error:
         raise FileUnreadableError(text, error) from error
     return cover.first_lacked
+
+
+def _import_refused(taken: ImportResult) -> ProblemError:
+    from tinyssb_node.cli.packet_import import NO_PLACE
+
+    (_, feed), reason = next(iter(taken.refused.items()))
+    more = len(taken.refused) - 1
+    return ProblemError(
+        f"The node refused a packet of feed {feed}: {reason}"
+        + (f"; it also refused packets of {more:,} other feeds" if more else "")
+        + ". The rest of the file was imported: "
+        f"{taken.entries:,} entries and {taken.chunks:,} chunks are new.",
+        "Use another network for further feeds: docs/howto/several-networks.md"
+        if reason == NO_PLACE
+        else "The file was changed, or comes from a network with another key. Ask for it again.",
+        exit_code=ExitCode.DATA,
+    )
 
 
 def import_(arguments: argparse.Namespace) -> int:
@@ -167,11 +142,16 @@ def import_(arguments: argparse.Namespace) -> int:
                 try:
                     offer(node, arguments.file, read_export(file), taken)
                 except (OSError, ExportFileError) as error:
-                    raise ImportInterruptedError(arguments.file, taken) from error
+                    raise ProblemError(
+                        f"Reading {arguments.file} failed in the middle. Imported and kept so far: "
+                        f"{taken.entries:,} entries and {taken.chunks:,} chunks.",
+                        "Import it again when it can be read. The import continues from there.",
+                        exit_code=ExitCode.MISSING,
+                    ) from error
     except OSError as error:
         raise FileUnreadableError(arguments.file, error) from error
     if taken.refused:
-        raise ImportRefusedError(taken)
+        raise _import_refused(taken)
     if arguments.json:
         row = {"entries": taken.entries, "chunks": taken.chunks, "held": taken.held}
         print(json.dumps({**row, "passed": taken.passed}))

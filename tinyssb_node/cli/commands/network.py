@@ -22,12 +22,6 @@ if TYPE_CHECKING:
     from tinyssb_node.store.port import FeedRecord
 
 
-class SetKeyRejectedError(ProblemError):
-    """A key that a set cannot have."""
-
-    exit_code = ExitCode.USAGE
-
-
 def add(commands: CommandParsers) -> None:
     """Define the command."""
     parser = commands.add("network", network, more="Works without the daemon.")
@@ -91,7 +85,7 @@ def network(arguments: argparse.Namespace) -> int:
 
 
 def rekey(arguments: argparse.Namespace) -> int:
-    """Leave a set for a fresh one. Raises SetKeyRejectedError, BadRequestError, errors of the store or the daemon."""
+    """Leave a set for a fresh one. Raises ProblemError, BadRequestError, errors of the store or the daemon."""
     from tinyssb_node.store.sqlite import SqliteStore
 
     home = _home(arguments)
@@ -99,9 +93,10 @@ def rekey(arguments: argparse.Namespace) -> int:
     with closing(SqliteStore.open_readonly(home.of(name).store)) as store:
         records = list(store.feeds())
     if key == _set_key(home, name):
-        raise SetKeyRejectedError(
+        raise ProblemError(
             "The set has this key already. Nothing was changed.",
             "For a new random key, leave KEY out: tinyssb network rekey",
+            exit_code=ExitCode.USAGE,
         )
     plan = _plan(home, arguments, records)
     if arguments.dry_run or not (arguments.json or arguments.yes):
@@ -146,7 +141,7 @@ def _named(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, Netw
 def _key(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, bytes]:
     """Return the network, and the new key of its set: given, random, or empty for the network's own.
 
-    Raises SetKeyRejectedError for one that no set can have, or that another network here has.
+    Raises ProblemError for one that no set can have, or that another network here has.
     """
     from secrets import token_bytes
 
@@ -164,17 +159,19 @@ def _key(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, bytes]
     except ValueError:
         key = b""
     if not SET_KEY_MIN <= len(key) <= NETWORK_KEY_MAX:
-        raise SetKeyRejectedError(
+        raise ProblemError(
             f"'{arguments.key[: 2 * NETWORK_KEY_MAX]}' is not a key. Nothing was changed.",
             f"A key has {SET_KEY_MIN} to {NETWORK_KEY_MAX} bytes, two hexadecimal digits each. Copy all of it.",
+            exit_code=ExitCode.USAGE,
         )
     if key == network.key:
         return name, b""
     for other, known in read_config(home).networks.items():
         if other != name and key in {known.key, _set_key(home, other)}:
-            raise SetKeyRejectedError(
+            raise ProblemError(
                 f"The network {other} has this key, and their packets could not be distinguished. Nothing was changed.",
                 "Use another key. For a new random one, leave KEY out.",
+                exit_code=ExitCode.USAGE,
             )
     return name, key
 

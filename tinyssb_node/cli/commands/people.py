@@ -17,12 +17,6 @@ if TYPE_CHECKING:
     from tinyssb_node.screens.session import NodeSession
 
 
-class SelfBlockError(ProblemError):
-    """A request to block the user."""
-
-    exit_code = ExitCode.USAGE
-
-
 def add(commands: CommandParsers) -> None:
     """Define the commands."""
     parser = commands.add("alias", alias, more="Your name becomes an entry of your feed, for good.")
@@ -149,7 +143,7 @@ def _blocked(arguments: argparse.Namespace, *, blocked: bool) -> int:
 def _feed(talk: NodeSession, text: str) -> FeedId:
     """Return the feed that *text* names: a known person's, or a whole feed id.
 
-    Raises SelfBlockError, and as ``NodeSession.find_person`` does.
+    Raises ProblemError, and as ``NodeSession.find_person`` does.
     """
     from tinyssb_node.ids import FeedId
     from tinyssb_node.screens.people import UnknownPersonError
@@ -161,7 +155,9 @@ def _feed(talk: NodeSession, text: str) -> FeedId:
             return FeedId.from_hex(text)
         raise
     if person.own:
-        raise SelfBlockError(
-            "This is your own feed, which you cannot block. Nothing was changed.", "Name another person."
+        raise ProblemError(
+            "This is your own feed, which you cannot block. Nothing was changed.",
+            "Name another person.",
+            exit_code=ExitCode.USAGE,
         )
     return person.feed

@@ -6,8 +6,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tinyssb_node.errors import FileUnreadableError
-from tinyssb_node.screens.message_commands import InputError
+from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.screens.options import CommandParsers, add_json, add_network
 
 if TYPE_CHECKING:
@@ -53,7 +52,7 @@ def publish(arguments: argparse.Namespace) -> int:
 
 
 def read_content(arguments: argparse.Namespace) -> bytes:
-    """Return the bytes to publish. Raises InputError, FileUnreadableError."""
+    """Return the bytes to publish. Raises ProblemError, FileUnreadableError."""
     from tinyssb_node.codec import bipf
 
     if arguments.file is not None:
@@ -64,28 +63,31 @@ def read_content(arguments: argparse.Namespace) -> bytes:
     if arguments.text == "-":
         return sys.stdin.buffer.read()
     if arguments.text is not None and not arguments.text.strip():
-        raise InputError(
+        raise ProblemError(
             "The text is empty. Nothing was published.",
             """Give a text. To publish an empty one on purpose, type --bipf '""'.""",
+            exit_code=ExitCode.DATA,
         )
     value = arguments.text if arguments.bipf is None else parse_json(arguments.bipf)
     try:
         return bipf.encode(value)
     except bipf.BipfError as error:
-        raise InputError(
+        raise ProblemError(
             f"This cannot be written as BIPF: {error.reason}. Nothing was published.",
             "Publish it as plain bytes, with --file FILE or `-`.",
+            exit_code=ExitCode.DATA,
         ) from error
 
 
 def parse_json(text: str) -> "bipf.Value":
-    """Return the value of a JSON text. Raises InputError."""
+    """Return the value of a JSON text. Raises ProblemError."""
     try:
         value: bipf.Value = json.loads(text, parse_constant=_no_constant)
     except (ValueError, RecursionError) as error:
-        raise InputError(
+        raise ProblemError(
             f"The argument of --bipf is not JSON: {error}. Nothing was published.",
             """Quote it for the shell: --bipf '["TAV", [], "hello"]'.""",
+            exit_code=ExitCode.DATA,
         ) from error
     return value
 

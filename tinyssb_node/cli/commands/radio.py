@@ -21,24 +21,6 @@ if TYPE_CHECKING:
     """Findings, and notes."""
 
 
-class BoardUnusableError(ProblemError):
-    """A board profile that is missing or unusable."""
-
-    exit_code = ExitCode.MISSING
-
-
-class SpeedUnknownError(ProblemError):
-    """A speed that no serial port has."""
-
-    exit_code = ExitCode.USAGE
-
-
-class FolderUnwritableError(ProblemError):
-    """A folder, or a file in it, that cannot be written."""
-
-    exit_code = ExitCode.MISSING
-
-
 def add(commands: CommandParsers) -> None:
     """Define the commands."""
     parser = commands.add(
@@ -120,9 +102,10 @@ def _look_at_port(arguments: argparse.Namespace) -> Looked:
 
     speed = arguments.speed or BAUD
     if speed not in SPEEDS:
-        raise SpeedUnknownError(
+        raise ProblemError(
             f"Serial ports have no speed of {speed} bits a second.",
             f"Choose one of {', '.join(map(str, SPEEDS))}.",
+            exit_code=ExitCode.USAGE,
         )
 
     async def look() -> list[Finding]:
@@ -139,8 +122,10 @@ def _look_at_board(arguments: argparse.Namespace) -> Looked:
     try:
         profile = load_board(arguments.board)
     except BoardError as error:
-        raise BoardUnusableError(
-            f"The board '{error.board}' cannot be used: {error.what}.", error.remedy
+        raise ProblemError(
+            f"The board '{error.board}' cannot be used: {error.what}.",
+            error.remedy,
+            exit_code=ExitCode.MISSING,
         ) from error
     return look(profile, _open_emulated if arguments.emulated else open_linux), profile.notes
 
@@ -153,13 +138,16 @@ def firmware(arguments: argparse.Namespace) -> int:
     try:
         compiled = write_firmware(arguments.controller, folder)
     except UnknownControllerError as error:
-        raise BoardUnusableError(
+        raise ProblemError(
             f"There is no firmware for a board '{error.name}'. Nothing was written.",
             f"Boards with firmware: {', '.join(controller_names())}.",
+            exit_code=ExitCode.MISSING,
         ) from error
     except OSError as error:
-        raise FolderUnwritableError(
-            f"{folder} cannot be written: {error.strerror}.", "Name a folder that you can write to."
+        raise ProblemError(
+            f"{folder} cannot be written: {error.strerror}.",
+            "Name a folder that you can write to.",
+            exit_code=ExitCode.MISSING,
         ) from error
     print(f"Wrote the firmware for {arguments.controller} to {folder}.")
     if not compiled:

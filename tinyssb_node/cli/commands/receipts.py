@@ -20,12 +20,6 @@ _SEQ_DIGITS_MAX = 10
 """Decimal digits that a sequence number may have; more of them begin an id."""
 
 
-class UnknownOwnEntryError(ProblemError):
-    """No own entry of a given number or id."""
-
-    exit_code = ExitCode.MISSING
-
-
 def add(commands: CommandParsers) -> None:
     """Define the command."""
     parser = commands.add("receipts", receipts)
@@ -60,7 +54,7 @@ def receipts(arguments: argparse.Namespace) -> int:
 
 
 def _find(node: DaemonClient, name: str) -> ReceiptRow:
-    """Return the receipts of the entry called *name*. Raises UnknownMessageError."""
+    """Return the receipts of the entry called *name*. Raises ProblemError."""
     if name.isascii() and name.isdigit() and len(name) <= _SEQ_DIGITS_MAX:
         # The rest of the listing is cut off with the connection.
         following = next(iter(node.receipts(first=max(1, int(name)))), None)
@@ -70,12 +64,15 @@ def _find(node: DaemonClient, name: str) -> ReceiptRow:
     if len(found) == 1:
         return found[0]
     if found:
-        raise UnknownOwnEntryError(
-            f"The ids of {len(found)} entries begin with these digits.", "Type more digits of the id."
+        raise ProblemError(
+            f"The ids of {len(found)} entries begin with these digits.",
+            "Type more digits of the id.",
+            exit_code=ExitCode.MISSING,
         )
-    raise UnknownOwnEntryError(
+    raise ProblemError(
         "This node has written no such entry, or it is an acknowledgement of others' entries.",
         "List the entries: tinyssb receipts. To see all: tinyssb log me",
+        exit_code=ExitCode.MISSING,
     )
 
 

@@ -6,12 +6,6 @@ from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import CommandParsers
 
 
-class CompletionMissingError(ProblemError):
-    """The library for completion scripts is not installed."""
-
-    exit_code = ExitCode.UNAVAILABLE
-
-
 def add(commands: CommandParsers) -> None:
     """Define the command."""
     parser = commands.add("completion", completion, more='For bash: eval "$(tinyssb completion bash)".')
@@ -25,9 +19,10 @@ def completion(arguments: argparse.Namespace) -> int:
     try:
         import shtab
     except ImportError as error:
-        raise CompletionMissingError(
+        raise ProblemError(
             "Shell completion needs the library shtab.",
             "Install it with: pip install 'tinyssb-node[completion]'",
+            exit_code=ExitCode.UNAVAILABLE,
         ) from error
     print(shtab.complete(build_parser(), arguments.shell))
     return 0

@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.options import (
     CommandParsers,
@@ -95,18 +96,25 @@ def window(count: int, centre: int, size: int) -> tuple[int, int]:
 def _thread(talk: NodeSession, text: str) -> tuple[Sequence[MessageRow], int]:
     """Return all messages of the tangle that *text* names, in canonical order, and the position of the one it names.
 
-    Raises NoThreadError, UnknownMessageError, AmbiguousMessageError.
+    Raises ProblemError.
     """
     from tinyssb_node.catalog.rows import PUBLIC
     from tinyssb_node.content.chat import PUBLIC_ROOT
-    from tinyssb_node.screens.session import NoThreadError
 
     if text == PUBLIC:
         rows = talk.catalog.thread(PUBLIC_ROOT)
         return rows, len(rows)
     row = talk.find_message(text)
     if row.tangle is None:
-        raise NoThreadError(row)
+        waits = row.conversation is not None and row.placed is None
+        raise ProblemError(
+            f"The message {row.id.hex()} "
+            + ("waits for a predecessor and has no position yet." if waits else "is not in a thread."),
+            "Wait until its predecessor arrives: `tinyssb chat` shows what it waits for."
+            if waits
+            else f"To see it: tinyssb show {row.feed.hex()[:12]} {row.seq}",
+            exit_code=ExitCode.MISSING,
+        )
     rows = talk.catalog.thread(row.tangle)
     return rows, rows.index(row)
 

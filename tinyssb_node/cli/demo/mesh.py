@@ -34,12 +34,6 @@ _MARKER: Final = ".tinyssb-demo"
 """A file that marks a folder of a demonstration, which the next one may delete."""
 
 
-class DemoFailedError(ProblemError):
-    """A part of the demonstration that did not start, or that ended unexpectedly."""
-
-    exit_code = ExitCode.SOFTWARE
-
-
 @dataclass(slots=True)
 class DemoNode:
     """One node of the mesh, and what it published."""
@@ -82,7 +76,7 @@ class DemoMesh:
         return f"http://127.0.0.1:{self.page_port}"
 
     def start(self) -> None:
-        """Start all of it, Spark first because it takes longest. Raises DemoFailedError."""
+        """Start all of it, Spark first because it takes longest. Raises ProblemError."""
         empty_folder(self.folder)
         (self.folder / "logs").mkdir()
         (self.folder / "nodes").mkdir()
@@ -120,20 +114,22 @@ class DemoMesh:
         while not ready():
             self.check()
             if time.monotonic() > deadline_s:
-                raise DemoFailedError(
+                raise ProblemError(
                     f"{what[:1].upper()}{what[1:]} did not answer within {_START_S:.0f} seconds.",
                     f"Read the logs in {self.folder / 'logs'}.",
+                    exit_code=ExitCode.SOFTWARE,
                 )
             time.sleep(_POLL_S)
 
     def check(self) -> None:
-        """Check that every process still runs. Raises DemoFailedError."""
+        """Check that every process still runs. Raises ProblemError."""
         for process in self._processes:
             if process.popen.poll() is not None:
                 tail = process.log.read_text("utf-8", "replace").strip().splitlines()[-3:]
-                raise DemoFailedError(
+                raise ProblemError(
                     f"The process {process.name} ended unexpectedly: {' / '.join(tail) or 'it printed nothing'}",
                     f"Read {process.log}.",
+                    exit_code=ExitCode.SOFTWARE,
                 )
 
     def ether(self, command: EtherCut | EtherHeal) -> None:
@@ -161,13 +157,14 @@ class DemoMesh:
 
 
 def empty_folder(folder: Path) -> None:
-    """Create *folder* anew if an earlier demonstration left it. Raises DemoFailedError for any other folder."""
+    """Create *folder* anew if an earlier demonstration left it. Raises ProblemError for any other folder."""
     marker = folder / _MARKER
     if folder.exists():
         if not marker.exists() and any(folder.iterdir()):
-            raise DemoFailedError(
+            raise ProblemError(
                 f"{folder} has files that are not of a demonstration. Nothing was changed.",
                 "Choose another folder: tinyssb demo --folder FOLDER",
+                exit_code=ExitCode.SOFTWARE,
             )
         shutil.rmtree(folder)
     folder.mkdir(parents=True)
@@ -200,10 +197,12 @@ def _is_up(member: DemoNode) -> bool:
 
 
 def _beside_us(tool: str) -> Path:
-    """Return the path of a program installed with this one. Raises DemoFailedError."""
+    """Return the path of a program installed with this one. Raises ProblemError."""
     path = Path(sys.executable).with_name(tool)
     if not os.access(path, os.X_OK):
-        raise DemoFailedError(
-            f"{tool} is not installed.", "Install it: pip install 'tinyssb-node[spark,dashboard]'"
+        raise ProblemError(
+            f"{tool} is not installed.",
+            "Install it: pip install 'tinyssb-node[spark,dashboard]'",
+            exit_code=ExitCode.SOFTWARE,
         )
     return path

@@ -41,7 +41,7 @@ def add(actions: Subparsers) -> None:
 
 
 def play(arguments: argparse.Namespace) -> int:
-    """Play the networks. Raises SimulationOptionError, PlotError."""
+    """Play the networks. Raises SimulationOptionError, ProblemError."""
     from dataclasses import replace
     from pathlib import Path
 
