@@ -29,18 +29,6 @@ from tinyssb_node.pzp.sync_ws import PzpSyncConnector, PzpSyncListener
 from tinyssb_node.store.home import Home
 
 
-class PzpGatewayListenError(ProblemError):
-    """The gateway cannot listen where it is told to."""
-
-    exit_code = ExitCode.UNAVAILABLE
-
-    def __init__(self, host: str, port: int, error: OSError) -> None:
-        super().__init__(
-            f"The gateway cannot listen at {host}, port {port}: {error.strerror or error}.",
-            "Another program may have the port; `pzp.listen` in config.toml names another one.",
-        )
-
-
 class GatewayReplica(DatabaseReplica):
     """Replica that wants what goals ask for and, while there is room, *keep* of other tangles."""
 
@@ -121,7 +109,11 @@ class PzpGateway:
         try:
             return await listener.open(host, port)
         except OSError as error:
-            raise PzpGatewayListenError(host, port, error) from error
+            raise ProblemError(
+                f"The gateway cannot listen at {host}, port {port}: {error.strerror or error}.",
+                "Another program may have the port; `pzp.listen` in config.toml names another one.",
+                exit_code=ExitCode.UNAVAILABLE,
+            ) from error
 
     async def _go_on(self, listener: PzpSyncListener, callers: Mapping[str, PzpSyncConnector]) -> None:
         """Look for what is new, and pass it on, until told to stop."""

@@ -17,30 +17,6 @@ if TYPE_CHECKING:
     from tinyssb_node.store.home import Home
 
 
-class ShipLibraryMissingError(ProblemError):
-    """The library for MQTT is not installed."""
-
-    exit_code = ExitCode.UNAVAILABLE
-
-    def __init__(self) -> None:
-        super().__init__(
-            "Shipping the event log needs aiomqtt, which is not installed.",
-            "Install it where this program is: pip install 'tinyssb-node[mqtt]'",
-        )
-
-
-class ShippingNotConfiguredError(ProblemError):
-    """config.toml has no table for shipping."""
-
-    exit_code = ExitCode.CONFIG
-
-    def __init__(self, home: Home) -> None:
-        super().__init__(
-            f"{home.config} has no table [ship], so there is nowhere to send the event log.",
-            "docs/howto/ship-logs.md says what to write there.",
-        )
-
-
 class _Row(NamedTuple):
     """Shipping status of a network's log."""
 
@@ -88,7 +64,11 @@ def status(arguments: argparse.Namespace) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Run the shipper until SIGTERM, Ctrl-C, or the end of the daemon that started it."""
     if find_spec("aiomqtt") is None:
-        raise ShipLibraryMissingError
+        raise ProblemError(
+            "Shipping the event log needs aiomqtt, which is not installed.",
+            "Install it where this program is: pip install 'tinyssb-node[mqtt]'",
+            exit_code=ExitCode.UNAVAILABLE,
+        )
     import asyncio
 
     from tinyssb_node.daemon.logs import start_logging
@@ -101,7 +81,7 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _configured(arguments: argparse.Namespace) -> tuple[Home, Config]:
-    """Return the node's home and settings. Raises ShippingNotConfiguredError."""
+    """Return the node's home and settings. Raises ProblemError."""
     import os
 
     from tinyssb_node.daemon.config import read_config
@@ -112,7 +92,11 @@ def _configured(arguments: argparse.Namespace) -> tuple[Home, Config]:
     home.require()
     config = read_config(home)
     if ship_config(config) is None:
-        raise ShippingNotConfiguredError(home)
+        raise ProblemError(
+            f"{home.config} has no table [ship], so there is nowhere to send the event log.",
+            "docs/howto/ship-logs.md says what to write there.",
+            exit_code=ExitCode.CONFIG,
+        )
     return home, config
 
 

@@ -8,8 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId
-from tinyssb_node.islands.gateway.bring_client import BringClient, BringFailedError
+from tinyssb_node.islands.gateway.bring_client import BringClient
 
 ANA, BOB = (FeedId(bytes([number]) * 32) for number in (1, 2))
 
@@ -85,7 +86,7 @@ async def test_a_daemon_that_hangs_up_is_asked_anew(tmp_path: Path) -> None:
     async with asyncio.timeout(10), asked(tmp_path) as (daemon, bringer):
         daemon.may.set()
         daemon.line = b'{"v": 1, "id": 1, "error": {"code": "storage", "message": "no room", "hint": ""}}\n'
-        with pytest.raises(BringFailedError, match="no room"):
+        with pytest.raises(LocalError, match="no room"):
             await bring(bringer, ANA)
         daemon.line = b""
         assert await bring(bringer, BOB) == BOB.hex()

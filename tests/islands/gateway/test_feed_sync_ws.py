@@ -19,14 +19,14 @@ from tests.islands.feedsync.gateways import Gateway, LiveHolding
 from tests.nodes import key_of, packets_of, written
 from tinyssb_node.codec.dmx import Network, chunk_hash
 from tinyssb_node.control.rows import BroughtRow, RefusedRow
-from tinyssb_node.errors import StoreFailedError
+from tinyssb_node.errors import LocalError, StoreFailedError
 from tinyssb_node.faces.tls import client_context, server_context
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName, Origin, Verdict
 from tinyssb_node.islands.feedsync import limits as sync_limits
 from tinyssb_node.islands.feedsync.handshake import Handshake
 from tinyssb_node.islands.feedsync.packets import FeedSyncGive, PacketRun, serialize_packet
 from tinyssb_node.islands.feedsync.port import FeedSource
-from tinyssb_node.islands.gateway.bring_client import BringClient, BringFailedError
+from tinyssb_node.islands.gateway.bring_client import BringClient
 from tinyssb_node.islands.gateway.feed_sync_ws import (
     PATH,
     SUBPROTOCOL,
@@ -363,7 +363,7 @@ async def test_between_two_daemons_it_goes_into_the_set_and_onto_the_shelf(tmp_p
 
 async def test_nobody_takes_it_where_there_is_no_daemon(tmp_path: Path) -> None:
     bringer = BringClient(tmp_path / "control.sock")
-    with pytest.raises(BringFailedError, match="does not answer"):
+    with pytest.raises(LocalError, match="does not answer"):
         await bringer.bring(DEFAULT_NETWORK, ANA, [])
     here, there = Bench([BOB]), Bench()
     there.gateway.write("bob", b"1")

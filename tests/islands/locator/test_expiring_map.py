@@ -5,10 +5,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.islands.locator.villages import GROUP, place
+from tinyssb_node.errors import LocalError
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import ContactAddress
 from tinyssb_node.islands.locator.context import NEVER_US, LocatorTimers
-from tinyssb_node.islands.locator.errors import TooManyResourcesError
 from tinyssb_node.islands.locator.packets import LocatorPost, serialize
 from tinyssb_node.islands.locator.table import AdvertBuffers, ExpiringMap, LocalResources
 from tinyssb_node.islands.locator.values import Advert, Label, Location, ResourceParameters
@@ -137,7 +137,7 @@ def test_resources_have_a_bound_and_numbers_that_can_be_said(monkeypatch: pytest
     resources = LocalResources()
     for number in (1, 2, 1):
         resources.put(label(number), ResourceParameters(number))
-    with pytest.raises(TooManyResourcesError, match="2 resources"):
+    with pytest.raises(LocalError, match="2 resources are offered"):
         resources.put(label(3), ResourceParameters(1))
     for wrong in (
         ResourceParameters(-1),

@@ -19,9 +19,9 @@ from tests.islands.locator.villages import (
     said,
     tell,
 )
+from tinyssb_node.errors import LocalError
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
-from tinyssb_node.islands.locator.errors import TooManyLookupsError
 from tinyssb_node.islands.locator.locator import Locator
 from tinyssb_node.islands.locator.packets import (
     LocatorPost,
@@ -314,7 +314,7 @@ def test_only_so_many_lookups_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None
     locator = knowing()
     for at in (1, 2):
         locator.seek(beside(at), 0)
-    with pytest.raises(TooManyLookupsError, match="2 lookups are running"):
+    with pytest.raises(LocalError, match="2 lookups are running"):
         locator.seek(beside(3), 0)
     locator.stop_seeking(beside(1))
     assert locator.seek(beside(3), 0)

@@ -20,12 +20,10 @@ from tests.pzp.database.messages import (
 from tests.pzp.messages.broken import breaking
 from tests.pzp.messages.vectors import load
 from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.errors import ExitCode, LocalError
 from tinyssb_node.pzp.database import limits
 from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpAddResult, PzpDatabase
-from tinyssb_node.pzp.database.errors import (
-    PzpMissingError,
-    PzpUnpublishableError,
-)
+from tinyssb_node.pzp.database.errors import PzpMissingError
 from tinyssb_node.pzp.database.port import PayloadState
 from tinyssb_node.pzp.messages import base58, message
 from tinyssb_node.pzp.messages.errors import MessageError, PzpRule
@@ -329,19 +327,28 @@ class DatabaseContract:
     def test_nothing_is_published_that_nobody_takes(self, database: PzpDatabase) -> None:
         group = database.create_identity(ALICE, "x", wall_us=1)
         before = state(database)
-        with pytest.raises(PzpUnpublishableError, match="a key of the group"):
+        with pytest.raises(
+            LocalError, match=r"Nothing was published, since nobody would take it: .*a key of the group"
+        ) as caught:
             database.write(BOB, {}, "post", group, wall_us=1)
-        with pytest.raises(PzpUnpublishableError, match="at least 3"):
+        assert caught.value.exit_code is ExitCode.DATA
+        with pytest.raises(
+            LocalError, match=r"Nothing was published, since nobody would take it: .*at least 3"
+        ):
             database.write(ALICE, {}, "po", group, wall_us=1)
-        with pytest.raises(PzpUnpublishableError, match="an object or null"):
+        with pytest.raises(
+            LocalError, match=r"Nothing was published, since nobody would take it: .*an object or null"
+        ):
             database.write(ALICE, "text", "post", group, wall_us=1)
-        with pytest.raises(PzpUnpublishableError, match="surrogates"):
+        with pytest.raises(
+            LocalError, match=r"Nothing was published, since nobody would take it: .*surrogates"
+        ):
             database.write(ALICE, {"a": "\ud800"}, "post", group, wall_us=1)
         with pytest.raises(PzpMissingError):
             database.write(ALICE, {}, "post", group[::-1], wall_us=1)
         with pytest.raises(PzpMissingError):
             database.write(ALICE, {}, "post", group, tangles=[group[::-1]], wall_us=1)
-        with pytest.raises(PzpUnpublishableError):
+        with pytest.raises(LocalError, match="Nothing was published, since nobody would take it"):
             database.add_key(BOB, group, public(CAROL), wall_us=1)
         with pytest.raises(PzpMissingError):
             database.add_key(ALICE, group[::-1], public(CAROL), wall_us=1)

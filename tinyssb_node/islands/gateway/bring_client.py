@@ -15,10 +15,6 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, NetworkName
 
 
-class BringFailedError(LocalError):
-    """Packets that the daemon neither stored nor refused: it is not running, or its disk is full."""
-
-
 class BringClient:
     """One connection to the daemon, made when it is needed. Requests wait for each other."""
 
@@ -30,7 +26,7 @@ class BringClient:
         self._requests = 0
 
     async def bring(self, network: NetworkName, feed: FeedId, packets: Sequence[bytes]) -> BroughtRow:
-        """Hand over up to 512 packets of *feed*, entries in order, each before its chunks. Raises BringFailedError."""
+        """Hand over up to 512 packets of *feed*, entries in order, each before its chunks. Raises LocalError."""
         bring = Bring(feed.hex(), [packet.hex() for packet in packets], network=network)
         async with self._lock:
             self._requests += 1
@@ -42,7 +38,7 @@ class BringClient:
                 async with asyncio.timeout(limits.CLIENT_TIMEOUT_S):
                     line = await self._ask(request)
             except (OSError, TimeoutError) as error:
-                raise BringFailedError(
+                raise LocalError(
                     f"The daemon does not answer at {self._socket}: {str(error) or 'too late'}"
                 ) from error
             finally:
@@ -51,7 +47,7 @@ class BringClient:
                     self.close()
         reply = parse_reply(line)
         if reply.error is not msgspec.UNSET:
-            raise BringFailedError(f"The daemon cannot take it: {reply.error.message}")
+            raise LocalError(f"The daemon cannot take it: {reply.error.message}")
         return reply_row(Bring, reply.result, BroughtRow)
 
     def close(self) -> None:

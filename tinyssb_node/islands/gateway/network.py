@@ -243,7 +243,7 @@ class GatewayNetwork:
     # --- watches
 
     def watch(self, feed: FeedId, watch: Watch, now_us: int) -> None:
-        """Look up *feed*, whatever the policy, and pass each report to *watch*. Raises TooManyLookupsError."""
+        """Look up *feed*, whatever the policy, and pass each report to *watch*. Raises LocalError."""
         self._watches.setdefault(feed, []).append(watch)
         self._seek(feed, now_us)
 

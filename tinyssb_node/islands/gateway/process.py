@@ -34,34 +34,17 @@ from tinyssb_node.islands.locator.addresses import Peer, text_of
 from tinyssb_node.store.home import Home
 
 
-class GatewayOffError(ProblemError):
-    """The settings do not speak of a gateway."""
-
-    exit_code = ExitCode.CONFIG
-
-
-class GatewayListenError(ProblemError):
-    """The gateway cannot listen where it is told to."""
-
-    exit_code = ExitCode.UNAVAILABLE
-
-    def __init__(self, listen: tuple[str, int], error: OSError) -> None:
-        super().__init__(
-            f"The gateway cannot listen at {listen[0]}, port {listen[1]}: {error.strerror or error}.",
-            "Another program may have the port; `gateway.listen` in config.toml names another one.",
-        )
-
-
 class IslandGateway:
     """One run of it."""
 
     def __init__(self, home: Home, config: Config, own: FeedId, logger: Logger) -> None:
-        """Raises GatewayOffError."""
+        """Raises ProblemError."""
         settings = gateway_config(config)
         if settings is None:
-            raise GatewayOffError(
+            raise ProblemError(
                 "config.toml says nothing of a gateway.",
                 "`[gateway]` with `enabled = true` makes one; docs/howto/gateways.md tells how.",
+                exit_code=ExitCode.CONFIG,
             )
         self._home = home
         self._config = config
@@ -144,7 +127,11 @@ class IslandGateway:
             self._datagrams = await DatagramSocket.open(host, self._links.port, self._received)
         except OSError as error:
             await self._links.close()
-            raise GatewayListenError((host, port), error) from error
+            raise ProblemError(
+                f"The gateway cannot listen at {host}, port {port}: {error.strerror or error}.",
+                "Another program may have the port; `gateway.listen` in config.toml names another one.",
+                exit_code=ExitCode.UNAVAILABLE,
+            ) from error
         self._way = Reachability(self._settings, self._links.port, ipv6=self._datagrams.ipv6)
         self._kept = dict(kept)
         control = asyncio.create_task(self._control().run(asyncio.Event()))

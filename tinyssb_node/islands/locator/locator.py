@@ -3,7 +3,6 @@
 from collections import Counter
 from collections.abc import Sequence
 
-from tinyssb_node.errors import PeerError
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
 from tinyssb_node.islands.locator.context import LocatorContext
@@ -11,6 +10,7 @@ from tinyssb_node.islands.locator.discovery import HISTORIC, PING, PeerDiscovery
 from tinyssb_node.islands.locator.lookups import ActiveLookups, QueryRelay
 from tinyssb_node.islands.locator.maintenance import TableMaintenance
 from tinyssb_node.islands.locator.packets import (
+    LocatorPacketError,
     LocatorPing,
     LocatorPong,
     LocatorPost,
@@ -76,8 +76,8 @@ class Locator:
             return []
         try:
             message = parse(datagram, context.settings.group)
-        except PeerError as error:
-            context.drop(type(error).__name__.removesuffix("Error"))
+        except LocatorPacketError as error:
+            context.drop(error.reason)
             return []
         self._received[type_of(message).name.lower()] += 1
         match message:
@@ -118,7 +118,7 @@ class Locator:
     # --- calls of the layer above
 
     def offer(self, label: Label, parameters: ResourceParameters, now_us: int) -> None:
-        """Offer a resource, or a changed one. Raises TooManyResourcesError."""
+        """Offer a resource, or a changed one. Raises LocalError."""
         self.maintenance.offer(label, parameters, now_us)
 
     def withdraw(self, label: Label) -> None:
@@ -126,7 +126,7 @@ class Locator:
         self.maintenance.withdraw(label)
 
     def seek(self, label: Label, now_us: int, hint: RoutingHint = RoutingHint.TIME) -> list[Effect]:
-        """Start a lookup, which runs until ``stop_seeking`` or ``LookupEnded``. Raises TooManyLookupsError."""
+        """Start a lookup, which runs until ``stop_seeking`` or ``LookupEnded``. Raises LocalError."""
         self._tidy(now_us)
         if self.active.begin(label, hint):
             self._ask(label, now_us)

@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from tinyssb_node.errors import LocalError
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import Peer
 from tinyssb_node.islands.locator.context import CookiePurpose, LocatorContext
 from tinyssb_node.islands.locator.discovery import PeerDiscovery
-from tinyssb_node.islands.locator.errors import TooManyLookupsError
 from tinyssb_node.islands.locator.packets import (
     LocatorQuery,
     LocatorReport,
@@ -53,11 +53,14 @@ class ActiveLookups:
         return len(self.by_label)
 
     def begin(self, label: Label, hint: RoutingHint) -> bool:
-        """Start a lookup of *label*. Return False if there is one already. Raises TooManyLookupsError."""
+        """Start a lookup of *label*. Return False if there is one already. Raises LocalError."""
         if label in self.by_label:
             return False
         if len(self.by_label) >= limits.SEEKS_MAX:
-            raise TooManyLookupsError(limits.SEEKS_MAX)
+            raise LocalError(
+                f"{limits.SEEKS_MAX} lookups are running, the most there can be. This one was not begun. "
+                "Try again later"
+            )
         period_us: float = self._context.settings.query_period_us
         if self._response_us is not None:
             period_us = limits.QUERY_RESPONSES * self._response_us

@@ -9,16 +9,19 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final, TypeAlias
 
+from tinyssb_node.errors import PeerError
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
-from tinyssb_node.islands.locator.errors import (
-    DatagramSizeError,
-    DestinationError,
-    ForeignGroupError,
-    MessageTypeError,
-    TruncatedError,
-)
 from tinyssb_node.islands.locator.values import Advert, Label, Location, NodeParameters, ResourceParameters
+
+
+class LocatorPacketError(PeerError):
+    """A datagram that is not a message of our group."""
+
+    def __init__(self, reason: str, message: str) -> None:
+        super().__init__(message)
+        self.reason = reason
+        """The broken rule, as drops are counted by."""
 
 
 def parse_usf(data: bytes) -> int:
@@ -202,16 +205,16 @@ def _counted(items: Sequence[bytes]) -> bytes:
 
 
 def parse(datagram: bytes, group: bytes) -> Message:
-    """Parse a datagram.
-
-    Raises DatagramSizeError, ForeignGroupError, MessageTypeError, TruncatedError, DestinationError.
-    """
+    """Parse a datagram. Raises LocatorPacketError."""
     if len(datagram) > limits.DATAGRAM_MAX:
-        raise DatagramSizeError(len(datagram), limits.DATAGRAM_MAX)
+        raise LocatorPacketError(
+            "DatagramSize",
+            f"a locator's message has at most {limits.DATAGRAM_MAX} bytes, not {len(datagram)}",
+        )
     type_, end = _envelope(datagram, group)
     read = _READERS.get(type_)
     if read is None:
-        raise MessageTypeError(type_)
+        raise LocatorPacketError("MessageType", f"a locator's message has a type from 1 to 7, not {type_}")
     return read(_Body(datagram, end))
 
 
@@ -220,17 +223,23 @@ def without_indirection(datagram: bytes, destination: Peer) -> bytes:
     return datagram[1 + len(_peer(destination)) :]
 
 
+def _truncated(what: str) -> LocatorPacketError:
+    return LocatorPacketError("Truncated", f"a locator's message ends within {what}")
+
+
 def _envelope(datagram: bytes, group: bytes) -> tuple[int, int]:
     """Return the type of a datagram, and its position."""
     if not datagram:
-        raise TruncatedError("its group identifier")
+        raise _truncated("its group identifier")
     at = len(datagram) - 2 - datagram[-1]
     if at < -1:
-        raise TruncatedError("its group identifier")
+        raise _truncated("its group identifier")
     if datagram[at + 1 : -1] != group:
-        raise ForeignGroupError(datagram[at + 1 : -1])
+        raise LocatorPacketError(
+            "ForeignGroup", f"a locator's message of the foreign group {datagram[at + 1 : -1].hex()}"
+        )
     if at < 0:
-        raise TruncatedError("its type")
+        raise _truncated("its type")
     return datagram[at], at
 
 
@@ -248,13 +257,13 @@ class _Body:
         at = self._at
         self._at = at + size
         if self._at > self._end:
-            raise TruncatedError(what)
+            raise _truncated(what)
         return self._data[at : self._at]
 
     def byte(self, what: str) -> int:
         at = self._at
         if at >= self._end:
-            raise TruncatedError(what)
+            raise _truncated(what)
         self._at = at + 1
         return self._data[at]
 
@@ -330,7 +339,7 @@ def _report(body: _Body, *, cookied: bool) -> LocatorReport:
         destination = body.peer()
         mark = body.byte("a destination")
     if mark != 0:
-        raise DestinationError(mark)
+        raise LocatorPacketError("Destination", f"a report's destination cannot be marked {mark}")
     cookie = body.cookie() if cookied else None
     label = body.label()
     locations = tuple(body.location() for _ in body.many())

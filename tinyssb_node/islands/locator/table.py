@@ -4,9 +4,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Generic, TypeAlias, TypeVar
 
+from tinyssb_node.errors import LocalError
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
-from tinyssb_node.islands.locator.errors import TooManyResourcesError
 from tinyssb_node.islands.locator.packets import size_of
 from tinyssb_node.islands.locator.peers import LocatorRandomSource, pick
 from tinyssb_node.islands.locator.values import Advert, Label, Location, ResourceParameters
@@ -76,12 +76,15 @@ class LocalResources:
         return self._rows.get(label)
 
     def put(self, label: Label, parameters: ResourceParameters) -> None:
-        """Add or change a resource. Raises TooManyResourcesError, and ValueError for numbers out of range."""
+        """Add or change a resource. Raises LocalError, and ValueError for numbers out of range."""
         in_range = 0 <= parameters.timestamp <= limits.TIMESTAMP_MAX
         if not (in_range and 0 <= parameters.completeness <= limits.COMPLETENESS_MAX):
             raise ValueError(f"out of range: {parameters}")
         if label not in self._rows and len(self._rows) >= limits.RESOURCES_MAX:
-            raise TooManyResourcesError(limits.RESOURCES_MAX)
+            raise LocalError(
+                f"{limits.RESOURCES_MAX} resources are offered, the most there can be. "
+                "This one was not added. Withdraw another first"
+            )
         self._rows[label] = parameters
 
     def remove(self, label: Label) -> None:

@@ -15,24 +15,16 @@ from tinyssb_node.pzp.messages.airform import AirFormTooLarge, serialize_air
 from tinyssb_node.screens.estimate import costs_in_words, estimate, packets_in_words
 
 
-class NotSentError(ProblemError):
-    """A message was written, and nobody is there to send it."""
-
-    exit_code = ExitCode.UNAVAILABLE
-
-    def __init__(self, id_: str, error: DaemonUnreachableError) -> None:
-        super().__init__(
-            f"Message {id_} was written, and not sent: {error.message}",
-            f"Once the node runs (tinyssb run): tinyssb pzp send {id_}",
-        )
-
-
 def send_written(arguments: argparse.Namespace, pzp: PzpSession, record: PzpRecord) -> int:
-    """Publish a message that was just written. Raises NotSentError."""
+    """Publish a message that was just written. Raises ProblemError."""
     try:
         return send_records(arguments, pzp, [record])
     except DaemonUnreachableError as error:
-        raise NotSentError(record.id, error) from error
+        raise ProblemError(
+            f"Message {record.id} was written, and not sent: {error.message}",
+            f"Once the node runs (tinyssb run): tinyssb pzp send {record.id}",
+            exit_code=ExitCode.UNAVAILABLE,
+        ) from error
 
 
 def send_records(arguments: argparse.Namespace, pzp: PzpSession, records: list[PzpRecord]) -> int:

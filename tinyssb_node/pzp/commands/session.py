@@ -26,28 +26,10 @@ if TYPE_CHECKING:
     from tinyssb_node.store.home import Home
 
 
-class PzpLibraryMissingError(ProblemError):
-    """Error: a library that PZP needs is not installed."""
-
-    exit_code = ExitCode.UNAVAILABLE
-
-    def __init__(self, library: str) -> None:
-        super().__init__(
-            f"PZP needs the library {library}, which is not installed. Nothing was done.",
-            "Install it with: pip install 'tinyssb-node[pzp]'",
-        )
-
-
 class NoSuchMessageError(ProblemError):
     """Nothing here is named so."""
 
     exit_code = ExitCode.MISSING
-
-
-class AmbiguousNameError(ProblemError):
-    """Several may be meant."""
-
-    exit_code = ExitCode.USAGE
 
 
 class InvalidPzpInputError(ProblemError):
@@ -57,10 +39,14 @@ class InvalidPzpInputError(ProblemError):
 
 
 def require_libraries() -> None:
-    """Raise PzpLibraryMissingError unless what PZP needs is installed."""
+    """Raise ProblemError unless what PZP needs is installed."""
     for library in ("blake3", "rfc8785"):
         if find_spec(library) is None:
-            raise PzpLibraryMissingError(library)
+            raise ProblemError(
+                f"PZP needs the library {library}, which is not installed. Nothing was done.",
+                "Install it with: pip install 'tinyssb-node[pzp]'",
+                exit_code=ExitCode.UNAVAILABLE,
+            )
 
 
 def wall_us() -> int:
@@ -118,7 +104,7 @@ class PzpSession:
 
     def root(self, text: str) -> str:
         """The tangle that *text* names: its id, the beginning of it, or a URI. Raises NoSuchMessageError,
-        AmbiguousNameError."""
+        ProblemError."""
         begin = text.rsplit("/", 1)[-1]
         found = [one.root for one in self.database.tangles() if one.root.startswith(begin) and begin]
         if begin in found or len(found) == 1:
@@ -129,8 +115,10 @@ class PzpSession:
                 f"There is no feed or group {shown!a} here.",
                 "`tinyssb pzp feeds` and `tinyssb pzp identity show` list them.",
             )
-        raise AmbiguousNameError(
-            f"Several begin with {shown!a}: {', '.join(found[: limits.NAMES_TOLD_MAX])}.", "Write more of it."
+        raise ProblemError(
+            f"Several begin with {shown!a}: {', '.join(found[: limits.NAMES_TOLD_MAX])}.",
+            "Write more of it.",
+            exit_code=ExitCode.USAGE,
         )
 
     def groups(self) -> list[PzpIdentity]:
@@ -152,7 +140,7 @@ class PzpSession:
     def group(self, text: str | None) -> str:
         """The group that *text* names, or, without it, the only one in which the node's key is.
 
-        Raises NoSuchMessageError, AmbiguousNameError.
+        Raises NoSuchMessageError, ProblemError.
         """
         if text is not None:
             return self.root(text)
@@ -162,9 +150,10 @@ class PzpSession:
                 "This node's key is in no identity here.", "Make one: tinyssb pzp identity create"
             )
         if len(ours) > 1:
-            raise AmbiguousNameError(
+            raise ProblemError(
                 f"This node's key is in several identities: {', '.join(ours[: limits.NAMES_TOLD_MAX])}.",
                 "Say which one, with --group.",
+                exit_code=ExitCode.USAGE,
             )
         return ours[0]
 
@@ -225,7 +214,7 @@ def _id_in(text: str) -> str:
 @contextmanager
 def open_pzp(arguments: argparse.Namespace) -> Iterator[PzpSession]:
     """The messages of the node that *arguments* name, brought up to date with what its entries carry; what takes
-    long, or cannot be taken, is said on standard error. Raises PzpLibraryMissingError, StoreFailedError and its kin.
+    long, or cannot be taken, is said on standard error. Raises ProblemError, StoreFailedError and its kin.
     """
     require_libraries()
     from tinyssb_node.daemon.config import read_config

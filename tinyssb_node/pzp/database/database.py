@@ -19,12 +19,9 @@ from functools import lru_cache
 from typing import Final, cast
 
 from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.errors import ExitCode, LocalError
 from tinyssb_node.pzp.database import limits
-from tinyssb_node.pzp.database.errors import (
-    PzpDependencyError,
-    PzpMissingError,
-    PzpUnpublishableError,
-)
+from tinyssb_node.pzp.database.errors import PzpDependencyError, PzpMissingError
 from tinyssb_node.pzp.database.port import (
     PayloadState,
     PzpPlacement,
@@ -563,7 +560,7 @@ class PzpDatabase:
     def add_key(self, key: SigningKey, group: str, added: str, *, wall_us: int) -> str:
         """Add the key *added*, in base58, to a group of which *key* is one; returns the id of the message.
 
-        Raises PzpMissingError, PzpUnpublishableError, StoreFullError, StoreFailedError, PzpBusyError.
+        Raises PzpMissingError, LocalError, StoreFullError, StoreFailedError, PzpBusyError.
         """
         with self.batch():
             tangle = self._tangle_to_write(group)
@@ -583,7 +580,7 @@ class PzpDatabase:
 
         Without a group it is one of Feed V1, and the feed is that of *key*. A feed that is not there is begun, and kept
         whole unless it has another goal. Raises PzpMissingError (the group or a tangle is not here),
-        PzpUnpublishableError, StoreFullError, StoreFailedError, PzpBusyError.
+        LocalError, StoreFullError, StoreFailedError, PzpBusyError.
         """
         version = versions.V1 if group is None else V2
         owner = base58.encode(key.feed_id) if group is None else group
@@ -598,7 +595,9 @@ class PzpDatabase:
             try:
                 written = versions.write(version, key, said, kind, followed, group, tips)
             except MessageError as error:
-                raise PzpUnpublishableError(error) from error
+                raise LocalError(
+                    f"Nothing was published, since nobody would take it: {error}.", exit_code=ExitCode.DATA
+                ) from error
             return self._write(written, feed, wall_us)
 
     def _tangle_to_write(self, root: str) -> PzpTangle:
@@ -611,7 +610,9 @@ class PzpDatabase:
         try:
             return self.add(dict(written), root, wall_us=wall_us).id
         except MessageError as error:
-            raise PzpUnpublishableError(error) from error
+            raise LocalError(
+                f"Nothing was published, since nobody would take it: {error}.", exit_code=ExitCode.DATA
+            ) from error
 
 
 class _Collection:

@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from tinyssb_node.errors import ExitCode, LocalError
-from tinyssb_node.pzp.messages.errors import MessageError
 
 
 class PzpBusyError(LocalError):
@@ -36,13 +35,3 @@ class PzpDependencyError(LocalError):
     def __init__(self, id_: str, reason: str, instead: str) -> None:
         self.id, self.reason = id_, reason
         super().__init__(f"{id_} was kept: {reason}. {instead}")
-
-
-class PzpUnpublishableError(LocalError):
-    """Error: a message to publish that nobody would accept."""
-
-    exit_code = ExitCode.DATA
-
-    def __init__(self, error: MessageError) -> None:
-        self.error = error
-        super().__init__(f"Nothing was published, since nobody would take it: {error}.")
