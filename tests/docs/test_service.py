@@ -86,7 +86,7 @@ def test_its_group_reaches_the_socket_and_not_the_key() -> None:
         if line.startswith("f ")
     )
     config = parse_config(Home(Path("/var/lib/tinyssb")), tomllib.loads(made))
-    assert (config.control_socket, config.control_group) == (SERVICE_SOCKET, None)
+    assert (config.control.socket, config.control.group) == (SERVICE_SOCKET, None)
 
 
 def test_the_web_page_may_run_within_it() -> None:

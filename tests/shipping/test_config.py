@@ -21,13 +21,14 @@ def test_without_the_table_nothing_is_shipped() -> None:
 
 
 def test_defaults() -> None:
-    broker = MqttSpec(host="localhost", port=1883)
-    assert parsed(enabled=True) == ShipConfig(enabled=True, broker=broker, every_s=10, bytes_per_s=0)
+    found = parsed(enabled=True)
+    assert found == ShipConfig(enabled=True, broker="mqtt:localhost:1883", every_s=10, bytes_per_s=0)
+    assert found.broker_spec == MqttSpec(host="localhost", port=1883)
 
 
 def test_a_broker_is_named_as_for_a_face() -> None:
     text = "mqtt:broker.example.org:8883?tls=on&user=3f0a1b2c4d5e6f70&credential=ship"
-    assert parsed(broker=text).broker == MqttSpec(
+    assert parsed(broker=text).broker_spec == MqttSpec(
         host="broker.example.org", port=8883, tls=True, user="3f0a1b2c4d5e6f70", credential="ship"
     )
 

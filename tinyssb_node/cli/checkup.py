@@ -214,7 +214,7 @@ def _check_daemon(home: Home) -> CheckResult | list[CheckResult]:
     """Check the daemon. Return several findings only if several of its parts have problems."""
     config: Config = read_config(home)
     try:
-        with DaemonClient(config.control_socket) as node:
+        with DaemonClient(config.control.socket) as node:
             status = node.status()
     except DaemonUnreachableError as error:
         return CheckResult("daemon", ok=False, found=error.message, advice=error.hint)

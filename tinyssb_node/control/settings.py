@@ -7,6 +7,8 @@ from tinyssb_node import limits
 from tinyssb_node.errors import ConfigError
 from tinyssb_node.store.home import CONTROL_SOCKET, Home
 
+SOCKET_RULE = f"it takes a path, which may have up to {limits.UNIX_PATH_MAX} bytes once it is absolute"
+
 
 def read_settings(home: Home) -> dict[str, object]:
     """Parse *home*'s config.toml; without one there are no settings. Raises ConfigError."""
@@ -33,10 +35,9 @@ def read_socket_path(home: Home) -> Path:
 
 def socket_path(home: Home, value: object) -> Path:
     """Check *value*, the setting `control.socket`, and return its path. Raises ConfigError."""
-    allowed = f"it takes a path, which may have up to {limits.UNIX_PATH_MAX} bytes once it is absolute"
     if not isinstance(value, str):
-        raise ConfigError(home.config, "control.socket", value, allowed)
+        raise ConfigError(home.config, "control.socket", value, SOCKET_RULE)
     path = home.root / Path(value).expanduser()
     if len(str(path).encode()) > limits.UNIX_PATH_MAX or path == home.root:
-        raise ConfigError(home.config, "control.socket", str(path), allowed)
+        raise ConfigError(home.config, "control.socket", str(path), SOCKET_RULE)
     return path

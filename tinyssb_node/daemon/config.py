@@ -1,16 +1,27 @@
 """config.toml: what a node's user may change. Every key is described in docs/reference/config.md."""
 
 import re
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from enum import StrEnum
 from pathlib import Path
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.control.settings import read_settings, socket_path
-from tinyssb_node.daemon.configreader import ConfigReader
-from tinyssb_node.daemon.subjects import SUBJECTS, Settings
+from tinyssb_node.control.settings import SOCKET_RULE, read_settings, socket_path
+from tinyssb_node.daemon.config_table import (
+    Address,
+    ConfigTable,
+    Flaw,
+    SubjectTable,
+    TableReader,
+    address_rule,
+    table_keys,
+)
+from tinyssb_node.daemon.subjects import SUBJECTS, present
 from tinyssb_node.errors import UnknownNetworkError, as_toml
 from tinyssb_node.gossip.admission import AdmissionPolicy
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
@@ -19,12 +30,6 @@ from tinyssb_node.store.home import CONTROL_SOCKET, Home
 
 DEFAULT_FACES = ("udp:239.5.5.8:1558",)
 """Faces of a fresh node: the multicast group all tinySSB programs use."""
-WEB_LISTEN = f"127.0.0.1:{limits.WEB_PORT}"
-"""Where the web page is unless said otherwise: this machine alone."""
-WEB_TOKEN = "web.token"  # noqa: S105 - a file's name
-_DAY_S = 86_400
-_HOUR_S = 3_600
-_MIB = 1_048_576
 
 
 class LogLevel(StrEnum):
@@ -43,55 +48,133 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Config:
+_Address = Annotated[Address, Meta(description=address_rule(limits.WEB_PORT))]
+_BYTE = r"[ \t\n\r\f\v]*+[0-9a-fA-F]{2}"
+_NetworkKey = Annotated[
+    str,
+    Meta(
+        pattern=rf"\A(?:{_BYTE}){{0,{limits.NETWORK_KEY_MAX}}}+\s*\Z",
+        description=f"it takes hexadecimal digits, two a byte, for up to {limits.NETWORK_KEY_MAX} bytes",
+    ),
+]
+
+
+class EventsTable(ConfigTable, frozen=True, kw_only=True):
+    """Table ``[events]``: the event log."""
+
+    segment_mib: Annotated[int, Meta(ge=1, le=1024)] = 16
+    """Size at which a segment ends."""
+    segment_hours: Annotated[int, Meta(ge=1, le=24 * 7)] = 1
+    """Age at which it does."""
+    keep_days: Annotated[int, Meta(ge=1, le=3650)] = 30
+    """Age at which segments are deleted."""
+    keep_mib: Annotated[int, Meta(ge=16, le=1_048_576)] = 1024
+    """Size beyond which the oldest segments are deleted."""
+
+
+class LogTable(ConfigTable, frozen=True, kw_only=True):
+    """Table ``[log]``: the daemon's messages."""
+
+    level: LogLevel = LogLevel.INFO
+    format: LogFormat = LogFormat.CONSOLE
+
+
+class AcknowledgeTable(ConfigTable, frozen=True, kw_only=True):
+    """Table ``[acknowledge]``."""
+
+    enabled: bool = True
+    """True if the node states in its feed which entries of others it stores."""
+
+
+class ControlTable(ConfigTable, frozen=True, kw_only=True):
+    """Table ``[control]``: the control socket."""
+
+    socket: Annotated[Path, Meta(description=SOCKET_RULE)] = Path(CONTROL_SOCKET)
+    group: (
+        Annotated[
+            str,
+            # Names that groupadd(8) accepts, and capitals.
+            Meta(
+                pattern=r"\A([A-Za-z_][A-Za-z0-9_.-]{0,31})?\Z",
+                description="it takes the name of a group, or nothing for the node's user alone",
+            ),
+        ]
+        | None
+    ) = None
+    """The group whose members may use it; empty: none; None: the usual one, where there is one."""
+
+
+class WebTable(ConfigTable, frozen=True, kw_only=True):
+    """Table ``[web]``: the web page."""
+
+    enabled: bool = False
+    """True if the daemon starts it."""
+    listen: _Address = Address(("127.0.0.1", limits.WEB_PORT))
+    """Address and port; by default for this machine alone."""
+    token_file: Path = Path("web.token")
+    """File of the token, if there is one."""
+
+
+class SetTable(ConfigTable, frozen=True, kw_only=True):
+    """Table ``[set]``: feeds that may enter the sets, and the shelf."""
+
+    admit: AdmissionPolicy = AdmissionPolicy.OPEN
+    """Whose feed ids enter the sets when peers name them."""
+    ids_per_hour: Annotated[int, Meta(ge=1, le=100_000)] = set_limits.SET_IDS_PER_HOUR
+    """Most of them that each face may bring an hour, once there are more than a few."""
+    admit_across: AdmissionPolicy = AdmissionPolicy.OPEN
+    """Whose feed ids enter the sets when faces other than radios name them, while a radio is up."""
+    shelf_mib: Annotated[int, Meta(ge=0, le=1_048_576)] = 256
+    """Disk space that feeds in no set may take, for each network; 0: none are kept."""
+
+
+class _NetworkTable(ConfigTable, frozen=True, kw_only=True):
+    key: _NetworkKey
+
+
+class RootTable(ConfigTable, frozen=True, kw_only=True):
+    """The whole file, except for networks with a name and optional subjects."""
+
+    name: str = "node"
+    """The node's name for its user."""
+    network_key: _NetworkKey = ""
+    faces: Annotated[
+        tuple[str, ...], Meta(description='it takes a list of specs, such as ["udp:239.5.5.8:1558"]')
+    ] = DEFAULT_FACES
+    """Spec strings of the faces to open."""
+    latitude: Annotated[float, Meta(ge=-90, le=90, description="it takes degrees, -90 to 90")] | None = None
+    """Where the node stands, degrees north (WGS 84); None if its user does not say."""
+    longitude: Annotated[float, Meta(ge=-180, le=180, description="it takes degrees, -180 to 180")] | None = (
+        None
+    )
+    """Degrees east; None likewise."""
+    events: EventsTable = EventsTable()
+    log: LogTable = LogTable()
+    acknowledge: AcknowledgeTable = AcknowledgeTable()
+    control: ControlTable
+    web: WebTable
+    set: SetTable = SetTable()
+
+    def flaw(self, _networks: Collection[NetworkName]) -> Flaw | None:
+        """Check the name, and that each face is there once."""
+        if (wrong := check_name(self.name)) is not None:
+            return "name", self.name, wrong
+        for face in self.faces:
+            if self.faces.count(face) > 1:
+                return "faces", list(self.faces), f"it takes each spec once, and {face} is there twice"
+        return None
+
+
+class Config(RootTable, frozen=True, kw_only=True):
     """Settings of config.toml, checked, with defaults filled in."""
 
-    name: str
-    """The node's name for its user's eyes."""
     networks: Mapping[NetworkName, Network]
     """The networks it takes part in, the default one first."""
-    faces: tuple[str, ...]
-    """Spec strings of the faces to open."""
-    latitude: float | None
-    """Where the node stands, degrees north (WGS 84); None if its user does not say."""
-    longitude: float | None
-    """Degrees east; None likewise."""
-    events_segment_bytes: int
-    """Size at which a segment of the event log ends."""
-    events_segment_age_s: int
-    """Age in seconds at which it does."""
-    events_keep_age_s: int
-    """Age in seconds at which segments are deleted."""
-    events_keep_bytes: int
-    """Bytes of event log beyond which the oldest segments are deleted."""
-    log_level: LogLevel
-    log_format: LogFormat
-    acknowledge_enabled: bool
-    """True if the node says in its feed which entries of others it holds."""
-    control_socket: Path
-    """Where the control socket is."""
-    control_group: str | None
-    """The group whose members may use it; empty: none; None: the usual one, where there is one."""
-    web_enabled: bool
-    """True if the daemon starts the web page."""
-    web_listen: tuple[str, int]
-    """Address and port of the web page."""
-    web_token_file: Path
-    """Where the token of the web page is, if there is one."""
-    optional: Mapping[str, Settings]
+    optional: Mapping[str, SubjectTable]
     """Settings of optional subjects, by the names of their tables; a table that the file lacks is absent."""
-    set_admit: AdmissionPolicy
-    """Whose feed ids come into the sets when peers name them."""
-    set_ids_per_hour: int
-    """How many of them each face may bring an hour, once there are more than a few."""
-    set_admit_across: AdmissionPolicy
-    """Whose feed ids come into the sets when faces other than radios name them, while a radio is up."""
-    set_shelf_bytes: int
-    """Bytes of disk that feeds in no set may take, for each network; 0: none are kept."""
 
     def find_network(self, name: str) -> tuple[NetworkName, Network]:
-        """The network called *name*. Raises UnknownNetworkError."""
+        """Return the network called *name*. Raises UnknownNetworkError."""
         return find_network(self.networks, name)
 
 
@@ -100,37 +183,39 @@ def read_config(home: Home) -> Config:
     return parse_config(home, read_settings(home))
 
 
-def parse_config(home: Home, document: dict[str, object]) -> Config:
+def parse_config(home: Home, document: Mapping[str, object]) -> Config:
     """Check a parsed TOML *document*. Raises ConfigError."""
-    reader = ConfigReader(home.config, document)
-    networks = _networks(reader)
-    config = Config(
-        name=_name(reader),
-        networks=networks,
-        faces=_faces(reader),
-        latitude=reader.degrees("latitude", 90),
-        longitude=reader.degrees("longitude", 180),
-        events_segment_bytes=reader.number("events.segment_mib", 16, 1, 1024) * _MIB,
-        events_segment_age_s=reader.number("events.segment_hours", 1, 1, 24 * 7) * _HOUR_S,
-        events_keep_age_s=reader.number("events.keep_days", 30, 1, 3650) * _DAY_S,
-        events_keep_bytes=reader.number("events.keep_mib", 1024, 16, 1_048_576) * _MIB,
-        log_level=reader.choice("log.level", LogLevel.INFO),
-        log_format=reader.choice("log.format", LogFormat.CONSOLE),
-        acknowledge_enabled=reader.flag("acknowledge.enabled", default=True),
-        control_socket=socket_path(home, reader.value("control.socket", CONTROL_SOCKET)),
-        control_group=_group(reader),
-        web_enabled=reader.flag("web.enabled", default=False),
-        web_listen=_web_listen(reader),
-        web_token_file=home.root
-        / Path(reader.text("web.token_file", WEB_TOKEN, "it takes a path")).expanduser(),
-        optional=_optional(reader, home, networks),
-        set_admit=reader.choice("set.admit", AdmissionPolicy.OPEN),
-        set_ids_per_hour=reader.number("set.ids_per_hour", set_limits.SET_IDS_PER_HOUR, 1, 100_000),
-        set_admit_across=reader.choice("set.admit_across", AdmissionPolicy.OPEN),
-        set_shelf_bytes=reader.number("set.shelf_mib", 256, 0, 1_048_576) * _MIB,
-    )
-    reader.finish()
-    return config
+    # Tables with Paths are read also where the file lacks them: their defaults are relative to the home.
+    rest: dict[str, object] = {"control": {}, "web": {}, **document}
+    named: dict[str, object] = {}
+    if isinstance(table := rest.get("networks"), dict):
+        named = table
+        del rest["networks"]
+    reader = TableReader(home.config, lambda: _keys(named))
+    tables = [
+        (subject, table)
+        for subject in SUBJECTS
+        if isinstance(table := rest.get(subject.table), dict) and rest.pop(subject.table)
+    ]
+    root = reader.read(RootTable, rest)
+    socket_path(home, str(root.control.socket))
+    networks = _networks(reader, root.network_key, named)
+    optional: dict[str, SubjectTable] = {}
+    for subject, table in tables:
+        if not subject.is_present:
+            allowed = f"the table [{subject.table}] needs {subject.process}, which is not installed"
+            raise reader.refuse("", None, allowed)
+        optional[subject.table] = reader.read(subject.settings(), table, f"{subject.table}.", networks)
+    return Config(**msgspec.structs.asdict(root), networks=networks, optional=optional)
+
+
+def _keys(named: Iterable[str]) -> Iterator[str]:
+    """Yield every key that the file may have, with *named* as networks."""
+    yield from table_keys(RootTable)
+    for name in named:
+        yield f"networks.{name}.key"
+    for subject in present():
+        yield from table_keys(subject.settings(), f"{subject.table}.")
 
 
 def initial_config(name: str, faces: tuple[str, ...]) -> str:
@@ -151,30 +236,27 @@ def check_name(name: str) -> str | None:
     return f"it takes 1 to {limits.NAME_MAX} printable characters, with no space around them"
 
 
-def _name(reader: ConfigReader) -> str:
-    name = reader.text("name", "node", "it takes text")
-    if wrong := check_name(name):
-        raise reader.refuse("name", name, wrong)
-    return name
-
-
-def _networks(reader: ConfigReader) -> dict[NetworkName, Network]:
-    """The default network and those with a name; no two with one key, since nothing would tell their packets apart."""
-    networks = {DEFAULT_NETWORK: Network(_network_key(reader, "network_key"))}
-    for name in reader.tables("networks"):
+def _networks(
+    reader: TableReader, default_key: str, named: Mapping[str, object]
+) -> dict[NetworkName, Network]:
+    """Return the default network and those with a name. No two have one key: nothing would tell their packets apart."""
+    networks = {DEFAULT_NETWORK: Network(bytes.fromhex(default_key))}
+    for name, table in named.items():
         if not _NETWORK_NAME.fullmatch(name) or name == DEFAULT_NETWORK:
             allowed = (
                 f"a network's name has up to {limits.NAME_MAX} small letters, digits and hyphens, "
                 f"begins with a letter, and is not {DEFAULT_NETWORK}"
             )
             raise reader.refuse("networks", name, allowed)
-        place = f"networks.{name}.key"
-        if not reader.has(place):
+        if not isinstance(table, dict) or "key" not in table:
             raise reader.refuse("", None, f'[networks.{name}] needs a key, such as key = "0a1b2c3d"')
-        network = Network(_network_key(reader, place))
+        key = reader.read(_NetworkTable, table, f"networks.{name}.").key
+        network = Network(bytes.fromhex(key))
         for other, known in networks.items():
             if network == known:
-                raise reader.refuse(place, network.key.hex(), f"the network {other} has the same key")
+                raise reader.refuse(
+                    f"networks.{name}.key", network.key.hex(), f"the network {other} has the same key"
+                )
         networks[NetworkName(name)] = network
     if len(networks) > limits.NETWORKS_MAX:
         names = [name for name in networks if name != DEFAULT_NETWORK]
@@ -187,18 +269,6 @@ _NETWORK_NAME = re.compile(rf"[a-z][a-z0-9-]{{0,{limits.NAME_MAX - 1}}}")
 """A network's name is a folder's, too."""
 
 
-def _network_key(reader: ConfigReader, place: str) -> bytes:
-    allowed = f"it takes hexadecimal digits, two a byte, for up to {limits.NETWORK_KEY_MAX} bytes"
-    text = reader.text(place, "", allowed)
-    try:
-        key = bytes.fromhex(text)
-    except ValueError:
-        raise reader.refuse(place, text, allowed) from None
-    if len(key) > limits.NETWORK_KEY_MAX:
-        raise reader.refuse(place, text, allowed)
-    return key
-
-
 def find_network(networks: Mapping[NetworkName, Network], name: str) -> tuple[NetworkName, Network]:
     """The one of *networks* called *name*. Raises UnknownNetworkError."""
     network = networks.get(NetworkName(name))
@@ -208,45 +278,3 @@ def find_network(networks: Mapping[NetworkName, Network], name: str) -> tuple[Ne
             f"It has {', '.join(networks)}; config.toml lists them, and the daemon reads it when it starts.",
         )
     return NetworkName(name), network
-
-
-def _faces(reader: ConfigReader) -> tuple[str, ...]:
-    faces = reader.texts("faces", DEFAULT_FACES, 'it takes a list of specs, such as ["udp:239.5.5.8:1558"]')
-    for face in faces:
-        if faces.count(face) > 1:
-            raise reader.refuse("faces", list(faces), f"it takes each spec once, and {face} is there twice")
-    return faces
-
-
-def _group(reader: ConfigReader) -> str | None:
-    allowed = "it takes the name of a group, or nothing for the node's user alone"
-    name = reader.text("control.group", "", allowed)
-    if name and not _GROUP.fullmatch(name):
-        raise reader.refuse("control.group", name, allowed)
-    return name if reader.has("control.group") else None
-
-
-def _web_listen(reader: ConfigReader) -> tuple[str, int]:
-    found = reader.address("web.listen", WEB_LISTEN, limits.WEB_PORT)
-    assert found is not None, "there is a default"
-    return found
-
-
-def _optional(reader: ConfigReader, home: Home, networks: Iterable[NetworkName]) -> dict[str, Settings]:
-    """The tables of optional subjects. A subject is loaded only if the file has its table: most nodes do without."""
-    found: dict[str, Settings] = {}
-    for subject in SUBJECTS:
-        if subject.is_present:
-            reader.know(f"{subject.table}.{key}" for key in subject.keys)
-        if not reader.tables(subject.table):
-            continue
-        if not subject.is_present:
-            allowed = f"the table [{subject.table}] needs {subject.process}, which is not installed"
-            raise reader.refuse("", None, allowed)
-        read = subject.load(subject.settings).read_settings
-        found[subject.table] = read(reader, home.root, networks)
-    return found
-
-
-_GROUP = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]{0,31}")
-"""Names that groupadd(8) accepts, and capitals."""

@@ -66,7 +66,7 @@ def run_daemon(home: Home, ask: Ask | None = None, *, sure: bool = False) -> int
     check_faces(home, config)
     identity = unlock_identity(home, os.environ, ask)
     key, dialect = SigningKey(identity.seed), identity.dialect
-    logger = start_logging(config.log_level, config.log_format)
+    logger = start_logging(config.log.level, config.log.format)
     if (mode := folder_reach(home.identity)) is not None:
         advice = f"chmod 700 {home.root}"
         logger.warning("other users may use the folder of the secret key", mode=f"{mode:04o}", advice=advice)
@@ -211,7 +211,7 @@ class Daemon:
             boot=places[0].events.boot,
         )
         companions = self._companions()
-        access = ControlAccess(self._logger, group=self._config.control_group, keepers_only=KEEPERS_ONLY)
+        access = ControlAccess(self._logger, group=self._config.control.group, keepers_only=KEEPERS_ONLY)
         handler = ControlHandler(
             about=about,
             runtime=runtime,
@@ -229,7 +229,7 @@ class Daemon:
             around = [
                 group.create_task(work)
                 for work in (
-                    ControlServer(handler, self._config.control_socket, access).run(listening),
+                    ControlServer(handler, self._config.control.socket, access).run(listening),
                     faces.run(),
                 )
             ]
@@ -250,7 +250,7 @@ class Daemon:
         """Return the companion processes to run beside the daemon."""
         optional = self._config.optional
         wanted: list[tuple[str, tuple[str, ...]]] = (
-            [("the web page", ("web",))] if self._config.web_enabled else []
+            [("the web page", ("web",))] if self._config.web.enabled else []
         )
         wanted += [
             (subject.process, subject.process_command)
@@ -280,7 +280,7 @@ class Daemon:
         def make_networks(read_only: bool) -> Networks:
             # All networks share the airtime for acknowledgements.
             permille = (
-                content_limits.ACK_AIR_PERMILLE // len(places) if self._config.acknowledge_enabled else 0
+                content_limits.ACK_AIR_PERMILLE // len(places) if self._config.acknowledge.enabled else 0
             )
             # The law counts what leaves the antenna, for whichever network.
             budgets = AirBudgets(places[0].store, boot, read_only=read_only)
@@ -325,14 +325,14 @@ class Daemon:
 
     def _admission(self) -> Admission:
         """Return the admission policy that config.toml sets. Raises ContactsError."""
-        admit, across = self._config.set_admit, self._config.set_admit_across
+        admit, across = self._config.set.admit, self._config.set.admit_across
         contacts = read_contacts(self._home.root) if AdmissionPolicy.KNOWN in {admit, across} else {}
         known = [feed for feed, contact in contacts.items() if not contact.blocked]
-        return Admission(admit, across=across, known=known, per_hour=self._config.set_ids_per_hour)
+        return Admission(admit, across=across, known=known, per_hour=self._config.set.ids_per_hour)
 
     def _shelf(self, stack: ExitStack, place: NetworkStorage) -> OpenShelf | None:
         """Return the function that opens the shelf of *place*; None if no installed subject has one."""
-        path, budget = self._home.of(place.name).shelf, self._config.set_shelf_bytes
+        path, budget = self._home.of(place.name).shelf, self._config.set.shelf_mib * 2**20
         for subject in subjects.present():
             if subject.shelf is not None:
                 make = subject.load(subject.shelf).LazyShelfFile
@@ -360,12 +360,12 @@ class Daemon:
         return NetworkStorage(name=name, network=network, store=store, events=events)
 
     def _open_events(self, home: Home, store: SqliteStore, network: Network) -> EventLog:
-        config = self._config
+        events = self._config.events
         options = EventLogOptions(
-            segment_bytes=config.events_segment_bytes,
-            segment_age_us=config.events_segment_age_s * 1_000_000,
-            retention_bytes=config.events_keep_bytes,
-            retention_age_us=config.events_keep_age_s * 1_000_000,
+            segment_bytes=events.segment_mib * 2**20,
+            segment_age_us=events.segment_hours * 3_600_000_000,
+            retention_bytes=events.keep_mib * 2**20,
+            retention_age_us=events.keep_days * 86_400_000_000,
         )
         name = node_name(self._key.feed_id)
         return EventLog.open(

@@ -9,18 +9,12 @@ from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
 from types import ModuleType
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from tinyssb_node.daemon.config_table import SubjectTable
 
 _PACKAGE: Final = "tinyssb_node"
-
-
-class Settings(Protocol):
-    """Settings of a subject's table of config.toml."""
-
-    @property
-    def enabled(self) -> bool:
-        """True if the daemon starts the subject's process."""
-        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,10 +28,8 @@ class Subject:
     """Modules that describe commands, and the commands of each, with a summary."""
     table: str
     """Its table in config.toml."""
-    keys: tuple[str, ...]
-    """The keys of that table."""
-    settings: str
-    """The module that reads the table: ``read_settings(reader, root, networks)`` returns ``Settings``."""
+    config: str
+    """The module that describes the table: ``TABLE`` is its Struct."""
     process: str
     """Name in the log of its process, which runs beside the daemon."""
     process_command: tuple[str, ...]
@@ -56,6 +48,11 @@ class Subject:
         """Import *module* of the folder."""
         return import_module(f"{_PACKAGE}.{self.folder}.{module}")
 
+    def settings(self) -> "type[SubjectTable]":
+        """Import the description of its table. Most nodes lack the table and never load it."""
+        table: type[SubjectTable] = self.load(self.config).TABLE
+        return table
+
 
 SUBJECTS: Final = (
     Subject(
@@ -63,11 +60,7 @@ SUBJECTS: Final = (
         extra="pzp",
         commands={"commands.commands": {"pzp": "messages of PZP, which several devices sign as one"}},
         table="pzp",
-        keys=(
-            "enabled", "keep", "budget_mib", "listen", "peers", "cert_file", "key_file", "clients_file", "token_file",
-            "ca_file", "open",
-        ),
-        settings="config",
+        config="config",
         process="the gateway of PZP",
         process_command=("pzp", "gateway"),
     ),
@@ -81,11 +74,7 @@ SUBJECTS: Final = (
             }
         },
         table="gateway",
-        keys=(
-            "enabled", "listen", "public", "peers", "networks", "offer", "seek", "carry", "cert_file", "key_file",
-            "ca_file",
-        ),
-        settings="gateway.config",
+        config="gateway.config",
         process="the gateway to other islands",
         process_command=("gateway", "run"),
         shelf="shelves",
@@ -96,12 +85,11 @@ SUBJECTS: Final = (
         extra="mqtt",
         commands={"commands": {"ship": "show and run the shipping of the event log"}},
         table="ship",
-        keys=("enabled", "broker", "every_s", "bytes_per_s"),
-        settings="config",
+        config="config",
         process="the shipper",
         process_command=("ship", "run"),
     ),
-)  # fmt: skip
+)
 """All there are."""
 
 

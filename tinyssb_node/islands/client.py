@@ -31,7 +31,7 @@ class GatewayClient(DaemonClient):
                 "This node has no gateway to other islands.",
                 "`[gateway]` with `enabled = true` in config.toml makes one; docs/howto/gateways.md tells how.",
             )
-        return cls(config.control_socket.with_name(GATEWAY_SOCKET), network=network)
+        return cls(config.control.socket.with_name(GATEWAY_SOCKET), network=network)
 
     def gateway(self) -> GatewayRow:
         """Return the gateway's status."""

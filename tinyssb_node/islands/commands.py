@@ -93,7 +93,7 @@ def run(arguments: argparse.Namespace) -> int:
     home = Home.find(arguments.home, os.environ)
     home.require()
     config = read_config(home)
-    logger = start_logging(config.log_level, config.log_format)
+    logger = start_logging(config.log.level, config.log.format)
     asyncio.run(
         IslandGateway(home, config, read_node_identity(home).feed, logger).run(
             supervised=arguments.supervised

@@ -1,21 +1,22 @@
 """The table ``[pzp]`` of config.toml: who may call the gateway of PZP, whom it calls, and what it keeps."""
 
-import re
-from collections.abc import Iterable
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Annotated, Final
 from urllib.parse import urlsplit
 
+from msgspec import Meta
+
 from tinyssb_node.daemon.config import Config
-from tinyssb_node.daemon.configreader import ConfigReader
-from tinyssb_node.faces.access import EVERYBODY, PIN_RULE, Credentials, ListenerPolicy, read_pin
+from tinyssb_node.daemon.config_table import Address, Flaw, SubjectTable, address_rule
+from tinyssb_node.faces.access import PIN_RULE, Credentials, ListenerPolicy, read_pin
 from tinyssb_node.ids import NetworkName
 from tinyssb_node.pzp.database import limits as pzp_limits
 
-_PEER = re.compile(r"wss?://[!-~]{1,2000}")
-_KEEP = re.compile(r"all|none|set|dict|newest-[1-9][0-9]{0,9}")
-_MIB: Final = 1_048_576
+_PEERS_RULE: Final = (
+    f'it takes a list of addresses, each once, such as ["ws://10.0.0.2:{pzp_limits.GATEWAY_PORT}"]'
+)
 _PIN: Final = "#pin="
 """Separator between a peer's address and the fingerprint of its certificate."""
 
@@ -42,18 +43,88 @@ class PzpAccess:
     """Gateways that are called."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PzpSettings:
+class PzpSettings(SubjectTable, frozen=True, kw_only=True):
     """Settings of ``[pzp]``, checked, with defaults filled in."""
 
-    enabled: bool = False
-    """True if the daemon starts the gateway."""
-    access: PzpAccess = PzpAccess(None, EVERYBODY, ())
-    """Which other gateways may call, and which are called."""
-    keep: str = "all"
+    keep: Annotated[
+        str,
+        Meta(
+            pattern=r"\A(all|none|set|dict|newest-[1-9][0-9]{0,9})\Z",
+            description='it takes "all", "none", "set", "dict", or a number of messages, such as "newest-100"',
+        ),
+    ] = "all"
     """The goal for tangles that have none of their own, as goals are written (docs/formats/pzp-store.md)."""
-    budget_bytes: int = 1024 * _MIB
-    """Bytes of messages beyond which messages that no goal asks for are deleted."""
+    budget_mib: Annotated[int, Meta(ge=1, le=1_048_576)] = 1024
+    """Size of messages beyond which messages that no goal asks for are deleted."""
+    listen: Annotated[Address, Meta(description=address_rule(pzp_limits.GATEWAY_PORT))] | None = None
+    """Address and port where other gateways may call; None: nowhere."""
+    peers: Annotated[
+        tuple[Annotated[str, Meta(pattern=r"\Awss?://[!-~]{1,2000}\Z")], ...], Meta(description=_PEERS_RULE)
+    ] = ()
+    """Addresses of gateways to call, each with a fingerprint behind ``#pin=`` if it has one."""
+    cert_file: Path | None = None
+    """The certificate that this gateway presents."""
+    key_file: Path | None = None
+    """Its key."""
+    clients_file: Path | None = None
+    """Certificates of the authorities that sign those of callers."""
+    token_file: Path | None = None
+    """The token that callers present, and that is presented to gateways that are called."""
+    ca_file: Path | None = None
+    """Certificates of the authorities that sign those of gateways that are called."""
+    open: bool = False
+    """True if anyone may call."""
+
+    @property
+    def budget_bytes(self) -> int:
+        """``budget_mib`` in bytes."""
+        return self.budget_mib * 2**20
+
+    @property
+    def access(self) -> PzpAccess:
+        """Which other gateways may call, and which are called."""
+        guard = ListenerPolicy(
+            certificate=self.cert_file,
+            key=self.key_file,
+            clients=self.clients_file,
+            token=self.token_file,
+            open=self.open,
+        )
+        return PzpAccess(self.listen, guard, tuple(self._peer(peer) for peer in self.peers))
+
+    def flaw(self, _networks: Collection[NetworkName]) -> Flaw | None:
+        """Check that what is secret is not sent in the clear, and that each peer is there once."""
+        if self.listen is not None and (flaw := self.access.guard.flaw(self.listen[0])) is not None:
+            return "listen", str(self.listen), flaw
+        if len(set(self.peers)) < len(self.peers):
+            return "peers", list(self.peers), _PEERS_RULE
+        for text in self.peers:
+            _, mark, digits = text.partition(_PIN)
+            if mark and read_pin(digits) is None:
+                return "peers", text, f"behind {_PIN} it takes {PIN_RULE}"
+            peer = self._peer(text)
+            if (flaw := peer.credentials.flaw(urlsplit(peer.url).hostname or "")) is not None:
+                return "peers", text, f"{flaw}, as in wss://"
+        return None
+
+    def _peer(self, text: str) -> PzpPeer:
+        url, _, digits = text.partition(_PIN)
+        pin = read_pin(digits) if digits else None
+        # What is asked of callers is shown to those we call: gateways of one circle have one token.
+        if not url.startswith("wss:"):
+            return PzpPeer(url, Credentials(pin=pin, token=self.token_file))
+        shown = Credentials(
+            tls=True,
+            authorities=self.ca_file,
+            pin=pin,
+            certificate=self.cert_file,
+            key=self.key_file,
+            token=self.token_file,
+        )
+        return PzpPeer(url, shown)
+
+
+TABLE: Final = PzpSettings
 
 
 def pzp_settings(config: Config) -> PzpSettings:
@@ -61,68 +132,3 @@ def pzp_settings(config: Config) -> PzpSettings:
     found = config.optional.get("pzp", PzpSettings())
     assert isinstance(found, PzpSettings)
     return found
-
-
-def read_settings(reader: ConfigReader, root: Path, _networks: Iterable[NetworkName]) -> PzpSettings:
-    """Read the table; paths are relative to *root*. Raises ConfigError."""
-    return PzpSettings(
-        enabled=reader.flag("pzp.enabled", default=False),
-        access=_access(reader, root),
-        keep=_keep(reader),
-        budget_bytes=reader.number("pzp.budget_mib", 1024, 1, 1_048_576) * _MIB,
-    )
-
-
-def _keep(reader: ConfigReader) -> str:
-    allowed = 'it takes "all", "none", "set", "dict", or a number of messages, such as "newest-100"'
-    keep = reader.text("pzp.keep", "all", allowed)
-    if not _KEEP.fullmatch(keep):
-        raise reader.refuse("pzp.keep", keep, allowed)
-    return keep
-
-
-def _access(reader: ConfigReader, home: Path) -> PzpAccess:
-    def file(key: str) -> Path | None:
-        name = reader.text(key, "", "it takes a path")
-        return home / Path(name).expanduser() if name else None
-
-    certificate, key = file("pzp.cert_file"), file("pzp.key_file")
-    token, authorities = file("pzp.token_file"), file("pzp.ca_file")
-    guard = ListenerPolicy(
-        certificate=certificate,
-        key=key,
-        clients=file("pzp.clients_file"),
-        token=token,
-        open=reader.flag("pzp.open", default=False),
-    )
-    listen = reader.address("pzp.listen", "", pzp_limits.GATEWAY_PORT)
-    if listen is not None and (flaw := guard.flaw(listen[0])) is not None:
-        raise reader.refuse("pzp.listen", "{}:{}".format(*listen), flaw)
-
-    def credentials(url: str, pin: bytes | None) -> Credentials:
-        # What is asked of callers is shown to those we call: gateways of one circle have one token.
-        if not url.startswith("wss:"):
-            return Credentials(pin=pin, token=token)
-        return Credentials(
-            tls=True, authorities=authorities, pin=pin, certificate=certificate, key=key, token=token
-        )
-
-    peers = []
-    for text in _peers(reader):
-        url, mark, digits = text.partition(_PIN)
-        pin = read_pin(digits) if mark else None
-        if mark and pin is None:
-            raise reader.refuse("pzp.peers", text, f"behind {_PIN} it takes {PIN_RULE}")
-        shown = credentials(url, pin)
-        if (flaw := shown.flaw(urlsplit(url).hostname or "")) is not None:
-            raise reader.refuse("pzp.peers", text, f"{flaw}, as in wss://")
-        peers.append(PzpPeer(url, shown))
-    return PzpAccess(listen, guard, tuple(peers))
-
-
-def _peers(reader: ConfigReader) -> tuple[str, ...]:
-    allowed = f'it takes a list of addresses, each once, such as ["ws://10.0.0.2:{pzp_limits.GATEWAY_PORT}"]'
-    peers = reader.texts("pzp.peers", (), allowed)
-    if any(not _PEER.fullmatch(peer) or peers.count(peer) > 1 for peer in peers):
-        raise reader.refuse("pzp.peers", list(peers), allowed)
-    return peers

@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
     from tinyssb_node.shipping.shipper import Shipper
 
     home, config = _configured(arguments)
-    logger = start_logging(config.log_level, config.log_format)
+    logger = start_logging(config.log.level, config.log.format)
     asyncio.run(Shipper(home, config, logger).run(supervised=arguments.supervised))
     return 0
 
@@ -120,7 +120,7 @@ def _why_not(config: Config) -> str:
     if not settings.enabled:
         return ""
     try:
-        with DaemonClient(config.control_socket) as node:
+        with DaemonClient(config.control.socket) as node:
             beside = node.status().companions
     except DaemonUnreachableError as error:
         return f"{error.message} {error.hint}"

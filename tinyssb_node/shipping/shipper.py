@@ -137,7 +137,7 @@ class Shipper:
 
     async def _work(self) -> None:
         """Connect, ship, and reconnect. Problems that only the user can solve are logged, and retried too."""
-        spec, backoff = self._config.broker, Backoff(random.random, max_s=limits.AGAIN_MAX_S)
+        spec, backoff = self._config.broker_spec, Backoff(random.random, max_s=limits.AGAIN_MAX_S)
         while True:
             began_s = time.monotonic()
             try:
@@ -264,7 +264,9 @@ class Shipper:
                 "the event log is not shipped", problem=f"{problem}. {remedy}" if remedy else problem
             )
         else:
-            self._logger.info("shipping the event log", broker=self._config.broker.place, node=self._node)
+            self._logger.info(
+                "shipping the event log", broker=self._config.broker_spec.place, node=self._node
+            )
         self._save()
 
     def _save(self) -> None:

@@ -70,7 +70,7 @@ class NodeScreenSource:
         config = read_config(found)
         if network is not None:
             config.find_network(network)
-        self._socket = config.control_socket
+        self._socket = config.control.socket
         self._now_us = now_us
         self._sight = ScreenState(now_us=now_us())
         self._client: DaemonClient | None = None

@@ -44,17 +44,18 @@ def add(commands: CommandParsers) -> None:
 def web(arguments: argparse.Namespace) -> int:
     """Serve the page, or show its link."""
     from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.daemon.configreader import split_address
+    from tinyssb_node.daemon.config_table import Address
     from tinyssb_node.store.home import Home
     from tinyssb_node.web.errors import ListenAddressError
 
     home = Home.find(arguments.home, os.environ)
     home.require()
     config = read_config(home)
-    found = split_address(arguments.listen) if arguments.listen is not None else config.web_listen
-    if found is None:
-        raise ListenAddressError(arguments.listen)
-    file = arguments.token_file.absolute() if arguments.token_file else config.web_token_file
+    try:
+        found = config.web.listen if arguments.listen is None else Address.parse(arguments.listen)
+    except ValueError:
+        raise ListenAddressError(arguments.listen) from None
+    file = arguments.token_file.absolute() if arguments.token_file else config.web.token_file
     if arguments.link:
         return _link(found, file)
     return _serve(arguments, home, found, file)

@@ -17,7 +17,7 @@ class NodeOpener:
         """Read the configuration. Raises ConfigError."""
         self._home = home
         self._network = network
-        self._socket = read_config(home).control_socket
+        self._socket = read_config(home).control.socket
 
     def node(self) -> AbstractContextManager[NodePort]:
         """Open a session; see ``NodePortOpener``."""

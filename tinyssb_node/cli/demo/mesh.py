@@ -45,7 +45,7 @@ class DemoNode:
 
     def client(self) -> DaemonClient:
         """Connect to its daemon."""
-        return DaemonClient(read_config(self.home).control_socket)
+        return DaemonClient(read_config(self.home).control.socket)
 
 
 @dataclass(slots=True)

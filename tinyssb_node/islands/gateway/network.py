@@ -201,7 +201,7 @@ class GatewayNetwork:
             self._stale = False
             before, wanted = self._known, set(self.seeking.feeds)
             self._known = {one.feed: one for one in self.holdings.feeds}
-            held = wanted_feeds(self.holdings.feeds, self._config.seek, self._config.carry)
+            held = wanted_feeds(self.holdings.feeds, self._config.seek, self._config.carried)
             for feed in self.seeking.want(
                 {feed: held[feed] for feed in held.keys() - self._refrained.keys()}
             ):

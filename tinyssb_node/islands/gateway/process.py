@@ -72,13 +72,13 @@ class IslandGateway:
         """
         watch_for_shutdown(self._end, supervised=supervised)
         with ExitStack() as stack:
-            kept, bringer = self._read_peers(), BringClient(self._config.control_socket)
+            kept, bringer = self._read_peers(), BringClient(self._config.control.socket)
             sides: dict[NetworkName, FeedSyncParty] = {}
             islands: dict[NetworkName, GatewayNetwork] = {}
             for name in self._settings.networks:
                 home = self._home.of(name)
                 holdings = stack.enter_context(
-                    closing(CombinedHoldings(home.store, home.shelf, self._settings.carry))
+                    closing(CombinedHoldings(home.store, home.shelf, self._settings.carried))
                 )
                 files = stack.enter_context(closing(StoreAndShelfSource(home.store, home.shelf)))
                 islands[name] = GatewayNetwork(
@@ -149,8 +149,8 @@ class IslandGateway:
             self._write_peers()
 
     def _control(self) -> ControlServer:
-        socket = self._config.control_socket.with_name(GATEWAY_SOCKET)
-        door = ControlAccess(self._logger, group=self._config.control_group)
+        socket = self._config.control.socket.with_name(GATEWAY_SOCKET)
+        door = ControlAccess(self._logger, group=self._config.control.group)
         return ControlServer(GatewayHandler(self), socket, door)
 
     async def _go_on(self, control: asyncio.Task[None]) -> None:

@@ -471,6 +471,6 @@ def gateway(arguments: argparse.Namespace) -> int:
     home = Home.find(arguments.home, os.environ)
     home.require()
     config = read_config(home)
-    logger = start_logging(config.log_level, config.log_format)
+    logger = start_logging(config.log.level, config.log.format)
     asyncio.run(PzpGateway(home, config, logger).run(supervised=arguments.supervised))
     return 0
