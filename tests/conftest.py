@@ -14,6 +14,42 @@ settings.register_profile("any machine", deadline=None, suppress_health_check=[H
 settings.load_profile("any machine")
 
 
+RARE_MARKERS = ("realtime", "slow")
+"""Markers that few files carry. `make test` runs pytest once for each, which need not import all other files."""
+
+
+class UnmarkedFile(pytest.Module):
+    """A file whose tests do not carry the marker that -m demands: it is not imported."""
+
+    def collect(self) -> list[pytest.Item | pytest.Collector]:
+        """Return nothing."""
+        return []
+
+
+def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> pytest.Module | None:
+    """Leave out a file without the rare marker that -m demands, unless the command line names the file."""
+    demanded = [marker for marker in parent.config.option.markexpr.split(" and ") if marker in RARE_MARKERS]
+    if parent.session.isinitpath(module_path) or all(_spells(module_path, marker) for marker in demanded):
+        return None
+    return UnmarkedFile.from_parent(parent, path=module_path)
+
+
+def _spells(path: Path, marker: str) -> bool:
+    return f"pytest.mark.{marker}" in path.read_text("utf-8")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Refuse a rare marker that a test got from elsewhere than its own file: the marker's run would miss the test.
+
+    The run without the rare markers imports every file, so it finds each such test.
+    """
+    for item in items:
+        for marker in RARE_MARKERS:
+            if item.get_closest_marker(marker) and not _spells(item.path, marker):
+                raise pytest.UsageError(f"{item.nodeid}: write pytest.mark.{marker} in the test's own file")
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Skip a test whose marker needs a missing system package, with the command to type; under CI fail it."""
     for marker in ("spark", "browser", "dbus", "postgres", "mosquitto", "gcc"):
