@@ -3,7 +3,6 @@
 They stand here by subject. Faces and the daemon have some of their own, beside what raises them.
 """
 
-import shlex
 from collections.abc import Iterable
 from enum import IntEnum
 from pathlib import Path
@@ -396,16 +395,6 @@ class StoreLockedError(LocalError):
 # --- the identity file
 
 
-class IdentityMissingError(LocalError):
-    """There is no identity file."""
-
-    exit_code = ExitCode.MISSING
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        super().__init__(f"There is no identity in {path}. Make one with: tinyssb init")
-
-
 class IdentityExistsError(LocalError):
     """An identity file would have been overwritten."""
 
@@ -414,32 +403,6 @@ class IdentityExistsError(LocalError):
     def __init__(self, path: Path) -> None:
         self.path = path
         super().__init__(f"{path} already holds an identity. It was kept; a key is never overwritten.")
-
-
-class IdentityExposedError(LocalError):
-    """Others than its owner may read or change the identity file."""
-
-    exit_code = ExitCode.PERMISSION
-
-    def __init__(self, path: Path, mode: int) -> None:
-        self.path, self.mode = path, mode
-        super().__init__(
-            f"{path} can be read or changed by others (mode {mode:04o}), so its key is not used. "
-            f"If you trust those who could read it so far, type: chmod 600 {shlex.quote(str(path))}"
-        )
-
-
-class IdentityOwnerError(LocalError):
-    """The identity file belongs to another user."""
-
-    exit_code = ExitCode.PERMISSION
-
-    def __init__(self, path: Path, owner: int, user: int) -> None:
-        self.path, self.owner, self.user = path, owner, user
-        super().__init__(
-            f"{path} belongs to user {owner}, this program runs as user {user}, so its key is not used. "
-            f"Run it as user {owner}, or type: sudo chown {user} {shlex.quote(str(path))}"
-        )
 
 
 class IdentityDamagedError(LocalError):
@@ -451,19 +414,6 @@ class IdentityDamagedError(LocalError):
         self.path, self.reason = path, reason
         super().__init__(
             f"{path} does not hold a usable identity: {reason}. It was left as it is. Put your backup of it back."
-        )
-
-
-class IdentityTooNewError(LocalError):
-    """The identity file was written by a later version of this program."""
-
-    exit_code = ExitCode.DATA
-
-    def __init__(self, path: Path, found: int, known: int) -> None:
-        self.path, self.found, self.known = path, found, known
-        super().__init__(
-            f"{path} has format {found}, this program knows up to {known}. "
-            "Install the newer version of the program that wrote it."
         )
 
 
@@ -481,16 +431,6 @@ class EventLogFullError(LocalError):
             f"No room on the disk for the event log {path}. What is in it was kept; records wait in memory and are "
             "written once there is room. Free some space."
         )
-
-
-class EventLogFailedError(LocalError):
-    """The disk or file system refused an operation on the event log."""
-
-    exit_code = ExitCode.STORAGE
-
-    def __init__(self, path: Path, reason: str) -> None:
-        self.path, self.reason = path, reason
-        super().__init__(f"The event log {path} cannot be written: {reason}. What is in it was kept.")
 
 
 # --- the simulator

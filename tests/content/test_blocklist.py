@@ -14,7 +14,6 @@ from tinyssb_node.codec import bipf
 from tinyssb_node.codec.bipf import Value
 from tinyssb_node.content import chat, limits
 from tinyssb_node.content.blocklist import (
-    BlocklistFullError,
     BlockStep,
     block_step,
     fold_blocks,
@@ -22,6 +21,7 @@ from tinyssb_node.content.blocklist import (
     parse_block_step,
     serialize_block_step,
 )
+from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import blocked_short
 from tinyssb_node.limits import BLOCKED_SIZE, CONTENT_SIZE
 
@@ -101,7 +101,7 @@ def test_a_list_is_bounded() -> None:
     many = tuple(number.to_bytes(12, "big") for number in range(limits.BLOCKLIST_MAX + 1))
     assert len(fold_blocks([BlockStep(many)])) == limits.BLOCKLIST_MAX
     assert many[-1] in fold_blocks([BlockStep(many), BlockStep(many[-1:], many[:1])]), "what goes makes room"
-    with pytest.raises(BlocklistFullError, match="1,024"):
+    with pytest.raises(LocalError, match="1,024"):
         block_step((), many)
 
 

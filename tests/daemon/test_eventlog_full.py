@@ -8,7 +8,7 @@ import pytest
 from tests.daemon.logshell import NODE, TX, Shell
 from tinyssb_node import limits
 from tinyssb_node.daemon.eventlog_segments import segments
-from tinyssb_node.errors import EventLogFailedError, EventLogFullError
+from tinyssb_node.errors import EventLogFullError, ExitCode, LocalError
 
 
 @pytest.fixture
@@ -138,14 +138,16 @@ def test_no_room_for_a_new_segment(tmp_path, disk, monkeypatch):
 def test_another_fault_of_the_disk_is_named(shell, disk):
     disk.room, disk.fault = 0, errno.EIO
     shell.append(TX)
-    with pytest.raises(EventLogFailedError, match=r"00000001-000000000000\.jsonl cannot be written: Input"):
+    with pytest.raises(LocalError, match=r"00000001-000000000000\.jsonl cannot be written: Input") as caught:
         shell.log.flush()
+    assert caught.value.exit_code is ExitCode.STORAGE
 
 
 def test_a_folder_that_cannot_be_made(tmp_path):
     (tmp_path / NODE).write_text("in the way")
-    with pytest.raises(EventLogFailedError, match="exists"):
+    with pytest.raises(LocalError, match="exists") as caught:
         Shell(tmp_path).open()
+    assert caught.value.exit_code is ExitCode.STORAGE
 
 
 def test_closing_on_a_full_disk_says_so_and_lets_go_of_the_file(shell, disk):

@@ -12,13 +12,9 @@ import pytest
 from firmware_bridge.lora import LoraSettings, airtime_us
 from tests.faces.recording_sink import PATIENCE_S, RecordingSink, running
 from tinyssb_node import limits
+from tinyssb_node.errors import ExitCode, LocalError
 from tinyssb_node.faces.backoff import Backoff
-from tinyssb_node.faces.errors import (
-    EtherOpenError,
-    EtherRefusedError,
-    EtherUnreachableError,
-    FaceOpenError,
-)
+from tinyssb_node.faces.errors import EtherUnreachableError, FaceOpenError
 from tinyssb_node.faces.ether import EtherEndpoint, ether_profile
 from tinyssb_node.faces.ether_protocol import (
     EtherCut,
@@ -279,8 +275,9 @@ async def test_connections_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_commands_that_make_no_sense_are_refused_in_words() -> None:
     async with an_ether() as port:
-        with pytest.raises(EtherRefusedError, match="ana cannot be on both sides"):
+        with pytest.raises(LocalError, match="ana cannot be on both sides") as caught:
             await ether_command("127.0.0.1", port, EtherCut(left=("ana",), right=("ana", "bob")))
+        assert caught.value.exit_code is ExitCode.DATA
 
 
 async def test_a_command_without_an_ether_says_how_to_start_one() -> None:
@@ -302,8 +299,9 @@ async def test_a_command_to_something_else() -> None:
 
 async def test_an_address_in_use() -> None:
     async with an_ether() as port:
-        with pytest.raises(EtherOpenError, match="Choose another port"):
+        with pytest.raises(LocalError, match="Choose another port") as caught:
             await serve_ether(replace(QUICK, port=port))
+        assert caught.value.exit_code is ExitCode.UNAVAILABLE
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,12 @@ from tinyssb_node.daemon.config import read_config
 from tinyssb_node.daemon.setup import create_home, node_name, read_node_identity
 from tinyssb_node.errors import (
     ConfigError,
+    ExitCode,
     HomeExistsError,
     HomeInaccessibleError,
     HomeMissingError,
     IdentityExistsError,
-    IdentityExposedError,
+    LocalError,
 )
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.ids import Dialect
@@ -104,5 +105,6 @@ def test_an_exposed_identity_is_not_used(tmp_path: Path) -> None:
     home = Home(tmp_path)
     create_home(home, "ana", Dialect.SPEC, ())
     home.identity.chmod(0o644)
-    with pytest.raises(IdentityExposedError):
+    with pytest.raises(LocalError, match="chmod 600") as caught:
         read_node_identity(home)
+    assert caught.value.exit_code is ExitCode.PERMISSION

@@ -7,9 +7,9 @@ import pytest
 from nacl.exceptions import RuntimeError as DerivationError
 from nacl.pwhash import argon2id
 
+from tinyssb_node.errors import ExitCode, LocalError
 from tinyssb_node.store import limits
-from tinyssb_node.store.errors import PassphraseUnusableError, PassphraseWrongError, SealMemoryError
-from tinyssb_node.store.sealed_seed import Passphrase, SealedSeed, seal, unseal
+from tinyssb_node.store.sealed_seed import Passphrase, PassphraseUnusableError, SealedSeed, seal, unseal
 
 SEED = bytes(range(32))
 WHERE = Path("identity")
@@ -21,8 +21,9 @@ def test_only_the_passphrase_opens_it() -> None:
     sealed = seal(SEED, RIGHT, **CHEAP)
     assert unseal(sealed, RIGHT, WHERE) == SEED
     assert SEED not in sealed.box
-    with pytest.raises(PassphraseWrongError, match="Nothing was changed"):
+    with pytest.raises(LocalError, match=r"The passphrase does not open .* Nothing was changed") as caught:
         unseal(sealed, Passphrase.of("correct horsf"), WHERE)
+    assert caught.value.exit_code is ExitCode.PERMISSION
 
 
 def test_no_two_boxes_are_alike() -> None:
@@ -36,8 +37,9 @@ def test_any_change_is_noticed() -> None:
     for place in (0, 23, 24, 39, 40, 71):
         box = bytearray(sealed.box)
         box[place] ^= 1
-        with pytest.raises(PassphraseWrongError):
+        with pytest.raises(LocalError, match="The passphrase does not open") as caught:
             unseal(SealedSeed(**CHEAP, salt=sealed.salt, box=bytes(box)), RIGHT, WHERE)
+        assert caught.value.exit_code is ExitCode.PERMISSION
 
 
 def test_accents_may_be_typed_either_way() -> None:
@@ -75,8 +77,9 @@ def test_too_little_memory_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
         raise DerivationError
 
     monkeypatch.setattr(argon2id, "kdf", refuse)
-    with pytest.raises(SealMemoryError, match="64 MiB"):
+    with pytest.raises(LocalError, match="64 MiB") as caught:
         seal(SEED, RIGHT)
+    assert caught.value.exit_code is ExitCode.BUSY
 
 
 def test_nothing_secret_is_shown() -> None:

@@ -10,17 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinyssb_node import limits
-from tinyssb_node.errors import (
-    IdentityDamagedError,
-    IdentityExistsError,
-    IdentityExposedError,
-    IdentityMissingError,
-    IdentityOwnerError,
-    IdentityTooNewError,
-)
+from tinyssb_node.errors import ExitCode, IdentityDamagedError, IdentityExistsError, LocalError
 from tinyssb_node.ids import Dialect
 from tinyssb_node.store import secrets
-from tinyssb_node.store.errors import IdentityMismatchError, IdentityUnsyncedError
 from tinyssb_node.store.sealed_seed import Passphrase, SealedSeed, unseal
 from tinyssb_node.store.secrets import (
     Identity,
@@ -127,17 +119,18 @@ def test_not_even_a_dangling_link_is_replaced(path):
 
 
 def test_missing_says_how_to_make_one(path):
-    with pytest.raises(IdentityMissingError, match="tinyssb init"):
+    with pytest.raises(LocalError, match="tinyssb init") as caught:
         read_identity(path)
+    assert caught.value.exit_code is ExitCode.MISSING
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o602, 0o610, 0o601, 0o777])
 def test_refused_while_others_can_reach_it(path, mode):
     create_identity(path, generate_identity(Dialect.SPEC))
     path.chmod(mode)
-    with pytest.raises(IdentityExposedError, match=f"chmod 600 {path}") as caught:
+    with pytest.raises(LocalError, match=rf"\(mode {mode:04o}\).*chmod 600 {path}") as caught:
         read_identity(path)
-    assert caught.value.mode == mode
+    assert caught.value.exit_code is ExitCode.PERMISSION
 
 
 @pytest.mark.parametrize("mode", [0o600, 0o400])
@@ -150,8 +143,9 @@ def test_accepted_while_only_its_owner_can(path, mode):
 def test_refused_when_it_belongs_to_another_user(path, monkeypatch):
     create_identity(path, generate_identity(Dialect.SPEC))
     monkeypatch.setattr(os, "geteuid", lambda: path.stat().st_uid + 1)
-    with pytest.raises(IdentityOwnerError, match="chown"):
+    with pytest.raises(LocalError, match="chown") as caught:
         read_identity(path)
+    assert caught.value.exit_code is ExitCode.PERMISSION
 
 
 def test_an_unreadable_file_of_another_user_is_explained_too(path, monkeypatch):
@@ -162,8 +156,9 @@ def test_an_unreadable_file_of_another_user_is_explained_too(path, monkeypatch):
         raise PermissionError
 
     monkeypatch.setattr(os, "open", refuse)
-    with pytest.raises(IdentityOwnerError):
+    with pytest.raises(LocalError, match="belongs to user") as caught:
         read_identity(path)
+    assert caught.value.exit_code is ExitCode.PERMISSION
 
 
 def test_other_refusals_of_the_system_are_passed_on(path, monkeypatch):
@@ -217,8 +212,9 @@ def test_the_error_for_a_damaged_seed_does_not_show_it():
 
 
 def test_a_newer_format_is_refused_by_name_whatever_else_it_holds():
-    with pytest.raises(IdentityTooNewError, match=r"format 3.*up to 2"):
+    with pytest.raises(LocalError, match=r"format 3.*up to 2") as caught:
         parse_identity(b'{"v":3,"key":"?"}', WHERE)
+    assert caught.value.exit_code is ExitCode.DATA
 
 
 def test_unknown_fields_are_ignored():
@@ -259,8 +255,9 @@ def test_a_disk_that_does_not_confirm_what_took_the_place_is_told(path, monkeypa
         raise OSError(errno.EIO, "Input/output error")
 
     monkeypatch.setattr(secrets, "sync_folder", failing)
-    with pytest.raises(IdentityUnsyncedError, match="the one before may be back"):
+    with pytest.raises(LocalError, match="the one before may be back") as caught:
         replace_identity(path, replace(kept_plain(identity), secret=None))
+    assert caught.value.exit_code is ExitCode.STORAGE
     assert read_identity(path).secret is None
 
 
@@ -268,8 +265,9 @@ def test_nothing_is_put_in_the_place_of_another_secret(path):
     identity = generate_identity(Dialect.SPEC)
     create_identity(path, identity)
     other = IdentityFileContent(dialect=Dialect.SPEC, feed=FEED, secret=SEED)
-    with pytest.raises(IdentityMismatchError):
+    with pytest.raises(LocalError, match="is not that of the feed") as caught:
         replace_identity(path, other)
+    assert caught.value.exit_code is ExitCode.DATA
     assert read_identity(path) == kept_plain(identity)
 
 

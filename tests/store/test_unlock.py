@@ -5,19 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from tinyssb_node.errors import IdentityDamagedError
+from tinyssb_node.errors import ExitCode, IdentityDamagedError, LocalError
 from tinyssb_node.ids import Dialect
 from tinyssb_node.store import limits
-from tinyssb_node.store.errors import (
-    IdentityMismatchError,
-    IdentityNotProvidedError,
-    IdentitySealedError,
-    PassphraseExposedError,
-    PassphraseUnreadableError,
-    PassphraseUnusableError,
-    PassphraseWrongError,
-)
-from tinyssb_node.store.sealed_seed import Passphrase, seal
+from tinyssb_node.store.sealed_seed import Passphrase, PassphraseUnusableError, seal
 from tinyssb_node.store.secrets import (
     Identity,
     IdentityFileContent,
@@ -96,16 +87,18 @@ def test_or_by_a_credential_which_comes_first(path: Path, credentials: Path, tmp
 def test_or_by_somebody_who_types_it(path: Path, credentials: Path) -> None:
     replace_identity(path, sealed())
     assert open_identity(path, {"CREDENTIALS_DIRECTORY": str(credentials)}, lambda: PASSPHRASE) == IDENTITY
-    with pytest.raises(PassphraseWrongError):
+    with pytest.raises(LocalError, match="does not open") as caught:
         open_identity(path, {}, lambda: "x")
+    assert caught.value.exit_code is ExitCode.PERMISSION
     with pytest.raises(PassphraseUnusableError):
         open_identity(path, {}, lambda: "")
 
 
 def test_with_nobody_to_ask_it_says_what_to_do(path: Path) -> None:
     replace_identity(path, sealed())
-    with pytest.raises(IdentitySealedError, match="TINYSSB_PASSPHRASE_FILE"):
+    with pytest.raises(LocalError, match="TINYSSB_PASSPHRASE_FILE") as caught:
         open_identity(path, {})
+    assert caught.value.exit_code is ExitCode.PERMISSION
 
 
 @pytest.mark.parametrize("mode", [0o644, 0o604, 0o602, 0o660])
@@ -113,8 +106,9 @@ def test_a_passphrase_that_everybody_can_read_is_not_used(path: Path, tmp_path: 
     replace_identity(path, sealed())
     file = private(tmp_path / "secret", PASSPHRASE)
     file.chmod(mode)
-    with pytest.raises(PassphraseExposedError, match="chmod") as caught:
+    with pytest.raises(LocalError, match="chmod") as caught:
         open_identity(path, {"TINYSSB_PASSPHRASE_FILE": str(file)})
+    assert caught.value.exit_code is ExitCode.PERMISSION
     assert "horse" not in str(caught.value)
 
 
@@ -132,8 +126,9 @@ def test_what_is_no_passphrase_is_told(path: Path, tmp_path: Path, raw: bytes) -
 def test_a_passphrase_file_that_cannot_be_read_is_told_with_the_variable(path: Path, tmp_path: Path) -> None:
     replace_identity(path, sealed())
     for file in (tmp_path / "nowhere", tmp_path):
-        with pytest.raises(PassphraseUnreadableError, match="TINYSSB_PASSPHRASE_FILE") as caught:
+        with pytest.raises(LocalError, match="TINYSSB_PASSPHRASE_FILE") as caught:
             open_identity(path, {"TINYSSB_PASSPHRASE_FILE": str(file)})
+        assert caught.value.exit_code is ExitCode.MISSING
         assert f"{file}, which cannot be read: " in str(caught.value)
 
 
@@ -148,8 +143,9 @@ def test_the_secret_may_be_handed_in(path: Path, credentials: Path, handed: Iden
 @pytest.mark.parametrize("environ", [{}, {"CREDENTIALS_DIRECTORY": "/nowhere"}])
 def test_or_it_is_told_that_it_was_not(path: Path, environ: dict[str, str]) -> None:
     replace_identity(path, ELSEWHERE)
-    with pytest.raises(IdentityNotProvidedError, match=r"tinyssb\.identity"):
+    with pytest.raises(LocalError, match=r"tinyssb\.identity") as caught:
         open_identity(path, environ, never)
+    assert caught.value.exit_code is ExitCode.MISSING
 
 
 def test_what_is_handed_in_has_to_hold_the_secret(path: Path, credentials: Path) -> None:
@@ -163,8 +159,9 @@ def test_another_secret_is_not_used(path: Path, credentials: Path) -> None:
     replace_identity(path, ELSEWHERE)
     other = generate_identity(Dialect.SPEC)
     (credentials / "tinyssb.identity").write_bytes(serialize_identity(kept_plain(other)))
-    with pytest.raises(IdentityMismatchError):
+    with pytest.raises(LocalError, match="is not that of the feed") as caught:
         open_identity(path, {"CREDENTIALS_DIRECTORY": str(credentials)})
+    assert caught.value.exit_code is ExitCode.DATA
 
 
 def test_a_seal_on_another_secret_is_not_used(path: Path) -> None:
@@ -175,5 +172,6 @@ def test_a_seal_on_another_secret_is_not_used(path: Path) -> None:
             IdentityFileContent(dialect=Dialect.SPEC, feed=IDENTITY.feed, secret=sealed(other).secret)
         )
     )
-    with pytest.raises(IdentityMismatchError):
+    with pytest.raises(LocalError, match="is not that of the feed") as caught:
         open_identity(path, {}, lambda: PASSPHRASE)
+    assert caught.value.exit_code is ExitCode.DATA

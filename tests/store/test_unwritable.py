@@ -9,9 +9,8 @@ import pytest
 
 from tests.store.contract import ANA, feed_record, put_entry, snapshot
 from tests.unwritable import open_folder, without_rights
-from tinyssb_node.errors import StoreFailedError
+from tinyssb_node.errors import ExitCode, StoreFailedError
 from tinyssb_node.store import recovery
-from tinyssb_node.store.errors import StoreReadOnlyError, StoreRecoveryError
 from tinyssb_node.store.sqlite import SqliteStore
 from tinyssb_node.store.summary import StoreSummary
 
@@ -74,8 +73,9 @@ def test_a_log_that_cannot_be_read_is_not_passed_over(path: Path) -> None:
     crash(path, "-wal")
     log = path.with_name("store.sqlite-wal")
     raw = log.read_bytes()
-    with without_rights(path.parent), pytest.raises(StoreRecoveryError, match="cp -r") as caught:
+    with without_rights(path.parent), pytest.raises(StoreFailedError, match="cp -r") as caught:
         SqliteStore.open_readonly(path)
+    assert caught.value.exit_code is ExitCode.STORAGE
     assert "store.sqlite-wal" in str(caught.value)
     assert log.read_bytes() == raw
     # What is advised helps.
@@ -128,8 +128,9 @@ def test_who_could_not_look_again_looks_later(path: Path) -> None:
     crash(path, "-wal")
     with without_rights(path.parent):
         for _ in range(2):
-            with pytest.raises(StoreRecoveryError):
+            with pytest.raises(StoreFailedError, match="was not closed in order") as caught:
                 glance.last_arrival()
+            assert caught.value.exit_code is ExitCode.STORAGE
     assert glance.last_arrival() == 2
     glance.close()
 
@@ -140,7 +141,7 @@ def test_a_file_that_is_not_there_is_told_as_ever(path: Path) -> None:
         pytest.raises(StoreFailedError, match="unable to open database file") as caught,
     ):
         SqliteStore.open_readonly(path.with_name("other.sqlite"))
-    assert not isinstance(caught.value, StoreRecoveryError)
+    assert "was not closed in order" not in str(caught.value)
 
 
 def test_where_the_folder_can_be_written_nothing_else_is_tried(
@@ -153,8 +154,9 @@ def test_where_the_folder_can_be_written_nothing_else_is_tried(
 
 
 def test_a_node_is_told_that_nothing_can_be_written(path: Path) -> None:
-    with without_rights(path.parent), pytest.raises(StoreReadOnlyError, match="Permission denied") as caught:
+    with without_rights(path.parent), pytest.raises(StoreFailedError, match="Permission denied") as caught:
         SqliteStore.open(path)
+    assert caught.value.exit_code is ExitCode.STORAGE
     assert "`tinyssb export`" in str(caught.value)
 
 
@@ -163,5 +165,6 @@ def test_a_read_only_disk_is_told_the_same(path: Path, monkeypatch: pytest.Monke
         raise OSError(errno.EROFS, "Read-only file system")
 
     monkeypatch.setattr(recovery, "FolderLock", refuse)
-    with pytest.raises(StoreReadOnlyError, match="Read-only file system"):
+    with pytest.raises(StoreFailedError, match="Read-only file system") as caught:
         SqliteStore.open(path)
+    assert caught.value.exit_code is ExitCode.STORAGE

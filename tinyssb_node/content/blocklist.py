@@ -17,18 +17,6 @@ _MARK_AT: Final = range(1, 4)
 """Offsets at which the word may begin, after the tag of the list around it."""
 
 
-class BlocklistFullError(LocalError):
-    """More feeds than a blocklist may name."""
-
-    def __init__(self, count: int, most: int) -> None:
-        super().__init__(
-            f"A blocklist has at most {most:,} feeds, and this one would have {count:,}. Nothing was published. "
-            "Publish some of your blocks: `tinyssb blocklist publish PERSON`"
-        )
-        self.count = count
-        self.most = most
-
-
 @dataclass(frozen=True, slots=True)
 class BlockStep:
     """A change of a blocklist. Feeds are named by their first 12 bytes (``ids.blocked_short``)."""
@@ -84,8 +72,11 @@ def fold_blocks(steps: Iterable[BlockStep]) -> frozenset[bytes]:
 
 
 def block_step(listed: Collection[bytes], wanted: Collection[bytes]) -> BlockStep | None:
-    """Return the change from *listed* to *wanted*; None if there is none. Raises BlocklistFullError."""
+    """Return the change from *listed* to *wanted*; None if there is none. Raises LocalError."""
     if len(wanted) > limits.BLOCKLIST_MAX:
-        raise BlocklistFullError(len(wanted), limits.BLOCKLIST_MAX)
+        raise LocalError(
+            f"A blocklist has at most {limits.BLOCKLIST_MAX:,} feeds, and this one would have {len(wanted):,}. "
+            "Nothing was published. Publish some of your blocks: `tinyssb blocklist publish PERSON`"
+        )
     added, removed = sorted(set(wanted) - set(listed)), sorted(set(listed) - set(wanted))
     return BlockStep(tuple(added), tuple(removed)) if added or removed else None

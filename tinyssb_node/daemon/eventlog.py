@@ -28,7 +28,7 @@ from tinyssb_node.codec.events import (
 )
 from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.daemon.eventlog_segments import Retention, read_resume_point, segment_path, segments
-from tinyssb_node.errors import EventLogFailedError, EventLogFullError, StoreFullError
+from tinyssb_node.errors import EventLogFullError, ExitCode, LocalError, StoreFullError
 from tinyssb_node.feeds.layout import Layout, layout_of
 from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
 from tinyssb_node.store.durable import FULL, sync_folder, write_anew
@@ -128,7 +128,7 @@ class EventLog:
         A log that knows of later boots or appends than the store belongs to a store that was lost or replaced by an
         older copy. Its arrival numbers are then invalid, and everything in this store is recorded again.
 
-        Raises EventLogFailedError, StoreFailedError.
+        Raises LocalError, StoreFailedError.
         """
         node_folder = folder / node
         with suppress(EventLogFullError), _translated_errors(node_folder):
@@ -164,7 +164,7 @@ class EventLog:
     def begin(self, event: DaemonStarted, t_us: int, mono_us: int) -> None:
         """Write the boot's first record, and then the records that the log lacks.
 
-        Raises EventLogFullError: the boot has begun, and its records wait in memory. Raises EventLogFailedError,
+        Raises EventLogFullError: the boot has begun, and its records wait in memory. Raises LocalError,
         StoreFailedError.
         """
         assert self._offset == 0, "a boot begins once"
@@ -205,7 +205,7 @@ class EventLog:
         """Hand all records to the operating system, and write the records that the log lacks.
 
         Raises EventLogFullError: the records wait in memory; call again when there may be room. Raises
-        EventLogFailedError, StoreFailedError.
+        LocalError, StoreFailedError.
         """
         self._write()
         if self._dropped:
@@ -348,13 +348,16 @@ def _next_arrival(store: Store, arrival: int) -> int | None:
 
 @contextmanager
 def _translated_errors(path: Path) -> Iterator[None]:
-    """Translate errors of the operating system. Raises EventLogFullError, EventLogFailedError."""
+    """Translate errors of the operating system. Raises EventLogFullError, LocalError."""
     try:
         yield
     except OSError as error:
         if error.errno in FULL:
             raise EventLogFullError(path) from error
-        raise EventLogFailedError(path, error.strerror or str(error)) from error
+        raise LocalError(
+            f"The event log {path} cannot be written: {error.strerror or str(error)}. What is in it was kept.",
+            exit_code=ExitCode.STORAGE,
+        ) from error
 
 
 class SendMeter:

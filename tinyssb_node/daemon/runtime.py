@@ -220,7 +220,7 @@ class Runtime:
     def begin(self, network: NetworkName, event: DaemonStarted) -> None:
         """Begin the event log of *network*. On a full disk its records wait in memory, and the node starts read-only.
 
-        Raises EventLogFailedError, StoreFailedError.
+        Raises LocalError, StoreFailedError.
         """
         now_us = self._clock.now_us()
         try:

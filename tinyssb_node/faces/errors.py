@@ -91,35 +91,6 @@ class EtherUnreachableError(LocalError):
         """The system's message."""
 
 
-class EtherRefusedError(LocalError):
-    """The ether refused a request."""
-
-    exit_code = ExitCode.DATA
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"The ether refuses: {reason}")
-        self.reason = reason
-        """Its own words."""
-
-
-class EtherOpenError(LocalError):
-    """An ether cannot listen at its address."""
-
-    exit_code = ExitCode.UNAVAILABLE
-
-    def __init__(self, host: str, port: int, reason: str) -> None:
-        super().__init__(
-            f"The ether cannot listen at {host} port {port} ({reason})."
-            " Choose another port, or stop the program that uses this one."
-        )
-        self.host = host
-        """Its host."""
-        self.port = port
-        """On which port."""
-        self.reason = reason
-        """The system's message."""
-
-
 class BrokerError(ConnectionError):
     """The connection to an MQTT broker failed or ended."""
 

@@ -3,8 +3,7 @@
 import sys
 from collections.abc import Callable
 
-from tinyssb_node.store.errors import PassphraseUnusableError
-from tinyssb_node.store.sealed_seed import Passphrase
+from tinyssb_node.store.sealed_seed import Passphrase, PassphraseUnusableError
 
 
 def asker() -> Callable[[], str] | None:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from tinyssb_node import limits
-from tinyssb_node.faces.errors import EtherOpenError, EtherRefusedError, EtherUnreachableError
+from tinyssb_node.errors import ExitCode, LocalError
+from tinyssb_node.faces.errors import EtherUnreachableError
 from tinyssb_node.faces.ether_protocol import (
     Command,
     EtherBusy,
@@ -284,7 +285,7 @@ async def serve_ether(
 ) -> None:
     """Run an ether until cancelled; *ready* is called with its port once nodes can come.
 
-    Raises EtherOpenError if the address cannot be listened on.
+    Raises LocalError if the address cannot be listened on.
     """
     ether = Ether(config, entropy if entropy is not None else random.SystemRandom())
     try:
@@ -292,7 +293,11 @@ async def serve_ether(
             ether.accept, config.host, config.port, limit=limits.ETHER_LINE_MAX
         )
     except OSError as error:
-        raise EtherOpenError(config.host, config.port, error.strerror or str(error)) from error
+        raise LocalError(
+            f"The ether cannot listen at {config.host} port {config.port} ({error.strerror or str(error)})."
+            " Choose another port, or stop the program that uses this one.",
+            exit_code=ExitCode.UNAVAILABLE,
+        ) from error
     if ready is not None:
         ready(server.sockets[0].getsockname()[1])
     try:
@@ -306,7 +311,7 @@ async def serve_ether(
 async def ether_command(host: str, port: int, command: Command) -> EtherStatus:
     """Have an ether do *command* and return how things are then.
 
-    Raises EtherUnreachableError if there is none, EtherRefusedError if it will not.
+    Raises EtherUnreachableError if there is none, LocalError if it will not.
     """
     try:
         async with asyncio.timeout(limits.ETHER_HELLO_S):
@@ -327,7 +332,7 @@ async def _await_status(host: str, port: int, reader: asyncio.StreamReader) -> E
             case EtherStatus() as status:
                 return status
             case EtherRefused(reason=reason):
-                raise EtherRefusedError(reason)
+                raise LocalError(f"The ether refuses: {reason}", exit_code=ExitCode.DATA)
             case EtherWelcome():
                 continue
             case _:

@@ -6,7 +6,6 @@ from typing import Final
 
 from tinyssb_node.errors import StoreFailedError, StoreFullError
 from tinyssb_node.store.durable import FULL, sync_folder, write_anew
-from tinyssb_node.store.errors import StoreReadOnlyError
 from tinyssb_node.store.lock import FolderLock
 
 _UNWRITABLE: Final = {errno.EROFS, errno.EACCES, errno.EPERM}
@@ -18,7 +17,12 @@ def take_lock(path: Path) -> FolderLock:
         return FolderLock(path.parent)
     except OSError as error:
         if error.errno in _UNWRITABLE:
-            raise StoreReadOnlyError(path.parent, error.strerror) from error
+            raise StoreFailedError(
+                f"Nothing can be written in {path.parent}, as a node has to: {error.strerror}. What is stored "
+                "was kept, and `tinyssb export` takes feeds out. Check the folder's owner and that its disk can be "
+                "written, or copy the whole home to where you can write, and name the copy with --home. "
+                "Run a node on one of the two only: from two its feed would fork."
+            ) from error
         kind = StoreFullError if error.errno in FULL else StoreFailedError
         raise kind(f"{path.parent}: the lock could not be taken: {error.strerror}") from error
 

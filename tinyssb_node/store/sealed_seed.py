@@ -12,8 +12,17 @@ from nacl.exceptions import RuntimeError as DerivationError
 from nacl.pwhash import argon2id
 
 from tinyssb_node import limits as sizes
+from tinyssb_node.errors import ExitCode, LocalError
 from tinyssb_node.store import limits
-from tinyssb_node.store.errors import PassphraseUnusableError, PassphraseWrongError, SealMemoryError
+
+
+class PassphraseUnusableError(LocalError):
+    """The passphrase is empty, too long or not text. The message repeats no part of it."""
+
+    exit_code = ExitCode.DATA
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"The passphrase cannot be used: {reason}. Nothing was changed.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +76,7 @@ class SealedSeed:
 def seal(
     seed: bytes, passphrase: Passphrase, *, ops: int = limits.SEAL_OPS, memory: int = limits.SEAL_MEMORY
 ) -> SealedSeed:
-    """Seal *seed* so that only *passphrase* opens it. Raises SealMemoryError."""
+    """Seal *seed* so that only *passphrase* opens it. Raises LocalError."""
     salt = secrets.token_bytes(limits.SEAL_SALT_SIZE)
     nonce = secrets.token_bytes(limits.SEAL_NONCE_SIZE)
     key = _derive(passphrase, salt, ops, memory)
@@ -75,13 +84,17 @@ def seal(
 
 
 def unseal(sealed: SealedSeed, passphrase: Passphrase, path: Path) -> bytes:
-    """Return the seed; *path* is for the errors. Raises PassphraseWrongError, SealMemoryError."""
+    """Return the seed; *path* is for the errors. Raises LocalError."""
     key = _derive(passphrase, sealed.salt, sealed.ops, sealed.memory)
     nonce, encrypted = sealed.box[: limits.SEAL_NONCE_SIZE], sealed.box[limits.SEAL_NONCE_SIZE :]
     try:
         return bytes(crypto_secretbox_open_easy(encrypted, nonce, key))
     except CryptoError:
-        raise PassphraseWrongError(path) from None
+        raise LocalError(
+            f"The passphrase does not open {path}. Nothing was changed. Try again; without it, the 24 words of a "
+            "backup are the only way back.",
+            exit_code=ExitCode.PERMISSION,
+        ) from None
 
 
 def _derive(passphrase: Passphrase, salt: bytes, ops: int, memory: int) -> bytes:
@@ -89,4 +102,8 @@ def _derive(passphrase: Passphrase, salt: bytes, ops: int, memory: int) -> bytes
         return bytes(argon2id.kdf(sizes.SEED_SIZE, passphrase.raw, salt, opslimit=ops, memlimit=memory))
     except DerivationError:
         # All that libsodium refuses once its bounds are kept: it could not have the memory.
-        raise SealMemoryError(memory) from None
+        raise LocalError(
+            f"There is not enough memory to unseal the identity, which takes {memory // 2**20} MiB for a moment. "
+            "Nothing was changed. End other programs, and try again.",
+            exit_code=ExitCode.BUSY,
+        ) from None

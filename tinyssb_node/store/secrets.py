@@ -6,6 +6,7 @@ feed. So it is made once, never overwritten by another secret, and not used whil
 
 import os
 import secrets
+import shlex
 import stat
 import tempfile
 from collections.abc import Iterator
@@ -18,17 +19,9 @@ import msgspec
 
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
-from tinyssb_node.errors import (
-    IdentityDamagedError,
-    IdentityExistsError,
-    IdentityExposedError,
-    IdentityMissingError,
-    IdentityOwnerError,
-    IdentityTooNewError,
-)
+from tinyssb_node.errors import ExitCode, IdentityDamagedError, IdentityExistsError, LocalError
 from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.store.durable import sync_folder
-from tinyssb_node.store.errors import IdentityMismatchError, IdentityUnsyncedError
 from tinyssb_node.store.sealed_seed import Passphrase, SealedSeed, seal
 
 IDENTITY_VERSION: Final = 2
@@ -79,7 +72,7 @@ def kept_plain(identity: Identity) -> IdentityFileContent:
 
 
 def kept_sealed(identity: Identity, passphrase: Passphrase) -> IdentityFileContent:
-    """Return the file content of *identity* sealed with *passphrase*. Raises SealMemoryError."""
+    """Return the file content of *identity* sealed with *passphrase*. Raises LocalError."""
     sealed = seal(identity.seed, passphrase)
     return IdentityFileContent(
         dialect=identity.dialect, feed=identity.feed, secret=sealed, note=identity.note
@@ -132,11 +125,15 @@ def serialize_identity(kept: IdentityFileContent) -> bytes:
 
 
 def parse_identity(raw: bytes, path: Path) -> IdentityFileContent:
-    """Read a file's bytes; *path* is for the errors. Raises IdentityDamagedError and IdentityTooNewError."""
+    """Parse a file's bytes; *path* is for the errors. Raises IdentityDamagedError; LocalError for a newer version."""
     try:
         version = msgspec.json.decode(raw, type=_Version).v
         if version > IDENTITY_VERSION:
-            raise IdentityTooNewError(path, version, IDENTITY_VERSION)
+            raise LocalError(
+                f"{path} has format {version}, this program knows up to {IDENTITY_VERSION}. "
+                "Install the newer version of the program that wrote it.",
+                exit_code=ExitCode.DATA,
+            )
         if version < IDENTITY_VERSION:
             return _read_plain(msgspec.json.decode(raw, type=_Plain), path)
         return _read_feed(msgspec.json.decode(raw, type=_Feed), path)
@@ -167,6 +164,14 @@ def _read_feed(record: _Feed, path: Path) -> IdentityFileContent:
     return IdentityFileContent(dialect=record.dialect, feed=feed, secret=sealed, note=record.note)
 
 
+def identity_mismatch(path: Path) -> LocalError:
+    """Return the error for a secret that is not that of the identity in *path*."""
+    return LocalError(
+        f"The secret that was handed in is not that of the feed in {path}, so it is not used. Nothing was changed.",
+        exit_code=ExitCode.DATA,
+    )
+
+
 def create_identity(path: Path, identity: Identity) -> None:
     """Write *identity* to *path*, mode 0600, whole or not at all; durable on return.
 
@@ -184,17 +189,22 @@ def create_identity(path: Path, identity: Identity) -> None:
 def replace_identity(path: Path, kept: IdentityFileContent) -> None:
     """Put *kept* in the place of the file at *path*, in one step; durable on return.
 
-    Raises the errors of ``read_identity``, IdentityMismatchError unless it is of the same feed, IdentityUnsyncedError;
+    Raises the errors of ``read_identity``, LocalError unless it is of the same feed and the disk confirms it;
     OSError, and the file at *path* is as it was.
     """
     if read_identity(path).feed != kept.feed:
-        raise IdentityMismatchError(path)
+        raise identity_mismatch(path)
     with _written_beside(path, kept) as part:
         part.replace(path)
     try:
         sync_folder(path.parent)
     except OSError as error:
-        raise IdentityUnsyncedError(path, error.strerror) from error
+        raise LocalError(
+            f"{path} was replaced, but the disk did not confirm that the new one will last: {error.strerror}. "
+            "After a power cut the one before may be back. Look at the disk, and write the key on paper: "
+            "tinyssb identity backup",
+            exit_code=ExitCode.STORAGE,
+        ) from error
 
 
 @contextmanager
@@ -219,13 +229,15 @@ def _written_beside(path: Path, kept: IdentityFileContent) -> Iterator[Path]:
 def read_identity(path: Path) -> IdentityFileContent:
     """Parse the identity file at *path*.
 
-    Raises IdentityMissingError, IdentityExposedError and IdentityOwnerError if others could reach it,
-    IdentityDamagedError and IdentityTooNewError if it cannot be parsed, OSError if the file system refuses.
+    Raises LocalError if it is missing, of a newer version, or others could reach it, IdentityDamagedError if it cannot
+    be parsed, OSError if the file system refuses.
     """
     try:
         descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except FileNotFoundError:
-        raise IdentityMissingError(path) from None
+        raise LocalError(
+            f"There is no identity in {path}. Make one with: tinyssb init", exit_code=ExitCode.MISSING
+        ) from None
     except PermissionError:
         # The usual reason, ahead of the system's own "permission denied".
         _check_reach(path, path.stat())
@@ -251,6 +263,14 @@ def _check_reach(path: Path, status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
         raise IdentityDamagedError(path, "it is not a file")
     if status.st_uid != os.geteuid():
-        raise IdentityOwnerError(path, status.st_uid, os.geteuid())
+        raise LocalError(
+            f"{path} belongs to user {status.st_uid}, this program runs as user {os.geteuid()}, so its key is not "
+            f"used. Run it as user {status.st_uid}, or type: sudo chown {os.geteuid()} {shlex.quote(str(path))}",
+            exit_code=ExitCode.PERMISSION,
+        )
     if status.st_mode & _OTHERS:
-        raise IdentityExposedError(path, stat.S_IMODE(status.st_mode))
+        raise LocalError(
+            f"{path} can be read or changed by others (mode {stat.S_IMODE(status.st_mode):04o}), so its key is "
+            f"not used. If you trust those who could read it so far, type: chmod 600 {shlex.quote(str(path))}",
+            exit_code=ExitCode.PERMISSION,
+        )

@@ -7,9 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from tinyssb_node import limits
-from tinyssb_node.errors import StoreDamagedError, StoreFailedError, StoreFullError, StoreTooNewError
+from tinyssb_node.errors import (
+    StoreDamagedError,
+    StoreFailedError,
+    StoreFullError,
+    StoreTooNewError,
+)
 from tinyssb_node.store.durable import can_write, lacks_room
-from tinyssb_node.store.errors import StoreRecoveryError
 
 STORE_VERSION: Final = 4
 """The schema written, and the newest read (``PRAGMA user_version``)."""
@@ -189,7 +193,7 @@ def open_for_reading(path: Path) -> sqlite3.Connection:
 
     Where nothing can be written, as on a card that went read-only, the file alone is read, if it was closed in order.
 
-    Raises StoreTooNewError, StoreDamagedError, StoreRecoveryError, StoreFailedError (also if there is no such file).
+    Raises StoreTooNewError, StoreDamagedError, StoreFailedError (also if there is no such file).
     """
     return _open_for_reading(path)[0]
 
@@ -206,7 +210,12 @@ def _open_for_reading(path: Path) -> tuple[sqlite3.Connection, bool]:
             # Readers share an index beside the file, which cannot be made there. Without it the log cannot be read, and
             # its content would be ignored; every writer writes there first.
             if _log_size(path):
-                raise StoreRecoveryError(path, _log_of(path)) from error
+                raise StoreFailedError(
+                    f"{path} was not closed in order: what was written last may be in {_log_of(path).name}, "
+                    "which cannot be read in a place where nothing can be written. Nothing was changed. Copy the "
+                    "whole home to where you can write (cp -r, then chmod -R u+w), and name the copy with --home. "
+                    "Run a node on one of the two only: from two its feed would fork."
+                ) from error
         return _connect_reading(path, _STILL), True
 
 
@@ -246,7 +255,7 @@ class StoreFile:
     and blocks no writer."""
 
     def __init__(self, path: Path) -> None:
-        """Raises StoreTooNewError, StoreDamagedError, StoreRecoveryError, StoreFailedError."""
+        """Raises StoreTooNewError, StoreDamagedError, StoreFailedError."""
         self._path = path
         self._open()
 

@@ -9,18 +9,16 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.errors import IdentityDamagedError
+from tinyssb_node.errors import ExitCode, IdentityDamagedError, LocalError
 from tinyssb_node.store import limits
-from tinyssb_node.store.errors import (
-    IdentityMismatchError,
-    IdentityNotProvidedError,
-    IdentitySealedError,
-    PassphraseExposedError,
-    PassphraseUnreadableError,
-    PassphraseUnusableError,
+from tinyssb_node.store.sealed_seed import Passphrase, PassphraseUnusableError, SealedSeed, unseal
+from tinyssb_node.store.secrets import (
+    Identity,
+    IdentityFileContent,
+    identity_mismatch,
+    parse_identity,
+    read_identity,
 )
-from tinyssb_node.store.sealed_seed import Passphrase, SealedSeed, unseal
-from tinyssb_node.store.secrets import Identity, IdentityFileContent, parse_identity, read_identity
 
 IDENTITY_CREDENTIAL: Final = "tinyssb.identity"
 """Name of the credential that is an identity file."""
@@ -42,9 +40,8 @@ def open_identity(
     """Return the identity that the file at *path* holds or refers to. *ask* is the last resort; None: no terminal.
     *name* is the name of a further identity; its credentials are named after it.
 
-    Raises the errors of ``read_identity``; IdentitySealedError, PassphraseWrongError, SealMemoryError,
-    PassphraseUnusableError, PassphraseExposedError, PassphraseUnreadableError; IdentityNotProvidedError,
-    IdentityMismatchError; OSError.
+    Raises the errors of ``read_identity`` and ``unseal``, PassphraseUnusableError, OSError; LocalError where no
+    passphrase or secret was given, others may read the passphrase, or the secret is another one's.
     """
     kept = read_identity(path)
     handed = kept if kept.secret is not None else _handed_in(path, environ, name)
@@ -57,7 +54,7 @@ def open_identity(
         raise IdentityDamagedError(path, f"nor is the secret in the credential {credential}")
     identity = Identity(seed=seed, dialect=kept.dialect, note=kept.note)
     if identity.feed != kept.feed:
-        raise IdentityMismatchError(path)
+        raise identity_mismatch(path)
     return identity
 
 
@@ -66,13 +63,17 @@ def _find_passphrase(
 ) -> Passphrase:
     """Return the passphrase of the identity file at *path*: a provided one, else one that is typed.
 
-    Raises IdentitySealedError, and as ``handed_passphrase`` does.
+    Raises LocalError, and as ``handed_passphrase`` does.
     """
     handed = handed_passphrase(environ, name)
     if handed is not None:
         return handed
     if ask is None:
-        raise IdentitySealedError(path)
+        raise LocalError(
+            f"{path} is sealed with a passphrase, and none was given. Name a file that holds it in "
+            "TINYSSB_PASSPHRASE_FILE, or run this on a terminal, where you are asked.",
+            exit_code=ExitCode.PERMISSION,
+        )
     return Passphrase.of(ask())
 
 
@@ -80,7 +81,7 @@ def handed_passphrase(environ: Mapping[str, str], name: str | None = None) -> Pa
     """Return the passphrase from systemd's credential, else from a file; None: there is neither. A further identity,
     called *name*, may have its own credential; without one the node's opens it, too.
 
-    Raises PassphraseUnusableError, PassphraseExposedError, PassphraseUnreadableError, OSError.
+    Raises PassphraseUnusableError, LocalError, OSError.
     """
     raw = None if name is None else _credential(environ, credential_name(PASSPHRASE_CREDENTIAL, name))
     if raw is None:
@@ -105,7 +106,11 @@ def _handed_in(path: Path, environ: Mapping[str, str], name: str | None) -> Iden
     credential = credential_name(IDENTITY_CREDENTIAL, name)
     raw = _credential(environ, credential)
     if raw is None:
-        raise IdentityNotProvidedError(path, credential)
+        raise LocalError(
+            f"{path} does not hold the secret: systemd hands it to the service as the credential {credential}, and "
+            "did not here. docs/reference/keys.md has the lines of the unit; the 24 words of a backup bring it back.",
+            exit_code=ExitCode.MISSING,
+        )
     return parse_identity(raw, Path(environ[_CREDENTIALS]) / credential)
 
 
@@ -123,14 +128,21 @@ def _credential(environ: Mapping[str, str], name: str) -> bytes | None:
 
 
 def _read_private(path: Path) -> bytes:
-    """Return the content of the file. Raises PassphraseExposedError if all users may read it,
-    PassphraseUnreadableError."""
+    """Return the content of the file. Raises LocalError if it cannot be read, or all users may read it."""
     try:
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
             if stat.S_ISREG(status.st_mode) and status.st_mode & _SHARED:
-                raise PassphraseExposedError(path, stat.S_IMODE(status.st_mode))
+                raise LocalError(
+                    f"All users can read or write {path} (mode {stat.S_IMODE(status.st_mode):04o}), so the passphrase "
+                    f"in it is not used. Take these rights away: chmod o-rwx,g-w {path}",
+                    exit_code=ExitCode.PERMISSION,
+                )
             # One byte more than allowed, so that a longer file is reported as such.
             return file.read(limits.PASSPHRASE_MAX + 3)
     except OSError as error:
-        raise PassphraseUnreadableError(path, PASSPHRASE_FILE, error.strerror) from error
+        raise LocalError(
+            f"The passphrase should be in {path}, which cannot be read: {error.strerror}. Nothing was changed. "
+            f"Let {PASSPHRASE_FILE} name a file that holds it, or unset it to be asked on a terminal.",
+            exit_code=ExitCode.MISSING,
+        ) from error

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from tinyssb_node import limits as sizes
+from tinyssb_node.errors import ExitCode, LocalError
 from tinyssb_node.store import limits
-from tinyssb_node.store.errors import WordsChecksumError, WordsCountError, WordUnknownError
 
 _CHECKSUM_BITS: Final = limits.WORDS * limits.WORD_BITS - 8 * sizes.SEED_SIZE
 _LIST: Final = Path(__file__).parent / "vendor" / "bip39-english.txt"
@@ -30,17 +30,24 @@ def parse_words(text: str) -> bytes:
     """Parse words into a seed: words in any case, or their first four letters or more, separated by anything but
     letters.
 
-    Raises WordUnknownError, WordsCountError, WordsChecksumError. None of them repeats a word.
+    Raises LocalError. None of them repeats a word.
     """
     given = re.findall(r"[a-z]+", unicodedata.normalize("NFKD", text).lower())
     bits = 0
     for number, word in enumerate(given, 1):
         bits = bits << limits.WORD_BITS | _index(word, number)
     if len(given) != limits.WORDS:
-        raise WordsCountError(len(given), limits.WORDS)
+        raise LocalError(
+            f"There are {len(given)} words and not {limits.WORDS}. Nothing was changed. Is a line missing?",
+            exit_code=ExitCode.DATA,
+        )
     seed = (bits >> _CHECKSUM_BITS).to_bytes(sizes.SEED_SIZE, "big")
     if bits & 0xFF != _checksum(seed)[0]:
-        raise WordsChecksumError
+        raise LocalError(
+            "All words are in the list, but their checksum is wrong: one of them is another word of the list, or two "
+            "changed places. Nothing was changed.",
+            exit_code=ExitCode.DATA,
+        )
     return seed
 
 
@@ -49,12 +56,15 @@ def _checksum(seed: bytes) -> bytes:
 
 
 def _index(word: str, number: int) -> int:
-    """Return the index in the list of the *number*-th word. Raises WordUnknownError."""
+    """Return the index in the list of the *number*-th word. Raises LocalError."""
     words, beginnings = _words(), _beginnings()
     index = beginnings.get(word[: limits.WORD_LETTERS])
     # "cat" is a word and "catalog" another, so fewer letters than four are a word or nothing.
     if index is None or not words[index].startswith(word):
-        raise WordUnknownError(number)
+        raise LocalError(
+            f"Word {number} is not in the list. Nothing was changed. Look at its first four letters: they are enough.",
+            exit_code=ExitCode.DATA,
+        )
     return index
 
 

@@ -133,7 +133,7 @@ def show(arguments: argparse.Namespace) -> int:
 
 
 def publish_blocklist(arguments: argparse.Namespace) -> int:
-    """Publish the user's blocks. Raises ProblemError, BlocklistFullError, and what publishing raises."""
+    """Publish the user's blocks. Raises ProblemError, LocalError, and what publishing raises."""
     from tinyssb_node.content.blocklist import block_step, serialize_block_step
     from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.feeds.layout import packet_count
