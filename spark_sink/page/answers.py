@@ -3,6 +3,7 @@
 import asyncio
 import gzip
 import hashlib
+import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -14,6 +15,7 @@ from spark_sink.page import limits
 from spark_sink.page.csv_export import sheet
 from spark_sink.page.reader import DatabaseState, ReconnectingReader, serialize
 from spark_sink.page.scope import Answer, Question, Scope
+from tinyssb_node.web.page_server.event_streams import EventStreams, make_event
 
 Found = TypeVar("Found")
 _BUSY_RETRY_S: Final = 2
@@ -58,22 +60,19 @@ class AnswerService:
     ) -> None:
         self._source = ReconnectingReader(name)
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="serving-database")
-        self._tick_s = tick_s
-        self._heartbeat_s = heartbeat_s
+        self._streams = EventStreams(
+            poll=self._look_for_news, events=self._events, tick_s=tick_s, heartbeat_s=heartbeat_s
+        )
         self._waiting = 0
         self._moment: DatabaseState | None = None
         self._kept: OrderedDict[ViewRequest, Payload] = OrderedDict()
         self._kept_size = 0
         self._news_payload = b""
-        self._number = 0
-        self._news = asyncio.Event()
-        self._listeners = 0
-        self._closed = asyncio.Event()
 
     @property
     def listeners(self) -> int:
         """Number of pages that listen now."""
-        return self._listeners
+        return self._streams.listeners
 
     async def answer(self, request: ViewRequest) -> Payload:
         """Return the answer, from what is kept if nothing changed. Raises OverloadedError, BadQuestionError,
@@ -126,49 +125,35 @@ class AnswerService:
 
     async def run(self) -> None:
         """Check for changes once a tick while a page listens, until closed."""
-        while not self._closed.is_set():
-            if self._listeners:
-                await self._look_for_news()
-            await _wait(self._closed, self._tick_s)
+        await self._streams.run()
 
     async def _look_for_news(self) -> None:
         payload = (await asyncio.get_running_loop().run_in_executor(self._thread, self._answer, _NEWS)).body
         if payload != self._news_payload:
             self._news_payload = payload
-            self._number += 1
-            self._news.set()
-            self._news = asyncio.Event()
+            self._streams.notify()
 
-    async def listen(self) -> AsyncGenerator[bytes | None]:
-        """The newest summary, again each time it changes, None for a sign of life; ends when closed.
+    def listen(self) -> AsyncGenerator[bytes]:
+        """Return server-sent events: ``change`` with the newest summary, at once and each time it changes, ``clock``
+        with this machine's time before it and as a sign of life.
 
-        A page that is slow skips what it had no time for, so nothing ever queues. Raises OverloadedError if there
-        are ``limits.CLIENTS_MAX`` listeners.
+        Raises OverloadedError if there are ``limits.CLIENTS_MAX`` listeners.
         """
-        if self._listeners >= limits.CLIENTS_MAX:
+        if self._streams.listeners >= limits.CLIENTS_MAX:
             raise OverloadedError(
                 f"{limits.CLIENTS_MAX} pages are open already, as many as this server takes. "
                 "Close one of them, then reload this one.",
                 _FULL_RETRY_S,
             )
-        self._listeners += 1
-        try:
-            await self._look_for_news()
-            sent = 0
-            while not self._closed.is_set():
-                news = self._news
-                if sent != self._number:
-                    sent = self._number
-                    yield self._news_payload
-                elif not await _wait(news, self._heartbeat_s):
-                    yield None
-        finally:
-            self._listeners -= 1
+        return self._streams.listen()
+
+    def _events(self, changed: bool) -> bytes:
+        clock = make_event("clock", b'{"now_us":%d}' % (time.time_ns() // 1_000))
+        return clock + make_event("change", self._news_payload) if changed else clock
 
     def stop(self) -> None:
         """End all listening."""
-        self._closed.set()
-        self._news.set()
+        self._streams.stop()
 
     async def close(self) -> None:
         """End all listening and close the database."""
@@ -182,12 +167,3 @@ _NEWS = ViewRequest("summary", Question())
 
 def _size(payload: Payload) -> int:
     return len(payload.body) + len(payload.packed or b"")
-
-
-async def _wait(event: asyncio.Event, timeout_s: float) -> bool:
-    """Wait for an event; return whether it was set within the time."""
-    try:
-        await asyncio.wait_for(event.wait(), timeout_s)
-    except TimeoutError:
-        return False
-    return True

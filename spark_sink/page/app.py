@@ -3,15 +3,15 @@
 import asyncio
 import contextlib
 import re
-import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from functools import partial
 from typing import Final
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from spark_sink.errors import BadQuestionError, NotKnownError, OverloadedError
@@ -22,6 +22,9 @@ from spark_sink.page.scope import Question
 from spark_sink.page.static_files import StaticFiles
 from spark_sink.page.tiles import Tiles
 from spark_sink.page.vendor import FOLDER, UPLOT
+from tinyssb_node.web.page_server.access import FixedHeaders, RequestFilter, TokenAuthenticator
+from tinyssb_node.web.page_server.addresses import allowed_hosts
+from tinyssb_node.web.page_server.event_streams import stream_response
 
 PAGES: Final = (
     "/",
@@ -86,9 +89,7 @@ def make_app(
         return file_response(request, files, request.path_params["name"])
 
     async def events(_request: Request) -> Response:
-        pages = answers.listen()
-        first = await anext(pages)
-        return StreamingResponse(stream(first, pages), media_type="text/event-stream")
+        return await stream_response(answers.listen())
 
     async def page_settings(_request: Request) -> Response:
         ground = {"url": tiles.url, "by": tiles.by} if tiles else None
@@ -124,12 +125,19 @@ def make_app(
 def _guards(host: str, token: str | None, tiles: Tiles | None, *, tls: bool) -> list[Middleware]:
     """Return the checks that every request has to pass."""
     guards = [
-        Middleware(access.FixedHeaders, fixed=access.headers(tiles.origin if tiles else None)),
-        Middleware(access.RequestLimits),
-        Middleware(TrustedHostMiddleware, allowed_hosts=access.allowed_hosts(host), www_redirect=False),
+        Middleware(
+            FixedHeaders,
+            fixed=access.headers(tiles.origin if tiles else None),
+            cache_control="no-cache",  # browsers must revalidate
+        ),
+        Middleware(RequestFilter, refuse=access.refuse_request),
+        Middleware(TrustedHostMiddleware, allowed_hosts=allowed_hosts(host), www_redirect=False),
     ]
     if token is not None:
-        guards.append(Middleware(access.TokenGuard, token=token, secure=tls))
+        gate = TokenAuthenticator(
+            token, cookie=access.COOKIE, label=b"tinyssb page", age_s=limits.COOKIE_AGE_S, secure=tls
+        )
+        guards.append(Middleware(RequestFilter, refuse=partial(access.require_token, gate)))
     return guards
 
 
@@ -243,18 +251,3 @@ def takes_gzip(accepted: str) -> bool:
         if name.strip().casefold() == "gzip":
             return weight.replace(" ", "") not in ("q=0", "q=0.0", "q=0.00", "q=0.000")
     return False
-
-
-async def stream(first: bytes | None, pages: AsyncGenerator[bytes | None]) -> AsyncIterator[bytes]:
-    """Yield server-sent events: ``change`` with the summary, ``clock`` with this machine's time as a sign of life."""
-    async with contextlib.aclosing(pages):
-        yield f"retry: {limits.RETRY_MS}\n\n".encode()
-        yield server_sent(first)
-        async for payload in pages:
-            yield server_sent(payload)
-
-
-def server_sent(payload: bytes | None) -> bytes:
-    """Format one server-sent event (HTML Living Standard, 9.2); the JSON has no line feeds inside."""
-    clock = b'event: clock\ndata: {"now_us":%d}\n\n' % (time.time_ns() // 1_000)
-    return clock if payload is None else clock + b"event: change\ndata: %b\n\n" % payload

@@ -56,8 +56,6 @@ HEARTBEAT_S: Final = 5.0
 """Interval of heartbeats to a page without changes: three missing ones mean a lost connection."""
 CLIENTS_MAX: Final = 64
 """Pages that may listen at one time: each holds a connection and nothing else."""
-RETRY_MS: Final = 2_000
-"""Time after which a page connects again."""
 WAITING_MAX: Final = 64
 """Requests that may wait for the database at one time; further ones are answered 503. Each takes about 10 ms."""
 TARGET_SIZE_MAX: Final = 2_048

@@ -1,20 +1,18 @@
 """Server process of the page: the socket, certificate and token."""
 
-import contextlib
 import socket
 import ssl
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import uvicorn
-
 from spark_sink.errors import ConfigurationError, UnavailableError
 from spark_sink.page import limits
-from spark_sink.page.access import is_local
 from spark_sink.page.answers import AnswerService
 from spark_sink.page.app import make_app
 from spark_sink.page.tiles import Tiles
+from tinyssb_node.web.page_server.addresses import is_local, listen
+from tinyssb_node.web.page_server.server import PageServer, page_config
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,19 +21,6 @@ class TlsFiles:
 
     certificate: Path
     key: Path
-
-
-class PageServer(uvicorn.Server):
-    """Server that ends open event streams first when it is stopped; uvicorn would wait for them."""
-
-    def __init__(self, config: uvicorn.Config, answers: AnswerService) -> None:
-        super().__init__(config)
-        self._answers = answers
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """Let the pages go, then everything else."""
-        self._answers.stop()
-        await super().shutdown(sockets)
 
 
 def make_server(
@@ -56,25 +41,20 @@ def make_server(
                 "nothing was served. Both must be PEM files, the key without a password, and belong together."
             ) from error
     answers = AnswerService(name)
-    config = uvicorn.Config(
+    config = page_config(
         make_app(answers, host=host, token=token, tls=tls is not None, tiles=tiles),
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
         limit_concurrency=limits.CONNECTIONS_MAX,
         timeout_graceful_shutdown=limits.SHUTDOWN_S,
         ssl_certfile=tls.certificate if tls else None,
         ssl_keyfile=tls.key if tls else None,
     )
-    return PageServer(config, answers)
+    return PageServer(config, answers.stop)
 
 
 def bind(host: str, port: int) -> socket.socket:
     """Return a listening socket at the address; port 0 takes a free one. Raises UnavailableError."""
     try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family)
+        return listen(host, port)
     except OSError as error:
         raise UnavailableError(
             f"Cannot listen on {host}, port {port}: {error.strerror or error}. Is another page running there? "
@@ -114,6 +94,4 @@ def serve(
     server = make_server(name, host=host, token=token, tls=tls, tiles=tiles)
     with bind(host, port) as listener:
         announce(page_address(listener, tls=tls is not None))
-        # uvicorn ends in order at the first SIGINT and then lets it through, as a shell expects of a program.
-        with contextlib.suppress(KeyboardInterrupt):
-            server.run(sockets=[listener])
+        server.run_until_signal(listener)

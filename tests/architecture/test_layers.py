@@ -97,6 +97,30 @@ def test_a_circle_of_imports_is_found() -> None:
     assert circle({"a": {"b", "c"}, "b": {"c"}, "c": {"b"}}) in (("b", "c", "b"), ("c", "b", "c"))
 
 
+def test_all_of_the_node_is_forbidden_to_spark_sink_but_the_parts_of_a_page_server() -> None:
+    name = (
+        "Of the node, spark_sink imports the parts of a page's server only, which import nothing else of it"
+    )
+    page_server = "tinyssb_node.web.page_server"
+    modules = [module for module in node_modules() if not within(module, [page_server])]
+    forbidden = contract_rows(name, "forbidden_modules")
+    assert [module for module in modules if not within(module, forbidden)] == []
+    assert [row for row in forbidden if not any(within(module, [row]) for module in modules)] == []
+    assert not within(page_server, forbidden)
+
+
+def test_spark_sink_loads_nothing_else_of_the_node() -> None:
+    script = """
+import sys
+import spark_sink.page.server
+print(*(name for name in sys.modules if name.startswith("tinyssb_node")))
+"""
+    run = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = set(run.stdout.split()) - {"tinyssb_node", "tinyssb_node.web"}
+    assert loaded
+    assert [name for name in loaded if not within(name, ["tinyssb_node.web.page_server"])] == []
+
+
 def test_nothing_imports_by_name_at_run_time() -> None:
     # A module named in a string is one import-linter cannot see.
     hidden = [

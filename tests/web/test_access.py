@@ -16,9 +16,9 @@ from tests.sse import Events
 from tests.web.asking import ask, post
 from tests.web.fake import TOKEN, FakeNode, serving
 from tinyssb_node.web import connections, limits
-from tinyssb_node.web.access import allowed_hosts
 from tinyssb_node.web.app import body_of
 from tinyssb_node.web.errors import RequestTooLargeError
+from tinyssb_node.web.page_server.addresses import allowed_hosts
 
 SAYING = {"conversation": "public", "text": "hello", "once": "once-0001"}
 PRIVATE_PATHS = (

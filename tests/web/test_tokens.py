@@ -6,7 +6,8 @@ import pytest
 
 from tinyssb_node.web import limits
 from tinyssb_node.web.errors import TokenError, TokenExposedError, TokenRequiredError, TokenWriteError
-from tinyssb_node.web.tokens import find_token, is_local, make_token, read_token
+from tinyssb_node.web.page_server.addresses import is_local
+from tinyssb_node.web.tokens import find_token, make_token, read_token
 
 
 def write(path: Path, content: bytes, mode: int = 0o600) -> Path:

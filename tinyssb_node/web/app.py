@@ -5,7 +5,8 @@ import contextlib
 import json
 import mimetypes
 import re
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -13,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from tinyssb_node.catalog.rows import PUBLIC
@@ -22,8 +23,11 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.web import access, limits, views
-from tinyssb_node.web.access import TokenAuthenticator, refusal
-from tinyssb_node.web.errors import BadPageRequestError, RequestTooLargeError, TooManyListenersError
+from tinyssb_node.web.access import refusal
+from tinyssb_node.web.errors import BadPageRequestError, RequestTooLargeError
+from tinyssb_node.web.page_server.access import FixedHeaders, RequestFilter, TokenAuthenticator
+from tinyssb_node.web.page_server.addresses import allowed_hosts
+from tinyssb_node.web.page_server.event_streams import stream_response
 from tinyssb_node.web.page_service import PageService
 from tinyssb_node.web.ports import OutgoingMessage
 
@@ -55,12 +59,7 @@ def make_app(service: PageService, *, host: str, gate: TokenAuthenticator) -> St
         await service.close()
 
     async def events(_request: Request) -> Response:
-        stream = service.listen()
-        try:
-            first = await anext(stream)
-        except TooManyListenersError as error:
-            return refusal(503, error.message, error.hint, code="busy")
-        return StreamingResponse(_stream(first, stream), media_type="text/event-stream")
+        return await stream_response(service.listen())
 
     return Starlette(
         routes=[
@@ -72,9 +71,9 @@ def make_app(service: PageService, *, host: str, gate: TokenAuthenticator) -> St
             Route("/api/events", events),
         ],
         middleware=[
-            Middleware(access.FixedHeaders, fixed=access.HEADERS),
-            Middleware(TrustedHostMiddleware, allowed_hosts=access.allowed_hosts(host), www_redirect=False),
-            Middleware(access.RequestGuard, gate=gate),
+            Middleware(FixedHeaders, fixed=access.HEADERS, cache_control="no-store"),
+            Middleware(TrustedHostMiddleware, allowed_hosts=allowed_hosts(host), www_redirect=False),
+            Middleware(RequestFilter, refuse=partial(access.refuse_request, gate)),
         ],
         exception_handlers={404: not_found, LocalError: message_response},
         lifespan=lifespan,
@@ -278,10 +277,3 @@ def number(request: Request, name: str) -> int | None:
     if not _NUMBER.fullmatch(text):
         raise BadPageRequestError(f"`{name}` must be a whole number.")
     return int(text)
-
-
-async def _stream(first: bytes, rest: AsyncGenerator[bytes]) -> AsyncIterator[bytes]:
-    async with contextlib.aclosing(rest):
-        yield first
-        async for event in rest:
-            yield event

@@ -98,7 +98,7 @@ def _serve(arguments: argparse.Namespace, home: Home, address: tuple[str, int], 
 def print_address(address: tuple[str, int], token: str | None, *, show_token: bool = True) -> None:
     """Print the address of the page, and how to log in."""
     from tinyssb_node.screens.invite import link, page_addresses, qr_code
-    from tinyssb_node.web.tokens import is_local
+    from tinyssb_node.web.page_server.addresses import is_local
 
     addresses = page_addresses(*address)
     shown = token if show_token else None

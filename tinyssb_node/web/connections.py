@@ -7,7 +7,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from tinyssb_node.faces.access import ListenerPolicy, Quotas
 from tinyssb_node.web import limits
-from tinyssb_node.web.tokens import is_local
+from tinyssb_node.web.page_server.addresses import is_local
 
 
 class PageConnection(H11Protocol):

@@ -49,8 +49,6 @@ TICK_S: Final = 1.0
 """Seconds between two looks for news while a page listens: a Pi's core spends some thousandths on them."""
 SIGN_S: Final = 5.0
 """Seconds between signs of life to a page without news; it takes three missing ones for a lost connection."""
-RETRY_MS: Final = 2_000
-"""Time that a page waits before it connects again."""
 CALL_S: Final = 10.0
 """Seconds that a page's question waits for the daemon: beyond it a person thinks it has failed, too."""
 COOKIE_AGE_S: Final = 180 * 86_400

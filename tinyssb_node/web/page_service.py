@@ -16,6 +16,7 @@ from tinyssb_node.ids import Dialect
 from tinyssb_node.screens.estimate import estimate
 from tinyssb_node.web import limits, views
 from tinyssb_node.web.errors import CatchingUpError, ServerBusyError, TooManyListenersError
+from tinyssb_node.web.page_server.event_streams import EventStreams, make_event, wait_for
 from tinyssb_node.web.ports import NodePort, NodePortOpener, OutgoingMessage
 from tinyssb_node.web.shapes import Shape, cost_shape, node_shape
 
@@ -76,15 +77,11 @@ class PageService:
         self._opener = opener
         self._reader = NodeWorker(opener, "reading")
         self._writer = NodeWorker(opener, "writing")
-        self._tick_s = tick_s
+        self._streams = EventStreams(poll=self._poll, events=self._events, tick_s=tick_s, heartbeat_s=sign_s)
         self._sign_s = sign_s
         self._sent: OrderedDict[OutgoingMessage, asyncio.Task[Shape]] = OrderedDict()
-        self._listeners = 0
-        self._number = 0
         self._problem: str | None = None
         self._pinged_s = 0.0
-        self._changed = asyncio.Event()
-        self._closed = asyncio.Event()
         self._ready = asyncio.Event()
         self._progress = 0, 0
 
@@ -100,7 +97,7 @@ class PageService:
         return await self._reader.with_node(look)
 
     async def _wait_until_ready(self) -> None:
-        if not self._ready.is_set() and not await _wait(self._ready, limits.PATIENCE_S):
+        if not self._ready.is_set() and not await wait_for(self._ready, limits.PATIENCE_S):
             raise CatchingUpError(*self._progress)
 
     async def change(self, action: Callable[[NodePort], Shape]) -> Shape:
@@ -127,7 +124,7 @@ class PageService:
         if sending.cancelled() or sending.exception() is not None:
             self._sent.pop(message, None)
         else:
-            self._notify()
+            self._streams.notify()
 
     async def node(self) -> Shape:
         """Return the node's status. Raises ServerBusyError, DaemonUnreachableError."""
@@ -166,12 +163,11 @@ class PageService:
         except LocalError as error:
             self._problem = error.message  # repeated to each page that asks
         self._ready.set()
-        while not self._closed.is_set():
-            if self._listeners:
-                await self._poll()
-            await _wait(self._closed, self._tick_s)
+        await self._streams.run()
 
     async def _poll(self) -> None:
+        if not self._ready.is_set():
+            return
         problem = None
         try:
             changed = await self._reader.with_node(lambda node: node.changed())
@@ -184,66 +180,31 @@ class PageService:
             changed, problem = False, error.message
         if changed or problem != self._problem:
             self._problem = problem
-            self._notify()
+            self._streams.notify()
 
     def _ping_daemon(self) -> None:
         with self._opener.daemon() as daemon:
             daemon.status()
 
-    def _notify(self) -> None:
-        self._number += 1
-        changed, self._changed = self._changed, asyncio.Event()
-        changed.set()
-
-    async def listen(self) -> AsyncGenerator[bytes]:
-        """Yield server-sent events: `change` at once and after each change, `sign` (a keepalive with this machine's
-        time) in between.
-
-        A slow page skips events it had no time for, so nothing ever queues. Raises TooManyListenersError.
-        """
-        if self._listeners >= limits.LISTENERS_MAX:
+    def listen(self) -> AsyncGenerator[bytes]:
+        """Return server-sent events: `change` at once and after each change, `sign` (a keepalive with this machine's
+        time) in between. Raises TooManyListenersError."""
+        if self._streams.listeners >= limits.LISTENERS_MAX:
             raise TooManyListenersError
-        self._listeners += 1
-        try:
-            if self._ready.is_set():
-                await self._poll()
-            yield b"retry: %d\n\n" % limits.RETRY_MS
-            sent = None
-            while not self._closed.is_set():
-                changed = self._changed
-                if sent != self._number:
-                    sent = self._number
-                    yield _event("change", {"number": sent, "problem": self._problem, "now_us": _now_us()})
-                elif not await _wait(changed, self._sign_s):
-                    yield _event("sign", {"now_us": _now_us()})
-        finally:
-            self._listeners -= 1
+        return self._streams.listen()
+
+    def _events(self, changed: bool) -> bytes:
+        content: Shape = {"now_us": time.time_ns() // 1_000}
+        if changed:
+            content = {"number": self._streams.number, "problem": self._problem, **content}
+        return make_event("change" if changed else "sign", json.dumps(content).encode())
 
     def stop(self) -> None:
         """End all event streams."""
-        self._closed.set()
-        self._changed.set()
+        self._streams.stop()
 
     async def close(self) -> None:
         """End all event streams, and close both sessions."""
         self.stop()
         await self._reader.close()
         await self._writer.close()
-
-
-def _event(name: str, data: Shape) -> bytes:
-    """Format one event of the stream (HTML Living Standard, 9.2); JSON has no line feeds inside."""
-    return b"event: %b\ndata: %b\n\n" % (name.encode(), json.dumps(data).encode())
-
-
-def _now_us() -> int:
-    return time.time_ns() // 1_000
-
-
-async def _wait(event: asyncio.Event, timeout_s: float) -> bool:
-    """Return whether the event was set within the time."""
-    try:
-        await asyncio.wait_for(event.wait(), timeout_s)
-    except TimeoutError:
-        return False
-    return True

@@ -1,34 +1,20 @@
 """The page's server process."""
 
-import contextlib
 import socket
 import sys
 import threading
 from collections.abc import Callable
 
-import uvicorn
-
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.web import limits
-from tinyssb_node.web.access import TokenAuthenticator
 from tinyssb_node.web.app import make_app
 from tinyssb_node.web.connections import make_connection_class
 from tinyssb_node.web.errors import PageListenError
+from tinyssb_node.web.page_server.access import TokenAuthenticator
+from tinyssb_node.web.page_server.addresses import listen
+from tinyssb_node.web.page_server.server import PageServer, page_config
 from tinyssb_node.web.page_service import PageService
 from tinyssb_node.web.ports import NodePortOpener
-
-
-class Server(uvicorn.Server):
-    """A server that ends the event streams first when it stops; uvicorn would wait for them."""
-
-    def __init__(self, config: uvicorn.Config, service: PageService) -> None:
-        super().__init__(config)
-        self._service = service
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        """End the event streams, then everything else."""
-        self._service.stop()
-        await super().shutdown(sockets)
 
 
 def make_server(
@@ -39,30 +25,29 @@ def make_server(
     token: str | None,
     tick_s: float = limits.TICK_S,
     sign_s: float = limits.SIGN_S,
-) -> Server:
+) -> PageServer:
     """Create the server of the page for the node that *opener* opens; it gets its socket when it runs."""
     service = PageService(opener, tick_s=tick_s, sign_s=sign_s)
-    config = uvicorn.Config(
-        make_app(service, host=host, gate=TokenAuthenticator(token, port)),
+    # Browsers share cookies between the ports of a machine.
+    gate = TokenAuthenticator(
+        token, cookie=f"tinyssb_{port}", label=b"tinyssb web", age_s=limits.COOKIE_AGE_S
+    )
+    config = page_config(
+        make_app(service, host=host, gate=gate),
         # The minimum of features: a Pi has little memory.
         loop="asyncio",
         http=make_connection_class(),
         ws="none",
-        log_level="warning",
-        access_log=False,
-        server_header=False,
-        proxy_headers=False,
         limit_concurrency=limits.CONNECTIONS_MAX,
         timeout_graceful_shutdown=limits.SHUTDOWN_S,
     )
-    return Server(config, service)
+    return PageServer(config, service.stop)
 
 
 def bind(host: str, port: int) -> socket.socket:
     """Listen at the address; port 0 takes a free one. Raises PageListenError."""
     try:
-        family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
-        return socket.create_server((host, port), family=family)
+        return listen(host, port)
     except OSError as error:
         raise PageListenError(host, port, error) from error
 
@@ -86,12 +71,10 @@ def serve(
         if supervised:
             threading.Thread(target=_end_with_input, args=(server,), daemon=True).start()
         announce(port)
-        # uvicorn shuts down at the first SIGINT and then raises it again, as a shell expects.
-        with contextlib.suppress(KeyboardInterrupt):
-            server.run(sockets=[listener])
+        server.run_until_signal(listener)
 
 
-def _end_with_input(server: Server) -> None:
+def _end_with_input(server: PageServer) -> None:
     """End the server when standard input ends: our parent process holds the other end."""
     while sys.stdin.buffer.readline(TOKEN_MAX):
         continue

@@ -2,21 +2,13 @@
 
 import os
 import secrets
-from ipaddress import ip_address
 from pathlib import Path
 
 from tinyssb_node.faces import secretfiles
 from tinyssb_node.faces.errors import SecretExposedError, SecretUnusableError
 from tinyssb_node.web import limits
 from tinyssb_node.web.errors import TokenError, TokenExposedError, TokenRequiredError, TokenWriteError
-
-
-def is_local(host: str) -> bool:
-    """Return whether an address to listen on can be reached only from this machine."""
-    try:
-        return ip_address(host).is_loopback
-    except ValueError:
-        return host == "localhost"
+from tinyssb_node.web.page_server.addresses import is_local
 
 
 def read_token(file: Path) -> str | None:

@@ -16,6 +16,7 @@ from tests.spark_sink.page.book import feed_of, node_of
 from tests.spark_sink.page.serve_story import serving
 from tests.spark_sink.page.story import KEYS, Story
 from tests.sse import Events
+from tinyssb_node.web.page_server.addresses import allowed_hosts, is_local
 
 TOKEN = "0123456789abcdef0123456789abcdef"
 VIEWS = [
@@ -204,8 +205,8 @@ def test_only_a_server_for_this_machine_checks_names() -> None:
         ("0.0.0.0", False),
         ("pi", False),
     ):
-        assert access.is_local(host) is local
-        assert (access.allowed_hosts(host) == ["*"]) is not local
+        assert is_local(host) is local
+        assert (allowed_hosts(host) == ["*"]) is not local
 
 
 def test_states_of_a_database_that_cannot_be_shown(tmp_path: Path, story: Story) -> None:
