@@ -208,7 +208,9 @@ async def body_of(request: Request) -> dict[str, object]:
     body = bytearray()
     async for part in request.stream():
         if len(body) + len(part) > limits.BODY_MAX:
-            raise RequestTooLargeError
+            raise RequestTooLargeError(
+                f"The request has more than {limits.BODY_MAX} bytes. Nothing was done."
+            )
         body += part
     try:
         found = json.loads(body)

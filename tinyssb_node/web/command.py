@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.screens.options import CommandParsers, add_network
 
 if TYPE_CHECKING:
@@ -45,8 +46,9 @@ def web(arguments: argparse.Namespace) -> int:
     """Serve the page, or show its link."""
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.config_table import Address
+    from tinyssb_node.limits import WEB_PORT
     from tinyssb_node.store.home import Home
-    from tinyssb_node.web.errors import ListenAddressError
+    from tinyssb_node.web.errors import PageStartError
 
     home = Home.find(arguments.home, os.environ)
     home.require()
@@ -54,7 +56,11 @@ def web(arguments: argparse.Namespace) -> int:
     try:
         found = config.web.listen if arguments.listen is None else Address.parse(arguments.listen)
     except ValueError:
-        raise ListenAddressError(arguments.listen) from None
+        raise PageStartError(
+            f"'{arguments.listen}' is not an address with a port. Nothing was served.",
+            f"Type 127.0.0.1:{WEB_PORT} for this machine only, or 0.0.0.0:{WEB_PORT} for all its networks.",
+            exit_code=ExitCode.USAGE,
+        ) from None
     file = arguments.token_file.absolute() if arguments.token_file else config.web.token_file
     if arguments.link:
         return _link(found, file)
@@ -71,7 +77,7 @@ def _link(address: tuple[str, int], file: Path) -> int:
 
 
 def _serve(arguments: argparse.Namespace, home: Home, address: tuple[str, int], file: Path) -> int:
-    _require("starlette", "uvicorn")
+    _require_libraries()
     from tinyssb_node.web.opener import NodeOpener
     from tinyssb_node.web.server import serve
     from tinyssb_node.web.tokens import find_token
@@ -111,12 +117,15 @@ def print_address(address: tuple[str, int], token: str | None, *, show_token: bo
         print(drawn or "For a QR code of the link: pip install 'tinyssb-node[web]'")
 
 
-def _require(*libraries: str) -> None:
-    """Check that libraries are installed. Raises WebMissingError."""
+def _require_libraries() -> None:
     from importlib.util import find_spec
 
-    from tinyssb_node.web.errors import WebMissingError
+    from tinyssb_node.web.errors import PageStartError
 
-    for library in libraries:
+    for library in ("starlette", "uvicorn"):
         if find_spec(library) is None:
-            raise WebMissingError(library)
+            raise PageStartError(
+                f"The web page needs the library {library}, which is not installed. Nothing was served.",
+                "Install it with: pip install 'tinyssb-node[web]'",
+                exit_code=ExitCode.UNAVAILABLE,
+            )

@@ -4,8 +4,6 @@ from typing import Final
 
 from tinyssb_node.limits import COMPANION_END_S
 
-TOKEN_SIZE: Final = 16
-"""Bytes of a token that we make: nobody guesses 128 bits, and a QR code of the link stays small."""
 CONNECTIONS_MAX: Final = 48
 """Connections at a time: a dozen phones, of which each listens on one and asks on some."""
 EACH_MAX: Final = 12

@@ -15,7 +15,7 @@ from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import Dialect
 from tinyssb_node.screens.estimate import estimate
 from tinyssb_node.web import limits, views
-from tinyssb_node.web.errors import CatchingUpError, ServerBusyError, TooManyListenersError
+from tinyssb_node.web.errors import PageBusyError
 from tinyssb_node.web.page_server.event_streams import EventStreams, make_event, wait_for
 from tinyssb_node.web.ports import NodePort, NodePortOpener, OutgoingMessage
 from tinyssb_node.web.shapes import Shape, cost_shape, node_shape
@@ -34,13 +34,13 @@ class NodeWorker:
         self._node: NodePort | None = None
 
     async def with_node(self, work: Callable[[NodePort], Found]) -> Found:
-        """Do *work* in the thread. Raises ServerBusyError, LocalError."""
+        """Do *work* in the thread. Raises LocalError."""
         return await self.do(lambda: self._with_node(work))
 
     async def do(self, work: Callable[[], Found]) -> Found:
-        """Do *work* in the thread. Raises ServerBusyError, and what it raises."""
+        """Do *work* in the thread. Raises PageBusyError, and what it raises."""
         if self._waiting >= limits.QUESTIONS_MAX:
-            raise ServerBusyError
+            raise PageBusyError("The node is busy with other requests.", "Try again in a moment.")
         self._waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -86,8 +86,7 @@ class PageService:
         self._progress = 0, 0
 
     async def read(self, view: Callable[[NodePort], Shape]) -> Shape:
-        """Return the result of a view of the current data. Raises ServerBusyError, CatchingUpError, LocalError."""
-
+        """Return the result of a view of the current data. Raises LocalError."""
         await self._wait_until_ready()
 
         def look(node: NodePort) -> Shape:
@@ -98,17 +97,18 @@ class PageService:
 
     async def _wait_until_ready(self) -> None:
         if not self._ready.is_set() and not await wait_for(self._ready, limits.PATIENCE_S):
-            raise CatchingUpError(*self._progress)
+            done, total = self._progress
+            share = f"{100 * done // total} %" if total else "a part"
+            raise PageBusyError(
+                f"The node indexes its messages for the first time: {share} is done.", "Wait a little."
+            )
 
     async def change(self, action: Callable[[NodePort], Shape]) -> Shape:
-        """Do something as the node. Raises ServerBusyError, LocalError."""
+        """Do something as the node. Raises LocalError."""
         return await self._writer.with_node(action)
 
     async def say(self, message: OutgoingMessage) -> Shape:
-        """Publish a message, once, however often the same page requests it.
-
-        Raises ServerBusyError, CatchingUpError, LocalError.
-        """
+        """Publish a message, once, however often the same page requests it. Raises LocalError."""
         await self._wait_until_ready()
         sending = self._sent.get(message)
         if sending is None:
@@ -127,7 +127,7 @@ class PageService:
             self._streams.notify()
 
     async def node(self) -> Shape:
-        """Return the node's status. Raises ServerBusyError, DaemonUnreachableError."""
+        """Return the node's status. Raises PageBusyError, DaemonUnreachableError."""
         return await self._writer.do(self._ask_node)
 
     def _ask_node(self) -> Shape:
@@ -135,7 +135,7 @@ class PageService:
             return node_shape(daemon.status(), list(daemon.faces()), list(daemon.airtime()))
 
     async def cost(self, message: OutgoingMessage) -> Shape:
-        """Return what publishing would cost. Raises ServerBusyError, DaemonUnreachableError, LocalError."""
+        """Return what publishing would cost. Raises LocalError."""
         size = await self._reader.with_node(lambda node: views.draft_size(node, message))
         return await self._writer.do(lambda: self._ask_cost(size))
 
@@ -145,7 +145,7 @@ class PageService:
             return cost_shape(packets, estimate(packets, list(daemon.faces()), list(daemon.airtime())))
 
     async def receipts(self) -> Shape:
-        """Return the receipts of our latest messages. Raises ServerBusyError, DaemonUnreachableError, LocalError."""
+        """Return the receipts of our latest messages. Raises LocalError."""
         rows = await self._writer.do(self._ask_receipts)
         return await self.read(lambda node: views.receipts(node, rows))
 
@@ -188,9 +188,12 @@ class PageService:
 
     def listen(self) -> AsyncGenerator[bytes]:
         """Return server-sent events: `change` at once and after each change, `sign` (a keepalive with this machine's
-        time) in between. Raises TooManyListenersError."""
+        time) in between. Raises PageBusyError."""
         if self._streams.listeners >= limits.LISTENERS_MAX:
-            raise TooManyListenersError
+            raise PageBusyError(
+                f"{limits.LISTENERS_MAX} pages are open, the most that this node serves.",
+                "Close one of them; this one retries automatically.",
+            )
         return self._streams.listen()
 
     def _events(self, changed: bool) -> bytes:

@@ -5,11 +5,12 @@ import sys
 import threading
 from collections.abc import Callable
 
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.web import limits
 from tinyssb_node.web.app import make_app
 from tinyssb_node.web.connections import make_connection_class
-from tinyssb_node.web.errors import PageListenError
+from tinyssb_node.web.errors import PageStartError
 from tinyssb_node.web.page_server.access import TokenAuthenticator
 from tinyssb_node.web.page_server.addresses import listen
 from tinyssb_node.web.page_server.server import PageServer, page_config
@@ -45,11 +46,15 @@ def make_server(
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """Listen at the address; port 0 takes a free one. Raises PageListenError."""
+    """Listen at the address; port 0 takes a free one. Raises PageStartError."""
     try:
         return listen(host, port)
     except OSError as error:
-        raise PageListenError(host, port, error) from error
+        raise PageStartError(
+            f"The page cannot be served at {host}, port {port}: {error.strerror or error}.",
+            "Another program may use the port, or the page runs already. Choose another port with --listen.",
+            exit_code=ExitCode.UNAVAILABLE,
+        ) from error
 
 
 def serve(
@@ -63,7 +68,7 @@ def serve(
 ) -> None:
     """Serve the page until SIGINT or SIGTERM, or, *supervised*, until standard input ends.
 
-    *announce* is called with the port. Raises PageListenError.
+    *announce* is called with the port. Raises PageStartError.
     """
     with bind(host, port) as listener:
         port = listener.getsockname()[1]
