@@ -21,7 +21,6 @@ from spark_sink.page.answers import AnswerService, Payload
 from spark_sink.page.scope import Question
 from spark_sink.page.static_files import StaticFiles
 from spark_sink.page.tiles import Tiles
-from spark_sink.page.vendor import FOLDER, UPLOT
 from tinyssb_node.web.page_server.access import FixedHeaders, RequestFilter, TokenAuthenticator
 from tinyssb_node.web.page_server.addresses import allowed_hosts
 from tinyssb_node.web.page_server.event_streams import stream_response
@@ -49,6 +48,8 @@ PAGES: Final = (
 """Addresses of views. All are the same document, which reads its own address."""
 WITH_LINES: Final = ("overview", "airtime", "job")
 """Views that draw lines over time, for which they need a library."""
+UPLOT: Final = "/static/vendor/uplot-1.6.32/uplot"
+"""Address of its script and its style, without the suffix."""
 NAMED: Final = {"node": re.compile("[0-9a-f]{16}"), "feed": re.compile("[0-9a-f]{64}")}
 _NUMBER: Final = re.compile(r"[0-9]{1,16}")
 _WORD: Final = re.compile(r"[a-z_]{1,32}")
@@ -228,8 +229,7 @@ def ahead(path: str) -> str:
     view = path.split("/")[1] or "overview"
     links = [f"</static/views/{view}.js>; rel=modulepreload"]
     if view in WITH_LINES:
-        library = f"/static/{FOLDER}/{UPLOT.folder}/{UPLOT.name}"
-        links += [f"<{library}.js>; rel=modulepreload", f"<{library}.css>; rel=preload; as=style"]
+        links += [f"<{UPLOT}.js>; rel=modulepreload", f"<{UPLOT}.css>; rel=preload; as=style"]
     return ", ".join(links)
 
 
