@@ -1,6 +1,6 @@
 """Types of numpy columns, and what several modules do with rows that are in order."""
 
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -8,6 +8,12 @@ Ints: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
 Bools: TypeAlias = np.ndarray[Any, np.dtype[np.bool_]]
 Numbers: TypeAlias = np.ndarray[Any, np.dtype[Any]]
+Columns = TypeVar("Columns")
+
+
+def take(columns: Columns, rows: Ints | Bools) -> Columns:
+    """Return some rows of a dataclass (with slots) whose fields are all columns."""
+    return type(columns)(*(getattr(columns, name)[rows] for name in columns.__slots__))  # type: ignore[attr-defined] # a dataclass with slots
 
 
 def run_starts(*columns: Numbers) -> Bools:

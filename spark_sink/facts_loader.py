@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
-from spark_sink.arrays import Ints, count_up
+from spark_sink.arrays import Ints, count_up, take
 from spark_sink.derive.clock_table import ClockRecords, unpack_records
 from spark_sink.derive.facts import ENTRY, HOUR_US, Copies, Facts, Sights, Uptimes
 from spark_sink.derive.mesh_time import Corrections, boot_times, boots_of
@@ -83,7 +83,7 @@ class FactsLoader:
         up = (self._uptimes.since_us < until_us) & (
             self._uptimes.until_us >= since_us - limits.HOURS_AFTER_US
         )
-        uptimes = Uptimes(*(getattr(self._uptimes, name)[up] for name in Uptimes.__slots__))
+        uptimes = take(self._uptimes, up)
         inside = arrived & (sights.mesh_us >= since_us) & (sights.mesh_us < until_us)
         frontiers = self._frontiers(np.unique(sights.feed_no[inside]), since_us)
         return Facts(since_us, until_us, sights, copies, uptimes, frontiers)

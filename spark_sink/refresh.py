@@ -18,7 +18,7 @@ from spark_sink.derive.alerts import QUERIES, SCHEMAS, AlertInputs, alerts
 from spark_sink.derive.clock_table import ClockRecords, clock_rows
 from spark_sink.derive.facts import HOUR_US, Facts
 from spark_sink.derive.mesh_time import Corrections, boot_times, boots_of, corrections, shifted_boots
-from spark_sink.derive.packet_ages import LogHours, PacketAges, packet_ages
+from spark_sink.derive.packet_ages import PacketAges, packet_ages
 from spark_sink.derive.transmissions import transmissions
 from spark_sink.facts_loader import FactsLoader, Key
 from spark_sink.refresh_schedule import KEY, Chunk, RefreshSchedule
@@ -214,7 +214,7 @@ class Refresh:
         with self._lock:
             boots = boots_of(stored.boots(self._database))
         keys = self._schedule.keys.T
-        found = packet_ages(self._clocks, LogHours(*keys), boots, self._keep_us, self._latest_us())
+        found = packet_ages(self._clocks, keys, boots, self._keep_us, self._latest_us())
         told = [
             *zip(KEY, keys, strict=True),
             *((name, getattr(found, name)) for name in PacketAges.__slots__),

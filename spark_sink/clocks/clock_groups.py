@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from spark_sink import limits
-from spark_sink.arrays import Ints
+from spark_sink.arrays import Ints, take
 from spark_sink.clocks.matches import Matches, match
 from spark_sink.clocks.shared_packets import ClockPairs, SharedPackets, best_partners
 
@@ -39,7 +39,7 @@ def links(packets: SharedPackets, pairs: ClockPairs, clocks: int) -> list[Matche
             link = match(packets, left, right)
             if link is not None:
                 found.append(link)
-        pairs = pairs.take(~chosen)
+        pairs = take(pairs, ~chosen)
         labels = _labels(clocks, found)
     return sorted(found, key=lambda link: (link.left, link.right))
 

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from spark_sink import limits
-from spark_sink.arrays import Bools, Ints, count_up, run_starts, runs
+from spark_sink.arrays import Bools, Ints, count_up, run_starts, runs, take
 from spark_sink.clocks.sightings import Clocks, Sightings
 
 _WHOLE: Final = 1 << 32
@@ -42,10 +42,6 @@ class ClockPairs:
     def __len__(self) -> int:
         return len(self.left)
 
-    def take(self, rows: "Ints | Bools") -> "ClockPairs":
-        """Return some of the pairs."""
-        return ClockPairs(self.left[rows], self.right[rows])
-
 
 def shared_packets(seen: Sightings, clocks: int) -> SharedPackets:
     """Select the packets that tell most about clocks. Order and repetition of sightings do not matter.
@@ -79,10 +75,10 @@ def shared_packets(seen: Sightings, clocks: int) -> SharedPackets:
 
 def telling(seen: Sightings) -> Sightings:
     """Sort by packet and clock, drop repetitions, and what a clock saw more than `limits.REPEATS_MAX` times."""
-    seen = seen.take(np.lexsort((seen.sent, seen.t_us, seen.clock, seen.hash)))
-    seen = seen.take(run_starts(seen.hash, seen.clock, seen.t_us, seen.sent))
+    seen = take(seen, np.lexsort((seen.sent, seen.t_us, seen.clock, seen.hash)))
+    seen = take(seen, run_starts(seen.hash, seen.clock, seen.t_us, seen.sent))
     length = runs(run_starts(seen.hash, seen.clock))[1]
-    return seen.take(np.repeat(length <= limits.REPEATS_MAX, length))
+    return take(seen, np.repeat(length <= limits.REPEATS_MAX, length))
 
 
 def smallest(hashes: Ints, clock: Ints, most: int) -> Ints:
@@ -123,31 +119,28 @@ class _PairSums:
     """Count and worth of each pair of clocks; exact, so parts may be added in any order."""
 
     def __init__(self) -> None:
-        self._keys: list[Ints] = []
-        self._counts: list[Ints] = []
-        self._worths: list[Ints] = []
+        self._parts: list[tuple[Ints, Ints, Ints]] = []
         self._waiting = 0
 
     def add(self, keys: Ints, worth: Ints) -> None:
         """Count pairs, each once."""
-        self._append(keys, np.ones(len(keys), np.int64), worth)
+        self._parts.append((keys, np.ones(len(keys), np.int64), worth))
         self._waiting += len(keys)
         if self._waiting >= limits.PAIRS_AT_A_TIME:
-            self._append(*self.taken())
+            self._parts = [self.taken()]
+            self._waiting = 0
 
     def taken(self) -> tuple[Ints, Ints, Ints]:
-        """Return pairs in order, their counts and worths, and begin again with none."""
-        keys, place = np.unique(np.concatenate([np.empty(0, np.int64), *self._keys]), return_inverse=True)
+        """Return pairs in order, their counts and worths."""
+        nothing = np.empty(0, np.int64)
+        keys, counts, worths = (
+            np.concatenate(column) for column in zip(*self._parts, (nothing,) * 3, strict=True)
+        )
+        keys, place = np.unique(keys, return_inverse=True)
         count, worth = np.zeros((2, len(keys)), np.int64)
-        np.add.at(count, place, np.concatenate([np.empty(0, np.int64), *self._counts]))
-        np.add.at(worth, place, np.concatenate([np.empty(0, np.int64), *self._worths]))
-        self._keys, self._counts, self._worths, self._waiting = [], [], [], 0
+        np.add.at(count, place, counts)
+        np.add.at(worth, place, worths)
         return keys, count, worth
-
-    def _append(self, keys: Ints, counts: Ints, worths: Ints) -> None:
-        self._keys.append(keys)
-        self._counts.append(counts)
-        self._worths.append(worths)
 
 
 def _groups(begin: Ints, size: Ints, packet: Ints) -> Iterator[tuple[Ints, int]]:

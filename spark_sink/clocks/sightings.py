@@ -22,10 +22,6 @@ class Sightings:
     def __len__(self) -> int:
         return len(self.hash)
 
-    def take(self, rows: "Ints | Bools") -> "Sightings":
-        """Return some of the rows."""
-        return Sightings(self.hash[rows], self.clock[rows], self.sent[rows], self.t_us[rows])
-
 
 @dataclass(frozen=True, slots=True)
 class Clocks:

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from spark_sink.arrays import Bools, Floats, Ints, run_starts
+from spark_sink.arrays import Bools, Floats, Ints, run_starts, take
 from spark_sink.derive.facts import HOUR_US
 
 OPEN: Final = -(2**63)
@@ -27,7 +27,7 @@ class Series:
 
     def where(self, chosen: Bools) -> "Series":
         """Return some of the rows."""
-        return Series(self.subject[chosen], self.t_us[chosen], self.value[chosen])
+        return take(self, chosen)
 
     def reaching(self, least: float) -> "Series":
         """Return the rows of subjects that reach this value at some time, which are few."""

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
-from spark_sink.arrays import Bools, Ints
+from spark_sink.arrays import Bools, Ints, take
 from spark_sink.clocks.estimates import Estimates, estimate
 from spark_sink.clocks.shared_packets import smallest, telling
 from spark_sink.clocks.sightings import Clocks, Sightings, by_clock
@@ -33,18 +33,6 @@ class ClockRecords:
     airtime_us: Ints
     t_us: Ints
     mono_us: Ints
-
-    def take(self, rows: Ints) -> "ClockRecords":
-        """Return some of them."""
-        return ClockRecords(
-            self.node_no[rows],
-            self.boot[rows],
-            self.kind[rows],
-            self.hash[rows],
-            self.airtime_us[rows],
-            self.t_us[rows],
-            self.mono_us[rows],
-        )
 
 
 def unpack_records(node_no: Sequence[int], boot: Sequence[int], rows: Sequence[bytes]) -> ClockRecords:
@@ -109,7 +97,7 @@ def _wanted(parts: Iterable[ClockRecords]) -> Callable[[Ints], Bools]:
 def _by_own_clock(part: ClockRecords) -> ClockRecords:
     """Drop records written again after a crash: they have the time of an earlier clock, and a `mono_us` of 0."""
     again = (part.mono_us == 0) & (part.kind > TX)
-    return part.take(np.flatnonzero(~again)) if again.any() else part
+    return take(part, ~again) if again.any() else part
 
 
 def _on_air(part: ClockRecords) -> Ints:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
-from spark_sink.arrays import Ints, run_starts, runs
+from spark_sink.arrays import Ints, run_starts, runs, take
 from spark_sink.derive.buckets import bucket_of
 from spark_sink.derive.facts import ENTRY, HOUR_US, RX, Copies, Facts
 from spark_sink.derive.mesh_time import comparable
@@ -30,10 +30,6 @@ class Arrivals:
     """of the packet that brought it,"""
     tx: Ints
     """and of its sending."""
-
-    def take(self, rows: Ints) -> "Arrivals":
-        """Return some of them."""
-        return Arrivals(self.commit[rows], self.rx[rows], self.tx[rows])
 
 
 def arrivals(facts: Facts, heard: Transmissions) -> Arrivals:
@@ -139,7 +135,7 @@ def hops(facts: Facts, heard: Transmissions | None = None) -> pa.Table:
     found = arrivals(facts, heard or transmissions(sights))
     came_us = sights.mesh_us[found.commit]
     within = np.flatnonzero((came_us >= facts.since_us) & (came_us < facts.until_us))
-    found, delay_us = hop_delays(facts, found.take(within))
+    found, delay_us = hop_delays(facts, take(found, within))
     commit = found.commit
     hour = (sights.mesh_us[commit] - facts.since_us) // HOUR_US
     rows, place = grouped(hour, sights.node_no[found.tx], sights.node_no[commit], bucket_of(delay_us))
@@ -172,4 +168,4 @@ def hop_delays(facts: Facts, found: Arrivals) -> tuple[Arrivals, Ints]:
     theirs, commit = theirs[known], commit[known]
     alike = comparable(sights.node_no[commit], sights.mesh[commit], sender[known], copies.mesh[theirs])
     delay_us = sights.mesh_us[commit[alike]] - copies.mesh_us[theirs[alike]]
-    return found.take(known[alike]), delay_us
+    return take(found, known[alike]), delay_us

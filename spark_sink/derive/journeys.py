@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from spark_sink.arrays import Ints
+from spark_sink.arrays import Ints, take
 from spark_sink.derive.delays import arrivals, hop_delays
 from spark_sink.derive.facts import RX, TX, Facts
 from spark_sink.derive.transmissions import transmissions
@@ -54,7 +54,7 @@ def journey(facts: Facts, feed_no: int, seq: int) -> Journey:
     heard = transmissions(sights)
     found = arrivals(facts, heard)
     ours = (sights.feed_no[found.commit] == feed_no) & (sights.seq[found.commit] == seq)
-    found = found.take(np.flatnonzero(ours))
+    found = take(found, ours)
     timed, delay_us = hop_delays(facts, found)
     delays = dict(zip(timed.commit.tolist(), delay_us.tolist(), strict=True))
     hops = [

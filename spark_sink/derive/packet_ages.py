@@ -14,15 +14,6 @@ NONE_US: Final = -(2**62)
 
 
 @dataclass(frozen=True, slots=True)
-class LogHours:
-    """Hours of boots' logs, by those nodes' clocks; a value each."""
-
-    node_no: Ints
-    boot: Ints
-    hour_us: Ints
-
-
-@dataclass(frozen=True, slots=True)
 class PacketAges:
     """Hours of logs, a value each."""
 
@@ -35,25 +26,25 @@ class PacketAges:
     """First and last mesh time of its records that is not in the future; if there is none, low is above high."""
 
 
-def packet_ages(
-    clocks: Corrections, hours: LogHours, boots: Boots, keep_us: int, latest_us: int
-) -> PacketAges:
-    """Return how old these hours of logs are. Times later than *latest_us* in mesh time come from clocks that are
-    ahead.
+def packet_ages(clocks: Corrections, hours: Ints, boots: Boots, keep_us: int, latest_us: int) -> PacketAges:
+    """Return how old hours of logs are: columns node_no, boot, and the hour by that node's clock.
+
+    Times later than *latest_us* in mesh time come from clocks that are ahead.
 
     A group of related clocks is its own measure: a clock that was never set shows 1970, and so may all of a mesh. A
     clock related to no other does not show when its log was written: a log that is still to come may correct it. The
     same log may relate a smaller group to the largest one. So all groups but the largest are also measured by when they
     were read.
     """
-    count = len(hours.hour_us)
+    node_no, boot, hour_us = hours
+    count = len(hour_us)
     found = boot_times(clocks, boots)
     counts = (found.until_us <= latest_us) & (found.mesh != boots.node_no)
     groups, place = np.unique(found.mesh[counts], return_inverse=True)
     since_us = np.full(len(groups) + 1, NONE_US)
     # Two hours more: figures of an hour need the hour before, and clocks differ.
     np.maximum.at(since_us, place, found.until_us[counts] - keep_us - 2 * HOUR_US)
-    spans = clocks.spans(hours.node_no, hours.boot, hours.hour_us, hours.hour_us + HOUR_US - 1)
+    spans = clocks.spans(node_no, boot, hour_us, hour_us + HOUR_US - 1)
     past = spans.high_us <= latest_us
     low_us, high_us = np.full(count, -NONE_US), np.full(count, NONE_US)
     np.minimum.at(low_us, spans.asked[past], spans.low_us[past])

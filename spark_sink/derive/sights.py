@@ -1,7 +1,7 @@
 """Rows of single packets and arrivals, packed for the serving database (docs/formats/serving.md, "Packed rows")."""
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -50,33 +50,6 @@ _COUNTS: Final = struct.Struct("<IB")
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
-    """Columns of the same length, a value a row; the meaning of each is in docs/formats/serving.md."""
-
-    kind: Numbers
-    face: Numbers
-    """Index into `faces`; `NO_FACE` for none."""
-    packet: Numbers
-    verdict: Numbers
-    offset: Numbers
-    t_us: Numbers
-    mono_us: Numbers
-    hash: Numbers
-    length: Numbers
-    airtime_us: Numbers
-    rssi_dbm: Numbers
-    snr_db: Numbers
-    feed: Numbers
-    seq: Numbers
-    chunk: Numbers
-    faces: tuple[str, ...]
-    """Names of up to 255 bytes, up to 255 of them."""
-
-    def __len__(self) -> int:
-        return len(self.kind)
-
-
-@dataclass(frozen=True, slots=True)
 class Unpacked:
     """The rows of many blobs, one after the other."""
 
@@ -88,13 +61,17 @@ class Unpacked:
     """Number of rows of each blob, to repeat a blob's values by."""
 
 
-def pack(rows: Packed) -> bytes:
-    """Pack *rows*. A number that its column cannot hold becomes the nearest that it can."""
-    names = [name.encode() for name in rows.faces]
-    parts = [_COUNTS.pack(len(rows), len(names))]
+def pack(columns: Mapping[str, Numbers], faces: Sequence[str]) -> bytes:
+    """Pack columns of the same length, a value a row, by the names in `DTYPES` (docs/formats/serving.md).
+
+    ``face`` is an index into *faces*, names of up to 255 bytes, up to 255 of them; `NO_FACE` for none. A number that
+    its column cannot hold becomes the nearest that it can.
+    """
+    names = [name.encode() for name in faces]
+    parts = [_COUNTS.pack(len(columns["kind"]), len(names))]
     for name in names:
         parts += bytes((len(name),)), name
-    parts += [_exact(getattr(rows, name), dtype).tobytes() for name, dtype in DTYPES.items()]
+    parts += [_exact(columns[name], dtype).tobytes() for name, dtype in DTYPES.items()]
     plain = b"".join(parts)
     return _HEAD.pack(VERSION, len(plain)) + bytes(pa.compress(plain, codec="zstd", asbytes=True))
 
@@ -106,16 +83,6 @@ def _exact(column: Numbers, dtype: np.dtype[Any]) -> Numbers:
         ends = np.iinfo(dtype)
         column = np.clip(column, ends.min, ends.max)
     return column.astype(dtype)
-
-
-def unpack(blob: bytes) -> Packed:
-    """Give back what `pack` was given. Raises DamagedDataError."""
-    plain, number, faces, place = _open(blob)
-    columns = {}
-    for name, dtype in DTYPES.items():
-        columns[name] = np.frombuffer(plain, dtype, number, place)
-        place += number * dtype.itemsize
-    return Packed(**columns, faces=faces)
 
 
 def unpack_all(blobs: Sequence[bytes], names: Sequence[str] = tuple(DTYPES)) -> Unpacked:

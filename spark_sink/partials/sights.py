@@ -2,7 +2,6 @@
 
 import binascii
 import itertools
-from collections.abc import Iterator, Sequence
 from typing import Any, Final, TypeAlias
 
 import numpy as np
@@ -11,7 +10,7 @@ import pyarrow.compute as pc
 
 from spark_sink.arrays import Bools, Ints
 from spark_sink.derive.facts import ENTRY, HOUR_US, RX, TX, WHOLE
-from spark_sink.derive.sights import DTYPES, NO_CHUNK, NO_FACE, NO_RSSI, PACKETS, Packed, pack
+from spark_sink.derive.sights import DTYPES, NO_CHUNK, NO_FACE, NO_RSSI, PACKETS, pack
 from spark_sink.partials.combine import merge
 from spark_sink.partials.groupby import group
 from spark_sink.partials.records import RecordColumns
@@ -40,7 +39,11 @@ def sights(records: RecordColumns) -> pa.Table:
     begins = np.flatnonzero(np.diff(of, prepend=-1))
     columns = {name: column[order] for name, column in columns.items()}
     columns["face"], faces = _faces(found, order, of)
-    blobs = [pack(rows) for rows in _pieces(columns, faces, begins)]
+    bounds = itertools.pairwise([*begins.tolist(), len(found)])
+    blobs = [
+        pack({name: column[low:high] for name, column in columns.items()}, names)
+        for names, (low, high) in zip(faces, bounds, strict=True)
+    ]
     first = pa.array(order[begins])
     times_us = columns["t_us"]
     table = {
@@ -148,10 +151,3 @@ def _faces(found: RecordColumns, order: Ints, of: Ints) -> tuple[Ints, list[list
 def _cut(name: str) -> str:
     """Shorten a name so that it can be packed."""
     return name.encode()[:_NAMES_MAX].decode(errors="ignore")
-
-
-def _pieces(columns: _Columns, faces: Sequence[Sequence[str]], begins: Ints) -> Iterator[Packed]:
-    """Yield the rows of one group after the other."""
-    ends = np.append(begins, len(columns["kind"]))[1:]
-    for names, low, high in zip(faces, begins.tolist(), ends.tolist(), strict=True):
-        yield Packed(**{name: column[low:high] for name, column in columns.items()}, faces=tuple(names))

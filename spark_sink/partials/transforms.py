@@ -4,16 +4,19 @@ from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from spark_sink import limits
 from spark_sink.arrays import Ints
 from spark_sink.derive.facts import HOUR_US
-from spark_sink.partials.combine import FIRST, KEYS, LATEST, STARTED, merge, spelled
+from spark_sink.partials.combine import FIRST, KEYS, LATEST, SCHEMAS, STARTED, merge, spelled
 from spark_sink.partials.groupby import chosen, greatest, group, least
 from spark_sink.partials.records import RecordColumns
 
-SLOT_US: Final = 600_000_000
+
+def _partial(name: str, found: RecordColumns, **made: pa.Array | Ints) -> pa.Table:
+    """Make the partial rows of the table *name*: what is not *made* are the records' columns of the same names."""
+    copied = {column: found.column(column) for column in SCHEMAS[name].names if column not in made}
+    return merge(name, pa.table({**copied, **made}))
 
 
 def since(t_us: Ints, unit_us: int) -> pa.Array:
@@ -26,53 +29,34 @@ def traffic(records: RecordColumns) -> pa.Table:
     found = records.of("rx", "tx", "tx_more")
     received, many = found.says("kind", "rx"), found.says("kind", "tx_more")
     invalid = received & found.says("verdict", "invalid")
-    columns = {name: found.column(name) for name in ("node", "face", "packet")}
-    columns |= {
-        "hour_us": since(found.numbers("t_us"), HOUR_US),
-        "direction": chosen(len(found), "tx", (received, "rx")),
-        "verdict": chosen(len(found), "sent", (received, found.column("verdict"))),
-        "reason": chosen(len(found), "", (invalid & found.has("reason"), found.column("reason"))),
-        "packets": pa.array(np.where(many, found.numbers("count"), 1)),
-        "bytes": pa.array(np.where(many, found.numbers("size"), found.numbers("length"))),
-        "airtime_us": pa.array(found.numbers("airtime_us")),
-    }
-    return merge("traffic", pa.table(columns))
+    return _partial(
+        "traffic",
+        found,
+        hour_us=since(found.numbers("t_us"), HOUR_US),
+        direction=chosen(len(found), "tx", (received, "rx")),
+        verdict=chosen(len(found), "sent", (received, found.column("verdict"))),
+        reason=chosen(len(found), "", (invalid & found.has("reason"), found.column("reason"))),
+        packets=np.where(many, found.numbers("count"), 1),
+        bytes=np.where(many, found.numbers("size"), found.numbers("length")),
+        airtime_us=found.numbers("airtime_us"),
+    )
 
 
 def airtime(records: RecordColumns) -> pa.Table:
     """Make the partial rows of `airtime`."""
     sent = records.of("tx")
     sent = sent.where(sent.numbers("airtime_us") > 0)
-    columns = {name: sent.column(name) for name in ("node", "face", "airtime_us")}
-    columns["slot_us"] = since(sent.numbers("t_us"), SLOT_US)
-    columns["packets"] = pa.array(np.ones(len(sent), np.int64))
-    return merge("airtime", pa.table(columns))
+    slot_us = since(sent.numbers("t_us"), limits.SLOT_US)
+    return _partial("airtime", sent, slot_us=slot_us, packets=np.ones(len(sent), np.int64))
 
 
 def packets(records: RecordColumns) -> pa.Table:
     """Make the partial rows of `packets`: the last ones read."""
     found = records.of("rx", "tx")
     found = found.where(np.arange(len(found)) >= len(found) - limits.PACKETS_KEPT)
-    names = (
-        "node",
-        "t_us",
-        "face",
-        "packet",
-        "reason",
-        "length",
-        "rssi_dbm",
-        "snr_db",
-        "feed",
-        "seq",
-        "chunk",
-    )
-    columns = {name: found.column(name) for name in names}
-    columns |= {
-        "direction": found.column("kind"),
-        "verdict": chosen(len(found), "sent", (found.says("kind", "rx"), found.column("verdict"))),
-        "airtime_us": pa.array(found.numbers("airtime_us")),
-    }
-    return merge("packets", pa.table(columns))
+    verdict = chosen(len(found), "sent", (found.says("kind", "rx"), found.column("verdict")))
+    airtime_us = found.numbers("airtime_us")
+    return _partial("packets", found, direction=found.column("kind"), verdict=verdict, airtime_us=airtime_us)
 
 
 _COUNTED: Final = ("claim", "novelty", "sketch", "ask", "feeds", "refused", "spared")
@@ -91,15 +75,14 @@ def counts(records: RecordColumns) -> pa.Table:
         (records.says("kind", *kinds) & records.has(name), records.column(name))
         for name, kinds in _DETAILS.items()
     ]
-    columns = {
-        "node": records.column("node"),
-        "hour_us": since(records.numbers("t_us"), HOUR_US),
-        "kind": records.column("kind"),
-        "detail": chosen(len(records), "", *details),
-        "records": pa.array(np.ones(len(records), np.int64)),
-        "total": pa.array(_totals(records)),
-    }
-    return merge("counts", pa.table(columns))
+    return _partial(
+        "counts",
+        records,
+        hour_us=since(records.numbers("t_us"), HOUR_US),
+        detail=chosen(len(records), "", *details),
+        records=np.ones(len(records), np.int64),
+        total=_totals(records),
+    )
 
 
 def _totals(records: RecordColumns) -> Ints:
@@ -124,12 +107,8 @@ def _places_asked_for(seqs: pa.ListArray) -> Ints:
 def incidents(records: RecordColumns) -> pa.Table:
     """Make the partial rows of `incidents`."""
     found = records.of(*_INCIDENTS)
-    names = (
-        "node", "boot", "offset", "t_us", "mono_us", "kind", "face", "rule", "feed", "seq", "held", "other",
-    )  # fmt: skip
     started = found.says("kind", "start")
-    columns = {name: found.column(name) for name in names}
-    columns["detail"] = chosen(
+    detail = chosen(
         len(found),
         found.column("spec"),
         (found.has("reason"), found.column("reason")),
@@ -139,50 +118,39 @@ def incidents(records: RecordColumns) -> pa.Table:
     stepped = found.says("kind", "clock")
     number = np.where(stepped, found.numbers("step_us"), found.numbers("count"))
     known = np.where(stepped, found.has("step_us"), found.has("count"))
-    columns["n"] = pa.array(number, mask=~known)
-    return merge("incidents", pa.table(columns))
+    return _partial("incidents", found, detail=detail, n=pa.array(number, mask=~known))
 
 
 def sets(records: RecordColumns) -> pa.Table:
     """Make the partial rows of `sets`."""
     found = records.of("set")
-    columns = {name: found.column(name) for name in ("node", "boot", "offset", "state", "t_us")}
-    return merge("sets", pa.table({**columns, "feeds": found.column("count")}))
+    return _partial("sets", found, feeds=found.column("count"))
 
 
 def entries(records: RecordColumns) -> pa.Table:
     """Make the partial rows of `entries`."""
     found = records.of("entry")
     own = found.says("origin", "own")
-    columns = {name: found.column(name) for name in ("feed", "seq", "id", "size", "chunks")}
-    columns["type"] = pa.array(found.numbers("type"))
-    columns["publisher"] = chosen(len(found), None, (own, found.column("node")))
-    for name in ("boot", "t_us", "mono_us"):
-        columns[name] = pa.array(found.numbers(name), mask=~own)
-    return merge("entries", pa.table(columns))
+    publisher = chosen(len(found), None, (own, found.column("node")))
+    times = {name: pa.array(found.numbers(name), mask=~own) for name in ("boot", "t_us", "mono_us")}
+    return _partial("entries", found, type=found.numbers("type"), publisher=publisher, **times)
 
 
 def copies(records: RecordColumns) -> pa.Table:
     """Make the partial rows of `copies`."""
-    found = records.of("entry")
-    names = ("feed", "seq", "node", "boot", "offset", "t_us", "mono_us", "origin", "face")
-    return merge("copies", pa.table({name: found.column(name) for name in names}))
+    return _partial("copies", records.of("entry"))
 
 
 def frontiers(records: RecordColumns) -> pa.Table:
     """Make the partial rows of `frontiers`."""
-    found = records.of("entry")
-    names = ("node", "feed", "seq", "boot", "t_us")
-    return merge("frontiers", pa.table({name: found.column(name) for name in names}))
+    return _partial("frontiers", records.of("entry"))
 
 
 def side_chains(records: RecordColumns) -> pa.Table:
     """Make the partial rows of `side_chains`."""
     found = records.of("chunk").known("feed", "seq", "chunk")
-    columns = {name: found.column(name) for name in ("feed", "seq", "node")}
-    columns["held"] = pa.array(found.numbers("chunk") + 1)
-    columns["complete_us"] = pa.array(found.numbers("t_us"), mask=found.numbers("complete") != 1)
-    return merge("side_chains", pa.table(columns))
+    complete_us = pa.array(found.numbers("t_us"), mask=found.numbers("complete") != 1)
+    return _partial("side_chains", found, held=found.numbers("chunk") + 1, complete_us=complete_us)
 
 
 _PLACE = ("offset", "t_us", "mono_us")
@@ -235,10 +203,7 @@ def _ends(records: RecordColumns, columns: dict[str, Any]) -> pa.Table:
 def faces(records: RecordColumns) -> pa.Table:
     """Make the partial rows of `faces`."""
     changes = records.of("face_up", "face_down").known("face")
-    names = ("node", "face", "boot", "offset", "t_us", "spec", "region", "sub_band", "limit_ppm", "window_us")
-    columns = {name: changes.column(name) for name in names}
-    up = pc.equal(changes.column("kind").cast(pa.string()), "face_up").cast(pa.int64())
-    return merge("faces", pa.table({**columns, "up": up}))
+    return _partial("faces", changes, up=changes.says("kind", "face_up"))
 
 
 def bad_lines(rows: pa.Table) -> pa.Table:

@@ -9,7 +9,7 @@ import pytest
 
 from spark_sink.derive.clock_table import ClockRecords, clock_rows, unpack_records
 from spark_sink.derive.mesh_time import corrections
-from spark_sink.derive.sights import DTYPES, Packed, pack
+from spark_sink.derive.sights import DTYPES, pack
 from tests.spark_sink.clocks.skewed import Sighting, Skew, play
 from tinyssb_node.sim.options import ChannelOptions, SimulationOptions
 from tinyssb_node.sim.topology import LineTopology
@@ -103,7 +103,7 @@ def test_packed_rows_are_read_and_what_is_written_again_tells_no_clock() -> None
     columns["kind"][:] = [0, 2, 2]
     columns["t_us"][:] = [2_000_000_000, 5, 2_000_000_007]
     columns["mono_us"][:] = [1, 0, 8]
-    found = unpack_records([1, 2], [3, 4], [pack(Packed(**columns, faces=()))] * 2)
+    found = unpack_records([1, 2], [3, 4], [pack(columns, ())] * 2)
     assert found.node_no.tolist() == [1] * 3 + [2] * 3
     assert found.boot.tolist() == [3] * 3 + [4] * 3
     rows = clock_rows(lambda: [found], {1: "a", 2: "b"})

@@ -4,7 +4,7 @@ import numpy as np
 
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.derive.mesh_time import Boots, corrections
-from spark_sink.derive.packet_ages import LogHours, PacketAges, packet_ages
+from spark_sink.derive.packet_ages import PacketAges, packet_ages
 from tests.spark_sink.derive.test_mesh_time import MESH, START_US, clock, table
 
 KEEP_US = 10 * HOUR_US
@@ -28,7 +28,7 @@ def found(
     clocks: list[dict[str, float]], newest: Boots, *hours: tuple[int, int, int], latest: int = 10**6
 ) -> PacketAges:
     node_no, boot, hour = np.array(hours, np.int64).T
-    some = LogHours(node_no, boot, START_US + hour * HOUR_US)
+    some = np.stack([node_no, boot, START_US + hour * HOUR_US])
     return packet_ages(corrections(table(*clocks)), some, newest, KEEP_US, START_US + latest * HOUR_US)
 
 
@@ -83,7 +83,7 @@ def test_a_boot_before_tells_the_age_of_nothing_but_its_own_records() -> None:
 
 def test_hours_of_the_mesh_that_are_not_ahead_are_named() -> None:
     clocks = [clock(1, 1, offset_us=HOUR_US // 2), clock(1, 1, 1, from_mono_us=1, offset_us=-99 * HOUR_US)]
-    some = LogHours(np.array([1]), np.array([1]), np.array([START_US]))
+    some = np.array([[1], [1], [START_US]])
     for latest_us, wanted in (
         (START_US, (-(HOUR_US // 2), HOUR_US // 2 - 1)),
         (START_US + 100 * HOUR_US, (-(HOUR_US // 2), 100 * HOUR_US - 1)),

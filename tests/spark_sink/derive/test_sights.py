@@ -1,6 +1,5 @@
 """Packed rows: read as they were frozen, given back as they came, and refused where damaged."""
 
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,9 +14,7 @@ from spark_sink.derive.sights import (
     NO_CHUNK,
     NO_FACE,
     NO_RSSI,
-    Packed,
     pack,
-    unpack,
     unpack_all,
 )
 from spark_sink.errors import DamagedDataError
@@ -50,15 +47,22 @@ ROWS = (
 )
 
 
-def packed(rows: tuple[dict[str, float], ...], faces: tuple[str, ...]) -> Packed:
+Plain = tuple[dict[str, np.ndarray], tuple[str, ...]]
+"""Arguments of `pack`."""
+
+
+def plain(rows: tuple[dict[str, float], ...], faces: tuple[str, ...]) -> Plain:
     columns = {name: np.array([row[name] for row in rows], dtype) for name, dtype in DTYPES.items()}
-    return Packed(**columns, faces=faces)
+    return columns, faces
 
 
-def assert_same(one: Packed, other: Packed) -> None:
-    assert one.faces == other.faces
-    for name in DTYPES:
-        np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+def assert_holds(blob: bytes, wanted: Plain) -> None:
+    found, (columns, faces) = unpack_all([blob]), wanted
+    assert found.faces == faces
+    assert list(found.columns) == list(DTYPES)
+    for name, column in columns.items():
+        expected = np.where(column < len(faces), column.astype(int), -1) if name == "face" else column
+        np.testing.assert_array_equal(found.columns[name], expected, err_msg=name)
 
 
 def values(dtype: np.dtype) -> st.SearchStrategy[float]:
@@ -73,12 +77,12 @@ FACES = st.lists(st.text(max_size=60), max_size=255, unique=True).map(tuple)
 
 def test_frozen_rows_are_read() -> None:
     blob = bytes.fromhex(VECTOR.read_text())
-    assert_same(unpack(blob), packed(ROWS, ("ip", "lora0 ü")))
+    assert_holds(blob, plain(ROWS, ("ip", "lora0 ü")))
 
 
 def test_rows_are_packed_as_frozen() -> None:
     """But for compression, which may do better one day."""
-    blob, frozen = pack(packed(ROWS, ("ip", "lora0 ü"))), bytes.fromhex(VECTOR.read_text())
+    blob, frozen = pack(*plain(ROWS, ("ip", "lora0 ü"))), bytes.fromhex(VECTOR.read_text())
     size = int.from_bytes(frozen[1:5], "little")
     assert blob[:5] == frozen[:5]
     assert pa.decompress(blob[5:], size, "zstd") == pa.decompress(frozen[5:], size, "zstd")
@@ -86,31 +90,31 @@ def test_rows_are_packed_as_frozen() -> None:
 
 @given(st.lists(ROW, max_size=20).map(tuple), FACES)
 def test_what_is_packed_comes_back(rows: tuple[dict[str, float], ...], faces: tuple[str, ...]) -> None:
-    assert_same(unpack(pack(packed(rows, faces))), packed(rows, faces))
+    assert_holds(pack(*plain(rows, faces)), plain(rows, faces))
 
 
 def test_numbers_too_large_become_the_largest() -> None:
-    row = packed(ROWS[:1], ("ip", "lora"))
-    large = replace(row, length=np.array([2**40]), rssi_dbm=np.array([-(2**40)]), seq=np.array([-1]))
-    back = unpack(pack(large))
-    assert (int(back.length[0]), int(back.rssi_dbm[0]), int(back.seq[0])) == (2**16 - 1, -(2**15), 0)
+    columns, faces = plain(ROWS[:1], ("ip", "lora"))
+    large = {"length": np.array([2**40]), "rssi_dbm": np.array([-(2**40)]), "seq": np.array([-1])}
+    back = unpack_all([pack({**columns, **large}, faces)]).columns
+    assert [int(back[name][0]) for name in large] == [2**16 - 1, -(2**15), 0]
 
 
 @given(st.lists(st.tuples(st.lists(ROW, max_size=4), FACES), max_size=5))
 def test_many_are_unpacked_as_each(blobs: list[tuple[list[dict[str, float]], tuple[str, ...]]]) -> None:
-    rows = [packed(tuple({**row, "face": index % (len(faces) + 1)} for index, row in enumerate(some)), faces)
+    rows = [plain(tuple({**row, "face": index % (len(faces) + 1)} for index, row in enumerate(some)), faces)
             for some, faces in blobs]  # fmt: skip
-    found = unpack_all([pack(some) for some in rows])
-    assert list(found.lengths) == [len(some) for some in rows]
-    names = [name for some in rows for name in [(*some.faces, None)[index] for index in some.face]]
+    found = unpack_all([pack(*some) for some in rows])
+    assert list(found.lengths) == [len(columns["seq"]) for columns, _ in rows]
+    names = [name for columns, faces in rows for name in [(*faces, None)[index] for index in columns["face"]]]
     assert [found.faces[index] if index >= 0 else None for index in found.columns["face"]] == names
     for name in set(DTYPES) - {"face"}:
-        wanted = [value for some in rows for value in getattr(some, name)]
+        wanted = [value for columns, _ in rows for value in columns[name]]
         np.testing.assert_array_equal(found.columns[name], wanted, err_msg=name)
 
 
 def test_some_columns_of_many() -> None:
-    found = unpack_all([pack(packed(ROWS, ("ip", "lora")))] * 2, ["seq"])
+    found = unpack_all([pack(*plain(ROWS, ("ip", "lora")))] * 2, ["seq"])
     assert list(found.columns) == ["seq"]
     assert list(found.columns["seq"]) == [3, 2**32 - 1] * 2
 
@@ -130,11 +134,11 @@ def test_some_columns_of_many() -> None:
 )
 def test_damage_is_refused(damage) -> None:
     with pytest.raises(DamagedDataError, match="sights are damaged"):
-        unpack(damage(pack(packed(ROWS, ("ip", "lora")))))
+        unpack_all([damage(pack(*plain(ROWS, ("ip", "lora"))))])
 
 
 def replaced(blob: bytes, place: int, new: bytes) -> bytes:
-    plain = bytearray(pa.decompress(blob[5:], int.from_bytes(blob[1:5], "little"), "zstd", asbytes=True))
-    plain[place : place + len(new)] = new
-    squeezed: bytes = pa.compress(bytes(plain), codec="zstd", asbytes=True)
+    content = bytearray(pa.decompress(blob[5:], int.from_bytes(blob[1:5], "little"), "zstd", asbytes=True))
+    content[place : place + len(new)] = new
+    squeezed: bytes = pa.compress(bytes(content), codec="zstd", asbytes=True)
     return bytes([sights.VERSION]) + blob[1:5] + squeezed

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from spark_sink.derive.sights import DTYPES, NO_CHUNK, NO_FACE, NO_RSSI, Packed, pack
+from spark_sink.derive.sights import DTYPES, NO_CHUNK, NO_FACE, NO_RSSI, pack
 
 if TYPE_CHECKING:
     from tests.spark_sink.page.story import Story
@@ -49,7 +49,7 @@ def put_sights(story: "Story", feeds: tuple[str, ...]) -> None:
         times = [int(row["t_us"]) for row in rows]
         story.book.put(
             "sights", node_no=node_no, boot=boot, hour_us=hour_us, n=len(rows), low_us=times[0], high_us=times[-1],
-            rows=pack(Packed(**columns, faces=("lora",))),
+            rows=pack(columns, ("lora",)),
         )  # fmt: skip
 
 

@@ -2,7 +2,6 @@
 
 import math
 from collections import defaultdict
-from typing import Any
 
 import pyarrow as pa
 import pytest
@@ -10,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_sink import limits
-from spark_sink.derive.sights import unpack
+from spark_sink.derive.sights import Unpacked, unpack_all
 from spark_sink.partials.combine import SCHEMAS, combine
 from spark_sink.partials.reduce import reduce
 from tests.spark_sink.logs import Record, node_name
@@ -30,17 +29,17 @@ def sights(tables: dict[str, pa.Table]) -> dict[oracle.Key, list[oracle.Row]]:
     """What is packed, by node, boot and hour."""
     found: dict[oracle.Key, list[oracle.Row]] = defaultdict(list)
     for row in tables["sights"].to_pylist() if "sights" in tables else ():
-        packed = unpack(row["rows"])
-        times_us = packed.t_us.tolist()
-        assert (row["n"], row["low_us"], row["high_us"]) == (len(packed), min(times_us), max(times_us))
+        packed = unpack_all([row["rows"]])
+        times_us = packed.columns["t_us"].tolist()
+        assert (row["n"], row["low_us"], row["high_us"]) == (len(times_us), min(times_us), max(times_us))
         found[row["node"], row["boot"], row["hour_us"]] += _spelled(packed)
     return {key: sorted(rows, key=lambda row: row["offset"]) for key, rows in found.items()}
 
 
-def _spelled(packed: Any) -> list[oracle.Row]:
+def _spelled(packed: Unpacked) -> list[oracle.Row]:
     names = [*SIGHT]
-    columns = {name: getattr(packed, name).tolist() for name in names}
-    columns["face"] = [None if face == 255 else packed.faces[face] for face in columns["face"]]
+    columns = {name: packed.columns[name].tolist() for name in names}
+    columns["face"] = [None if face == -1 else packed.faces[face] for face in columns["face"]]
     columns["snr_db"] = [None if math.isnan(snr_db) else snr_db for snr_db in columns["snr_db"]]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
