@@ -15,7 +15,7 @@ from spark_sink.derive.facts import ENTRY, HOUR_US, Copies, Facts, Sights, Uptim
 from spark_sink.derive.mesh_time import Corrections, boot_times, boots_of
 from spark_sink.derive.sights import unpack_all
 from spark_sink.serving import facts as stored
-from spark_sink.serving.database import Reader
+from spark_sink.serving.database import Reader, marks, pieces
 
 _TIMES: Final = ("node_no", "boot", "t_us", "mono_us")
 Key: TypeAlias = tuple[int, int, int]
@@ -120,12 +120,10 @@ class FactsLoader:
 
     def _frontiers(self, feeds: Ints, since_us: int) -> Mapping[tuple[int, int], int]:
         found: dict[tuple[int, int], int] = {}
-        for begin in range(0, len(feeds), limits.KEYS_AT_A_TIME):
-            some = feeds[begin : begin + limits.KEYS_AT_A_TIME].tolist()
-            marks = ", ".join("?" for _ in some)
+        for some in pieces(feeds.tolist()):
             rows = self._reader.rows(
                 "SELECT node_no, feed_no, max(seq) FROM steps "  # noqa: S608 - question marks only
-                f"WHERE hour_us < ? AND feed_no IN ({marks}) GROUP BY node_no, feed_no",
+                f"WHERE hour_us < ? AND feed_no IN ({marks(len(some))}) GROUP BY node_no, feed_no",
                 [since_us, *some],
             )
             found.update(((int(node), int(feed)), int(seq)) for node, feed, seq in rows)  # type: ignore[arg-type] # columns of whole numbers and texts
@@ -167,9 +165,8 @@ def records_by_node(reader: Reader, keys: set[Key]) -> Iterator[ClockRecords]:
     by_node: dict[int, list[Key]] = {}
     for key in sorted(keys):
         by_node.setdefault(key[0], []).append(key)
-    nodes = list(by_node)
-    for begin in range(0, len(nodes), limits.NODES_AT_A_TIME):
-        wanted = [key for node in nodes[begin : begin + limits.NODES_AT_A_TIME] for key in by_node[node]]
+    for some in pieces(list(by_node), limits.NODES_AT_A_TIME):
+        wanted = [key for node in some for key in by_node[node]]
         table = stored.sights_of(reader, wanted)
         yield unpack_records(
             table["node_no"].to_pylist(), table["boot"].to_pylist(), table["rows"].to_pylist()

@@ -24,12 +24,11 @@ from spark_sink.facts_loader import FactsLoader, Key
 from spark_sink.refresh_schedule import KEY, Chunk, RefreshSchedule
 from spark_sink.serving import derived, dirty_hours, retention
 from spark_sink.serving import facts as stored
-from spark_sink.serving.database import Database, table_of
+from spark_sink.serving.database import Database
 from spark_sink.serving.tables import TABLES
 
 _DAY_US: Final = 24 * HOUR_US
-_CLOCK_COLUMNS: Final = tuple(column.name for column in TABLES["clocks"].columns)
-_GROUPS: Final = pa.schema([(column.name, pa.int64()) for column in TABLES["groups"].columns])
+_GROUPS: Final = pa.schema([(name, pa.int64()) for name in TABLES["groups"].names])
 """All of its columns are whole numbers."""
 
 
@@ -139,9 +138,7 @@ class Refresh:
             yield part
 
     def _read_clocks(self) -> Corrections:
-        columns = ", ".join(_CLOCK_COLUMNS)
-        rows = self._database.rows(f"SELECT {columns} FROM clocks")  # noqa: S608 - names of ours
-        return corrections(table_of("clocks", _CLOCK_COLUMNS, rows))
+        return corrections(stored.whole(self._database, "clocks"))
 
     # --- Hours
 

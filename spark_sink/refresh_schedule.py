@@ -73,11 +73,11 @@ class RefreshSchedule:
 
     def mark_all_if_outdated(self, *, force: bool) -> None:
         """Mark every hour if forced, or if derived tables have another version. The caller holds the lock."""
-        if not force and meta.read_derived(self._database) == limits.DERIVED_VERSION:
+        if not force and meta.read_number(self._database, meta.DERIVED) == limits.DERIVED_VERSION:
             return
         with self._database.transaction():
             dirty_hours.mark(self._database, hours_table(self.keys), self._wall_us())
-            meta.write_derived(self._database)
+            meta.write(self._database, meta.DERIVED, limits.DERIVED_VERSION)
 
     # --- Marked hours
 

@@ -1,9 +1,9 @@
 """Scope of a question: a database, its names, and a range of time."""
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import Any, TypeAlias, cast
 
 from spark_sink.errors import BadQuestionError, NotKnownError
 from spark_sink.page import limits
@@ -13,7 +13,6 @@ from spark_sink.serving.database import Reader, Value
 Answer: TypeAlias = dict[str, Any]
 """Content of a JSON object."""
 Rows: TypeAlias = list[tuple[Any, ...]]
-Item = TypeVar("Item")
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,17 +160,6 @@ def select(db: Reader, columns: str, rest: str, parameters: Sequence[Value] = ()
     """Return what a query finds, as objects with the columns (``a, b``) as fields. Raises DatabaseFailedError."""
     names = columns.split(", ")
     return [dict(zip(names, row, strict=True)) for row in fetch(db, f"SELECT {columns} {rest}", parameters)]
-
-
-def pieces(values: Sequence[Item], size: int = 500) -> Iterator[Sequence[Item]]:
-    """Yield values, a statement's worth at a time: SQLite allows 999 at least, and PostgreSQL more."""
-    for first in range(0, len(values), size):
-        yield values[first : first + size]
-
-
-def marks(count: int) -> str:
-    """Return *count* question marks for a list in a statement."""
-    return ", ".join("?" * count)
 
 
 def committed(db: Reader) -> int | None:

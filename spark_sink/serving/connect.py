@@ -2,7 +2,7 @@
 
 import fcntl
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import ModuleType
 
@@ -20,20 +20,14 @@ def open_for_writing(name: str) -> Iterator[Database]:
     Raises BusyError, SinkError for another file or version, DatabaseFailedError; for
     PostgreSQL also OptionError, UnavailableError.
     """
-    if is_address(name):
-        database: Database = _postgres().open_for_writing(parse_address(name))
-        try:
-            yield database
-        finally:
-            database.close()
-        return
-    path = Path(name)
-    with _locked(path):
-        database = sqlite.open_for_writing(path)
-        try:
-            yield database
-        finally:
-            database.close()
+    with ExitStack() as stack:
+        if is_address(name):
+            database: Database = _postgres().open_for_writing(parse_address(name))
+        else:
+            stack.enter_context(_locked(Path(name)))
+            database = sqlite.open_for_writing(Path(name))
+        stack.callback(database.close)
+        yield database
 
 
 def open_for_reading(name: str) -> Reader:

@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from functools import partial
-from typing import Any, ClassVar, Final, TypeAlias
+from typing import Any, ClassVar, Final, TypeAlias, TypeVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,6 +17,7 @@ from spark_sink.serving.tables import TABLES
 
 Value: TypeAlias = int | float | str | bytes | None
 Row: TypeAlias = tuple[Value, ...]
+Item = TypeVar("Item")
 _COUNT_CHANGE: Final = (
     "UPDATE meta SET value = CAST(CAST(value AS bigint) + 1 AS text) WHERE name = 'changes'"
 )
@@ -60,6 +61,16 @@ class Reader(ABC):
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+    @contextmanager
+    def opening(self) -> Iterator[Any]:
+        """Give the driver's connection to prepare or check it; close it on any error. Raises DatabaseFailedError."""
+        try:
+            with self._translated():
+                yield self._connection
+        except BaseException:
+            self.close()
+            raise
 
     @abstractmethod
     def _run(self, sql: str, parameters: Sequence[Value]) -> Any:  # noqa: ANN401 - a cursor of either driver
@@ -105,6 +116,18 @@ class Database(Reader):
     @abstractmethod
     def insert(self, table: str, rows: pa.Table) -> None:
         """Add rows whose keys are new to a table; columns go by their names. Raises DatabaseFailedError."""
+
+
+def pieces(values: Sequence[Item], size: int | None = None) -> Iterator[Sequence[Item]]:
+    """Yield values, as many at a time as one statement takes: `limits.KEYS_AT_A_TIME`, or *size*."""
+    size = size or limits.KEYS_AT_A_TIME
+    for first in range(0, len(values), size):
+        yield values[first : first + size]
+
+
+def marks(count: int) -> str:
+    """Return *count* question marks for a list in a statement."""
+    return ", ".join("?" * count)
 
 
 def rows_of(table: pa.Table) -> Iterator[Row]:

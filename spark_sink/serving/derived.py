@@ -5,14 +5,11 @@ from typing import Final
 
 import pyarrow as pa
 
-from spark_sink import limits
 from spark_sink.serving import retention
-from spark_sink.serving.database import Database
+from spark_sink.serving.database import Database, marks, pieces
 from spark_sink.serving.tables import DERIVED
 
-_BY_HOUR: Final = tuple(
-    table.name for table in DERIVED if any(column.name == "hour_us" for column in table.columns)
-)
+_BY_HOUR: Final = tuple(table.name for table in DERIVED if "hour_us" in table.names)
 _WHOLE: Final = tuple(table.name for table in DERIVED if table.name not in _BY_HOUR)
 
 
@@ -25,10 +22,8 @@ def replace(database: Database, hours: Sequence[int], tables: Mapping[str, pa.Ta
     """
     hours, tables = retention.kept(database, hours, tables)
     for table in _BY_HOUR:
-        for begin in range(0, len(hours), limits.KEYS_AT_A_TIME):
-            some = hours[begin : begin + limits.KEYS_AT_A_TIME]
-            marks = ", ".join("?" for _ in some)
-            database.execute(f"DELETE FROM {table} WHERE hour_us IN ({marks})", some)  # noqa: S608 - names of ours
+        for some in pieces(hours):
+            database.execute(f"DELETE FROM {table} WHERE hour_us IN ({marks(len(some))})", some)  # noqa: S608 - names of ours
     for table in _WHOLE:
         if table in tables:
             database.execute(f"DELETE FROM {table}")  # noqa: S608 - names of ours

@@ -5,31 +5,33 @@ from typing import Final
 
 import pyarrow as pa
 
-from spark_sink import limits
-from spark_sink.serving.database import Reader, Row, Value, table_of
+from spark_sink.serving.database import Reader, Row, Value, marks, pieces, table_of
 from spark_sink.serving.ddl import quoted
 from spark_sink.serving.tables import TABLES
 
-COPY_COLUMNS: Final = tuple(column.name for column in TABLES["copies"].columns)
-_SIGHT_COLUMNS: Final = tuple(column.name for column in TABLES["sights"].columns)
-_BOOT_COLUMNS: Final = tuple(column.name for column in TABLES["boots"].columns)
-_DIRTY_COLUMNS: Final = tuple(column.name for column in TABLES["dirty"].columns)
+COPY_COLUMNS: Final = TABLES["copies"].names
 
 
 def sights_of(reader: Reader, wanted: Sequence[tuple[int, int, int]]) -> pa.Table:
     """Return the rows of ``sights`` with these (node_no, boot, hour_us). Raises DatabaseFailedError."""
-    return _with_keys(reader, "sights", ("node_no", "boot", "hour_us"), _SIGHT_COLUMNS, wanted)
+    return _with_keys(reader, "sights", ("node_no", "boot", "hour_us"), wanted)
 
 
 def copies_of(reader: Reader, entries: Sequence[tuple[int, int]]) -> pa.Table:
     """Return all rows of ``copies`` with these (feed_no, seq). Raises DatabaseFailedError."""
-    return _with_keys(reader, "copies", ("feed_no", "seq"), COPY_COLUMNS, entries)
+    return _with_keys(reader, "copies", ("feed_no", "seq"), entries)
+
+
+def whole(reader: Reader, table: str, rest: str = "", parameters: Sequence[Value] = ()) -> pa.Table:
+    """Return all columns of a table; *rest* of the statement follows its name. Raises DatabaseFailedError."""
+    names = TABLES[table].names
+    found = reader.rows(f"SELECT {quoted(names)} FROM {table} {rest}", parameters)  # noqa: S608 the names are ours
+    return table_of(table, names, found)
 
 
 def boots(reader: Reader) -> pa.Table:
     """Return the table ``boots``, by its key. Raises DatabaseFailedError."""
-    found = reader.rows(f"SELECT {quoted(_BOOT_COLUMNS)} FROM boots ORDER BY node_no, boot")  # noqa: S608 the names are ours
-    return table_of("boots", _BOOT_COLUMNS, found)
+    return whole(reader, "boots", "ORDER BY node_no, boot")
 
 
 def dirty(reader: Reader, limit: int) -> pa.Table:
@@ -37,28 +39,22 @@ def dirty(reader: Reader, limit: int) -> pa.Table:
 
     dirty_hours.spread has to be called before. Raises DatabaseFailedError.
     """
-    found = reader.rows(
-        f"SELECT {quoted(_DIRTY_COLUMNS)} FROM dirty ORDER BY hour_us, node_no, boot LIMIT ?",  # noqa: S608 the names are ours
-        (limit,),
-    )
-    return table_of("dirty", _DIRTY_COLUMNS, found)
+    return whole(reader, "dirty", "ORDER BY hour_us, node_no, boot LIMIT ?", (limit,))
 
 
-def _with_keys(
-    reader: Reader, table: str, key: Sequence[str], columns: Sequence[str], wanted: Sequence[tuple[int, ...]]
-) -> pa.Table:
+def _with_keys(reader: Reader, table: str, key: Sequence[str], wanted: Sequence[tuple[int, ...]]) -> pa.Table:
     """Return rows whose *key* is among *wanted*, in order of the table's key."""
+    columns = TABLES[table].names
     distinct = sorted(set(wanted))
     joined = " AND ".join(f"t.{column} = w.{column}" for column in key)
     names = ", ".join(f't."{column}"' for column in columns)
     order = ", ".join(f"t.{column}" for column in TABLES[table].key)
     found: list[Row] = []
-    for begin in range(0, len(distinct), limits.KEYS_AT_A_TIME):
-        some = distinct[begin : begin + limits.KEYS_AT_A_TIME]
-        marks = ", ".join([f"({', '.join('?' for _ in key)})"] * len(some))
+    for some in pieces(distinct):
+        values = ", ".join([f"({marks(len(key))})"] * len(some))
         parameters: list[Value] = [value for row in some for value in row]
         found += reader.rows(
-            f"WITH w ({', '.join(key)}) AS (VALUES {marks}) "  # noqa: S608 the names are ours
+            f"WITH w ({', '.join(key)}) AS (VALUES {values}) "  # noqa: S608 the names are ours
             f"SELECT {names} FROM w JOIN {table} t ON {joined} ORDER BY {order}",
             parameters,
         )

@@ -14,10 +14,9 @@ from spark_sink import limits
 from spark_sink.bad_lines import Row as BadLine
 from spark_sink.bad_lines import bounded
 from spark_sink.errors import SinkError
-from spark_sink.serving import dirty_hours, retention
-from spark_sink.serving.database import Database, Value, rows_of, table_of
+from spark_sink.serving import dirty_hours, meta, retention
+from spark_sink.serving.database import Database, Value, marks, pieces, rows_of, table_of
 from spark_sink.serving.ddl import quoted
-from spark_sink.serving.meta import write_program
 from spark_sink.serving.names import NameNumbers
 from spark_sink.serving.tables import TABLES
 
@@ -32,7 +31,7 @@ SUMS: Final = {
 
 def _statement(table: str, action: str) -> str:
     """*action* is what happens to a row that is there already."""
-    columns = quoted([column.name for column in TABLES[table].columns])
+    columns = quoted(TABLES[table].names)
     return (
         f"INSERT INTO {table} ({columns}) SELECT {columns} FROM new_{table} WHERE true "  # noqa: S608 the names are ours
         f"ON CONFLICT ({quoted(TABLES[table].key)}) DO {action}"
@@ -206,7 +205,7 @@ def merge(database: Database, names: NameNumbers, batch: MicroBatch) -> bool:
             _merge_facts(database, names, batch)
             _merge_sides(database, names, batch)
             _note(database, batch, begin_ns)
-            write_program(database)
+            meta.write(database, "program", meta.PROGRAM)
     except BaseException:
         names.forget()
         raise
@@ -270,12 +269,12 @@ def _merge_sides(database: Database, names: NameNumbers, batch: MicroBatch) -> N
 
 def _merge_bad_lines(database: Database, found: pa.Table) -> None:
     """List the first bad lines of each file, and the number of further ones."""
-    names = [column.name for column in TABLES["bad_lines"].columns]
+    names = TABLES["bad_lines"].names
     paths = pc.unique(found.column("path")).to_pylist()
-    for begin in range(0, len(paths), limits.KEYS_AT_A_TIME):
-        some = paths[begin : begin + limits.KEYS_AT_A_TIME]
-        marks_ = ", ".join("?" for _ in some)
-        known = database.rows(f"SELECT {', '.join(names)} FROM bad_lines WHERE path IN ({marks_})", some)  # noqa: S608 - names of ours
+    for some in pieces(paths):
+        known = database.rows(
+            f"SELECT {', '.join(names)} FROM bad_lines WHERE path IN ({marks(len(some))})", some
+        )  # noqa: S608 - names of ours
         new = rows_of(found.select(names).filter(pc.is_in(found.column("path"), pa.array(some))))
         listed = list(bounded(cast("Iterator[BadLine]", chain(known, new))))
         before, after = {row[:3] for row in known}, {row[:3] for row in listed}

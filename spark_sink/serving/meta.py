@@ -31,61 +31,27 @@ def filling(database: Path | str) -> str:
     return f"Another tinyssb-sink is filling {database}; nothing was done. Stop it first."
 
 
-_PROGRAM: Final = version("tinyssb-node")
-"""Version of this program."""
-
-
-def write_program(database: Database) -> None:
-    """Say which version of the program wrote last. Within a transaction. Raises DatabaseFailedError."""
-    database.execute(
-        "INSERT INTO meta (name, value) VALUES ('program', ?) "
-        "ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        (_PROGRAM,),
-    )
-
-
+PROGRAM: Final = version("tinyssb-node")
+"""Version of this program; the row ``program`` says which one wrote last."""
 DERIVED: Final = "derived"
-"""Row with the version of the definitions of derived tables."""
-
-
-def read_derived(reader: Reader) -> int | None:
-    """Return the version of derived tables; None before there are any. Raises DatabaseFailedError."""
-    return _number(reader, DERIVED)
-
-
-def write_derived(database: Database) -> None:
-    """Say that they are made by ours. Within a transaction. Raises DatabaseFailedError."""
-    write_number(database, DERIVED, limits.DERIVED_VERSION)
-
-
+"""Row with the version of the definitions of derived tables; missing before there are any."""
 SIGHTS_SINCE: Final = "sights_since_us"
 """Row with the first hour of mesh time whose single packets are kept; missing while all are."""
 SIGHTS_UNTIL: Final = "sights_until_us"
 """Row with the hour before which no packets were deleted either; missing if that is unknown."""
 
 
-def read_sights_since(reader: Reader) -> int | None:
-    """Return the first hour whose single packets are kept, in mesh time; None: all. Raises DatabaseFailedError."""
-    return _number(reader, SIGHTS_SINCE)
-
-
-def read_sights_until(reader: Reader) -> int | None:
-    """Return the hour before which they are kept, too; None: before none. Raises DatabaseFailedError."""
-    return _number(reader, SIGHTS_UNTIL)
-
-
-def write_number(database: Database, name: str, number: int) -> None:
-    """Put a number into a row. Within a transaction. Raises DatabaseFailedError."""
+def write(database: Database, name: str, value: int | str) -> None:
+    """Put a value into a row. Within a transaction. Raises DatabaseFailedError."""
     database.execute(
         "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
-        (name, str(number)),
+        (name, str(value)),
     )
 
 
-def _number(reader: Reader, name: str) -> int | None:
+def read_number(reader: Reader, name: str) -> int | None:
+    """Return the number in a row; None if it is missing. Raises DatabaseFailedError."""
     rows = reader.rows("SELECT CAST(value AS bigint) FROM meta WHERE name = ?", (name,))
-    if not rows:
-        return None
-    ((number,),) = rows
-    assert isinstance(number, int)
+    number = rows[0][0] if rows else None
+    assert number is None or isinstance(number, int)
     return number

@@ -19,7 +19,7 @@ from psycopg.adapt import Buffer, Loader
 from spark_sink import errors, limits
 from spark_sink.serving import ddl
 from spark_sink.serving.address import Address
-from spark_sink.serving.database import Database, Reader, Row, Value, rows_of, without_nan
+from spark_sink.serving.database import Database, Reader, Value, rows_of, without_nan
 from spark_sink.serving.meta import FIRST_ROWS, check_version, filling
 
 _CSV: Final = pyarrow.csv.WriteOptions(include_header=False, quoting_style="needed")
@@ -45,7 +45,7 @@ class PostgresReader(Reader):
     """A read-only session. It is opened again when it was lost."""
 
     def __init__(self, connection: "psycopg.Connection[Any]", address: Address) -> None:
-        self._connection = connection
+        self._connection: psycopg.Connection[Any] = connection
         self._address = address
         self._in_snapshot = False
 
@@ -66,10 +66,7 @@ class PostgresReader(Reader):
 
     def _run(self, sql: str, parameters: Sequence[Value]) -> "psycopg.Cursor[Any]":
         self._reconnect()
-        cursor: psycopg.Cursor[Any] = self._connection.execute(
-            sql.replace("%", "%%").replace("?", "%s"), parameters
-        )
-        return cursor
+        return self._connection.execute(sql.replace("%", "%%").replace("?", "%s"), parameters)
 
     def _reconnect(self) -> None:
         """Open a lost session again: a page that stays open outlives restarts of the server."""
@@ -114,18 +111,12 @@ def open_for_writing(address: Address) -> PostgresDatabase:
 
     Raises UnavailableError, BusyError, SinkError for another file or version, DatabaseFailedError.
     """
-    connection = _connect(address)
-    try:
+    database = PostgresDatabase(_connect(address), address)
+    with database.opening() as connection:
         _lock(connection, address)
         _check(connection, address, may_be_new=True)
         _prepare(connection, address)
-    except psycopg.Error as error:
-        connection.close()
-        raise errors.DatabaseFailedError(address.shown, address.without_secrets(str(error))) from error
-    except BaseException:
-        connection.close()
-        raise
-    return PostgresDatabase(connection, address)
+    return database
 
 
 def open_for_reading(address: Address) -> PostgresReader:
@@ -133,17 +124,11 @@ def open_for_reading(address: Address) -> PostgresReader:
 
     Raises UnavailableError, NoDatabaseError, SinkError for another file or version, DatabaseFailedError.
     """
-    connection = _connect(address)
-    try:
+    reader = PostgresReader(_connect(address), address)
+    with reader.opening() as connection:
         connection.execute(_READ_ONLY)
         _check(connection, address, may_be_new=False)
-    except psycopg.Error as error:
-        connection.close()
-        raise errors.DatabaseFailedError(address.shown, address.without_secrets(str(error))) from error
-    except BaseException:
-        connection.close()
-        raise
-    return PostgresReader(connection, address)
+    return reader
 
 
 def _storable(rows: pa.Table) -> pa.Table:
@@ -177,18 +162,12 @@ def _connect(address: Address) -> "psycopg.Connection[Any]":
 def _lock(connection: "psycopg.Connection[Any]", address: Address) -> None:
     """Be the only writer, as long as the session lasts. Raises BusyError."""
     number = zlib.crc32(address.schema.encode()) - 2**31
-    (locked,) = _one(connection, "SELECT pg_try_advisory_lock(%s, %s)", limits.APPLICATION_ID, number)
-    if not locked:
+    query = "SELECT pg_try_advisory_lock(%s, %s)"
+    if connection.execute(query, (limits.APPLICATION_ID, number)).fetchone() != (1,):
         raise errors.BusyError(filling(address.shown))
     for setting in ("idle", "interval"):  # a job that is gone must not hold its lock for long
         connection.execute(f"SET tcp_keepalives_{setting} = 30")
     connection.execute("SET synchronous_commit = on")  # Spark's checkpoint must not be ahead of us
-
-
-def _one(connection: "psycopg.Connection[Any]", sql: str, *parameters: Value) -> Row:
-    row: Row | None = connection.execute(sql, parameters).fetchone()
-    assert row is not None
-    return row
 
 
 def _check(connection: "psycopg.Connection[Any]", address: Address, *, may_be_new: bool) -> None:

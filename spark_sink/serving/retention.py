@@ -8,15 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
+from spark_sink.arrays import Bools, Ints
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.serving.database import Database, Reader
-from spark_sink.serving.meta import (
-    SIGHTS_SINCE,
-    SIGHTS_UNTIL,
-    read_sights_since,
-    read_sights_until,
-    write_number,
-)
+from spark_sink.serving.meta import SIGHTS_SINCE, SIGHTS_UNTIL, read_number, write
 
 PATH: Final = "retention"
 """In place of a path, in rows of ``oddities`` about logs that came too late."""
@@ -65,13 +60,11 @@ def kept(
 
     Rows of tables without hours are all returned. Raises DatabaseFailedError.
     """
-    since_us, until_us = read_sights_since(reader), read_sights_until(reader)
+    since_us, until_us = read_number(reader, SIGHTS_SINCE), read_number(reader, SIGHTS_UNTIL)
     if since_us is None:
         return list(hours), dict(tables)
 
-    def can(
-        hour_us: "np.ndarray[tuple[int], np.dtype[np.int64]]",
-    ) -> "np.ndarray[tuple[int], np.dtype[np.bool_]]":
+    def can(hour_us: Ints) -> Bools:
         return (hour_us >= since_us) | (hour_us < (_EVER_US if until_us is None else until_us))
 
     rows = {
@@ -91,14 +84,14 @@ def repair(database: Database, latest_us: int) -> bool:
     The packets are gone, so rows made from them stay. All hours after them can be made again. In a transaction of its
     own. Raises DatabaseFailedError.
     """
-    since_us = read_sights_since(database)
+    since_us = read_number(database, SIGHTS_SINCE)
     if since_us is None or since_us <= latest_us:
         return False
     ((last_us,),) = database.rows("SELECT max(hour_us) FROM groups WHERE hour_us <= ?", (latest_us,))
     with database.transaction():
         database.execute("DELETE FROM meta WHERE name = ?", (SIGHTS_SINCE,))
         if isinstance(last_us, int):
-            write_number(database, SIGHTS_SINCE, last_us + HOUR_US)
+            write(database, SIGHTS_SINCE, last_us + HOUR_US)
     return True
 
 
@@ -106,12 +99,12 @@ def _freeze(database: Database, low_us: int, high_us: int) -> None:
     """Freeze the hours that depend on this range, and those between frozen hours and it: they are not made again."""
     before_us = low_us - limits.HOURS_BEFORE_US
     after_us = high_us + limits.HOURS_AFTER_US
-    since_us, until_us = read_sights_since(database), read_sights_until(database)
+    since_us, until_us = read_number(database, SIGHTS_SINCE), read_number(database, SIGHTS_UNTIL)
     if since_us is None or until_us is not None:
         first_us = before_us - before_us % HOUR_US
-        write_number(database, SIGHTS_UNTIL, first_us if until_us is None else min(until_us, first_us))
+        write(database, SIGHTS_UNTIL, first_us if until_us is None else min(until_us, first_us))
     next_us = after_us - after_us % HOUR_US + HOUR_US
-    write_number(database, SIGHTS_SINCE, next_us if since_us is None else max(since_us, next_us))
+    write(database, SIGHTS_SINCE, next_us if since_us is None else max(since_us, next_us))
 
 
 def _going(database: Database, ages: pa.Table, read_before: int) -> pa.Table:
@@ -141,7 +134,7 @@ def _note_time(database: Database, now_us: int, keep_us: int) -> None:
 
 def _note_late(database: Database) -> None:
     """Report the nodes whose old sights came for hours that can no longer be made again."""
-    since_us, until_us = read_sights_since(database), read_sights_until(database)
+    since_us, until_us = read_number(database, SIGHTS_SINCE), read_number(database, SIGHTS_UNTIL)
     ((changes,),) = database.rows("SELECT max(changes) FROM forgets")
     if since_us is None or not isinstance(changes, int):
         return

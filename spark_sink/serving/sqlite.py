@@ -17,7 +17,7 @@ class SqliteReader(Reader):
     """A read-only connection to a file."""
 
     def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
-        self._connection = connection
+        self._connection: sqlite3.Connection = connection
         self._path = path
 
     @contextmanager
@@ -33,8 +33,7 @@ class SqliteReader(Reader):
                 self._connection.execute("ROLLBACK")
 
     def _run(self, sql: str, parameters: Sequence[Value]) -> sqlite3.Cursor:
-        cursor: sqlite3.Cursor = self._connection.execute(sql, parameters)
-        return cursor
+        return self._connection.execute(sql, parameters)
 
     @contextmanager
     def _translated(self) -> Iterator[None]:
@@ -63,18 +62,12 @@ def open_for_writing(path: Path) -> SqliteDatabase:
 
     Raises SinkError for another file or version, DatabaseFailedError.
     """
-    connection = _connect(str(path), path, uri=False)
-    try:
+    database = SqliteDatabase(_connect(str(path), path, uri=False), path)
+    with database.opening() as connection:
         if not _is_new(connection):
             _check(connection, path)
         _prepare(connection)
-    except sqlite3.Error as error:
-        connection.close()
-        raise errors.DatabaseFailedError(path, str(error)) from error
-    except BaseException:
-        connection.close()
-        raise
-    return SqliteDatabase(connection, path)
+    return database
 
 
 def open_for_reading(path: Path) -> SqliteReader:
@@ -84,13 +77,10 @@ def open_for_reading(path: Path) -> SqliteReader:
     """
     if not path.exists():
         raise errors.NoDatabaseError(path)
-    connection = _connect(f"{path.absolute().as_uri()}?mode=ro", path, uri=True)
-    try:
+    reader = SqliteReader(_connect(f"{path.absolute().as_uri()}?mode=ro", path, uri=True), path)
+    with reader.opening() as connection:
         _check(connection, path)
-    except BaseException:
-        connection.close()
-        raise
-    return SqliteReader(connection, path)
+    return reader
 
 
 def _connect(name: str, path: Path, *, uri: bool) -> sqlite3.Connection:

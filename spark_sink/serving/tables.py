@@ -34,6 +34,11 @@ class Table:
     columns: tuple[Column, ...]
     indexes: tuple[tuple[str, ...], ...] = ()
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of its columns."""
+        return tuple(column.name for column in self.columns)
+
 
 _TYPES: Final = {
     "int": ColumnType.INT,

@@ -13,7 +13,7 @@ from spark_sink import limits
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.refresh import Refresh
 from spark_sink.serving.connect import open_for_writing
-from spark_sink.serving.meta import read_sights_since
+from spark_sink.serving.meta import SIGHTS_SINCE, read_number
 from tests.spark_sink import contents
 from tests.spark_sink.logs import digits
 from tests.spark_sink.test_any_order import Stream, logs
@@ -143,13 +143,13 @@ def test_a_clock_far_ahead_neither_ages_packets_nor_sets_now(stream: Stream) -> 
         contents.told(stream.database),
         count(stream, "sights"),
     )
-    since_us = read_sights_since(stream.database)
+    since_us = read_number(stream.database, SIGHTS_SINCE)
     ahead_us = newest_us(stream) + 70 * YEAR_US
     read(stream, log(1, 1, start(ahead_us), packet("tx", "alone", ahead_us + 1_000, 1_000)))
     of_today(stream)
     stream.refresh.run_to_end()
     assert count(stream, "sights") == kept + 1
-    assert read_sights_since(stream.database) == since_us
+    assert read_number(stream.database, SIGHTS_SINCE) == since_us
     assert contents.told(stream.database) == told
     after = contents.derived(stream.database)
     assert all(set(rows) <= set(after[table]) for table, rows in before.items())
@@ -166,7 +166,7 @@ def test_what_an_earlier_version_forgot_for_a_clock_far_ahead_does_not_freeze_ta
             "INSERT INTO meta VALUES ('sights_since_us', ?)", (str(last_us + 70 * YEAR_US),)
         )
     of_today(stream)
-    assert read_sights_since(stream.database) == last_us // HOUR_US * HOUR_US
+    assert read_number(stream.database, SIGHTS_SINCE) == last_us // HOUR_US * HOUR_US
     stream.refresh.run_to_end()
     assert contents.derived(stream.database) == wanted
 

@@ -11,7 +11,8 @@ from spark_sink.derive.alert_rules import RULES
 from spark_sink.derive.buckets import NEGATIVE, bucket_low_us, percentiles_us
 from spark_sink.page import limits
 from spark_sink.page.clocks import clock_of_boot
-from spark_sink.page.scope import Answer, Rows, Scope, fetch, marks, pieces, select
+from spark_sink.page.scope import Answer, Rows, Scope, fetch, select
+from spark_sink.serving.database import marks, pieces
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ from itertools import accumulate
 
 from spark_sink.page import limits
 from spark_sink.page.queries import common
-from spark_sink.page.scope import Answer, Scope, fetch, marks, pieces
+from spark_sink.page.scope import Answer, Scope, fetch
+from spark_sink.serving.database import marks, pieces
 
 Cells = dict[tuple[int, int], int]
 

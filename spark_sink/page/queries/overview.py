@@ -8,7 +8,8 @@ from spark_sink.bad_lines import lines_of
 from spark_sink.derive.health import Behind, Figures, Health, health
 from spark_sink.page import limits
 from spark_sink.page.queries import common
-from spark_sink.page.scope import Answer, Scope, fetch, pieces
+from spark_sink.page.scope import Answer, Scope, fetch
+from spark_sink.serving.database import pieces
 
 
 def overview(scope: Scope) -> Answer:

@@ -9,7 +9,7 @@ from spark_sink.derive.packet_ages import NONE_US
 from spark_sink.serving import derived
 from spark_sink.serving.database import Database
 from spark_sink.serving.merge import merge
-from spark_sink.serving.meta import read_sights_since, read_sights_until
+from spark_sink.serving.meta import SIGHTS_SINCE, SIGHTS_UNTIL, read_number
 from spark_sink.serving.names import NameNumbers
 from spark_sink.serving.retention import PATH, forget, kept
 from tests.spark_sink.serving.batches import NODES, batch
@@ -52,14 +52,14 @@ def forget_before(database: Database, hour: int, now_us: int = 1_000, keep_us: i
 
 
 def test_hours_before_are_forgotten_with_their_marks_but_for_two(database: Database) -> None:
-    assert read_sights_since(database) is None
+    assert read_number(database, SIGHTS_SINCE) is None
     deliver(database, 0, *((node, hour) for node in NODES[:2] for hour in range(10)))
     assert forget_before(database, 6) == 8
     kept = {(node, hour) for node in NODES[:2] for hour in range(4, 10)}
     assert held(database) == marked(database) == kept
-    assert read_sights_since(database) == 6 * HOUR_US
+    assert read_number(database, SIGHTS_SINCE) == 6 * HOUR_US
     assert forget_before(database, 5) == 0
-    assert read_sights_since(database) == 6 * HOUR_US
+    assert read_number(database, SIGHTS_SINCE) == 6 * HOUR_US
 
 
 def test_what_was_read_long_ago_goes_whatever_its_clock_says(database: Database) -> None:
@@ -68,7 +68,7 @@ def test_what_was_read_long_ago_goes_whatever_its_clock_says(database: Database)
     deliver(database, 1, (NODES[0], 900), (NODES[0], 901))
     assert forget_before(database, 0, now_us=50, keep_us=100) == 0
     assert forget_before(database, 0, now_us=109, keep_us=100) == 0
-    assert (read_sights_since(database), read_sights_until(database)) == (None, None)
+    assert (read_number(database, SIGHTS_SINCE), read_number(database, SIGHTS_UNTIL)) == (None, None)
     assert forget_before(database, 0, now_us=110, keep_us=100) == 2
     assert held(database) == {(NODES[0], 900), (NODES[0], 901)}
     assert marked(database) == {(NODES[0], 900), (NODES[0], 901)}
@@ -110,7 +110,10 @@ def test_hours_before_all_that_was_forgotten_can_still_be_made(database: Databas
         "high_us": hour_us + HOUR_US - 1,
     }
     assert forget(database, pa.table(told), 1, 1) == 1
-    assert (read_sights_until(database), read_sights_since(database)) == (499 * HOUR_US, 503 * HOUR_US)
+    assert (read_number(database, SIGHTS_UNTIL), read_number(database, SIGHTS_SINCE)) == (
+        499 * HOUR_US,
+        503 * HOUR_US,
+    )
     hours = [3, 498, 499, 502, 503]
     some, tables = kept(
         database, [hour * HOUR_US for hour in hours], {"progress": progress(*hours, copied=1)}
@@ -131,7 +134,10 @@ def test_what_is_ahead_of_now_freezes_nothing(database: Database) -> None:
         "high_us": high_us,
     }
     assert forget(database, pa.table(told), 1, 1) == 2
-    assert (read_sights_until(database), read_sights_since(database)) == (499 * HOUR_US, 503 * HOUR_US)
+    assert (read_number(database, SIGHTS_UNTIL), read_number(database, SIGHTS_SINCE)) == (
+        499 * HOUR_US,
+        503 * HOUR_US,
+    )
 
 
 def test_derived_rows_of_forgotten_hours_stay_as_they_are(database: Database) -> None:
@@ -184,4 +190,4 @@ def test_what_is_left_is_what_is_new_enough(
 def test_nothing_to_forget_is_no_trouble(database: Database) -> None:
     assert forget_before(database, 0) == 0
     assert forget_before(database, 9) == 0
-    assert read_sights_since(database) is None
+    assert read_number(database, SIGHTS_SINCE) is None
