@@ -1,6 +1,6 @@
 """The figures that Prometheus scrapes (docs/reference/metrics.md)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -112,6 +112,17 @@ def _gauge(name: str, text: str, value: float | None = None) -> GaugeMetricFamil
     return GaugeMetricFamily(f"tinyssb_{name}", text, value)
 
 
+def _gauges(
+    name: str, text: str, labels: tuple[str, ...], values: Iterable[tuple[tuple[str, ...], float | None]]
+) -> GaugeMetricFamily:
+    """Make a family of figures with labels; those without a value are left out."""
+    family = GaugeMetricFamily(f"tinyssb_{name}", text, labels=labels)
+    for label, value in values:
+        if value is not None:
+            family.add_metric(label, value)
+    return family
+
+
 def _seconds(value_us: float | None) -> float | None:
     return value_us / limits.SECOND_US if value_us is not None else None
 
@@ -119,20 +130,17 @@ def _seconds(value_us: float | None) -> float | None:
 def _mesh(found: Answer) -> Iterator[Metric]:
     for name, text in TOTALS.items():
         yield _gauge(f"mesh_{name}", text, found["totals"][name])
-    alerts = GaugeMetricFamily("tinyssb_alerts_open", "Alerts that are open.", labels=("level",))
-    for level, count in sorted(found["alerts"].items()):
-        alerts.add_metric((level,), count)
-    yield alerts
-    delays = GaugeMetricFamily(
-        "tinyssb_delay_seconds",
+    alerts = sorted(found["alerts"].items())
+    yield _gauges("alerts_open", "Alerts that are open.", ("level",), (((level,), n) for level, n in alerts))
+    yield _gauges(
+        "delay_seconds",
         "Time from publication to copy, over the last day and all nodes.",
-        labels=("quantile",),
+        ("quantile",),
+        (
+            ((share,), _seconds(found["delays"][name]))
+            for share, name in (("0.5", "median_us"), ("0.95", "p95_us"))
+        ),
     )
-    for quantile, name in (("0.5", "median_us"), ("0.95", "p95_us")):
-        value = _seconds(found["delays"][name])
-        if value is not None:
-            delays.add_metric((quantile,), value)
-    yield delays
     yield _gauge(
         "mesh_newest_record_timestamp_seconds", "Time of the newest record.", _seconds(found["as_of_us"])
     )
@@ -150,67 +158,47 @@ def _nodes(found: Answer) -> Iterator[Metric]:
             lambda row: float(row["isolated_since_us"] is not None),
         ),
     )
+    nodes = [((row["node"], row["label"]), row) for row in found["nodes"]]
     for name, text, value_of in columns:
-        family = GaugeMetricFamily(f"tinyssb_node_{name}", text, labels=_NODE)
-        for row in found["nodes"]:
-            value = value_of(row)
-            if value is not None:
-                family.add_metric((row["node"], row["label"]), value)
-        yield family
-    delays = GaugeMetricFamily(
-        "tinyssb_node_delay_seconds",
+        yield _gauges(f"node_{name}", text, _NODE, ((label, value_of(row)) for label, row in nodes))
+    yield _gauges(
+        "node_delay_seconds",
         "The same for copies that arrived at this node.",
-        labels=(*_NODE, "quantile"),
+        (*_NODE, "quantile"),
+        (
+            ((*label, share), _seconds(row[name]))
+            for label, row in nodes
+            for share, name in (("0.5", "delay_median_us"), ("0.95", "delay_p95_us"))
+        ),
     )
-    for row in found["nodes"]:
-        for quantile, name in (("0.5", "delay_median_us"), ("0.95", "delay_p95_us")):
-            value = _seconds(row[name])
-            if value is not None:
-                delays.add_metric((row["node"], row["label"], quantile), value)
-    yield delays
-    yield from _air(found)
-
-
-def _air(found: Answer) -> Iterator[Metric]:
     labels = (*_NODE, "face", "sub_band")
-    share = GaugeMetricFamily(
-        "tinyssb_node_airtime_ratio", "Share of the law's window that was spent sending.", labels=labels
-    )
-    limit = GaugeMetricFamily("tinyssb_node_airtime_limit_ratio", "Share that the law allows.", labels=labels)
-    for row in found["air"]:
-        values = (row["node"], row["label"], row["face"], row["sub_band"])
-        share.add_metric(values, row["share"])
-        limit.add_metric(values, row["limit"])
-    yield share
-    yield limit
+    for name, text, column in (
+        ("node_airtime_ratio", "Share of the law's window that was spent sending.", "share"),
+        ("node_airtime_limit_ratio", "Share that the law allows.", "limit"),
+    ):
+        air = (
+            (tuple(row[label] for label in ("node", "label", "face", "sub_band")), row)
+            for row in found["air"]
+        )
+        yield _gauges(name, text, labels, ((label, row[column]) for label, row in air))
 
 
 def _job(found: Answer) -> Iterator[Metric]:
     records = CounterMetricFamily("tinyssb_job_records", "Records that were read.")
     records.add_metric((), found["records"])
     yield records
-    batch, refresh = found["batch"], found["refresh"]
+    batch, refresh = found["batch"] or {}, found["refresh"] or {}
+    lag_text = "Time from the newest record to the last write of the job."
+    merge_text = "The database's time for the last batch."
     optional = (
-        (
-            "lag_seconds",
-            "Time from the newest record to the last write of the job.",
-            _seconds(found["lag_us"]),
-        ),
+        ("lag_seconds", lag_text, _seconds(found["lag_us"])),
         ("records_per_second", "Rate of reading over the last batches.", found["rate"]),
         ("last_commit_timestamp_seconds", "When the job last wrote.", _seconds(found["committed_us"])),
-        ("behind_bytes", "Bytes of logs still to be read.", batch["behind_bytes"] if batch else None),
-        (
-            "batch_read_seconds",
-            "Spark's time for the last batch.",
-            _seconds(batch["read_us"]) if batch else None,
-        ),
-        (
-            "batch_merge_seconds",
-            "The database's time for the last batch.",
-            _seconds(batch["merge_us"]) if batch else None,
-        ),
-        ("refresh_seconds", "Time of the last refresh.", _seconds(refresh["wall_us"]) if refresh else None),
-        ("refresh_waiting_hours", "Hours still to be refreshed.", refresh["waiting"] if refresh else None),
+        ("behind_bytes", "Bytes of logs still to be read.", batch.get("behind_bytes")),
+        ("batch_read_seconds", "Spark's time for the last batch.", _seconds(batch.get("read_us"))),
+        ("batch_merge_seconds", merge_text, _seconds(batch.get("merge_us"))),
+        ("refresh_seconds", "Time of the last refresh.", _seconds(refresh.get("wall_us"))),
+        ("refresh_waiting_hours", "Hours still to be refreshed.", refresh.get("waiting")),
     )
     for name, text, value in optional:
         if value is not None:

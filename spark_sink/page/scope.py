@@ -96,6 +96,15 @@ class Scope:
         node = self.nodes.get(number) if number is not None else None
         return node.node if node else None
 
+    def who(self, number: int) -> Answer:
+        """Return the fields that name a node, whether its log was read or not."""
+        return {"node": self.node_id(number), "label": self.label(number)}
+
+    def feed_fields(self, number: int | None) -> Answer:
+        """Return the fields of a row about a feed, null for none."""
+        feed = self.feeds.get(number) if number is not None else None
+        return {"feed": feed.feed if feed else None, "feed_label": feed.label if feed else None}
+
     def node(self) -> Node:
         """Return the node that the address names. Raises NotKnownError."""
         for node in self.nodes.values():
@@ -132,7 +141,19 @@ class Scope:
 
     def mesh_us(self, node_no: int, boot: int, mono_us: int, t_us: int) -> int:
         """Convert a time of a node's log to mesh time; unchanged if its clock is not known."""
-        clock = clock_of_record(self.clocks.get(node_no, ()), boot, mono_us, t_us)
+        return mesh_time(self.clocks, node_no, boot, mono_us, t_us)
+
+    def published_us(
+        self, publisher: int | None, boot: int | None, mono_us: int | None, t_us: int | None
+    ) -> int | None:
+        """Return the mesh time at which an entry was published; None if its publisher's log does not have it."""
+        if publisher is None or t_us is None:
+            return None
+        return self.mesh_us(publisher, boot or 0, mono_us or 0, t_us)
+
+    def newest_mesh_us(self, node_no: int, t_us: int) -> int:
+        """Convert a time of a node's newest clock to mesh time; unchanged if that is not known."""
+        clock = self.clock(node_no)
         return clock.mesh_us(t_us) if clock else t_us
 
     def clock(self, node_no: int) -> Clock | None:
@@ -157,8 +178,8 @@ def fetch(db: Reader, sql: str, parameters: Sequence[Value] = ()) -> Rows:
 
 
 def select(db: Reader, columns: str, rest: str, parameters: Sequence[Value] = ()) -> list[Answer]:
-    """Return what a query finds, as objects with the columns (``a, b``) as fields. Raises DatabaseFailedError."""
-    names = columns.split(", ")
+    """Return what a query finds, as objects with the columns (``a, b AS c``) as fields. Raises DatabaseFailedError."""
+    names = [column.rpartition(" AS ")[2] for column in columns.split(", ")]
     return [dict(zip(names, row, strict=True)) for row in fetch(db, f"SELECT {columns} {rest}", parameters)]
 
 
@@ -168,6 +189,12 @@ def committed(db: Reader) -> int | None:
     return committed_us if isinstance(committed_us, int) else None
 
 
+def mesh_time(clocks: Mapping[int, Sequence[Clock]], node_no: int, boot: int, mono_us: int, t_us: int) -> int:
+    """Convert a time of a node's log to mesh time; unchanged if its clock is not known."""
+    clock = clock_of_record(clocks.get(node_no, ()), boot, mono_us, t_us)
+    return clock.mesh_us(t_us) if clock else t_us
+
+
 def span_of_records(
     db: Reader, clocks: Mapping[int, Sequence[Clock]], committed_us: int | None
 ) -> tuple[int, int] | None:
@@ -175,16 +202,11 @@ def span_of_records(
 
     Clocks that are not known yet may be wrong. Times ahead of the job's clock do not count, unless all are.
     """
-    rows = fetch(db, "SELECT node_no, boot, first_us, first_mono_us, last_us, last_mono_us FROM boots")
+    rows = fetch(db, "SELECT node_no, boot, first_mono_us, first_us, last_mono_us, last_us FROM boots")
     if not rows:
         return None
-
-    def put_right(node_no: int, boot: int, t_us: int, mono_us: int) -> int:
-        clock = clock_of_record(clocks.get(node_no, ()), boot, mono_us, t_us)
-        return clock.mesh_us(t_us) if clock else t_us
-
-    began = [put_right(node_no, boot, *first) for node_no, boot, *first in (row[:4] for row in rows)]
-    ended = [put_right(row[0], row[1], row[4], row[5]) for row in rows]
+    began = [mesh_time(clocks, *row[:4]) for row in rows]
+    ended = [mesh_time(clocks, *row[:2], *row[4:]) for row in rows]
     latest_us = max(ended) if committed_us is None else committed_us + limits.CLOCK_AHEAD_MAX_US
     return min(began), max((t_us for t_us in ended if t_us <= latest_us), default=max(ended))
 

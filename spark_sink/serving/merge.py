@@ -17,6 +17,7 @@ from spark_sink.errors import SinkError
 from spark_sink.serving import dirty_hours, meta, retention
 from spark_sink.serving.database import Database, Value, marks, pieces, rows_of, table_of
 from spark_sink.serving.ddl import quoted
+from spark_sink.serving.facts import whole
 from spark_sink.serving.names import NameNumbers
 from spark_sink.serving.tables import TABLES
 
@@ -272,9 +273,7 @@ def _merge_bad_lines(database: Database, found: pa.Table) -> None:
     names = TABLES["bad_lines"].names
     paths = pc.unique(found.column("path")).to_pylist()
     for some in pieces(paths):
-        known = database.rows(
-            f"SELECT {', '.join(names)} FROM bad_lines WHERE path IN ({marks(len(some))})", some
-        )  # noqa: S608 - names of ours
+        known = list(rows_of(whole(database, "bad_lines", f"WHERE path IN ({marks(len(some))})", some)))
         new = rows_of(found.select(names).filter(pc.is_in(found.column("path"), pa.array(some))))
         listed = list(bounded(cast("Iterator[BadLine]", chain(known, new))))
         before, after = {row[:3] for row in known}, {row[:3] for row in listed}

@@ -14,7 +14,7 @@ def airtime(scope: Scope) -> Answer:
     """Return the answer of ``/api/airtime``. Raises DatabaseFailedError."""
     totals = common.airtime_sums(scope, list(scope.nodes), scope.from_us, scope.to_us)
     worst = sorted(totals, key=lambda number: (-totals[number], number))[: limits.NODES_SHOWN_MAX]
-    slots, packets = slots_of(scope, worst)
+    slots, packets = slots_of(scope, worst, scope.from_us, scope.to_us)
     laws = {(number, law["face"]): law for number, found in common.laws(scope).items() for law in found}
     before = slots_before(
         scope, {place: laws.get(place, {}).get("window_us") or limits.HOUR_US for place in slots}
@@ -55,13 +55,13 @@ def airtime(scope: Scope) -> Answer:
 
 
 def slots_of(
-    scope: Scope, nodes: list[int]
+    scope: Scope, nodes: list[int], from_us: int, to_us: int
 ) -> tuple[dict[tuple[int, str], Slots], dict[tuple[int, str], int]]:
     """Return airtime by slot, and packets, of every face of nodes; slots are by the node's own clock."""
     slots: dict[tuple[int, str], Slots] = defaultdict(dict)
     packets: dict[tuple[int, str], int] = defaultdict(int)
     sql = "SELECT node_no, face, slot_us, airtime_us, packets FROM airtime WHERE {own} ORDER BY node_no, face, slot_us"
-    rows = common.own_rows(scope, sql, "slot_us", nodes, scope.from_us, scope.to_us)
+    rows = common.own_rows(scope, sql, "slot_us", nodes, from_us, to_us)
     for number, face, slot_us, airtime_us, count in rows:
         slots[number, face][slot_us] = airtime_us
         packets[number, face] += count
@@ -77,17 +77,13 @@ def slots_before(scope: Scope, windows_us: Mapping[tuple[int, str], int]) -> dic
     for number, window_us in of_node.items():
         alike[window_us].append(number)
     found: dict[tuple[int, str], Slots] = defaultdict(dict)
-    sql = "SELECT node_no, face, slot_us, airtime_us FROM airtime WHERE {own}"
     for window_us, nodes in alike.items():
-        rows = common.own_rows(scope, sql, "slot_us", nodes, scope.from_us - window_us, scope.from_us)
-        for number, face, slot_us, airtime_us in rows:
-            found[number, face][slot_us] = airtime_us
+        found.update(slots_of(scope, nodes, scope.from_us - window_us, scope.from_us)[0])
     return found
 
 
 def thinned(scope: Scope, number: int, slots: Mapping[int, int]) -> list[tuple[int, int]]:
     """Return [slot_us, airtime_us], by mesh time; of long ranges, the fullest slot of each stretch stands for it."""
-    clock = scope.clock(number)
     span_us = max(slots) - min(slots) + limits.SLOT_US if slots else 0
     step_us = max(1, -(-span_us // (limits.POINTS_MAX * limits.SLOT_US))) * limits.SLOT_US
     kept: dict[int, tuple[int, int]] = {}
@@ -95,9 +91,7 @@ def thinned(scope: Scope, number: int, slots: Mapping[int, int]) -> list[tuple[i
         step = slot_us // step_us
         if step not in kept or airtime_us > kept[step][1]:
             kept[step] = (slot_us, airtime_us)
-    return [
-        (clock.mesh_us(slot_us) if clock else slot_us, airtime_us) for slot_us, airtime_us in kept.values()
-    ]
+    return [(scope.newest_mesh_us(number, slot_us), airtime_us) for slot_us, airtime_us in kept.values()]
 
 
 def whole_slots_us(time_us: int) -> int:

@@ -1,5 +1,7 @@
 """Faults: alerts, single incidents, refused packets, logs that could not be read."""
 
+from typing import Final
+
 from spark_sink.page import limits
 from spark_sink.page.queries import common
 from spark_sink.page.scope import Answer, Scope, fetch, select
@@ -10,10 +12,7 @@ def faults(scope: Scope) -> Answer:
     return {
         "alerts": common.alert_rows(scope, most=limits.ROWS_MAX),
         "incidents": incidents(scope),
-        "invalid": invalid(scope),
-        "refused": refused(scope),
-        "flapping": flapping(scope),
-        "restarts": restarts(scope),
+        **{name: _most(scope, name) for name in _COUNTS},
         "forks": forks(scope),
         "oddities": oddities(scope),
         "gaps": gaps(scope),
@@ -31,17 +30,15 @@ def incidents(scope: Scope, node_no: int | None = None) -> list[Answer]:
     found = []
     for row in common.own_rows(scope, sql, "t_us", nodes, scope.from_us, scope.to_us):
         number, boot, mono_us, t_us, kind, face, rule, detail, feed_no, seq, n = row
-        feed = scope.feeds.get(feed_no)
         found.append(
             {
                 "t_us": scope.mesh_us(number, boot, mono_us, t_us),
-                **_who(scope, number),
+                **scope.who(number),
                 "kind": kind,
                 "face": face,
                 "rule": rule,
                 "detail": detail,
-                "feed": feed.feed if feed else None,
-                "feed_label": feed.label if feed else None,
+                **scope.feed_fields(feed_no),
                 "seq": seq,
                 "n": n,
             }
@@ -50,51 +47,41 @@ def incidents(scope: Scope, node_no: int | None = None) -> list[Answer]:
     return found[: limits.ROWS_MAX]
 
 
-def _most(scope: Scope, sql: str, column: str, names: tuple[str, ...]) -> list[Answer]:
-    """Return rows of a node, texts and counts, with the largest last column first; names are of what comes after the
-    node."""
-    if column == "hour_us":
-        first_us, end_us = scope.hours()
-    else:
-        first_us, end_us = scope.from_us, scope.to_us
+_COUNTS: Final = {
+    "invalid": (
+        "hour_us", ("face", "reason", "packets"),
+        "SELECT node_no, face, reason, sum(packets) FROM traffic WHERE verdict = 'invalid' AND {own} GROUP BY 1, 2, 3",
+    ),
+    "refused": (
+        "hour_us", ("rule", "total"),
+        "SELECT node_no, detail, sum(total) FROM counts WHERE kind = 'refused' AND {own} GROUP BY node_no, detail",
+    ),
+    "flapping": (
+        "hour_us", ("face", "downs"),
+        "SELECT node_no, detail, sum(records) FROM counts WHERE kind = 'face_down' AND {own} GROUP BY node_no, detail",
+    ),
+    "restarts": (
+        "started_us", ("unclean", "boots"),
+        "SELECT node_no, sum(CASE WHEN clean = 0 THEN 1 ELSE 0 END), count(*) FROM boots WHERE {own} GROUP BY node_no",
+    ),
+}  # fmt: skip
+"""Lists of counts: the column of time, names of what comes after the node, and the statement.
+
+Packets that were invalid; what was refused at a limit; faces that went down; and boots that began in the range, with
+how many of them found that the one before had not ended in order.
+"""
+
+
+def _most(scope: Scope, name: str) -> list[Answer]:
+    """Return a list of counts, with the largest last column first."""
+    column, names, sql = _COUNTS[name]
+    first_us, end_us = scope.hours() if column == "hour_us" else (scope.from_us, scope.to_us)
     rows = common.own_rows(scope, sql, column, list(scope.nodes), first_us, end_us)
-    rows.sort(key=lambda row: (-int(row[-1]), *row[:-1]))
+    rows.sort(key=lambda row: (-row[-1], *row[:-1]))
     return [
-        {**_who(scope, number), **{name: _plain(value) for name, value in zip(names, values, strict=True)}}
+        {**scope.who(number), **dict(zip(names, values, strict=True))}
         for number, *values in rows[: limits.ROWS_MAX]
     ]
-
-
-def _plain(value: object) -> object:
-    """Return sums as whole numbers: PostgreSQL makes decimals of them."""
-    return value if isinstance(value, str) or value is None else int(str(value))
-
-
-def invalid(scope: Scope) -> list[Answer]:
-    """Return invalid packets, by node, face and reason, most first."""
-    sql = (
-        "SELECT node_no, face, reason, sum(packets) FROM traffic WHERE verdict = 'invalid' AND {own}"
-        " GROUP BY node_no, face, reason"
-    )
-    return _most(scope, sql, "hour_us", ("face", "reason", "packets"))
-
-
-def refused(scope: Scope) -> list[Answer]:
-    """List what was refused at a limit, by node and rule, most first."""
-    sql = "SELECT node_no, detail, sum(total) FROM counts WHERE kind = 'refused' AND {own} GROUP BY node_no, detail"
-    return _most(scope, sql, "hour_us", ("rule", "total"))
-
-
-def flapping(scope: Scope) -> list[Answer]:
-    """Return faces that went down, most often first."""
-    sql = "SELECT node_no, detail, sum(records) FROM counts WHERE kind = 'face_down' AND {own} GROUP BY node_no, detail"
-    return _most(scope, sql, "hour_us", ("face", "downs"))
-
-
-def restarts(scope: Scope) -> list[Answer]:
-    """Return boots that began in the range, and how many of them found that the one before had not ended in order."""
-    sql = "SELECT node_no, sum(CASE WHEN clean = 0 THEN 1 ELSE 0 END), count(*) FROM boots WHERE {own} GROUP BY node_no"
-    return _most(scope, sql, "started_us", ("unclean", "boots"))
 
 
 def forks(scope: Scope, feed_no: int | None = None) -> list[Answer]:
@@ -140,7 +127,7 @@ def gaps(scope: Scope) -> list[Answer]:
         (limits.ROWS_MAX,),
     )
     return [
-        {**_who(scope, number), "boot": boot, "first_offset": first, "next_offset": following}
+        {**scope.who(number), "boot": boot, "first_offset": first, "next_offset": following}
         for number, boot, first, following in rows
     ]
 
@@ -150,7 +137,3 @@ def bad_lines(scope: Scope) -> list[Answer]:
     return select(
         scope.db, "path, byte, reason, text", "FROM bad_lines ORDER BY path, byte LIMIT ?", (limits.ROWS_MAX,)
     )
-
-
-def _who(scope: Scope, number: int) -> Answer:
-    return {"node": scope.node_id(number), "label": scope.label(number)}

@@ -55,8 +55,8 @@ def entries(scope: Scope, feed_no: int) -> list[Answer]:
             arrivals[seq].append(t_us)
     found = []
     for seq, identity, size, chunks, publisher, boot, mono_us, own_us in rows:
-        known = publisher is not None and own_us is not None
-        t_us = scope.mesh_us(publisher, boot or 0, mono_us or 0, own_us) if known else firsts.get(seq)
+        published_us = scope.published_us(publisher, boot, mono_us, own_us)
+        t_us = firsts.get(seq) if published_us is None else published_us
         came = arrivals[seq]
         found.append(
             {
@@ -67,7 +67,9 @@ def entries(scope: Scope, feed_no: int) -> list[Answer]:
                 "t_us": t_us,
                 "copies": holders[seq],
                 "reached_us": max(came, default=None),
-                "median_us": round(median(came)) - t_us if came and known and t_us is not None else None,
+                "median_us": round(median(came)) - published_us
+                if came and published_us is not None
+                else None,
             }
         )
     return found

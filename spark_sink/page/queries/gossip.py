@@ -89,9 +89,6 @@ def agreed_since(scope: Scope) -> dict[int, int]:
     common_state = max(
         Counter(state for _number, state, _t_us in rows).items(), key=lambda item: (item[1], item[0])
     )[0]
-    found = {}
-    for number, state, t_us in rows:
-        if state == common_state:
-            clock = scope.clock(number)
-            found[number] = clock.mesh_us(t_us) if clock else t_us
-    return found
+    return {
+        number: scope.newest_mesh_us(number, t_us) for number, state, t_us in rows if state == common_state
+    }

@@ -25,16 +25,16 @@ def heatmap(scope: Scope) -> Answer:
         chunks = chunks_missing(scope, held, feeds, nodes)
     else:
         at_us -= at_us % limits.HOUR_US
-        held = frontiers_at(scope, feeds, at_us)
+        held = frontiers(scope, feeds, at_us)
         newest = defaultdict(int)
         for (_number, feed_no), seq in held.items():
             newest[feed_no] = max(newest[feed_no], seq)
-    ((first_us,),) = fetch(scope.db, "SELECT min(hour_us) FROM steps")
-    ((last_us,),) = fetch(scope.db, "SELECT max(hour_us) FROM steps")
+    ((first_us,),) = fetch(scope.db, f"SELECT min(hour_us) + {limits.HOUR_US} FROM steps")
+    ((last_us,),) = fetch(scope.db, f"SELECT max(hour_us) + {limits.HOUR_US} FROM steps")
     return {
         "at_us": at_us,
-        "first_us": first_us + limits.HOUR_US if first_us is not None else None,
-        "last_us": last_us + limits.HOUR_US if last_us is not None else None,
+        "first_us": first_us,
+        "last_us": last_us,
         "nodes": [scope.nodes[number].named() for number in nodes],
         "feeds": [common.feed_row(scope, number, newest[number]) for number in feeds],
         "behind": [
@@ -45,30 +45,18 @@ def heatmap(scope: Scope) -> Answer:
     }
 
 
-def frontiers(scope: Scope, feeds: list[int]) -> Cells:
-    """Return the frontier of each node now, by (node_no, feed_no)."""
+def frontiers(scope: Scope, feeds: list[int], at_us: int | None = None) -> Cells:
+    """Return the frontier of each node, by (node_no, feed_no): now, or at the end of the hour before a full hour."""
+    seq = "f.seq"
+    if at_us is not None:
+        seq = (
+            "(SELECT s.seq FROM steps s WHERE s.node_no = f.node_no AND s.feed_no = f.feed_no AND s.hour_us < ?"
+            " ORDER BY s.hour_us DESC LIMIT 1)"
+        )
     held: Cells = {}
     for some in pieces(feeds):
-        rows = fetch(
-            scope.db,
-            f"SELECT node_no, feed_no, seq FROM frontiers WHERE feed_no IN ({marks(len(some))})",
-            some,
-        )
-        held.update(((number, feed_no), seq) for number, feed_no, seq in rows)
-    return held
-
-
-def frontiers_at(scope: Scope, feeds: list[int], at_us: int) -> Cells:
-    """Return the frontier of each node at the end of the hour before a full hour."""
-    held: Cells = {}
-    for some in pieces(feeds):
-        rows = fetch(
-            scope.db,
-            "SELECT f.node_no, f.feed_no, (SELECT s.seq FROM steps s WHERE s.node_no = f.node_no"
-            " AND s.feed_no = f.feed_no AND s.hour_us < ? ORDER BY s.hour_us DESC LIMIT 1) FROM frontiers f"
-            f" WHERE f.feed_no IN ({marks(len(some))})",
-            (at_us, *some),
-        )
+        sql = f"SELECT f.node_no, f.feed_no, {seq} FROM frontiers f WHERE f.feed_no IN ({marks(len(some))})"
+        rows = fetch(scope.db, sql, some if at_us is None else (at_us, *some))
         held.update(((number, feed_no), seq) for number, feed_no, seq in rows if seq is not None)
     return held
 

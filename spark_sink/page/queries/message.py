@@ -132,9 +132,7 @@ def message(scope: Scope) -> Answer:
         raise NotKnownError(f"No log mentions entry {seq} of the feed {feed.label}.")
     copies = common.copies_of(scope, feed.number, [seq])
     identity, kind, size, chunks, publisher, boot, mono_us, own_us = rows[0]
-    published_us = None
-    if publisher is not None and own_us is not None:
-        published_us = scope.mesh_us(publisher, boot or 0, mono_us or 0, own_us)
+    published_us = scope.published_us(publisher, boot, mono_us, own_us)
     whole: dict[int, int | None] = dict(
         fetch(
             scope.db,
@@ -179,10 +177,8 @@ def _arrival(
 ) -> Answer:
     _seq, number, t_us, origin, face = copy
     complete_us = whole.get(number)
-    clock = scope.clock(number)
     return {
-        "node": scope.node_id(number),
-        "label": scope.label(number),
+        **scope.who(number),
         "t_us": t_us,
         "delay_us": t_us - published_us if published_us is not None else None,
         "from": scope.node_id(hop.sender) if hop else None,
@@ -190,7 +186,7 @@ def _arrival(
         "hop_us": hop.hop_us if hop else None,
         "face": face,
         "origin": origin,
-        "whole_us": clock.mesh_us(complete_us) if clock and complete_us is not None else complete_us,
+        "whole_us": scope.newest_mesh_us(number, complete_us) if complete_us is not None else None,
     }
 
 

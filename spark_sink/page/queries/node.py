@@ -33,45 +33,29 @@ def _named(scope: Scope, links: list[Answer], end: str) -> list[Answer]:
 
 def boots(scope: Scope, number: int) -> list[Answer]:
     """List its boots, newest first."""
-    rows = fetch(
+    rows = select(
         scope.db,
-        "SELECT boot, first_us, last_us, clean, stop_reason, stopped_us, version, records FROM boots WHERE node_no = ?"
-        " ORDER BY boot DESC LIMIT ?",
+        "boot, first_us AS since_us, last_us AS until_us, clean, stop_reason, version, records, stopped_us",
+        "FROM boots WHERE node_no = ? ORDER BY boot DESC LIMIT ?",
         (number, limits.ROWS_MAX),
     )
-    found: list[Answer] = []
     after_clean: Any = None
-    for boot, first_us, last_us, clean, reason, stopped_us, version, records in rows:
-        ended = None if not found and stopped_us is None else stopped_us is not None and after_clean != 0
-        found.append(
-            {
-                "boot": boot,
-                "since_us": first_us,
-                "until_us": last_us,
-                "clean": ended,
-                "stop_reason": reason,
-                "version": version,
-                "records": records,
-            }
-        )
+    for row in rows:
+        stopped, clean = row.pop("stopped_us") is not None, row["clean"]
+        row["clean"] = None if row is rows[0] and not stopped else stopped and after_clean != 0
         after_clean = clean
-    return found
+    return rows
 
 
 def clocks(scope: Scope, number: int) -> list[Answer]:
     """List its clocks, newest first."""
+    names = ("at_us", "offset_us", "offset_error_us", "drift_ppm", "drift_error_ppm", "matches", "mesh")
     return [
         {
             "boot": clock.boot,
             "era": clock.era,
             "since_us": clock.base_us + clock.from_mono_us,
-            "at_us": clock.at_us,
-            "offset_us": clock.offset_us,
-            "offset_error_us": clock.offset_error_us,
-            "drift_ppm": clock.drift_ppm,
-            "drift_error_ppm": clock.drift_error_ppm,
-            "matches": clock.matches,
-            "mesh": clock.mesh,
+            **{name: getattr(clock, name) for name in names},
         }
         for clock in reversed(scope.clocks.get(number, ()))
     ][: limits.ROWS_MAX]

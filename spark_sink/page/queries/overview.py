@@ -195,24 +195,12 @@ def _latest(scope: Scope, wanted: list[tuple[int, int, int]]) -> list[tuple[Any,
             f" WHERE {where}",
             [value for number, seq, count in some for value in (number, seq - count)],
         )
-        first_us = _first_copies(scope, [row[:2] for row in rows if not _is_published(row)])
-        found += [_placed(scope, row, first_us) for row in rows]
+        times_us = {row[:2]: scope.published_us(*row[5:]) for row in rows}
+        first_us = _first_copies(scope, [entry for entry, t_us in times_us.items() if t_us is None])
+        for row in rows:
+            t_us = times_us[row[:2]]
+            found.append((*row[:6], first_us.get(row[:2], 0) if t_us is None else t_us))
     return sorted(found, key=lambda entry: (-entry[-1], entry[0], -entry[1]))
-
-
-def _is_published(row: tuple[Any, ...]) -> bool:
-    """True if its publisher's log has its time."""
-    *_, publisher, _boot, _mono_us, t_us = row
-    return publisher is not None and t_us is not None
-
-
-def _placed(scope: Scope, row: tuple[Any, ...], first_us: dict[tuple[int, int], int]) -> tuple[Any, ...]:
-    feed_no, seq, identity, size, chunks, publisher, boot, mono_us, t_us = row
-    if _is_published(row):
-        t_us = scope.mesh_us(publisher, boot or 0, mono_us or 0, t_us)
-    else:
-        t_us = first_us.get((feed_no, seq), 0)
-    return feed_no, seq, identity, size, chunks, publisher, t_us
 
 
 def _first_copies(scope: Scope, entries: list[tuple[Any, ...]]) -> dict[tuple[int, int], int]:

@@ -26,15 +26,12 @@ def _named(scope: Scope, row: Answer) -> Answer:
     place, t_us, number, feed_no, seq, chunk = (
         row.pop(name) for name in ("place", "t_us", "node_no", "feed_no", "seq", "chunk")
     )
-    clock, feed = scope.clock(number), scope.feeds.get(feed_no)
     return {
         "place": place,
-        "t_us": clock.mesh_us(t_us) if clock else t_us,
-        "node": scope.node_id(number),
-        "label": scope.label(number),
+        "t_us": scope.newest_mesh_us(number, t_us),
+        **scope.who(number),
         **row,
-        "feed": feed.feed if feed else None,
-        "feed_label": feed.label if feed else None,
+        **scope.feed_fields(feed_no),
         "seq": seq,
         "chunk": chunk,
     }
