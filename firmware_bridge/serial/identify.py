@@ -44,12 +44,7 @@ GREETINGS: Final[tuple[bytes, ...]] = (
         serialize_frame(kiss_host.serialize_message(kiss_host.HardwareCommand(sub)))
         for sub in (kiss.PING, kiss.GET_VERSION, kiss.GET_BRIDGE)
     ),
-    meshcore.serialize_frame(
-        meshcore.TO_COMPANION,
-        meshcore.serialize_request(
-            meshcore.CompanionRequest(meshcore.Request.DEVICE_QUERY, bytes([meshcore.APP_VERSION]))
-        ),
-    ),
+    meshcore.serialize_request(meshcore.Request.DEVICE_QUERY, bytes([meshcore.APP_VERSION])),
     meshtastic.WAKE
     + meshtastic.serialize_frame(meshtastic.serialize_to_radio(meshtastic.WantConfig(_ANY_NONCE))),
 )

@@ -5,6 +5,7 @@ docs/formats/kiss.md; MeshCore, docs/kiss_modem_protocol.md and examples/kiss_mo
 ``firmware.kiss``.
 """
 
+import struct
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -89,94 +90,6 @@ def parse_message(frame: bytes) -> KissMessage | Noise:
     return Noise("a frame of a kind that is not known", len(frame))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RadioSettings:
-    """The settings that all modems of this kind have."""
-
-    frequency_hz: int
-    bandwidth_hz: int
-    spreading_factor: int
-    coding_rate: int
-    """5 to 8."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Phy:
-    """The settings that only our extension has."""
-
-    sync_word: int
-    """One byte, as a SX127x has it; modems with a SX126x spread it over their two."""
-    crc: bool
-    """True if the chip appends a CRC, and drops packets whose CRC is wrong."""
-    preamble_symbols: int
-    """6 to 65535."""
-    low_data_rate: bool
-    """Low data rate optimisation."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RxMeta:
-    """The signal of the packet before."""
-
-    snr_db: float
-    """Signal-to-noise ratio, in steps of a quarter."""
-    rssi_dbm: int
-    """-128 to 127; modems receive weaker signals, too, and report -128."""
-
-
-def serialize_radio(radio: RadioSettings) -> bytes:
-    """Return the ten bytes of SET_RADIO."""
-    return (
-        radio.frequency_hz.to_bytes(4, "little")
-        + radio.bandwidth_hz.to_bytes(4, "little")
-        + bytes([radio.spreading_factor, radio.coding_rate])
-    )
-
-
-def parse_radio(data: bytes) -> RadioSettings | None:
-    """Parse the data of SET_RADIO; None for another length."""
-    if len(data) != 10:
-        return None
-    return RadioSettings(
-        frequency_hz=int.from_bytes(data[:4], "little"),
-        bandwidth_hz=int.from_bytes(data[4:8], "little"),
-        spreading_factor=data[8],
-        coding_rate=data[9],
-    )
-
-
-def serialize_phy(phy: Phy) -> bytes:
-    """Return the five bytes of SET_PHY."""
-    preamble = phy.preamble_symbols.to_bytes(2, "little")
-    return bytes([phy.sync_word, phy.crc]) + preamble + bytes([phy.low_data_rate])
-
-
-def parse_phy(data: bytes) -> Phy | None:
-    """Parse the data of SET_PHY; None for another length, or for switches other than 0 and 1."""
-    if len(data) != 5 or data[1] > 1 or data[4] > 1:
-        return None
-    return Phy(
-        sync_word=data[0],
-        crc=bool(data[1]),
-        preamble_symbols=int.from_bytes(data[2:4], "little"),
-        low_data_rate=bool(data[4]),
-    )
-
-
-def serialize_rx_meta(meta: RxMeta) -> bytes:
-    """Return the two bytes of RX_META, clipped to their range."""
-    return bytes([kiss.meta_byte(round(meta.snr_db * 4)), kiss.meta_byte(meta.rssi_dbm)])
-
-
-def parse_rx_meta(data: bytes) -> RxMeta | None:
-    """Parse the data of RX_META; None for another length."""
-    if len(data) != 2:
-        return None
-    return RxMeta(
-        snr_db=int.from_bytes(data[:1], signed=True) / 4, rssi_dbm=int.from_bytes(data[1:], signed=True)
-    )
-
-
 def meshcore_settings(lora: LoraSettings) -> LoraSettings:
     """Return *lora* with what MeshCore's own firmware fixes: sync word, preamble and CRC."""
     short = lora.spreading_factor <= 8
@@ -184,24 +97,14 @@ def meshcore_settings(lora: LoraSettings) -> LoraSettings:
     return replace(lora, sync_word=MESHCORE_SYNC_WORD, crc=True, preamble_symbols=preamble)
 
 
-def radio_of(lora: LoraSettings) -> RadioSettings:
-    """Return the part of *lora* that SET_RADIO sets."""
-    return RadioSettings(
-        frequency_hz=lora.frequency_hz,
-        bandwidth_hz=lora.bandwidth_hz,
-        spreading_factor=lora.spreading_factor,
-        coding_rate=lora.coding_rate,
-    )
+def radio_body(lora: LoraSettings) -> bytes:
+    """Return the ten bytes of SET_RADIO."""
+    return struct.pack("<IIBB", lora.frequency_hz, lora.bandwidth_hz, lora.spreading_factor, lora.coding_rate)
 
 
-def phy_of(lora: LoraSettings) -> Phy:
-    """Return the part of *lora* that SET_PHY sets."""
-    return Phy(
-        sync_word=lora.sync_word,
-        crc=lora.crc,
-        preamble_symbols=lora.preamble_symbols,
-        low_data_rate=lora.low_data_rate,
-    )
+def phy_body(lora: LoraSettings) -> bytes:
+    """Return the five bytes of SET_PHY."""
+    return struct.pack("<BBHB", lora.sync_word, lora.crc, lora.preamble_symbols, lora.low_data_rate)
 
 
 class KissSession(Session[KissMessage]):
@@ -270,13 +173,13 @@ class KissSession(Session[KissMessage]):
     def _set_up(self) -> Steps[KissMessage]:
         """Set up the modem."""
         if self._extended:
-            phy = yield _ask(kiss.SET_PHY, kiss.PHY, serialize_phy(phy_of(self._lora)))
-            if parse_phy(_data(phy)) != phy_of(self._lora):
+            phy = yield _ask(kiss.SET_PHY, kiss.PHY, phy_body(self._lora))
+            if _data(phy) != phy_body(self._lora):
                 return _refused("this sync word, CRC, preamble and LDRO", phy)
             duty = self._duty_permille.to_bytes(2, "little")
             yield _ask(kiss.SET_DUTY, kiss.DUTY, duty)
             yield _ask(kiss.SET_CAD, kiss.CAD, bytes([limits.KISS_CAD_TRIES]))
-        radio = yield _ask(kiss.SET_RADIO, kiss.OK, serialize_radio(radio_of(self._lora)))
+        radio = yield _ask(kiss.SET_RADIO, kiss.OK, radio_body(self._lora))
         if not _is_ok(radio):
             return _refused("this frequency, bandwidth, spreading factor and coding rate", radio)
         power = yield _ask(kiss.SET_POWER, kiss.OK, self._power_dbm.to_bytes(1, signed=True))
@@ -297,9 +200,9 @@ class KissSession(Session[KissMessage]):
         radio = yield _ask(kiss.GET_RADIO, kiss.RADIO)
         if radio is None:
             return Failed(what="the radio no longer answers")
-        if parse_radio(_data(radio)) != radio_of(self._lora):
+        if _data(radio) != radio_body(self._lora):
             return Failed(what=RESTARTED)
-        if self._extended and parse_phy(_data((yield _ask(kiss.GET_PHY, kiss.PHY)))) != phy_of(self._lora):
+        if self._extended and _data((yield _ask(kiss.GET_PHY, kiss.PHY))) != phy_body(self._lora):
             return Failed(what=RESTARTED)
         return None
 
@@ -318,8 +221,8 @@ class KissSession(Session[KissMessage]):
 
     def _take(self, message: KissMessage) -> list[Action]:
         if isinstance(message, HardwareCommand) and message.sub == kiss.RX_META:
-            return self._deliver(parse_rx_meta(message.data))
-        actions = self._deliver(None)
+            return self._deliver(message.data)
+        actions = self._deliver()
         if isinstance(message, Data):
             if message.packet == self._on_air:
                 # A radio does not receive its own packets.
@@ -331,17 +234,19 @@ class KissSession(Session[KissMessage]):
         return actions
 
     def _ring(self) -> list[Action]:
-        return self._deliver(None)
+        return self._deliver()
 
-    def _deliver(self, meta: RxMeta | None) -> list[Action]:
-        """Deliver the packet that waited for its signal report."""
+    def _deliver(self, report: bytes = b"") -> list[Action]:
+        """Deliver the packet that waited for its signal *report*; one of another length counts as missing."""
         packet, self._heard = self._heard, None
         self._timer_us = None
         if packet is None:
             return []
-        if meta is None:
+        if len(report) != 2:
             return [Heard(packet=packet)]
-        return [Heard(packet=packet, rssi_dbm=meta.rssi_dbm, snr_db=meta.snr_db)]
+        # Modems receive weaker signals than -128 dBm, too, and report -128.
+        quarters, rssi_dbm = struct.unpack("bb", report)
+        return [Heard(packet=packet, rssi_dbm=rssi_dbm, snr_db=quarters / 4)]
 
 
 def _ask(sub: int, answer: int, data: bytes = b"", tries: int = limits.ASK_TRIES) -> Ask[KissMessage]:

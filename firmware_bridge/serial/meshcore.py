@@ -83,14 +83,6 @@ class CompanionErrorCode(IntEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class CompanionRequest:
-    """A message of a host: code and bytes."""
-
-    code: int
-    body: bytes = b""
-
-
-@dataclass(frozen=True, slots=True)
 class Ok:
     """Done."""
 
@@ -196,76 +188,14 @@ def frame_reader(start: bytes) -> LengthFrameReader:
     return LengthFrameReader(start, "little", 1, limits.COMPANION_FRAME_MAX)
 
 
-def serialize_request(request: CompanionRequest) -> bytes:
-    """Return the message."""
-    return bytes([request.code]) + request.body
-
-
-def parse_request(message: bytes) -> CompanionRequest:
-    """Parse a host's message of 1 byte or more."""
-    return CompanionRequest(message[0], message[1:])
+def serialize_request(request: Request, body: bytes = b"") -> bytes:
+    """Return the frame of a host's message."""
+    return serialize_frame(TO_COMPANION, bytes([request]) + body)
 
 
 def channel_data_body(channel: int, payload: bytes) -> bytes:
     """Return the body of SEND_CHANNEL_DATA for a packet that no node repeats."""
     return bytes([channel, ZERO_HOP]) + DATA_TYPE.to_bytes(2, "little") + payload
-
-
-def serialize_message(message: CompanionMessage) -> bytes:
-    """Return a companion's message, with zeros in unused fields."""
-    match message:
-        case SelfInfo():
-            return _serialize_self(message)
-        case DeviceInfo():
-            return _serialize_device(message)
-        case ChannelInfo():
-            return bytes([Reply.CHANNEL_INFO, message.index]) + _padded(message.name, 32) + bytes(16)
-        case ChannelData():
-            return _serialize_data(message)
-        case CoreStats():
-            uptime = message.uptime_s.to_bytes(4, "little")
-            return bytes([Reply.STATS, 0, 0, 0]) + uptime + bytes([0, 0, message.queued])
-        case Refusal(code):
-            return bytes([Reply.ERROR, code])
-        case OtherReply(code):
-            return bytes([code])
-    return bytes([_BARE[type(message)]])
-
-
-_BARE: Final = {Ok: Reply.OK, NoMore: Reply.NO_MORE, MessagesWaiting: Reply.MESSAGES_WAITING}
-
-
-def _serialize_self(info: SelfInfo) -> bytes:
-    return (
-        bytes([Reply.SELF_INFO, 1])
-        + info.power_dbm.to_bytes(1, signed=True)
-        + bytes(1 + 32 + 8 + 4)
-        + (info.frequency_hz // 1_000).to_bytes(4, "little")
-        + info.bandwidth_hz.to_bytes(4, "little")
-        + bytes([info.spreading_factor, info.coding_rate])
-        + info.name.encode()
-    )
-
-
-def _serialize_device(info: DeviceInfo) -> bytes:
-    return (
-        bytes([Reply.DEVICE_INFO, info.version, 0, info.channels])
-        + bytes(4 + 12)
-        + _padded(info.model, 40)
-        + _padded(info.firmware, 20)
-        + bytes(2)
-    )
-
-
-def _serialize_data(data: ChannelData) -> bytes:
-    return (
-        bytes([Reply.CHANNEL_DATA])
-        + round(4 * data.snr_db).to_bytes(1, signed=True)
-        + bytes([0, 0, data.channel, 0xFF])
-        + data.data_type.to_bytes(2, "little")
-        + bytes([len(data.payload)])
-        + data.payload
-    )
 
 
 def parse_message(message: bytes) -> CompanionMessage | Noise:
@@ -333,11 +263,6 @@ _PARSERS: Final[Mapping[int, Callable[[bytes], CompanionMessage | None]]] = {
     Reply.CHANNEL_DATA: _parse_data,
     Reply.MESSAGES_WAITING: lambda _body: MessagesWaiting(),
 }
-
-
-def _padded(text: str, size: int) -> bytes:
-    """Encode *text* in *size* bytes, with a zero at the end."""
-    return text.encode()[: size - 1].ljust(size, b"\x00")
 
 
 def _text(data: bytes) -> str:
@@ -481,14 +406,14 @@ class MeshcoreSession(Session[CompanionMessage]):
         """Request the next waiting packet."""
         self._fetching = True
         self._timer_us = self._now_us + limits.COMPANION_FETCH_US
-        return [Write(serialize_frame(TO_COMPANION, serialize_request(CompanionRequest(Request.SYNC_NEXT))))]
+        return [Write(serialize_request(Request.SYNC_NEXT))]
 
 
 def _ask(
     request: Request, body: bytes, answer: type[CompanionMessage], tries: int = limits.ASK_TRIES
 ) -> Ask[CompanionMessage]:
     return Ask(
-        serialize_frame(TO_COMPANION, serialize_request(CompanionRequest(request, body))),
+        serialize_request(request, body),
         lambda message: isinstance(message, answer | Refusal),
         tries=tries,
     )

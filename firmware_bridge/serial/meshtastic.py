@@ -180,46 +180,7 @@ def serialize_to_radio(message: ToRadio) -> bytes:
         case Heartbeat():
             return protobuf.serialize_fields([(7, b"")])
         case Packet():
-            return protobuf.serialize_fields([(1, _serialize_packet(message))])
-
-
-def parse_to_radio(data: bytes) -> ToRadio | Noise:
-    """Parse the protobuf message ToRadio."""
-    try:
-        fields = protobuf.parse_fields(data)
-        if 1 in fields:
-            return _parse_packet(protobuf.blob(fields, 1)) or Noise("an encrypted packet", len(data))
-    except ProtobufError as error:
-        return Noise(str(error), len(data))
-    if 3 in fields:
-        return WantConfig(protobuf.number(fields, 3))
-    return Heartbeat() if 7 in fields else Noise("a message of a kind that is not known", len(data))
-
-
-def serialize_from_radio(message: FromRadio) -> bytes:
-    """Return the protobuf message FromRadio."""
-    match message:
-        case Packet():
-            field: tuple[int, Value] = (2, _serialize_packet(message))
-        case MyInfo(node):
-            field = (3, protobuf.serialize_fields([(1, node)]))
-        case LoraConfig():
-            field = (5, protobuf.serialize_fields([(6, _serialize_lora(message))]))
-        case ConfigComplete(nonce):
-            field = (7, nonce)
-        case Rebooted():
-            field = (8, 1)
-        case Channel(index=index, name=name, role=role):
-            settings = protobuf.serialize_fields([(3, name.encode())])
-            field = (10, protobuf.serialize_fields([(1, index), (2, settings), (3, role)]))
-        case QueueStatus():
-            values = [(1, message.error), (2, message.free), (3, message.size), (4, message.packet_id)]
-            field = (11, protobuf.serialize_fields(values))
-        case Metadata(firmware):
-            field = (13, protobuf.serialize_fields([(1, firmware.encode())]))
-        case OtherField(number):
-            field = (number, b"")
-    return protobuf.serialize_fields([field])
+            return protobuf.serialize_fields([(1, serialize_packet(message))])
 
 
 def parse_from_radio(data: bytes) -> FromRadio | Noise:
@@ -242,7 +203,7 @@ def _parse_field(number: int, fields: protobuf.Fields) -> FromRadio:
         return OtherField(number)
     inner = protobuf.blob(fields, number)
     if number == 2:
-        return _parse_packet(inner) or OtherField(2)
+        return parse_packet(inner) or OtherField(2)
     values = protobuf.parse_fields(inner)
     match number:
         case 3:
@@ -263,7 +224,8 @@ def _parse_field(number: int, fields: protobuf.Fields) -> FromRadio:
     return Metadata(protobuf.blob(values, 1).decode("utf-8", "replace"))
 
 
-def _serialize_packet(packet: Packet) -> bytes:
+def serialize_packet(packet: Packet) -> bytes:
+    """Return the message MeshPacket."""
     data: list[tuple[int, Value]] = [(1, packet.port), (2, packet.payload)]
     if packet.request_id:
         data.append((6, Fixed32(packet.request_id)))
@@ -282,7 +244,7 @@ def _serialize_packet(packet: Packet) -> bytes:
     return protobuf.serialize_fields(field for field in fields if field[1] not in (0, Fixed32(0)))
 
 
-def _parse_packet(data: bytes) -> Packet | None:
+def parse_packet(data: bytes) -> Packet | None:
     """Parse MeshPacket; None if the device could not decrypt it. Raises ProtobufError."""
     fields = protobuf.parse_fields(data)
     if 4 not in fields:
@@ -298,22 +260,6 @@ def _parse_packet(data: bytes) -> Packet | None:
         rssi_dbm=protobuf.signed(fields, 12),
         snr_db=protobuf.real(fields, 8),
     )
-
-
-def _serialize_lora(config: LoraConfig) -> bytes:
-    fields: tuple[tuple[int, Value], ...] = (
-        (1, int(config.use_preset)),
-        (2, config.preset),
-        (3, config.bandwidth_code),
-        (4, config.spreading_factor),
-        (5, config.coding_rate),
-        (7, config.region),
-        (9, int(config.transmits)),
-        (10, config.power_dbm),
-        (11, config.slot),
-        (14, protobuf.fixed_float(config.override_mhz)),
-    )
-    return protobuf.serialize_fields(field for field in fields if field[1] not in (0, Fixed32(0)))
 
 
 def _parse_lora(data: bytes) -> LoraConfig:
@@ -338,11 +284,6 @@ def routing_error(packet: Packet) -> int:
         return protobuf.number(protobuf.parse_fields(packet.payload), 3)
     except ProtobufError:
         return RoutingError.NONE
-
-
-def serialize_routing(error: RoutingError) -> bytes:
-    """Return the payload of a packet of ROUTING_APP."""
-    return protobuf.serialize_fields([(3, error)])
 
 
 _NONCE = 1_558

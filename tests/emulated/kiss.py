@@ -13,20 +13,22 @@ from firmware_bridge.serial.kiss import (
     Data,
     HardwareCommand,
     KissMessage,
-    RxMeta,
     Setting,
     meshcore_settings,
     parse_message,
+    serialize_message,
+)
+from firmware_bridge.serial.session import Noise
+from tests.emulated.kiss_wire import (
+    RxMeta,
     parse_phy,
     parse_radio,
     phy_of,
     radio_of,
-    serialize_message,
     serialize_phy,
     serialize_radio,
     serialize_rx_meta,
 )
-from firmware_bridge.serial.session import Noise
 from tests.emulated.serial_air import RSSI_DBM, SNR_DB, Air, Device
 
 FACTORY = meshcore_settings(

@@ -9,7 +9,6 @@ from firmware_bridge.serial.meshcore import (
     ChannelInfo,
     CompanionErrorCode,
     CompanionMessage,
-    CompanionRequest,
     CoreStats,
     DeviceInfo,
     MessagesWaiting,
@@ -19,10 +18,9 @@ from firmware_bridge.serial.meshcore import (
     Request,
     SelfInfo,
     frame_reader,
-    parse_request,
     serialize_frame,
-    serialize_message,
 )
+from tests.emulated.meshcore_wire import CompanionRequest, parse_request, serialize_message
 from tests.emulated.serial_air import SNR_DB, Air, Device
 
 POOL_MAX = 16

@@ -16,12 +16,10 @@ from firmware_bridge.serial.meshtastic import (
     RoutingError,
     WantConfig,
     frame_reader,
-    parse_to_radio,
     serialize_frame,
-    serialize_from_radio,
-    serialize_routing,
 )
 from firmware_bridge.serial.meshtastic_air import LoraConfig, on_air
+from tests.emulated.meshtastic_wire import parse_to_radio, serialize_from_radio, serialize_routing
 from tests.emulated.serial_air import RSSI_DBM, SNR_DB, Air, Device
 
 QUEUE_MAX = 16

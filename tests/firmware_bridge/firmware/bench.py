@@ -15,15 +15,12 @@ from firmware_bridge.serial.kiss import (
     Data,
     HardwareCommand,
     KissMessage,
-    Phy,
-    RadioSettings,
     Setting,
     parse_message,
     serialize_message,
-    serialize_phy,
-    serialize_radio,
 )
 from firmware_bridge.serial.session import Noise
+from tests.emulated.kiss_wire import Phy, RadioSettings, serialize_phy, serialize_radio
 from tests.emulated.microcontroller import EmulatedController
 from tests.emulated.timeline import VirtualTimeline
 

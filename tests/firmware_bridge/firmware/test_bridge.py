@@ -9,16 +9,9 @@ from hypothesis import strategies as st
 from firmware_bridge.firmware import kiss, limits
 from firmware_bridge.firmware.wiring import Board
 from firmware_bridge.serial.framing import serialize_frame
-from firmware_bridge.serial.kiss import (
-    Data,
-    HardwareCommand,
-    KissMessage,
-    Phy,
-    RadioSettings,
-    serialize_phy,
-    serialize_radio,
-)
+from firmware_bridge.serial.kiss import Data, HardwareCommand, KissMessage
 from tests.docs.pages import read
+from tests.emulated.kiss_wire import Phy, RadioSettings, serialize_phy, serialize_radio
 from tests.firmware_bridge.firmware.bench import (
     AIRTIME_US,
     EU868A,

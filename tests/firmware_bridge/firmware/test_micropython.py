@@ -10,14 +10,9 @@ import pytest
 from firmware_bridge.firmware import kiss, limits
 from firmware_bridge.firmware.wiring import Board
 from firmware_bridge.serial.framing import serialize_frame
-from firmware_bridge.serial.kiss import (
-    Data,
-    HardwareCommand,
-    Phy,
-    serialize_phy,
-    serialize_radio,
-)
+from firmware_bridge.serial.kiss import Data, HardwareCommand
 from tests import needs
+from tests.emulated.kiss_wire import Phy, serialize_phy, serialize_radio
 from tests.emulated.microcontroller import EmulatedController
 from tests.firmware_bridge.firmware.bench import (
     EU868A,

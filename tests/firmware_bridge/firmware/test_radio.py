@@ -8,12 +8,8 @@ from firmware_bridge.emulation.ether import Signal
 from firmware_bridge.firmware import kiss, limits
 from firmware_bridge.firmware.radio import Transceiver
 from firmware_bridge.firmware.wiring import Board
-from firmware_bridge.serial.kiss import (
-    Data,
-    HardwareCommand,
-    Setting,
-    serialize_radio,
-)
+from firmware_bridge.serial.kiss import Data, HardwareCommand, Setting
+from tests.emulated.kiss_wire import serialize_radio
 from tests.firmware_bridge.firmware.bench import (
     AIRTIME_US,
     EU868A,

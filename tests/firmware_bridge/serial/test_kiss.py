@@ -8,25 +8,32 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_bridge.firmware import kiss
-from firmware_bridge.serial.framing import KissFrameReader
+from firmware_bridge.lora import LoraSettings
+from firmware_bridge.serial.framing import KissFrameReader, serialize_frame
 from firmware_bridge.serial.kiss import (
     Data,
     HardwareCommand,
     KissMessage,
+    KissSession,
+    Setting,
+    parse_message,
+    phy_body,
+    radio_body,
+    serialize_message,
+)
+from firmware_bridge.serial.session import Action, Heard, Noise
+from tests.emulated.kiss_wire import (
     Phy,
     RadioSettings,
     RxMeta,
-    Setting,
-    parse_message,
     parse_phy,
     parse_radio,
-    parse_rx_meta,
-    serialize_message,
+    phy_of,
+    radio_of,
     serialize_phy,
     serialize_radio,
     serialize_rx_meta,
 )
-from firmware_bridge.serial.session import Noise
 
 FRAMING = {"FEND", "FESC", "TFEND", "TFESC", "FRAME_MAX"}
 TYPES = {
@@ -85,16 +92,31 @@ def test_the_extension_s_settings_come_back(phy: Phy) -> None:
     assert parse_phy(serialize_phy(phy)) == phy
 
 
+@pytest.mark.parametrize("low_data_rate_sf", [7, 12])
+def test_the_host_sends_the_same_settings(low_data_rate_sf: int) -> None:
+    lora = LoraSettings(spreading_factor=low_data_rate_sf, crc=True, preamble_symbols=300, sync_word=0x34)
+    assert parse_radio(radio_body(lora)) == radio_of(lora)
+    assert parse_phy(phy_body(lora)) == phy_of(lora)
+
+
 @given(st.integers(-128, 127), st.integers(-128, 127))
 def test_signal_reports_come_back(quarters: int, rssi_dbm: int) -> None:
     meta = RxMeta(snr_db=quarters / 4, rssi_dbm=rssi_dbm)
-    assert parse_rx_meta(serialize_rx_meta(meta)) == meta
+    assert heard_with(meta) == Heard(packet=b"packet", snr_db=quarters / 4, rssi_dbm=rssi_dbm)
 
 
 def test_a_signal_too_weak_for_a_byte_is_told_as_the_weakest() -> None:
-    assert parse_rx_meta(serialize_rx_meta(RxMeta(snr_db=-40.0, rssi_dbm=-140))) == RxMeta(
-        snr_db=-32.0, rssi_dbm=-128
-    )
+    meta = RxMeta(snr_db=-40.0, rssi_dbm=-140)
+    assert heard_with(meta) == Heard(packet=b"packet", snr_db=-32.0, rssi_dbm=-128)
+
+
+def heard_with(meta: RxMeta) -> Action:
+    session = KissSession(LoraSettings(), 14)
+    session.start(0)
+    packet, report = Data(b"packet"), HardwareCommand(kiss.RX_META, serialize_rx_meta(meta))
+    frames = b"".join(serialize_frame(serialize_message(message)) for message in (packet, report))
+    (action,) = session.receive(frames, 1)
+    return action
 
 
 @given(st.binary(min_size=1, max_size=512))
@@ -111,8 +133,8 @@ def test_any_body_is_settings_or_none(body: bytes) -> None:
 
 
 def test_settings_on_the_page_are_those_of_a_plan() -> None:
-    radio = RadioSettings(frequency_hz=868_300_000, bandwidth_hz=125_000, spreading_factor=7, coding_rate=5)
-    shown = " ".join(f"{byte:02X}" for byte in serialize_radio(radio))
+    lora = LoraSettings(frequency_hz=868_300_000, bandwidth_hz=125_000, spreading_factor=7, coding_rate=5)
+    shown = " ".join(f"{byte:02X}" for byte in radio_body(lora))
     assert f"> C0 06 09 {shown} C0" in PAGE
 
 

@@ -16,10 +16,10 @@ from firmware_bridge.serial.meshcore import (
     OtherReply,
     Refusal,
     serialize_frame,
-    serialize_message,
 )
 from firmware_bridge.serial.session import Failed, Heard, Outcome, Ready
 from tests.emulated.meshcore import NARROW_EU868, POOL_MAX, MeshcoreCompanion
+from tests.emulated.meshcore_wire import serialize_message
 from tests.emulated.serial_air import SNR_DB, Air
 from tests.firmware_bridge.serial.virtual import Bench
 

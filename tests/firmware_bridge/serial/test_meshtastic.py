@@ -20,15 +20,13 @@ from firmware_bridge.serial.meshtastic import (
     WantConfig,
     frame_reader,
     parse_from_radio,
-    parse_to_radio,
     routing_error,
     serialize_frame,
-    serialize_from_radio,
-    serialize_routing,
     serialize_to_radio,
 )
 from firmware_bridge.serial.meshtastic_air import LoraConfig
 from firmware_bridge.serial.session import Noise
+from tests.emulated.meshtastic_wire import parse_to_radio, serialize_from_radio, serialize_routing
 
 u32 = st.integers(0, 2**32 - 1)
 small = st.integers(0, 1_000)

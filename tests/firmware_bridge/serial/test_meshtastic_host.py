@@ -13,13 +13,11 @@ from firmware_bridge.serial.meshtastic import (
     QueueStatus,
     RoutingError,
     frame_reader,
-    parse_to_radio,
     serialize_frame,
-    serialize_from_radio,
-    serialize_routing,
 )
 from firmware_bridge.serial.session import RESTARTED, Done, Failed, Heard, Noise, Outcome, Ready
 from tests.emulated.meshtastic import QUEUE_MAX, SHORT_FAST_EU868, MeshtasticDevice
+from tests.emulated.meshtastic_wire import parse_to_radio, serialize_from_radio, serialize_routing
 from tests.emulated.serial_air import RSSI_DBM, SNR_DB, Air
 from tests.firmware_bridge.serial.virtual import Bench
 

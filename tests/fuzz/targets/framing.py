@@ -4,6 +4,7 @@ from collections.abc import Iterable
 
 from firmware_bridge.firmware import kiss as board_kiss
 from firmware_bridge.firmware.limits import FRAME_MAX
+from firmware_bridge.lora import LoraSettings
 from firmware_bridge.serial import identify, kiss, meshcore, meshtastic, protobuf, rnode
 from firmware_bridge.serial.framing import KissFrameReader, serialize_frame
 from tinyssb_node.faces.ether_protocol import parse_from_client, parse_from_ether
@@ -26,12 +27,16 @@ def run(data: bytes) -> None:
             assert KissFrameReader().feed(serialize_frame(frame)) == [frame]
         kiss.parse_message(frame)
         rnode.parse_message(frame)
-        meshcore.parse_request(frame)
         meshcore.parse_message(frame)
-    kiss.parse_radio(data[:10])
-    kiss.parse_phy(data[:5])
-    kiss.parse_rx_meta(data[:2])
+    _signal_report(data[:3])
     _companions(data)
+
+
+def _signal_report(body: bytes) -> None:
+    session = kiss.KissSession(LoraSettings(), 14)
+    session.start(0)
+    report = bytes([board_kiss.HARDWARE, board_kiss.RX_META]) + body
+    session.receive(serialize_frame(b"\x00packet") + serialize_frame(report), 1)
 
 
 def _companions(data: bytes) -> None:
@@ -39,7 +44,6 @@ def _companions(data: bytes) -> None:
         for message in meshcore.frame_reader(start).feed(data):
             meshcore.parse_message(message)
     for message in (data, *meshtastic.frame_reader().feed(data)):
-        meshtastic.parse_to_radio(message)
         meshtastic.parse_from_radio(message)
 
 
