@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import logging
 import random
 import socket
 from collections.abc import AsyncIterator, Callable
@@ -16,7 +15,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from tests.faces.recording_sink import PATIENCE_S, RecordingSink, running
 from tests.faces.spec_writer import serialize_spec
 from tinyssb_node import limits
-from tinyssb_node.faces import websocket
+from tinyssb_node.faces import ws_access
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.websocket import WsClientEndpoint, WsServerEndpoint
@@ -188,7 +187,7 @@ async def test_a_client_comes_back_after_each_kind_of_end() -> None:
                 await connection.wait_closed()
 
     async with (
-        serve(fickle, "127.0.0.1", 0, logger=logging.getLogger(f"{websocket.__name__}.library")) as other,
+        serve(fickle, "127.0.0.1", 0, logger=ws_access.QUIET) as other,
         running(client(other.sockets[0].getsockname()[1])) as ana,
     ):
         await ana.until(lambda: bool(ana.frames))

@@ -5,17 +5,13 @@ connection.
 """
 
 import asyncio
-import logging
 import random
-import socket
-import ssl
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import suppress
+from collections.abc import Awaitable, Callable
 from itertools import count
 
 from websockets.asyncio.client import ClientConnection
-from websockets.asyncio.server import Server, ServerConnection, serve
-from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.asyncio.server import Server, ServerConnection
+from websockets.exceptions import ConnectionClosed
 from websockets.protocol import State
 
 from tinyssb_node import limits
@@ -24,20 +20,18 @@ from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import FaceSink
 from tinyssb_node.faces.frames import FrameFault, parse_bare
 from tinyssb_node.faces.ws_access import (
-    NoRedirectConnect,
+    CallFailedError,
     WsListenerAccess,
-    call_failure_reason,
+    WsProtocol,
+    call,
     client_options,
+    drop,
 )
 from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
 
-_QUIET = logging.getLogger(f"{__name__}.library")
-"""The library would log a traceback for every port scan; the sink gets what matters of it."""
-_QUIET.addHandler(logging.NullHandler())
-_QUIET.propagate = False
-_QUIET.setLevel(logging.CRITICAL)
+_PACKETS = WsProtocol(size_max=limits.WS_MESSAGE_MAX, queue=limits.WS_QUEUE)
 
 HUNG_UP = "this node closed it"
 """Reason of a face that ended without an error."""
@@ -60,7 +54,7 @@ class WsFace:
         except ConnectionClosed as closed:
             raise ConnectionResetError(_reason(closed)) from closed
         except AttributeError as gone:
-            # The library aborted a transport to be sure (see _drop).
+            # The library aborted a transport to be sure (see ``drop``).
             if self._connection.state is not State.CLOSED:
                 raise
             raise ConnectionResetError("the connection broke") from gone
@@ -98,20 +92,14 @@ class WsFace:
         except TimeoutError:
             reason = f"no packet came for {idle_s} s"
         finally:
-            self._drop()
+            drop(self._connection)
             sink.down(self.name, reason)
         return reason
 
     def hang_up(self) -> None:
         """Drop the connection at once, without the closing handshake after which phones would not come back."""
         self._hung_up = True
-        self._drop()
-
-    def _drop(self) -> None:
-        # A peer may end its half while bytes of ours wait. When they are written the transport closes and forgets its
-        # event loop, but not that it could still be aborted, and falls over that (asyncio's selector transports).
-        with suppress(AttributeError):
-            self._connection.transport.abort()
+        drop(self._connection)
 
 
 def _reason(closed: ConnectionClosed) -> str:
@@ -148,7 +136,6 @@ class WsServerEndpoint:
         SecretExposedError and SecretUnusableError if a configured file cannot be read."""
 
         async def serve_peer(connection: ServerConnection) -> None:
-            self._door.welcome(connection)
             base = self._listen.name or f"ws:{self.port}"
             face = WsFace(FaceName(f"{base}#{next(self._numbers)}"), connection)
             self._faces.add(face)
@@ -177,39 +164,15 @@ class WsServerEndpoint:
         return lambda size: self._door.wait_s(connection, size)
 
     async def _open(self, serve_peer: Callable[[ServerConnection], Awaitable[None]]) -> list[Server]:
-        tls = self._door.unlock()
+        host, port = self._listen.host, self._listen.port
         try:
-            sockets = await self._door.listen(self._listen.host, self._listen.port)
-            return [await self._serve_at(sock, tls, serve_peer) for sock in sockets]
+            return await self._door.serve(host, port, serve_peer, _PACKETS)
         except OSError as error:
             raise FaceOpenError(
                 self.spec,
-                f"listening on {self._listen.host} port {self._listen.port} failed: {error.strerror or error}",
+                f"listening on {host} port {port} failed: {error.strerror or error}",
                 "Choose another port, or stop the program that uses this one.",
             ) from error
-
-    async def _serve_at(
-        self,
-        sock: socket.socket,
-        tls: ssl.SSLContext | None,
-        serve_peer: Callable[[ServerConnection], Awaitable[None]],
-    ) -> Server:
-        return await serve(
-            serve_peer,
-            sock=sock,
-            ssl=tls,
-            ssl_handshake_timeout=None if tls is None else limits.WS_OPEN_S,
-            process_request=self._door.refuse,
-            server_header=None,
-            compression=None,
-            open_timeout=limits.WS_OPEN_S,
-            ping_interval=limits.WS_PING_S,
-            ping_timeout=limits.WS_PING_S,
-            max_size=limits.WS_MESSAGE_MAX,
-            max_queue=limits.WS_QUEUE,
-            write_limit=limits.WS_WRITE_BUFFER,
-            logger=_QUIET,
-        )
 
 
 class WsClientEndpoint:
@@ -227,32 +190,13 @@ class WsClientEndpoint:
         clock = asyncio.get_running_loop().time
         tls, headers = client_options(self._connect.credentials)
         while True:
-            connection = await self._open(tls, headers)
-            if connection is not None:
+            try:
+                connection = await call(self._connect.url, _PACKETS, tls, headers)
+            except CallFailedError as error:
+                self.problem = str(error)
+            else:
                 begun_s = clock()
                 self.problem = None
                 self.problem = await WsFace(self._connect.face_name, connection).serve(sink, self.spec)
                 self._backoff.link_was_up(clock() - begun_s)
             await asyncio.sleep(self._backoff.next_s())
-
-    async def _open(self, tls: ssl.SSLContext | None, headers: Mapping[str, str]) -> ClientConnection | None:
-        """Try to connect once. None if no WebSocket server answers."""
-        try:
-            return await NoRedirectConnect(
-                self._connect.url,
-                ssl=tls,
-                additional_headers=headers,
-                proxy=None,
-                user_agent_header=None,
-                compression=None,
-                open_timeout=limits.WS_OPEN_S,
-                ping_interval=limits.WS_PING_S,
-                ping_timeout=limits.WS_PING_S,
-                max_size=limits.WS_MESSAGE_MAX,
-                max_queue=limits.WS_QUEUE,
-                write_limit=limits.WS_WRITE_BUFFER,
-                logger=_QUIET,
-            )
-        except (OSError, WebSocketException) as error:
-            self.problem = f"no connection to {self._connect.url}: {call_failure_reason(error)}"
-            return None

@@ -1,31 +1,71 @@
-"""Access to a listening WebSocket: number of connections, quotas and credentials; and the credentials of a caller.
+"""WebSocket connections of every kind: listeners with their access control, and calls with their credentials.
 
 Connections are counted from the moment the system has them, so that TLS handshakes that never end are, too.
 """
 
 import asyncio
 import hmac
+import logging
 import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from websockets.asyncio.client import connect
-from websockets.asyncio.server import ServerConnection
-from websockets.exceptions import InvalidStatus
+from websockets.asyncio.client import ClientConnection, connect
+from websockets.asyncio.connection import Connection
+from websockets.asyncio.server import Server, ServerConnection, serve
+from websockets.exceptions import InvalidStatus, WebSocketException
 from websockets.http11 import Request, Response
+from websockets.typing import Subprotocol
 
 from tinyssb_node import limits
+from tinyssb_node.errors import LocalError
 from tinyssb_node.faces import limits as face_limits
 from tinyssb_node.faces.access import Credentials, ListenerPolicy, Quotas
 from tinyssb_node.faces.errors import SecretUnusableError
 from tinyssb_node.faces.secretfiles import read_token
 
+QUIET = logging.getLogger(f"{__name__}.library")
+"""The library would log a traceback for every port scan; callers get what matters of it."""
+QUIET.addHandler(logging.NullHandler())
+QUIET.propagate = False
+QUIET.setLevel(logging.CRITICAL)
+
 _Ends: TypeAlias = tuple[Any, Any]
 """Address and port of the other end and of ours, as the system reports them: no two open connections share both."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WsProtocol:
+    """The protocol that both ends of a WebSocket speak, and its limits."""
+
+    size_max: int
+    """Bytes of the longest message."""
+    queue: int
+    """Messages read ahead."""
+    subprotocol: Subprotocol | None = None
+    """The subprotocol that both sides need."""
+    path: str | None = None
+    """The only path that a listener serves; None: any."""
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of the library that listeners and callers share."""
+        return {
+            "subprotocols": None if self.subprotocol is None else [self.subprotocol],
+            "compression": None,
+            "open_timeout": limits.WS_OPEN_S,
+            "ping_interval": limits.WS_PING_S,
+            "ping_timeout": limits.WS_PING_S,
+            "max_size": self.size_max,
+            "max_queue": self.queue,
+            "write_limit": limits.WS_WRITE_BUFFER,
+            "logger": QUIET,
+        }
 
 
 class WsListenerAccess:
@@ -42,11 +82,48 @@ class WsListenerAccess:
         self.turned_away = 0
         """Connections that ended before they were welcomed."""
 
-    def unlock(self) -> ssl.SSLContext | None:
-        """Read the configured files; return the TLS settings, None for no TLS.
+    async def serve(
+        self,
+        host: str,
+        port: int,
+        handler: Callable[[ServerConnection], Awaitable[None]],
+        protocol: WsProtocol,
+        *,
+        tls: ssl.SSLContext | None = None,
+    ) -> list[Server]:
+        """Accept connections until the servers are closed, one server for each address of *host*, and run *handler*
+        with each that is admitted.
 
-        Raises CertificateError, SecretExposedError, SecretUnusableError.
+        *tls* serves where no certificate is configured. Raises OSError if the address cannot be listened on;
+        CertificateError, SecretExposedError, SecretUnusableError.
         """
+        tls = self._unlock() or tls
+
+        async def welcome(connection: ServerConnection) -> None:
+            if (ends := (connection.remote_address, connection.local_address)) in self._open:
+                self._welcomed.add(ends)
+            await handler(connection)
+
+        def refuse(connection: ServerConnection, request: Request) -> Response | None:
+            if protocol.path is not None and request.path != protocol.path:
+                return connection.respond(HTTPStatus.NOT_FOUND, f"Only {protocol.path} is served here.\n")
+            return self._refuse(connection, request)
+
+        return [
+            await serve(
+                welcome,
+                sock=sock,
+                ssl=tls,
+                ssl_handshake_timeout=None if tls is None else limits.WS_OPEN_S,
+                process_request=refuse,
+                server_header=None,
+                **protocol.options,
+            )
+            for sock in await self._listen(host, port)
+        ]
+
+    def _unlock(self) -> ssl.SSLContext | None:
+        """Read the configured files; return the TLS settings, None for no TLS."""
         guard = self._guard
         self._token = None if guard.token is None else require_token(guard.token)
         if guard.certificate is None or guard.key is None:
@@ -55,8 +132,8 @@ class WsListenerAccess:
 
         return server_context(guard.certificate, guard.key, clients=guard.clients)
 
-    async def listen(self, host: str, port: int) -> list[socket.socket]:
-        """Sockets that listen at *host*, one for each of its addresses, to be handed to a server. Raises OSError."""
+    async def _listen(self, host: str, port: int) -> list[socket.socket]:
+        """Return sockets that listen at *host*, one for each of its addresses."""
         found = await asyncio.get_running_loop().getaddrinfo(
             host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
         )
@@ -82,7 +159,7 @@ class WsListenerAccess:
             raise
         return sockets
 
-    def refuse(self, connection: ServerConnection, request: Request) -> Response | None:
+    def _refuse(self, connection: ServerConnection, request: Request) -> Response | None:
         """Return the refusal of *request*; None: it is admitted."""
         if self._token is not None and not has_token(self._token, request.headers.get_all("Authorization")):
             response = connection.respond(HTTPStatus.UNAUTHORIZED, "This node asks for a token.\n")
@@ -93,11 +170,6 @@ class WsListenerAccess:
                 HTTPStatus.SERVICE_UNAVAILABLE, "This node has all the peers it can serve.\n"
             )
         return None
-
-    def welcome(self, connection: ServerConnection) -> None:
-        """Record that *connection* has been admitted."""
-        if (ends := (connection.remote_address, connection.local_address)) in self._open:
-            self._welcomed.add(ends)
 
     def wait_s(self, connection: ServerConnection, size: int) -> float:
         """Return the seconds to wait before more is read from *connection*, which sent *size* bytes."""
@@ -171,13 +243,56 @@ def has_token(token: str, authorizations: list[str]) -> bool:
     return hmac.compare_digest(authorizations[0].encode("utf-8", "replace"), f"Bearer {token}".encode())
 
 
-class NoRedirectConnect(connect):
+class CallFailedError(LocalError):
+    """A call that reached no server with the right protocol."""
+
+
+class _NoRedirectConnect(connect):
     """A caller that follows no redirects: it connects where its user configured it, and nowhere else. Credentials for
     one server are not for another, and strangers must not direct us into our own network."""
 
     def process_redirect(self, exc: Exception) -> Exception | str:
         """Take a redirect for the failure it is to us."""
         return exc
+
+
+async def call(
+    url: str,
+    protocol: WsProtocol,
+    tls: ssl.SSLContext | None,
+    headers: dict[str, str] | None = None,
+    local: str | None = None,
+) -> ClientConnection:
+    """Connect to the server at *url*, from our address *local* if that is given.
+
+    Raises CallFailedError, also if the server does not speak the subprotocol.
+    """
+    try:
+        connection = await _NoRedirectConnect(
+            url,
+            ssl=tls,
+            additional_headers=headers,
+            local_addr=None if local is None else (local, 0),
+            proxy=None,
+            user_agent_header=None,
+            **protocol.options,
+        )
+    except (OSError, WebSocketException) as error:
+        raise CallFailedError(f"no connection to {url}: {_failure_reason(error)}") from error
+    if connection.subprotocol != protocol.subprotocol:
+        connection.transport.abort()
+        raise CallFailedError(f"{url} does not speak {protocol.subprotocol}")
+    return connection
+
+
+def drop(connection: Connection) -> None:
+    """End *connection* at once, without the closing handshake.
+
+    A peer may end its half while bytes of ours wait. When they are written the transport closes and forgets its event
+    loop, but not that it could still be aborted, and falls over that (asyncio's selector transports).
+    """
+    with suppress(AttributeError):
+        connection.transport.abort()
 
 
 def client_options(credentials: Credentials) -> tuple[ssl.SSLContext | None, dict[str, str]]:
@@ -200,7 +315,7 @@ def client_options(credentials: Credentials) -> tuple[ssl.SSLContext | None, dic
     return context, headers
 
 
-def call_failure_reason(error: Exception) -> str:
+def _failure_reason(error: Exception) -> str:
     """Return the reason why a call failed, with what to check."""
     if isinstance(error, InvalidStatus) and error.response.status_code == HTTPStatus.UNAUTHORIZED:
         return "it asks for a token (401), and did not get the right one"

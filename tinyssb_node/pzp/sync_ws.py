@@ -1,29 +1,27 @@
 """PZP sync over WebSocket between daemons (docs/formats/pzp-sync.md): the shell around ``PzpSync``."""
 
 import asyncio
-import logging
 import random
 import secrets
-import socket
-import ssl
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Final, TypeAlias
 
 from websockets.asyncio.connection import Connection
-from websockets.asyncio.server import Server, ServerConnection, serve
-from websockets.exceptions import ConnectionClosed, WebSocketException
+from websockets.asyncio.server import Server, ServerConnection
+from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
-from tinyssb_node import limits
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.access import EVERYBODY, PLAIN, Credentials, ListenerPolicy
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.ws_access import (
-    NoRedirectConnect,
+    CallFailedError,
     WsListenerAccess,
-    call_failure_reason,
+    WsProtocol,
+    call,
     client_options,
+    drop,
 )
 from tinyssb_node.pzp.database import limits as pzp_limits
 from tinyssb_node.pzp.sync import limits as sync_limits
@@ -34,12 +32,9 @@ Roots: TypeAlias = Callable[[], Iterable[str]]
 """Which tangles are to be synced, at the moment."""
 SUBPROTOCOL: Final = Subprotocol("pzp-sync-1")
 """The subprotocol that both sides have to speak."""
-
-_QUIET = logging.getLogger(f"{__name__}.library")
-"""The library would log a traceback for every port scan."""
-_QUIET.addHandler(logging.NullHandler())
-_QUIET.propagate = False
-_QUIET.setLevel(logging.CRITICAL)
+_PROTOCOL: Final = WsProtocol(
+    size_max=sync_limits.PACKET_SIZE_MAX, queue=pzp_limits.GATEWAY_QUEUE, subprotocol=SUBPROTOCOL
+)
 
 
 class PzpSyncConnection:
@@ -73,8 +68,7 @@ class PzpSyncConnection:
         except* LocalError as ours:
             reason = str(ours.exceptions[0])
         finally:
-            with suppress(AttributeError):  # as in faces.websocket: a transport may have forgotten its loop
-                self._connection.transport.abort()
+            drop(self._connection)
         return reason
 
     async def _begin(self, roots: Roots, wait_s: float) -> None:
@@ -152,24 +146,9 @@ class PzpSyncListener:
 
         Raises OSError if it cannot be listened on; CertificateError, SecretExposedError, SecretUnusableError.
         """
-        tls = self._door.unlock()
-        return [await self._serve_at(sock, tls) for sock in await self._door.listen(host, port)]
-
-    async def _serve_at(self, sock: socket.socket, tls: ssl.SSLContext | None) -> Server:
-        return await serve(
-            self._serve,
-            sock=sock,
-            ssl=tls, ssl_handshake_timeout=None if tls is None else limits.WS_OPEN_S,
-            process_request=self._door.refuse,
-            subprotocols=[SUBPROTOCOL],
-            server_header=None, compression=None,
-            open_timeout=limits.WS_OPEN_S, ping_interval=limits.WS_PING_S, ping_timeout=limits.WS_PING_S,
-            max_size=sync_limits.PACKET_SIZE_MAX, max_queue=pzp_limits.GATEWAY_QUEUE,
-            write_limit=limits.WS_WRITE_BUFFER, logger=_QUIET,
-        )  # fmt: skip
+        return await self._door.serve(host, port, self._serve, _PROTOCOL)
 
     async def _serve(self, connection: ServerConnection) -> None:
-        self._door.welcome(connection)
         link = PzpSyncConnection(connection, self._msgs, self._told)
         self.links.add(link)
         try:
@@ -215,23 +194,11 @@ class PzpSyncConnector:
     async def connect_once(self) -> str:
         """Connect, and sync until the connection ends. Return why it ended, or could not be made."""
         try:
-            connection = await NoRedirectConnect(
-                self.url,
-                ssl=self._tls,
-                additional_headers=self._headers,
-                subprotocols=[SUBPROTOCOL],
-                proxy=None, user_agent_header=None, compression=None,
-                open_timeout=limits.WS_OPEN_S, ping_interval=limits.WS_PING_S, ping_timeout=limits.WS_PING_S,
-                max_size=sync_limits.PACKET_SIZE_MAX, max_queue=pzp_limits.GATEWAY_QUEUE,
-                write_limit=limits.WS_WRITE_BUFFER, logger=_QUIET,
-            )  # fmt: skip
-        except (OSError, WebSocketException) as error:
-            return f"no connection to {self.url}: {call_failure_reason(error)}"
+            connection = await call(self.url, _PROTOCOL, self._tls, self._headers)
+        except CallFailedError as error:
+            return str(error)
         self.link = PzpSyncConnection(connection, self._msgs, self._told)
         try:
-            if connection.subprotocol != SUBPROTOCOL:
-                connection.transport.abort()
-                return f"{self.url} does not speak {SUBPROTOCOL}"
             return await self.link.run(self._roots, 0.0)
         finally:
             self.link = None

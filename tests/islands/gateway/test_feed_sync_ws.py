@@ -21,6 +21,7 @@ from tinyssb_node.codec.dmx import Network, chunk_hash
 from tinyssb_node.control.rows import BroughtRow, RefusedRow
 from tinyssb_node.errors import LocalError, StoreFailedError
 from tinyssb_node.faces.tls import client_context, server_context
+from tinyssb_node.faces.ws_access import CallFailedError
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName, Origin, Verdict
 from tinyssb_node.islands.feedsync import limits as sync_limits
 from tinyssb_node.islands.feedsync.handshake import Handshake
@@ -30,11 +31,10 @@ from tinyssb_node.islands.gateway.bring_client import BringClient
 from tinyssb_node.islands.gateway.feed_sync_ws import (
     PATH,
     SUBPROTOCOL,
-    CallFailedError,
     FeedSyncConnection,
     FeedSyncListener,
     FeedSyncParty,
-    call,
+    open_link,
 )
 from tinyssb_node.islands.gateway.feedfile import FeedFileSource, StoreAndShelfSource
 from tinyssb_node.replication.replica import Replica
@@ -103,7 +103,7 @@ async def linked(
     listener = FeedSyncListener(lambda: [there.side], peers=peers, ended=there.hung_up)
     (server,) = await listener.open("127.0.0.1", 0)
     there.port = server.sockets[0].getsockname()[1]
-    link = await call(f"ws://127.0.0.1:{there.port}{PATH}", here.side)
+    link = await open_link(f"ws://127.0.0.1:{there.port}{PATH}", here.side)
     running = asyncio.create_task(link.run())
     yield link, listener, running, there.ended
     running.cancel()
@@ -190,9 +190,9 @@ async def test_who_speaks_something_else_gets_nowhere() -> None:
         with pytest.raises(InvalidStatus):
             await connect(f"ws://127.0.0.1:{port}/elsewhere", subprotocols=[SUBPROTOCOL])
         with pytest.raises(CallFailedError, match="503"):
-            await call(f"ws://127.0.0.1:{port}{PATH}", Bench().side)
+            await open_link(f"ws://127.0.0.1:{port}{PATH}", Bench().side)
     with pytest.raises(CallFailedError, match="no connection"):
-        await call(f"ws://127.0.0.1:{port}{PATH}", Bench().side)
+        await open_link(f"ws://127.0.0.1:{port}{PATH}", Bench().side)
 
 
 async def test_one_address_does_not_take_all_places() -> None:
@@ -200,12 +200,12 @@ async def test_one_address_does_not_take_all_places() -> None:
     listener = FeedSyncListener(lambda: [there.side], peers=3, each=2, ended=there.hung_up)
     (server,) = await listener.open("127.0.0.1", 0)
     url = f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}{PATH}"
-    links = [await call(url, Bench().side) for _ in range(2)]
+    links = [await open_link(url, Bench().side) for _ in range(2)]
     with pytest.raises(CallFailedError, match="no connection"):
-        await call(url, Bench().side)
-    links.append(await call(url, Bench().side, local="127.0.0.9"))
+        await open_link(url, Bench().side)
+    links.append(await open_link(url, Bench().side, local="127.0.0.9"))
     with pytest.raises(CallFailedError, match="503"):
-        await call(url, Bench().side, local="127.0.0.8")
+        await open_link(url, Bench().side, local="127.0.0.8")
     running = [asyncio.create_task(link.run()) for link in links]
     await there.until(lambda: len(listener.links) == 3)
     for task in running:
@@ -234,7 +234,7 @@ async def test_who_is_called_does_not_send_us_elsewhere(to: str) -> None:
     place = await asyncio.start_server(redirect, "127.0.0.1", 0)
     location = to.format(home.sockets[0].getsockname()[1])
     with pytest.raises(CallFailedError, match="302"):
-        await call(f"ws://127.0.0.1:{place.sockets[0].getsockname()[1]}{PATH}", Bench().side)
+        await open_link(f"ws://127.0.0.1:{place.sockets[0].getsockname()[1]}{PATH}", Bench().side)
     for server in (home, place):
         server.close()
         await server.wait_closed()
@@ -286,8 +286,8 @@ async def test_over_tls(tmp_path: Path) -> None:
     (server,) = await listener.open("127.0.0.1", 0, server_context(pair.certificate, pair.key))
     url = f"wss://127.0.0.1:{server.sockets[0].getsockname()[1]}{PATH}"
     with pytest.raises(CallFailedError, match="no connection"):
-        await call(url, here.side, client_context())
-    link = await call(url, here.side, client_context(authorities=authority.certificate))
+        await open_link(url, here.side, client_context())
+    link = await open_link(url, here.side, client_context(authorities=authority.certificate))
     running = asyncio.create_task(link.run())
     await here.until(lambda: len(here.gateway.packets(BOB)) == 1)
     running.cancel()
@@ -334,7 +334,7 @@ async def test_between_two_daemons_it_goes_into_the_set_and_onto_the_shelf(tmp_p
         there, other, far = stack.enter_context(gateway_of(homes[1], [feeds[0]], came))
         listener = FeedSyncListener(lambda: [there], peers=2)
         (server,) = await listener.open("127.0.0.1", 0)
-        link = await call(f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}{PATH}", here)
+        link = await open_link(f"ws://127.0.0.1:{server.sockets[0].getsockname()[1]}{PATH}", here)
         running = asyncio.create_task(link.run())
         async with asyncio.timeout(PATIENCE_S):
             while (state := files.state(feeds[1])) is None or state.seq < 2 or state.chains:

@@ -5,21 +5,16 @@ goes.
 """
 
 import asyncio
-import logging
-import socket
 import ssl
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from http import HTTPStatus
 from secrets import token_bytes
 from typing import Final
 
 from websockets.asyncio.connection import Connection
-from websockets.asyncio.server import Server, ServerConnection, serve
-from websockets.exceptions import ConnectionClosed, WebSocketException
-from websockets.http11 import Request, Response
+from websockets.asyncio.server import Server, ServerConnection
+from websockets.exceptions import ConnectionClosed
 from websockets.typing import Subprotocol
 
 from tinyssb_node import limits
@@ -27,7 +22,7 @@ from tinyssb_node.codec.dmx import Network
 from tinyssb_node.control.rows import BroughtRow
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.access import ListenerPolicy
-from tinyssb_node.faces.ws_access import NoRedirectConnect, WsListenerAccess
+from tinyssb_node.faces.ws_access import WsListenerAccess, WsProtocol, call, drop
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.islands.feedsync import limits as sync_limits
 from tinyssb_node.islands.feedsync.handshake import Handshake
@@ -44,14 +39,11 @@ SUBPROTOCOL: Final = Subprotocol("tinyssb-feeds-1")
 """The subprotocol that both sides need."""
 PATH: Final = "/feeds"
 """The path of the WebSocket."""
+_PROTOCOL: Final = WsProtocol(
+    size_max=sync_limits.PACKET_SIZE_MAX, queue=sync_limits.LINK_QUEUE, subprotocol=SUBPROTOCOL, path=PATH
+)
 KINDLY: Final = frozenset({"Forked", "full", "no shelf", "not wanted", "not in the set", "not on the shelf"})
 """Reasons for which the daemon refuses valid data; all others mean that the peer lies."""
-
-_QUIET = logging.getLogger(f"{__name__}.library")
-"""The library would log a traceback for every port scan."""
-_QUIET.addHandler(logging.NullHandler())
-_QUIET.propagate = False
-_QUIET.setLevel(logging.CRITICAL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +128,7 @@ class FeedSyncConnection:
         except* LocalError as ours:
             self.excused, reason = True, str(ours.exceptions[0])
         finally:
-            with suppress(AttributeError):  # as in faces.websocket: a transport may have forgotten its loop
-                self._connection.transport.abort()
+            drop(self._connection)
         return reason
 
     async def _meet(self) -> FeedSync:
@@ -219,28 +210,9 @@ class FeedSyncListener:
     async def open(self, host: str, port: int, context: ssl.SSLContext | None = None) -> list[Server]:
         """Accept connections until the servers are closed, one server for each address of *host*; with a *context* over
         TLS. Raises OSError."""
-        return [await self._serve_at(sock, context) for sock in await self._door.listen(host, port)]
-
-    async def _serve_at(self, sock: socket.socket, context: ssl.SSLContext | None) -> Server:
-        return await serve(
-            self._serve,
-            sock=sock,
-            ssl=context, ssl_handshake_timeout=None if context is None else limits.WS_OPEN_S,
-            process_request=self._refuse,
-            subprotocols=[SUBPROTOCOL],
-            server_header=None, compression=None,
-            open_timeout=limits.WS_OPEN_S, ping_interval=limits.WS_PING_S, ping_timeout=limits.WS_PING_S,
-            max_size=sync_limits.PACKET_SIZE_MAX, max_queue=sync_limits.LINK_QUEUE,
-            write_limit=limits.WS_WRITE_BUFFER, logger=_QUIET,
-        )  # fmt: skip
-
-    def _refuse(self, connection: ServerConnection, request: Request) -> Response | None:
-        if request.path != PATH:
-            return connection.respond(HTTPStatus.NOT_FOUND, "Only /feeds is served here.\n")
-        return self._door.refuse(connection, request)
+        return await self._door.serve(host, port, self._serve, _PROTOCOL, tls=context)
 
     async def _serve(self, connection: ServerConnection) -> None:
-        self._door.welcome(connection)
         link = FeedSyncConnection(connection, self._sides(), caller=False)
         self.links.add(link)
         reason = "this side went away"
@@ -251,29 +223,10 @@ class FeedSyncListener:
             self._ended(link, reason)
 
 
-class CallFailedError(LocalError):
-    """A call that reached no peer with feed sync."""
-
-
-async def call(
+async def open_link(
     url: str, side: FeedSyncParty, context: ssl.SSLContext | None = None, *, local: str | None = None
 ) -> FeedSyncConnection:
     """Connect to the gateway at *url*, ``ws://host:port/feeds`` or ``wss:`` with *context*. The caller runs the link.
     *local* is our address to call from; None: the system chooses. Raises CallFailedError."""
-    try:
-        connection = await NoRedirectConnect(
-            url,
-            ssl=context,
-            local_addr=None if local is None else (local, 0),
-            subprotocols=[SUBPROTOCOL],
-            proxy=None, user_agent_header=None, compression=None,
-            open_timeout=limits.WS_OPEN_S, ping_interval=limits.WS_PING_S, ping_timeout=limits.WS_PING_S,
-            max_size=sync_limits.PACKET_SIZE_MAX, max_queue=sync_limits.LINK_QUEUE,
-            write_limit=limits.WS_WRITE_BUFFER, logger=_QUIET,
-        )  # fmt: skip
-    except (OSError, WebSocketException) as error:
-        raise CallFailedError(f"no connection to {url}: {str(error) or 'no answer in time'}") from error
-    if connection.subprotocol != SUBPROTOCOL:
-        connection.transport.abort()
-        raise CallFailedError(f"{url} does not speak {SUBPROTOCOL}")
+    connection = await call(url, _PROTOCOL, context, local=local)
     return FeedSyncConnection(connection, [side], caller=True)

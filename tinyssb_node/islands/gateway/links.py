@@ -11,6 +11,7 @@ from websockets.asyncio.server import Server
 
 from tinyssb_node.control.rows import BroughtRow
 from tinyssb_node.errors import LocalError
+from tinyssb_node.faces.ws_access import CallFailedError
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.config import GatewayConfig
@@ -19,11 +20,10 @@ from tinyssb_node.islands.gateway.feed_search import ConnectionCandidate
 from tinyssb_node.islands.gateway.feed_sync_ws import (
     KINDLY,
     PATH,
-    CallFailedError,
     FeedSyncConnection,
     FeedSyncListener,
     FeedSyncParty,
-    call,
+    open_link,
 )
 from tinyssb_node.islands.gateway.network import GatewayNetwork, HoldingChanges
 from tinyssb_node.islands.gateway.rows import LinkRow
@@ -191,7 +191,7 @@ class GatewayLinks:
         try:
             scheme, context = ("ws", None) if self._circle is None else ("wss", self._circle.calling)
             url, side = f"{scheme}://{where}{PATH}", self._sides[island.name]
-            called.link = await call(url, side, context, local=self._from(place))
+            called.link = await open_link(url, side, context, local=self._from(place))
             called.progress_us = self._now_us()
             reason = await called.link.run()
             self._tell(where, reason)
