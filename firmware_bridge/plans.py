@@ -104,10 +104,6 @@ class RadioPlan:
     """The modem's settings."""
     power_dbm: int
     """The radio's power: as requested, or less where the law demands."""
-    antenna: Antenna
-    """The antenna for which the power was computed."""
-    frame_us: int
-    """Airtime of the longest frame."""
 
 
 class UnknownPlanError(ValueError):
@@ -115,8 +111,6 @@ class UnknownPlanError(ValueError):
 
     def __init__(self, name: str, release: FirmwareRelease) -> None:
         super().__init__(f"{release} has no plan '{name}'; it has {', '.join(NAMED_PLANS[release])}")
-        self.name = name
-        """The given name."""
         self.release = release
         """The firmware."""
 
@@ -129,8 +123,6 @@ class IllegalPlanError(ValueError):
         super().__init__(
             f"{describe(settings)} is not legal in {region}: {reason}. The nearest legal choice is {proposal}"
         )
-        self.region = region
-        """The region whose law applies."""
         self.settings = settings
         """The requested settings."""
         self.reason = reason
@@ -144,11 +136,7 @@ class IllegalPlanError(ValueError):
 class IllegalPowerError(ValueError):
     """A power that breaks the law of the region on this antenna."""
 
-    def __init__(
-        self, region: Region, band: SubBand, power_dbm: int, antenna: Antenna, limit_dbm: int
-    ) -> None:
-        self.region = region
-        """The region whose law applies."""
+    def __init__(self, band: SubBand, power_dbm: int, antenna: Antenna, limit_dbm: int) -> None:
         self.reason = f"{power_dbm} dBm {_on(antenna)} is more than {_limit(band)} ({band.source})"
         """The rule it breaks, in plain words."""
         self.proposal = (
@@ -189,14 +177,12 @@ def resolve(
         raise IllegalPlanError(region, settings, found, _nearest(region, settings))
     limit_dbm = found.conducted_cdbm(antenna) // 100
     if limit_dbm < POWER_MIN_DBM or (not lower_power and power_dbm > limit_dbm):
-        raise IllegalPowerError(region, found, power_dbm, antenna, limit_dbm)
+        raise IllegalPowerError(found, power_dbm, antenna, limit_dbm)
     return RadioPlan(
         region=region,
         sub_band=found,
         lora=settings,
         power_dbm=min(power_dbm, limit_dbm),
-        antenna=antenna,
-        frame_us=airtime_us(settings, FRAME_SIZE),
     )
 
 

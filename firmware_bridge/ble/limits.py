@@ -14,8 +14,6 @@ VALUE_SIZE_MAX: Final = 120
 """Bytes of the longest packet. A link that carries less is of no use: packets are not fragmented."""
 LINKS_MAX: Final = 7
 """Simultaneous connections of one adapter: what common controllers have room for."""
-ADVERTISEMENT_SIZE: Final = 31
-"""Bytes of a legacy advertisement, and of its scan response (Core 5.4, Vol 4, Part E, 7.8.7)."""
 ADVERTISING_INTERVAL_MS: Final = 40.0
 """Time between our advertisements, where we can set it. Boards use 20 to 40 ms (the ESP32 library's default)."""
 VALUES_WAITING: Final = 16

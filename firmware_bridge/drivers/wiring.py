@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from dataclasses import asdict
 
 from firmware_bridge.boards import BoardProfile
 from firmware_bridge.chips import modem
@@ -94,17 +95,7 @@ class HardwareChipPort:
 
 def modem_of(settings: LoraSettings) -> Modem:
     """Return the chip's form of *settings*."""
-    return Modem(
-        frequency_hz=settings.frequency_hz,
-        bandwidth_hz=settings.bandwidth_hz,
-        spreading_factor=settings.spreading_factor,
-        coding_rate=settings.coding_rate,
-        preamble_symbols=settings.preamble_symbols,
-        sync_word=settings.sync_word,
-        crc=settings.crc,
-        explicit_header=settings.explicit_header,
-        low_data_rate=settings.low_data_rate,
-    )
+    return Modem(**asdict(settings), low_data_rate=settings.low_data_rate)
 
 
 def serial_board(profile: BoardProfile) -> UnfitError:

@@ -110,6 +110,9 @@ def phy_body(lora: LoraSettings) -> bytes:
 class KissSession(Session[KissMessage]):
     """One conversation with a KISS modem."""
 
+    packet_max = PAYLOAD_MAX
+    """Bytes of the longest packet: a LoRa frame."""
+
     def __init__(
         self, lora: LoraSettings, power_dbm: int, *, stock: bool = False, duty_permille: int = 0
     ) -> None:
@@ -129,11 +132,6 @@ class KissSession(Session[KissMessage]):
     def air_bytes(self, length: int) -> int:
         """See Session. A packet is on the air as it is."""
         return length
-
-    @property
-    def packet_max(self) -> int:
-        """Bytes of the longest packet: a LoRa frame."""
-        return PAYLOAD_MAX
 
     def _decode(self, data: bytes) -> list[KissMessage | Noise]:
         return [

@@ -69,17 +69,8 @@ class Reply(IntEnum):
 
 MESSAGE_CODES: Final = frozenset({7, 8, 16, 17})
 """Codes of people's messages, which are in the same queue as packets."""
-
-
-class CompanionErrorCode(IntEnum):
-    """The errors of a companion."""
-
-    UNSUPPORTED = 1
-    NOT_FOUND = 2
-    TABLE_FULL = 3
-    BAD_STATE = 4
-    FILE_IO = 5
-    ILLEGAL_ARGUMENT = 6
+TABLE_FULL: Final = 3
+"""The error of a companion whose send queue is full."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,6 +274,9 @@ _INNER = 3
 class MeshcoreSession(Session[CompanionMessage]):
     """One conversation with a MeshCore companion."""
 
+    packet_max = limits.COMPANION_DATA_MAX
+    """Bytes of the longest packet: a channel datagram."""
+
     def __init__(self, channel: str) -> None:
         """*channel*: the name of the channel to use."""
         super().__init__()
@@ -295,11 +289,6 @@ class MeshcoreSession(Session[CompanionMessage]):
     def air_bytes(self, length: int) -> int:
         """See Session. A packet is wrapped, padded and encrypted."""
         return _HEADER + _WRAPPING + -(-(_INNER + length) // _BLOCK) * _BLOCK
-
-    @property
-    def packet_max(self) -> int:
-        """Bytes of the longest packet: a channel datagram."""
-        return limits.COMPANION_DATA_MAX
 
     def _decode(self, data: bytes) -> list[CompanionMessage | Noise]:
         return [parse_message(frame) for frame in self._reader.feed(data)]
@@ -367,7 +356,7 @@ class MeshcoreSession(Session[CompanionMessage]):
         body = channel_data_body(self._index, packet)
         answer = yield _ask(Request.SEND_CHANNEL_DATA, body, Ok, tries=1)
         if isinstance(answer, Refusal):
-            if answer.code != CompanionErrorCode.TABLE_FULL:
+            if answer.code != TABLE_FULL:
                 return Failed(what=f"the companion does not accept packets (error {answer.code})")
             yield Ask(b"", wait_us=limits.GUEST_WAITS * self._air_us(self._lora, packet))
             return Done(Outcome.KEPT)

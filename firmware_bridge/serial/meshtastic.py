@@ -41,24 +41,16 @@ BROADCAST: Final = 0xFFFF_FFFF
 """Address of all nodes."""
 PRIORITY_BACKGROUND: Final = 10
 """Priority after all that people wait for."""
+PRIMARY: Final = 1
+"""Role of a device's first channel; 0: the channel is not used."""
 
 
 class RoutingError(IntEnum):
     """Why a packet was not sent: the codes that matter here."""
 
     NONE = 0
-    NO_CHANNEL = 6
-    TOO_LARGE = 7
     DUTY_CYCLE_LIMIT = 9
     RATE_LIMIT_EXCEEDED = 38
-
-
-class Role(IntEnum):
-    """The role of a channel."""
-
-    DISABLED = 0
-    PRIMARY = 1
-    SECONDARY = 2
 
 
 # --- from the host
@@ -296,6 +288,9 @@ _REMEDY = "Set it up with Meshtastic's app."
 class MeshtasticSession(Session[FromRadio]):
     """One conversation with a Meshtastic device."""
 
+    packet_max = limits.MESHTASTIC_PAYLOAD_MAX
+    """Bytes of the longest packet: the payload of a message."""
+
     def __init__(self, channel: str, entropy: Callable[[], float]) -> None:
         """*channel*: the name of the channel to use. *entropy*: returns random numbers from 0 to below 1, for packet
         numbers; neighbours drop a packet whose number they know."""
@@ -313,11 +308,6 @@ class MeshtasticSession(Session[FromRadio]):
     def air_bytes(self, length: int) -> int:
         """See Session. A packet has a header and the wrapping of a message."""
         return length + _OVERHEAD
-
-    @property
-    def packet_max(self) -> int:
-        """Bytes of the longest packet: the payload of a message."""
-        return limits.MESHTASTIC_PAYLOAD_MAX
 
     def _decode(self, data: bytes) -> list[FromRadio | Noise]:
         return [parse_from_radio(frame) for frame in self._reader.feed(data)]
@@ -350,7 +340,7 @@ class MeshtasticSession(Session[FromRadio]):
                 remedy=f"Type: meshtastic --ch-add {self._name}; and give all its devices the same key.",
             )
         self._index = ours[0].index
-        primary = next((channel.name for channel in channels if channel.role == Role.PRIMARY), "")
+        primary = next((channel.name for channel in channels if channel.role == PRIMARY), "")
         try:
             lora, power_dbm = on_air(config, primary)
         except MeshSetupError as error:

@@ -133,6 +133,9 @@ def rnode_settings(lora: LoraSettings) -> LoraSettings:
 class RnodeSession(Session[RnodeMessage]):
     """One conversation with an RNode."""
 
+    packet_max = PAYLOAD_MAX - _HEADER
+    """Bytes of the longest packet in one frame; the RNode would split longer ones."""
+
     def __init__(self, lora: LoraSettings, power_dbm: int, *, duty_permille: int = 0) -> None:
         """*lora*, *power_dbm*: the RNode's settings. *duty_permille*: limit of the duty cycle in any hour that it
         enforces itself; 0: no limit."""
@@ -148,11 +151,6 @@ class RnodeSession(Session[RnodeMessage]):
     def air_bytes(self, length: int) -> int:
         """See Session. A header of one byte precedes a packet."""
         return length + _HEADER
-
-    @property
-    def packet_max(self) -> int:
-        """Bytes of the longest packet in one frame; the RNode would split longer ones."""
-        return PAYLOAD_MAX - _HEADER
 
     def _decode(self, data: bytes) -> list[RnodeMessage | Noise]:
         return [

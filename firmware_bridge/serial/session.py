@@ -122,6 +122,9 @@ class NotReadyError(RuntimeError):
 class Session(ABC, Generic[Message]):
     """One session, from the opening of a port to its end: the base of those with each kind of radio."""
 
+    packet_max: int
+    """Bytes of the longest packet."""
+
     def __init__(self) -> None:
         self._state = _State.CLOSED
         self._now_us = 0
@@ -167,11 +170,6 @@ class Session(ABC, Generic[Message]):
     @abstractmethod
     def air_bytes(self, length: int) -> int:
         """Return the bytes on the air of a packet of *length* bytes."""
-
-    @property
-    @abstractmethod
-    def packet_max(self) -> int:
-        """Bytes of the longest packet."""
 
     # --- calls of the shell
 

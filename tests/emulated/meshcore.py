@@ -4,10 +4,10 @@ from firmware_bridge.lora import LoraSettings
 from firmware_bridge.serial.kiss import meshcore_settings
 from firmware_bridge.serial.meshcore import (
     FROM_COMPANION,
+    TABLE_FULL,
     TO_COMPANION,
     ChannelData,
     ChannelInfo,
-    CompanionErrorCode,
     CompanionMessage,
     CoreStats,
     DeviceInfo,
@@ -23,6 +23,8 @@ from firmware_bridge.serial.meshcore import (
 from tests.emulated.meshcore_wire import CompanionRequest, parse_request, serialize_message
 from tests.emulated.serial_air import SNR_DB, Air, Device
 
+UNSUPPORTED = 1
+NOT_FOUND = 2
 POOL_MAX = 16
 """Places of its send queue."""
 WAITING_MAX = 16
@@ -83,7 +85,7 @@ class MeshcoreCompanion(Device):
                 index = request.body[0]
                 self._say(ChannelInfo(index=index, name=dict(enumerate(self.channels)).get(index, "")))
             case Request.GET_CHANNEL:
-                self._say(Refusal(CompanionErrorCode.NOT_FOUND))
+                self._say(Refusal(NOT_FOUND))
             case Request.SYNC_NEXT:
                 self._say(self.waiting.pop(0) if self.waiting else NoMore())
             case Request.GET_STATS:
@@ -91,13 +93,13 @@ class MeshcoreCompanion(Device):
             case Request.SEND_CHANNEL_DATA if len(request.body) >= 4:
                 self._take_packet(request.body, now_us)
             case _:
-                self._say(Refusal(CompanionErrorCode.UNSUPPORTED))
+                self._say(Refusal(UNSUPPORTED))
 
     def _take_packet(self, body: bytes, now_us: int) -> None:
         if body[0] >= len(self.channels):
-            self._say(Refusal(CompanionErrorCode.NOT_FOUND))
+            self._say(Refusal(NOT_FOUND))
         elif len(self.queue) >= POOL_MAX:
-            self._say(Refusal(CompanionErrorCode.TABLE_FULL))
+            self._say(Refusal(TABLE_FULL))
         else:
             # The channel's name stands for the encryption with its key.
             name = self.channels[body[0]].encode()

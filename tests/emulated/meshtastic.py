@@ -2,6 +2,7 @@
 
 from firmware_bridge.serial import protobuf
 from firmware_bridge.serial.meshtastic import (
+    PRIMARY,
     ROUTING_APP,
     Channel,
     ConfigComplete,
@@ -12,7 +13,6 @@ from firmware_bridge.serial.meshtastic import (
     Packet,
     QueueStatus,
     Rebooted,
-    Role,
     RoutingError,
     WantConfig,
     frame_reader,
@@ -22,6 +22,7 @@ from firmware_bridge.serial.meshtastic_air import LoraConfig, on_air
 from tests.emulated.meshtastic_wire import parse_to_radio, serialize_from_radio, serialize_routing
 from tests.emulated.serial_air import RSSI_DBM, SNR_DB, Air, Device
 
+NO_CHANNEL = 6
 QUEUE_MAX = 16
 """Places of its queue."""
 SHORT_FAST_EU868 = LoraConfig(
@@ -85,7 +86,7 @@ class MeshtasticDevice(Device):
         self._tell_neighbour()
         for index in range(8):
             is_used = index < len(self.channels)
-            role = Role.PRIMARY if index == 0 else Role.SECONDARY if is_used else Role.DISABLED
+            role = PRIMARY if index == 0 else 2 if is_used else 0
             self._say(Channel(index=index, name=self.channels[index] if is_used else "", role=role))
         self._say(self.config)
         self._say(ConfigComplete(nonce))
@@ -109,7 +110,7 @@ class MeshtasticDevice(Device):
             self._tell_queue(packet.id, 32)
             return
         if packet.channel >= len(self.channels):
-            self._refuse(packet, RoutingError.NO_CHANNEL)
+            self._refuse(packet, NO_CHANNEL)
             return
         self.enqueue(self._wrap(packet), now_us)
         self._tell_queue(packet.id)
@@ -121,7 +122,7 @@ class MeshtasticDevice(Device):
         key = self.channels[packet.channel].encode()[:7]
         return header + bytes([len(key)]) + key.ljust(7, b"\x00") + inner
 
-    def _refuse(self, packet: Packet, error: RoutingError) -> None:
+    def _refuse(self, packet: Packet, error: int) -> None:
         self._say(
             Packet(
                 payload=serialize_routing(error),

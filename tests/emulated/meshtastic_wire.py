@@ -12,7 +12,6 @@ from firmware_bridge.serial.meshtastic import (
     Packet,
     QueueStatus,
     Rebooted,
-    RoutingError,
     ToRadio,
     WantConfig,
     parse_packet,
@@ -78,6 +77,6 @@ def _serialize_lora(config: LoraConfig) -> bytes:
     return protobuf.serialize_fields(field for field in fields if field[1] not in (0, Fixed32(0)))
 
 
-def serialize_routing(error: RoutingError) -> bytes:
+def serialize_routing(error: int) -> bytes:
     """Return the payload of a packet of ROUTING_APP."""
     return protobuf.serialize_fields([(3, error)])

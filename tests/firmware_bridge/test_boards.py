@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from firmware_bridge import boards, pinout
+from firmware_bridge import boards
 from firmware_bridge.boards import BoardError, board_names, load_board, parse_board
 from tests.architecture.sources import ROOT, pyproject
+from tests.firmware_bridge import pinout
 
 GOOD = """
 title = "Good"
@@ -124,7 +125,7 @@ def test_a_file_that_is_no_profile(tmp_path: Path) -> None:
 def test_drawings_and_pages_are_those_of_the_profiles() -> None:
     folder = ROOT / "hw" / "wiring"
     drawn = {path.name: path.read_text("utf-8") for path in folder.iterdir()}
-    assert drawn == pinout.render_all(), "run: python -m firmware_bridge.pinout hw/wiring"
+    assert drawn == pinout.render_all(), "run: python -m tests.firmware_bridge.pinout hw/wiring"
 
 
 def test_drawings_are_written(tmp_path: Path) -> None:

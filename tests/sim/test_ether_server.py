@@ -15,7 +15,7 @@ from tinyssb_node import limits
 from tinyssb_node.errors import ExitCode, LocalError
 from tinyssb_node.faces.backoff import Backoff
 from tinyssb_node.faces.errors import EtherUnreachableError, FaceOpenError
-from tinyssb_node.faces.ether import EtherEndpoint, ether_profile
+from tinyssb_node.faces.ether import EtherEndpoint
 from tinyssb_node.faces.ether_protocol import (
     EtherCut,
     EtherGetStatus,
@@ -29,6 +29,7 @@ from tinyssb_node.faces.ether_protocol import (
     welcome,
 )
 from tinyssb_node.faces.ether_spec import EtherSpec
+from tinyssb_node.faces.radio import radio_profile
 from tinyssb_node.scheduling.link import LinkMedium
 from tinyssb_node.sim.ether import EtherConfig, ether_command, serve_ether
 from tinyssb_node.sim.links import LinkQuality
@@ -402,7 +403,8 @@ async def test_a_node_that_does_not_read_misses_frames(monkeypatch: pytest.Monke
 
 
 def test_the_profile_follows_the_clock() -> None:
-    profile = ether_profile(welcome(LoraSettings(), 2.0))
+    settings = welcome(LoraSettings(), 2.0).lora()
+    profile = radio_profile(settings, lambda length: length + limits.CRC_SIZE, None, time_scale=2.0)
     assert profile.medium is LinkMedium.AIR
     assert profile.airtime_us[120] == 102_528
     assert len(profile.airtime_us) == 121

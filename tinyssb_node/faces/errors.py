@@ -44,8 +44,6 @@ class SecretExposedError(LocalError):
         super().__init__(
             f"Other users of this machine have rights to {file}. It was not used. Type: chmod 600 {file}"
         )
-        self.file = file
-        """The file."""
 
 
 class SecretUnusableError(LocalError):
@@ -55,8 +53,6 @@ class SecretUnusableError(LocalError):
 
     def __init__(self, file: Path, reason: str) -> None:
         super().__init__(f"{file} {reason}. It was not used. docs/reference/faces.md says how to make one.")
-        self.file = file
-        """The file."""
         self.reason = reason
         """The problem with it, beginning with a verb."""
 
@@ -70,10 +66,6 @@ class CertificateError(LocalError):
         super().__init__(
             f"The certificate {file} cannot be used: {reason}. docs/reference/faces.md says how to make one."
         )
-        self.file = file
-        """The file."""
-        self.reason = reason
-        """The problem with it."""
 
 
 class EtherUnreachableError(LocalError):
@@ -83,12 +75,6 @@ class EtherUnreachableError(LocalError):
 
     def __init__(self, host: str, port: int, reason: str) -> None:
         super().__init__(f"No ether answers at {host} port {port} ({reason}). Start one with: tinyssb ether")
-        self.host = host
-        """Its host."""
-        self.port = port
-        """On which port."""
-        self.reason = reason
-        """The system's message."""
 
 
 class BrokerError(ConnectionError):

@@ -2,10 +2,9 @@
 
 import asyncio
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import count
 
-from firmware_bridge import lora
 from firmware_bridge.plans import RadioPlan
 from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
@@ -24,9 +23,9 @@ from tinyssb_node.faces.ether_protocol import (
 from tinyssb_node.faces.ether_spec import EtherSpec
 from tinyssb_node.faces.face import FaceSink
 from tinyssb_node.faces.lines import read_line
-from tinyssb_node.faces.radio import allowance_of, fit
+from tinyssb_node.faces.radio import fit, radio_profile
 from tinyssb_node.ids import FaceName
-from tinyssb_node.scheduling.link import LinkProfile, Reception, air_profile
+from tinyssb_node.scheduling.link import LinkProfile, Reception
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +42,6 @@ class _Unfit:
     """An ether on which we may not, or should not, send."""
 
     reason: str
-
-
-def ether_profile(welcome: EtherWelcome, plan: RadioPlan | None = None) -> LinkProfile:
-    """Return the profile of a face on this ether, in microseconds of the clock. Raises ValueError for impossible
-    settings."""
-    settings = welcome.lora()
-    airtimes_us = [
-        max(1, round(lora.airtime_us(settings, length + limits.CRC_SIZE) / welcome.time_scale))
-        for length in range(limits.PACKET_SIZE + 1)
-    ]
-    allowance = None if plan is None else allowance_of(plan, welcome.time_scale)
-    return replace(air_profile(airtimes_us, lora.snr_limit_db(settings)), allowance=allowance)
 
 
 class EtherFace:
@@ -190,12 +177,16 @@ class EtherEndpoint:
             plan = self._plan(answer)
             if isinstance(plan, _Unfit):
                 return plan
-            profile = ether_profile(answer, plan)
+            profile = radio_profile(
+                answer.lora(),
+                lambda length: length + limits.CRC_SIZE,
+                plan,
+                time_scale=answer.time_scale,
+                pongs=self._ether.radio is not None and self._ether.radio.pongs,
+            )
         except ValueError:
             return None
-        radio = self._ether.radio
-        answers_pings = radio is not None and radio.pongs
-        return _Connection(reader, writer, replace(profile, answers_pings=answers_pings))
+        return _Connection(reader, writer, profile)
 
     def _plan(self, answer: EtherWelcome) -> RadioPlan | _Unfit | None:
         """Return the plan that the law allows on this ether; None without a region. Raises ValueError as ``lora``

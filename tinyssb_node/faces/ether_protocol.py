@@ -83,6 +83,11 @@ Command = EtherCut | EtherHeal | EtherSetLink | EtherSetLoss | EtherGetStatus
 """A client's command to an ether. Each is answered by a Status, or by Refused."""
 
 
+_LORA_FIELDS = (
+    "frequency_hz", "bandwidth_hz", "spreading_factor", "coding_rate", "preamble_symbols", "sync_word", "crc",
+)  # fmt: skip
+
+
 class EtherWelcome(msgspec.Struct, frozen=True, tag_field="t", tag="welcome", kw_only=True):
     """First answer: the channel's settings, which every client must know."""
 
@@ -101,15 +106,7 @@ class EtherWelcome(msgspec.Struct, frozen=True, tag_field="t", tag="welcome", kw
 
     def lora(self) -> LoraSettings:
         """Return the modem's settings. Raises ValueError for settings that no modem has."""
-        return LoraSettings(
-            frequency_hz=self.frequency_hz,
-            bandwidth_hz=self.bandwidth_hz,
-            spreading_factor=self.spreading_factor,
-            coding_rate=self.coding_rate,
-            preamble_symbols=self.preamble_symbols,
-            sync_word=self.sync_word,
-            crc=self.crc,
-        )
+        return LoraSettings(**{name: getattr(self, name) for name in _LORA_FIELDS})
 
 
 class EtherRefused(msgspec.Struct, frozen=True, tag_field="t", tag="refused", kw_only=True):
@@ -210,14 +207,5 @@ def _parse(decoder: msgspec.json.Decoder[_Message], line: bytes) -> _Message | N
 
 def welcome(lora: LoraSettings, time_scale: float) -> EtherWelcome:
     """Return the WELCOME of an ether with these settings."""
-    return EtherWelcome(
-        version=limits.ETHER_VERSION,
-        frequency_hz=lora.frequency_hz,
-        bandwidth_hz=lora.bandwidth_hz,
-        spreading_factor=lora.spreading_factor,
-        coding_rate=lora.coding_rate,
-        preamble_symbols=lora.preamble_symbols,
-        sync_word=lora.sync_word,
-        crc=lora.crc,
-        time_scale=time_scale,
-    )
+    fields = {name: getattr(lora, name) for name in _LORA_FIELDS}
+    return EtherWelcome(version=limits.ETHER_VERSION, time_scale=time_scale, **fields)

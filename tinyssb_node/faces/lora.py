@@ -13,7 +13,6 @@ from firmware_bridge.drivers.hardware import Hardware
 from firmware_bridge.drivers.linux import open_linux
 from firmware_bridge.drivers.spi import SpiRadio
 from firmware_bridge.drivers.wiring import modem_of
-from firmware_bridge.lora import snr_limit_db
 from firmware_bridge.plans import RadioPlan
 from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff
@@ -21,9 +20,9 @@ from tinyssb_node.faces.errors import FaceOpenError
 from tinyssb_node.faces.face import FaceSink
 from tinyssb_node.faces.frames import FrameFault, parse_crc_frame, serialize_crc_frame
 from tinyssb_node.faces.lora_spec import LoraSpec
-from tinyssb_node.faces.radio import allowance_of
+from tinyssb_node.faces.radio import radio_profile
 from tinyssb_node.ids import FaceName
-from tinyssb_node.scheduling.link import LinkProfile, Reception, air_profile
+from tinyssb_node.scheduling.link import LinkProfile, Reception
 
 Opener = Callable[[BoardProfile], Hardware]
 """Opens a board's bus and lines. Raises RadioError."""
@@ -159,7 +158,14 @@ class LoraEndpoint:
         reason = "this node closed it"
         try:
             board, plan, modem = self._agreed()
-            face = LoraFace(self._lora.face_name, self._link(plan, modem), modem, sink, self.spec)
+            profile = radio_profile(
+                plan.lora,
+                lambda length: length + limits.CRC_SIZE,
+                plan,
+                time_scale=self._time_scale,
+                pongs=self._lora.radio.pongs,
+            )
+            face = LoraFace(self._lora.face_name, profile, modem, sink, self.spec)
             radio = SpiRadio(
                 board,
                 modem,
@@ -186,18 +192,6 @@ class LoraEndpoint:
         assert wanted is not None, "a spec without settings is refused"
         settings = replace(wanted, crc=self._lora.crc)
         return load_board(self._lora.board), self._lora.radio.resolve(settings), modem_of(settings)
-
-    def _link(self, plan: RadioPlan, modem: Modem) -> LinkProfile:
-        """Return the face's profile, in microseconds of our clock."""
-        airtimes_us = [
-            max(1, round(modem.airtime_us(length + limits.CRC_SIZE) / self._time_scale))
-            for length in range(limits.PACKET_SIZE + 1)
-        ]
-        return replace(
-            air_profile(airtimes_us, snr_limit_db(plan.lora)),
-            allowance=allowance_of(plan, self._time_scale),
-            answers_pings=self._lora.radio.pongs,
-        )
 
     def _default_opener(self) -> Opener:
         if not self._lora.emulated:

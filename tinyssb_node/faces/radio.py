@@ -1,8 +1,9 @@
 """The law of a radio's region, as rules for the scheduler. Pure."""
 
-from dataclasses import dataclass, field
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 
-from firmware_bridge.lora import LoraSettings
+from firmware_bridge.lora import LoraSettings, airtime_us, snr_limit_db
 from firmware_bridge.plans import (
     FirmwareRelease,
     IllegalPlanError,
@@ -13,7 +14,8 @@ from firmware_bridge.plans import (
     resolve,
 )
 from firmware_bridge.regions import WINDOW_US, Antenna, Region
-from tinyssb_node.scheduling.link import Allowance
+from tinyssb_node import limits
+from tinyssb_node.scheduling.link import Allowance, LinkProfile, air_profile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,6 +67,33 @@ def fit(choice: RadioChoice, settings: LoraSettings) -> RadioPlan | str:
 
 def _all_of(settings: LoraSettings) -> str:
     return f"{describe(settings)}, coding rate 4/{settings.coding_rate}, sync word {settings.sync_word:#04x}"
+
+
+def radio_profile(
+    settings: LoraSettings,
+    air_bytes: Callable[[int], int],
+    plan: RadioPlan | None,
+    *,
+    time_scale: float = 1.0,
+    pongs: bool = False,
+    gap_packets: int = 1,
+) -> LinkProfile:
+    """Return the scheduling profile of a radio with *settings*, in microseconds of our clock.
+
+    *air_bytes* returns the bytes on the air of a packet of so many bytes. *plan*: None where no law applies.
+    *time_scale*: how many times as fast as ours the radio's clock is; 1 unless it is an emulated one. *gap_packets*:
+    silence after each packet, in full packets' time. Raises ValueError for impossible settings.
+    """
+    airtimes_us = [
+        max(1, round(airtime_us(settings, air_bytes(length)) / time_scale))
+        for length in range(limits.PACKET_SIZE + 1)
+    ]
+    return replace(
+        air_profile(airtimes_us, snr_limit_db(settings)),
+        allowance=None if plan is None else allowance_of(plan, time_scale),
+        answers_pings=pongs,
+        gap_us=gap_packets * airtimes_us[limits.PACKET_SIZE],
+    )
 
 
 def allowance_of(plan: RadioPlan, time_scale: float = 1.0) -> Allowance | None:

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from firmware_bridge.lora import airtime_us, snr_limit_db
 from firmware_bridge.plans import IllegalPlanError, IllegalPowerError, RadioPlan
 from firmware_bridge.serial.kiss import KissSession
 from firmware_bridge.serial.meshcore import MeshcoreSession
@@ -12,7 +11,7 @@ from firmware_bridge.serial.rnode import RnodeSession
 from firmware_bridge.serial.session import AnySession, Ready
 from tinyssb_node import limits
 from tinyssb_node.faces.frames import FrameFault, parse_bare, parse_crc_frame, serialize_crc_frame
-from tinyssb_node.faces.radio import RadioChoice, allowance_of
+from tinyssb_node.faces.radio import RadioChoice, radio_profile
 from tinyssb_node.faces.serial_spec import (
     KissSpec,
     MeshcoreSpec,
@@ -20,7 +19,7 @@ from tinyssb_node.faces.serial_spec import (
     RnodeSpec,
     SerialSpec,
 )
-from tinyssb_node.scheduling.link import LinkProfile, air_profile
+from tinyssb_node.scheduling.link import LinkProfile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +43,23 @@ def kind_of(spec: SerialSpec, entropy: Callable[[], float]) -> SerialRadioKind:
     """
     match spec:
         case KissSpec():
-            return SerialRadioKind(converse=_kiss(spec), frame=serialize_crc_frame, parse=parse_crc_frame)
+            plan = _plan(spec.radio)
+            permille = plan.sub_band.duty_permille or 0
+            return SerialRadioKind(
+                converse=lambda: KissSession(
+                    plan.lora, plan.power_dbm, stock=spec.stock, duty_permille=permille
+                ),
+                frame=serialize_crc_frame,
+                parse=parse_crc_frame,
+            )
         case RnodeSpec():
-            return SerialRadioKind(converse=_rnode(spec), frame=bytes, parse=parse_bare)
+            plan = _plan(spec.radio)
+            permille = plan.sub_band.duty_permille or 0
+            return SerialRadioKind(
+                converse=lambda: RnodeSession(plan.lora, plan.power_dbm, duty_permille=permille),
+                frame=bytes,
+                parse=parse_bare,
+            )
         case MeshtasticSpec():
             return SerialRadioKind(
                 converse=lambda: MeshtasticSession(spec.channel, entropy),
@@ -61,18 +74,6 @@ def kind_of(spec: SerialSpec, entropy: Callable[[], float]) -> SerialRadioKind:
                 parse=parse_bare,
                 gap_packets=limits.GUEST_GAP_PACKETS,
             )
-
-
-def _kiss(spec: KissSpec) -> Callable[[], AnySession]:
-    plan = _plan(spec.radio)
-    permille = plan.sub_band.duty_permille or 0
-    return lambda: KissSession(plan.lora, plan.power_dbm, stock=spec.stock, duty_permille=permille)
-
-
-def _rnode(spec: RnodeSpec) -> Callable[[], AnySession]:
-    plan = _plan(spec.radio)
-    permille = plan.sub_band.duty_permille or 0
-    return lambda: RnodeSession(plan.lora, plan.power_dbm, duty_permille=permille)
 
 
 def _plan(radio: RadioChoice) -> RadioPlan:
@@ -92,18 +93,11 @@ def profile_of(
         plan = replace(radio, power_dbm=ready.power_dbm).resolve(ready.lora)
     except (IllegalPlanError, IllegalPowerError) as error:
         return str(error)
-    airtimes_us = [
-        max(
-            1,
-            round(
-                airtime_us(ready.lora, conversation.air_bytes(len(kind.frame(bytes(length))))) / time_scale
-            ),
-        )
-        for length in range(limits.PACKET_SIZE + 1)
-    ]
-    return replace(
-        air_profile(airtimes_us, snr_limit_db(ready.lora)),
-        allowance=allowance_of(plan, time_scale),
-        answers_pings=radio.pongs,
-        gap_us=kind.gap_packets * airtimes_us[limits.PACKET_SIZE],
+    return radio_profile(
+        ready.lora,
+        lambda length: conversation.air_bytes(len(kind.frame(bytes(length)))),
+        plan,
+        time_scale=time_scale,
+        pongs=radio.pongs,
+        gap_packets=kind.gap_packets,
     )

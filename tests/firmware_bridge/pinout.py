@@ -1,4 +1,4 @@
-"""Drawings and pages of boards' wiring, made from their profiles: python -m firmware_bridge.pinout hw/wiring."""
+"""Drawings and pages of boards' wiring, made from their profiles: python -m tests.firmware_bridge.pinout hw/wiring."""
 
 import sys
 from collections.abc import Mapping
@@ -134,7 +134,8 @@ def write_page(profile: BoardProfile) -> str:
         f"{setup}\n"
         + (f"{notes}\n" if notes else "")
         + f"Sources:\n\n{sources}\n"
-        + f"Made from [`{profile.name}.toml`](../boards/{profile.name}.toml) by `python -m firmware_bridge.pinout`.\n"
+        + f"Made from [`{profile.name}.toml`](../boards/{profile.name}.toml) by "
+        + "`python -m tests.firmware_bridge.pinout`.\n"
     )
 
 
@@ -151,7 +152,7 @@ def write_index() -> str:
         "and its sources. `tinyssb radio probe` checks the board itself.\n\n"
         f"| board | name | chip | tried |\n| --- | --- | --- | --- |\n{rows}\n\n"
         "Pages and drawings are made from the [profiles](../boards/README.md) by\n"
-        "`python -m firmware_bridge.pinout hw/wiring`; a test compares them.\n"
+        "`python -m tests.firmware_bridge.pinout hw/wiring`; a test compares them.\n"
     )
 
 
