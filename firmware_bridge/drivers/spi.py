@@ -7,7 +7,6 @@ Only the chip's registers are polled, every five seconds.
 import asyncio
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Protocol
 
 from firmware_bridge.boards import BoardProfile
@@ -47,24 +46,6 @@ class RadioSink(Protocol):
         ...
 
 
-@dataclass(slots=True)
-class RadioCounters:
-    """The counters of a radio since it was made."""
-
-    sent: int = 0
-    """Frames sent."""
-    received: int = 0
-    """Frames received undamaged."""
-    damaged: int = 0
-    """Frames received whose CRC failed."""
-    kept: int = 0
-    """Frames not sent because the channel was busy."""
-    resets: int = 0
-    """Resets because the chip hung or lost its settings."""
-    missed_edges: int = 0
-    """Events that were found without an edge of the interrupt line."""
-
-
 class SpiRadio:
     """The radio of one board. ``run`` keeps it up; ``send`` works meanwhile."""
 
@@ -82,7 +63,6 @@ class SpiRadio:
     ) -> None:
         """*power_dbm*: the chip's own power, without its amplifier's gain. *time_scale*: how many times faster than
         ours the time of an emulated chip passes."""
-        self.counters = RadioCounters()
         self._profile = profile
         self._modem = modem
         self._power_dbm = power_dbm
@@ -163,7 +143,6 @@ class SpiRadio:
         assert self._wiring is not None, "the watchdog runs while the board is open"
         try:
             if self._wiring.interrupted():
-                self.counters.missed_edges += 1
                 self._take_events(chip)
             if self._sending.locked():
                 return None
@@ -187,7 +166,6 @@ class SpiRadio:
             if self._resets_in_a_row >= limits.RESETS_IN_A_ROW:
                 raise radio_hangs(f"{reason}; {self._resets_in_a_row} resets in a row did not help")
             self._resets_in_a_row += 1
-            self.counters.resets += 1
             try:
                 self._start(chip)
             except RadioError as error:
@@ -224,10 +202,7 @@ class SpiRadio:
                 return
             if events & EVENT_RECEIVED:
                 self._receiving_since_s = None
-                frame = chip.read_frame(events)
-                self.counters.damaged += frame.damaged
-                self.counters.received += not frame.damaged
-                self._sink.radio_heard(frame)
+                self._sink.radio_heard(chip.read_frame(events))
             if self._waiting is not None and events & self._waiting[0]:
                 over = self._waiting[1]
                 if not over.done():
@@ -243,10 +218,7 @@ class SpiRadio:
         except TimeoutError:
             # The edge may have been lost; the chip has the event all the same.
             events = chip.take_events()
-            if events & wanted:
-                self.counters.missed_edges += 1
-                return events
-            return None
+            return events if events & wanted else None
         finally:
             self._waiting = None
 
@@ -281,7 +253,6 @@ class SpiRadio:
 
     async def _send(self, chip: LoraChip, frame: bytes) -> bool:
         if self._coming_in(chip) or await self._occupied(chip):
-            self.counters.kept += 1
             return False
         chip.start_send(frame)
         try:
@@ -297,7 +268,6 @@ class SpiRadio:
         if events is None or events & EVENT_TIMEOUT:
             self._in_trouble("it did not finish sending")
         elif events:
-            self.counters.sent += 1
             chip.start_receive()
 
     def _coming_in(self, chip: LoraChip) -> bool:

@@ -35,19 +35,20 @@ class Bridge:
         self._phy = (limits.SYNC_WORD_START, 0, limits.PREAMBLE_START, 0)
         self._power_dbm = limits.POWER_START_DBM
         self._out = b""
+        # With the length of the data; None: any.
         self._requests = {
-            kiss.SET_RADIO: self._set_radio,
-            kiss.SET_POWER: self._set_power,
-            kiss.GET_RADIO: self._get_radio,
-            kiss.GET_VERSION: self._get_version,
-            kiss.PING: self._ping,
-            kiss.SET_SIGNAL_REPORT: self._set_signal_report,
-            kiss.SET_PHY: self._set_phy,
-            kiss.GET_PHY: self._get_phy,
-            kiss.GET_BRIDGE: self._get_bridge,
-            kiss.SET_DUTY: self._set_duty,
-            kiss.GET_DUTY: self._get_duty,
-            kiss.SET_CAD: self._set_cad,
+            kiss.SET_RADIO: (self._set_radio, struct.calcsize(_RADIO)),
+            kiss.SET_POWER: (self._set_power, 1),
+            kiss.GET_RADIO: (self._get_radio, None),
+            kiss.GET_VERSION: (self._get_version, None),
+            kiss.PING: (self._ping, None),
+            kiss.SET_SIGNAL_REPORT: (self._set_signal_report, 1),
+            kiss.SET_PHY: (self._set_phy, struct.calcsize(_PHY)),
+            kiss.GET_PHY: (self._get_phy, None),
+            kiss.GET_BRIDGE: (self._get_bridge, None),
+            kiss.SET_DUTY: (self._set_duty, 2),
+            kiss.GET_DUTY: (self._get_duty, None),
+            kiss.SET_CAD: (self._set_cad, 1),
         }
         self._say(kiss.STARTED, bytes([1 if started_by_watchdog else 0]))
 
@@ -90,9 +91,11 @@ class Bridge:
     def _take_frame(self, frame: bytes, now_us: int) -> None:
         command, data = frame[0], frame[1:]
         if command == kiss.HARDWARE and data:
-            request = self._requests.get(data[0])
+            request, length = self._requests.get(data[0], (None, None))
             if request is None:
                 self._refuse(kiss.UNKNOWN_COMMAND)
+            elif length is not None and len(data) != 1 + length:
+                self._refuse(kiss.INVALID_LENGTH)
             else:
                 request(data[1:], now_us)
         elif command == kiss.DATA and 1 <= len(data) <= PAYLOAD_MAX:
@@ -121,9 +124,6 @@ class Bridge:
     # --- settings of the radio
 
     def _set_radio(self, data: bytes, now_us: int) -> None:
-        if len(data) != struct.calcsize(_RADIO):
-            self._refuse(kiss.INVALID_LENGTH)
-            return
         frequency_hz, bandwidth_hz, spreading_factor, coding_rate = struct.unpack(_RADIO, data)
         settings = (frequency_hz, bandwidth_hz, spreading_factor, coding_rate)
         if self._tune(settings, self._phy, self._power_dbm, now_us):
@@ -131,9 +131,6 @@ class Bridge:
             self._say(kiss.OK)
 
     def _set_power(self, data: bytes, now_us: int) -> None:
-        if len(data) != 1:
-            self._refuse(kiss.INVALID_LENGTH)
-            return
         power_dbm = struct.unpack("<b", data)[0]
         if power_dbm > self._power_max_dbm:
             self._refuse(kiss.INVALID_PARAM)
@@ -142,9 +139,6 @@ class Bridge:
             self._say(kiss.OK)
 
     def _set_phy(self, data: bytes, now_us: int) -> None:
-        if len(data) != struct.calcsize(_PHY):
-            self._refuse(kiss.INVALID_LENGTH)
-            return
         sync_word, crc, preamble_symbols, low_data_rate = struct.unpack(_PHY, data)
         phy = (sync_word, crc, preamble_symbols, low_data_rate)
         if crc > 1 or low_data_rate > 1 or preamble_symbols < limits.PREAMBLE_MIN:
@@ -208,16 +202,10 @@ class Bridge:
         self._say(kiss.BRIDGE, bytes([limits.EXTENSION, limits.RING_SLOTS]) + (self._name + trouble).encode())
 
     def _set_signal_report(self, data: bytes, _now_us: int) -> None:
-        if len(data) != 1:
-            self._refuse(kiss.INVALID_LENGTH)
-            return
         self._report = data[0] != 0
         self._say(kiss.SIGNAL_REPORT, bytes([1 if self._report else 0]))
 
     def _set_duty(self, data: bytes, now_us: int) -> None:
-        if len(data) != 2:
-            self._refuse(kiss.INVALID_LENGTH)
-            return
         permille = struct.unpack("<H", data)[0]
         if permille > limits.PERMILLE:
             self._refuse(kiss.INVALID_PARAM)
@@ -231,9 +219,7 @@ class Bridge:
         self._say(kiss.DUTY, struct.pack("<HI", self._radio.duty_permille, used_ms))
 
     def _set_cad(self, data: bytes, _now_us: int) -> None:
-        if len(data) != 1:
-            self._refuse(kiss.INVALID_LENGTH)
-        elif data[0] > limits.CAD_MAX:
+        if data[0] > limits.CAD_MAX:
             self._refuse(kiss.INVALID_PARAM)
         else:
             self._radio.cad_tries = data[0]

@@ -63,8 +63,6 @@ class Transceiver:
         """The airtime of the last hour."""
         self.heard: deque[Frame] = deque([], limits.RING_SLOTS)  # noqa: RUF037 - MicroPython's takes no keywords
         """Packets received, the oldest first; when it is full the oldest is dropped."""
-        self.overrun = 0
-        """Number of packets dropped so."""
         self.damaged = 0
         """Number of packets with a wrong CRC."""
         self.resets = 0
@@ -184,7 +182,6 @@ class Transceiver:
         if frame.damaged:
             self.damaged += 1
         elif frame.payload:
-            self.overrun += len(self.heard) == limits.RING_SLOTS
             self.heard.append(frame)
 
     # --- sending

@@ -266,7 +266,6 @@ def test_packets_wait_in_a_ring_for_a_host_that_does_not_read(air: Air) -> None:
     for number in range(limits.RING_SLOTS + 3):
         assert ana.send(bytes([number]) * 9) == kiss.SENT
     air.run(5_000)
-    assert ben.program.radio.overrun == 3
     ben.host.reads = True
     air.run(50_000)
     packets = [message.packet[0] for message in ben.heard() if isinstance(message, Data)]
