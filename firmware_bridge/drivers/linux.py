@@ -96,17 +96,17 @@ def _libraries() -> tuple[ModuleType, ModuleType]:
 def _open_bus(profile: BoardProfile, spidev: ModuleType) -> "spidev.SpiDev":
     device = spidev.SpiDev()
     try:
-        device.open_path(profile.device)
-        device.max_speed_hz = profile.speed_hz
+        device.open_path(profile.bus.device)
+        device.max_speed_hz = profile.bus.speed_hz
         device.mode = SPI_MODE
         if profile.pins.cs is not None:
             _free_chip_select(device)
     except FileNotFoundError as error:
-        raise bus_missing(profile.device, profile.config_txt) from error
+        raise bus_missing(profile.bus.device, profile.config_txt) from error
     except PermissionError as error:
-        raise access_denied(profile.device, "spi") from error
+        raise access_denied(profile.bus.device, "spi") from error
     except OSError as error:
-        raise bus_failed(profile.device, error) from error
+        raise bus_failed(profile.bus.device, error) from error
     return device
 
 

@@ -48,7 +48,9 @@ def probe(
     try:
         lines = ", ".join(f"{name} GPIO {number}" for name, number in profile.pins.used().items())
         yield Finding(
-            check="devices", ok=True, found=f"{profile.device} and the lines can be used: {lines or 'none'}"
+            check="devices",
+            ok=True,
+            found=f"{profile.bus.device} and the lines can be used: {lines or 'none'}",
         )
         wiring = HardwareChipPort(profile, hardware, sleep_s)
         yield from _probe_chip(profile, wiring, make_chip(profile, wiring))
@@ -70,7 +72,7 @@ def _probe_chip(profile: BoardProfile, wiring: HardwareChipPort, chip: LoraChip)
         "Check the reset line: it may not reset the chip, or the chip is another one of its family.",
     )
     chip.begin()
-    low_hz, high_hz = profile.bands_hz[0]
+    low_hz, high_hz = profile.radio.bands_hz[0]
     modem = Modem(frequency_hz=(low_hz + high_hz) // 2)
     chip.configure(modem, profile.power_min_dbm)
     yield _registers(

@@ -48,7 +48,7 @@ class HardwareChipPort:
             finally:
                 self._hardware.set(self._pins.cs, True)
         except OSError as error:
-            raise bus_failed(self._profile.device, error) from error
+            raise bus_failed(self._profile.bus.device, error) from error
 
     def busy(self) -> bool:
         """See ChipPort."""
@@ -84,13 +84,13 @@ class HardwareChipPort:
         try:
             return self._hardware.get(line)
         except OSError as error:
-            raise bus_failed(self._profile.device, error) from error
+            raise bus_failed(self._profile.bus.device, error) from error
 
     def _set(self, line: int, high: bool) -> None:
         try:
             self._hardware.set(line, high)
         except OSError as error:
-            raise bus_failed(self._profile.device, error) from error
+            raise bus_failed(self._profile.bus.device, error) from error
 
 
 def modem_of(settings: LoraSettings) -> Modem:
@@ -112,8 +112,10 @@ def make_chip(profile: BoardProfile, wiring: HardwareChipPort) -> LoraChip:
     if not profile.is_spi:
         raise serial_board(profile)
     if profile.is_sx127x:
-        return Sx127x(wiring, profile.boost)
-    return Sx126x(wiring, profile.chip, profile.tcxo_mv, profile.tcxo_start_us, profile.dio2_switch)
+        return Sx127x(wiring, profile.radio.boost)
+    return Sx126x(
+        wiring, profile.chip, profile.radio.tcxo_mv, profile.radio.tcxo_start_us, profile.radio.dio2_switch
+    )
 
 
 def explain(profile: BoardProfile, error: ChipError) -> RadioError:
@@ -134,8 +136,8 @@ def explain(profile: BoardProfile, error: ChipError) -> RadioError:
         )
     if isinstance(error, OscillatorError):
         guess = (
-            f"its TCXO does not run at {profile.tcxo_mv} mV"
-            if profile.tcxo_mv
+            f"its TCXO does not run at {profile.radio.tcxo_mv} mV"
+            if profile.radio.tcxo_mv
             else "it may have a TCXO, and the profile has none"
         )
         return RadioError(

@@ -25,7 +25,7 @@ class EmulatedBoard:
             self.chip = EmulatedSx127x(ether, name)
         else:
             low_power = profile.chip == "sx1261"
-            self.chip = EmulatedSx126x(ether, name, tcxo_mv=profile.tcxo_mv, low_power=low_power)
+            self.chip = EmulatedSx126x(ether, name, tcxo_mv=profile.radio.tcxo_mv, low_power=low_power)
         self.chip.antenna.gain_db = self._gain_db
         self.stuck_at: int | None = None
         """Set by tests to 0x00 or 0xFF: nothing drives MISO, as without a board."""
@@ -102,6 +102,6 @@ class EmulatedBoard:
         pins = self.profile.pins
         needed = [*pins.enable, pins.tx_enable if self.chip.sending else pins.rx_enable]
         ready = all(self.levels[line] for line in needed if line is not None)
-        if self.chip.sending and self.profile.dio2_switch:
+        if self.chip.sending and self.profile.radio.dio2_switch:
             ready = ready and self.chip.turns_switch
         return 0.0 if ready else ISOLATION_DB

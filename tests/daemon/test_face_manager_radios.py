@@ -109,11 +109,11 @@ async def test_a_port_that_this_user_may_not_open(tmp_path: Path, monkeypatch: p
 
 
 def missing(profile: BoardProfile) -> Hardware:
-    raise bus_missing(profile.device, profile.config_txt)
+    raise bus_missing(profile.bus.device, profile.config_txt)
 
 
 def forbidden(profile: BoardProfile) -> Hardware:
-    raise access_denied(profile.device, "spi")
+    raise access_denied(profile.bus.device, "spi")
 
 
 def no_board(profile: BoardProfile) -> Hardware:

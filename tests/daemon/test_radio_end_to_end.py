@@ -167,7 +167,7 @@ async def test_a_board_that_is_not_there_is_told_and_stops_no_other_face(
         raise structlog.DropEvent
 
     def missing(profile: BoardProfile) -> Hardware:
-        raise bus_missing(profile.device, profile.config_txt)
+        raise bus_missing(profile.bus.device, profile.config_txt)
 
     monkeypatch.setattr(lora, "open_linux", missing)
     sink = RecordingSink()

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from firmware_bridge.boards import BoardProfile, Pins
+from firmware_bridge.boards import BoardProfile, Bus, Pins, Radio
 from firmware_bridge.emulation.board import EmulatedBoard
 from firmware_bridge.emulation.ether import Ether
 from firmware_bridge.firmware.wiring import Board
@@ -26,9 +26,7 @@ def profile_of(board: Board) -> BoardProfile:
         name=board.name,
         title=board.name,
         chip="sx1276" if sx127x else str(board.options["chip"]),
-        tried="",
-        device="",
-        speed_hz=2_000_000,
+        bus=Bus(device=""),
         pins=Pins(
             cs=board.cs,
             irq=board.irq,
@@ -38,16 +36,12 @@ def profile_of(board: Board) -> BoardProfile:
             rx_enable=board.rx_enable,
             enable=board.enable,
         ),
-        bands_hz=BANDS_HZ,
-        power_max_dbm=board.power_max_dbm,
-        amplifier_db=0,
-        boost=True,
-        tcxo_mv=int(str(board.options.get("tcxo_mv", 0))),
-        tcxo_start_us=5_000,
-        dio2_switch=bool(board.options.get("dio2_switch")),
-        config_txt=(),
-        notes=(),
-        sources={},
+        radio=Radio(
+            bands_hz=BANDS_HZ,
+            power_max_dbm=board.power_max_dbm,
+            tcxo_mv=int(str(board.options.get("tcxo_mv", 0))),
+            dio2_switch=bool(board.options.get("dio2_switch")),
+        ),
     )
 
 

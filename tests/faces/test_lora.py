@@ -275,7 +275,7 @@ async def test_a_board_that_is_not_there_is_said_once(field: Field) -> None:
 
 async def test_a_missing_overlay_is_said_with_the_line_to_add() -> None:
     def missing(profile: BoardProfile) -> Hardware:
-        raise bus_missing(profile.device, profile.config_txt)
+        raise bus_missing(profile.bus.device, profile.config_txt)
 
     parsed = parse_spec(EUROPE)
     assert isinstance(parsed, LoraSpec)

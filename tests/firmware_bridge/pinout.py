@@ -37,7 +37,7 @@ def signals(profile: BoardProfile) -> dict[int, str]:
         return {14: "TXD to the board", 15: "RXD from the board"} | used
     bus = dict(RESERVED_GPIOS)
     if profile.pins.cs is None:
-        bus[8 if profile.device.endswith(".0") else 7] = "chip select (by the SPI controller)"
+        bus[8 if profile.bus.device.endswith(".0") else 7] = "chip select (by the SPI controller)"
     return bus | used
 
 
@@ -67,7 +67,7 @@ def draw_svg(profile: BoardProfile) -> str:
         f'<text x="{MIDDLE}" y="30" text-anchor="middle" font-size="17">{escape(profile.title)}</text>',
         (
             f'<text x="{MIDDLE}" y="52" text-anchor="middle" fill="#4a4a4a">'
-            f"{profile.chip.upper()} on {escape(profile.device)}</text>"
+            f"{profile.chip.upper()} on {escape(profile.bus.device)}</text>"
         ),
         f'<rect x="{MIDDLE - 30}" y="{TOP - 14}" width="60" height="{20 * ROW + 4}" rx="6" fill="#e9ecef"/>',
     ]
@@ -109,8 +109,10 @@ def write_page(profile: BoardProfile) -> str:
         for number, what in enumerate(HEADER, 1)
         if isinstance(what, int) and what in used
     )
-    bands = ", ".join(f"{low / 1e6:g} to {high / 1e6:g}" for low, high in profile.bands_hz)
-    amplifier = f", and an amplifier adds up to {profile.amplifier_db} dB" if profile.amplifier_db else ""
+    bands = ", ".join(f"{low / 1e6:g} to {high / 1e6:g}" for low, high in profile.radio.bands_hz)
+    amplifier = (
+        f", and an amplifier adds up to {profile.radio.amplifier_db} dB" if profile.radio.amplifier_db else ""
+    )
     lines = "\n".join(profile.config_txt)
     setup = (
         f"In `/boot/firmware/config.txt`, followed by a restart:\n\n```\n{lines}\n```\n\n"
@@ -124,8 +126,8 @@ def write_page(profile: BoardProfile) -> str:
     return (
         f"# {profile.title}\n\n"
         f"![The header with the lines of {profile.title}]({profile.name}.svg)\n\n"
-        f"Chip: {profile.chip.upper()} on `{profile.device}`. Made for {bands} MHz.\n"
-        f"The chip sends with {profile.power_max_dbm} dBm at most{amplifier}.\n"
+        f"Chip: {profile.chip.upper()} on `{profile.bus.device}`. Made for {bands} MHz.\n"
+        f"The chip sends with {profile.radio.power_max_dbm} dBm at most{amplifier}.\n"
         f"Tried: {tried}.\n\n"
         f"| pin | line | use |\n| --- | --- | --- |\n{rows}\n\n"
         "A board on the header needs no wires. A board on loose wires also needs 3.3 V (pin 1 or 17) and ground\n"

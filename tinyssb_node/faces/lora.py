@@ -34,17 +34,17 @@ def chip_power_dbm(profile: BoardProfile, plan: RadioPlan) -> int:
     Raises UnfitError if the board's filters are for another band, or its amplifier is too strong for the law.
     """
     if not profile.covers(plan.lora.frequency_hz):
-        bands = ", ".join(f"{low / 1e6:g} to {high / 1e6:g}" for low, high in profile.bands_hz)
+        bands = ", ".join(f"{low / 1e6:g} to {high / 1e6:g}" for low, high in profile.radio.bands_hz)
         raise UnfitError(
             profile.name,
             f"it is made for {bands} MHz, not for {plan.lora.frequency_hz / 1e6:g} MHz",
             "Choose a plan in its band, or another board.",
         )
-    power_dbm = min(plan.power_dbm - profile.amplifier_db, profile.power_max_dbm)
+    power_dbm = min(plan.power_dbm - profile.radio.amplifier_db, profile.radio.power_max_dbm)
     if power_dbm < profile.power_min_dbm:
         raise UnfitError(
             profile.name,
-            f"it sends with {profile.power_min_dbm + profile.amplifier_db} dBm at least, and "
+            f"it sends with {profile.power_min_dbm + profile.radio.amplifier_db} dBm at least, and "
             f"{plan.power_dbm} dBm is the most that may be sent",
             "Choose a board with a weaker amplifier.",
         )

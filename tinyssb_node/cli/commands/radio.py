@@ -61,7 +61,7 @@ def boards(arguments: argparse.Namespace) -> int:
             print(json.dumps(_board_row(profile)))
         return 0
     listed = [
-        (profile.name, profile.chip.upper(), profile.device, profile.tried or "no", profile.title)
+        (profile.name, profile.chip.upper(), profile.bus.device, profile.tried or "no", profile.title)
         for profile in profiles
     ]
     print(table(("BOARD", "CHIP", "DEVICE", "TRIED", "TITLE"), listed))
@@ -73,9 +73,9 @@ def _board_row(profile: BoardProfile) -> dict[str, object]:
         "board": profile.name,
         "title": profile.title,
         "chip": profile.chip,
-        "device": profile.device,
+        "device": profile.bus.device,
         "pins": profile.pins.used(),
-        "bands_hz": profile.bands_hz,
+        "bands_hz": profile.radio.bands_hz,
         "tried": profile.tried,
     }
 
