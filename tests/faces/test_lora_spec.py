@@ -73,7 +73,7 @@ def test_what_cannot_be_opened_is_told_with_what_could(text: str, words: str) ->
 def test_a_profile_of_ones_own(tmp_path: Path) -> None:
     path = tmp_path / "mine.toml"
     path.write_text("title = 7")
-    with pytest.raises(FaceSpecError, match="title has to be text"):
+    with pytest.raises(FaceSpecError, match="in title, expected `str`, got `int`"):
         parse_spec(f"lora:{path}?region=EU868&plan=EU868.a")
 
 
