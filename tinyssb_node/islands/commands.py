@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 
+from tinyssb_node.errors import ExitCode
 from tinyssb_node.screens.options import (
     CommandParsers,
     add_actions,
@@ -12,6 +14,7 @@ from tinyssb_node.screens.options import (
     add_network,
     positive,
 )
+from tinyssb_node.store.home import Home
 
 
 def add(commands: CommandParsers) -> None:
@@ -60,7 +63,6 @@ def status(arguments: argparse.Namespace) -> int:
 
 def locate(arguments: argparse.Namespace) -> int:
     """Show places as they come in."""
-    from tinyssb_node.errors import ExitCode
     from tinyssb_node.islands.client import GatewayClient
     from tinyssb_node.islands.lines import LOCATE_HEADER, located_text, location_line
 
@@ -82,13 +84,11 @@ def locate(arguments: argparse.Namespace) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Run the gateway until SIGTERM, Ctrl-C, or the end of the daemon that started it."""
     import asyncio
-    import os
 
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.logs import start_logging
     from tinyssb_node.daemon.setup import read_node_identity
     from tinyssb_node.islands.gateway.process import IslandGateway
-    from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
     home.require()

@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, NamedTuple
 
+from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 from tinyssb_node.errors import ExitCode, ProblemError
+from tinyssb_node.ids import NetworkName
+from tinyssb_node.screens.holders_text import moment
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json
+from tinyssb_node.screens.render import printable, table
+from tinyssb_node.store.home import Home
 
 if TYPE_CHECKING:
     from tinyssb_node.daemon.config import Config
-    from tinyssb_node.ids import NetworkName
-    from tinyssb_node.store.home import Home
 
 
 class _Row(NamedTuple):
@@ -82,11 +86,9 @@ def run(arguments: argparse.Namespace) -> int:
 
 def _configured(arguments: argparse.Namespace) -> tuple[Home, Config]:
     """Return the node's home and settings. Raises ProblemError."""
-    import os
 
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.shipping.config import ship_config
-    from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
     home.require()
@@ -112,7 +114,6 @@ def _runs(home: Home) -> bool:
 
 def _why_not(config: Config) -> str:
     """Return why it does not run; empty if it is not enabled."""
-    from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
     from tinyssb_node.shipping.config import ship_config
 
     settings = ship_config(config)
@@ -154,9 +155,6 @@ def _row(home: Home, name: NetworkName, *, running: bool, why_not: str) -> _Row:
 
 
 def _table(rows: list[_Row]) -> str:
-    from tinyssb_node.screens.holders_text import moment
-    from tinyssb_node.screens.render import printable, table
-
     now_us = time.time_ns() // 1_000
     listed = [
         (

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
+import signal
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tinyssb_node import limits
+from tinyssb_node.control.client import DaemonClient
+from tinyssb_node.control.rows import AirtimeRow
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import CommandParsers, add_json
+from tinyssb_node.screens.render import duration, table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tinyssb_node.control.rows import AirtimeRow
     from tinyssb_node.faces.ether_protocol import Command, EtherStatus
 
 _HOST = "127.0.0.1"
@@ -62,9 +64,6 @@ def add(commands: CommandParsers) -> None:
 
 def faces(arguments: argparse.Namespace) -> int:
     """List the links that are up."""
-    from tinyssb_node.control.client import DaemonClient
-    from tinyssb_node.screens.render import duration, table
-
     with DaemonClient.at_home(arguments.home) as node:
         rows = list(node.faces())
     if arguments.json:
@@ -91,8 +90,6 @@ def faces(arguments: argparse.Namespace) -> int:
 
 def airtime(arguments: argparse.Namespace) -> int:
     """Show the airtime accounts."""
-    from tinyssb_node.control.client import DaemonClient
-
     with DaemonClient.at_home(arguments.home) as node:
         rows = list(node.airtime())
     if arguments.json:
@@ -107,8 +104,6 @@ def airtime(arguments: argparse.Namespace) -> int:
 
 def airtime_table(rows: Sequence[AirtimeRow]) -> str:
     """Format one line for each account: times in seconds, because an hour's allowance is minutes at most."""
-    from tinyssb_node.screens.render import table
-
     header = ("SUB-BAND", "USED", "OF", "DUTY", "LEFT", "ADVERTS", "CONTENT", "NEXT PACKET", "FACES")
     listed = [
         (
@@ -129,8 +124,6 @@ def airtime_table(rows: Sequence[AirtimeRow]) -> str:
 
 def next_packet(wait_us: int | None) -> str:
     """Return when the next full packet may be sent, in words."""
-    from tinyssb_node.screens.render import duration
-
     if wait_us is None:
         return "not while the disk is full"
     return "now" if wait_us == 0 else f"in {duration(wait_us)}"
@@ -157,7 +150,6 @@ def ether(arguments: argparse.Namespace) -> int:
 
 def _run_ether(arguments: argparse.Namespace) -> int:
     import asyncio
-    import signal
 
     from firmware_bridge.lora import LoraSettings
     from tinyssb_node.sim.ether import EtherConfig, serve_ether
@@ -213,8 +205,6 @@ def _as_json(status: EtherStatus) -> str:
 
 
 def _as_table(status: EtherStatus) -> str:
-    from tinyssb_node.screens.render import duration, table
-
     header = ("NODE", "HERE", "SENT", "AIRTIME", "HEARD", "COLLIDED", "LOST")
     nodes = [
         (

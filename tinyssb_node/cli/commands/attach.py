@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import argparse
 import json
+import mimetypes
 import os
 import sys
+import time
+from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
+from tinyssb_node.cli.heldfile import HeldFile, clean_name, inspect_file, wait_for
+from tinyssb_node.content.files import File, FileNameError, FileTooLongError, parse_file, serialize_file
+from tinyssb_node.control.client import DaemonClient
+from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError, UnknownEntryError
+from tinyssb_node.feeds.layout import packet_count
+from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
+from tinyssb_node.screens import limits
+from tinyssb_node.screens.estimate import AirtimeCost, as_json, costs_in_words, estimate, packets_in_words
+from tinyssb_node.screens.newfile import require_absent, write_new_file
 from tinyssb_node.screens.options import CommandParsers, add_json, add_network
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tinyssb_node.cli.heldfile import HeldFile
-    from tinyssb_node.content.files import File
-    from tinyssb_node.screens.estimate import AirtimeCost
-    from tinyssb_node.store.home import Home
-    from tinyssb_node.store.port import FeedRecord, StoredEntry
+from tinyssb_node.screens.safetext import one_line
+from tinyssb_node.screens.screen import confirm
+from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.store.home import Home
+from tinyssb_node.store.port import FeedRecord, StoredEntry
+from tinyssb_node.store.sqlite import SqliteStore
 
 
 def add(commands: CommandParsers) -> None:
@@ -59,12 +66,6 @@ def add(commands: CommandParsers) -> None:
 
 def attach(arguments: argparse.Namespace) -> int:
     """Publish a file, after showing its cost."""
-    from tinyssb_node.content.files import serialize_file
-    from tinyssb_node.control.client import DaemonClient
-    from tinyssb_node.feeds.layout import packet_count
-    from tinyssb_node.ids import Dialect
-    from tinyssb_node.screens.estimate import as_json, costs_in_words, estimate
-
     file = read_file(arguments)
     content = serialize_file(file)
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
@@ -95,10 +96,8 @@ def attach(arguments: argparse.Namespace) -> int:
 
 def read_file(arguments: argparse.Namespace) -> File:
     """Read the file that *arguments* name. Raises FileUnreadableError, ProblemError."""
-    import mimetypes
 
     from tinyssb_node import limits
-    from tinyssb_node.content.files import File, FileNameError, FileTooLongError, serialize_file
 
     path = Path(arguments.file)
     try:
@@ -135,9 +134,6 @@ def read_file(arguments: argparse.Namespace) -> File:
 
 
 def _title(file: File) -> str:
-    from tinyssb_node.screens import limits
-    from tinyssb_node.screens.safetext import one_line
-
     name = one_line(file.name, limits.FILE_NAME_CELLS) or "a file without a name"
     type_ = f" of {one_line(file.type, limits.FILE_NAME_CELLS)}" if file.type else ""
     return f"{name}: {len(file.data):,} bytes{type_}"
@@ -145,9 +141,6 @@ def _title(file: File) -> str:
 
 def confirm_cost(file: File, packets: int, costs: Sequence[AirtimeCost]) -> bool:
     """Show the cost, and ask whether to publish. Raises ProblemError."""
-    from tinyssb_node.screens.estimate import costs_in_words
-    from tinyssb_node.screens.screen import confirm
-
     about = "\n".join([_title(file), *(f"  {line}" for line in costs_in_words(packets, costs))])
     print(about, file=sys.stderr)
     if costs:
@@ -161,11 +154,6 @@ def confirm_cost(file: File, packets: int, costs: Sequence[AirtimeCost]) -> bool
 
 def fetch(arguments: argparse.Namespace) -> int:
     """Wait until all of a file has arrived, and save it."""
-    from tinyssb_node.cli.heldfile import clean_name
-    from tinyssb_node.content.files import parse_file
-    from tinyssb_node.screens.newfile import require_absent, write_new_file
-    from tinyssb_node.store.home import Home
-
     home = Home.find(arguments.home, os.environ)
     home.require()
     feed, seq = _named(arguments)
@@ -195,8 +183,6 @@ def fetch(arguments: argparse.Namespace) -> int:
 
 
 def _print_saved(arguments: argparse.Namespace, entry: StoredEntry, file: File, path: Path) -> None:
-    from tinyssb_node.screens.safetext import one_line
-
     if not arguments.json:
         print(f"Saved {one_line(str(path))}, {len(file.data):,} bytes.")
         return
@@ -217,8 +203,6 @@ def _named(arguments: argparse.Namespace) -> tuple[str, int]:
     feed, dot, seq = str(arguments.what).rpartition(".")
     if dot and seq.isascii() and seq.isdigit():
         return feed, int(seq[:12])
-    from tinyssb_node.screens.session import NodeSession
-
     with NodeSession.at_home(arguments.home, arguments.network) as talk:
         talk.catch_up()
         row = talk.find_message(arguments.what)
@@ -228,13 +212,9 @@ def _named(arguments: argparse.Namespace) -> tuple[str, int]:
 def _look(home: Home, arguments: argparse.Namespace, feed: str, seq: int) -> tuple[FeedRecord, HeldFile]:
     """Return a feed, and the file in its entry *seq*, as they are stored now. Raises UnknownFeedError,
     AmbiguousFeedError, UnknownEntryError, ProblemError."""
-    from tinyssb_node.cli.heldfile import inspect_file
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.feed_names import OWN_FEED, find_feed
     from tinyssb_node.daemon.setup import read_node_identity
-    from tinyssb_node.errors import UnknownEntryError
-    from tinyssb_node.ids import DEFAULT_NETWORK
-    from tinyssb_node.store.sqlite import SqliteStore
 
     network, _ = read_config(home).find_network(arguments.network or DEFAULT_NETWORK)
     own = read_node_identity(home).feed if feed == OWN_FEED else None
@@ -266,12 +246,6 @@ def _await(
 
     Raises ProblemError, DaemonUnreachableError.
     """
-    import time
-
-    from tinyssb_node.cli.heldfile import wait_for
-    from tinyssb_node.control.client import DaemonClient
-    from tinyssb_node.screens.estimate import packets_in_words
-
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         node.status()  # without a daemon nothing would ever arrive
     if not record.wanted:
@@ -302,10 +276,6 @@ def _await(
 
 def _screen(held: HeldFile) -> tuple[Callable[[str], None], Callable[[], None]]:
     """Return how to show a line of progress, each time in the same place, and how to end it."""
-    from tinyssb_node.screens import limits
-    from tinyssb_node.screens.estimate import packets_in_words
-    from tinyssb_node.screens.safetext import one_line
-
     if not _on_a_terminal():
         missing = packets_in_words(held.chunks - held.held)
         print(f"Waiting for {missing} of {held.chunks:,}.", file=sys.stderr)

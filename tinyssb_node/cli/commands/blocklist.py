@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from tinyssb_node.catalog.rows import PersonRow
+from tinyssb_node.content.blocklist import BlockStep, block_step, serialize_block_step
+from tinyssb_node.content.contacts import follow_list, read_contacts
 from tinyssb_node.errors import ExitCode, ProblemError
+from tinyssb_node.feeds.layout import packet_count
+from tinyssb_node.ids import FeedId, blocked_short
+from tinyssb_node.screens.message_commands import describe_published, open_node
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable
-
-    from tinyssb_node.catalog.rows import PersonRow
-    from tinyssb_node.content.blocklist import BlockStep
-    from tinyssb_node.ids import FeedId
-    from tinyssb_node.screens.people import DisplayNames
-    from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.screens.people import DisplayNames
+from tinyssb_node.screens.render import table
+from tinyssb_node.screens.session import NodeSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +67,6 @@ def _add_person(action: argparse.ArgumentParser) -> None:
 
 def blocklist(arguments: argparse.Namespace) -> int:
     """List blocked people, and the lists that are followed."""
-    from tinyssb_node.screens.message_commands import open_node
-    from tinyssb_node.screens.render import table
-
     with open_node(arguments) as talk:
         people, names = talk.catalog.people(), talk.names()
         lists = {
@@ -104,8 +101,6 @@ def _counted(listed: _Listed) -> str:
 
 
 def _listed(shorts: Collection[bytes], people: Iterable[PersonRow]) -> _Listed:
-    from tinyssb_node.ids import blocked_short
-
     meant = {row.feed: blocked_short(row.feed) for row in people}
     known = tuple(feed for feed, short in meant.items() if short in shorts)
     return _Listed(known, len(set(shorts) - {meant[feed] for feed in known}))
@@ -117,8 +112,6 @@ def _list_json(feed: FeedId, listed: _Listed) -> dict[str, object]:
 
 def show(arguments: argparse.Namespace) -> int:
     """Show a person's list."""
-    from tinyssb_node.screens.message_commands import open_node
-
     with open_node(arguments) as talk:
         author, names = talk.find_person(arguments.person), talk.names()
         listed = _listed(talk.catalog.blocklist(author.feed), talk.catalog.people())
@@ -134,10 +127,7 @@ def show(arguments: argparse.Namespace) -> int:
 
 def publish_blocklist(arguments: argparse.Namespace) -> int:
     """Publish the user's blocks. Raises ProblemError, LocalError, and what publishing raises."""
-    from tinyssb_node.content.blocklist import block_step, serialize_block_step
     from tinyssb_node.daemon.setup import read_node_identity
-    from tinyssb_node.feeds.layout import packet_count
-    from tinyssb_node.screens.message_commands import describe_published, open_node
 
     with open_node(arguments) as talk:
         listed = talk.catalog.blocklist(talk.own)
@@ -169,9 +159,6 @@ def _changed(step: BlockStep) -> str:
 
 def _wanted(talk: NodeSession, people: Iterable[str], listed: frozenset[bytes]) -> set[bytes]:
     """Return the blocks that the user's list should have. Raises ProblemError."""
-    from tinyssb_node.content.contacts import read_contacts
-    from tinyssb_node.ids import blocked_short
-
     contacts = read_contacts(talk.home.root)
     blocked = {blocked_short(feed) for feed, contact in contacts.items() if contact.blocked}
     chosen = {blocked_short(_blocked_by_us(talk, text)) for text in people}
@@ -200,9 +187,6 @@ def unfollow(arguments: argparse.Namespace) -> int:
 
 
 def _followed(arguments: argparse.Namespace, *, followed: bool) -> int:
-    from tinyssb_node.content.contacts import follow_list
-    from tinyssb_node.screens.message_commands import open_node
-
     with open_node(arguments) as talk:
         author = talk.find_person(arguments.person)
         if author.own:

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
+from tinyssb_node.cli.boardlines import board_lines, card_lines, find_card, find_list, find_thing
+from tinyssb_node.content.board import Card, Operation
+from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import limits
+from tinyssb_node.screens.chatlines import local_minute, short
+from tinyssb_node.screens.message_commands import describe_published, open_node, text_given
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.screens.render import local_time, table
+from tinyssb_node.screens.safetext import one_line
+from tinyssb_node.screens.screen import width
+from tinyssb_node.screens.talkjson import board_json, board_row_json, change_json, item_json
 
 _HELP = {
     "board": "a board: its name, or some digits of its id",
@@ -78,12 +82,6 @@ def _add_arguments(action: argparse.ArgumentParser, words: Sequence[str]) -> Non
 
 def list_boards(arguments: argparse.Namespace) -> int:
     """List all boards."""
-    from tinyssb_node.screens.chatlines import short
-    from tinyssb_node.screens.message_commands import open_node
-    from tinyssb_node.screens.render import local_time, table
-    from tinyssb_node.screens.safetext import one_line
-    from tinyssb_node.screens.talkjson import board_row_json
-
     with open_node(arguments) as talk:
         rows = talk.catalog.boards()
     if arguments.json:
@@ -106,11 +104,6 @@ def list_boards(arguments: argparse.Namespace) -> int:
 
 def show(arguments: argparse.Namespace) -> int:
     """Show a board, or one card with everything on it."""
-    from tinyssb_node.cli.boardlines import board_lines, card_lines, find_card
-    from tinyssb_node.screens.message_commands import open_node
-    from tinyssb_node.screens.screen import width
-    from tinyssb_node.screens.talkjson import board_json, item_json
-
     with open_node(arguments) as talk:
         board, names = talk.find_board(arguments.board), talk.names()
     card = None if arguments.card is None else find_card(board, arguments.card)
@@ -124,11 +117,6 @@ def show(arguments: argparse.Namespace) -> int:
 
 def history(arguments: argparse.Namespace) -> int:
     """List the operations on a board."""
-    from tinyssb_node.screens.chatlines import local_minute, short
-    from tinyssb_node.screens.message_commands import open_node
-    from tinyssb_node.screens.safetext import one_line
-    from tinyssb_node.screens.talkjson import change_json
-
     with open_node(arguments) as talk:
         board, names = talk.find_board(arguments.board), talk.names()
         came_us = {row.id: row.committed_us for row in talk.catalog.operations(board.id)}
@@ -146,18 +134,12 @@ def history(arguments: argparse.Namespace) -> int:
 
 def new(arguments: argparse.Namespace) -> int:
     """Create a board."""
-    from tinyssb_node.screens.message_commands import describe_published, open_node
-
     with open_node(arguments) as talk:
         return describe_published(arguments, "Created the board", talk.new_board(arguments.name))
 
 
 def change(arguments: argparse.Namespace) -> int:
     """Apply one operation to a board."""
-    from tinyssb_node.cli.boardlines import find_card, find_list
-    from tinyssb_node.content.board import Operation
-    from tinyssb_node.screens.message_commands import describe_published, open_node, text_given
-
     with open_node(arguments) as talk:
         board = talk.find_board(arguments.board)
         readers: dict[str, Callable[[str], str | MessageId | FeedId]] = {
@@ -174,10 +156,6 @@ def change(arguments: argparse.Namespace) -> int:
 
 def remove(arguments: argparse.Namespace) -> int:
     """Remove a card or a list from a board."""
-    from tinyssb_node.cli.boardlines import find_thing
-    from tinyssb_node.content.board import Card, Operation
-    from tinyssb_node.screens.message_commands import describe_published, open_node
-
     with open_node(arguments) as talk:
         board = talk.find_board(arguments.board)
         thing = find_thing(board, arguments.thing)
@@ -188,8 +166,6 @@ def remove(arguments: argparse.Namespace) -> int:
 
 def answer(arguments: argparse.Namespace) -> int:
     """Accept or decline an invitation."""
-    from tinyssb_node.screens.message_commands import describe_published, open_node
-
     with open_node(arguments) as talk:
         board = talk.find_board(arguments.board)
         row = talk.answer_invitation(board.id, accept=arguments.action == "accept")

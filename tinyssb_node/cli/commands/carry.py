@@ -9,16 +9,28 @@ import sys
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tinyssb_node.cli.carry_folder import (
+    FolderContents,
+    FolderWriteResult,
+    export_to_folder,
+    folder_of,
+    import_folder,
+    read_folder,
+    require_folder,
+)
+from tinyssb_node.cli.packet_import import ImportResult
+from tinyssb_node.control.client import DaemonClient
+from tinyssb_node.daemon.config import read_config
+from tinyssb_node.daemon.setup import read_node_identity
 from tinyssb_node.errors import ExitCode
+from tinyssb_node.ids import DEFAULT_NETWORK
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.options import CommandParsers, add_json, add_network
-
-if TYPE_CHECKING:
-    from tinyssb_node.cli.carry_folder import FolderContents, FolderWriteResult
-    from tinyssb_node.cli.packet_import import ImportResult
-    from tinyssb_node.store.port import Store
+from tinyssb_node.screens.safetext import one_line
+from tinyssb_node.store.home import Home
+from tinyssb_node.store.port import Store
+from tinyssb_node.store.sqlite import SqliteStore
 
 
 def add(commands: CommandParsers) -> None:
@@ -40,21 +52,6 @@ def add(commands: CommandParsers) -> None:
 
 def carry(arguments: argparse.Namespace) -> int:
     """Import, then export. Imported entries stay, whatever happens to the folder then."""
-    from tinyssb_node.cli.carry_folder import (
-        export_to_folder,
-        folder_of,
-        import_folder,
-        read_folder,
-        require_folder,
-    )
-    from tinyssb_node.cli.packet_import import ImportResult
-    from tinyssb_node.control.client import DaemonClient
-    from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.daemon.setup import read_node_identity
-    from tinyssb_node.ids import DEFAULT_NETWORK
-    from tinyssb_node.store.home import Home
-    from tinyssb_node.store.sqlite import SqliteStore
-
     home = Home.find(arguments.home, os.environ)
     home.require()
     name, network = read_config(home).find_network(arguments.network or DEFAULT_NETWORK)
@@ -119,8 +116,6 @@ def _row(
 
 def _print_files(found: FolderContents, taken: ImportResult | None) -> None:
     """Print what became of the files in the folder."""
-    from tinyssb_node.screens.safetext import one_line
-
     _list(
         [
             f"{one_line(name)} cannot be read: {problem}. The file was left as it is."

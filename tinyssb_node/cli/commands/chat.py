@@ -5,10 +5,16 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
+import time
+from collections.abc import Sequence
 
+from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow
 from tinyssb_node.errors import ExitCode, ProblemError
+from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import limits
+from tinyssb_node.screens.chatlines import ChatFormatter
+from tinyssb_node.screens.group_conversations import GroupConversation, called, messages
+from tinyssb_node.screens.message_commands import describe_published, open_node, text_given
 from tinyssb_node.screens.options import (
     CommandParsers,
     add_actions,
@@ -16,16 +22,11 @@ from tinyssb_node.screens.options import (
     add_network,
     positive,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tinyssb_node.catalog.rows import ConversationRow, MessageRow
-    from tinyssb_node.ids import FeedId, MessageId
-    from tinyssb_node.screens.chatlines import ChatFormatter
-    from tinyssb_node.screens.people import DisplayNames
-    from tinyssb_node.screens.session import NodeSession
-    from tinyssb_node.screens.talkjson import JsonLines
+from tinyssb_node.screens.people import DisplayNames
+from tinyssb_node.screens.render import local_time, table
+from tinyssb_node.screens.screen import width
+from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.screens.talkjson import JsonLines, conversation_json
 
 
 def add(commands: CommandParsers) -> None:
@@ -82,9 +83,6 @@ def _add_with(parser: argparse.ArgumentParser, default: object) -> None:
 
 def read(arguments: argparse.Namespace) -> int:
     """Show the latest messages and, with --follow, those that come."""
-    from tinyssb_node.catalog.rows import PUBLIC
-    from tinyssb_node.screens.message_commands import open_node
-
     if arguments.group is not None:
         return _read_group(arguments)
     with open_node(arguments) as talk:
@@ -120,11 +118,6 @@ def _print_forks(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageR
 
 def _read_group(arguments: argparse.Namespace) -> int:
     """Show the latest messages of a group and, with --follow, those that come."""
-    import time
-
-    from tinyssb_node.screens.group_conversations import messages
-    from tinyssb_node.screens.message_commands import open_node
-
     _refuse_beside_group(arguments)
     with open_node(arguments) as talk:
         names = talk.names()
@@ -158,9 +151,6 @@ def _refuse_beside_group(arguments: argparse.Namespace) -> None:
 
 def say(arguments: argparse.Namespace) -> int:
     """Post a message, and print its id."""
-    from tinyssb_node.catalog.rows import PUBLIC
-    from tinyssb_node.screens.message_commands import describe_published, open_node, text_given
-
     text = text_given(" ".join(arguments.text))
     if arguments.group is not None:
         from tinyssb_node.cli.commands.group import said
@@ -182,10 +172,6 @@ def say(arguments: argparse.Namespace) -> int:
 
 def list_conversations(arguments: argparse.Namespace) -> int:
     """List conversations, the one with the latest message first."""
-    from tinyssb_node.screens.message_commands import open_node
-    from tinyssb_node.screens.render import local_time, table
-    from tinyssb_node.screens.talkjson import conversation_json
-
     with open_node(arguments) as talk:
         names, groups = talk.names(), talk.groups()
         rows = [*talk.catalog.conversations(), *(groups or ())]
@@ -209,8 +195,6 @@ def list_conversations(arguments: argparse.Namespace) -> int:
 
 def _title(row: ConversationRow, names: DisplayNames) -> str:
     """Return the readers of a conversation, or the name of the group."""
-    from tinyssb_node.screens.group_conversations import GroupConversation, called
-
     if isinstance(row, GroupConversation):
         return f"group {called(row.title, row.name)}" + (f" ({row.note})" if row.note else "")
     if not row.members:
@@ -224,12 +208,7 @@ def _lines(
 ) -> ChatFormatter | JsonLines:
     """Return the formatter of messages, for programs or for people."""
     if arguments.json:
-        from tinyssb_node.screens.talkjson import JsonLines
-
         return JsonLines(names)
-    from tinyssb_node.screens.chatlines import ChatFormatter
-    from tinyssb_node.screens.screen import width
-
     lines = ChatFormatter(names, width(), held_by(talk, names, rows))
     lines.fit(rows)
     return lines
@@ -240,10 +219,9 @@ def held_by(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]) 
     receipts = talk.receipts(rows)
     if not receipts:
         return {}
-    import time
-
-    from tinyssb_node.ids import FeedId
+    # Only here: reading without a daemon does without the client's rows, and is quicker.
     from tinyssb_node.screens.holders_text import holders_text
+    # Only here: reading without a daemon does without the client's rows, and is quicker.
 
     def name_of(digits: str) -> str:
         return names.shown(FeedId.from_hex(digits))
@@ -266,8 +244,6 @@ def _follow(
     lines: ChatFormatter | JsonLines,
 ) -> None:
     """Show messages behind the position *after*, until Ctrl-C."""
-    import time
-
     while True:
         if not talk.changed():
             time.sleep(limits.CHAT_TICK_S)

@@ -1,6 +1,12 @@
 """`demo`: a whole mesh without hardware."""
 
 import argparse
+import json
+import signal
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
 
 from tinyssb_node.screens.options import CommandParsers, positive
 
@@ -28,12 +34,6 @@ def add(commands: CommandParsers) -> None:
 
 def demo(arguments: argparse.Namespace) -> int:
     """Run the demonstration. Return exit code 1 if nodes or tables disagree at the end."""
-    import json
-    import signal
-    import sys
-    import time
-    from contextlib import suppress
-    from pathlib import Path
 
     from tinyssb_node.cli.demo.mesh import DemoMesh, free_port
     from tinyssb_node.cli.demo.story import DemoStory

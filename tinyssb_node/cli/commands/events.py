@@ -2,9 +2,12 @@
 
 import argparse
 import json
+import time
 from collections.abc import Iterable
 
 from tinyssb_node.screens.options import CommandParsers, add_json, add_limit, add_network
+from tinyssb_node.screens.render import SHORT_ID, local_time, printable
+from tinyssb_node.screens.tail import event_folder, follow_lines, last_lines
 
 
 def add(commands: CommandParsers) -> None:
@@ -27,10 +30,6 @@ def add(commands: CommandParsers) -> None:
 
 def events(arguments: argparse.Namespace) -> int:
     """Show records."""
-    import time
-
-    from tinyssb_node.screens.tail import event_folder, follow_lines, last_lines
-
     folder = event_folder(arguments.home, arguments.network)
     kinds = frozenset(arguments.kind or ())
     lines, place = last_lines(folder, arguments.limit)
@@ -49,8 +48,6 @@ def _print(lines: Iterable[bytes], kinds: frozenset[str], *, as_json: bool) -> N
 
 def _shown(line: bytes, kinds: frozenset[str], *, as_json: bool) -> str | None:
     """Format one record; None if its kind is not selected, or if the line is torn and cannot be read."""
-    from tinyssb_node.screens.render import local_time, printable
-
     try:
         record = json.loads(line)
         kind, t_us = str(record.pop("kind")), int(record.pop("t_us"))
@@ -68,8 +65,6 @@ def _shown(line: bytes, kinds: frozenset[str], *, as_json: bool) -> str | None:
 
 def _short(value: object) -> str:
     """Format a value for people: long hexadecimal ids are shortened."""
-    from tinyssb_node.screens.render import SHORT_ID
-
     if isinstance(value, str):
         return value[:SHORT_ID] + "…" if len(value) in (40, 64) and " " not in value else value
     return json.dumps(value)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tinyssb_node.control.client import DaemonClient
+from tinyssb_node.control.rows import EntryRow, FeedRow, FollowedRow, ShownRow
 from tinyssb_node.errors import ExitCode, ProblemError
+from tinyssb_node.limits import FEED_ID_SIZE
+from tinyssb_node.screens.message_commands import open_node
 from tinyssb_node.screens.options import (
     CommandParsers,
     add_feed,
@@ -15,9 +19,17 @@ from tinyssb_node.screens.options import (
     add_network,
     positive,
 )
-
-if TYPE_CHECKING:
-    from tinyssb_node.control.rows import EntryRow, FeedRow, FollowedRow, ShownRow
+from tinyssb_node.screens.people import UnknownPersonError
+from tinyssb_node.screens.render import (
+    SHORT_ID,
+    decode_content,
+    fields,
+    local_time,
+    one_line,
+    shortened,
+    table,
+    to_json,
+)
 
 _DIGITS: Final = frozenset("0123456789abcdef")
 
@@ -74,9 +86,6 @@ def _add_unfollow(commands: CommandParsers) -> argparse.ArgumentParser:
 
 def feeds(arguments: argparse.Namespace) -> int:
     """List feeds."""
-    from tinyssb_node.control.client import DaemonClient
-    from tinyssb_node.screens.render import SHORT_ID, table
-
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         rows = list(node.feeds())
     if arguments.json:
@@ -91,8 +100,6 @@ def feeds(arguments: argparse.Namespace) -> int:
 
 def log(arguments: argparse.Namespace) -> int:
     """List entries."""
-    from tinyssb_node.control.client import DaemonClient
-
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         for row in node.log(arguments.feed, last=arguments.limit, follow=arguments.follow):
             # Flushed: the reader of a pipe sees each entry when it comes.
@@ -102,8 +109,6 @@ def log(arguments: argparse.Namespace) -> int:
 
 def show(arguments: argparse.Namespace) -> int:
     """Show one entry."""
-    from tinyssb_node.control.client import DaemonClient
-
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.show(arguments.feed, arguments.seq)
     print(json.dumps(_decoded(row)) if arguments.json else _entry_page(row))
@@ -112,8 +117,6 @@ def show(arguments: argparse.Namespace) -> int:
 
 def follow(arguments: argparse.Namespace) -> int:
     """Follow a feed."""
-    from tinyssb_node.control.client import DaemonClient
-
     feed = _feed_to_follow(arguments)
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.follow(feed)
@@ -122,8 +125,6 @@ def follow(arguments: argparse.Namespace) -> int:
 
 def unfollow(arguments: argparse.Namespace) -> int:
     """Stop following a feed."""
-    from tinyssb_node.control.client import DaemonClient
-
     feed = feed_named(arguments)
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.unfollow(feed)
@@ -132,8 +133,6 @@ def unfollow(arguments: argparse.Namespace) -> int:
 
 def goset(arguments: argparse.Namespace) -> int:
     """Show the set."""
-    from tinyssb_node.control.client import DaemonClient
-
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.goset()
     if arguments.json:
@@ -152,8 +151,6 @@ def feed_named(arguments: argparse.Namespace) -> str:
     feed: str = arguments.feed
     if feed == "me" or not set(feed.lower()) - _DIGITS:
         return feed
-    from tinyssb_node.screens.message_commands import open_node
-
     with open_node(arguments) as talk:
         return talk.find_person(feed).feed.hex()
 
@@ -163,10 +160,6 @@ def _feed_to_follow(arguments: argparse.Namespace) -> str:
 
     Raises ProblemError, UnknownPersonError.
     """
-    from tinyssb_node.limits import FEED_ID_SIZE
-    from tinyssb_node.screens.message_commands import open_node
-    from tinyssb_node.screens.people import UnknownPersonError
-
     feed: str = arguments.feed
     is_digits = bool(feed) and not set(feed.lower()) - _DIGITS
     if is_digits and len(feed) == 2 * FEED_ID_SIZE:
@@ -218,8 +211,6 @@ def _feed_state(row: FeedRow) -> str:
 
 def _decoded(row: EntryRow) -> dict[str, object]:
     """Return *row* with its content also decoded, as far as it is stored."""
-    from tinyssb_node.screens.render import decode_content, to_json
-
     if row.content is None:
         return {**row.fields(), "form": None, "decoded": None}
     decoded = decode_content(bytes.fromhex(row.content), row.type)
@@ -233,8 +224,6 @@ def _missing(row: EntryRow) -> str:
 
 
 def _log_line(row: EntryRow) -> str:
-    from tinyssb_node.screens.render import decode_content, local_time, one_line, shortened
-
     if row.content is None:
         shown = _missing(row)
     else:
@@ -244,8 +233,6 @@ def _log_line(row: EntryRow) -> str:
 
 
 def _entry_page(row: ShownRow) -> str:
-    from tinyssb_node.screens.render import decode_content, fields, local_time, one_line
-
     pairs: list[tuple[str, object]] = [
         ("feed", row.feed),
         ("seq", row.seq),

@@ -6,19 +6,25 @@ import argparse
 import json
 import os
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
+from tinyssb_node.cli.commands.feeds import feed_named
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.codec.packets import parse_entry
+from tinyssb_node.control.client import DaemonClient
+from tinyssb_node.control.rows import ForkRow
+from tinyssb_node.daemon.config import read_config
+from tinyssb_node.errors import ExitCode, FileUnreadableError, ForkProofFormatError, ProblemError
+from tinyssb_node.feeds.fork import ForkProof, fork_ids, verify_proof
+from tinyssb_node.feeds.forkfile import ForkFile, parse_fork_file
+from tinyssb_node.feeds.layout import layout_of
+from tinyssb_node.feeds.limits import FORK_FILE_MAX
+from tinyssb_node.feeds.sidechain import reassemble
+from tinyssb_node.screens.newfile import write_new_file
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tinyssb_node.codec.dmx import Network
-    from tinyssb_node.control.rows import ForkRow
-    from tinyssb_node.feeds.fork import ForkProof
-    from tinyssb_node.feeds.forkfile import ForkFile
+from tinyssb_node.screens.render import SHORT_ID, decode_content, fields, local_time, one_line, table
+from tinyssb_node.store.home import Home
 
 _MEANING = (
     "The key of each of these feeds signed two different entries with one sequence number: two programs use the key,\n"
@@ -48,8 +54,6 @@ def add(commands: CommandParsers) -> None:
 
 def forks(arguments: argparse.Namespace) -> int:
     """List forks."""
-    from tinyssb_node.control.client import DaemonClient
-
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         rows = list(node.forks())
     if arguments.json:
@@ -65,8 +69,6 @@ def forks(arguments: argparse.Namespace) -> int:
 
 
 def _listing(rows: list[ForkRow], name_of: Callable[[str], str]) -> str:
-    from tinyssb_node.screens.render import SHORT_ID, local_time, table
-
     listed = [
         (
             name_of(row.feed),
@@ -85,10 +87,6 @@ def _listing(rows: list[ForkRow], name_of: Callable[[str], str]) -> str:
 
 def export(arguments: argparse.Namespace) -> int:
     """Write a proof. Raises ProblemError."""
-    from tinyssb_node.cli.commands.feeds import feed_named
-    from tinyssb_node.control.client import DaemonClient
-    from tinyssb_node.screens.newfile import write_new_file
-
     feed = feed_named(arguments).lower()
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         rows = list(node.forks())
@@ -115,10 +113,6 @@ def export(arguments: argparse.Namespace) -> int:
 
 def verify(arguments: argparse.Namespace) -> int:
     """Check a proof. Raises ProblemError, FileUnreadableError."""
-    from tinyssb_node.errors import ForkProofFormatError
-    from tinyssb_node.feeds.fork import verify_proof
-    from tinyssb_node.feeds.forkfile import parse_fork_file
-
     try:
         fork = parse_fork_file(_read(arguments.file))
     except ForkProofFormatError as error:
@@ -141,8 +135,6 @@ def verify(arguments: argparse.Namespace) -> int:
 
 def _read(name: str) -> bytes:
     """Read the beginning of a file of any kind: one byte more than a proof can have."""
-    from tinyssb_node.feeds.limits import FORK_FILE_MAX
-
     if name == "-":
         return sys.stdin.buffer.read(FORK_FILE_MAX + 1)
     try:
@@ -154,10 +146,6 @@ def _read(name: str) -> bytes:
 
 def _network(arguments: argparse.Namespace, fork: ForkFile) -> Network:
     """Return the network of the proof: the open one, or one whose key the node in the home folder has."""
-    from tinyssb_node.codec.dmx import Network
-    from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.store.home import Home
-
     if fork.network is None:
         return Network()
     home = Home.find(arguments.home, os.environ)
@@ -173,8 +161,6 @@ def _network(arguments: argparse.Namespace, fork: ForkFile) -> Network:
 
 
 def _as_json(network: Network, fork: ForkFile) -> dict[str, object]:
-    from tinyssb_node.feeds.fork import fork_ids
-
     held, other = fork_ids(network, fork.proof)
     return {
         "proves": True,
@@ -187,9 +173,6 @@ def _as_json(network: Network, fork: ForkFile) -> dict[str, object]:
 
 
 def _page(network: Network, proof: ForkProof) -> str:
-    from tinyssb_node.feeds.fork import fork_ids
-    from tinyssb_node.screens.render import fields
-
     held, other = fork_ids(network, proof)
     pairs = [
         ("feed", proof.feed.hex()),
@@ -205,11 +188,6 @@ def _page(network: Network, proof: ForkProof) -> str:
 
 def _content(proof: ForkProof, packet: bytes) -> str:
     """Return an entry's content, safe to show, as far as it is in the entry itself."""
-    from tinyssb_node.codec.packets import parse_entry
-    from tinyssb_node.feeds.layout import layout_of
-    from tinyssb_node.feeds.sidechain import reassemble
-    from tinyssb_node.screens.render import decode_content, one_line
-
     entry = parse_entry(packet)
     layout = layout_of(entry.type, entry.content, proof.dialect)
     if layout.chunks:

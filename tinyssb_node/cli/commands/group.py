@@ -5,10 +5,19 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
+from tinyssb_node.cli.graph import ASCII, UNICODE
+from tinyssb_node.cli.grouplines import listing, short, shown
+from tinyssb_node.control.client import DaemonClient
+from tinyssb_node.control.group_rows import GroupCostRow, GroupWrittenRow
 from tinyssb_node.errors import ExitCode
+from tinyssb_node.ids import FeedId
 from tinyssb_node.screens import limits
+from tinyssb_node.screens.chatlines import ChatFormatter
+from tinyssb_node.screens.estimate import as_json, costs_in_words, estimate, packets_in_words
+from tinyssb_node.screens.group_conversations import called, messages, people_in_words
+from tinyssb_node.screens.message_commands import open_node, text_given
 from tinyssb_node.screens.options import (
     CommandParsers,
     add_actions,
@@ -16,14 +25,9 @@ from tinyssb_node.screens.options import (
     add_network,
     positive,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tinyssb_node.control.group_rows import GroupCostRow, GroupWrittenRow
-    from tinyssb_node.ids import FeedId
-    from tinyssb_node.screens.people import DisplayNames
-    from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.screens.people import DisplayNames
+from tinyssb_node.screens.screen import can_draw, confirm, width
+from tinyssb_node.screens.session import NodeSession
 
 
 def add(commands: CommandParsers) -> None:
@@ -95,10 +99,6 @@ def _add_dry_run(action: argparse.ArgumentParser) -> None:
 
 def create(arguments: argparse.Namespace) -> int:
     """Create a group."""
-    from tinyssb_node.cli.grouplines import short
-    from tinyssb_node.screens.group_conversations import called
-    from tinyssb_node.screens.message_commands import open_node
-
     with open_node(arguments) as talk:
         people, names = _people(talk, arguments.people), talk.names()
         row = talk.client.group_create(arguments.name, [feed.hex() for feed in people])
@@ -114,8 +114,6 @@ def create(arguments: argparse.Namespace) -> int:
 
 def add_people(arguments: argparse.Namespace) -> int:
     """Add people to a group."""
-    from tinyssb_node.screens.message_commands import open_node, text_given
-
     text = None if arguments.text is None else text_given(arguments.text)
     with open_node(arguments) as talk:
         people, names = _people(talk, arguments.people), talk.names()
@@ -133,8 +131,6 @@ def add_people(arguments: argparse.Namespace) -> int:
 
 def exclude(arguments: argparse.Namespace) -> int:
     """Exclude people from a group, after showing the cost and the limits of an exclusion."""
-    from tinyssb_node.screens.message_commands import open_node
-
     with open_node(arguments) as talk:
         people, names = _people(talk, arguments.people), talk.names()
         feeds = [feed.hex() for feed in people]
@@ -157,9 +153,6 @@ def confirm_exclusion(
     talk: NodeSession, cost: GroupCostRow, people: Sequence[FeedId], names: DisplayNames
 ) -> bool:
     """Show the cost and the limits of an exclusion, and ask. Raises ProblemError."""
-    from tinyssb_node.cli.grouplines import short
-    from tinyssb_node.screens.screen import confirm
-
     who = _shown(people, names)
     explanation = [
         f"Excluding {who} from the group {short(cost.group)}:",
@@ -178,8 +171,6 @@ def confirm_exclusion(
 
 def print_cost(arguments: argparse.Namespace, talk: NodeSession, cost: GroupCostRow) -> int:
     """Print what an operation would cost."""
-    from tinyssb_node.screens.estimate import as_json, estimate
-
     if arguments.json:
         costs = estimate(cost.packets, list(talk.client.faces()), list(talk.client.airtime()))
         print(json.dumps({**cost.fields(), "costs": [as_json(one) for one in costs]}))
@@ -190,8 +181,6 @@ def print_cost(arguments: argparse.Namespace, talk: NodeSession, cost: GroupCost
 
 def _cost_lines(talk: NodeSession, cost: GroupCostRow) -> list[str]:
     """Return what an operation costs: messages, packets, and airtime on each radio face."""
-    from tinyssb_node.screens.estimate import costs_in_words, estimate, packets_in_words
-
     costs = estimate(cost.packets, list(talk.client.faces()), list(talk.client.airtime()))
     count = cost.messages
     messages = f"{count} message{'' if count == 1 else 's'} ({', '.join(cost.steps)})"
@@ -206,9 +195,6 @@ def _cost_lines(talk: NodeSession, cost: GroupCostRow) -> list[str]:
 
 def leave(arguments: argparse.Namespace) -> int:
     """Leave a group."""
-    from tinyssb_node.cli.grouplines import short
-    from tinyssb_node.screens.message_commands import open_node
-
     with open_node(arguments) as talk:
         row = talk.client.group_leave(arguments.group)
     return _wrote(
@@ -222,9 +208,6 @@ def leave(arguments: argparse.Namespace) -> int:
 
 def come_back(arguments: argparse.Namespace) -> int:
     """Rejoin a group."""
-    from tinyssb_node.cli.grouplines import short
-    from tinyssb_node.screens.message_commands import open_node
-
     with open_node(arguments) as talk:
         row = talk.client.group_return(arguments.group)
     if arguments.json:
@@ -236,8 +219,6 @@ def come_back(arguments: argparse.Namespace) -> int:
 
 def post(arguments: argparse.Namespace) -> int:
     """Post a message to a group."""
-    from tinyssb_node.screens.message_commands import open_node, text_given
-
     text = text_given(" ".join(arguments.text))
     with open_node(arguments) as talk:
         row = talk.say_to_group(arguments.group, text)
@@ -246,15 +227,11 @@ def post(arguments: argparse.Namespace) -> int:
 
 def said(arguments: argparse.Namespace, row: GroupWrittenRow) -> int:
     """Print the id of a message that was posted to a group."""
-    from tinyssb_node.cli.grouplines import short
-
     return _wrote(arguments, row, f"Posted {short(row.entries[-1].id)} to the group {short(row.group)}", "")
 
 
 def _wrote(arguments: argparse.Namespace, row: GroupWrittenRow, what: str, then: str) -> int:
     """Print what was written: *what* is the beginning of the sentence."""
-    from tinyssb_node.screens.estimate import packets_in_words
-
     if arguments.json:
         print(json.dumps(row.fields()))
         return 0
@@ -272,8 +249,6 @@ def _people(talk: NodeSession, texts: Sequence[str]) -> list[FeedId]:
 
 
 def _shown(people: Sequence[FeedId], names: DisplayNames) -> str:
-    from tinyssb_node.screens.group_conversations import people_in_words
-
     return people_in_words(people, names)
 
 
@@ -282,9 +257,6 @@ def _shown(people: Sequence[FeedId], names: DisplayNames) -> str:
 
 def list_groups(arguments: argparse.Namespace) -> int:
     """List groups."""
-    from tinyssb_node.cli.grouplines import listing
-    from tinyssb_node.control.client import DaemonClient
-
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         rows = list(node.group_list())
     if arguments.json:
@@ -299,12 +271,6 @@ def list_groups(arguments: argparse.Namespace) -> int:
 
 def show(arguments: argparse.Namespace) -> int:
     """Show a group."""
-
-    from tinyssb_node.cli.graph import ASCII, UNICODE
-    from tinyssb_node.cli.grouplines import shown
-    from tinyssb_node.screens.message_commands import open_node
-    from tinyssb_node.screens.screen import can_draw, width
-
     with open_node(arguments) as talk:
         listing = talk.client.group_show(arguments.group)
         epochs = list(listing)
@@ -321,8 +287,6 @@ def show(arguments: argparse.Namespace) -> int:
 
 def read(arguments: argparse.Namespace) -> int:
     """Show the messages of a group."""
-    from tinyssb_node.screens.message_commands import open_node
-
     with open_node(arguments) as talk:
         last = min(arguments.last, limits.CHAT_LAST_MAX)
         if arguments.json:
@@ -335,10 +299,6 @@ def read(arguments: argparse.Namespace) -> int:
 
 def show_messages(talk: NodeSession, group: str, last: int) -> None:
     """Print the latest messages of a group."""
-    from tinyssb_node.screens.chatlines import ChatFormatter
-    from tinyssb_node.screens.group_conversations import messages
-    from tinyssb_node.screens.screen import width
-
     names = talk.names()
     rows = messages(talk.client, group, names, limit=last)
     lines = ChatFormatter(names, width())
@@ -353,8 +313,6 @@ def show_messages(talk: NodeSession, group: str, last: int) -> None:
 def audit(arguments: argparse.Namespace) -> int:
     """List all messages of a group."""
     from tinyssb_node.cli.grouplines import audit as lines
-    from tinyssb_node.screens.message_commands import open_node
-    from tinyssb_node.screens.screen import width
 
     with open_node(arguments) as talk:
         rows = list(talk.client.group_audit(arguments.group))

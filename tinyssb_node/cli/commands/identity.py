@@ -5,15 +5,33 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import socket
 import sys
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
+from tinyssb_node.control.client import DaemonClient
+from tinyssb_node.daemon.config import read_config
+from tinyssb_node.daemon.identities import names_of, new_identity, require_room, restore_identity
+from tinyssb_node.daemon.setup import (
+    new_passphrase,
+    read_node_identity,
+    replace_secret,
+    restore_home,
+    unlock_identity,
+)
+from tinyssb_node.errors import BadRequestError, IdentityExistsError, LocalError
+from tinyssb_node.ids import Dialect
+from tinyssb_node.screens.invite import qr_code
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
-
-if TYPE_CHECKING:
-    from tinyssb_node.store.home import Home
-    from tinyssb_node.store.secrets import IdentityFileContent
+from tinyssb_node.screens.passphrases import ask_new, asker, somebody_there
+from tinyssb_node.screens.render import fields, table
+from tinyssb_node.store import limits
+from tinyssb_node.store.home import MAIN_IDENTITY, Home
+from tinyssb_node.store.sealed_seed import SealedSeed
+from tinyssb_node.store.secrets import Identity, IdentityFileContent, folder_reach, kept_plain, kept_sealed
+from tinyssb_node.store.unlock import IDENTITY_CREDENTIAL, credential_name
+from tinyssb_node.store.words import parse_words, serialize_words
 
 
 def add(commands: CommandParsers) -> None:
@@ -87,9 +105,6 @@ def _add_name(action: argparse.ArgumentParser) -> None:
 
 def show(arguments: argparse.Namespace) -> int:
     """Show how the key is stored; read no secret."""
-    from tinyssb_node.screens.render import fields
-    from tinyssb_node.store.secrets import folder_reach
-
     home, kept = _kept(arguments)
     how, told = _how(kept, None)
     mode = folder_reach(home.identity)
@@ -118,10 +133,6 @@ def show(arguments: argparse.Namespace) -> int:
 
 def show_all(arguments: argparse.Namespace) -> int:
     """List all identities; read no secret."""
-    from tinyssb_node.daemon.identities import names_of
-    from tinyssb_node.screens.render import table
-    from tinyssb_node.store.home import MAIN_IDENTITY, Home
-
     home = Home.find(arguments.home, os.environ)
     home.require()
     rows = [_listed(home, None), *(_listed(home, name) for name in names_of(home))]
@@ -141,10 +152,6 @@ def show_all(arguments: argparse.Namespace) -> int:
 
 def _listed(home: Home, name: str | None) -> dict[str, str | None]:
     """Return the row of an identity for `list`."""
-    from tinyssb_node.daemon.setup import read_node_identity
-    from tinyssb_node.errors import LocalError
-    from tinyssb_node.store.home import MAIN_IDENTITY
-
     place = home if name is None else home.of_identity(name)
     row: dict[str, str | None] = dict.fromkeys(("name", "feed", "dialect", "kept", "path", "note", "problem"))
     row["name"], row["path"] = name or MAIN_IDENTITY, str(place.identity)
@@ -160,11 +167,6 @@ def _listed(home: Home, name: str | None) -> dict[str, str | None]:
 
 def new(arguments: argparse.Namespace) -> int:
     """Create a further identity."""
-    from tinyssb_node.daemon.identities import new_identity, require_room
-    from tinyssb_node.daemon.setup import read_node_identity
-    from tinyssb_node.ids import Dialect
-    from tinyssb_node.store.home import Home
-
     home, name = Home.find(arguments.home, os.environ), arguments.identity
     require_room(home, name)
     dialect = read_node_identity(home).dialect if arguments.dialect is None else Dialect(arguments.dialect)
@@ -179,9 +181,6 @@ def new(arguments: argparse.Namespace) -> int:
 
 def _how(kept: IdentityFileContent, name: str | None) -> tuple[str, str]:
     """Return how the key is stored, for programs and for people; *name* is that of a further identity."""
-    from tinyssb_node.store.sealed_seed import SealedSeed
-    from tinyssb_node.store.unlock import IDENTITY_CREDENTIAL, credential_name
-
     if kept.secret is None:
         return (
             "credential",
@@ -194,11 +193,6 @@ def _how(kept: IdentityFileContent, name: str | None) -> tuple[str, str]:
 
 def backup(arguments: argparse.Namespace) -> int:
     """Show the key as words."""
-    from tinyssb_node.daemon.setup import unlock_identity
-    from tinyssb_node.screens.invite import qr_code
-    from tinyssb_node.screens.passphrases import asker
-    from tinyssb_node.store.words import serialize_words
-
     home, _ = _kept(arguments)
     name = _name(arguments)
     identity = unlock_identity(home, os.environ, asker(), name)
@@ -225,16 +219,6 @@ def backup(arguments: argparse.Namespace) -> int:
 
 def restore(arguments: argparse.Namespace) -> int:
     """Create a home from words."""
-    import socket
-
-    from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.daemon.setup import restore_home
-    from tinyssb_node.errors import IdentityExistsError
-    from tinyssb_node.ids import Dialect
-    from tinyssb_node.store.home import Home
-    from tinyssb_node.store.secrets import Identity
-    from tinyssb_node.store.words import parse_words
-
     home = Home.find(arguments.home, os.environ)
     if arguments.identity is not None:
         return _restore_further(home, arguments)
@@ -252,12 +236,6 @@ def restore(arguments: argparse.Namespace) -> int:
 
 
 def _restore_further(home: Home, arguments: argparse.Namespace) -> int:
-    from tinyssb_node.daemon.identities import require_room, restore_identity
-    from tinyssb_node.errors import BadRequestError
-    from tinyssb_node.ids import Dialect
-    from tinyssb_node.store.secrets import Identity
-    from tinyssb_node.store.words import parse_words
-
     name = arguments.identity
     if arguments.name is not None or arguments.face:
         raise BadRequestError(
@@ -280,9 +258,6 @@ def _restore_further(home: Home, arguments: argparse.Namespace) -> int:
 
 def _words() -> str:
     """Read typed or piped text: until there are enough words, or an empty line, or the end."""
-    from tinyssb_node.screens.passphrases import somebody_there
-    from tinyssb_node.store import limits
-
     if not somebody_there():
         return sys.stdin.read(limits.WORDS_TEXT_MAX)
     print(
@@ -300,11 +275,6 @@ def _words() -> str:
 
 def seal(arguments: argparse.Namespace) -> int:
     """Encrypt the key, also if it is encrypted already."""
-    from tinyssb_node.daemon.setup import new_passphrase, replace_secret, unlock_identity
-    from tinyssb_node.errors import BadRequestError
-    from tinyssb_node.screens.passphrases import ask_new, asker, somebody_there
-    from tinyssb_node.store.secrets import kept_sealed
-
     home, kept = _kept(arguments)
     name = _name(arguments)
     identity = unlock_identity(home, os.environ, asker(), name)
@@ -328,10 +298,6 @@ def seal(arguments: argparse.Namespace) -> int:
 
 def unseal(arguments: argparse.Namespace) -> int:
     """Store the key without a passphrase."""
-    from tinyssb_node.daemon.setup import replace_secret, unlock_identity
-    from tinyssb_node.screens.passphrases import asker
-    from tinyssb_node.store.secrets import kept_plain
-
     home, _ = _kept(arguments)
     identity = unlock_identity(home, os.environ, asker(), _name(arguments))
     replace_secret(home, kept_plain(identity))
@@ -341,12 +307,6 @@ def unseal(arguments: argparse.Namespace) -> int:
 
 def detach(arguments: argparse.Namespace) -> int:
     """Remove the key from the identity file, and leave the feed id."""
-    from dataclasses import replace
-
-    from tinyssb_node.daemon.setup import replace_secret
-    from tinyssb_node.errors import BadRequestError
-    from tinyssb_node.screens.passphrases import somebody_there
-
     home, kept = _kept(arguments)
     if not arguments.yes:
         if not somebody_there():
@@ -371,8 +331,6 @@ def detach(arguments: argparse.Namespace) -> int:
 
 def sure(arguments: argparse.Namespace) -> int:
     """Confirm that no entry of the feed is missing."""
-    from tinyssb_node.control.client import DaemonClient
-
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         changed = node.sure(_name(arguments)).changed
     print(
@@ -385,17 +343,12 @@ def sure(arguments: argparse.Namespace) -> int:
 
 def _name(arguments: argparse.Namespace) -> str | None:
     """Return the further identity that *arguments* name; None: the main one."""
-    from tinyssb_node.store.home import MAIN_IDENTITY
-
     name: str | None = arguments.identity
     return None if name == MAIN_IDENTITY else name
 
 
 def _kept(arguments: argparse.Namespace) -> tuple[Home, IdentityFileContent]:
     """Return the folder of the identity that *arguments* name, and the content of its identity file."""
-    from tinyssb_node.daemon.setup import read_node_identity
-    from tinyssb_node.store.home import Home
-
     home = Home.find(arguments.home, os.environ)
     home.require()
     if (name := _name(arguments)) is not None:

@@ -8,18 +8,26 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tinyssb_node.catalog.schema import CATALOG_FILE
+from tinyssb_node.cli.time_arguments import moment_of
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
+from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
+from tinyssb_node.screens.newfile import write_new_file
 from tinyssb_node.screens.options import CommandParsers, add_json, add_network
+from tinyssb_node.store.home import Home
+from tinyssb_node.store.port import FeedRecord, Store
+from tinyssb_node.store.repair import FeedCut, cut_store
+from tinyssb_node.store.sqlite import SqliteStore
 
 if TYPE_CHECKING:
     from tinyssb_node.cli.packet_import import ImportResult
-    from tinyssb_node.codec.dmx import Network
     from tinyssb_node.daemon.verify import Damage
-    from tinyssb_node.store.home import Home
-    from tinyssb_node.store.port import FeedRecord, Store
 
 
 def add(commands: CommandParsers) -> None:
@@ -63,7 +71,6 @@ def add(commands: CommandParsers) -> None:
 def export(arguments: argparse.Namespace) -> int:
     """Write an export file, whole or not at all."""
     from tinyssb_node.daemon.exports import export_pieces, write_export
-    from tinyssb_node.screens.newfile import write_new_file
 
     home = _home(arguments)
     with closing(_open_network(home, arguments)[0]) as store:
@@ -85,9 +92,7 @@ def _since(store: Store, text: str) -> Callable[[FeedRecord], int]:
 
     Raises ProblemError, FileUnreadableError, ExportFileError.
     """
-    from datetime import datetime
 
-    from tinyssb_node.cli.time_arguments import moment_of
     from tinyssb_node.daemon.exports import ExportCoverage, firsts_since, read_export
 
     since_us = moment_of(text, datetime.now().astimezone())
@@ -129,7 +134,6 @@ def _import_refused(taken: ImportResult) -> ProblemError:
 def import_(arguments: argparse.Namespace) -> int:
     """Check a whole file, then offer its packets to the daemon."""
     from tinyssb_node.cli.packet_import import ImportResult, offer
-    from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.daemon.exports import ExportFileError, read_export
 
     taken = ImportResult()
@@ -199,10 +203,7 @@ def verify(arguments: argparse.Namespace) -> int:
 def _repair(arguments: argparse.Namespace, network: Network, damages: Sequence[Damage]) -> int:
     """Remove damaged data from the store. Raises what the store raises, having changed nothing. Raises what the store
     raises; then nothing was changed."""
-    from tinyssb_node.catalog.schema import CATALOG_FILE
     from tinyssb_node.daemon.repair import plan_repair
-    from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
-    from tinyssb_node.store.repair import FeedCut, cut_store
 
     home = _home(arguments).of(NetworkName(arguments.network or DEFAULT_NETWORK))
     with closing(_open_network(_home(arguments), arguments)[0]) as store:
@@ -238,7 +239,6 @@ def _repair(arguments: argparse.Namespace, network: Network, damages: Sequence[D
 def doctor(arguments: argparse.Namespace) -> int:
     """Check the node and its settings."""
     from tinyssb_node.cli.checkup import examine
-    from tinyssb_node.store.home import Home
 
     findings = examine(Home.find(arguments.home, os.environ))
     for finding in findings:
@@ -261,8 +261,6 @@ def doctor(arguments: argparse.Namespace) -> int:
 
 
 def _home(arguments: argparse.Namespace) -> Home:
-    from tinyssb_node.store.home import Home
-
     home = Home.find(arguments.home, os.environ)
     home.require()
     return home
@@ -272,8 +270,6 @@ def _open_network(home: Home, arguments: argparse.Namespace) -> tuple[Store, Net
     """Open the store of the network that *arguments* name, and return its key. Raises UnknownNetworkError, and as
     stores do."""
     from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.ids import DEFAULT_NETWORK
-    from tinyssb_node.store.sqlite import SqliteStore
 
     name, network = read_config(home).find_network(arguments.network or DEFAULT_NETWORK)
     return SqliteStore.open_readonly(home.of(name).store), network

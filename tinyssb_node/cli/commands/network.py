@@ -6,20 +6,26 @@ import argparse
 import json
 import os
 import sys
+import time
+from collections.abc import Sequence
 from contextlib import closing
-from typing import TYPE_CHECKING
+from secrets import token_bytes
 
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.content.contacts import read_contacts
+from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
+from tinyssb_node.daemon.config import read_config
+from tinyssb_node.daemon.rekey import RekeyPlan, plan_rekey, set_key_of
 from tinyssb_node.errors import BadRequestError, ExitCode, ProblemError
+from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
+from tinyssb_node.limits import NETWORK_KEY_MAX, SET_MAX
+from tinyssb_node.replication.limits import SET_KEY_MIN, SET_KEY_SIZE
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tinyssb_node.codec.dmx import Network
-    from tinyssb_node.daemon.rekey import RekeyPlan
-    from tinyssb_node.ids import FeedId, NetworkName
-    from tinyssb_node.store.home import Home
-    from tinyssb_node.store.port import FeedRecord
+from tinyssb_node.screens.passphrases import somebody_there
+from tinyssb_node.screens.render import SHORT_ID, table
+from tinyssb_node.store.home import Home
+from tinyssb_node.store.port import FeedRecord
+from tinyssb_node.store.sqlite import SqliteStore
 
 
 def add(commands: CommandParsers) -> None:
@@ -58,11 +64,6 @@ def add(commands: CommandParsers) -> None:
 
 def network(arguments: argparse.Namespace) -> int:
     """List networks. Works without the daemon."""
-    from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.limits import SET_MAX
-    from tinyssb_node.screens.render import table
-    from tinyssb_node.store.sqlite import SqliteStore
-
     home = _home(arguments)
     networks = read_config(home).networks
     rows = []
@@ -86,8 +87,6 @@ def network(arguments: argparse.Namespace) -> int:
 
 def rekey(arguments: argparse.Namespace) -> int:
     """Leave a set for a fresh one. Raises ProblemError, BadRequestError, errors of the store or the daemon."""
-    from tinyssb_node.store.sqlite import SqliteStore
-
     home = _home(arguments)
     name, key = _key(home, arguments)
     with closing(SqliteStore.open_readonly(home.of(name).store)) as store:
@@ -112,8 +111,6 @@ def rekey(arguments: argparse.Namespace) -> int:
 
 
 def _home(arguments: argparse.Namespace) -> Home:
-    from tinyssb_node.store.home import Home
-
     home = Home.find(arguments.home, os.environ)
     home.require()
     return home
@@ -121,9 +118,6 @@ def _home(arguments: argparse.Namespace) -> Home:
 
 def _set_key(home: Home, name: NetworkName) -> bytes:
     """Return the key of a network's set; empty: the network's own, or no set yet. Raises what the store raises."""
-    from tinyssb_node.daemon.rekey import set_key_of
-    from tinyssb_node.store.sqlite import SqliteStore
-
     path = home.of(name).store
     if not path.exists():
         return b""
@@ -132,9 +126,6 @@ def _set_key(home: Home, name: NetworkName) -> bytes:
 
 
 def _named(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, Network]:
-    from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.ids import DEFAULT_NETWORK
-
     return read_config(home).find_network(arguments.network or DEFAULT_NETWORK)
 
 
@@ -143,12 +134,6 @@ def _key(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, bytes]
 
     Raises ProblemError for one that no set can have, or that another network here has.
     """
-    from secrets import token_bytes
-
-    from tinyssb_node.daemon.config import read_config
-    from tinyssb_node.limits import NETWORK_KEY_MAX
-    from tinyssb_node.replication.limits import SET_KEY_MIN, SET_KEY_SIZE
-
     name, network = _named(home, arguments)
     if arguments.back:
         return name, b""
@@ -178,9 +163,7 @@ def _key(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, bytes]
 
 def _plan(home: Home, arguments: argparse.Namespace, records: Sequence[FeedRecord]) -> RekeyPlan:
     """Return the feeds to keep and to leave. Raises UnknownFeedError, AmbiguousFeedError, ContactsError."""
-    from tinyssb_node.content.contacts import read_contacts
     from tinyssb_node.daemon.feed_names import find_feed
-    from tinyssb_node.daemon.rekey import plan_rekey
     from tinyssb_node.daemon.setup import read_node_identity
 
     own = read_node_identity(home).feed
@@ -199,8 +182,6 @@ def _show_plan(name: str, plan: RekeyPlan, *, as_json: bool) -> None:
     if as_json:
         print(json.dumps(_as_json(name, plan)))
         return
-    from tinyssb_node.screens.render import SHORT_ID
-
     written = [record for record in plan.left if record.seq]
     print(f"The set of the network {name} has {len(plan.kept) + len(plan.left)} feeds.")
     print(f"Kept: {len(plan.kept)}, with all their {sum(record.seq for record in plan.kept):,} entries.")
@@ -221,8 +202,6 @@ def _as_json(name: str, plan: RekeyPlan) -> dict[str, object]:
 
 def _agreed() -> bool:
     """Ask the user whether to leave the set. Raises BadRequestError if nobody can be asked."""
-    from tinyssb_node.screens.passphrases import somebody_there
-
     if not somebody_there():
         raise BadRequestError(
             "There is no terminal to confirm this on. Nothing was changed.",
@@ -235,7 +214,6 @@ def _agreed() -> bool:
 
 def _carry_out(arguments: argparse.Namespace, home: Home, key: bytes, left: Sequence[FeedId]) -> bool:
     """Rekey the set, by the daemon if it runs. Return whether it runs. Returns whether it does."""
-    from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 
     try:
         node = DaemonClient.at_home(arguments.home, arguments.network)
@@ -245,10 +223,8 @@ def _carry_out(arguments: argparse.Namespace, home: Home, key: bytes, left: Sequ
         with node:
             node.rekey(key, (feed.hex() for feed in left))
         return True
-    import time
 
     from tinyssb_node.daemon.rekey import rekey as rekey_store
-    from tinyssb_node.store.sqlite import SqliteStore
 
     with closing(SqliteStore.open(home.store)) as store:
         rekey_store(store, key, left)

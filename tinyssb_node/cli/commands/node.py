@@ -5,19 +5,17 @@ from __future__ import annotations
 import argparse
 import json
 import os
-from typing import TYPE_CHECKING
+import socket
 
+from tinyssb_node.control.client import DaemonClient
+from tinyssb_node.control.rows import CompanionRow, EndpointRow, IdentityRow, NetworkRow, StatusRow
+from tinyssb_node.errors import HomeExistsError
+from tinyssb_node.ids import Dialect
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.options import CommandParsers, add_json
-
-if TYPE_CHECKING:
-    from tinyssb_node.control.rows import (
-        CompanionRow,
-        EndpointRow,
-        IdentityRow,
-        NetworkRow,
-        StatusRow,
-    )
+from tinyssb_node.screens.passphrases import asker
+from tinyssb_node.screens.render import duration, fields
+from tinyssb_node.store.home import Home
 
 
 def add(commands: CommandParsers) -> None:
@@ -48,13 +46,9 @@ def add(commands: CommandParsers) -> None:
 
 def init(arguments: argparse.Namespace) -> int:
     """Create a home."""
-    import socket
 
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.setup import create_home
-    from tinyssb_node.errors import HomeExistsError
-    from tinyssb_node.ids import Dialect
-    from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
     if home.config.is_symlink() and (arguments.name is not None or arguments.face):
@@ -72,17 +66,12 @@ def init(arguments: argparse.Namespace) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Run the daemon."""
     from tinyssb_node.daemon.process import run_daemon
-    from tinyssb_node.screens.passphrases import asker
-    from tinyssb_node.store.home import Home
 
     return run_daemon(Home.find(arguments.home, os.environ), asker(), sure=arguments.i_am_sure)
 
 
 def status(arguments: argparse.Namespace) -> int:
     """Print the daemon's status."""
-    from tinyssb_node.control.client import DaemonClient
-    from tinyssb_node.screens.render import duration, fields
-
     with DaemonClient.at_home(arguments.home) as node:
         row = node.status()
     if arguments.json:
@@ -166,7 +155,6 @@ def show_id(arguments: argparse.Namespace) -> int:
     """Show the node's feed id, from its files."""
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.setup import read_node_identity
-    from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
     home.require()

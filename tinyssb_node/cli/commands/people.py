@@ -5,16 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import re
-from typing import TYPE_CHECKING
 
+from tinyssb_node.catalog.rows import PersonRow
 from tinyssb_node.errors import ExitCode, ProblemError
+from tinyssb_node.ids import FeedId
+from tinyssb_node.screens.limits import NAME_CELLS
+from tinyssb_node.screens.message_commands import describe_published, open_node
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
-
-if TYPE_CHECKING:
-    from tinyssb_node.catalog.rows import PersonRow
-    from tinyssb_node.ids import FeedId
-    from tinyssb_node.screens.people import DisplayNames
-    from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.screens.people import SHORT_FEED, DisplayNames, UnknownPersonError
+from tinyssb_node.screens.render import local_time, table
+from tinyssb_node.screens.safetext import one_line
+from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.screens.talkjson import person_json
 
 
 def add(commands: CommandParsers) -> None:
@@ -45,9 +47,6 @@ def _add_person(parser: argparse.ArgumentParser) -> None:
 
 def alias(arguments: argparse.Namespace) -> int:
     """Publish or show the user's own name."""
-    from tinyssb_node.screens.message_commands import describe_published, open_node
-    from tinyssb_node.screens.safetext import one_line
-
     with open_node(arguments) as talk:
         if arguments.name is not None:
             return describe_published(arguments, "Published your name as", talk.call_me(arguments.name))
@@ -63,20 +62,12 @@ def alias(arguments: argparse.Namespace) -> int:
 
 def contacts(arguments: argparse.Namespace) -> int:
     """List all people the node knows of."""
-    from tinyssb_node.screens.message_commands import open_node
-    from tinyssb_node.screens.people import SHORT_FEED
-    from tinyssb_node.screens.render import local_time, table
-    from tinyssb_node.screens.safetext import one_line
-    from tinyssb_node.screens.talkjson import person_json
-
     with open_node(arguments) as talk:
         people, names = talk.catalog.people(), talk.names()
     if arguments.json:
         for person in people:
             print(json.dumps(person_json(person)))
         return 0
-    from tinyssb_node.screens.limits import NAME_CELLS
-
     listed = [
         (
             person.feed.hex()[:SHORT_FEED],
@@ -100,8 +91,6 @@ def _state(person: PersonRow, names: DisplayNames) -> str:
 
 def petname(arguments: argparse.Namespace) -> int:
     """Give a person a name, or remove it."""
-    from tinyssb_node.screens.message_commands import open_node
-
     with open_node(arguments) as talk:
         feed = talk.find_person(arguments.person).feed
         talk.petname(feed, arguments.name or None)
@@ -124,8 +113,6 @@ def unblock(arguments: argparse.Namespace) -> int:
 
 
 def _blocked(arguments: argparse.Namespace, *, blocked: bool) -> int:
-    from tinyssb_node.screens.message_commands import open_node
-
     with open_node(arguments) as talk:
         feed = _feed(talk, arguments.person)
         if blocked:
@@ -145,9 +132,6 @@ def _feed(talk: NodeSession, text: str) -> FeedId:
 
     Raises ProblemError, and as ``NodeSession.find_person`` does.
     """
-    from tinyssb_node.ids import FeedId
-    from tinyssb_node.screens.people import UnknownPersonError
-
     try:
         person = talk.find_person(text)
     except UnknownPersonError:

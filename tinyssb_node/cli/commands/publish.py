@@ -4,13 +4,11 @@ import argparse
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tinyssb_node.codec import bipf
+from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.screens.options import CommandParsers, add_json, add_network
-
-if TYPE_CHECKING:
-    from tinyssb_node.codec import bipf
 
 
 def add(commands: CommandParsers) -> None:
@@ -37,8 +35,6 @@ def add(commands: CommandParsers) -> None:
 
 def publish(arguments: argparse.Namespace) -> int:
     """Publish content, and print its entry."""
-    from tinyssb_node.control.client import DaemonClient
-
     content = read_content(arguments)
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.publish(content, arguments.identity)
@@ -53,8 +49,6 @@ def publish(arguments: argparse.Namespace) -> int:
 
 def read_content(arguments: argparse.Namespace) -> bytes:
     """Return the bytes to publish. Raises ProblemError, FileUnreadableError."""
-    from tinyssb_node.codec import bipf
-
     if arguments.file is not None:
         try:
             return Path(arguments.file).read_bytes()

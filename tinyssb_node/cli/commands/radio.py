@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import argparse
 import json
+import time
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from firmware_bridge.boards import BoardError, BoardProfile, board_names, load_board
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import CommandParsers, add_json
+from tinyssb_node.screens.render import table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from firmware_bridge.boards import BoardProfile
     from firmware_bridge.drivers.hardware import Hardware
     from firmware_bridge.drivers.probe import Finding
 
@@ -52,9 +53,6 @@ def add(commands: CommandParsers) -> None:
 
 def boards(arguments: argparse.Namespace) -> int:
     """List board profiles."""
-    from firmware_bridge.boards import board_names, load_board
-    from tinyssb_node.screens.render import table
-
     profiles = [load_board(name) for name in board_names()]
     if arguments.json:
         for profile in profiles:
@@ -115,7 +113,6 @@ def _look_at_port(arguments: argparse.Namespace) -> Looked:
 
 
 def _look_at_board(arguments: argparse.Namespace) -> Looked:
-    from firmware_bridge.boards import BoardError, load_board
     from firmware_bridge.drivers.linux import open_linux
     from firmware_bridge.drivers.probe import probe as look
 
@@ -163,7 +160,6 @@ def firmware(arguments: argparse.Namespace) -> int:
 
 def _open_emulated(profile: BoardProfile) -> Hardware:
     """Emulate a board after its data sheets, in this process's time."""
-    import time
 
     from firmware_bridge.emulation.board import EmulatedBoard
     from firmware_bridge.emulation.ether import Ether

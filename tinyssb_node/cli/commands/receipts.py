@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
+from tinyssb_node.control.client import DaemonClient
+from tinyssb_node.control.rows import HolderRow, ReceiptRow
 from tinyssb_node.errors import ExitCode, ProblemError
+from tinyssb_node.screens.holders_text import holders_text, moment
+from tinyssb_node.screens.message_commands import names_shown
 from tinyssb_node.screens.options import CommandParsers, add_json, add_limit, add_network
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tinyssb_node.control.client import DaemonClient
-    from tinyssb_node.control.rows import HolderRow, ReceiptRow
+from tinyssb_node.screens.render import SHORT_ID, fields, local_time, printable, table
 
 _SEQ_DIGITS_MAX = 10
 """Decimal digits that a sequence number may have; more of them begin an id."""
@@ -36,9 +35,6 @@ def add(commands: CommandParsers) -> None:
 
 def receipts(arguments: argparse.Namespace) -> int:
     """List receipts, or show those of one entry."""
-    from tinyssb_node.control.client import DaemonClient
-    from tinyssb_node.screens.message_commands import names_shown
-
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         if arguments.message is not None:
             row = _find(node, arguments.message)
@@ -77,9 +73,6 @@ def _find(node: DaemonClient, name: str) -> ReceiptRow:
 
 
 def _table(rows: list[ReceiptRow], name_of: Callable[[str], str]) -> str:
-    from tinyssb_node.screens.holders_text import holders_text, moment
-    from tinyssb_node.screens.render import SHORT_ID, table
-
     now_us = time.time_ns() // 1_000
     listed = [
         (
@@ -94,9 +87,6 @@ def _table(rows: list[ReceiptRow], name_of: Callable[[str], str]) -> str:
 
 
 def _page(row: ReceiptRow, name_of: Callable[[str], str]) -> str:
-    from tinyssb_node.screens.holders_text import holders_text
-    from tinyssb_node.screens.render import fields, local_time
-
     pairs: list[tuple[str, object]] = [
         ("seq", row.seq),
         ("id", row.id),
@@ -110,8 +100,6 @@ def _page(row: ReceiptRow, name_of: Callable[[str], str]) -> str:
 
 
 def _holder(holder: HolderRow, name_of: Callable[[str], str]) -> str:
-    from tinyssb_node.screens.render import local_time, printable
-
     if holder.feed is not None:
         who = name_of(holder.feed)
     else:

@@ -2,7 +2,12 @@
 
 import argparse
 
+from tinyssb_node.screens import limits
+from tinyssb_node.screens.chatlines import ChatFormatter
+from tinyssb_node.screens.message_commands import open_node
 from tinyssb_node.screens.options import CommandParsers, add_json, add_network, positive
+from tinyssb_node.screens.screen import width
+from tinyssb_node.screens.talkjson import JsonLines
 
 _FOUND = 20
 """Messages shown by default: a screen."""
@@ -31,12 +36,6 @@ def add(commands: CommandParsers) -> None:
 
 def search(arguments: argparse.Namespace) -> int:
     """Show the messages that have all the words, the best match first."""
-    from tinyssb_node.screens import limits
-    from tinyssb_node.screens.chatlines import ChatFormatter
-    from tinyssb_node.screens.message_commands import open_node
-    from tinyssb_node.screens.screen import width
-    from tinyssb_node.screens.talkjson import JsonLines
-
     with open_node(arguments) as talk:
         rows = talk.catalog.search(" ".join(arguments.words), min(arguments.limit, limits.CHAT_LAST_MAX))
         names = talk.names()

@@ -5,13 +5,11 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tinyssb_node.cli.systemd import CONFIG, STATE, FileState, Service, current_program, run_tool
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.screens.options import CommandParsers, add_json
-
-if TYPE_CHECKING:
-    from tinyssb_node.cli.systemd import Service
+from tinyssb_node.screens.render import fields
 
 
 def add(commands: CommandParsers) -> None:
@@ -43,16 +41,12 @@ def add(commands: CommandParsers) -> None:
 
 
 def _service(arguments: argparse.Namespace) -> Service:
-    from tinyssb_node.cli.systemd import Service, current_program, run_tool
-
     program = getattr(arguments, "program", None) or current_program()
     return Service(arguments.root.absolute(), program.absolute(), run_tool)
 
 
 def install(arguments: argparse.Namespace) -> int:
     """Write the service's files, and print the next commands."""
-    from tinyssb_node.cli.systemd import CONFIG, STATE
-
     service = _service(arguments)
     written = service.install()
     print("\n".join(f"Wrote {place}" for place in written) or "All files were up to date already.")
@@ -67,8 +61,6 @@ def install(arguments: argparse.Namespace) -> int:
 
 def uninstall(arguments: argparse.Namespace) -> int:
     """Remove the service's files, and print what stays."""
-    from tinyssb_node.cli.systemd import CONFIG, STATE
-
     removed = _service(arguments).uninstall()
     print("\n".join(f"Removed {place}" for place in removed) or "No service was installed.")
     print(f"Kept: {STATE} with the node's secret key, {CONFIG.parent}, and the user tinyssb.")
@@ -77,9 +69,6 @@ def uninstall(arguments: argparse.Namespace) -> int:
 
 def status(arguments: argparse.Namespace) -> int:
     """Show files and state. Return 1 if the service needs attention. Returns 1 if something is to be done."""
-    from tinyssb_node.cli.systemd import FileState
-    from tinyssb_node.screens.render import fields
-
     service = _service(arguments)
     files, manager = service.files(), service.manager()
     if arguments.json:

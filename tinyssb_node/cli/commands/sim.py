@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import argparse
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinyssb_node.daemon import subjects
+from tinyssb_node.errors import SimulationFailedError, SimulationOptionError
 from tinyssb_node.screens.options import CommandParsers, hours, positive, whole
 from tinyssb_node.screens.progress import ProgressBar, draw
+from tinyssb_node.screens.render import table
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from tinyssb_node.sim.options import SimulationOptions
     from tinyssb_node.sim.report import SimulationReport
 
@@ -77,7 +79,6 @@ def sim(arguments: argparse.Namespace) -> int:
 
 
 def _play(arguments: argparse.Namespace) -> int:
-    from pathlib import Path
 
     from tinyssb_node.cli.sim_report import as_json, as_text
     from tinyssb_node.sim.runner import Simulation
@@ -104,8 +105,6 @@ def _plot(report: SimulationReport, path: Path) -> None:
 
 
 def _options(arguments: argparse.Namespace) -> SimulationOptions:
-    from dataclasses import replace
-    from pathlib import Path
 
     from tinyssb_node.sim.scenario_file import read_scenario
     from tinyssb_node.sim.scenarios import SCENARIOS, build
@@ -122,7 +121,6 @@ def _options(arguments: argparse.Namespace) -> SimulationOptions:
 
 def _search(arguments: argparse.Namespace) -> int:
     """Exit code 1 if a seed failed."""
-    from tinyssb_node.errors import SimulationFailedError, SimulationOptionError
     from tinyssb_node.sim.search import search
 
     seeds = range(arguments.first, arguments.first + arguments.seeds)
@@ -148,10 +146,7 @@ def _search(arguments: argparse.Namespace) -> int:
 
 def _bulk(arguments: argparse.Namespace) -> int:
     """Raises OptionError, OSError."""
-    from dataclasses import replace
-    from pathlib import Path
 
-    from tinyssb_node.errors import SimulationOptionError
     from tinyssb_node.sim.bulk import BulkOptions, BulkWriter
 
     if arguments.hours is not None and not arguments.hours.is_integer():
@@ -172,7 +167,6 @@ def _bulk(arguments: argparse.Namespace) -> int:
 
 
 def _list() -> int:
-    from tinyssb_node.screens.render import table
     from tinyssb_node.sim.scenarios import SCENARIOS
 
     rows = [(name, scenario.nodes, scenario.about) for name, scenario in SCENARIOS.items()]

@@ -5,11 +5,18 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from tinyssb_node.catalog.rows import PUBLIC, MessageRow
+from tinyssb_node.cli.graph import ASCII, UNICODE, draw
+from tinyssb_node.cli.threadfile import as_json, as_markdown
+from tinyssb_node.content.chat import PUBLIC_ROOT
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens import limits
+from tinyssb_node.screens.chatlines import ChatFormatter
+from tinyssb_node.screens.message_commands import open_node
+from tinyssb_node.screens.newfile import write_new_file
 from tinyssb_node.screens.options import (
     CommandParsers,
     add_actions,
@@ -17,13 +24,9 @@ from tinyssb_node.screens.options import (
     add_network,
     positive,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tinyssb_node.catalog.rows import MessageRow
-    from tinyssb_node.screens.people import DisplayNames
-    from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.screens.people import DisplayNames
+from tinyssb_node.screens.screen import can_draw, width
+from tinyssb_node.screens.session import NodeSession
 
 
 def add(commands: CommandParsers) -> None:
@@ -70,8 +73,6 @@ def show_usage(arguments: argparse.Namespace) -> int:
 
 def show(arguments: argparse.Namespace) -> int:
     """Draw a part of a tangle."""
-    from tinyssb_node.screens.message_commands import open_node
-
     with open_node(arguments) as talk:
         rows, centre = _thread(talk, arguments.id)
         names = talk.names()
@@ -98,9 +99,6 @@ def _thread(talk: NodeSession, text: str) -> tuple[Sequence[MessageRow], int]:
 
     Raises ProblemError.
     """
-    from tinyssb_node.catalog.rows import PUBLIC
-    from tinyssb_node.content.chat import PUBLIC_ROOT
-
     if text == PUBLIC:
         rows = talk.catalog.thread(PUBLIC_ROOT)
         return rows, len(rows)
@@ -123,10 +121,6 @@ def _draw(
     rows: Sequence[MessageRow], first: int, behind: int, names: DisplayNames, *, ascii_only: bool
 ) -> None:
     """Print messages *first* to *behind*, with the lines between all of them."""
-    from tinyssb_node.cli.graph import ASCII, UNICODE, draw
-    from tinyssb_node.screens.chatlines import ChatFormatter
-    from tinyssb_node.screens.screen import can_draw, width
-
     begin = max(0, first - limits.THREAD_CONTEXT)
     read = list(rows[begin:behind])
     by_id = {row.id: row for row in read}
@@ -156,9 +150,6 @@ def continued(drawing: str, glyphs: str) -> str:
 
 def export(arguments: argparse.Namespace) -> int:
     """Write a whole tangle."""
-    from tinyssb_node.cli.threadfile import as_json, as_markdown
-    from tinyssb_node.screens.message_commands import open_node
-
     write = {"json": as_json, "markdown": as_markdown}[arguments.format]
     with open_node(arguments) as talk:
         rows, _ = _thread(talk, arguments.id)
@@ -166,8 +157,6 @@ def export(arguments: argparse.Namespace) -> int:
     if arguments.file == "-":
         sys.stdout.write(text)
         return 0
-    from tinyssb_node.screens.newfile import write_new_file
-
     size = write_new_file(Path(arguments.file), lambda file: file.write(text.encode()))
     summary = {"file": arguments.file, "messages": len(rows), "size": size}
     print(json.dumps(summary) if arguments.json else f"Wrote {len(rows):,} messages to {arguments.file}.")
