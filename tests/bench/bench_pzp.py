@@ -17,6 +17,7 @@ from blake3 import blake3
 
 from tests.bench import tables
 from tests.bench.figure import Figure, Findings
+from tests.pzp.messages.checked import check, enter
 from tinyssb_node.codec.crypto import SigningKey, verify
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.port import PzpPlacement, PzpRecord
@@ -24,7 +25,7 @@ from tinyssb_node.pzp.database.sqlite import PZP_FILE, SqlitePzpRows
 from tinyssb_node.pzp.messages import base58, message
 from tinyssb_node.pzp.messages.jsontext import Json, canonical, read
 from tinyssb_node.pzp.messages.tangle import PzpTangle, lipmaa_depth
-from tinyssb_node.pzp.messages.versions import V2, check, write, write_feed_root, write_identity
+from tinyssb_node.pzp.messages.versions import V2, write, write_feed_root, write_identity
 
 MESSAGES = 5_000
 """Of a feed that is added to the database."""
@@ -68,7 +69,7 @@ class Feed:
     def tangle(self) -> PzpTangle:
         """Of it, with its root only."""
         tangle = PzpTangle(self.feed)
-        message.enter(V2.fields, self.root, tangle)
+        enter(V2.fields, self.root, tangle)
         return tangle
 
     def create(self, count: int) -> list[dict[str, Json]]:
@@ -77,7 +78,7 @@ class Feed:
         for number in range(count):
             said: Json = {"text": f"message {number} " + "with some words in it " * 3, "number": number}
             made.append(write(V2, KEY, said, "post", [tangle], self.group, [self.group]))
-            message.enter(V2.fields, made[-1], tangle)
+            enter(V2.fields, made[-1], tangle)
         return made
 
     def validate(self, values: Sequence[Json], *, strict: bool = True) -> None:
@@ -86,7 +87,7 @@ class Feed:
         for value in values:
             id_ = check(V2, value, tangle, keys, strict=strict)
             assert isinstance(value, dict)
-            message.enter(V2.fields, value, tangle, id_)
+            enter(V2.fields, value, tangle, id_)
 
 
 Work = Callable[[], object]

@@ -18,6 +18,7 @@ from tests.pzp.database.messages import (
     without,
 )
 from tests.pzp.messages.broken import breaking
+from tests.pzp.messages.checked import check, enter
 from tests.pzp.messages.vectors import load
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.errors import ExitCode, LocalError
@@ -30,7 +31,7 @@ from tinyssb_node.pzp.messages.errors import MessageError, PzpRule
 from tinyssb_node.pzp.messages.goals import ALL
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
 from tinyssb_node.pzp.messages.tangle import PzpTangle
-from tinyssb_node.pzp.messages.versions import V1, V2, check, write, write_feed_root
+from tinyssb_node.pzp.messages.versions import V1, V2, write, write_feed_root
 
 
 class DatabaseContract:
@@ -94,7 +95,7 @@ class DatabaseContract:
         one, other = Author(), Author(kind="chat")
         start = one.say({"text": "a thread"})
         thread = PzpTangle(start)
-        message.enter(V2.fields, one.by_id(start), thread)
+        enter(V2.fields, one.by_id(start), thread)
         reply = other.say({"text": "yes"}, thread)
         second = other.say({"text": "no"}, thread)
         for said in [*other.written, *one.written]:
@@ -120,7 +121,7 @@ class DatabaseContract:
         start = one.say({"text": "a thread"})
         filled(database, one)
         thread = PzpTangle(start)
-        message.enter(V2.fields, one.by_id(start), thread)
+        enter(V2.fields, one.by_id(start), thread)
         reply = other.say({"text": "yes"}, thread)
         with breaking(PzpRule.ROOT):
             database.add(other.by_id(reply), wall_us=1)  # its feed is not here
@@ -197,7 +198,7 @@ class DatabaseContract:
     def test_a_feed_of_v1_needs_no_group(self, database: PzpDatabase) -> None:
         root = write_feed_root(V1, ALICE, public(ALICE), "post")
         tangle = PzpTangle(message.message_id(root))
-        message.enter(V1.fields, root, tangle)
+        enter(V1.fields, root, tangle)
         database.add(root, wall_us=1)
         database.add(write(V1, ALICE, {"n": 1}, "post", [tangle]), wall_us=1)
         assert len(database.tangle(tangle.root)) == 2
@@ -319,10 +320,10 @@ class DatabaseContract:
             for root in places or [record.id]:
                 tangle = tangles.setdefault(root, PzpTangle(root))
                 if not len(tangle) and root != record.id:
-                    message.enter(version.fields, need(database.record(root)).message(), tangle)
+                    enter(version.fields, need(database.record(root)).message(), tangle)
                 keys = (public(ALICE), public(BOB))
                 assert check(version, dict(said), tangle, keys) == record.id
-                message.enter(version.fields, said, tangle)
+                enter(version.fields, said, tangle)
 
     def test_nothing_is_published_that_nobody_takes(self, database: PzpDatabase) -> None:
         group = database.create_identity(ALICE, "x", wall_us=1)
@@ -407,7 +408,7 @@ class DatabaseContract:
         for number in range(3):
             start = other.say({"n": number})
             threads.append(PzpTangle(start))
-            message.enter(V2.fields, other.by_id(start), threads[-1])
+            enter(V2.fields, other.by_id(start), threads[-1])
         author.say({}, *threads)
         author.say({}, *threads)
         filled(database, author)

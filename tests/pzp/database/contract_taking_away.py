@@ -4,6 +4,7 @@ import pytest
 
 from tests.pzp.database.messages import ALICE, BOB, Author, filled, keep, need, public, state, without
 from tests.pzp.messages.broken import breaking
+from tests.pzp.messages.checked import check, enter
 from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpDatabase
 from tinyssb_node.pzp.database.errors import PzpDependencyError, PzpMissingError
 from tinyssb_node.pzp.database.port import PayloadState
@@ -12,7 +13,7 @@ from tinyssb_node.pzp.messages.errors import PzpRule
 from tinyssb_node.pzp.messages.goals import ALL
 from tinyssb_node.pzp.messages.jsontext import Json
 from tinyssb_node.pzp.messages.tangle import PzpTangle
-from tinyssb_node.pzp.messages.versions import V2, check
+from tinyssb_node.pzp.messages.versions import V2
 
 
 class TakingAwayContract:
@@ -171,7 +172,7 @@ class TakingAwayContract:
             id_ = database.write(ALICE, {"next": number}, "post", author.group, wall_us=1)
             said = need(database.record(id_)).message()
             assert check(V2, dict(said), author.tangle, [public(ALICE)]) == id_
-            message.enter(V2.fields, said, author.tangle)
+            enter(V2.fields, said, author.tangle)
 
     def test_of_a_set_what_counts_is_kept(self, database: PzpDatabase) -> None:
         author = Author(kind="set_v1__follows")
@@ -236,7 +237,7 @@ class TakingAwayContract:
         start = one.say({"text": "a thread"})
         one.says(3)
         thread = PzpTangle(start)
-        message.enter(V2.fields, one.by_id(start), thread)
+        enter(V2.fields, one.by_id(start), thread)
         reply = other.say({"text": "yes"}, thread)
         other.says(30)
         filled(database, one)

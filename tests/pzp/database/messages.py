@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+from tests.pzp.messages.checked import enter
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.port import PzpRecord
@@ -44,7 +45,7 @@ class Author:
 
     def _enter(self, said: dict[str, Json], *tangles: PzpTangle) -> str:
         self.written.append(said)
-        ids = [message.enter(V2.fields, said, tangle) for tangle in tangles]
+        ids = [enter(V2.fields, said, tangle) for tangle in tangles]
         return ids[0]
 
     def say(self, said: Json, *more: PzpTangle, key: SigningKey | None = None) -> str:
@@ -60,9 +61,9 @@ class Author:
         for one in self.written:
             id_ = message.message_id(one)
             if id_ in kept:
-                message.enter(V2.fields, one, self.tangle, id_)
+                enter(V2.fields, one, self.tangle, id_)
         said_id = self.say(said)
-        message.enter(V2.fields, self.written[-1], before, said_id)
+        enter(V2.fields, self.written[-1], before, said_id)
         self.tangle = before
         return said_id
 

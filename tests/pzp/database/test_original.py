@@ -5,6 +5,7 @@ import pytest
 from tests.pzp.database.memory import MemoryPzpRows
 from tests.pzp.database.messages import ALICE, BOB, CAROL, NONCE, need, public
 from tests.pzp.messages.broken import breaking
+from tests.pzp.messages.checked import deletable_and_erasable
 from tests.pzp.messages.vectors import load
 from tinyssb_node.errors import LocalError
 from tinyssb_node.pzp.database.database import PzpAddOutcome, PzpDatabase
@@ -32,7 +33,7 @@ def test_the_same_calls_write_the_same_messages() -> None:
     assert tangle.topological() == vectors["topoSortPost"][:-1]  # the last is by somebody who is in no group
     for id_ in tangle.topological():
         said = vectors["deletablesErasables"][id_]
-        assert tangle.deletable_and_erasable(id_) == (said["deletables"], said["erasables"])
+        assert deletable_and_erasable(tangle, id_) == (said["deletables"], said["erasables"])
     nothing: list[tuple[Json, str]] = [({}, "p"), ([1], "post")]
     for payload, kind in nothing:
         with pytest.raises(LocalError, match="Nothing was published, since nobody would take it"):

@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 
 from tests.pzp.database.memory import MemoryPzpRows
 from tests.pzp.database.messages import ALICE, BOB, Author, keep, state, without
+from tests.pzp.messages.checked import enter
 from tinyssb_node.errors import LocalError
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.sqlite import SqlitePzpRows
@@ -26,7 +27,7 @@ def world() -> list[Author]:
     one.add_key(BOB)
     ids = one.says(3)
     thread = PzpTangle(ids[0])
-    message.enter(V2.fields, one.by_id(ids[0]), thread)
+    enter(V2.fields, one.by_id(ids[0]), thread)
     for number in range(20):
         if number % 4 == 0:
             other.say({"n": number}, thread, key=ALICE)

@@ -6,6 +6,7 @@
 from collections.abc import Iterator
 from statistics import fmean
 
+from tests.pzp.messages.checked import enter
 from tests.pzp.messages.vectors import load, made, tangle_of
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.feeds.layout import packet_count
@@ -32,7 +33,7 @@ def grown(group: str, kind: str, length: int) -> PzpTangle:
     root = write_feed_root(V2, ALICE, group, kind)
     tangle = tangle_of(V2, message.message_id(root), [root])
     for number in range(length):
-        message.enter(V2.fields, write(V2, ALICE, {"n": number}, kind, [tangle], group, [group]), tangle)
+        enter(V2.fields, write(V2, ALICE, {"n": number}, kind, [tangle], group, [group]), tangle)
     return tangle
 
 

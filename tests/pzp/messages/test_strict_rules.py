@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 
 from tests.pzp.messages.broken import breaking
+from tests.pzp.messages.checked import check
 from tests.pzp.messages.vectors import load, tangle_of
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.pzp.messages import base58, message
 from tinyssb_node.pzp.messages.errors import MessageError, PzpRule
 from tinyssb_node.pzp.messages.jsontext import canonical
 from tinyssb_node.pzp.messages.tangle import PzpTangle
-from tinyssb_node.pzp.messages.versions import V1, V2, PzpVersion, check, write_feed_root
+from tinyssb_node.pzp.messages.versions import V1, V2, PzpVersion, write_feed_root
 
 ALICE, CAROL = (SigningKey(name.ljust(32, b"\0")) for name in (b"alice", b"carol"))
 GROUP = "XKKmEBmqKGa5twQ2HNSk7t"

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.pzp.messages.checked import deletable_and_erasable, enter, precedes
 from tests.pzp.messages.vectors import VERSION, load, tangle_of
-from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.messages.tangle import PzpTangle, RootFacts, in_locale_order, lipmaa_depth
 
 
@@ -38,9 +38,9 @@ def test_what_may_be_erased_and_what_precedes_what() -> None:
     tangle = tangle_of(VERSION["v2"], vectors["rootHash"], vectors["msgs"])
     for record in vectors["getDeletablesAndErasables"]:
         expected = record["deletables"], record["erasables"]
-        assert tangle.deletable_and_erasable(record["msgHash"]) == expected
+        assert deletable_and_erasable(tangle, record["msgHash"]) == expected
     for first, second, expected in vectors["precedes"]:
-        assert tangle.precedes(first, second) == expected
+        assert precedes(tangle, first, second) == expected
 
 
 def test_places_of_forks_are_the_originals() -> None:
@@ -52,7 +52,7 @@ def test_places_of_forks_are_the_originals() -> None:
             place = by_id[step["added"][0]]["metadata"]["tangles"][vectors["rootHash"]]
             assert (place["depth"], place["prev"]) == (step["depth"], step["prev"])
         for added in step["added"]:
-            message.enter(VERSION["v2"].fields, by_id[added], tangle)
+            enter(VERSION["v2"].fields, by_id[added], tangle)
         assert sorted(tangle.tips) == sorted(step["tipsAfter"])
 
 
@@ -93,7 +93,7 @@ def test_a_certificate_is_short() -> None:
         assert path[-1] == "0"
         assert all(after in tangle.prev(before) for before, after in pairwise(path))
         assert len(path) <= 60
-    assert tangle.precedes("0", "100000")
+    assert precedes(tangle, "0", "100000")
     assert tangle.slice(5, 7) == ["5", "6", "7"]
 
 
@@ -164,11 +164,11 @@ def test_any_graph_in_any_order(graph: dict[int, list[int]], chance: random.Rand
             assert tangle.added_before(f"key {other}", [str(number)]) == known
         assert all(order.index(str(one)) < order.index(str(number)) for one in earlier)
         for other in graph:
-            assert tangle.precedes(str(other), str(number)) == (other in earlier)
+            assert precedes(tangle, str(other), str(number)) == (other in earlier)
         path = tangle.certificate(str(number))
         assert path is not None
         assert all(after in tangle.prev(one) for one, after in pairwise(path))
-        deletable, erasable = tangle.deletable_and_erasable(str(number))
+        deletable, erasable = deletable_and_erasable(tangle, str(number))
         assert sorted([*deletable, *erasable]) == sorted(order[: order.index(str(number))])
 
 
@@ -215,7 +215,7 @@ def test_an_end_follows_everything_or_stands_beside_it(
         tangle.remove(str(number))
     assert tangle.ends
     for end in tangle.ends:
-        assert not any(whole.precedes(end, other) for other in tangle.topological())
+        assert not any(precedes(whole, end, other) for other in tangle.topological())
 
 
 def test_a_key_is_looked_for_near_and_the_founders_is_always_known() -> None:

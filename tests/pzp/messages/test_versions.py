@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.pzp.messages.broken import breaking
+from tests.pzp.messages.checked import check, enter
 from tests.pzp.messages.test_jsontext import values
 from tests.pzp.messages.vectors import VERSION, load, made, tangle_of
 from tinyssb_node.codec.crypto import SigningKey
@@ -17,7 +18,6 @@ from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import (
     V1,
     V2,
-    check,
     version_of,
     write,
     write_added_key,
@@ -157,7 +157,7 @@ def test_feeds_of_the_original_are_taken_and_written(name: str, strict: bool) ->
             group = metadata.get("group"), metadata.get("groupTips")
             assert write(version, author, said, metadata["type"], [tangle], *group) == one
         assert check(version, one, tangle, vectors.get("pubkeys", ()), strict=strict) == record["hash"]
-        assert message.enter(version.fields, one, tangle) == record["hash"]
+        assert enter(version.fields, one, tangle) == record["hash"]
 
 
 def test_roots_are_predicted_and_written() -> None:
@@ -194,7 +194,7 @@ ALICE, BOB, CAROL = (SigningKey(name.ljust(32, b"\0")) for name in (b"alice", b"
 def entered(said, tangle: PzpTangle):
     """*said* checked strictly and added."""
     check(V2, said, tangle)
-    message.enter(V2.fields, said, tangle)
+    enter(V2.fields, said, tangle)
     return said
 
 
@@ -217,7 +217,7 @@ def test_an_identity_is_written_as_the_original_writes_it() -> None:
     tangle = PzpTangle(vectors["groupId"])
     for record in vectors["tangle"]:
         check(V2, record["msg"], tangle)
-        message.enter(V2.fields, record["msg"], tangle)
+        enter(V2.fields, record["msg"], tangle)
     assert tangle.tips == set(vectors["tipsAfter"])
     assert tangle.topological() == vectors["topoSort"]
     assert tangle.keys == set(vectors["pubkeys"])
@@ -278,7 +278,7 @@ def test_a_message_with_many_predecessors_costs_its_sender_and_not_us(
 ) -> None:
     first = write_feed_root(V2, ALICE, "XKKmEBmqKGa5twQ2HNSk7t", "post")
     tangle = PzpTangle(message.message_id(first))
-    message.enter(V2.fields, first, tangle)
+    enter(V2.fields, first, tangle)
     wide = [message.hash_bytes(bytes([n, m])) for n in range(20) for m in range(20)]
     for depth, one in enumerate(wide, 1):
         tangle.add(one, depth, [tangle.root] if depth == 1 else [wide[depth - 2]])

@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from tinyssb_node.pzp.messages import message
+from tests.pzp.messages.checked import enter
 from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import V1, V2, PzpVersion
 
@@ -19,7 +19,7 @@ def tangle_of(version: PzpVersion, root: str, messages) -> PzpTangle:
     """A tangle with *messages*, added as they come."""
     tangle = PzpTangle(root)
     for one in messages:
-        message.enter(version.fields, one.get("msg", one), tangle)
+        enter(version.fields, one.get("msg", one), tangle)
     return tangle
 
 

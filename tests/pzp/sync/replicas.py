@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 
+from tests.pzp.messages.checked import check, enter
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.pzp.messages import base58, message
 from tinyssb_node.pzp.messages.errors import MessageError
@@ -16,7 +17,6 @@ from tinyssb_node.pzp.messages.tangle import PzpTangle, RootFacts
 from tinyssb_node.pzp.messages.versions import (
     V2,
     VERSIONS,
-    check,
     version_of,
     write,
     write_added_key,
@@ -94,7 +94,7 @@ class Replica:
         tangle = self.tangle(root)
         group = metadata_of(added)["group"]
         check(VERSIONS[2], dict(added), tangle, self.tangle(group).keys if isinstance(group, str) else ())
-        message.enter(fields, added, tangle, id_)
+        enter(fields, added, tangle, id_)
         self.tangles[root] = tangle
         self.messages.setdefault(id_, added)
         self.deleted.get(root, {}).pop(id_, None)
@@ -154,10 +154,10 @@ def world(seed: int, posts: int = 30, forks: float = 0.3) -> World:
     founds = write_identity(KEYS[0], f"world {seed}")
     group = message.message_id(founds)
     identity, tangle = [founds], PzpTangle(group)
-    message.enter(V2.fields, founds, tangle)
+    enter(V2.fields, founds, tangle)
     for key in KEYS[1:]:
         identity.append(write_added_key(KEYS[0], tangle, base58.encode(key.feed_id)))
-        message.enter(V2.fields, identity[-1], tangle)
+        enter(V2.fields, identity[-1], tangle)
     root = write_feed_root(V2, KEYS[0], group, "post")
     feed = message.message_id(root)
     known = [PzpTangle(feed) for _ in KEYS]
@@ -166,12 +166,12 @@ def world(seed: int, posts: int = 30, forks: float = 0.3) -> World:
         writer = chance.randrange(len(KEYS))
         if number < 2 or chance.random() >= forks:
             for one in written:
-                message.enter(V2.fields, one, known[writer])
+                enter(V2.fields, one, known[writer])
         if not len(known[writer]):
-            message.enter(V2.fields, root, known[writer])
+            enter(V2.fields, root, known[writer])
         said = {"text": f"{seed} {number}"}
         post = write(V2, KEYS[writer], said, "post", [known[writer]], group, sorted(tangle.tips))  # type: ignore[arg-type] # JSON
-        message.enter(V2.fields, post, known[writer])
+        enter(V2.fields, post, known[writer])
         written.append(post)
     thread = PzpTangle(message.message_id(written[1]))
     thread.add_root(RootFacts())
@@ -180,7 +180,7 @@ def world(seed: int, posts: int = 30, forks: float = 0.3) -> World:
         reply: Message = write(
             V2, KEYS[number], {"text": f"re {number}"}, "reply", [thread], group, sorted(tangle.tips)
         )
-        message.enter(V2.fields, reply, thread)
+        enter(V2.fields, reply, thread)
         replies.append(reply)
     return World(group, feed, thread.root, identity, written, replies)
 

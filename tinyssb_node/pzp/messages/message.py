@@ -10,7 +10,7 @@ from blake3 import blake3
 from tinyssb_node.limits import FEED_ID_SIZE
 from tinyssb_node.pzp.messages import base58, limits
 from tinyssb_node.pzp.messages.jsontext import Json, canonical
-from tinyssb_node.pzp.messages.tangle import FeedName, PzpTangle, RootFacts
+from tinyssb_node.pzp.messages.tangle import FeedName, RootFacts
 
 Message: TypeAlias = Mapping[str, Json]
 """A message as JSON says it. Unchecked, until a version has checked it."""
@@ -173,18 +173,3 @@ def added_key(fields: FieldLayout, message: Message) -> str | None:
     payload = message[fields.payload]
     added = payload.get("add") if isinstance(payload, dict) else None
     return added if isinstance(added, str) else None
-
-
-def enter(fields: FieldLayout, message: Message, tangle: PzpTangle, known_id: str | None = None) -> str:
-    """Add *message*, which was checked for *tangle*, to it. Returns its id, which is worked out if it is not given."""
-    found = message_id(message) if known_id is None else known_id
-    adds = added_key(fields, message) if fields.tips else None
-    if found == tangle.root:
-        facts = root_facts(fields, message)
-        tangle.add_root(facts, adds if facts.feed is None else None)
-        return found
-    tangles = cast("dict[str, dict[str, Json]]", metadata_of(message)["tangles"])
-    place = tangles[tangle.root]
-    prev = cast("list[str]", place["prev"])
-    tangle.add(found, cast("int", place["depth"]), prev, adds if tangle.facts.feed is None else None)
-    return found

@@ -264,13 +264,6 @@ class PzpTangle:
                     queue.append(one)
         return found
 
-    def precedes(self, first: str, second: str) -> bool:
-        """Return True if *second* follows *first*, directly or not. Every message is visited once at most."""
-        depth = self._depths.get(first, -1)
-        if first == second or second not in self._depths:
-            return False
-        return any(first in self._prev[one] for one in self.ancestors([second], above=depth))
-
     def added_before(self, key: str, messages: Iterable[str], *, limit: int | None = None) -> bool:
         """Return True if an author who knew *messages* and their ancestors knew *key* as this identity's.
 
@@ -282,14 +275,3 @@ class PzpTangle:
             return depth is not None
         before = self.ancestors(messages, limit=limit, above=depth - 1)
         return any(self._adds.get(one) == key for one in before)
-
-    def deletable_and_erasable(self, message: str) -> tuple[list[str], list[str]]:
-        """Return the messages to delete, and those to erase, if all before *message* are to go.
-
-        Erased are those on its path to the root: they keep their metadata, so that it can still be certified.
-        Deleted are the others before it.
-        """
-        erasable = self.path_to_root(message)
-        order = self.topological()
-        kept = set(erasable)
-        return [one for one in order[: order.index(message)] if one not in kept], erasable

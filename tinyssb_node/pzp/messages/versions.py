@@ -1,8 +1,8 @@
 """The versions of PZP's messages, each a table of fields and rules; taking messages, and writing them."""
 
-from collections.abc import Collection, Container, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.pzp.messages import base58, message, rules
@@ -13,7 +13,6 @@ from tinyssb_node.pzp.messages.message import (
     V1_FIELDS,
     V2_FIELDS,
     FieldLayout,
-    Message,
 )
 from tinyssb_node.pzp.messages.rules import Rule, ValidationCase
 from tinyssb_node.pzp.messages.tangle import PzpTangle
@@ -92,18 +91,6 @@ def version_of(value: Json) -> PzpVersion:
     if type(found) is not int or found not in VERSIONS:
         raise MessageError(PzpRule.VERSION, "metadata.v", found, " or ".join(str(v) for v in VERSIONS))
     return VERSIONS[found]
-
-
-def check(
-    version: PzpVersion, value: Json, tangle: PzpTangle, keys: Container[str] = (), *, strict: bool = True
-) -> str:
-    """Check a message for *tangle* and return its id. Raises a MessageError, which says what is wrong with it.
-
-    *keys* are those of the message's group. An empty tangle takes its root only. Nothing is added: that is ``enter``'s.
-    """
-    case = ValidationCase(version.fields, cast("Message", value), tangle, keys)
-    judge(version, case, strict=strict)
-    return case.id
 
 
 def judge(version: PzpVersion, case: ValidationCase, *, strict: bool) -> None:
