@@ -18,26 +18,12 @@ if TYPE_CHECKING:
 def message_json(row: MessageRow, names: DisplayNames) -> dict[str, object]:
     """Return a message; bytes in hexadecimal, times in microseconds since 1970."""
     return {
-        "id": row.id.hex(),
-        "feed": row.feed.hex(),
-        "seq": row.seq,
+        **_columns(row, "id", "feed", "seq"),
         "name": names.name(row.feed),
-        "own": row.own,
-        "kind": row.kind.value,
-        "conversation": row.conversation,
-        "private": row.private,
-        "tangle": None if row.tangle is None else row.tangle.hex(),
-        "previous": _hex(row.previous),
-        "placed": row.placed,
-        "missing": _hex(row.missing),
-        "committed_us": row.committed_us,
-        "said_us": row.said_us,
-        "text": row.text,
-        "cut": row.cut,
-        "voice_size": row.voice_size,
-        "size": row.size,
-        "chunks": row.chunks,
-        "chunks_held": row.chunks_held,
+        **_columns(row, "own", "kind", "conversation", "private", "tangle", "previous", "placed", "missing"),
+        **_columns(
+            row, "committed_us", "said_us", "text", "cut", "voice_size", "size", "chunks", "chunks_held"
+        ),
     }
 
 
@@ -55,28 +41,13 @@ def conversation_json(row: ConversationRow, names: DisplayNames) -> dict[str, ob
 
 def person_json(row: PersonRow) -> dict[str, object]:
     """Return a person."""
-    return {
-        "feed": row.feed.hex(),
-        "alias": row.alias,
-        "said": row.said,
-        "own": row.own,
-        "entries": row.entries,
-        "last_us": row.last_us,
-        "blocked": row.blocked,
-        "blocked_by": [feed.hex() for feed in row.blocked_by],
-        "list_followed": row.list_followed,
-    }
+    first = _columns(row, "feed", "alias", "said", "own", "entries", "last_us")
+    return {**first, **_columns(row, "blocked", "blocked_by", "list_followed")}
 
 
 def board_row_json(row: BoardRow) -> dict[str, object]:
     """Return a board in a list of boards."""
-    return {
-        "id": row.id.hex(),
-        "name": row.name,
-        "items": row.items,
-        "operations": row.operations,
-        "last_us": row.last_us,
-    }
+    return _columns(row, "id", "name", "items", "operations", "last_us")
 
 
 def board_json(board: KanbanBoard, names: DisplayNames) -> dict[str, object]:
@@ -129,8 +100,14 @@ def _people(feeds: Iterable[FeedId], names: DisplayNames) -> list[dict[str, obje
     return [{"feed": feed.hex(), "name": names.name(feed)} for feed in feeds]
 
 
-def _hex(ids: Iterable[bytes]) -> list[str]:
-    return [one.hex() for one in ids]
+def _columns(row: object, *names: str) -> dict[str, object]:
+    return {name: _plain(getattr(row, name)) for name in names}
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, bytes):
+        return value.hex()
+    return [_plain(one) for one in value] if isinstance(value, tuple) else value
 
 
 class JsonLines:

@@ -51,14 +51,11 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NodeCrash(AtTime):
-    """A loss of power, after which nodes come back with what their stores had committed."""
+class PowerLoss(AtTime):
+    """A time in which nodes are off."""
 
-    KIND: ClassVar = "crash"
     down_s: float = 10.0
-    """Time for which they are off."""
-    torn: bool = False
-    """True if the power goes between writing and committing what the next packet or user brings: that is lost."""
+    """Its duration."""
 
     def __post_init__(self) -> None:
         AtTime.__post_init__(self)
@@ -66,8 +63,18 @@ class NodeCrash(AtTime):
 
     @property
     def over_us(self) -> int:
-        """The time when the last of them is back; a torn one waits for something to lose."""
+        """The time when they are back, unless the loss has to wait for something to strike."""
         return us(self.at_s + self.down_s)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeCrash(PowerLoss):
+    """A loss of power, after which nodes come back with what their stores had committed."""
+
+    KIND: ClassVar = "crash"
+    torn: bool = False
+    """True if the power goes between writing and committing what the next packet or user brings: that is lost, and the
+    node waits for something to lose."""
 
     def schedule(self, world: World) -> None:
         """Put it on the schedule."""
@@ -76,21 +83,10 @@ class NodeCrash(AtTime):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BrownOut(AtTime):
+class BrownOut(PowerLoss):
     """A loss of power in the middle of the next packet that nodes send: no node receives it."""
 
     KIND: ClassVar = "brown_out"
-    down_s: float = 10.0
-    """Time for which they are off."""
-
-    def __post_init__(self) -> None:
-        AtTime.__post_init__(self)
-        check_span(self.at_s, self.at_s + self.down_s, "down_s")
-
-    @property
-    def over_us(self) -> int:
-        """The time when they are back, if they send at once."""
-        return us(self.at_s + self.down_s)
 
     def schedule(self, world: World) -> None:
         """Put it on the schedule."""

@@ -4,11 +4,22 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import secrets
 import sys
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from tinyssb_node.pzp.commands.session import (
+    InvalidPzpInputError,
+    NoSuchMessageError,
+    PzpSession,
+    open_pzp,
+    require_libraries,
+    wall_us,
+)
 from tinyssb_node.screens import limits
+from tinyssb_node.screens.message_commands import text_given
 from tinyssb_node.screens.options import (
     CommandParsers,
     add_actions,
@@ -16,11 +27,9 @@ from tinyssb_node.screens.options import (
     add_network,
     positive,
 )
+from tinyssb_node.store.home import Home
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from tinyssb_node.pzp.commands.session import PzpSession
     from tinyssb_node.pzp.messages.jsontext import Json
 
 
@@ -148,8 +157,6 @@ def _add_file(action: argparse.ArgumentParser) -> None:
 
 def identity(arguments: argparse.Namespace) -> int:
     """Make an identity, add a key to one, or show them."""
-    from tinyssb_node.pzp.commands.session import open_pzp
-
     with open_pzp(arguments) as pzp:
         if arguments.what == "create":
             return _create(arguments, pzp)
@@ -157,8 +164,6 @@ def identity(arguments: argparse.Namespace) -> int:
 
 
 def _create(arguments: argparse.Namespace, pzp: PzpSession) -> int:
-    from tinyssb_node.pzp.commands.session import wall_us
-
     nonce = arguments.group or secrets.token_hex(limits.PZP_NONCE_SIZE)
     known = {group.id for group in pzp.groups()}
     group = pzp.database.create_identity(pzp.unlock(), nonce, wall_us=wall_us())
@@ -173,8 +178,6 @@ def _create(arguments: argparse.Namespace, pzp: PzpSession) -> int:
 
 
 def _add_key(arguments: argparse.Namespace, pzp: PzpSession) -> int:
-    from tinyssb_node.pzp.commands.session import wall_us
-
     group, key = pzp.group(arguments.group), _key(arguments.key)
     if key in pzp.database.tangle(group).keys:
         print(json.dumps({"message": None}) if arguments.json else f"{key} is a key of {group} already.")
@@ -186,7 +189,6 @@ def _add_key(arguments: argparse.Namespace, pzp: PzpSession) -> int:
 
 def _key(text: str | None) -> str:
     """A key in base58, of one or of a feed id. Raises InvalidPzpInputError."""
-    from tinyssb_node.pzp.commands.session import InvalidPzpInputError
     from tinyssb_node.pzp.messages import base58
     from tinyssb_node.pzp.messages.message import is_key
 
@@ -228,9 +230,6 @@ def _show_identities(arguments: argparse.Namespace, pzp: PzpSession) -> int:
 
 def write_message(arguments: argparse.Namespace) -> int:
     """Write a message."""
-    from tinyssb_node.pzp.commands.session import open_pzp, wall_us
-    from tinyssb_node.screens.message_commands import text_given
-
     said = _json(text_given(arguments.data))
     with open_pzp(arguments) as pzp:
         group = None if arguments.v1 else pzp.group(arguments.group)
@@ -250,7 +249,6 @@ def write_message(arguments: argparse.Namespace) -> int:
 
 
 def _json(text: str) -> Json:
-    from tinyssb_node.pzp.commands.session import InvalidPzpInputError
     from tinyssb_node.pzp.messages.errors import MessageError
     from tinyssb_node.pzp.messages.jsontext import read
 
@@ -264,8 +262,6 @@ def _json(text: str) -> Json:
 
 def send(arguments: argparse.Namespace) -> int:
     """Publish messages over the air."""
-    from tinyssb_node.pzp.commands.session import open_pzp
-
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.send import send_records
 
@@ -277,8 +273,6 @@ def send(arguments: argparse.Namespace) -> int:
 
 def feeds(arguments: argparse.Namespace) -> int:
     """List feeds."""
-    from tinyssb_node.pzp.commands.session import open_pzp
-
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.lines import feed_row, feeds_table
 
@@ -298,8 +292,6 @@ def feeds(arguments: argparse.Namespace) -> int:
 
 def feed(arguments: argparse.Namespace) -> int:
     """Show the messages of a feed."""
-    from tinyssb_node.pzp.commands.session import open_pzp
-
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.lines import message_lines, message_row
 
@@ -317,8 +309,6 @@ def feed(arguments: argparse.Namespace) -> int:
 
 def show(arguments: argparse.Namespace) -> int:
     """Show all of a message."""
-    from tinyssb_node.pzp.commands.session import open_pzp
-
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.lines import message_row, shown
 
@@ -335,8 +325,6 @@ def show(arguments: argparse.Namespace) -> int:
 
 def erase(arguments: argparse.Namespace) -> int:
     """Erase what a message says."""
-    from tinyssb_node.pzp.commands.session import open_pzp
-
     with open_pzp(arguments) as pzp:
         id_ = pzp.record(arguments.message).id
         erased = pzp.database.erase(id_)
@@ -352,8 +340,6 @@ def erase(arguments: argparse.Namespace) -> int:
 
 def goal(arguments: argparse.Namespace) -> int:
     """Say what is to be kept of a feed."""
-    from tinyssb_node.pzp.commands.session import InvalidPzpInputError, NoSuchMessageError, open_pzp
-
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.messages.goals import parse_goal
         from tinyssb_node.pzp.messages.message import is_hash
@@ -380,7 +366,6 @@ def goal(arguments: argparse.Namespace) -> int:
 
 def collect(arguments: argparse.Namespace) -> int:
     """Make room."""
-    from tinyssb_node.pzp.commands.session import open_pzp
     from tinyssb_node.pzp.config import pzp_settings
 
     with open_pzp(arguments) as pzp:
@@ -419,7 +404,6 @@ def collect(arguments: argparse.Namespace) -> int:
 def import_(arguments: argparse.Namespace) -> int:
     """Take messages from a file."""
     from tinyssb_node.pzp.commands.files import import_file
-    from tinyssb_node.pzp.commands.session import open_pzp
 
     with open_pzp(arguments) as pzp:
         return import_file(arguments, pzp)
@@ -427,7 +411,6 @@ def import_(arguments: argparse.Namespace) -> int:
 
 def verify(arguments: argparse.Namespace) -> int:
     """Check the messages of a file."""
-    from tinyssb_node.pzp.commands.session import require_libraries
 
     require_libraries()
     from tinyssb_node.pzp.commands.files import verify_file
@@ -437,8 +420,6 @@ def verify(arguments: argparse.Namespace) -> int:
 
 def export(arguments: argparse.Namespace) -> int:
     """Write messages to a file."""
-    from tinyssb_node.pzp.commands.session import open_pzp
-
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.files import export_file
 
@@ -447,8 +428,6 @@ def export(arguments: argparse.Namespace) -> int:
 
 def certificate(arguments: argparse.Namespace) -> int:
     """Write what proves a message."""
-    from tinyssb_node.pzp.commands.session import open_pzp
-
     with open_pzp(arguments) as pzp:
         from tinyssb_node.pzp.commands.files import write_certificate
 
@@ -457,16 +436,13 @@ def certificate(arguments: argparse.Namespace) -> int:
 
 def gateway(arguments: argparse.Namespace) -> int:
     """Run the gateway until SIGTERM, Ctrl-C, or the end of the daemon that started it."""
-    from tinyssb_node.pzp.commands.session import require_libraries
 
     require_libraries()
     import asyncio
-    import os
 
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.logs import start_logging
     from tinyssb_node.pzp.gateway import PzpGateway
-    from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
     home.require()

@@ -12,18 +12,19 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
+from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.errors import ExitCode, ProblemError
+from tinyssb_node.ids import FeedId
 from tinyssb_node.screens import limits
+from tinyssb_node.screens.passphrases import asker
+from tinyssb_node.store.home import Home
 
 if TYPE_CHECKING:
-    from tinyssb_node.codec.crypto import SigningKey
     from tinyssb_node.daemon.config import Config
-    from tinyssb_node.ids import FeedId
     from tinyssb_node.pzp.database.database import PzpDatabase
     from tinyssb_node.pzp.database.entry_import import EntryImporter
     from tinyssb_node.pzp.database.port import PzpRecord, TangleSummary
     from tinyssb_node.pzp.messages.message import Message
-    from tinyssb_node.store.home import Home
 
 
 class NoSuchMessageError(ProblemError):
@@ -86,9 +87,7 @@ class PzpSession:
 
     def unlock(self) -> SigningKey:
         """The node's secret key. Raises as ``unlock_identity`` does."""
-        from tinyssb_node.codec.crypto import SigningKey
         from tinyssb_node.daemon.setup import unlock_identity
-        from tinyssb_node.screens.passphrases import asker
 
         return SigningKey(unlock_identity(self.home, os.environ, asker()).seed)
 
@@ -222,7 +221,6 @@ def open_pzp(arguments: argparse.Namespace) -> Iterator[PzpSession]:
     from tinyssb_node.pzp.database.database import PzpDatabase
     from tinyssb_node.pzp.database.entry_import import EntryImporter
     from tinyssb_node.pzp.database.sqlite import PZP_FILE, SqlitePzpRows
-    from tinyssb_node.store.home import Home
 
     home = Home.find(arguments.home, os.environ)
     home.require()
