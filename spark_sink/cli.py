@@ -7,7 +7,9 @@ import signal
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import fields
 from pathlib import Path
+from typing import Any
 
 from spark_sink import limits
 from spark_sink.errors import OptionError, SinkError, StorageError, UnavailableError
@@ -90,18 +92,28 @@ def _add_collect(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "broker", metavar="BROKER", help="address of the broker: mqtt://host, or mqtts://host with TLS"
     )
-    parser.add_argument("logs", type=Path, metavar="LOGS", help="folder for the logs; it is made if missing")
+    parser.add_argument("root", type=Path, metavar="LOGS", help="folder for the logs; it is made if missing")
     parser.add_argument("--user", metavar="NAME", help="user name at the broker")
     parser.add_argument(
         "--password-file", type=Path, metavar="FILE", help="file whose first line is the password"
     )
     parser.add_argument(
-        "--ca", type=Path, metavar="FILE", help="certificates (PEM) of the authority that signed the broker's"
+        "--ca",
+        dest="ca_file",
+        type=Path,
+        metavar="FILE",
+        help="certificates (PEM) of the authority that signed the broker's",
     )
     parser.add_argument(
-        "--cert", type=Path, metavar="FILE", help="client certificate (PEM), if the broker asks for one"
+        "--cert",
+        dest="cert_file",
+        type=Path,
+        metavar="FILE",
+        help="client certificate (PEM), if the broker asks for one",
     )
-    parser.add_argument("--key", type=Path, metavar="FILE", help="key of the client certificate (PEM)")
+    parser.add_argument(
+        "--key", dest="key_file", type=Path, metavar="FILE", help="key of the client certificate (PEM)"
+    )
     parser.add_argument(
         "--name",
         default="tinyssb-collect",
@@ -121,6 +133,7 @@ def _add_compact(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--older-than",
+        dest="older_than_h",
         type=float,
         default=24.0,
         metavar="HOURS",
@@ -134,7 +147,9 @@ def _add_compact(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_database(parser: argparse.ArgumentParser, what: str) -> None:
-    parser.add_argument("--db", required=True, metavar="DB", help=f"{what}: a file, or a postgresql:// URL")
+    parser.add_argument(
+        "--db", dest="database", required=True, metavar="DB", help=f"{what}: a file, or a postgresql:// URL"
+    )
 
 
 def _add_job_options(parser: argparse.ArgumentParser) -> None:
@@ -146,7 +161,13 @@ def _add_job_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--checkpoint", metavar="DIR", help="folder of Spark's checkpoint (default: beside the database file)"
     )
-    _add_number(parser, "--batch-bytes", limits.BATCH_SIZE, "most bytes of log in one micro-batch")
+    _add_number(
+        parser,
+        "--batch-bytes",
+        limits.BATCH_SIZE,
+        "most bytes of log in one micro-batch",
+        dest="bytes_per_batch",
+    )
     parser.add_argument(
         "--master",
         default=LOCAL,
@@ -159,26 +180,25 @@ def _add_job_options(parser: argparse.ArgumentParser) -> None:
     _add_number(parser, "--memory-mb", 1024, "size of Java's heap")
 
 
-def _add_number(parser: argparse.ArgumentParser, option: str, default: int, meaning: str) -> None:
-    parser.add_argument(option, type=int, default=default, metavar="N", help=f"{meaning} (%(default)s)")
+def _add_number(
+    parser: argparse.ArgumentParser, option: str, default: int, meaning: str, dest: str | None = None
+) -> None:
+    parser.add_argument(
+        option, type=int, default=default, dest=dest, metavar="N", help=f"{meaning} (%(default)s)"
+    )
 
 
 def _stream(options: argparse.Namespace) -> int:
     from spark_sink import runner
     from spark_sink.settings import Settings, default_checkpoint
 
-    settings = Settings(
-        logs=options.logs,
-        database=options.db,
-        checkpoint=options.checkpoint or default_checkpoint(options.db),
-        endpoint=options.endpoint,
-        master=options.master,
-        keep_days=options.keep_days,
-        bytes_per_batch=options.batch_bytes,
-        threads=options.threads,
-        memory_mb=options.memory_mb,
-    )
-    return runner.run(settings, once=options.once, tell=_tell)
+    options.checkpoint = options.checkpoint or default_checkpoint(options.database)
+    return runner.run(Settings(**_values(options, Settings)), once=options.once, tell=_tell)
+
+
+def _values(options: argparse.Namespace, settings: type) -> dict[str, Any]:
+    """Return the options by the names of the fields of *settings*, a dataclass."""
+    return {field.name: getattr(options, field.name) for field in fields(settings)}
 
 
 def _tell(text: str) -> None:
@@ -189,7 +209,7 @@ def _report(options: argparse.Namespace) -> int:
     from spark_sink import report
     from spark_sink.serving.connect import open_for_reading
 
-    reader = open_for_reading(options.db)
+    reader = open_for_reading(options.database)
     try:
         found = report.make(reader)
     finally:
@@ -207,7 +227,7 @@ def _serve(options: argparse.Namespace) -> int:
     if (options.tls_cert is None) != (options.tls_key is None):
         raise OptionError("--tls-cert", str(options.tls_cert), "given together with --tls-key")
     server.serve(
-        options.db,
+        options.database,
         host=options.host,
         port=options.port,
         token=access.find_token(options.token, os.environ),
@@ -222,26 +242,12 @@ def _serve(options: argparse.Namespace) -> int:
 def _collect(options: argparse.Namespace) -> int:
     from spark_sink.collect.service import CollectorService, CollectorSettings
 
-    if (options.cert is None) != (options.key is None):
-        raise OptionError("--cert", str(options.cert), "given together with --key")
+    if (options.cert_file is None) != (options.key_file is None):
+        raise OptionError("--cert", str(options.cert_file), "given together with --key")
     for name in ("quota_mb", "keep_free_mb"):
         if getattr(options, name) < 0:
             raise OptionError(f"--{name.replace('_', '-')}", str(getattr(options, name)), "0 or more")
-    service = CollectorService(
-        CollectorSettings(
-            root=options.logs,
-            broker=options.broker,
-            name=options.name,
-            user=options.user,
-            password_file=options.password_file,
-            ca_file=options.ca,
-            cert_file=options.cert,
-            key_file=options.key,
-            quota_mb=options.quota_mb,
-            keep_free_mb=options.keep_free_mb,
-        ),
-        _tell,
-    )
+    service = CollectorService(CollectorSettings(**_values(options, CollectorSettings)), _tell)
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, lambda *_: service.stop())
     service.run()
@@ -254,20 +260,12 @@ def _compact(options: argparse.Namespace) -> int:
     except ImportError as error:
         raise UnavailableError(NO_SPARK) from error
 
-    if not options.older_than >= 0:
-        raise OptionError("--older-than", str(options.older_than), "a number of hours, 0 or more")
+    if not options.older_than_h >= 0:
+        raise OptionError("--older-than", str(options.older_than_h), "a number of hours, 0 or more")
     if options.forget_days is not None and options.forget_days < 1:
         raise OptionError("--forget-days", str(options.forget_days), "a number of days, 1 or more")
-    done = compact(
-        CompactOptions(
-            logs=options.logs,
-            archive=options.archive,
-            now_s=time.time(),
-            older_than_h=options.older_than,
-            delete=options.delete,
-            forget_days=options.forget_days,
-        )
-    )
+    options.now_s = time.time()
+    done = compact(CompactOptions(**_values(options, CompactOptions)))
     _tell(
         f"Archived {done.segments} segments: {done.records} records, {done.log_bytes} bytes, in {done.files} files of "
         f"{done.file_bytes} bytes. Deleted {done.deleted} segments and {done.forgotten} days of the archive."

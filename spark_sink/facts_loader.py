@@ -1,6 +1,6 @@
 """Loader of facts: hours of all nodes' logs out of the serving database, with corrected times."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from string import hexdigits
 from typing import Final, TypeAlias
@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
-from spark_sink.arrays import Ints, count_up, take
+from spark_sink.arrays import Ints, Numbers, count_up, take
 from spark_sink.derive.clock_table import ClockRecords, unpack_records
 from spark_sink.derive.facts import ENTRY, HOUR_US, Copies, Facts, Sights, Uptimes
 from spark_sink.derive.mesh_time import Corrections, boot_times, boots_of
@@ -91,19 +91,13 @@ class FactsLoader:
     def _sights(self, since_us: int, until_us: int) -> Sights:
         met = (self._known.low_us < until_us) & (self._known.high_us >= since_us)
         columns = (getattr(self._known, name)[met].tolist() for name in ("node_no", "boot", "hour_us"))
-        table = stored.sights_of(self._reader, list(zip(*columns, strict=True)))
-        found = unpack_all(table["rows"].to_pylist())
-        rows = dict(found.columns)
-        for name in ("node_no", "boot"):
-            rows[name] = np.repeat(table[name].to_numpy(), found.lengths)
+        rows, faces = read_sights(self._reader, list(zip(*columns, strict=True)))
         rows["mesh_us"], rows["mesh"] = self._clocks.mesh_us(*(rows[name] for name in _TIMES))
         near = rows["mesh_us"] >= since_us - limits.HOURS_AFTER_US
         near &= rows["mesh_us"] < until_us + limits.HOURS_BEFORE_US
-        rows = {name: column[near] for name, column in rows.items()}
-        order = np.lexsort((rows["offset"], rows["boot"], rows["node_no"], rows["mesh_us"]))
-        rows = {name: column[order] for name, column in rows.items()}
+        rows = in_order({name: column[near] for name, column in rows.items()})
         rows["feed_no"] = self._feeds.numbers(rows.pop("feed"))
-        return Sights(**rows, faces=found.faces)
+        return Sights(**rows, faces=faces)
 
     def _copies(self, feed_no: Ints, seq: Ints) -> Copies:
         entries = np.unique(np.stack([feed_no, seq]), axis=1) if len(feed_no) else np.zeros((2, 0), np.int64)
@@ -128,6 +122,23 @@ class FactsLoader:
             )
             found.update(((int(node), int(feed)), int(seq)) for node, feed, seq in rows)  # type: ignore[arg-type] # columns of whole numbers and texts
         return found
+
+
+def read_sights(reader: Reader, wanted: Sequence[Key]) -> tuple[dict[str, Numbers], tuple[str, ...]]:
+    """Return the packed rows of hours of logs, column by column, and the names of faces.
+
+    Raises DatabaseFailedError, DamagedDataError.
+    """
+    table = stored.sights_of(reader, wanted)
+    found = unpack_all(table["rows"].to_pylist())
+    by_log = {name: np.repeat(table[name].to_numpy(), found.lengths) for name in ("node_no", "boot")}
+    return {**found.columns, **by_log}, found.faces
+
+
+def in_order(rows: dict[str, Numbers]) -> dict[str, Numbers]:
+    """Sort columns of sights by mesh time; of equal times, by the log that has them."""
+    order = np.lexsort((rows["offset"], rows["boot"], rows["node_no"], rows["mesh_us"]))
+    return {name: column[order] for name, column in rows.items()}
 
 
 class _Feeds:

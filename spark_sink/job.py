@@ -3,7 +3,8 @@
 import json
 import threading
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -145,26 +146,17 @@ class _Diagnostics:
 
     def look(self, place: StreamOffset, read_bytes: int) -> None:
         """Update for the offset *place*; *read_bytes* more were read up to it. Raises OSError."""
-        self.gaps = _table(
-            _GAPS, [(gap.node, gap.boot, gap.first_offset, gap.next_offset) for gap in gaps(place)]
-        )
+        self.gaps = pa.Table.from_pylist([asdict(gap) for gap in gaps(place)], _GAPS)
         self.oddities = None
         if time.monotonic_ns() < self._due_ns:
             self.behind_bytes = max(0, self.behind_bytes - read_bytes)
             return
         self._planner.refresh()
-        self.oddities = _table(
-            _ODDITIES, [(odd.node, odd.path, odd.reason) for odd in self._planner.oddities(place)]
+        self.oddities = pa.Table.from_pylist(
+            [asdict(odd) for odd in self._planner.oddities(place)], _ODDITIES
         )
         self.behind_bytes = self._planner.bytes_behind(place)
         self._due_ns = time.monotonic_ns() + 5 * 10**9  # all files are listed for it
-
-
-def _table(schema: pa.Schema, rows: Iterable[tuple[object, ...]]) -> pa.Table:
-    columns = list(zip(*rows, strict=True)) or [() for _ in schema]
-    return pa.table(
-        [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema
-    )
 
 
 def _unpacked(packed: pa.Scalar) -> pa.Table:

@@ -42,14 +42,14 @@ class Settings:
             raise NoLogsFolderError(self.logs)
         if not is_address(self.database) and not Path(self.database).absolute().parent.is_dir():
             raise OptionError("--db", self.database, "a file in a folder that exists, or a postgresql:// URL")
-        if self.keep_days < 1:
-            raise OptionError("--keep-days", str(self.keep_days), "1 or more")
-        if self.bytes_per_batch < 1:
-            raise OptionError("--batch-bytes", str(self.bytes_per_batch), "1 or more")
-        if self.threads < 1:
-            raise OptionError("--threads", str(self.threads), "1 or more")
-        if self.memory_mb < 512:  # Spark itself refuses less than 450 MiB
-            raise OptionError("--memory-mb", str(self.memory_mb), "512 or more")
+        for option, value, least in (
+            ("--keep-days", self.keep_days, 1),
+            ("--batch-bytes", self.bytes_per_batch, 1),
+            ("--threads", self.threads, 1),
+            ("--memory-mb", self.memory_mb, 512),  # Spark itself refuses less than 450 MiB
+        ):
+            if value < least:
+                raise OptionError(option, str(value), f"{least} or more")
 
 
 def default_checkpoint(database: str) -> str:

@@ -8,6 +8,7 @@ import pyarrow as pa
 
 from spark_sink.arrays import Bools, Floats, Ints, run_starts, take
 from spark_sink.derive.facts import HOUR_US
+from spark_sink.derive.row_keys import last_before
 
 OPEN: Final = -(2**63)
 """In place of an end: the span is still open."""
@@ -125,24 +126,12 @@ def _right(clocks: pa.Table, group: Ints, start: Ints, asked: Ints, moment: Ints
     """Correct *t_us* by the last clock of its group that had started; else by the first; else leave it as it is."""
     if not len(group):
         return t_us
-    tie = ints(clocks, "base_us")
-    sort = np.lexsort((tie, start, group))
+    sort = np.lexsort((ints(clocks, "base_us"), start, group))
     group, start = group[sort], start[sort]
-    count = len(group)
-    order = np.lexsort(
-        (
-            np.concatenate([np.zeros(count, np.int8), np.ones(len(asked), np.int8)]),
-            np.concatenate([start, moment]),
-            np.concatenate([group, asked]),
-        )
-    )
-    passed = np.cumsum(order < count)
-    place = np.empty(len(order), np.int64)
-    place[order] = passed - 1
-    found = place[count:]
-    begin, end = np.searchsorted(group, asked), np.searchsorted(group, asked, "right")
-    known = end > begin
-    row = sort[np.where(known, np.clip(found, begin, np.maximum(end - 1, begin)), 0)]
+    found = last_before(asked, moment, group, start)
+    place = np.where(found < 0, np.minimum(np.searchsorted(group, asked), len(group) - 1), found)
+    known = group[place] == asked
+    row = sort[place]
     drift = clocks["drift_ppm"].to_numpy()[row] / 1_000_000
     gone = t_us - ints(clocks, "at_us")[row]
     right_us = t_us - ints(clocks, "offset_us")[row] - np.rint(drift / (1 + drift) * gone).astype(np.int64)

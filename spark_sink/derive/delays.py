@@ -12,7 +12,7 @@ from spark_sink.derive.buckets import bucket_of
 from spark_sink.derive.facts import ENTRY, HOUR_US, RX, Copies, Facts
 from spark_sink.derive.mesh_time import comparable
 from spark_sink.derive.row_keys import grouped, keys, last_before
-from spark_sink.derive.transmissions import Transmissions, transmissions
+from spark_sink.derive.transmissions import Transmissions
 
 _NEW: Final = 0
 _PEER: Final = 6
@@ -58,18 +58,24 @@ def _first_commits(facts: Facts) -> Ints:
     sights, copies = facts.sights, facts.copies
     commit = np.flatnonzero((sights.kind == ENTRY) & (sights.verdict == _PEER) & (sights.feed_no >= 0))
     commit = commit[np.lexsort((sights.offset[commit], sights.boot[commit]))]
+    copy, key = _copies_of(facts, sights.node_no[commit], commit)
+    known = copy >= 0
+    known[known] = copies.mesh_us[copy[known]] == sights.mesh_us[commit[known]]
+    commit, key = commit[known], key[known]
+    return commit[np.sort(np.unique(key, return_index=True)[1])]
+
+
+def _copies_of(facts: Facts, node_no: Ints, commit: Ints) -> tuple[Ints, Ints]:
+    """Return the index of each node's copy of the entry of a record, −1 without one; and a key for node and entry."""
+    sights, copies = facts.sights, facts.copies
     columns = (
-        (sights.node_no[commit], copies.node_no),
+        (node_no, copies.node_no),
         (sights.feed_no[commit], copies.feed_no),
         (sights.seq[commit], copies.seq),
     )
     key = keys(*(np.concatenate(both) for both in columns))
     size = len(commit)
-    copy = last_before(key[:size], np.full(size, _EVER_US), key[size:], copies.mesh_us)
-    known = copy >= 0
-    known[known] = copies.mesh_us[copy[known]] == sights.mesh_us[commit[known]]
-    commit, key = commit[known], key[:size][known]
-    return commit[np.sort(np.unique(key, return_index=True)[1])]
+    return last_before(key[:size], np.full(size, _EVER_US), key[size:], copies.mesh_us), key[:size]
 
 
 NODE: Final = "node"
@@ -126,13 +132,10 @@ def _count(scope: str, hour_us: Ints, who: Ints, bucket: Ints) -> pa.Table:
     )
 
 
-def hops(facts: Facts, heard: Transmissions | None = None) -> pa.Table:
-    """Make the rows of the table `delays` with the scope `hop`: of copies that came in the hours asked for.
-
-    *heard* are the transmissions of the sights, if they are known already.
-    """
+def hops(facts: Facts, heard: Transmissions) -> pa.Table:
+    """Make the rows of the table `delays` with the scope `hop`: of copies that came in the hours asked for."""
     sights = facts.sights
-    found = arrivals(facts, heard or transmissions(sights))
+    found = arrivals(facts, heard)
     came_us = sights.mesh_us[found.commit]
     within = np.flatnonzero((came_us >= facts.since_us) & (came_us < facts.until_us))
     found, delay_us = hop_delays(facts, take(found, within))
@@ -156,14 +159,7 @@ def hop_delays(facts: Facts, found: Arrivals) -> tuple[Arrivals, Ints]:
     sights, copies = facts.sights, facts.copies
     sender = sights.node_no[found.tx]
     commit = found.commit
-    columns = (
-        (sender, copies.node_no),
-        (sights.feed_no[commit], copies.feed_no),
-        (sights.seq[commit], copies.seq),
-    )
-    key = keys(*(np.concatenate(both) for both in columns))
-    size = len(commit)
-    theirs = last_before(key[:size], np.full(size, _EVER_US), key[size:], copies.mesh_us)
+    theirs, _ = _copies_of(facts, sender, commit)
     known = np.flatnonzero(theirs >= 0)
     theirs, commit = theirs[known], commit[known]
     alike = comparable(sights.node_no[commit], sights.mesh[commit], sender[known], copies.mesh[theirs])

@@ -2,13 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, TypeAlias
-
-import numpy as np
+from typing import Final
 
 from spark_sink.arrays import Floats, Ints
-
-Texts: TypeAlias = np.ndarray[Any, np.dtype[np.object_]]
 
 HOUR_US: Final = 3_600_000_000
 RX: Final = 0

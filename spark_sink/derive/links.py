@@ -7,16 +7,13 @@ from spark_sink.arrays import Bools, Floats, Ints, count_up, run_starts
 from spark_sink.derive.facts import HOUR_US, TX, Facts, Uptimes
 from spark_sink.derive.row_keys import grouped, keys
 from spark_sink.derive.sights import NO_RSSI
-from spark_sink.derive.transmissions import Transmissions, transmissions
+from spark_sink.derive.transmissions import Transmissions
 
 
-def links(facts: Facts, heard: Transmissions | None = None) -> pa.Table:
-    """Make the rows of the table `links`: for every hour, any two nodes of which one heard the other.
-
-    *heard* are the transmissions of the sights, if they are known already.
-    """
+def links(facts: Facts, heard: Transmissions) -> pa.Table:
+    """Make the rows of the table `links`: for every hour, any two nodes of which one heard the other."""
     sights = facts.sights
-    rx, tx = receptions(facts, heard or transmissions(sights))
+    rx, tx = receptions(facts, heard)
     hour = (sights.mesh_us[tx] - facts.since_us) // HOUR_US
     pairs, place = grouped(hour, sights.node_no[tx], sights.node_no[rx])
     size = len(pairs[0])

@@ -11,7 +11,7 @@ from spark_sink.derive.delays import arrivals, hop_delays
 from spark_sink.derive.facts import HOUR_US, TX, Facts
 from spark_sink.derive.row_keys import grouped, keys
 from spark_sink.derive.sights import PACKETS
-from spark_sink.derive.transmissions import Transmissions, transmissions
+from spark_sink.derive.transmissions import Transmissions
 
 KINDS: Final = (*PACKETS, "unknown")
 """Kinds of packets by their codes in packed rows; the last one is for all others."""
@@ -22,15 +22,12 @@ _CONTENT: Final = 1
 """Highest code of packets that carry content: entries and chunks."""
 
 
-def uses(facts: Facts, heard: Transmissions | None = None) -> pa.Table:
-    """Make the rows of the table `uses`: all packets sent in the hours asked for.
-
-    *heard* are the transmissions of the sights, if they are known already.
-    """
+def uses(facts: Facts, heard: Transmissions) -> pa.Table:
+    """Make the rows of the table `uses`: all packets sent in the hours asked for."""
     sights = facts.sights
     sent = np.flatnonzero(sights.kind == TX)
     sent = sent[(sights.mesh_us[sent] >= facts.since_us) & (sights.mesh_us[sent] < facts.until_us)]
-    use = _use(facts, heard or transmissions(sights), sent)
+    use = _use(facts, heard, sent)
     packet = np.minimum(sights.packet[sent], len(KINDS) - 1)
     hour = (sights.mesh_us[sent] - facts.since_us) // HOUR_US
     rows, place = grouped(hour, sights.node_no[sent], sights.face[sent], packet, use)

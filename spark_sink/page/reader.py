@@ -30,20 +30,11 @@ from spark_sink.serving.database import Reader
 State = Literal["ready", "empty", "missing", "unreadable"]
 
 VIEWS: Final[dict[str, Callable[[Scope], Answer]]] = {
-    "overview": overview,
-    "heatmap": heatmap,
-    "topology": topology,
-    "airtime": airtime,
-    "delays": delays,
-    "packets": packets,
-    "message": message,
-    "node": node,
-    "feed": feed,
-    "gossip": gossip,
-    "faults": faults,
-    "job": job,
-    "summary": summary,
-}
+    view.__name__: view
+    for view in (
+        overview, heatmap, topology, airtime, delays, packets, message, node, feed, gossip, faults, job, summary,
+    )
+}  # fmt: skip
 EMPTY_MESSAGE: Final = (
     "The database is ready, but no log has been read into it yet. Fill it with: tinyssb-sink run"
 )

@@ -11,20 +11,13 @@ from spark_sink.partials.records import COLUMNS, RecordColumns, gather
 from spark_sink.partials.transforms import bad_lines
 
 TRANSFORMS: Final[dict[str, Callable[[RecordColumns], pa.Table]]] = {
-    "boots": transforms.boots,
-    "faces": transforms.faces,
-    "entries": transforms.entries,
-    "copies": transforms.copies,
-    "side_chains": transforms.side_chains,
-    "frontiers": transforms.frontiers,
-    "sets": transforms.sets,
-    "traffic": transforms.traffic,
-    "airtime": transforms.airtime,
-    "counts": transforms.counts,
-    "incidents": transforms.incidents,
-    "sights": sights.sights,
-    "packets": transforms.packets,
-}
+    transform.__name__: transform
+    for transform in (
+        transforms.boots, transforms.faces, transforms.entries, transforms.copies, transforms.side_chains,
+        transforms.frontiers, transforms.sets, transforms.traffic, transforms.airtime, transforms.counts,
+        transforms.incidents, sights.sights, transforms.packets,
+    )
+}  # fmt: skip
 """Functions that make the partial rows, by table."""
 NEEDED: Final = COLUMNS
 """The columns of the source that are read; a source that is asked for these only has less to do."""

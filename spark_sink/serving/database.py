@@ -138,13 +138,7 @@ def rows_of(table: pa.Table) -> Iterator[Row]:
 def table_of(name: str, columns: Sequence[str], rows: Sequence[Row]) -> pa.Table:
     """Make a table of rows that a query found, with these columns of the table called *name*."""
     types = {column.name: ddl.ARROW_TYPES[column.type] for column in TABLES[name].columns}
-    schema = pa.schema([(column, types[column]) for column in columns])
-    if not rows:
-        return schema.empty_table()
-    arrays = [
-        pa.array(values, field.type) for values, field in zip(zip(*rows, strict=True), schema, strict=True)
-    ]
-    return pa.Table.from_arrays(arrays, schema=schema)
+    return _table_of_some([rows], pa.schema([(column, types[column]) for column in columns]))
 
 
 def _table_of_some(parts: Iterable[Sequence[Row]], schema: pa.Schema) -> pa.Table:

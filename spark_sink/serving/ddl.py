@@ -8,12 +8,7 @@ import pyarrow as pa
 
 from spark_sink.serving.tables import TABLES, Column, ColumnType, Table
 
-ARROW_TYPES: Final = {
-    ColumnType.INT: pa.int64(),
-    ColumnType.REAL: pa.float64(),
-    ColumnType.TEXT: pa.string(),
-    ColumnType.BYTES: pa.binary(),
-}
+ARROW_TYPES: Final = {kind: pa.type_for_alias(kind.value) for kind in ColumnType}
 """Types of columns in Arrow."""
 
 

@@ -40,20 +40,12 @@ class Table:
         return tuple(column.name for column in self.columns)
 
 
-_TYPES: Final = {
-    "int": ColumnType.INT,
-    "real": ColumnType.REAL,
-    "text": ColumnType.TEXT,
-    "bytes": ColumnType.BYTES,
-}
-
-
 def _table(name: str, key: str, rest: str, *indexes: str) -> Table:
     """Define a table in words ``name:type``; a question mark after the type allows null."""
     columns = []
     for word in f"{key} {rest}".split():
         column, _, kind = word.partition(":")
-        columns.append(Column(column, _TYPES[kind.rstrip("?")], kind.endswith("?")))
+        columns.append(Column(column, ColumnType[kind.rstrip("?").upper()], kind.endswith("?")))
     return Table(
         name,
         tuple(word.partition(":")[0] for word in key.split()),

@@ -10,14 +10,13 @@ from spark_sink.arrays import Ints
 from spark_sink.derive.facts import Copies, Facts, Sights, Uptimes
 from spark_sink.derive.journeys import Hop, Journey, journey
 from spark_sink.derive.mesh_time import Corrections, corrections
-from spark_sink.derive.sights import unpack_all
 from spark_sink.errors import NotKnownError
+from spark_sink.facts_loader import in_order, read_sights
 from spark_sink.limits import LOOK_BACK_US
 from spark_sink.page import limits
 from spark_sink.page.clocks import Clock
 from spark_sink.page.queries import common
 from spark_sink.page.scope import Answer, Feed, Rows, Scope, fetch
-from spark_sink.serving.facts import sights_of
 
 _CLOCK_COLUMNS = ("from_mono_us", "base_us", "mesh", "at_us", "offset_us", "drift_ppm")
 
@@ -61,28 +60,18 @@ def _copies(rows: Rows, put_right: Corrections, feed_no: int, seq: int) -> Copie
 
 def _sights(scope: Scope, times_us: Sequence[int], put_right: Corrections, feed: Feed, seq: int) -> Sights:
     """Return all rows about the entry's packet, from hours in which a copy arrived, and a while before."""
-    table = sights_of(scope.db, _hours(scope, times_us))
-    found = unpack_all(table["rows"].to_pylist())
-    columns = dict(found.columns)
-    for name in ("node_no", "boot"):
-        columns[name] = np.repeat(table[name].to_numpy(), found.lengths)
+    columns, faces = read_sights(scope.db, _hours(scope, times_us))
     digits = np.array([int(feed.feed[:16], 16)], np.uint64).view(np.int64)[0]
     named = (columns["feed"] == digits) & (columns["seq"] == seq)
     # The record of a sending does not name the entry; it has the same hash as the records of its receivers.
     packets = np.unique(columns["hash"][named & (columns["packet"] == 0) & (columns["hash"] != 0)])
     kept = np.flatnonzero(named | np.isin(columns["hash"], packets))
     columns = {name: column[kept] for name, column in columns.items()}
-    mesh_us, mesh = put_right.mesh_us(*(columns[name] for name in ("node_no", "boot", "t_us", "mono_us")))
-    order = np.lexsort((columns["offset"], columns["boot"], columns["node_no"], mesh_us))
-    columns = {name: column[order] for name, column in columns.items()}
+    times = (columns[name] for name in ("node_no", "boot", "t_us", "mono_us"))
+    columns["mesh_us"], columns["mesh"] = put_right.mesh_us(*times)
+    columns = in_order(columns)
     about = (columns.pop("feed") == digits) & (columns["seq"] == seq)
-    return Sights(
-        **columns,
-        feed_no=np.where(about, feed.number, -1),
-        mesh_us=mesh_us[order],
-        mesh=mesh[order],
-        faces=found.faces,
-    )
+    return Sights(**columns, feed_no=np.where(about, feed.number, -1), faces=faces)
 
 
 def _hours(scope: Scope, times_us: Sequence[int]) -> list[tuple[int, int, int]]:
