@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from spark_sink.derive.delays import hops
+from spark_sink.derive import delays
+from spark_sink.derive import links as links_of
+from spark_sink.derive import uses as uses_of
 from spark_sink.derive.facts import ENTRY, HOUR_US, RX, TX, Facts
-from spark_sink.derive.links import links
-from spark_sink.derive.uses import uses
+from spark_sink.derive.transmissions import transmissions
 from tests.spark_sink.derive import oracle_a
 from tests.spark_sink.derive.facts_of import copies_of, sights_of, uptimes_of
 from tests.spark_sink.derive.handmade import HOURS, SINCE_US, facts
@@ -20,6 +21,20 @@ from tests.spark_sink.derive.worlds import by_the_hour, world
 
 MESH = 2**40
 MINUTE_US = 60_000_000
+
+
+def links(of: Facts) -> pa.Table:
+    return links_of.links(of, transmissions(of.sights))
+
+
+def uses(of: Facts) -> pa.Table:
+    return uses_of.uses(of, transmissions(of.sights))
+
+
+def hops(of: Facts) -> pa.Table:
+    return delays.hops(of, transmissions(of.sights))
+
+
 TABLES = [(links, oracle_a.links), (uses, oracle_a.uses), (hops, oracle_a.hops)]
 IDS = ["links", "uses", "hops"]
 
