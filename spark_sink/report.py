@@ -73,14 +73,6 @@ def make(reader: Reader) -> dict[str, ReportTable]:
         return {name: ReportTable(title, columns, rows(book)) for name, title, columns, rows in _TABLES}
 
 
-def _nodes(book: _Book) -> Rows:
-    return book.rows(
-        "SELECT n.node, coalesce(n.name, '') AS name, n.boot, n.running, n.last_us,"
-        " (SELECT CAST(sum(b.records) AS BIGINT) FROM boots b WHERE b.node_no = n.node_no)"
-        " FROM node_names n ORDER BY name, n.node"
-    )
-
-
 def _behind(book: _Book) -> Rows:
     found = book.named("SELECT node_no, feed_no, seq, newest, behind FROM behind", nodes=1, feed=1)
     return sorted(found, key=lambda row: (row[1], row[0]))
@@ -99,22 +91,6 @@ def _delays(book: _Book) -> Rows:
         delays_us = percentiles_us([bucket for bucket, _n in pairs], numbers, (0.5, 0.95))
         found.append((node, sum(numbers), *(round(delay_us) for delay_us in delays_us)))
     return found
-
-
-def _packets(book: _Book) -> Rows:
-    return book.rows(
-        "SELECT direction, packet, verdict, CAST(sum(packets) AS BIGINT) AS n, CAST(sum(bytes) AS BIGINT)"
-        " FROM traffic GROUP BY direction, packet, verdict ORDER BY direction DESC, n DESC, packet, verdict"
-    )
-
-
-def _airtime(book: _Book) -> Rows:
-    found = book.named(
-        "SELECT node_no, face, CAST(sum(packets) AS BIGINT), CAST(sum(airtime_us) AS BIGINT) FROM airtime"
-        " GROUP BY node_no, face",
-        nodes=1,
-    )
-    return sorted(found)
 
 
 def _links(book: _Book) -> Rows:
@@ -166,72 +142,52 @@ def _forks(book: _Book) -> Rows:
     return sorted(set(found), key=lambda row: (row[1] or "", row[2] or 0, row[0]))
 
 
-def _gaps(book: _Book) -> Rows:
-    found = book.named("SELECT node_no, boot, first_offset, next_offset FROM gaps", nodes=1)
-    return sorted(found, key=lambda row: row[:3])
+def _sorted(sql: str) -> Callable[[_Book], Rows]:
+    """Return rows with the first column a node's long name, in order."""
+    return lambda book: sorted(book.named(sql, nodes=1))
 
 
-def _oddities(book: _Book) -> Rows:
-    return book.rows(
-        "SELECT node, path, reason FROM oddities ORDER BY node, path LIMIT ?", limits.REPORT_ROWS_MAX
-    )
-
-
-def _bad_lines(book: _Book) -> Rows:
-    return book.rows(
-        "SELECT path, byte, reason FROM bad_lines ORDER BY path, byte LIMIT ?", limits.REPORT_ROWS_MAX
-    )
+def _plainly(sql: str, *parameters: int) -> Callable[[_Book], Rows]:
+    """Return rows as a query finds them."""
+    return lambda book: book.rows(sql, *parameters)
 
 
 _TABLES: Final[tuple[tuple[str, str, tuple[str, ...], Callable[[_Book], Rows]], ...]] = (
-    ("nodes", "Nodes", ("node", "name", "boot", "running", "last_us", "records"), _nodes),
-    (
-        "behind",
-        "Entries behind (0: holds everything that any node holds)",
-        ("node", "feed", "held", "newest", "behind"),
-        _behind,
-    ),
-    (
-        "delays",
-        "Replication delay, from publication, by corrected clocks",
-        ("node", "copies", "median_us", "p95_us"),
-        _delays,
-    ),
-    (
-        "packets",
-        "Packets by kind and verdict",
-        ("direction", "packet", "verdict", "packets", "bytes"),
-        _packets,
-    ),
-    ("airtime", "Airtime sent", ("node", "face", "packets", "airtime_us"), _airtime),
-    (
-        "links",
-        "Links (which node hears which)",
-        ("sender", "receiver", "heard", "sent", "ratio", "rssi_dbm", "snr_db"),
-        _links,
-    ),
-    (
-        "clocks",
-        "Clocks (how far ahead, with standard error)",
-        ("node", "offset_us", "error_us", "drift_ppm", "matches"),
-        _clocks,
-    ),
-    (
-        "alerts",
-        "Alerts (open if they have no end)",
-        ("level", "rule", "subject", "since_us", "until_us", "value", "peak"),
-        _alerts,
-    ),
-    (
-        "forks",
-        "Forks (two signed entries with one sequence number)",
-        ("node", "feed", "seq", "held", "other"),
-        _forks,
-    ),
-    ("gaps", "Gaps (records that have not arrived)", ("node", "boot", "first_offset", "next_offset"), _gaps),
-    ("oddities", "Files that were skipped", ("node", "path", "reason"), _oddities),
-    ("bad_lines", "Bad lines (not valid records)", ("path", "byte", "reason"), _bad_lines),
-)
+    ("nodes", "Nodes", ("node", "name", "boot", "running", "last_us", "records"), _plainly(
+        "SELECT n.node, coalesce(n.name, '') AS name, n.boot, n.running, n.last_us,"
+        " (SELECT CAST(sum(b.records) AS BIGINT) FROM boots b WHERE b.node_no = n.node_no)"
+        " FROM node_names n ORDER BY name, n.node",
+    )),
+    ("behind", "Entries behind (0: holds everything that any node holds)",
+     ("node", "feed", "held", "newest", "behind"), _behind),
+    ("delays", "Replication delay, from publication, by corrected clocks",
+     ("node", "copies", "median_us", "p95_us"), _delays),
+    ("packets", "Packets by kind and verdict", ("direction", "packet", "verdict", "packets", "bytes"), _plainly(
+        "SELECT direction, packet, verdict, CAST(sum(packets) AS BIGINT) AS n, CAST(sum(bytes) AS BIGINT)"
+        " FROM traffic GROUP BY direction, packet, verdict ORDER BY direction DESC, n DESC, packet, verdict",
+    )),
+    ("airtime", "Airtime sent", ("node", "face", "packets", "airtime_us"), _sorted(
+        "SELECT node_no, face, CAST(sum(packets) AS BIGINT), CAST(sum(airtime_us) AS BIGINT) FROM airtime"
+        " GROUP BY node_no, face",
+    )),
+    ("links", "Links (which node hears which)",
+     ("sender", "receiver", "heard", "sent", "ratio", "rssi_dbm", "snr_db"), _links),
+    ("clocks", "Clocks (how far ahead, with standard error)",
+     ("node", "offset_us", "error_us", "drift_ppm", "matches"), _clocks),
+    ("alerts", "Alerts (open if they have no end)",
+     ("level", "rule", "subject", "since_us", "until_us", "value", "peak"), _alerts),
+    ("forks", "Forks (two signed entries with one sequence number)",
+     ("node", "feed", "seq", "held", "other"), _forks),
+    ("gaps", "Gaps (records that have not arrived)", ("node", "boot", "first_offset", "next_offset"), _sorted(
+        "SELECT node_no, boot, first_offset, next_offset FROM gaps",
+    )),
+    ("oddities", "Files that were skipped", ("node", "path", "reason"), _plainly(
+        "SELECT node, path, reason FROM oddities ORDER BY node, path LIMIT ?", limits.REPORT_ROWS_MAX,
+    )),
+    ("bad_lines", "Bad lines (not valid records)", ("path", "byte", "reason"), _plainly(
+        "SELECT path, byte, reason FROM bad_lines ORDER BY path, byte LIMIT ?", limits.REPORT_ROWS_MAX,
+    )),
+)  # fmt: skip
 """Every table: its name, its title, its columns, and what finds its rows."""
 
 _MOMENTS: Final = {"last_us": "last", "since_us": "since", "until_us": "until"}

@@ -150,14 +150,12 @@ def _lost_row(lost: LostRecords) -> tuple[str, int, str]:
 
 
 def _needed() -> tuple[str, ...]:
-    """Return the columns that are reduced."""
     from spark_sink.partials.reduce import NEEDED  # noqa: PLC0415 - who only wants rows does without it
 
     return tuple(NEEDED)
 
 
 def _partials(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Reduce a task's rows to small tables for the analytics."""
     from spark_sink.partials.reduce import reduce  # noqa: PLC0415 - as above
 
     for part, table in reduce(batches):

@@ -114,7 +114,6 @@ def _chosen(
 
 
 def _filtered(table: pa.Table, part: SegmentPart) -> pa.Table:
-    """Return the rows that *part* has."""
     base = part.segment.pieces[0].low
     byte, offset = table.column(BYTE), table.column("offset")
     chosen = pc.and_(pc.greater_equal(byte, part.low + base), pc.less(byte, part.high + base))

@@ -70,7 +70,6 @@ def match(packets: SharedPackets, left: int, right: int) -> Matches | None:
 
 
 def _common(packets: SharedPackets, left: int, right: int) -> tuple[Ints, Ints]:
-    """Return runs of packets that both clocks saw."""
     ours = np.arange(packets.first[left], packets.first[left + 1])
     theirs = np.arange(packets.first[right], packets.first[right + 1])
     place = np.searchsorted(packets.packet[theirs], packets.packet[ours])

@@ -34,7 +34,7 @@ CREATE TABLE IF NOT EXISTS landed (log INTEGER NOT NULL, boot INTEGER NOT NULL, 
 
 
 class LandingFolder:
-    """A folder of segments (`collect_core.Landing`). Everything raises StorageError."""
+    """A folder of segments (`collector.Landing`). Every method raises StorageError."""
 
     def __init__(
         self, root: Path, index: sqlite3.Connection, *, quota_bytes: int, keep_free_bytes: int
@@ -192,7 +192,6 @@ class LandingFolder:
         return file
 
     def _make(self, folder: Path) -> None:
-        """Make a folder below the root, for good."""
         if folder != self._root:
             self._make(folder.parent)
             folder.mkdir(exist_ok=True)

@@ -110,7 +110,6 @@ def _ranked(node_no: Ints, ranks: Mapping[int, int]) -> Ints:
 
 
 def _joined(clocks: Sequence[Clocks], seen: Sequence[Sightings]) -> tuple[Clocks, Sightings]:
-    """Return all clocks in order, and what they saw."""
     columns = [np.concatenate([getattr(some, name) for some in clocks]) for name in Clocks.__slots__]
     order = np.lexsort(columns[2::-1])
     place = np.empty(len(order), np.int64)

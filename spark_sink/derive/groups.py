@@ -79,7 +79,6 @@ def _spread(value: Ints, begin: Ints, end: Ints) -> tuple[Ints, Ints]:
 
 
 def _contacts(facts: Facts, nodes: Ints) -> _Contacts:
-    """Return the contacts of all heard packets in the sights."""
     sights = facts.sights
     rx = np.flatnonzero(sights.kind == RX)
     sender = transmissions(sights).sender[rx]
@@ -131,7 +130,6 @@ def _key(what: Ints, slot: Ints, life: Ints, slots: int) -> Ints:
 
 
 def _told_apart(key: Ints, slots: int) -> tuple[Ints, Ints, Ints]:
-    """Split keys into value, slot and life."""
     place, life = np.divmod(key, _LIVES)
     what, slot = np.divmod(place, slots + _LIVES + 1)
     return what, slot - _LIVES, life

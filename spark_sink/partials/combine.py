@@ -115,7 +115,6 @@ def _pick(*criteria: tuple[Callable[[Column], Criterion], str]) -> Merge:
 
 
 def _unknown_last(column: Column) -> Criterion:
-    """Prefer known to unknown."""
     return least(pc.is_null(column))
 
 

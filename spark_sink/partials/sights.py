@@ -99,7 +99,6 @@ def _columns(found: RecordColumns) -> _Columns:
 
 
 def _coded(found: RecordColumns, name: str, known: dict[str, int]) -> Ints:
-    """Convert texts to their *known* codes."""
     numbers, names = found.codes(name)
     return np.array([known.get(text, _OTHER) for text in names.to_pylist()] + [_OTHER])[numbers]
 
@@ -118,7 +117,6 @@ def first_digits(names: pa.Array) -> Ints:
 
 
 def _bytes_of(texts: pa.Array) -> bytes:
-    """Join all texts."""
     _, offsets, data = texts.buffers()
     if data is None:
         return b""
