@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from spark_sink import limits
 from spark_sink.errors import SinkError
 from spark_sink.log_files import open_files
-from spark_sink.partials.combine import combine
+from spark_sink.partials.combine import SCHEMAS, combine
 from spark_sink.planner import Planner
 from spark_sink.refresh import Refresh
 from spark_sink.serving.address import shown
@@ -28,11 +28,6 @@ from spark_sink.stream_offset import StreamOffset, gaps, parse_offset
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming.query import StreamingQuery
-
-_TEXT: Final = pa.string()
-_INT: Final = pa.int64()
-_GAPS: Final = pa.schema([("node", _TEXT), ("boot", _INT), ("first_offset", _INT), ("next_offset", _INT)])
-_ODDITIES: Final = pa.schema([("node", _TEXT), ("path", _TEXT), ("reason", _TEXT)])
 
 
 class Job:
@@ -146,14 +141,14 @@ class _Diagnostics:
 
     def look(self, place: StreamOffset, read_bytes: int) -> None:
         """Update for the offset *place*; *read_bytes* more were read up to it. Raises OSError."""
-        self.gaps = pa.Table.from_pylist([asdict(gap) for gap in gaps(place)], _GAPS)
+        self.gaps = pa.Table.from_pylist([asdict(gap) for gap in gaps(place)], SCHEMAS["gaps"])
         self.oddities = None
         if time.monotonic_ns() < self._due_ns:
             self.behind_bytes = max(0, self.behind_bytes - read_bytes)
             return
         self._planner.refresh()
         self.oddities = pa.Table.from_pylist(
-            [asdict(odd) for odd in self._planner.oddities(place)], _ODDITIES
+            [asdict(odd) for odd in self._planner.oddities(place)], SCHEMAS["oddities"]
         )
         self.behind_bytes = self._planner.bytes_behind(place)
         self._due_ns = time.monotonic_ns() + 5 * 10**9  # all files are listed for it

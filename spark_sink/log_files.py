@@ -3,6 +3,7 @@
 import os
 import time
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Final, Protocol
 
@@ -152,14 +153,17 @@ def _look(folder: str, known: _Seen | None, now_ns: int, *, is_node: bool) -> _S
     is_day = DAY.match(os.path.basename(os.path.abspath(folder))) is not None  # noqa: PTH100, PTH119 - called often
     with os.scandir(folder) as entries:
         for entry in entries:
-            if is_node:
-                if found := SEGMENT.match(entry.name):
-                    segment = _segment(entry, int(found[1]), int(found[2]), folder)
-                    segments += [segment] if segment else []
-            elif is_day:
-                archived += _archived(entry)
-            elif entry.name != NETWORKS and _is_folder(entry):
-                inner.append(entry.path)
+            with suppress(FileNotFoundError):  # deleted since its name was read
+                if is_node:
+                    if found := SEGMENT.match(entry.name):
+                        segments.append(Segment(int(found[1]), int(found[2]), entry.stat().st_size, folder))
+                elif is_day:
+                    if ARCHIVED.match(entry.name):
+                        archived.append(
+                            ArchiveFile(entry.path, entry.stat().st_size, entry.stat().st_mtime_ns)
+                        )
+                elif entry.name != NETWORKS and _is_folder(entry):
+                    inner.append(entry.path)
     settled = now_ns - modified_ns > 5 * 10**9  # file systems keep times to 2 s (FAT)
     return _Seen(
         modified_ns, now_ns, settled, tuple(sorted(inner)), tuple(sorted(segments)), tuple(sorted(archived))
@@ -171,22 +175,6 @@ def _is_folder(entry: "os.DirEntry[str]") -> bool:
         return entry.is_dir()
     except PermissionError:
         return True  # a link to a forbidden place: reported like a folder without permission
-
-
-def _archived(entry: "os.DirEntry[str]") -> list[ArchiveFile]:
-    if not ARCHIVED.match(entry.name):
-        return []
-    try:
-        return [ArchiveFile(entry.path, entry.stat().st_size, entry.stat().st_mtime_ns)]
-    except FileNotFoundError:
-        return []  # deleted since its name was read
-
-
-def _segment(entry: "os.DirEntry[str]", boot: int, first: int, folder: str) -> Segment | None:
-    try:
-        return Segment(boot, first, entry.stat().st_size, folder)
-    except FileNotFoundError:
-        return None  # deleted since its name was read
 
 
 def _grown(known: _Seen) -> _Seen:

@@ -63,16 +63,22 @@ def _record(line: bytes, node: str, segment: Segment) -> dict[str, Any] | None:
     """Parse a line with an offset. An offset that no segment of that size can have is refused."""
     if len(line) >= limits.LINE_SIZE_MAX:
         return None
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if not isinstance(record, dict) or type(record.get("offset")) is not int:
+    record = json_object(line)
+    if type(record.get("offset")) is not int:
         return None
     highest = segment.first + segment.size + limits.OFFSET_JUMP_MAX
     if not segment.first <= record["offset"] < min(highest, limits.OFFSET_MAX):
         return None
     return record if (record.get("node"), record.get("boot")) == (node, segment.boot) else None
+
+
+def json_object(line: bytes) -> dict[str, Any]:
+    """Return the JSON object on a line; an empty one if there is none."""
+    try:
+        found = json.loads(line)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def line_end(files: LogFiles, segment: Segment, byte: int) -> int | None:
@@ -127,11 +133,8 @@ def tail_print(files: LogFiles, segment: Segment, byte: int) -> str:
 
 def says_clean(line: bytes) -> bool | None:
     """Return whether a boot's first record says that the boot before ended in order; None if it does not say."""
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    clean = record.get("clean") if isinstance(record, dict) and record.get("kind") == "start" else None
+    record = json_object(line)
+    clean = record.get("clean") if record.get("kind") == "start" else None
     return clean if isinstance(clean, bool) else None
 
 

@@ -1,9 +1,7 @@
 """Parts of segments as blocks of whole lines."""
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import Any
 
 import pyarrow as pa
 
@@ -11,6 +9,7 @@ from spark_sink import limits
 from spark_sink.archive.rows import read_archived
 from spark_sink.line_parser import Block, BlockPart, Projection, ReadPosition, bad_rows, parse_block
 from spark_sink.log_files import LogFiles
+from spark_sink.segment_probe import json_object
 from spark_sink.segments import Segment, SegmentPart
 
 
@@ -97,8 +96,9 @@ def _offset_before(files: LogFiles, first: int, part: SegmentPart) -> int:
     """Return the offset of the record before those to be counted; a smaller number if that is not known."""
     if part.after is not None:
         return part.after
-    before = _record_before(files, part.segment.path, first)
-    return part.segment.first - 1 if before is None else int(before["offset"])
+    lines = files.read(part.segment.path, max(0, first - limits.LINE_SIZE_MAX), first)
+    offset = json_object(lines[:-1].rpartition(b"\n")[2]).get("offset")
+    return offset if type(offset) is int else part.segment.first - 1
 
 
 def _first_line(files: LogFiles, path: str, low: int) -> int:
@@ -112,18 +112,6 @@ def _first_line(files: LogFiles, path: str, low: int) -> int:
             return byte + found + 1
         byte += len(data)
     return byte
-
-
-def _record_before(files: LogFiles, path: str, end: int) -> dict[str, Any] | None:
-    """Return the record whose line ends at *end*; None if the line is not a JSON object with an integer offset."""
-    line = files.read(path, max(0, end - limits.LINE_SIZE_MAX), end)[:-1].rpartition(b"\n")[2]
-    try:
-        record = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    if isinstance(record, dict) and type(record.get("offset")) is int:
-        return record
-    return None
 
 
 def _blocks(files: LogFiles, first: int, part: SegmentPart) -> Iterator[tuple[int, bytes]]:

@@ -214,11 +214,20 @@ class TinyssbPartialsDataSource(TinyssbDataSource):
         return _PARTIALS
 
 
-class TinyssbReader(DataSourceReader):
-    """All records there are when the query is planned."""
+class _TaskReader:
+    """What both readers do: read a task of a plan."""
 
     def __init__(self, reading: _ReadPlan) -> None:
         self._reading = reading
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """Read one task."""
+        assert isinstance(partition, Task)
+        return self._reading.read(partition)
+
+
+class TinyssbReader(_TaskReader, DataSourceReader):
+    """All records there are when the query is planned."""
 
     def partitions(self) -> Sequence[Task]:
         """Plan over a listing made now. Raises NoLogsFolderError; OSError."""
@@ -227,13 +236,8 @@ class TinyssbReader(DataSourceReader):
         start = self._reading.options.starting_offset
         return self._reading.tasks(planner, start, planner.advance(start, None))
 
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read one task."""
-        assert isinstance(partition, Task)
-        return self._reading.read(partition)
 
-
-class TinyssbStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+class TinyssbStreamReader(_TaskReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Stream of records; its offset holds which records of every boot have been read."""
 
     def __init__(self, reading: _ReadPlan) -> None:
@@ -275,8 +279,3 @@ class TinyssbStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         if end != self._planned and not self._fixed:
             self._planner.refresh()
         return self._reading.tasks(self._planner, before, after)
-
-    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """Read one task."""
-        assert isinstance(partition, Task)
-        return self._reading.read(partition)

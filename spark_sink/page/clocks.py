@@ -7,12 +7,13 @@ from typing import Any, cast
 
 from spark_sink.limits import CLOCK_JUMP_US
 from spark_sink.page import limits
-from spark_sink.serving.database import Reader
+from spark_sink.serving.database import Reader, rows_of
+from spark_sink.serving.facts import whole
 
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """A boot's wall clock until it jumps. Columns of the table ``clocks``."""
+    """A boot's wall clock until it jumps. Columns of the table ``clocks``, in its order."""
 
     boot: int
     era: int
@@ -54,11 +55,7 @@ class Clock:
 def load_clocks(db: Reader) -> dict[int, list[Clock]]:
     """Return the clocks by node, oldest first. Raises DatabaseFailedError."""
     clocks: dict[int, list[Clock]] = {}
-    rows = db.rows(
-        "SELECT node_no, boot, era, from_mono_us, base_us, mesh, at_us, offset_us, drift_ppm, offset_error_us,"
-        " drift_error_ppm, covariance_us_ppm, matches FROM clocks ORDER BY node_no, boot, era"
-    )
-    for node_no, *columns in rows:
+    for node_no, *columns in rows_of(whole(db, "clocks", "ORDER BY node_no, boot, era")):
         clocks.setdefault(cast("int", node_no), []).append(Clock(*cast("list[Any]", columns)))
     return clocks
 

@@ -46,9 +46,7 @@ def _partial_schema(table: Table) -> pa.Schema:
 
 
 _TABLES: Final = {table.name: table for table in (*FACTS, *SIDE)}
-SCHEMAS: Final = {
-    name: _partial_schema(_TABLES[name]) for name in (*(table.name for table in FACTS), "bad_lines")
-}
+SCHEMAS: Final = {name: _partial_schema(table) for name, table in _TABLES.items()}
 """Columns of partial tables, by their names, in the order in which they are made."""
 KEYS: Final = {
     name: tuple(_NAMED.get(key, key) for key in _TABLES[name].key if key not in _LEFT_OUT.get(name, ()))

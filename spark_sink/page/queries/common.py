@@ -3,7 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
@@ -236,23 +236,22 @@ def alert_rows(scope: Scope, *, most: int) -> list[Answer]:
         " ORDER BY CASE WHEN until_us IS NULL THEN 0 ELSE 1 END, since_us DESC, rule, subject LIMIT ?",
         (scope.from_us, scope.to_us, most),
     )
-    return [alert_row(scope, row) for row in rows]
-
-
-def alert_row(scope: Scope, row: tuple[Any, ...]) -> Answer:
-    """Return one alert with its sentence."""
-    rule, subject, since_us, until_us, level, value, peak = row
-    about = scope.subject(subject)
-    return {
-        "rule": rule,
-        **about,
-        "since_us": since_us,
-        "until_us": until_us,
-        "level": level,
-        "value": value,
-        "peak": peak,
-        "text": sentence(rule, about["label"], value),
-    }
+    found = []
+    for rule, subject, since_us, until_us, level, value, peak in rows:
+        about = scope.subject(subject)
+        found.append(
+            {
+                "rule": rule,
+                **about,
+                "since_us": since_us,
+                "until_us": until_us,
+                "level": level,
+                "value": value,
+                "peak": peak,
+                "text": sentence(rule, about["label"], value),
+            }
+        )
+    return found
 
 
 def sentence(rule: str, who: str, value: float) -> str:
@@ -267,7 +266,7 @@ def sentence(rule: str, who: str, value: float) -> str:
 
 
 def link_rows(scope: Scope, where: str = "1 = 1", parameters: Sequence[int] = ()) -> list[Answer]:
-    """Return links in the range, most packets first."""
+    """Return links in the range, most packets first; ratio, RSSI and SNR are null if unknown."""
     first_us, end_us = scope.hours()
     rows = fetch(
         scope.db,
@@ -276,23 +275,20 @@ def link_rows(scope: Scope, where: str = "1 = 1", parameters: Sequence[int] = ()
         f" AND {where} GROUP BY sender, receiver ORDER BY all_heard DESC, sender, receiver LIMIT ?",
         (first_us, end_us, *parameters, 1_000),  # every pair of thirty nodes, both ways, and some
     )
-    return [link_row(scope, row) for row in rows]
-
-
-def link_row(scope: Scope, row: tuple[Any, ...]) -> Answer:
-    """Return one link; ratio, RSSI and SNR are null if unknown."""
-    sender, receiver, heard, sent, rssi_sum, rssi_n, snr_sum, snr_n, first_us, last_us = row
-    return {
-        "sender": scope.node_id(sender),
-        "receiver": scope.node_id(receiver),
-        "heard": int(heard),
-        "sent": int(sent),
-        "ratio": round(int(heard) / int(sent), 4) if sent else None,
-        "rssi_dbm": round(float(rssi_sum) / int(rssi_n), 1) if rssi_n else None,
-        "snr_db": round(float(snr_sum) / int(snr_n), 1) if snr_n else None,
-        "first_us": first_us,
-        "last_us": last_us,
-    }
+    return [
+        {
+            "sender": scope.node_id(sender),
+            "receiver": scope.node_id(receiver),
+            "heard": heard,
+            "sent": sent,
+            "ratio": round(heard / sent, 4) if sent else None,
+            "rssi_dbm": round(rssi_sum / rssi_n, 1) if rssi_n else None,
+            "snr_db": round(snr_sum / snr_n, 1) if snr_n else None,
+            "first_us": first_us,
+            "last_us": last_us,
+        }
+        for sender, receiver, heard, sent, rssi_sum, rssi_n, snr_sum, snr_n, first_us, last_us in rows
+    ]
 
 
 def copies_of(scope: Scope, feed_no: int, seqs: Sequence[int]) -> Rows:

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 
 from spark_sink.arrays import Ints
 from spark_sink.derive.facts import Copies, Facts, Sights, Uptimes
@@ -17,13 +16,12 @@ from spark_sink.page import limits
 from spark_sink.page.clocks import Clock
 from spark_sink.page.queries import common
 from spark_sink.page.scope import Answer, Feed, Rows, Scope, fetch
-
-_CLOCK_COLUMNS = ("from_mono_us", "base_us", "mesh", "at_us", "offset_us", "drift_ppm")
+from spark_sink.serving.facts import whole
 
 
 def journey_of(scope: Scope, feed: Feed, seq: int) -> Journey:
     """Return the journey of an entry, as far as logs show it. Raises DatabaseFailedError, DamagedDataError."""
-    put_right = corrections(_clock_table(scope))
+    put_right = corrections(whole(scope.db, "clocks"))
     rows = fetch(
         scope.db,
         "SELECT node_no, boot, t_us, mono_us, origin FROM copies WHERE feed_no = ? AND seq = ? ORDER BY node_no",
@@ -34,15 +32,6 @@ def journey_of(scope: Scope, feed: Feed, seq: int) -> Journey:
     nothing = np.zeros(0, np.int64)
     facts = Facts(0, 0, sights, copies, Uptimes(nothing, nothing, nothing, nothing), {})
     return journey(facts, feed.number, seq)
-
-
-def _clock_table(scope: Scope) -> pa.Table:
-    clocks = [(number, clock) for number, known in scope.clocks.items() for clock in known]
-    columns = {"node_no": pa.array([number for number, _clock in clocks], pa.int64())}
-    for name in ("boot", "era", *_CLOCK_COLUMNS):
-        kind = pa.float64() if name == "drift_ppm" else pa.int64()
-        columns[name] = pa.array([getattr(clock, name) for _number, clock in clocks], kind)
-    return pa.table(columns)
 
 
 def _copies(rows: Rows, put_right: Corrections, feed_no: int, seq: int) -> Copies:
