@@ -1,8 +1,9 @@
-"""Types of numpy columns, and what several modules do with rows that are in order."""
+"""Types of columns, and what several modules do with them."""
 
 from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 Ints: TypeAlias = np.ndarray[Any, np.dtype[np.int64]]
 Floats: TypeAlias = np.ndarray[Any, np.dtype[np.float64]]
@@ -14,6 +15,16 @@ Columns = TypeVar("Columns")
 def take(columns: Columns, rows: Ints | Bools) -> Columns:
     """Return some rows of a dataclass (with slots) whose fields are all columns."""
     return type(columns)(*(getattr(columns, name)[rows] for name in columns.__slots__))  # type: ignore[attr-defined] # a dataclass with slots
+
+
+def fitted(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Return the columns of *schema* with its types; those that *table* lacks are null."""
+    there = set(table.column_names)
+    columns = [
+        table.column(field.name).cast(field.type) if field.name in there else pa.nulls(len(table), field.type)
+        for field in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 def run_starts(*columns: Numbers) -> Bools:

@@ -73,13 +73,16 @@ class FactsLoader:
         self._clocks = clocks
         self._known = known
         self._feeds = _Feeds(reader)
-        self._uptimes = _uptimes(reader, clocks)
+        boots = boots_of(stored.boots(reader))
+        found = boot_times(clocks, boots)
+        self._uptimes = Uptimes(boots.node_no, boots.boot, found.since_us, found.until_us)
 
     def load(self, since_us: int, until_us: int) -> Facts:
         """Load all facts of full hours, and of a margin around. Raises DatabaseFailedError, DamagedDataError."""
         sights = self._sights(since_us, until_us)
         arrived = (sights.kind == ENTRY) & (sights.feed_no >= 0)
-        copies = self._copies(sights.feed_no[arrived], sights.seq[arrived])
+        entries = zip(sights.feed_no[arrived].tolist(), sights.seq[arrived].tolist(), strict=True)
+        copies = read_copies(self._reader, self._clocks, list(entries))
         up = (self._uptimes.since_us < until_us) & (
             self._uptimes.until_us >= since_us - limits.HOURS_AFTER_US
         )
@@ -99,19 +102,6 @@ class FactsLoader:
         rows["feed_no"] = self._feeds.numbers(rows.pop("feed"))
         return Sights(**rows, faces=faces)
 
-    def _copies(self, feed_no: Ints, seq: Ints) -> Copies:
-        entries = np.unique(np.stack([feed_no, seq]), axis=1) if len(feed_no) else np.zeros((2, 0), np.int64)
-        table = stored.copies_of(self._reader, list(zip(*entries.tolist(), strict=True)))
-        mesh_us, mesh = mesh_times(self._clocks, table)
-        return Copies(
-            feed_no=table["feed_no"].to_numpy(),
-            seq=table["seq"].to_numpy(),
-            node_no=table["node_no"].to_numpy(),
-            own=np.array([origin == "own" for origin in table["origin"].to_pylist()], np.int64),
-            mesh_us=mesh_us,
-            mesh=mesh,
-        )
-
     def _frontiers(self, feeds: Ints, since_us: int) -> Mapping[tuple[int, int], int]:
         found: dict[tuple[int, int], int] = {}
         for some in pieces(feeds.tolist()):
@@ -122,6 +112,20 @@ class FactsLoader:
             )
             found.update(((int(node), int(feed)), int(seq)) for node, feed, seq in rows)  # type: ignore[arg-type] # columns of whole numbers and texts
         return found
+
+
+def read_copies(reader: Reader, clocks: Corrections, entries: Sequence[tuple[int, int]]) -> Copies:
+    """Return all copies of these entries (feed_no, seq). Raises DatabaseFailedError."""
+    table = stored.copies_of(reader, entries)
+    mesh_us, mesh = mesh_times(clocks, table)
+    return Copies(
+        feed_no=table["feed_no"].to_numpy(),
+        seq=table["seq"].to_numpy(),
+        node_no=table["node_no"].to_numpy(),
+        own=np.array([origin == "own" for origin in table["origin"].to_pylist()], np.int64),
+        mesh_us=mesh_us,
+        mesh=mesh,
+    )
 
 
 def read_sights(reader: Reader, wanted: Sequence[Key]) -> tuple[dict[str, Numbers], tuple[str, ...]]:
@@ -158,12 +162,6 @@ class _Feeds:
             return np.full(len(digits), -1)
         place = np.minimum(np.searchsorted(self._digits, digits), len(self._digits) - 1)
         return np.where(self._digits[place] == digits, self._numbers[place], -1)
-
-
-def _uptimes(reader: Reader, clocks: Corrections) -> Uptimes:
-    boots = boots_of(stored.boots(reader))
-    found = boot_times(clocks, boots)
-    return Uptimes(boots.node_no, boots.boot, found.since_us, found.until_us)
 
 
 def mesh_times(clocks: Corrections, copies: pa.Table) -> tuple[Ints, Ints]:

@@ -101,7 +101,7 @@ class Job:
         begin_ns = time.perf_counter_ns()
         found = rows.toArrow()
         parts = [
-            (str(part), _unpacked(packed))
+            (str(part), pa.ipc.open_stream(packed.as_buffer()).read_all())
             for part, packed in zip(found["part"].to_pylist(), found["rows"], strict=True)
         ]
         tables = combine((part, table) for part, table in parts if part != READ)
@@ -110,7 +110,7 @@ class Job:
         assert offsets is not None  # Spark writes both before a batch
         place = offsets.splitlines()[-1]
         read_us = (time.perf_counter_ns() - begin_ns) // 1_000
-        read_bytes = sum(_total(table) for part, table in parts if part == READ)
+        read_bytes = sum(pc.sum(table["bytes"]).as_py() for part, table in parts if part == READ)
         self._sides.look(parse_offset(json.loads(place)), read_bytes)
         batch = MicroBatch(
             query=query,
@@ -152,15 +152,6 @@ class _Diagnostics:
         )
         self.behind_bytes = self._planner.bytes_behind(place)
         self._due_ns = time.monotonic_ns() + 5 * 10**9  # all files are listed for it
-
-
-def _unpacked(packed: pa.Scalar) -> pa.Table:
-    with pa.ipc.open_stream(packed.as_buffer()) as reader:
-        return reader.read_all()
-
-
-def _total(table: pa.Table) -> int:
-    return int(pc.sum(table["bytes"]).as_py())
 
 
 class RefreshThread(threading.Thread):

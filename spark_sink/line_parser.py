@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 import pyarrow.json
 
 from spark_sink import limits
-from spark_sink.arrays import Ints
+from spark_sink.arrays import Ints, fitted
 from spark_sink.bad_lines import more
 from spark_sink.schema import BAD_FIELDS, FIELDS, HEADER, IDENTITY, REQUIRED, Field, FieldType
 
@@ -192,14 +192,7 @@ def _parse_fast(block: Block, feeds: Ints, shape: Projection) -> pa.RecordBatch 
         return None
     if not _belong(table, block, feeds):
         return None
-    present = set(table.column_names)
-    columns = [
-        table.column(field.name).combine_chunks()
-        if field.name in present
-        else pa.nulls(len(feeds), field.type)
-        for field in shape.schema
-    ]
-    return pa.RecordBatch.from_arrays(columns, schema=shape.schema)
+    return next(iter(fitted(table, shape.schema).combine_chunks().to_batches()), None)
 
 
 def _looks_like_objects(block: bytes, feeds: Ints) -> bool:

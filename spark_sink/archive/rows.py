@@ -7,6 +7,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from spark_sink.arrays import fitted
 from spark_sink.line_parser import Projection, bad_rows
 from spark_sink.log_files import LogFiles
 from spark_sink.segments import ArchivedPiece, SegmentPart
@@ -98,19 +99,22 @@ def _read_file(
 def _chosen(
     table: pa.Table, begin: int, wanted: list[_WantedRows], shape: Projection
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the wanted rows of a row group, the first of which is row *begin* of the file."""
+    """Yield the wanted rows of a row group, the first of which is row *begin* of the file.
+
+    Columns missing in an older archive are null.
+    """
     whole: list[tuple[int, int]] = []
     for rows in wanted:
         low = max(rows.piece.row - begin, 0)
         high = min(rows.piece.row + rows.piece.rows - begin, len(table))
         if not rows.is_whole():
-            yield from _shaped(_filtered(table.slice(low, high - low), rows.part), shape)
+            yield from fitted(_filtered(table.slice(low, high - low), rows.part), shape.schema).to_batches()
         elif whole and whole[-1][1] == low:
             whole[-1] = (whole[-1][0], high)
         else:
             whole.append((low, high))
     for low, high in whole:
-        yield from _shaped(table.slice(low, high - low), shape)
+        yield from fitted(table.slice(low, high - low), shape.schema).to_batches()
 
 
 def _filtered(table: pa.Table, part: SegmentPart) -> pa.Table:
@@ -121,14 +125,3 @@ def _filtered(table: pa.Table, part: SegmentPart) -> pa.Table:
     if part.after is not None:
         new = pc.and_(new, pc.greater(offset, part.after))
     return table.filter(pc.and_(chosen, pc.fill_null(new, fill_value=True)))
-
-
-def _shaped(table: pa.Table, shape: Projection) -> Iterator[pa.RecordBatch]:
-    """Yield rows with the columns of *shape*; columns missing in an older archive are null."""
-    columns = [
-        table.column(field.name).cast(field.type)
-        if field.name in table.column_names
-        else pa.nulls(len(table), field.type)
-        for field in shape.schema
-    ]
-    return iter(pa.Table.from_arrays(columns, schema=shape.schema).to_batches() if len(table) else [])

@@ -10,6 +10,8 @@ import pyarrow as pa
 from spark_sink import limits
 from spark_sink.arrays import Bools, Ints
 from spark_sink.derive.groups import components
+from spark_sink.serving.database import table_of
+from spark_sink.serving.tables import TABLES
 
 SPLIT: Final = "split"
 JOIN: Final = "join"
@@ -79,11 +81,7 @@ def changes(groups: pa.Table) -> pa.Table:
     for begin, end in zip(begins, np.append(begins, len(slot_us))[1:], strict=True):
         here = slice(begin, end)
         _step(now, int(slot_us[begin]), node[here], group[here], last_us[here], rows)
-    columns = list(zip(*sorted(rows), strict=True)) or [(), (), (), ()]
-    names = ("t_us", "kind", "subject", "detail")
-    types = (pa.int64(), pa.string(), pa.string(), pa.string())
-    arrays = [pa.array(column, type_) for column, type_ in zip(columns, types, strict=True)]
-    return pa.table(dict(zip(names, arrays, strict=True)))
+    return table_of("changes", TABLES["changes"].names, sorted(rows))
 
 
 def _step(now: GroupState, slot_us: int, node: Ints, group: Ints, last_us: Ints, rows: list[Told]) -> None:

@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
-from spark_sink.arrays import Ints, run_starts, runs, take
+from spark_sink.arrays import Ints, run_starts, take
 from spark_sink.derive.buckets import bucket_of
 from spark_sink.derive.facts import ENTRY, HOUR_US, RX, Copies, Facts
 from spark_sink.derive.mesh_time import comparable
@@ -98,8 +98,9 @@ def delays(facts: Facts) -> pa.Table:
     since, to, came_us = since[counted], to[counted], came_us[counted]
     hour_us = came_us // HOUR_US * HOUR_US
     bucket = bucket_of(came_us - copies.mesh_us[since])
-    by_feed = _count(FEED, hour_us, copies.feed_no[to], bucket)
-    return pa.concat_tables([by_feed, _count(NODE, hour_us, copies.node_no[to], bucket)])
+    none = np.zeros(len(to), np.int64)
+    by_feed = _count(FEED, hour_us, copies.feed_no[to], none, bucket)
+    return pa.concat_tables([by_feed, _count(NODE, hour_us, copies.node_no[to], none, bucket)])
 
 
 def _publishers(copies: Copies) -> tuple[Ints, Ints]:
@@ -115,19 +116,16 @@ def _publishers(copies: Copies) -> tuple[Ints, Ints]:
     return publisher[other], order[other]
 
 
-def _count(scope: str, hour_us: Ints, who: Ints, bucket: Ints) -> pa.Table:
-    order = np.lexsort((bucket, who, hour_us))
-    columns = hour_us[order], who[order], bucket[order]
-    begins, counts = runs(run_starts(*columns))
-    hour_us, who, bucket = (column[begins] for column in columns)
+def _count(scope: str, hour_us: Ints, a: Ints, b: Ints, bucket: Ints) -> pa.Table:
+    rows, place = grouped(hour_us, a, b, bucket)
     return pa.table(
         {
-            "hour_us": hour_us,
-            "scope": pa.array([scope] * len(begins), pa.string()),
-            "a": who,
-            "b": np.zeros(len(begins), np.int64),
-            "bucket": bucket,
-            "n": counts,
+            "hour_us": rows[0],
+            "scope": pa.array([scope] * len(rows[0]), pa.string()),
+            "a": rows[1],
+            "b": rows[2],
+            "bucket": rows[3],
+            "n": np.bincount(place, minlength=len(rows[0])),
         }
     )
 
@@ -140,18 +138,9 @@ def hops(facts: Facts, heard: Transmissions) -> pa.Table:
     within = np.flatnonzero((came_us >= facts.since_us) & (came_us < facts.until_us))
     found, delay_us = hop_delays(facts, take(found, within))
     commit = found.commit
-    hour = (sights.mesh_us[commit] - facts.since_us) // HOUR_US
-    rows, place = grouped(hour, sights.node_no[found.tx], sights.node_no[commit], bucket_of(delay_us))
-    return pa.table(
-        {
-            "hour_us": facts.since_us + rows[0] * HOUR_US,
-            "scope": pa.array(["hop"] * len(rows[0]), pa.string()),
-            "a": rows[1],
-            "b": rows[2],
-            "bucket": rows[3],
-            "n": np.bincount(place, minlength=len(rows[0])),
-        }
-    )
+    hour_us = sights.mesh_us[commit] // HOUR_US * HOUR_US
+    sender, receiver = sights.node_no[found.tx], sights.node_no[commit]
+    return _count("hop", hour_us, sender, receiver, bucket_of(delay_us))
 
 
 def hop_delays(facts: Facts, found: Arrivals) -> tuple[Arrivals, Ints]:

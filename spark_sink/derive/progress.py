@@ -50,15 +50,17 @@ def progress(facts: Facts) -> pa.Table:
     The publisher's copy counts among the copies, so both sums are equal as long as no other node has any entry.
     """
     copies = facts.copies
-    published = _counts(_published_us(copies), facts)
-    copied = _counts(copies.mesh_us, facts)
-    minutes = np.unique(np.concatenate([published[0], copied[0]]))
+    published = _minutes(_published_us(copies), facts)
+    minutes, place = np.unique(
+        np.concatenate([published, _minutes(copies.mesh_us, facts)]), return_inverse=True
+    )
+    size = len(published)
     return pa.table(
         {
             "minute_us": minutes,
             "hour_us": minutes // HOUR_US * HOUR_US,
-            "published": _at(minutes, *published),
-            "copied": _at(minutes, *copied),
+            "published": np.bincount(place[:size], minlength=len(minutes)),
+            "copied": np.bincount(place[size:], minlength=len(minutes)),
         }
     )
 
@@ -70,15 +72,6 @@ def _published_us(copies: Copies) -> Ints:
     return np.asarray(copies.mesh_us[order][run_starts(feed_no, seq)])
 
 
-def _counts(t_us: Ints, facts: Facts) -> tuple[Ints, Ints]:
-    """Count what happened in each minute of the hours."""
-    inside = t_us[(t_us >= facts.since_us) & (t_us < facts.until_us)]
-    minutes, counts = np.unique(inside // MINUTE_US * MINUTE_US, return_counts=True)
-    return minutes, counts.astype(np.int64)
-
-
-def _at(minutes: Ints, some: Ints, counts: Ints) -> Ints:
-    """Place the counts of *some* minutes among all minutes."""
-    found = np.zeros(len(minutes), np.int64)
-    found[np.searchsorted(minutes, some)] = counts
-    return found
+def _minutes(t_us: Ints, facts: Facts) -> Ints:
+    """Return the minutes of those times that are within the hours."""
+    return t_us[(t_us >= facts.since_us) & (t_us < facts.until_us)] // MINUTE_US * MINUTE_US

@@ -65,22 +65,15 @@ def clock_of_boot(clocks: Sequence[Clock], boot: int) -> Clock | None:
     return next((clock for clock in reversed(clocks) if clock.boot == boot), None)
 
 
-def clock_at(clocks: Sequence[Clock], boot: int, mono_us: int) -> Clock | None:
-    """Return the clock that a boot went by at a moment of it; None if it is not known."""
-    of_boot = [clock for clock in clocks if clock.boot == boot]
-    earlier = [clock for clock in of_boot if clock.from_mono_us <= mono_us]
-    if earlier:
-        return earlier[-1]
-    return of_boot[0] if of_boot else None
-
-
 def clock_of_record(clocks: Sequence[Clock], boot: int, mono_us: int, t_us: int) -> Clock | None:
     """Return the clock that a record's ``t_us`` was read off; None if it is not known.
 
     A record that was written again after a crash (its ``mono_us`` is 0, while its boot's clock showed another time) is
     by the last clock of the boots before, if that had begun: as spark_sink/derive/mesh_time.py has it.
     """
-    clock = clock_at(clocks, boot, mono_us)
+    of_boot = [clock for clock in clocks if clock.boot == boot]
+    begun = [clock for clock in of_boot if clock.from_mono_us <= mono_us]
+    clock = begun[-1] if begun else of_boot[0] if of_boot else None
     again = mono_us == 0 and (clock is None or abs(t_us - clock.base_us) > CLOCK_JUMP_US)
     if not again:
         return clock

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from spark_sink import limits
+from spark_sink.arrays import fitted
 from spark_sink.bad_lines import Row, bounded
 from spark_sink.partials.groupby import (
     LAST,
@@ -77,16 +78,14 @@ def merge(name: str, rows: pa.Table) -> pa.Table:
 
 def spelled(name: str, rows: pa.Table, *, encoded: bool = False) -> pa.Table:
     """Return all columns of the partial table *name*, in order; texts are spelled out unless they may be *encoded*."""
-    columns = []
-    for field in SCHEMAS[name]:
-        if field.name not in rows.column_names:
-            columns.append(pa.nulls(len(rows), field.type))
-        elif encoded:
-            columns.append(rows.column(field.name))
-        else:
-            columns.append(rows.column(field.name).cast(field.type))
-    return (
-        pa.table(columns, names=SCHEMAS[name].names) if encoded else pa.table(columns, schema=SCHEMAS[name])
+    if not encoded:
+        return fitted(rows, SCHEMAS[name])
+    there = set(rows.column_names)
+    return pa.table(
+        {
+            field.name: rows.column(field.name) if field.name in there else pa.nulls(len(rows), field.type)
+            for field in SCHEMAS[name]
+        }
     )
 
 

@@ -5,46 +5,27 @@ from typing import Any
 
 import numpy as np
 
-from spark_sink.arrays import Ints
-from spark_sink.derive.facts import Copies, Facts, Sights, Uptimes
+from spark_sink.derive.facts import Facts, Sights, Uptimes
 from spark_sink.derive.journeys import Hop, Journey, journey
 from spark_sink.derive.mesh_time import Corrections, corrections
 from spark_sink.errors import NotKnownError
-from spark_sink.facts_loader import in_order, read_sights
+from spark_sink.facts_loader import in_order, read_copies, read_sights
 from spark_sink.limits import LOOK_BACK_US
 from spark_sink.page import limits
 from spark_sink.page.clocks import Clock
 from spark_sink.page.queries import common
-from spark_sink.page.scope import Answer, Feed, Rows, Scope, fetch
+from spark_sink.page.scope import Answer, Feed, Scope, fetch
 from spark_sink.serving.facts import whole
 
 
 def journey_of(scope: Scope, feed: Feed, seq: int) -> Journey:
     """Return the journey of an entry, as far as logs show it. Raises DatabaseFailedError, DamagedDataError."""
     put_right = corrections(whole(scope.db, "clocks"))
-    rows = fetch(
-        scope.db,
-        "SELECT node_no, boot, t_us, mono_us, origin FROM copies WHERE feed_no = ? AND seq = ? ORDER BY node_no",
-        (feed.number, seq),
-    )
-    copies = _copies(rows, put_right, feed.number, seq)
+    copies = read_copies(scope.db, put_right, [(feed.number, seq)])
     sights = _sights(scope, sorted(copies.mesh_us.tolist()), put_right, feed, seq)
     nothing = np.zeros(0, np.int64)
     facts = Facts(0, 0, sights, copies, Uptimes(nothing, nothing, nothing, nothing), {})
     return journey(facts, feed.number, seq)
-
-
-def _copies(rows: Rows, put_right: Corrections, feed_no: int, seq: int) -> Copies:
-    node_no, boot, t_us, mono_us = (_ints([row[place] for row in rows]) for place in range(4))
-    mesh_us, mesh = put_right.mesh_us(node_no, boot, t_us, mono_us)
-    return Copies(
-        feed_no=np.full(len(rows), feed_no),
-        seq=np.full(len(rows), seq),
-        node_no=node_no,
-        own=_ints([int(row[4] == "own") for row in rows]),
-        mesh_us=mesh_us,
-        mesh=mesh,
-    )
 
 
 def _sights(scope: Scope, times_us: Sequence[int], put_right: Corrections, feed: Feed, seq: int) -> Sights:
@@ -91,10 +72,6 @@ def _own_times(clocks: Sequence[Clock], from_us: int, to_us: int) -> list[tuple[
     if not clocks:
         return [(from_us, to_us)]
     return [(clock.own_us(from_us), clock.own_us(to_us)) for clock in clocks]
-
-
-def _ints(values: Sequence[int]) -> Ints:
-    return np.array(values, np.int64)
 
 
 def message(scope: Scope) -> Answer:

@@ -7,7 +7,7 @@ import pytest
 
 from spark_sink import limits
 from spark_sink.partials.combine import KEYS, SCHEMAS, merge
-from spark_sink.serving.tables import FACTS
+from spark_sink.serving.tables import FACTS, SIDE
 from tests.spark_sink.logs import digits, feed_name, node_name
 
 A, B, C = (digits(name, 40) for name in "abc")
@@ -22,7 +22,7 @@ def rows(name: str, *some: Row) -> pa.Table:
 
 
 def test_columns_are_those_of_the_fact_tables_with_names_for_numbers() -> None:
-    assert list(SCHEMAS) == [*(table.name for table in FACTS), "bad_lines"]
+    assert list(SCHEMAS) == [table.name for table in (*FACTS, *SIDE)]
     copies = "feed", "seq", "node", "boot", "offset", "t_us", "mono_us", "origin", "face"
     assert tuple(SCHEMAS["copies"].names) == copies
     assert SCHEMAS["entries"].field("publisher").type == pa.string()
