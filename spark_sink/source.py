@@ -149,14 +149,8 @@ def _lost_row(lost: LostRecords) -> tuple[str, int, str]:
     return path, 0, f"records {lost.first} to {lost.next - 1} vanished between planning and reading"
 
 
-def _needed() -> tuple[str, ...]:
-    from spark_sink.partials.reduce import NEEDED  # noqa: PLC0415 - who only wants rows does without it
-
-    return tuple(NEEDED)
-
-
 def _partials(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    from spark_sink.partials.reduce import reduce  # noqa: PLC0415 - as above
+    from spark_sink.partials.reduce import reduce  # noqa: PLC0415 - not needed for rows alone
 
     for part, table in reduce(batches):
         yield _packed(part, table)
@@ -195,8 +189,11 @@ class TinyssbDataSource(DataSource):
         return TinyssbStreamReader(self._reading(schema))
 
     def _reading(self, wanted: StructType) -> _ReadPlan:
-        names = _needed() if self.partials else tuple(_names(wanted))
-        return _ReadPlan(Options.parse(self.options), names, self.partials)
+        if self.partials:
+            from spark_sink.partials.records import COLUMNS  # noqa: PLC0415 - not needed for rows alone
+
+            return _ReadPlan(Options.parse(self.options), COLUMNS, self.partials)
+        return _ReadPlan(Options.parse(self.options), tuple(_names(wanted)), self.partials)
 
 
 class TinyssbPartialsDataSource(TinyssbDataSource):

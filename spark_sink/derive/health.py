@@ -8,14 +8,6 @@ Level = Literal["good", "warning", "alarm", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
-class Behind:
-    """A node that lacks entries that others have."""
-
-    name: str
-    entries: int
-
-
-@dataclass(frozen=True, slots=True)
 class Figures:
     """Figures from which the sentence is made."""
 
@@ -23,8 +15,8 @@ class Figures:
     """Nodes whose logs are known."""
     entries: int
     """Entries that any node has."""
-    behind: Sequence[Behind] = ()
-    """Nodes that lack some of them, in any order."""
+    behind: Sequence[tuple[str, int]] = ()
+    """Names of nodes that lack some of them, and how many, in any order."""
     isolated: Sequence[str] = ()
     """Names of nodes that are out of contact with all others."""
     silent: Sequence[str] = ()
@@ -71,13 +63,13 @@ def _having(figures: Figures) -> str:
         return f"{_count(figures.nodes, 'node', 'nodes')}, and nothing published yet"
     if not figures.behind:
         return "The only node has everything" if figures.nodes == 1 else _all_have(figures.nodes)
-    most = min(figures.behind, key=lambda one: (-one.entries, one.name))
+    name, entries = min(figures.behind, key=lambda one: (-one[1], one[0]))
     number = len(figures.behind)
-    lag = f"by {_count(most.entries, 'entry', 'entries')}"
+    lag = f"by {_count(entries, 'entry', 'entries')}"
     if number == 1:
-        return f"{most.name} is behind {lag}"
+        return f"{name} is behind {lag}"
     whose = "All" if number == figures.nodes else f"{number:,} of"
-    return f"{whose} {figures.nodes:,} nodes are behind, {most.name} {lag}"
+    return f"{whose} {figures.nodes:,} nodes are behind, {name} {lag}"
 
 
 def _all_have(nodes: int) -> str:

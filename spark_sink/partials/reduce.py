@@ -7,7 +7,7 @@ import pyarrow as pa
 
 from spark_sink import limits
 from spark_sink.partials import sights, transforms
-from spark_sink.partials.records import COLUMNS, RecordColumns, gather
+from spark_sink.partials.records import RecordColumns, gather
 from spark_sink.partials.transforms import bad_lines
 
 TRANSFORMS: Final[dict[str, Callable[[RecordColumns], pa.Table]]] = {
@@ -19,8 +19,6 @@ TRANSFORMS: Final[dict[str, Callable[[RecordColumns], pa.Table]]] = {
     )
 }  # fmt: skip
 """Functions that make the partial rows, by table."""
-NEEDED: Final = COLUMNS
-"""The columns of the source that are read; a source that is asked for these only has less to do."""
 
 
 def reduce(batches: Iterator[pa.RecordBatch]) -> Iterator[tuple[str, pa.Table]]:

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from spark_sink import segment_reader
 from spark_sink.line_parser import Projection
 from spark_sink.partials.combine import combine
-from spark_sink.partials.reduce import NEEDED, reduce
+from spark_sink.partials.records import COLUMNS
+from spark_sink.partials.reduce import reduce
 from spark_sink.planner import Planner
 from spark_sink.refresh import Refresh
 from spark_sink.segments import pack_tasks
@@ -29,7 +30,7 @@ from tests.spark_sink.partials import oracle
 from tests.spark_sink.partials.test_serving import batch
 from tinyssb_node.sim.bulk import BulkOptions, BulkWriter
 
-SHAPE = Projection(NEEDED)
+SHAPE = Projection(COLUMNS)
 OPTIONS = BulkOptions(
     nodes=4, hours=4, seed=3, entries_per_hour=6, wrong_clocks=0.5, restarts_per_day=6, neighbours=3
 )

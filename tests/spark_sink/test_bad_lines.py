@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from spark_sink import limits, line_parser, segment_reader
 from spark_sink.bad_lines import Row, bounded, lines_of, more
 from spark_sink.partials.combine import combine
-from spark_sink.partials.reduce import NEEDED, reduce
+from spark_sink.partials.records import COLUMNS
+from spark_sink.partials.reduce import reduce
 from spark_sink.planner import Planner
 from spark_sink.segments import SegmentPart, pack_tasks
 from spark_sink.serving.connect import open_for_writing
@@ -128,7 +129,7 @@ def test_however_logs_are_cut_the_same_is_told(
 
 def reduced(files: MemoryFiles, parts: Iterable[SegmentPart], task_size: int) -> dict[str, pa.Table]:
     """What the tasks of a batch make of it."""
-    shape = line_parser.Projection(NEEDED)
+    shape = line_parser.Projection(COLUMNS)
     return combine(
         part
         for task in pack_tasks(parts, task_size)

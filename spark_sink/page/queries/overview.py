@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from spark_sink.bad_lines import lines_of
-from spark_sink.derive.health import Behind, Figures, Health, health
+from spark_sink.derive.health import Figures, Health, health
 from spark_sink.page import limits
 from spark_sink.page.queries import common
 from spark_sink.page.scope import Answer, Scope, fetch
@@ -78,9 +78,7 @@ def condition(scope: Scope, standing: common.Holdings) -> Health:
         Figures(
             nodes=len(scope.nodes),
             entries=sum(standing.newest.values()),
-            behind=[
-                Behind(scope.label(number), lacks) for number, lacks in standing.behind.items() if lacks > 0
-            ],
+            behind=[(scope.label(number), lacks) for number, lacks in standing.behind.items() if lacks > 0],
             isolated=names["isolated"],
             silent=names["silent"],
             split_since_us=next((row[2] for row in rows if row[0] == "split"), None),

@@ -2,11 +2,11 @@
 
 import pytest
 
-from spark_sink.derive.health import Behind, Figures, Health, health
+from spark_sink.derive.health import Figures, Health, health
 
 ALL = "All 9 nodes have everything"
 ALONE = "out of contact with all others"
-ANA, BO = Behind("Ana", 40), Behind("Bo", 7)
+ANA, BO = ("Ana", 40), ("Bo", 7)
 
 
 def said(figures: Figures) -> Health:
@@ -22,10 +22,10 @@ def said(figures: Figures) -> Health:
         (Figures(2, 5), "good", "Both nodes have everything."),
         (Figures(1_200, 5), "good", "All 1,200 nodes have everything."),
         (Figures(12, 90, [ANA]), "warning", "Ana is behind by 40 entries."),
-        (Figures(12, 90, [Behind("Cy", 1)]), "warning", "Cy is behind by 1 entry."),
+        (Figures(12, 90, [("Cy", 1)]), "warning", "Cy is behind by 1 entry."),
         (Figures(12, 90, [BO, ANA]), "warning", "2 of 12 nodes are behind, Ana by 40 entries."),
         (Figures(2, 90, [BO, ANA]), "warning", "All 2 nodes are behind, Ana by 40 entries."),
-        (Figures(12, 90, [Behind("B", 4), Behind("A", 4)]), "warning", "2 of 12 nodes are behind, A by 4 entries."),
+        (Figures(12, 90, [("B", 4), ("A", 4)]), "warning", "2 of 12 nodes are behind, A by 4 entries."),
         (
             Figures(12, 90, [BO, ANA], split_since_us=842),
             "warning",
