@@ -12,7 +12,7 @@ from spark_sink import limits
 from spark_sink.arrays import Ints, Numbers, count_up, take
 from spark_sink.derive.clock_table import ClockRecords, unpack_records
 from spark_sink.derive.facts import ENTRY, HOUR_US, Copies, Facts, Sights, Uptimes
-from spark_sink.derive.mesh_time import Corrections, boot_times, boots_of
+from spark_sink.derive.mesh_time import Corrections, boot_times
 from spark_sink.derive.sights import unpack_all
 from spark_sink.serving import facts as stored
 from spark_sink.serving.database import Reader, marks, pieces
@@ -73,9 +73,10 @@ class FactsLoader:
         self._clocks = clocks
         self._known = known
         self._feeds = _Feeds(reader)
-        boots = boots_of(stored.boots(reader))
+        boots = stored.boots(reader)
         found = boot_times(clocks, boots)
-        self._uptimes = Uptimes(boots.node_no, boots.boot, found.since_us, found.until_us)
+        node_no, boot = (boots[name].to_numpy() for name in ("node_no", "boot"))
+        self._uptimes = Uptimes(node_no, boot, found.since_us, found.until_us)
 
     def load(self, since_us: int, until_us: int) -> Facts:
         """Load all facts of full hours, and of a margin around. Raises DatabaseFailedError, DamagedDataError."""

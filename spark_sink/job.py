@@ -175,7 +175,7 @@ class RefreshThread(threading.Thread):
                 self._refresh.run_pass()
                 spent_s = time.monotonic() - begin_s
                 rest_s = max(1.0, spent_s / limits.REFRESH_SHARE - spent_s)
-        except Exception as error:  # noqa: BLE001 - whatever it is: nobody may read on beside tables that stand still
+        except Exception as error:  # noqa: BLE001 - whatever it is: reading must not go on beside tables that are no longer updated
             self.error = error
             self._failed()
 

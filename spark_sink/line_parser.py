@@ -359,7 +359,7 @@ def _check(record: dict[str, Any], place: ReadPosition, shape: Projection) -> No
     if record["offset"] <= place.last_offset:
         raise _NoRecordError("counted before: its offset does not grow")
     if record["offset"] >= place.next_offset:
-        raise _NoRecordError("its offset is that of a record in another segment, or not to be believed")
+        raise _NoRecordError("its offset is that of a record in another segment, or implausible")
 
 
 def _check_value(field: Field, value: object) -> None:

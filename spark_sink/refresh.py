@@ -17,7 +17,7 @@ from spark_sink.derive import changes, delays, groups, links, progress, uses
 from spark_sink.derive.alerts import QUERIES, SCHEMAS, AlertInputs, alerts
 from spark_sink.derive.clock_table import ClockRecords, clock_rows
 from spark_sink.derive.facts import HOUR_US, Facts
-from spark_sink.derive.mesh_time import Corrections, boot_times, boots_of, corrections, shifted_boots
+from spark_sink.derive.mesh_time import Corrections, boot_times, corrections, shifted_boots
 from spark_sink.derive.packet_ages import PacketAges, packet_ages
 from spark_sink.derive.transmissions import transmissions
 from spark_sink.facts_loader import FactsLoader, Key
@@ -64,7 +64,7 @@ class Refresh:
         self._wall_us = wall_us
         self._keep_us = keep_days * _DAY_US
         with lock:
-            self._clocks = self._read_clocks()
+            self._clocks: Corrections = corrections(stored.whole(database, "clocks"))
             self._schedule = RefreshSchedule(database, lock, wall_us)
             repaired = retention.repair(database, self._latest_us())
             self._schedule.mark_all_if_outdated(force=repaired)
@@ -137,9 +137,6 @@ class Refresh:
                 return
             yield part
 
-    def _read_clocks(self) -> Corrections:
-        return corrections(stored.whole(self._database, "clocks"))
-
     # --- Hours
 
     def _derive(self, dirty: pa.Table, tell: Callable[[int, int], None] = lambda _done, _all: None) -> None:
@@ -209,7 +206,7 @@ class Refresh:
     def _delete_old(self) -> None:
         """Delete single packets that no derived row will be made from any more."""
         with self._lock:
-            boots = boots_of(stored.boots(self._database))
+            boots = stored.boots(self._database)
         keys = self._schedule.keys.T
         found = packet_ages(self._clocks, keys, boots, self._keep_us, self._latest_us())
         told = [
@@ -227,7 +224,7 @@ class Refresh:
     def _newest_us(self) -> int:
         """Return the newest mesh time of any record; as on the page, times ahead of the job do not count, unless all
         are."""
-        ended_us = boot_times(self._clocks, boots_of(stored.boots(self._database))).until_us
+        ended_us = boot_times(self._clocks, stored.boots(self._database)).until_us
         if not len(ended_us):
             return 0
         past_us = ended_us[ended_us <= self._latest_us()]

@@ -36,7 +36,7 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
     Raises SinkError.
     """
     settings.check()
-    # What is wrong with the folders is better said before Java starts.
+    # A fault in the folders is reported before Java is started, which takes seconds.
     open_files(settings.logs, settings.endpoint).listing()
     session.require_java()
     tell(f"Starting Spark to read {settings.logs} into {shown(settings.database)} …")
@@ -81,7 +81,7 @@ def _follow(work: "Job", reading: "_SupervisedQuery", settings: Settings) -> int
 
 @contextmanager
 def _refreshing(settings: Settings) -> Iterator[None]:
-    """Put into words what ends a refresh, whatever it is. Raises SinkError."""
+    """Turn any error that ends a refresh into one with a message for users. Raises SinkError."""
     try:
         yield
     except errors.SinkError:
@@ -92,13 +92,13 @@ def _refreshing(settings: Settings) -> Iterator[None]:
         reason = "".join(traceback.format_exception_only(error)).strip()
         raise errors.InternalError(
             f"Deriving the tables that take all logs together failed by a fault of this program: {reason}. The whole "
-            f"report is in {details}. All records that were counted are kept, but the derived tables stand still. "
-            "Please report this fault."
+            f"report is in {details}. All records that were counted are kept, but the derived tables are no longer "
+            "updated. Please report this fault."
         ) from error
 
 
 class _SupervisedQuery:
-    """The stream; begun again if Spark gives it up for something that may be over."""
+    """The stream; started again if Spark gave it up for a cause that may have passed."""
 
     def __init__(
         self,
@@ -193,7 +193,7 @@ def _stop_signals() -> Iterator[list[int]]:
 
 
 class _Progress:
-    """Says how far reading has come, whenever it has come further, and why it does not begin."""
+    """Reports of progress: each time reading has advanced, and the cause if it does not start."""
 
     def __init__(
         self,

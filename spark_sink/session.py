@@ -36,7 +36,7 @@ def require_java() -> None:
 
 def _java_failed(words: str) -> UnavailableError:
     return UnavailableError(
-        f"Java could not start Spark, which needs Java 17 or newer and some free memory. Its last words: {words}"
+        f"Java could not start Spark, which needs Java 17 or newer and some free memory. The end of its output: {words}"
     )
 
 
@@ -97,8 +97,9 @@ def _start(builder: "SparkSession.Builder", master: str) -> "SparkSession":
             if master == LOCAL:
                 raise _java_failed(str(error)[:500]) from error
             raise UnavailableError(
-                f"The cluster at {master} took no job; nothing was done. See whether its master runs there and can be "
-                "reached, and whether Spark's version and secret (spark.authenticate) are the same on all machines."
+                f"The cluster at {master} did not accept the job; nothing was done. See whether its master runs there "
+                "and can be reached, and whether Spark's version and secret (spark.authenticate) are the same on all "
+                "machines."
             ) from error
         finally:
             os.dup2(kept, 2)

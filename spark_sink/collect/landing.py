@@ -1,6 +1,6 @@
 """Storage of collected segments: the same files as on the nodes, and an index of the bytes that are durable.
 
-The index holds what nodes were told. After a crash a file may have more than that, never less; then the same bytes are
+The index holds what was acknowledged to nodes. After a crash a file may have more, never less; then the same bytes are
 written over it. A file that the index does not know, copied into the folder by a user, counts with all its bytes.
 """
 
@@ -96,8 +96,7 @@ class LandingFolder:
 
     def have(self, log: Log, segment: SegmentId) -> int:
         """Return the number of first bytes of a segment that are stored."""
-        found = self._found(log, segment)
-        return 0 if found is None else found
+        return self._found(log, segment) or 0
 
     def rows(self, log: Log, since: SegmentId, most: int) -> Sequence[HaveRow]:
         """Return up to *most* stored segments from *since* on, in order."""
@@ -181,8 +180,8 @@ class LandingFolder:
             at, content = at + written, content[written:]
 
     def _begin(self, path: Path) -> int:
-        """Make the file, and what folders it lacks, whatever happened to an earlier one: each is in its folder for
-        good. Where it is there, a kill may have come before that was so."""
+        """Create the file, and missing folders above it, and sync each folder: an earlier process may have been killed
+        before it synced them."""
         earlier = self._open.pop(path, None)
         if earlier is not None:
             os.close(earlier)  # it may have been deleted, and nothing in it counts
@@ -318,14 +317,14 @@ def _sync_folder(folder: Path) -> None:
 
 def _failed(path: Path, reason: str) -> StorageError:
     return StorageError(
-        f"Collecting into {path} failed: {reason}. Everything that nodes were told is stored is kept, and they send "
-        "the rest again. Remove the cause and start again."
+        f"Collecting into {path} failed: {reason}. All log data that was acknowledged to nodes is kept, and they "
+        "send the rest again. Remove the cause and start again."
     )
 
 
 @contextmanager
 def _faults(path: Path) -> Iterator[None]:
-    """Say in our words what the system refused. Raises StorageError."""
+    """Translate errors of the system and of SQLite into messages for users. Raises StorageError."""
     try:
         yield
     except (OSError, sqlite3.Error) as error:

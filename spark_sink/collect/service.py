@@ -161,8 +161,8 @@ class CollectorService:
             if self._client.ended:
                 raise InternalError(
                     f"The connection to the broker {settings.broker} ended by a fault of this program: "
-                    f"{self._client.ended}. Everything that nodes were told is stored is kept, and they send the rest "
-                    "again. Start again, and report the fault if it comes back."
+                    f"{self._client.ended}. All log data that was acknowledged to nodes is kept, and they send "
+                    "the rest again. Start again, and report the fault if it comes back."
                 )
             self._say_news()
             messages = self._take()

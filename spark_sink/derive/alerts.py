@@ -25,7 +25,7 @@ from spark_sink.derive.alert_series import (
 )
 from spark_sink.derive.changes import BACK, ISOLATED, JOIN, SPLIT
 from spark_sink.derive.facts import HOUR_US
-from spark_sink.derive.mesh_time import boot_times, boots_of, corrections
+from spark_sink.derive.mesh_time import boot_times, corrections
 
 
 @dataclass(frozen=True, slots=True)
@@ -358,7 +358,7 @@ def _silent(inputs: AlertInputs) -> Spans:
     """Find boots whose log ended without a stop, until the node's next boot."""
     table = inputs.boots.sort_by([("node_no", "ascending"), ("boot", "ascending")])
     node_no = ints(table, "node_no")
-    found = boot_times(corrections(inputs.clocks), boots_of(table))
+    found = boot_times(corrections(inputs.clocks), table)
     again = np.zeros(len(node_no), np.bool_)
     again[:-1] = node_no[1:] == node_no[:-1]
     next_us = np.append(found.since_us[1:], 0)[: len(node_no)]
@@ -489,7 +489,7 @@ def _log_missing(inputs: AlertInputs) -> RuleResult:
     """Count missing records of each boot, since it began."""
     table = inputs.gaps.join(inputs.boots, ["node_no", "boot"], join_type="inner")
     node_no, boot = ints(table, "node_no"), ints(table, "boot")
-    began_us = boot_times(corrections(inputs.clocks), boots_of(table)).since_us
+    began_us = boot_times(corrections(inputs.clocks), table).since_us
     boots, first, which = np.unique(np.stack([node_no, boot]), axis=1, return_index=True, return_inverse=True)
     gone = (ints(table, "next_offset") - ints(table, "first_offset")).astype(np.float64)
     missing: Floats = np.bincount(which.ravel(), gone, minlength=len(first)).astype(np.float64)

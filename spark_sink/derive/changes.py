@@ -135,7 +135,7 @@ def _parts(nodes: Ints, members: Ints, parts: Ints) -> list[list[int]]:
 
 
 def _contacts(now: GroupState, before_up: Bools, node: Ints, last_us: Ints, rows: list[Told]) -> None:
-    """Tell who is isolated, and who no longer is."""
+    """Report nodes that become isolated, and nodes that are back."""
     came = now.up & ~before_up
     now.fresh |= came
     now.contact_us[came] = _NONE

@@ -148,11 +148,9 @@ def corrections(clocks: pa.Table) -> Corrections:
     order = np.lexsort((columns["era"], columns["boot"], columns["node_no"]))
     columns = {name: np.ascontiguousarray(column[order]) for name, column in columns.items()}
     boots, first = np.unique(_key(columns["node_no"], columns["boot"]), return_index=True)
-    names = "node_no", "boot", "from_mono_us", "base_us", "mesh", "at_us", "offset_us", "drift_ppm"
+    first = np.append(first, len(order)).astype(np.int64)
     return Corrections(
-        **{name: columns[name] for name in names},
-        boots=boots,
-        first=np.append(first, len(order)).astype(np.int64),
+        **{name: columns[name] for name in Corrections.__slots__[:-2]}, boots=boots, first=first
     )
 
 
@@ -204,23 +202,6 @@ def _written(clocks: Corrections, clock: int) -> Iterator[tuple[int, int]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Boots:
-    """The first and the last record of each boot; columns of the table ``boots``."""
-
-    node_no: Ints
-    boot: Ints
-    first_us: Ints
-    first_mono_us: Ints
-    last_us: Ints
-    last_mono_us: Ints
-
-
-def boots_of(table: pa.Table) -> Boots:
-    """Take the columns of the table ``boots``, or of one that has them."""
-    return Boots(*(np.asarray(table[name].to_numpy(), np.int64) for name in Boots.__slots__))
-
-
-@dataclass(frozen=True, slots=True)
 class BootTimes:
     """Beginnings and ends of boots, in mesh time; a value each."""
 
@@ -231,23 +212,29 @@ class BootTimes:
     """Mesh of the clock that gives the end; the node's number if no clock is known."""
 
 
-def boot_times(clocks: Corrections, boots: Boots) -> BootTimes:
+def boot_times(clocks: Corrections, boots: pa.Table) -> BootTimes:
     """Return when boots were up, by those of their clocks that are related to others, or else by the last clock.
+
+    *boots* has the columns of the table ``boots`` that tell a boot's first and last record.
 
     Only packets and arrivals show when a clock jumped. Records before the first of them or after the last, above all
     the start record, may have been written by another clock: a machine without a battery-backed clock asks the network
     for the time. The times of these records follow from the monotonic clock, which also runs while the machine sleeps.
     """
-    last = clocks.clock(boots.node_no, boots.boot, boots.last_mono_us)
+    names = ("node_no", "boot", "first_us", "first_mono_us", "last_us", "last_mono_us")
+    node_no, boot, first_us, first_mono_us, last_us, last_mono_us = (
+        np.asarray(boots[name].to_numpy(), np.int64) for name in names
+    )
+    last = clocks.clock(node_no, boot, last_mono_us)
     known = np.flatnonzero(last >= 0)
     began = _by_related(clocks, last[known], from_begin=True)
     ended = _by_related(clocks, last[known], from_begin=False)
-    gone_us = boots.last_mono_us - boots.first_mono_us
-    until_us = np.where(gone_us < 0, boots.first_us, boots.last_us)
+    gone_us = last_mono_us - first_mono_us
+    until_us = np.where(gone_us < 0, first_us, last_us)
     since_us = until_us - np.maximum(gone_us, 0)
-    since_us[known] = _right(clocks, began, boots.first_us[known], boots.first_mono_us[known])
-    until_us[known] = _right(clocks, ended, boots.last_us[known], boots.last_mono_us[known])
-    mesh = boots.node_no.copy()
+    since_us[known] = _right(clocks, began, first_us[known], first_mono_us[known])
+    until_us[known] = _right(clocks, ended, last_us[known], last_mono_us[known])
+    mesh = node_no.copy()
     mesh[known] = clocks.mesh[ended]
     return BootTimes(since_us, np.maximum(since_us, until_us), mesh)
 

@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
+import pyarrow as pa
 
 from spark_sink.arrays import Ints
 from spark_sink.derive.facts import HOUR_US
-from spark_sink.derive.mesh_time import Boots, Corrections, boot_times
+from spark_sink.derive.mesh_time import Corrections, boot_times
 
 NONE_US: Final = -(2**62)
 """Before all times."""
@@ -26,7 +27,9 @@ class PacketAges:
     """First and last mesh time of its records that is not in the future; if there is none, low is above high."""
 
 
-def packet_ages(clocks: Corrections, hours: Ints, boots: Boots, keep_us: int, latest_us: int) -> PacketAges:
+def packet_ages(
+    clocks: Corrections, hours: Ints, boots: pa.Table, keep_us: int, latest_us: int
+) -> PacketAges:
     """Return how old hours of logs are: columns node_no, boot, and the hour by that node's clock.
 
     Times later than *latest_us* in mesh time come from clocks that are ahead.
@@ -39,7 +42,7 @@ def packet_ages(clocks: Corrections, hours: Ints, boots: Boots, keep_us: int, la
     node_no, boot, hour_us = hours
     count = len(hour_us)
     found = boot_times(clocks, boots)
-    counts = (found.until_us <= latest_us) & (found.mesh != boots.node_no)
+    counts = (found.until_us <= latest_us) & (found.mesh != boots["node_no"].to_numpy())
     groups, place = np.unique(found.mesh[counts], return_inverse=True)
     since_us = np.full(len(groups) + 1, NONE_US)
     # Two hours more: figures of an hour need the hour before, and clocks differ.

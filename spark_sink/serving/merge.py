@@ -284,7 +284,7 @@ def _merge_bad_lines(database: Database, found: pa.Table) -> None:
 
 
 def _note(database: Database, batch: MicroBatch, begin_ns: int) -> None:
-    """Say how far the stream is, and how it went."""
+    """Record how far the stream has come, and the cost of the batch."""
     boots = batch.parts.get("boots")
     records, newest_us = 0, None
     if boots is not None and boots.num_rows:

@@ -119,7 +119,7 @@ class Refused:
 
 
 def test_a_cluster_that_is_not_there_is_said() -> None:
-    with pytest.raises(UnavailableError, match="The cluster at spark://nowhere:7077 took no job"):
+    with pytest.raises(UnavailableError, match="The cluster at spark://nowhere:7077 did not accept the job"):
         session._start(Refused(), "spark://nowhere:7077")  # type: ignore[arg-type] # a fake builder
     with pytest.raises(UnavailableError, match="stopped SparkContext"):
         session._start(Refused(), LOCAL)  # type: ignore[arg-type] # a fake builder

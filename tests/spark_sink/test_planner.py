@@ -337,7 +337,7 @@ def test_a_number_that_cannot_be_true_does_not_hide_what_follows() -> None:
     files.data[path(A, 1, 3)] = records(A, 1, 3, 5)
     reader = Reader(files).all()
     assert sorted(reader.read()) == [(1, offset) for offset in range(5)]
-    assert reader.bad() == ["its offset is that of a record in another segment, or not to be believed"]
+    assert reader.bad() == ["its offset is that of a record in another segment, or implausible"]
     assert gaps(reader.offset) == []
 
 

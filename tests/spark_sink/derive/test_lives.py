@@ -1,15 +1,17 @@
 """When boots were up, where clocks jump before, between and after what shows which time they had."""
 
 import numpy as np
+import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from spark_sink import limits
 from spark_sink.derive.facts import HOUR_US
-from spark_sink.derive.mesh_time import Boots, boot_times, corrections
+from spark_sink.derive.mesh_time import boot_times, corrections
 from tests.spark_sink.derive.test_mesh_time import MESH, START_US, clock, table
 
 NODE = 1
+BOOT = ("node_no", "boot", "first_us", "first_mono_us", "last_us", "last_mono_us")
 LIFE_US = 5 * HOUR_US
 
 
@@ -22,7 +24,8 @@ def life(
 ) -> tuple[float, float, int]:
     """Hours after `START_US` of a boot's begin and end, and the mesh; given what it had on its clocks then."""
     row = (NODE, 1, START_US + began_h * HOUR_US, first_mono_us, START_US + ended_h * HOUR_US, last_mono_us)
-    found = boot_times(corrections(table(*clocks)), Boots(*(np.array([round(value)]) for value in row)))
+    boots = pa.table({name: [round(value)] for name, value in zip(BOOT, row, strict=True)})
+    found = boot_times(corrections(table(*clocks)), boots)
     since_us, until_us = int(found.since_us[0]), int(found.until_us[0])
     return (since_us - START_US) / HOUR_US, (until_us - START_US) / HOUR_US, int(found.mesh[0])
 
@@ -94,6 +97,7 @@ def test_all_at_once_is_as_one_by_one(
             wanted.append((START_US - ended_h * HOUR_US, START_US, node_no))
     rows = np.array([row[:2] for row in sorted(boots)], np.int64).reshape(-1, 2)
     times = [np.full(len(rows), value) for value in (7, 0, START_US, ended_h * HOUR_US)]
-    found = boot_times(corrections(table(*clocks)), Boots(rows[:, 0], rows[:, 1], *times))
+    boots_ = pa.table(dict(zip(BOOT, (rows[:, 0], rows[:, 1], *times), strict=True)))
+    found = boot_times(corrections(table(*clocks)), boots_)
     columns = (found.since_us, found.until_us, found.mesh)
     assert list(zip(*(column.tolist() for column in columns), strict=True)) == wanted

@@ -1,31 +1,34 @@
 """How old hours of logs are: by the newest record of their own group of clocks, and of no other."""
 
 import numpy as np
+import pyarrow as pa
 
 from spark_sink.derive.facts import HOUR_US
-from spark_sink.derive.mesh_time import Boots, corrections
+from spark_sink.derive.mesh_time import corrections
 from spark_sink.derive.packet_ages import PacketAges, packet_ages
+from tests.spark_sink.derive.test_lives import BOOT
 from tests.spark_sink.derive.test_mesh_time import MESH, START_US, clock, table
 
 KEEP_US = 10 * HOUR_US
 """Two hours more are kept: what comes after needs them."""
 
 
-def ends(*boots: tuple[int, int, float]) -> Boots:
+def ends(*boots: tuple[int, int, float]) -> pa.Table:
     """Node, boot, and hours after `START_US` of its newest record, by its own clock."""
     node_no, boot, hours = (np.array(column) for column in zip(*boots, strict=True))
     gone_us = np.rint(hours * HOUR_US).astype(np.int64)
-    return Boots(node_no, boot, np.full(len(boot), START_US), gone_us * 0, START_US + gone_us, gone_us)
+    columns = (node_no, boot, np.full(len(boot), START_US), gone_us * 0, START_US + gone_us, gone_us)
+    return pa.table(dict(zip(BOOT, columns, strict=True)))
 
 
 def old(
-    clocks: list[dict[str, float]], newest: Boots, *hours: tuple[int, int, int], latest: int = 10**6
+    clocks: list[dict[str, float]], newest: pa.Table, *hours: tuple[int, int, int], latest: int = 10**6
 ) -> list[int]:
     return [int(value) for value in found(clocks, newest, *hours, latest=latest).old]
 
 
 def found(
-    clocks: list[dict[str, float]], newest: Boots, *hours: tuple[int, int, int], latest: int = 10**6
+    clocks: list[dict[str, float]], newest: pa.Table, *hours: tuple[int, int, int], latest: int = 10**6
 ) -> PacketAges:
     node_no, boot, hour = np.array(hours, np.int64).T
     some = np.stack([node_no, boot, START_US + hour * HOUR_US])
