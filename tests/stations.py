@@ -7,7 +7,7 @@ from typing import TypeVar
 from tests.nodes import key_of
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
-from tinyssb_node.codec.events import Effect, Event, Send
+from tinyssb_node.codec.events import Event, Send
 from tinyssb_node.ids import DEFAULT_NETWORK, FaceName, FeedId, NetworkName
 from tinyssb_node.node.networks import Networks, Owned
 from tinyssb_node.node.node import Node
@@ -68,16 +68,13 @@ class Station:
         return owned
 
     def publish(self, network: NetworkName, content: bytes, now_us: int = 0) -> None:
-        def action(node: Node, now_us: int) -> tuple[None, list[Effect]]:
-            return None, node.publish(content, now_us)[1]
-
-        self.perform(self.networks.do(network, action, now_us)[1], now_us)
+        _, effects = self.networks.node(network).publish(content, now_us)
+        self.perform([self.networks.own(network, effects)], now_us)
 
     def follow(self, network: NetworkName, feeds: Iterable[FeedId], now_us: int = 0) -> None:
-        def action(node: Node, now_us: int) -> tuple[None, list[Effect]]:
-            return None, [effect for feed in feeds for effect in node.follow(feed, now_us)]
-
-        self.perform(self.networks.do(network, action, now_us)[1], now_us)
+        node = self.networks.node(network)
+        effects = [effect for feed in feeds for effect in node.follow(feed, now_us)]
+        self.perform([self.networks.own(network, effects)], now_us)
 
     def take(self) -> list[tuple[NetworkName, Send]]:
         """What was to be sent since the last take."""

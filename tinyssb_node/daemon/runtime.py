@@ -7,12 +7,12 @@ logs, and only then hands packets to the faces. A turn never waits, so no other 
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TypeVar
 
 from tinyssb_node import limits
-from tinyssb_node.codec.events import ChunkAppended, DaemonStarted, EntryAppended, Event, Send
+from tinyssb_node.codec.events import ChunkAppended, DaemonStarted, Effect, EntryAppended, Event, Send
 from tinyssb_node.daemon.clock import Clock, ClockWatch
 from tinyssb_node.daemon.face_sender import FaceSender
 from tinyssb_node.daemon.face_store_reader import FaceStoreReader
@@ -29,7 +29,8 @@ from tinyssb_node.errors import (
 )
 from tinyssb_node.faces.face import Face
 from tinyssb_node.ids import DEFAULT_NETWORK, FaceName, NetworkName
-from tinyssb_node.node.networks import Action, Networks, Owned
+from tinyssb_node.node.networks import Networks, Owned
+from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.link import Reception
 from tinyssb_node.store.port import Store
 
@@ -78,14 +79,10 @@ class Runtime:
         self._tick_us = 0
         self.read_only: str | None = None
         """Why nothing is signed and stored at the moment; None: it is."""
-        try:
+        with contextlib.suppress(StoreFullError), self._roll_back_if_full(clock.now_us()):
             self.networks = make_networks(False)
             for place in places:
                 place.store.commit(clock.wall_us())
-        except StoreFullError as error:
-            for place in places:
-                place.store.rollback()
-            self._stop_writing(error, clock.now_us())
 
     # --- calls of endpoints (FaceSink)
 
@@ -143,7 +140,7 @@ class Runtime:
         if self.read_only is None:
             put = self._places[network].store.put_meta
             with contextlib.suppress(StoreFullError):
-                self._perform(lambda _networks, _now_us: (put(key, value), []))
+                self.do(lambda _node, _now_us: (put(key, value), []), network)
 
     def _report(self, report: _Report) -> None:
         """Queue *report* for the nodes' turn, behind the frames that came before."""
@@ -165,40 +162,54 @@ class Runtime:
         self._stopping = True
         self._awake.set()
 
-    def do(self, action: Action[Result], network: NetworkName = DEFAULT_NETWORK) -> Result:
-        """Run *action* on the node of *network*; return its result when everything is durable.
+    def do(
+        self,
+        action: Callable[[Node, int], tuple[Result, Sequence[Effect]]],
+        network: NetworkName = DEFAULT_NETWORK,
+    ) -> Result:
+        """Run *action* on the node of *network*, at a time in microseconds; return its result when everything is
+        durable.
 
         Raises what *action* raises; StoreFullError, and then nothing was kept.
         """
-        return self._perform(lambda networks, now_us: networks.do(network, action, now_us))
-
-    def _perform(self, step: Callable[[Networks, int], tuple[Result, list[Owned]]]) -> Result:
-        """Run *step*, commit the stores, write the event logs, and then hand packets to the faces."""
         now_us = self._clock.now_us()
-        owned: list[Owned] = []
+        with self._roll_back_if_full(now_us):
+            result, effects = action(self.networks.node(network), now_us)
+        self._settle([self.networks.own(network, effects)], now_us)
+        return result
+
+    def _settle(self, owned: Sequence[Owned], now_us: int) -> None:
+        """Commit the stores, write the event logs, and then hand packets to the faces. Raises StoreFullError."""
         committed: set[NetworkName] = set()
         try:
-            result, owned = step(self.networks, now_us)
-            for name, effects in owned:
-                date_forks(self._places[name].store, effects, self._clock.wall_us())
-            # First the store with the airtime budget of all networks: a needless charge is safe, a packet without one
-            # is not.
-            for name, place in self._places.items():
-                place.store.commit(self._clock.wall_us())
-                committed.add(name)
-        except StoreFullError as error:
-            for place in self._places.values():
-                place.store.rollback()
-            self._stop_writing(error, now_us)
+            with self._roll_back_if_full(now_us):
+                for name, effects in owned:
+                    date_forks(self._places[name].store, effects, self._clock.wall_us())
+                # First the store with the airtime budget of all networks: a needless charge is safe, a packet without
+                # one is not.
+                for name, place in self._places.items():
+                    place.store.commit(self._clock.wall_us())
+                    committed.add(name)
+        except StoreFullError:
             self._record([each for each in owned if each[0] in committed], now_us)
             raise
         if not self._record(owned, now_us):
-            return result
+            return
         for _, effects in owned:
             for effect in effects:
                 if isinstance(effect, Send) and (sender := self._senders.get(effect.face)) is not None:
                     sender.give(effect.packet)
-        return result
+
+    @contextlib.contextmanager
+    def _roll_back_if_full(self, now_us: int) -> Iterator[None]:
+        """Keep nothing of what the stores were given, and stop writing, if a disk turns out to be full."""
+        try:
+            yield
+        except StoreFullError as error:
+            for place in self._places.values():
+                place.store.rollback()
+            self._stop_writing(error, now_us)
+            raise
 
     def reload(self, network: NetworkName, change: Callable[[Store], Sequence[Event]]) -> None:
         """Run *change*, which a node cannot make, on the store of *network*, and load the nodes again. Returns when
@@ -206,13 +217,9 @@ class Runtime:
         if self.read_only is not None:
             raise NodeReadOnlyError
         now_us, store = self._clock.now_us(), self._places[network].store
-        try:
+        with self._roll_back_if_full(now_us):
             events = change(store)
             store.commit(self._clock.wall_us())
-        except StoreFullError as error:
-            store.rollback()
-            self._stop_writing(error, now_us)
-            raise
         self._record([(network, events)], now_us)
         self._load_networks(now_us)
         self._awake.set()
@@ -258,13 +265,17 @@ class Runtime:
             self._tick(now_us)
         # A full disk was logged when it was found, and is retried.
         with contextlib.suppress(StoreFullError):
-            self._perform(self._take_input)
+            with self._roll_back_if_full(now_us):
+                owned = self._take_input(now_us)
+            self._settle(owned, now_us)
         if len(self._inbox) <= _RESUME_AT:
             self._room.set()
         if self._inbox:
             self._awake.set()
 
-    def _take_input(self, networks: Networks, now_us: int) -> tuple[None, list[Owned]]:
+    def _take_input(self, now_us: int) -> list[Owned]:
+        """Hand the nodes what came in and what is due."""
+        networks = self.networks
         owned: list[Owned] = []
         for taken in range(len(self._inbox)):
             if taken % limits.TURN_CHECK_FRAMES == 0 and self._clock.now_us() - now_us > limits.TURN_US:
@@ -285,7 +296,7 @@ class Runtime:
         wake_us = networks.next_wake_us()
         if wake_us is not None and wake_us <= now_us:
             owned += networks.wake(now_us)
-        return None, owned
+        return owned
 
     def _tick(self, now_us: int) -> None:
         """Do once a second what depends on time and not on input."""

@@ -11,7 +11,6 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
-from typing import TypeVar
 
 from tinyssb_node.codec.events import Effect, Send
 from tinyssb_node.ids import FaceName, NetworkName
@@ -21,9 +20,6 @@ from tinyssb_node.scheduling.link import LinkMedium, LinkProfile, Reception
 from tinyssb_node.scheduling.pongs import PongHistory
 from tinyssb_node.scheduling.transmit_queue import Counters, FaceStatus, TransmitQueue
 
-Result = TypeVar("Result")
-Action = Callable[[Node, int], tuple[Result, list[Effect]]]
-"""An action for one network's node, at a time in microseconds."""
 Owned = tuple[NetworkName, Sequence[Effect]]
 """Effects, and the network they are of."""
 
@@ -46,6 +42,13 @@ class Networks:
     def node(self, network: NetworkName) -> Node:
         """Return one network's node. Raises KeyError."""
         return self._nodes[network]
+
+    def own(self, name: NetworkName, effects: Sequence[Effect]) -> Owned:
+        """Return *effects* as those of network *name*, and note its packets as being under way."""
+        for effect in effects:
+            if isinstance(effect, Send):
+                self._hand(name, effect.face)
+        return name, effects
 
     # --- faces
 
@@ -72,23 +75,23 @@ class Networks:
             # A ping is of no network: boards with any key send it alike.
             self._pongs.heard(queue, packet, reception, now_us)
         if len(self._nodes) == 1:
-            return [self._own(self._first, self._nodes[self._first].receive(packet, face, reception, now_us))]
+            return [self.own(self._first, self._nodes[self._first].receive(packet, face, reception, now_us))]
         # One, as a rule; side chains may have chunks in common.
         knowing = [name for name, node in self._nodes.items() if node.knows(packet)]
         takers = knowing or [self._first]
         owned: list[Owned] = []
         for name, node in self._nodes.items():
             if name in takers:
-                owned.append(self._own(name, node.receive(packet, face, reception, now_us)))
+                owned.append(self.own(name, node.receive(packet, face, reception, now_us)))
             elif (queue := node.transmit_queue(face)) is not None:
                 queue.heard(packet, now_us)
                 if not knowing:
-                    owned.append(self._own(name, node.offer_stray(packet, face)))
+                    owned.append(self.own(name, node.offer_stray(packet, face)))
         return owned
 
     def junk(self, face: FaceName, reason: str, length: int, now_us: int) -> list[Owned]:
         """Count *length* bytes that came in and were no frame; *reason* names the rule they broke."""
-        return [self._own(self._first, self._nodes[self._first].junk(face, reason, length, now_us))]
+        return [self.own(self._first, self._nodes[self._first].junk(face, reason, length, now_us))]
 
     def sent(self, face: FaceName, count: int, now_us: int) -> list[Owned]:
         """*count* packets handed to *face* have left."""
@@ -102,7 +105,7 @@ class Networks:
             for queue in self._others_on_air(name, face):
                 for _ in range(number):
                     queue.other_left(now_us)
-            owned.append(self._own(name, self._nodes[name].sent(face, number, now_us)))
+            owned.append(self.own(name, self._nodes[name].sent(face, number, now_us)))
         return owned
 
     def busy(self, face: FaceName, now_us: int) -> list[Owned]:
@@ -113,7 +116,7 @@ class Networks:
         name = handed.popleft()
         for queue in self._others_on_air(name, face):
             queue.other_left(now_us)
-        return [self._own(name, self._nodes[name].busy(face, now_us))]
+        return [self.own(name, self._nodes[name].busy(face, now_us))]
 
     def wake(self, now_us: int) -> list[Owned]:
         """Do what is due at ``next_wake_us``."""
@@ -123,13 +126,6 @@ class Networks:
         """Return when ``wake`` is due next; None while there is no face."""
         due = [due_us for node in self._nodes.values() if (due_us := node.next_wake_us()) is not None]
         return min(due, default=None)
-
-    # --- the user
-
-    def do(self, network: NetworkName, action: Action[Result], now_us: int) -> tuple[Result, list[Owned]]:
-        """Let one network's node do *action*. Raises KeyError, and what *action* raises."""
-        result, effects = action(self._nodes[network], now_us)
-        return result, [self._own(network, effects)]
 
     # --- looking
 
@@ -146,14 +142,7 @@ class Networks:
 
     def _all(self, action: Callable[[Node], list[Effect]]) -> list[Owned]:
         """Let every node do *action*, the one that sent by radio longest ago first."""
-        return [self._own(name, action(self._nodes[name])) for name in tuple(self._turns)]
-
-    def _own(self, name: NetworkName, effects: Sequence[Effect]) -> Owned:
-        """Return *effects* as those of network *name*, and note its packets as being under way."""
-        for effect in effects:
-            if isinstance(effect, Send):
-                self._hand(name, effect.face)
-        return name, effects
+        return [self.own(name, action(self._nodes[name])) for name in tuple(self._turns)]
 
     def _hand(self, name: NetworkName, face: FaceName) -> None:
         handed = self._handed.get(face)
