@@ -15,36 +15,9 @@ from typing import Generic, Self, TypeVar
 import msgspec
 
 from tinyssb_node import limits
-from tinyssb_node.control import requests
-from tinyssb_node.control.group_rows import (
-    GroupAuditRow,
-    GroupCostRow,
-    GroupEpochRow,
-    GroupRow,
-    GroupSaidRow,
-    GroupShownRow,
-    GroupWrittenRow,
-)
+from tinyssb_node.control import group_rows, requests, rows
 from tinyssb_node.control.protocol import ReplyLine, RequestLine, parse_reply, serialize_request
 from tinyssb_node.control.requests import ControlListing, ControlRequest, item_type, result_type
-from tinyssb_node.control.rows import (
-    AirtimeRow,
-    BroughtRow,
-    CountRow,
-    EntryRow,
-    FaceRow,
-    FeedRow,
-    FollowedRow,
-    ForkRow,
-    GosetRow,
-    ImportedRow,
-    PublishedRow,
-    ReceiptRow,
-    RekeyedRow,
-    ShownRow,
-    StatusRow,
-    SureRow,
-)
 from tinyssb_node.errors import ContentTooLongError, ExitCode, ProblemError, ProtocolVersionError
 from tinyssb_node.ids import DEFAULT_NETWORK
 from tinyssb_node.store.home import MAIN_IDENTITY, Home
@@ -151,11 +124,11 @@ class DaemonClient:
         self._lines.close()
         self._socket.close()
 
-    def status(self) -> StatusRow:
+    def status(self) -> rows.StatusRow:
         """Return the node's status."""
         return self._ask(requests.GetStatus())
 
-    def publish(self, content: bytes, identity: str | None = None) -> PublishedRow:
+    def publish(self, content: bytes, identity: str | None = None) -> rows.PublishedRow:
         """Append an entry with *content* to the node's own feed, or to that of a further *identity*; return when it is
         on the disk.
 
@@ -168,121 +141,125 @@ class DaemonClient:
             raise ContentTooLongError(len(content), limits.CONTENT_PUBLISH_MAX, 1 + chunks_for(len(content)))
         return self._ask(requests.Publish(content.hex(), identity or MAIN_IDENTITY, network=self._network))
 
-    def sure(self, identity: str | None = None) -> SureRow:
+    def sure(self, identity: str | None = None) -> rows.SureRow:
         """Confirm that no newer entries of the node's feed, or of that of a further *identity*, exist elsewhere: let
         the node write it (docs/reference/keys.md)."""
         return self._ask(requests.ConfirmTip(identity or MAIN_IDENTITY, network=self._network))
 
-    def rekey(self, set_key: bytes, left: Iterable[str]) -> RekeyedRow:
+    def rekey(self, set_key: bytes, left: Iterable[str]) -> rows.RekeyedRow:
         """Let the set be one of *set_key* (empty: the network's own key), without the feeds *left* (64 digits)."""
         return self._ask(requests.Rekey(set_key.hex(), list(left), network=self._network))
 
-    def feeds(self) -> RowStream[FeedRow, CountRow]:
+    def feeds(self) -> RowStream[rows.FeedRow, rows.CountRow]:
         """List the feeds of the node's set."""
         return self._list(requests.ListFeeds(network=self._network))
 
-    def forks(self) -> RowStream[ForkRow, CountRow]:
+    def forks(self) -> RowStream[rows.ForkRow, rows.CountRow]:
         """List the forks that the node has proofs of."""
         return self._list(requests.ListForks(network=self._network))
 
     def log(
         self, feed: str, *, first: int | None = None, last: int | None = None, follow: bool = False
-    ) -> RowStream[EntryRow, CountRow]:
+    ) -> RowStream[rows.EntryRow, rows.CountRow]:
         """List entries of *feed*: from number *first* on, or the *last* newest; with *follow* for ever."""
         if follow:
             self._socket.settimeout(None)
         return self._list(requests.ReadLog(feed, first, last, follow, network=self._network))
 
-    def show(self, feed: str, seq: int) -> ShownRow:
+    def show(self, feed: str, seq: int) -> rows.ShownRow:
         """Return one entry, checked."""
         return self._ask(requests.ShowEntry(feed, seq, network=self._network))
 
-    def follow(self, feed: str) -> FollowedRow:
+    def follow(self, feed: str) -> rows.FollowedRow:
         """Add *feed* (64 digits) to the set and request it from peers."""
         return self._ask(requests.Follow(feed, network=self._network))
 
-    def unfollow(self, feed: str) -> FollowedRow:
+    def unfollow(self, feed: str) -> rows.FollowedRow:
         """Stop requesting *feed*."""
         return self._ask(requests.Unfollow(feed, network=self._network))
 
-    def goset(self) -> GosetRow:
+    def goset(self) -> rows.GosetRow:
         """Return the set of feed ids."""
         return self._ask(requests.GetSet(network=self._network))
 
-    def faces(self) -> RowStream[FaceRow, CountRow]:
+    def faces(self) -> RowStream[rows.FaceRow, rows.CountRow]:
         """List the node's links."""
         return self._list(requests.ListFaces())
 
-    def airtime(self) -> RowStream[AirtimeRow, CountRow]:
+    def airtime(self) -> RowStream[rows.AirtimeRow, rows.CountRow]:
         """List the accounts of airtime."""
         return self._list(requests.ListAirtime())
 
     def receipts(
         self, *, first: int | None = None, last: int | None = None
-    ) -> RowStream[ReceiptRow, CountRow]:
+    ) -> RowStream[rows.ReceiptRow, rows.CountRow]:
         """List which nodes have the node's own entries: from number *first* on, or the *last* newest; all without
         either."""
         return self._list(requests.ListReceipts(first, last, network=self._network))
 
-    def group_create(self, name: str | None, people: Iterable[str] = ()) -> GroupWrittenRow:
+    def group_create(self, name: str | None, people: Iterable[str] = ()) -> group_rows.GroupWrittenRow:
         """Create a private group called *name*, with *people* (64 digits each) in it."""
         return self._ask(requests.GroupCreate(name, list(people) or None, network=self._network))
 
-    def group_add(self, group: str, people: Iterable[str], text: str | None = None) -> GroupWrittenRow:
+    def group_add(
+        self, group: str, people: Iterable[str], text: str | None = None
+    ) -> group_rows.GroupWrittenRow:
         """Add *people* to a group, with a greeting."""
         return self._ask(requests.GroupAdd(group, list(people), text, network=self._network))
 
-    def group_exclude(self, group: str, people: Iterable[str]) -> GroupWrittenRow:
+    def group_exclude(self, group: str, people: Iterable[str]) -> group_rows.GroupWrittenRow:
         """Exclude *people* from a group."""
         return self._ask(requests.GroupExclude(group, list(people), network=self._network))
 
-    def group_add_cost(self, group: str, people: Iterable[str], text: str | None = None) -> GroupCostRow:
+    def group_add_cost(
+        self, group: str, people: Iterable[str], text: str | None = None
+    ) -> group_rows.GroupCostRow:
         """Return what ``group_add`` would write. Nothing is written."""
         request = requests.GroupAdd(group, list(people), text, dry_run=True, network=self._network)
-        return self._answer(request, GroupCostRow)
+        return self._answer(request, group_rows.GroupCostRow)
 
-    def group_exclude_cost(self, group: str, people: Iterable[str]) -> GroupCostRow:
+    def group_exclude_cost(self, group: str, people: Iterable[str]) -> group_rows.GroupCostRow:
         """Return what ``group_exclude`` would write. Nothing is written."""
         request = requests.GroupExclude(group, list(people), dry_run=True, network=self._network)
-        return self._answer(request, GroupCostRow)
+        return self._answer(request, group_rows.GroupCostRow)
 
-    def group_leave(self, group: str) -> GroupWrittenRow:
+    def group_leave(self, group: str) -> group_rows.GroupWrittenRow:
         """Leave a group."""
         return self._ask(requests.GroupLeave(group, network=self._network))
 
-    def group_return(self, group: str) -> GroupWrittenRow:
+    def group_return(self, group: str) -> group_rows.GroupWrittenRow:
         """Take part again in a group that was left."""
         return self._ask(requests.GroupReturn(group, network=self._network))
 
-    def group_post(self, group: str, text: str) -> GroupWrittenRow:
+    def group_post(self, group: str, text: str) -> group_rows.GroupWrittenRow:
         """Write *text* to a group."""
         return self._ask(requests.GroupPost(group, text, network=self._network))
 
-    def group_list(self) -> RowStream[GroupRow, CountRow]:
+    def group_list(self) -> RowStream[group_rows.GroupRow, rows.CountRow]:
         """List the private groups that the node knows of."""
         return self._list(requests.ListGroups(network=self._network))
 
-    def group_show(self, group: str) -> RowStream[GroupEpochRow, GroupShownRow]:
+    def group_show(self, group: str) -> RowStream[group_rows.GroupEpochRow, group_rows.GroupShownRow]:
         """List the epochs of a group; the rest of what is known of it is the result."""
         return self._list(requests.ShowGroup(group, network=self._network))
 
-    def group_audit(self, group: str) -> RowStream[GroupAuditRow, CountRow]:
+    def group_audit(self, group: str) -> RowStream[group_rows.GroupAuditRow, rows.CountRow]:
         """List all messages of a group in order."""
         return self._list(requests.AuditGroup(group, network=self._network))
 
     def group_read(
         self, group: str, *, after: int | None = None, before: int | None = None, limit: int | None = None
-    ) -> RowStream[GroupSaidRow, CountRow]:
+    ) -> RowStream[group_rows.GroupSaidRow, rows.CountRow]:
         """List the messages of a group between two positions: all of them, or at most *limit*, the first ones after
         *after*, else the last ones."""
         return self._list(requests.ReadGroup(group, after, before, limit, network=self._network))
 
-    def import_packets(self, feed: str, packets: Iterable[bytes]) -> ImportedRow:
+    def import_packets(self, feed: str, packets: Iterable[bytes]) -> rows.ImportedRow:
         """Follow *feed* (64 digits) and offer up to 512 of its packets, entries in order, each before its chunks."""
         offered = [packet.hex() for packet in packets]
         return self._ask(requests.ImportPackets(feed, offered, network=self._network))
 
-    def bring(self, feed: str, packets: Iterable[bytes]) -> BroughtRow:
+    def bring(self, feed: str, packets: Iterable[bytes]) -> rows.BroughtRow:
         """Hand over up to 512 packets of *feed* (64 digits) from another island, entries in order, each before its
         chunks: into the set's feed, or onto the shelf."""
         brought = [packet.hex() for packet in packets]

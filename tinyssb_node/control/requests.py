@@ -7,32 +7,7 @@ import msgspec
 from msgspec import Meta
 
 from tinyssb_node import limits
-from tinyssb_node.control.group_rows import (
-    GroupAuditRow,
-    GroupEpochRow,
-    GroupRow,
-    GroupSaidRow,
-    GroupShownRow,
-    GroupWrittenRow,
-)
-from tinyssb_node.control.rows import (
-    AirtimeRow,
-    BroughtRow,
-    CountRow,
-    EntryRow,
-    FaceRow,
-    FeedRow,
-    FollowedRow,
-    ForkRow,
-    GosetRow,
-    ImportedRow,
-    PublishedRow,
-    ReceiptRow,
-    RekeyedRow,
-    ShownRow,
-    StatusRow,
-    SureRow,
-)
+from tinyssb_node.control import group_rows, rows
 from tinyssb_node.errors import BadRequestError
 from tinyssb_node.ids import DEFAULT_NETWORK
 from tinyssb_node.store.home import MAIN_IDENTITY
@@ -173,13 +148,13 @@ def bad_argument(kind: type[ControlRequest[Result]], name: str, rule: str) -> Ba
     )
 
 
-class GetStatus(ControlRequest[StatusRow], frozen=True):
+class GetStatus(ControlRequest[rows.StatusRow], frozen=True):
     """How the node is."""
 
     command = "status"
 
 
-class Publish(NetworkRequest[PublishedRow], frozen=True):
+class Publish(NetworkRequest[rows.PublishedRow], frozen=True):
     """Append an entry to a feed of the node."""
 
     command = "publish"
@@ -187,14 +162,14 @@ class Publish(NetworkRequest[PublishedRow], frozen=True):
     identity: Text = msgspec.field(name="as", default=MAIN_IDENTITY)
 
 
-class ConfirmTip(NetworkRequest[SureRow], frozen=True):
+class ConfirmTip(NetworkRequest[rows.SureRow], frozen=True):
     """Confirm that no newer entries of the node's feed exist elsewhere."""
 
     command = "sure"
     identity: Text = msgspec.field(name="as", default=MAIN_IDENTITY)
 
 
-class Rekey(NetworkRequest[RekeyedRow], frozen=True):
+class Rekey(NetworkRequest[rows.RekeyedRow], frozen=True):
     """Leave the set for a fresh one."""
 
     command = "rekey"
@@ -208,19 +183,19 @@ class Rekey(NetworkRequest[RekeyedRow], frozen=True):
     ]
 
 
-class ListFeeds(NetworkListing[FeedRow, CountRow], frozen=True):
+class ListFeeds(NetworkListing[rows.FeedRow, rows.CountRow], frozen=True):
     """The feeds of the set."""
 
     command = "feeds"
 
 
-class ListForks(NetworkListing[ForkRow, CountRow], frozen=True):
+class ListForks(NetworkListing[rows.ForkRow, rows.CountRow], frozen=True):
     """The forks that are proved."""
 
     command = "forks"
 
 
-class ReadLog(NetworkListing[EntryRow, CountRow], frozen=True):
+class ReadLog(NetworkListing[rows.EntryRow, rows.CountRow], frozen=True):
     """Entries of a feed."""
 
     command = "log"
@@ -230,7 +205,7 @@ class ReadLog(NetworkListing[EntryRow, CountRow], frozen=True):
     follow: Flag = False
 
 
-class ShowEntry(NetworkRequest[ShownRow], frozen=True):
+class ShowEntry(NetworkRequest[rows.ShownRow], frozen=True):
     """One entry, checked."""
 
     command = "show"
@@ -238,39 +213,39 @@ class ShowEntry(NetworkRequest[ShownRow], frozen=True):
     seq: Number
 
 
-class Follow(NetworkRequest[FollowedRow], frozen=True):
+class Follow(NetworkRequest[rows.FollowedRow], frozen=True):
     """Add a feed to the set, and request its entries from peers."""
 
     command = "follow"
     feed: WholeFeed
 
 
-class Unfollow(NetworkRequest[FollowedRow], frozen=True):
+class Unfollow(NetworkRequest[rows.FollowedRow], frozen=True):
     """Stop requesting the entries of a feed."""
 
     command = "unfollow"
     feed: Text
 
 
-class GetSet(NetworkRequest[GosetRow], frozen=True):
+class GetSet(NetworkRequest[rows.GosetRow], frozen=True):
     """The set of feed ids."""
 
     command = "goset"
 
 
-class ListFaces(ControlListing[FaceRow, CountRow], frozen=True):
+class ListFaces(ControlListing[rows.FaceRow, rows.CountRow], frozen=True):
     """The node's links."""
 
     command = "faces"
 
 
-class ListAirtime(ControlListing[AirtimeRow, CountRow], frozen=True):
+class ListAirtime(ControlListing[rows.AirtimeRow, rows.CountRow], frozen=True):
     """The accounts of airtime."""
 
     command = "airtime"
 
 
-class ListReceipts(NetworkListing[ReceiptRow, CountRow], frozen=True):
+class ListReceipts(NetworkListing[rows.ReceiptRow, rows.CountRow], frozen=True):
     """Nodes that have the node's own entries."""
 
     command = "receipts"
@@ -278,7 +253,7 @@ class ListReceipts(NetworkListing[ReceiptRow, CountRow], frozen=True):
     last: Number | None = None
 
 
-class ImportPackets(NetworkRequest[ImportedRow], frozen=True):
+class ImportPackets(NetworkRequest[rows.ImportedRow], frozen=True):
     """Packets of a feed from a file."""
 
     command = "import"
@@ -286,7 +261,7 @@ class ImportPackets(NetworkRequest[ImportedRow], frozen=True):
     packets: Packets
 
 
-class Bring(NetworkRequest[BroughtRow], frozen=True):
+class Bring(NetworkRequest[rows.BroughtRow], frozen=True):
     """Packets of a feed from another island."""
 
     command = "bring"
@@ -294,7 +269,7 @@ class Bring(NetworkRequest[BroughtRow], frozen=True):
     packets: Packets
 
 
-class GroupCreate(NetworkRequest[GroupWrittenRow], frozen=True):
+class GroupCreate(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     """Create a private group."""
 
     command = "group_create"
@@ -302,7 +277,7 @@ class GroupCreate(NetworkRequest[GroupWrittenRow], frozen=True):
     people: People | None = None
 
 
-class GroupAdd(NetworkRequest[GroupWrittenRow], frozen=True):
+class GroupAdd(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     """Add people to a group; with *dry_run* write nothing, and reply with a ``GroupCostRow``."""
 
     command = "group_add"
@@ -312,7 +287,7 @@ class GroupAdd(NetworkRequest[GroupWrittenRow], frozen=True):
     dry_run: Flag = False
 
 
-class GroupExclude(NetworkRequest[GroupWrittenRow], frozen=True):
+class GroupExclude(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     """Exclude people from a group; with *dry_run* as ``GroupAdd``."""
 
     command = "group_exclude"
@@ -321,21 +296,21 @@ class GroupExclude(NetworkRequest[GroupWrittenRow], frozen=True):
     dry_run: Flag = False
 
 
-class GroupLeave(NetworkRequest[GroupWrittenRow], frozen=True):
+class GroupLeave(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     """Leave a group."""
 
     command = "group_leave"
     group: Text
 
 
-class GroupReturn(NetworkRequest[GroupWrittenRow], frozen=True):
+class GroupReturn(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     """Take part again in a group that was left."""
 
     command = "group_return"
     group: Text
 
 
-class GroupPost(NetworkRequest[GroupWrittenRow], frozen=True):
+class GroupPost(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     """Write a text to a group."""
 
     command = "group_post"
@@ -343,27 +318,27 @@ class GroupPost(NetworkRequest[GroupWrittenRow], frozen=True):
     text: Text
 
 
-class ListGroups(NetworkListing[GroupRow, CountRow], frozen=True):
+class ListGroups(NetworkListing[group_rows.GroupRow, rows.CountRow], frozen=True):
     """The private groups that the node knows of."""
 
     command = "group_list"
 
 
-class ShowGroup(NetworkListing[GroupEpochRow, GroupShownRow], frozen=True):
+class ShowGroup(NetworkListing[group_rows.GroupEpochRow, group_rows.GroupShownRow], frozen=True):
     """The epochs of a group, and all else of it but messages."""
 
     command = "group_show"
     group: Text
 
 
-class AuditGroup(NetworkListing[GroupAuditRow, CountRow], frozen=True):
+class AuditGroup(NetworkListing[group_rows.GroupAuditRow, rows.CountRow], frozen=True):
     """All messages of a group, with the rules that they broke."""
 
     command = "group_audit"
     group: Text
 
 
-class ReadGroup(NetworkListing[GroupSaidRow, CountRow], frozen=True):
+class ReadGroup(NetworkListing[group_rows.GroupSaidRow, rows.CountRow], frozen=True):
     """The messages of a group that count, between two positions."""
 
     command = "group_read"

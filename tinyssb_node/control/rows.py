@@ -151,15 +151,9 @@ class ForkRow(ControlRow, frozen=True):
     proof: str
 
 
-class EntryRow(ControlRow, frozen=True):
+class EntryRow(PublishedRow, frozen=True):
     """Item of `log`."""
 
-    feed: str
-    seq: int
-    id: str
-    type: int
-    size: int
-    chunks: int
     chunks_held: int
     origin: str
     face: str | None

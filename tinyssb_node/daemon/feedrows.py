@@ -1,11 +1,11 @@
-"""Rows about feeds for the control socket (docs/formats/control.md)."""
+"""Rows about feeds and entries for the control socket (docs/formats/control.md)."""
 
 from collections.abc import Iterator, Mapping
 
-from tinyssb_node.control.rows import FeedRow
+from tinyssb_node.codec.events import EntryAppended
+from tinyssb_node.control.rows import FeedRow, PublishedRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.node.node import Node
-from tinyssb_node.store.port import FeedRecord
 
 
 def feed_rows(node: Node, identities: Mapping[FeedId, str], now_us: int) -> Iterator[FeedRow]:
@@ -23,11 +23,20 @@ def feed_rows(node: Node, identities: Mapping[FeedId, str], now_us: int) -> Iter
             forked_at=record.forked_at,
             child=record.child,
             identity=identity,
-            writable=None if identity is None else _is_writable(node, record, now_us),
+            writable=None
+            if identity is None
+            else not (node.read_only or record.forked_at is not None or node.waiting(now_us, record.feed)),
             retired=record.retired,
         )
 
 
-def _is_writable(node: Node, record: FeedRecord, now_us: int) -> bool:
-    """Return True if something can be published in *record*, a feed of an identity of ours."""
-    return not node.read_only and record.forked_at is None and node.waiting(now_us, record.feed) is None
+def published_row(event: EntryAppended) -> PublishedRow:
+    """Return the row of an entry of ours."""
+    return PublishedRow(
+        feed=event.feed.hex(),
+        seq=event.seq,
+        id=event.id.hex(),
+        type=event.type,
+        size=event.size,
+        chunks=event.chunks,
+    )

@@ -4,21 +4,15 @@ import asyncio
 import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from tinyssb_node import limits
 from tinyssb_node.codec.events import Effect
-from tinyssb_node.control import requests
-from tinyssb_node.control.group_rows import (
-    GroupCostRow,
-    GroupRow,
-    GroupShownRow,
-    GroupTaskRow,
-    GroupWrittenRow,
-)
+from tinyssb_node.control import group_rows, requests, rows
 from tinyssb_node.control.requests import NetworkRequest
-from tinyssb_node.control.rows import CountRow, PublishedRow
+from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.daemon.clock import Clock
+from tinyssb_node.daemon.feedrows import published_row
 from tinyssb_node.daemon.groupviews import (
     Timeline,
     audit_row,
@@ -84,15 +78,6 @@ _REFUSALS: Final = {
 _COME_BACK: Final = "`tinyssb group return` takes part in it again, unless you were excluded since."
 
 
-class ReplySender(Protocol):
-    """The other end of a control connection."""
-
-    @property
-    def send(self) -> Callable[[object], Awaitable[None]]:
-        """Send an item; returns when there is room for the next."""
-        ...
-
-
 class GroupHandler:
     """Reads a node's groups, and lets the runtime change them."""
 
@@ -110,7 +95,9 @@ class GroupHandler:
         self._place = place
         self._clock = clock
         self._timelines: dict[tuple[str, MessageId], Timeline] = {}
-        self._answers: Mapping[type[NetworkRequest[Any]], Callable[[Any, ReplySender], Awaitable[object]]] = {
+        self._answers: Mapping[
+            type[NetworkRequest[Any]], Callable[[Any, ControlConnection], Awaitable[object]]
+        ] = {
             requests.GroupCreate: self._create,
             requests.GroupAdd: self._add,
             requests.GroupExclude: self._exclude,
@@ -123,13 +110,15 @@ class GroupHandler:
             requests.ReadGroup: self._read,
         }
 
-    async def answer(self, request: NetworkRequest[Any], client: ReplySender) -> object:
+    async def answer(self, request: NetworkRequest[Any], client: ControlConnection) -> object:
         """Return the result of *request*; items go to *client* before. Raises LocalError."""
         return await self._answers[type(request)](request, client)
 
     # --- Writing
 
-    async def _create(self, request: requests.GroupCreate, _client: ReplySender) -> GroupWrittenRow:
+    async def _create(
+        self, request: requests.GroupCreate, _client: ControlConnection
+    ) -> group_rows.GroupWrittenRow:
         place = self._place(request)
         name = request.name
         if name is not None and not 1 <= len(name.encode()) <= limits.GROUP_TEXT_MAX:
@@ -146,7 +135,9 @@ class GroupHandler:
 
         return self._write(place, create)
 
-    async def _add(self, request: requests.GroupAdd, _client: ReplySender) -> GroupWrittenRow | GroupCostRow:
+    async def _add(
+        self, request: requests.GroupAdd, _client: ControlConnection
+    ) -> group_rows.GroupWrittenRow | group_rows.GroupCostRow:
         place, root = await self._find(request)
         people, text = _people(request.people), request.text
         groups = self._writable(place, root)
@@ -156,8 +147,8 @@ class GroupHandler:
         return self._write(place, lambda groups, pen, now_us: [groups.add(pen, root, people, text, now_us)])
 
     async def _exclude(
-        self, request: requests.GroupExclude, _client: ReplySender
-    ) -> GroupWrittenRow | GroupCostRow:
+        self, request: requests.GroupExclude, _client: ControlConnection
+    ) -> group_rows.GroupWrittenRow | group_rows.GroupCostRow:
         place, root = await self._find(request)
         people = _people(request.people)
         groups = self._writable(place, root)
@@ -166,12 +157,16 @@ class GroupHandler:
                 return _cost_row(root, groups.cost_of_excluding(root, people))
         return self._write(place, lambda groups, pen, now_us: [groups.exclude(pen, root, people, now_us)])
 
-    async def _leave(self, request: requests.GroupLeave, _client: ReplySender) -> GroupWrittenRow:
+    async def _leave(
+        self, request: requests.GroupLeave, _client: ControlConnection
+    ) -> group_rows.GroupWrittenRow:
         place, root = await self._find(request)
         self._writable(place, root)
         return self._write(place, lambda groups, pen, now_us: [groups.leave(pen, root, now_us)])
 
-    async def _return(self, request: requests.GroupReturn, _client: ReplySender) -> GroupWrittenRow:
+    async def _return(
+        self, request: requests.GroupReturn, _client: ControlConnection
+    ) -> group_rows.GroupWrittenRow:
         place, root = await self._find(request)
 
         def come_back(groups: GroupManager, _pen: GroupWriterPort, now_us: int) -> list[GroupWriteResult]:
@@ -180,7 +175,9 @@ class GroupHandler:
 
         return self._write(place, come_back)
 
-    async def _post(self, request: requests.GroupPost, _client: ReplySender) -> GroupWrittenRow:
+    async def _post(
+        self, request: requests.GroupPost, _client: ControlConnection
+    ) -> group_rows.GroupWrittenRow:
         place, root = await self._find(request)
         self._writable(place, root)
         with refusals():
@@ -191,7 +188,7 @@ class GroupHandler:
         self,
         place: NetworkStorage,
         write: Callable[[GroupManager, GroupWriterPort, int], list[GroupWriteResult]],
-    ) -> GroupWrittenRow:
+    ) -> group_rows.GroupWrittenRow:
         def perform(node: Node, now_us: int) -> tuple[list[GroupWriteResult], list[Effect]]:
             return node.in_groups(lambda groups, pen: write(groups, pen, now_us), now_us)
 
@@ -200,7 +197,7 @@ class GroupHandler:
 
     # --- Reading
 
-    async def _list(self, request: requests.ListGroups, client: ReplySender) -> CountRow:
+    async def _list(self, request: requests.ListGroups, client: ControlConnection) -> rows.CountRow:
         place = self._place(request)
         groups = await self._read_groups(place)
         count = 0
@@ -209,9 +206,9 @@ class GroupHandler:
                 await client.send(self._row(place, groups, root))
                 await asyncio.sleep(0)  # a group of many messages takes its time when it is first looked at
                 count += 1
-        return CountRow(count=count)
+        return rows.CountRow(count=count)
 
-    async def _show(self, request: requests.ShowGroup, client: ReplySender) -> GroupShownRow:
+    async def _show(self, request: requests.ShowGroup, client: ControlConnection) -> group_rows.GroupShownRow:
         place, root = await self._find(request)
         groups = self._groups(self._node(place))
         timeline, held = self._timeline(place, groups, root), groups.reader.groups[root]
@@ -219,7 +216,7 @@ class GroupHandler:
             await client.send(epoch)
         group, problem = held.group, groups.problems.get(root)
         preference = group.view.preference(self._own)
-        return GroupShownRow(
+        return group_rows.GroupShownRow(
             group=root.hex(),
             group_id=group.group.hex(),
             name=held.name,
@@ -236,11 +233,11 @@ class GroupHandler:
             problem=None if problem is None else problem.message,
         )
 
-    def _tasks(self, groups: GroupManager, root: MessageId) -> list[GroupTaskRow]:
+    def _tasks(self, groups: GroupManager, root: MessageId) -> list[group_rows.GroupTaskRow]:
         """Return the tasks that the node is going to do by itself: none in a group that its user left."""
         now_us = self._clock.now_us()
         return [
-            GroupTaskRow(
+            group_rows.GroupTaskRow(
                 purpose=due.task.purpose.value,
                 epoch=due.task.epoch.hex(),
                 due_in_us=max(0, due.due_us - now_us),
@@ -249,7 +246,7 @@ class GroupHandler:
             for due in ([] if groups.left(root) else groups.due(root, now_us))
         ]
 
-    async def _audit(self, request: requests.AuditGroup, client: ReplySender) -> CountRow:
+    async def _audit(self, request: requests.AuditGroup, client: ControlConnection) -> rows.CountRow:
         place, root = await self._find(request)
         groups = self._groups(self._node(place))
         timeline, came_us = self._timeline(place, groups, root), self._came_us(place, groups)
@@ -263,9 +260,9 @@ class GroupHandler:
             entry = place.store.entry(one.feed, one.seq)
             came = None if entry is None else entry.committed_us
             await client.send(broken_row(one, self._own, groups.reader.role_of(one.feed), came))
-        return CountRow(count=len(lines) + len(broken))
+        return rows.CountRow(count=len(lines) + len(broken))
 
-    async def _read(self, request: requests.ReadGroup, client: ReplySender) -> CountRow:
+    async def _read(self, request: requests.ReadGroup, client: ControlConnection) -> rows.CountRow:
         place, root = await self._find(request)
         after, before = request.after or 0, request.before or limits.SEQ_MAX
         groups = self._groups(self._node(place))
@@ -275,16 +272,16 @@ class GroupHandler:
             await client.send(said_row(timeline, at, said, self._own, came_us))
             if number % limits.CONTROL_PAGE == 0:
                 await asyncio.sleep(0)  # the node gets its turn between pages
-        return CountRow(count=len(page))
+        return rows.CountRow(count=len(page))
 
-    def _row(self, place: NetworkStorage, groups: GroupManager, root: MessageId) -> GroupRow:
+    def _row(self, place: NetworkStorage, groups: GroupManager, root: MessageId) -> group_rows.GroupRow:
         timeline, held = self._timeline(place, groups, root), groups.reader.groups[root]
         view = held.group.view
         preferred = view.preference(self._own).epoch
         members = NOBODY if preferred is None else view[preferred].members - view[preferred].excluded
         last = timeline.page(first=1, behind=limits.SEQ_MAX, limit=1, forward=False)
         came_us = self._came_us(place, groups)
-        return GroupRow(
+        return group_rows.GroupRow(
             group=root.hex(),
             group_id=held.group.group.hex(),
             name=held.name,
@@ -336,10 +333,11 @@ class GroupHandler:
     async def _read_groups(self, place: NetworkStorage) -> GroupManager:
         """The groups of a network, once all that is here of them was read, after a start. Raises NoGroupsError."""
         groups = self._groups(self._node(place))
-        for _ in range(limits.CONTROL_GROUPS_LOOKS):
+        # Reading 10,000 messages after a start takes 2 s. After 10 s the reply has what has been read so far.
+        for _ in range(500):
             if groups.read_all:
                 break
-            await asyncio.sleep(limits.CONTROL_GROUPS_LOOK_S)
+            await asyncio.sleep(0.02)
         return groups
 
     async def _find(self, request: requests.GroupRequest) -> tuple[NetworkStorage, MessageId]:
@@ -416,27 +414,17 @@ def _left() -> GroupRefusedError:
     return GroupRefusedError("You left this group. Nothing was written.", _COME_BACK)
 
 
-def _written(written: list[GroupWriteResult]) -> GroupWrittenRow:
+def _written(written: list[GroupWriteResult]) -> group_rows.GroupWrittenRow:
     entries = [event for one in written for event in one.entries]
-    return GroupWrittenRow(
+    return group_rows.GroupWrittenRow(
         group=written[0].root.hex(),
-        entries=[
-            PublishedRow(
-                feed=event.feed.hex(),
-                seq=event.seq,
-                id=event.id.hex(),
-                type=event.type,
-                size=event.size,
-                chunks=event.chunks,
-            )
-            for event in entries
-        ],
+        entries=[published_row(event) for event in entries],
         packets=sum(1 + event.chunks for event in entries),
     )
 
 
-def _cost_row(root: MessageId, cost: GroupWriteCost) -> GroupCostRow:
-    return GroupCostRow(
+def _cost_row(root: MessageId, cost: GroupWriteCost) -> group_rows.GroupCostRow:
+    return group_rows.GroupCostRow(
         group=root.hex(),
         messages=cost.messages,
         packets=cost.packets,

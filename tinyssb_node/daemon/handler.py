@@ -11,34 +11,16 @@ import msgspec
 from tinyssb_node import __version__, limits
 from tinyssb_node.codec.events import Effect, EntryAppended
 from tinyssb_node.codec.packets import parse_entry
-from tinyssb_node.control import requests
+from tinyssb_node.control import requests, rows
 from tinyssb_node.control.protocol import RequestLine
 from tinyssb_node.control.requests import ControlRequest, NetworkRequest, bad_argument, read_request
-from tinyssb_node.control.rows import (
-    AirtimeRow,
-    BroughtRow,
-    CountRow,
-    EndpointRow,
-    EntryRow,
-    FaceRow,
-    FollowedRow,
-    GosetRow,
-    ImportedRow,
-    NetworkRow,
-    PublishedRow,
-    RefusedRow,
-    RekeyedRow,
-    ShownRow,
-    StatusRow,
-    SureRow,
-)
 from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.daemon.block_policy import BlockPolicy
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.companion import CompanionProcess
 from tinyssb_node.daemon.config import find_network
 from tinyssb_node.daemon.feed_names import find_feed
-from tinyssb_node.daemon.feedrows import feed_rows
+from tinyssb_node.daemon.feedrows import feed_rows, published_row
 from tinyssb_node.daemon.fork_handler import send_forks
 from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
 from tinyssb_node.daemon.network_storage import NetworkStorage
@@ -95,7 +77,7 @@ class ControlHandler:
         runtime: Runtime,
         places: Sequence[NetworkStorage],
         clock: Clock,
-        endpoints: Callable[[], list[EndpointRow]],
+        endpoints: Callable[[], list[rows.EndpointRow]],
         turned_away: Callable[[], int],
         blocks: BlockPolicy,
         authorship: "IdentityManager | None" = None,
@@ -146,11 +128,11 @@ class ControlHandler:
             )
         return await self._answers[kind](read_request(kind, line.arguments), client)
 
-    async def _status(self, _request: requests.GetStatus, _client: ControlConnection) -> StatusRow:
+    async def _status(self, _request: requests.GetStatus, _client: ControlConnection) -> rows.StatusRow:
         about = self._about
         networks = [self._network_row(place) for place in self._places.values()]
         first = networks[0]
-        return StatusRow(
+        return rows.StatusRow(
             name=about.name,
             feed=about.feed.hex(),
             dialect=about.dialect.value,
@@ -174,10 +156,10 @@ class ControlHandler:
             networks=networks,
         )
 
-    def _network_row(self, place: NetworkStorage) -> NetworkRow:
+    def _network_row(self, place: NetworkStorage) -> rows.NetworkRow:
         node, now_us = self._node(place), self._clock.now_us()
         feeds, own = node.feeds(), node.own()
-        return NetworkRow(
+        return rows.NetworkRow(
             name=place.name,
             network=place.network.goset_dmx.hex() if place.network.key else None,
             feeds=len(feeds),
@@ -189,14 +171,14 @@ class ControlHandler:
             identities=[] if self._authorship is None else [*self._authorship.rows(node, now_us)],
         )
 
-    async def _sure(self, request: requests.ConfirmTip, _client: ControlConnection) -> SureRow:
+    async def _sure(self, request: requests.ConfirmTip, _client: ControlConnection) -> rows.SureRow:
         place, writer = self._place(request), self._writer(request)
         feed = None if writer is None else writer.feed
         changed = self._node(place).waiting(self._clock.now_us(), feed) is not None
         self._node(place).be_sure(feed)
-        return SureRow(changed=changed)
+        return rows.SureRow(changed=changed)
 
-    async def _rekey(self, request: requests.Rekey, _client: ControlConnection) -> RekeyedRow:
+    async def _rekey(self, request: requests.Rekey, _client: ControlConnection) -> rows.RekeyedRow:
         place, set_key = self._place(request), bytes.fromhex(request.set_key)
         left = [FeedId.from_hex(feed) for feed in dict.fromkeys(request.left)]
         may = {record.feed for record in self._node(place).feeds() if not (record.ours or record.retired)}
@@ -207,40 +189,32 @@ class ControlHandler:
             )
         self._runtime.reload(place.name, lambda store: rekey(store, set_key, left))
         kept = sum(not record.retired for record in self._node(place).feeds())
-        return RekeyedRow(kept=kept, left=len(left))
+        return rows.RekeyedRow(kept=kept, left=len(left))
 
-    async def _publish(self, request: requests.Publish, _client: ControlConnection) -> PublishedRow:
+    async def _publish(self, request: requests.Publish, _client: ControlConnection) -> rows.PublishedRow:
         place, writer = self._place(request), self._writer(request)
         content = bytes.fromhex(request.content)
 
         def publish(node: Node, now_us: int) -> tuple[EntryAppended, list[Effect]]:
             return node.publish(content, now_us) if writer is None else writer.append(node, content, now_us)
 
-        event = self._runtime.do(publish, place.name)
-        return PublishedRow(
-            feed=event.feed.hex(),
-            seq=event.seq,
-            id=event.id.hex(),
-            type=event.type,
-            size=event.size,
-            chunks=event.chunks,
-        )
+        return published_row(self._runtime.do(publish, place.name))
 
-    async def _feeds(self, request: requests.ListFeeds, client: ControlConnection) -> CountRow:
+    async def _feeds(self, request: requests.ListFeeds, client: ControlConnection) -> rows.CountRow:
         place = self._place(request)
         names = {self._about.feed: MAIN_IDENTITY}
         if self._authorship is not None:
             names |= self._authorship.names()
-        rows = [*feed_rows(self._node(place), names, self._clock.now_us())]
-        for row in rows:
+        found = [*feed_rows(self._node(place), names, self._clock.now_us())]
+        for row in found:
             await client.send(row)
-        return CountRow(count=len(rows))
+        return rows.CountRow(count=len(found))
 
-    async def _forks(self, request: requests.ListForks, client: ControlConnection) -> CountRow:
+    async def _forks(self, request: requests.ListForks, client: ControlConnection) -> rows.CountRow:
         place = self._place(request)
-        return CountRow(count=await send_forks(place, self._node(place).feeds(), client.send))
+        return rows.CountRow(count=await send_forks(place, self._node(place).feeds(), client.send))
 
-    async def _log(self, request: requests.ReadLog, client: ControlConnection) -> CountRow:
+    async def _log(self, request: requests.ReadLog, client: ControlConnection) -> rows.CountRow:
         place = self._place(request)
         record = self._find(place, request.feed)
         feed, seq = record.feed, request.first or 1
@@ -253,15 +227,16 @@ class ControlHandler:
             while page := place.store.entries(feed, seq, limits.CONTROL_PAGE):
                 dialect = self._find(place, feed.hex()).dialect
                 for entry in page:
-                    await client.send(entry_row(place.store, entry, dialect, limits.CONTROL_LOG_CONTENT_MAX))
+                    # Longer content is requested by itself, with `show`.
+                    await client.send(entry_row(place.store, entry, dialect, 4_096))
                 count += len(page)
                 await asyncio.sleep(0)  # the node gets its turn between pages
                 seq = page[-1].seq + 1
             if not request.follow or client.gone.is_set():
-                return CountRow(count=count)
+                return rows.CountRow(count=count)
             await _first_of(appended, client.gone)
 
-    async def _show(self, request: requests.ShowEntry, _client: ControlConnection) -> ShownRow:
+    async def _show(self, request: requests.ShowEntry, _client: ControlConnection) -> rows.ShownRow:
         place = self._place(request)
         record, seq = self._find(place, request.feed), request.seq
         entry = place.store.entry(record.feed, seq)
@@ -273,38 +248,38 @@ class ControlHandler:
             )
         good = check_entry(place.network, place.store, record, entry)
         row = entry_row(place.store, entry, record.dialect, limits.CONTENT_FETCH_MAX)
-        return ShownRow(
+        return rows.ShownRow(
             **msgspec.structs.asdict(row),
             packet=entry.packet.hex(),
             signature="good" if good else "wrong",
             forked=record.forked_at is not None,
         )
 
-    async def _follow(self, request: requests.Follow, _client: ControlConnection) -> FollowedRow:
+    async def _follow(self, request: requests.Follow, _client: ControlConnection) -> rows.FollowedRow:
         place, feed = self._place(request), FeedId.from_hex(request.feed)
         changed = not any(
             record.feed == feed and record.wanted and not record.retired
             for record in self._node(place).feeds()
         )
         self._runtime.do(lambda node, now_us: (None, node.follow(feed, now_us)), place.name)
-        return FollowedRow(feed=feed.hex(), changed=changed)
+        return rows.FollowedRow(feed=feed.hex(), changed=changed)
 
-    async def _unfollow(self, request: requests.Unfollow, _client: ControlConnection) -> FollowedRow:
+    async def _unfollow(self, request: requests.Unfollow, _client: ControlConnection) -> rows.FollowedRow:
         place = self._place(request)
         record = self._find(place, request.feed)
         self._runtime.do(lambda node, now_us: (None, node.unfollow(record.feed, now_us)), place.name)
-        return FollowedRow(feed=record.feed.hex(), changed=record.wanted)
+        return rows.FollowedRow(feed=record.feed.hex(), changed=record.wanted)
 
-    async def _goset(self, request: requests.GetSet, _client: ControlConnection) -> GosetRow:
+    async def _goset(self, request: requests.GetSet, _client: ControlConnection) -> rows.GosetRow:
         node = self._node(self._place(request))
         feeds = [record.feed.hex() for record in node.feeds() if not record.retired]
-        return GosetRow(state=node.set_state.hex(), count=len(feeds), feeds=feeds)
+        return rows.GosetRow(state=node.set_state.hex(), count=len(feeds), feeds=feeds)
 
-    async def _faces(self, _request: requests.ListFaces, client: ControlConnection) -> CountRow:
+    async def _faces(self, _request: requests.ListFaces, client: ControlConnection) -> rows.CountRow:
         statuses, now_us = self._runtime.networks.faces(), self._clock.now_us()
         for status in statuses:
             heard_us = status.counters.last_heard_us
-            row: FaceRow = FaceRow(
+            row: rows.FaceRow = rows.FaceRow(
                 face=status.name,
                 spec=status.spec,
                 medium=status.profile.medium.value,
@@ -318,13 +293,13 @@ class ControlHandler:
                 full_us=status.profile.airtime_us[limits.PACKET_SIZE],
             )
             await client.send(row)
-        return CountRow(count=len(statuses))
+        return rows.CountRow(count=len(statuses))
 
-    async def _airtime(self, _request: requests.ListAirtime, client: ControlConnection) -> CountRow:
+    async def _airtime(self, _request: requests.ListAirtime, client: ControlConnection) -> rows.CountRow:
         networks = self._runtime.networks
         accounts = networks.air(self._clock.now_us())
         for account in accounts:
-            row: AirtimeRow = AirtimeRow(
+            row: rows.AirtimeRow = rows.AirtimeRow(
                 band=account.band,
                 faces=[
                     status.name
@@ -341,9 +316,9 @@ class ControlHandler:
                 wait_us=account.wait_us,
             )
             await client.send(row)
-        return CountRow(count=len(accounts))
+        return rows.CountRow(count=len(accounts))
 
-    async def _receipts(self, request: requests.ListReceipts, client: ControlConnection) -> CountRow:
+    async def _receipts(self, request: requests.ListReceipts, client: ControlConnection) -> rows.CountRow:
         place, own = self._place(request), self._about.feed
         first = request.first or 1
         if request.last is not None:
@@ -358,9 +333,9 @@ class ControlHandler:
             count += 1
             if count % limits.CONTROL_PAGE == 0:
                 await asyncio.sleep(0)  # the node gets its turn between pages
-        return CountRow(count=count)
+        return rows.CountRow(count=count)
 
-    async def _import(self, request: requests.ImportPackets, _client: ControlConnection) -> ImportedRow:
+    async def _import(self, request: requests.ImportPackets, _client: ControlConnection) -> rows.ImportedRow:
         place = self._place(request)
         feed, packets = FeedId.from_hex(request.feed), [bytes.fromhex(packet) for packet in request.packets]
         # As of now: nodes are told a moment later, and of feeds that they know.
@@ -369,17 +344,17 @@ class ControlHandler:
             lambda node, now_us: import_packets(node, place, feed, packets, blocked, now_us), place.name
         )
 
-    async def _bring(self, request: requests.Bring, _client: ControlConnection) -> BroughtRow:
+    async def _bring(self, request: requests.Bring, _client: ControlConnection) -> rows.BroughtRow:
         place = self._place(request)
         feed, packets = FeedId.from_hex(request.feed), [bytes.fromhex(packet) for packet in request.packets]
         brought = self._runtime.do(lambda node, now_us: node.bring(feed, packets, now_us), place.name)
         refused = brought.refused
-        return BroughtRow(
+        return rows.BroughtRow(
             shelved=brought.shelved,
             entries=brought.entries,
             chunks=brought.chunks,
             held=brought.held,
-            refused=None if refused is None else RefusedRow(packet=refused[0], reason=refused[1]),
+            refused=None if refused is None else rows.RefusedRow(packet=refused[0], reason=refused[1]),
             dropped=[gone.hex() for gone in brought.dropped],
         )
 
@@ -390,7 +365,7 @@ class ControlHandler:
                 place.store.get_meta(GROUPS_META) is None for place in self._places.values()
             ):
                 self._place(request)
-                return CountRow(count=0)
+                return rows.CountRow(count=0)
             from tinyssb_node.daemon.group_handler import GroupHandler  # noqa: PLC0415 - most nodes do without
 
             self._groups = GroupHandler(
@@ -426,7 +401,7 @@ def _refuse_first(request: requests.ReadLog | requests.ListReceipts) -> None:
         raise bad_argument(type(request), "first", "is not among its arguments where `last` is")
 
 
-def entry_row(store: Store, entry: StoredEntry, dialect: Dialect | None, content_max: int) -> EntryRow:
+def entry_row(store: Store, entry: StoredEntry, dialect: Dialect | None, content_max: int) -> rows.EntryRow:
     """Return the row of an *entry* of *store*, with its content if that has at most *content_max* bytes."""
     assert dialect is not None, "a feed with entries has a dialect"
     parsed = parse_entry(entry.packet)
@@ -435,7 +410,7 @@ def entry_row(store: Store, entry: StoredEntry, dialect: Dialect | None, content
     content: bytes | None = None
     if chunks_held == layout.chunks and layout.size <= content_max:
         content = reassemble(layout, store.chunks(entry.feed, entry.seq, 0, layout.chunks))
-    return EntryRow(
+    return rows.EntryRow(
         feed=entry.feed.hex(),
         seq=entry.seq,
         id=entry.id.hex(),
