@@ -7,7 +7,8 @@ from tests.scheduling.chances import Chance
 from tests.scheduling.test_transmit_queue import PACKET, SILENCE_US, hand, queue_of, settle
 from tinyssb_node import limits
 from tinyssb_node.ids import PacketKind
-from tinyssb_node.scheduling.transmit_queue import Sent, TransmitQueue
+from tinyssb_node.scheduling.pacer import Urgency
+from tinyssb_node.scheduling.transmit_queue import HandedPacket, TransmitQueue
 
 
 @pytest.fixture
@@ -77,7 +78,8 @@ def test_what_is_given_is_with_the_face_like_what_waited(air: TransmitQueue) -> 
     assert air.outstanding == 1
     air.give_back(0)
     assert air.pop(SILENCE_US) == (PACKET, PacketKind.ENTRY)
-    assert air.sent(1, SILENCE_US) == [Sent(PACKET, PacketKind.ENTRY, AIR_PACKET_US, None)]
+    assert air.sent(1, SILENCE_US) == [HandedPacket(PACKET, PacketKind.ENTRY, Urgency.REPLY)]
+    assert air.counters.airtime_us == AIR_PACKET_US
 
 
 def test_requests_are_due_with_the_patience_of_the_turn(air: TransmitQueue) -> None:

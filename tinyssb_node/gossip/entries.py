@@ -30,7 +30,7 @@ from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import build_want, read_want
 from tinyssb_node.scheduling.link import LinkMedium, Reception
 from tinyssb_node.scheduling.requester import share_out, take_turns
-from tinyssb_node.scheduling.transmit_queue import GossipPacket, Sent, TransmitQueue
+from tinyssb_node.scheduling.transmit_queue import GossipPacket, HandedPacket, TransmitQueue
 from tinyssb_node.scheduling.trickle import RandomSource
 from tinyssb_node.store.port import Store
 
@@ -130,7 +130,7 @@ class EntryGossip:
         packet = serialize_chnk(self._dmx(PacketKind.CHNK), chnk)
         return GossipPacket(packet, PacketKind.CHNK, self._chnk_seen(Direction.TX, queue, chnk))
 
-    def sent(self, queue: TransmitQueue, sent: Sent, now_us: int) -> None:
+    def sent(self, queue: TransmitQueue, sent: HandedPacket, now_us: int) -> None:
         """A packet has left: the next request begins behind this one."""
         peers = self._peers[queue.name]
         if sent.kind is PacketKind.CHNK:

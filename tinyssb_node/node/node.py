@@ -223,7 +223,8 @@ class Node:
             return []
         effects: list[Effect] = []
         for sent in queue.sent(count, now_us):
-            self._set.sent(face, sent.kind, sent.airtime_us, now_us)
+            airtime_us = queue.profile.airtime_us[len(sent.packet)]
+            self._set.sent(face, sent.kind, airtime_us, now_us)
             self._entries.sent(queue, sent, now_us)
             if sent.event is not None:
                 effects.append(sent.event)
@@ -233,7 +234,7 @@ class Node:
                     packet=sent.kind,
                     length=len(sent.packet),
                     hash=sha256(sent.packet).digest()[: limits.PACKET_HASH_SIZE],
-                    airtime_us=sent.airtime_us,
+                    airtime_us=airtime_us,
                 )
             )
         return effects + self._send(queue, now_us)

@@ -57,28 +57,15 @@ class GossipPacket(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
-    """A packet that has left."""
-
-    packet: bytes
-    kind: PacketKind
-    airtime_us: int
-    """Microseconds on the air."""
-    event: Event | None
-    """As in its ``GossipPacket``."""
-    addressed: bool = False
-    """As in its ``GossipPacket``."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Handed:
-    """A packet that the face holds."""
+class HandedPacket:
+    """A packet that the face holds, or that has left."""
 
     packet: bytes
     kind: PacketKind
     urgency: Urgency
     """The urgency with which it waited, and waits again if the face gives it back."""
     event: Event | None = None
+    """As in its ``GossipPacket``, like the next."""
     addressed: bool = False
     charge: int | None = None
     """The number of its charge; None where airtime has no budget."""
@@ -138,7 +125,7 @@ class TransmitQueue:
         self._advert_us = now_us
         """When ``pop_advert`` returned a kind last."""
         self._sent_once: RecentSet[bytes] = RecentSet(limits.RECENT_MAX)
-        self._with_face: deque[_Handed] = deque()
+        self._with_face: deque[HandedPacket] = deque()
         self._entropy = entropy
         self._pacer = make_pacer(profile, entropy, now_us)
         self._budget = budget
@@ -270,7 +257,8 @@ class TransmitQueue:
 
     def answer_ping(self, pong: bytes, now_us: int) -> None:
         """Send *pong* when an advert may go."""
-        self._pong = pong, now_us + limits.PONG_STALE_US
+        # It is dropped when the next ping has come.
+        self._pong = pong, now_us + 30_000_000
         self.advertise(PacketKind.PONG, now_us)
 
     def build_pong(self) -> GossipPacket | None:
@@ -300,7 +288,7 @@ class TransmitQueue:
         """Hand the next reply that waits to the face, if it may go now."""
         first = self.waiting.pop(now_us) if self._may(Urgency.REPLY, now_us) else None
         if first is not None:
-            self._hand(_Handed(*first, Urgency.REPLY), now_us)
+            self._hand(HandedPacket(*first, Urgency.REPLY), now_us)
         return first
 
     def may_reply(self, now_us: int) -> bool:
@@ -309,13 +297,13 @@ class TransmitQueue:
 
     def hand_reply(self, packet: bytes, now_us: int) -> None:
         """Hand an entry, chosen at once when ``may_reply`` said so, to the face."""
-        self._hand(_Handed(packet, PacketKind.ENTRY, Urgency.REPLY), now_us)
+        self._hand(HandedPacket(packet, PacketKind.ENTRY, Urgency.REPLY), now_us)
 
     def pop_relayed(self, now_us: int) -> bytes | None:
         """Hand the next entry to relay to the face, if it may go now."""
         packet = self.relay.pop() if self._may(Urgency.RELAY, now_us) else None
         if packet is not None:
-            self._hand(_Handed(packet, PacketKind.ENTRY, Urgency.RELAY), now_us)
+            self._hand(HandedPacket(packet, PacketKind.ENTRY, Urgency.RELAY), now_us)
         return packet
 
     def pop_advert(self, now_us: int) -> PacketKind | None:
@@ -329,7 +317,7 @@ class TransmitQueue:
 
     def hand_advert(self, advert: GossipPacket) -> None:
         """Hand *advert*, built at once for the kind that ``pop_advert`` returned, to the face."""
-        handed = _Handed(advert.packet, advert.kind, Urgency.ADVERT, advert.event, advert.addressed)
+        handed = HandedPacket(advert.packet, advert.kind, Urgency.ADVERT, advert.event, advert.addressed)
         self._hand(handed, self._advert_us)
 
     @property
@@ -341,7 +329,7 @@ class TransmitQueue:
     def _advert_patience(self) -> float:
         return self.want_patience if self._next_advert is PacketKind.WANT else 1.0
 
-    def _hand(self, handed: _Handed, now_us: int) -> None:
+    def _hand(self, handed: HandedPacket, now_us: int) -> None:
         if self._budget is not None:
             airtime_us = self.profile.airtime_us[len(handed.packet)]
             advert = handed.urgency is Urgency.ADVERT
@@ -352,16 +340,15 @@ class TransmitQueue:
 
     # --- what the face reports
 
-    def sent(self, count: int, now_us: int) -> list[Sent]:
+    def sent(self, count: int, now_us: int) -> list[HandedPacket]:
         """The face reports *count* packets as sent. Return them."""
         self._pacer.sent(count, now_us)
         return [self._left(self._with_face.popleft(), now_us) for _ in range(count)]
 
-    def _left(self, handed: _Handed, now_us: int) -> Sent:
+    def _left(self, handed: HandedPacket, now_us: int) -> HandedPacket:
         self._settle(handed, now_us)
-        airtime_us = self.profile.airtime_us[len(handed.packet)]
         self.counters.sent += 1
-        self.counters.airtime_us += airtime_us
+        self.counters.airtime_us += self.profile.airtime_us[len(handed.packet)]
         if handed.kind in _REQUESTS:
             self._timers[handed.kind].sent()
             if handed.addressed:
@@ -370,7 +357,7 @@ class TransmitQueue:
                 self._pacer.asked(now_us)
         elif handed.urgency is Urgency.RELAY:
             self.relay.sent(handed.packet, now_us)
-        return Sent(handed.packet, handed.kind, airtime_us, handed.event, handed.addressed)
+        return handed
 
     def give_back(self, now_us: int) -> None:
         """The face could not send a packet: somebody else is on the air. It waits for another turn, and an advert is
@@ -393,7 +380,7 @@ class TransmitQueue:
             # One that is on the air at this moment is over by then.
             self._settle(handed, now_us + self.profile.airtime_us[len(handed.packet)])
 
-    def _settle(self, handed: _Handed, now_us: int) -> None:
+    def _settle(self, handed: HandedPacket, now_us: int) -> None:
         if self._budget is not None and handed.charge is not None:
             self._budget.settle(handed.charge, now_us)
 
