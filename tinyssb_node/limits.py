@@ -60,15 +60,6 @@ PONG_OWN_MAX_SIZE: Final = DMX_SIZE + 80
 """Most bytes of a pong of ours: boards read up to 113 characters into a place for 100, and must not be made to."""
 BOARD_NAME_DIGITS: Final = 4
 """Hexadecimal digits that boards call themselves and us by."""
-PONG_EVERY_US: Final = 60_000_000
-"""Least time between two pongs to one board. Boards ping every 25 to 27 s and drop neighbours after 3 minutes of
-silence."""
-PONG_GAP_US: Final = 10_000_000
-"""Least time between two pongs on a face, to any board: names of boards cost nothing to make up."""
-PONG_BOARDS_MAX: Final = 32
-"""Boards whose last pong is remembered. A board itself remembers 8 neighbours."""
-PONG_STALE_US: Final = 30_000_000
-"""Age at which a waiting pong is dropped; the next ping has come by then."""
 CRC_SIZE: Final = 4
 """Bytes of the CRC-32 (zlib, big-endian) behind a packet on UDP and LoRa."""
 
@@ -85,10 +76,6 @@ IN_VAIN_PACKETS: Final = 4
 STRAY_PACKETS: Final = 16
 """The same measure for packets of unknown networks, in excess of the others: a batch of another network is soon
 over."""
-IN_VAIN_HASTE: Final = 0.25
-"""Factor on all waits for silence then, to find room between the packets of a node that floods the channel."""
-WANTS_READ: Final = 256
-"""Parsed WANTs that are cached: a second's worth in a dense mesh."""
 VECTOR_SIZE: Final = PACKET_SIZE - DMX_SIZE
 """Bytes of BIPF in a WANT or CHNK."""
 
@@ -141,20 +128,12 @@ CONTROL_CLIENTS_MAX: Final = 32
 """Control connections at a time."""
 CONTROL_KEPT: Final = 8
 """Of these, kept for the node's user and root: members of its group cannot lock them out."""
-CONTROL_PIPELINED_MAX: Final = 4
-"""Requests of one connection read ahead of the one being answered, so that its going is seen: 1 MB at most."""
 CONTROL_STALL_S: Final = 10.0
 """Seconds after which a client that reads nothing, or never asked anything, makes room where all places are taken."""
 CONTROL_ID_MAX: Final = 64
 """Most characters of a request's id."""
-CONTROL_LOG_CONTENT_MAX: Final = 4_096
-"""Most bytes of content in an item of a listing; longer content is asked for by itself."""
 CONTROL_PAGE: Final = 256
 """Rows read from the store before the event loop gets its turn."""
-CONTROL_GROUPS_LOOK_S: Final = 0.02
-"""Seconds between two looks whether the groups have been read after a start, which takes 2 s for 10,000 messages."""
-CONTROL_GROUPS_LOOKS: Final = 500
-"""Most such looks, 10 s; then the reply has what has been read so far."""
 IMPORT_PACKETS_MAX: Final = 512
 """Most packets in one import request, which is one transaction and about 30 ms of signature checks."""
 assert (2 * PACKET_SIZE + 3) * IMPORT_PACKETS_MAX < CONTROL_REQUEST_MAX
@@ -163,10 +142,6 @@ EXPORT_VERSION: Final = 1
 TURN_US: Final = 100_000
 """Longest time for which received frames go into one transaction: a commit takes 5 to 50 ms on an SD card, yet timers
 and clients must get their turn."""
-COLLECTOR_THRESHOLD: Final = 20_000
-"""New objects between two looks for garbage cycles among the young: about one a thousand packets."""
-TURN_CHECK_FRAMES: Final = 32
-"""Frames between two looks at the clock: about 2 ms of signature checks on a PC, 20 ms on a Pi Zero."""
 CLOCK_STEP_US: Final = 1_000_000
 """A wall clock that moved this much against the monotonic clock was set (docs/formats/events.md)."""
 RETRY_US: Final = 30_000_000
@@ -206,14 +181,8 @@ assert FORK_PROOF_SIZE == 306
 
 SEED_SIZE: Final = 32
 """Bytes of an ed25519 seed (RFC 8032 5.1.5)."""
-IDENTITY_FILE_MAX: Final = 65_536
-"""Most bytes read of an identity file; one has about 120."""
 STORE_BUSY_S: Final = 5
 """Longest wait while another process has the store's file for itself, which is for moments only."""
-STORE_CACHE_KIB: Final = 8_192
-"""Memory SQLite may keep pages in: an idle daemon has 60 MB for everything."""
-STORE_CHECKPOINT_PAGES: Final = 4_096
-"""Pages of 4 KiB in the write-ahead log before they are moved into the store: 16 MiB, some ten full commits."""
 EVENT_LINE_MAX: Final = 4_096
 """Most bytes of an event record, line feed included."""
 EVENT_TEXT_MAX: Final = 200
@@ -228,9 +197,6 @@ EVENT_RETENTION_AGE_US: Final = 30 * 86_400 * 1_000_000
 """Age of the oldest segment kept, unless configured otherwise: 30 days."""
 EVENT_RETENTION_SURE_US: Final = 86_400 * 1_000_000
 """Time that a segment stays too old before it is deleted: a day, in which a wrong clock may be set right."""
-EVENT_SYNC_US: Final = 5_000_000
-"""Longest time between two fsyncs of the open segment: the records that a power cut may lose and the store cannot
-restore."""
 EVENT_BACKLOG_BYTES: Final = 4 * 2**20
 """Records that wait in memory while the disk is full; further ones are dropped and counted."""
 EVENT_CATCH_UP_BATCH: Final = 1_000
@@ -423,10 +389,6 @@ KNOWN_PACKETS: Final = 600
 """Packets' time for which a neighbour's WANT counts: two minutes at SF7, half an hour at SF11."""
 MARK_PACKETS: Final = 3_000
 """Packets' time for which a neighbour is believed to have received what was sent in reach of us."""
-SIGNAL_GOOD_DB: Final = 12.0
-"""Decibels above the weakest signal that can be read, from which on a link is as good as any: fading takes 10."""
-SIGNAL_LEAST: Final = 0.02
-"""Weight of a neighbour with the weakest signal, relative to one with a good signal: more than none."""
 ASK_FULL: Final = 64
 """Entries for us at one neighbour that make a request as urgent as possible. With fewer of them it waits longer,
 because replies to other nodes may bring them too."""
@@ -440,8 +402,6 @@ GIVE_PATIENCE_MAX: Final = 8.0
 """Most such factors that a reply waits longer."""
 THRIFT: Final = 3.0
 """Further factor for a node that has used up its airtime: others may have some left."""
-STALE_SHARE: Final = 0.9
-"""Weight of a neighbour that did not just send a request when replies are ordered, relative to one that did."""
 
 # --- Air (docs/decisions/0008) --------------------------------------------------------------------------------------
 
@@ -477,8 +437,6 @@ FEEDS_MAX: Final = (PACKET_SIZE - DMX_SIZE - 1) // FEED_ID_SIZE
 """Most feed ids in a FEEDS packet."""
 SALTS_MAX: Final = 4
 """Salts under which a node's own sketch is kept: the one it sent, and those of answers under way; 30 kB each."""
-SALT_TRIES_MAX: Final = 8
-"""Salts tried until no two ids of one's own look alike; the second one is needed once in 130,000 times."""
 
 # --- The web page's process (docs/decisions/0030) ---------------------------------------------------------------------
 
@@ -486,8 +444,6 @@ WEB_PORT: Final = 8_780
 """Default port of the page: near the sink's, which is 8765."""
 COMPANION_END_S: Final = 5.0
 """Seconds after which the daemon kills a process beside it that does not end: less than systemd gives the daemon."""
-COMPANION_RESTART_MAX_S: Final = 300.0
-"""Longest wait before such a process is started again: the cause of its failure is seldom gone sooner."""
 COMPANION_TOLD_MAX: Final = 4_096
 """Most bytes of such a process's reason for ending: a pipe takes so many at once without a reader (pipe(7))."""
 

@@ -6,10 +6,6 @@ CATALOG_TEXT_MAX: Final = 16_384
 """Characters of a message that are stored for screens and search: some pages; the whole is in the store."""
 CATALOG_BATCH: Final = 2_000
 """Appends that are read in one transaction: a fifth of a second on a PC, for which another process may have to wait."""
-CATALOG_BUSY_S: Final = 5.0
-"""Longest wait for another process that writes the catalog: many of its transactions."""
-CATALOG_CACHE_KIB: Final = 16_384
-"""Memory for pages of the catalog: what a transaction changes stays in it, so that others can read meanwhile."""
 CATALOG_TIPS_MAX: Final = 64
 """Most tips of a conversation in an answer: more than any message of ours names."""
 CATALOG_PAGE: Final = 200
@@ -20,8 +16,3 @@ CATALOG_BOARDS_MAX: Final = 256
 """Most boards that are listed, ours first: others are found by their ids."""
 CIRCLE_NAME_DIGITS: Final = 16
 """Hexadecimal digits of a private conversation's name: 64 bits, so that no two of a user's conversations share one."""
-
-SEARCH_MAX: Final = 1_000
-"""Most characters of a search that count: a long sentence."""
-SEARCH_WORDS_MAX: Final = 32
-"""Most words of a search that count."""

@@ -9,7 +9,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.catalog import limits
 from tinyssb_node.catalog.errors import (
     CatalogBusyError,
     CatalogDamagedError,
@@ -147,7 +146,8 @@ def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
         except OSError as error:
             raise CatalogReadOnlyError(path, error.strerror or str(error)) from error
         uri = f"{path.absolute().as_uri()}?mode={'ro' if readonly else 'rw'}"
-        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=limits.CATALOG_BUSY_S)
+        # Waits 5 s at most for another process that writes the catalog: many of its transactions.
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=5.0)
         undo.callback(connection.close)
         _tune(connection)
         undo.pop_all()
@@ -164,7 +164,8 @@ def connect_memory() -> sqlite3.Connection:
 def _tune(connection: sqlite3.Connection) -> None:
     connection.execute("PRAGMA temp_store = MEMORY")
     connection.execute("PRAGMA synchronous = NORMAL")
-    connection.execute(f"PRAGMA cache_size = -{limits.CATALOG_CACHE_KIB}")
+    # 16 MiB: what a transaction changes stays in memory, so that others can read meanwhile.
+    connection.execute("PRAGMA cache_size = -16384")
 
 
 def inspect_catalog(connection: sqlite3.Connection) -> CatalogFileState:

@@ -226,8 +226,9 @@ class SqliteCatalogQueries:
     def search(self, words: str, limit: int = 50) -> Sequence[MessageRow]:
         """Return messages with all these words, or longer ones that begin so, the best first. Any text is a valid
         query."""
-        wanted = words[: limits.SEARCH_MAX].encode(errors="replace").decode().replace("\0", " ").split()
-        wanted = wanted[: limits.SEARCH_WORDS_MAX]
+        # Of a search at most 1,000 characters, a long sentence, and 32 words count.
+        wanted = words[:1_000].encode(errors="replace").decode().replace("\0", " ").split()
+        wanted = wanted[:32]
         indexed = [word for word in wanted if any(char.isalnum() for char in word)]
         if not wanted:
             return []

@@ -249,7 +249,7 @@ class Want:
     """2 bytes: the name of the addressed node, which should reply; empty for all nodes."""
 
 
-@lru_cache(maxsize=limits.WANTS_READ)
+@lru_cache(maxsize=256)  # a second's WANTs in a dense mesh
 def parse_want(packet: bytes) -> Want:
     """Parse a WANT. Raises PacketSizeError, BipfError, PaddingError, VectorShapeError, VectorNumberError.
 

@@ -484,5 +484,5 @@ def _item(id_: MessageId, card: _Card) -> Card:
 def _quoted(text: str) -> str:
     """Return *text* for a line of the history, cut, so that a long name is not repeated by every short operation on
     it."""
-    most = content_limits.BOARD_NAME_SHOWN
+    most = 60  # enough to recognise it
     return f'"{text}"' if len(text) <= most else f'"{text[:most]}…"'

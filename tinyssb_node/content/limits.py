@@ -43,8 +43,6 @@ SEAL_ENTROPY_SIZE: Final = SEAL_NONCE_SIZE + 2 * SEAL_KEY_SIZE
 """Random bytes for one sealing: nonce, ephemeral key, data key."""
 BOARD_PEOPLE_MAX: Final = SET_MAX
 """Most people on a card, or invited to a board: as many as a set has feeds."""
-BOARD_NAME_SHOWN: Final = 60
-"""Characters of a name in a line of a board's history: enough to recognise it."""
 
 # --- Files (docs/formats/files.md) -----------------------------------------------------------------------------------
 
@@ -61,9 +59,6 @@ ACK_ID_SIZE: Final = 4
 ACK_SEQ_SIZE_MAX: Final = 5
 """Most bytes of a sequence number in one: as many as SEQ_MAX has."""
 assert SEQ_MAX.bit_length() <= 7 * ACK_SEQ_SIZE_MAX
-ACK_CHUNKS_MAX: Final = 16
-"""Packets of a side chain that must be complete before an entry is acknowledged: a text of 1,600 bytes. Longer content
-may take hours on the air, and must not delay the acknowledgement of texts after it."""
 ACK_EVERY_US: Final = 1_800_000_000
 """Least time between two acknowledgements: entries are permanent, and every newcomer has to fetch all of them."""
 ACK_SPREAD_US: Final = 600_000_000
@@ -71,12 +66,6 @@ ACK_SPREAD_US: Final = 600_000_000
 once."""
 ACK_AIR_PERMILLE: Final = 100
 """Share of the legal airtime that all acknowledgements of a mesh may take, if each is sent once by everybody."""
-ACK_FREE_PERMILLE: Final = 100
-"""Assumed limit of a radio where the law sets none: a tenth of the time, as in the widest European band."""
-ACK_LOOK_BACK: Final = 256
-"""Most acknowledgements at the end of a feed that are skipped to find an entry to acknowledge."""
-ACK_SPENT_MAX: Final = 0.5
-"""Share of the airtime for entries that may be used up when an acknowledgement is sent: people need the rest."""
 CONFIRMING_HEAD_SIZE: Final = 16
 """Bytes at the beginning of content in which the word of a message of the phone app is found."""
 CONFIRMING_SIZES: Final = range(26, 40)

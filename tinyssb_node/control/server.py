@@ -148,7 +148,8 @@ class _Connection:
         self._door = door
         self._reader = reader
         self._writer = writer
-        self._lines: asyncio.Queue[bytes | LocalError | None] = asyncio.Queue(limits.CONTROL_PIPELINED_MAX)
+        # Requests are read ahead of the one being answered, so that the connection's end is seen: 1 MB at most.
+        self._lines: asyncio.Queue[bytes | LocalError | None] = asyncio.Queue(4)
         self._gone = asyncio.Event()
 
     async def run(self) -> None:

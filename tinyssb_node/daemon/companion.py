@@ -46,7 +46,8 @@ class CompanionProcess:
         self._name = name
         self._command = tuple(command)
         self._logger = logger
-        self._backoff = Backoff(entropy, max_s=limits.COMPANION_RESTART_MAX_S)
+        # The cause of its failure is seldom gone sooner than in 5 minutes.
+        self._backoff = Backoff(entropy, max_s=300.0)
         self._begun_s: float | None = None
         """When the running process was started."""
         self._ends = 0

@@ -53,8 +53,9 @@ class EventLogOptions:
     """Segments are deleted, oldest first, while they are larger than this together."""
     retention_age_us: int = limits.EVENT_RETENTION_AGE_US
     """Segments are deleted that were last written longer ago than this, once that was so for a day of this boot."""
-    sync_us: int = limits.EVENT_SYNC_US
-    """Longest time between writing records and syncing them to the disk."""
+    sync_us: int = 5_000_000
+    """Longest time between writing records and syncing them to the disk. A power cut may lose the records since then,
+    and the store cannot restore all of them."""
 
 
 _DEFAULTS: Final = EventLogOptions()

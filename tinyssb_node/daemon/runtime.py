@@ -278,7 +278,8 @@ class Runtime:
         networks = self.networks
         owned: list[Owned] = []
         for taken in range(len(self._inbox)):
-            if taken % limits.TURN_CHECK_FRAMES == 0 and self._clock.now_us() - now_us > limits.TURN_US:
+            # The signatures of 32 frames take about 2 ms on a PC, 20 ms on a Pi Zero.
+            if taken % 32 == 0 and self._clock.now_us() - now_us > limits.TURN_US:
                 break
             item = self._inbox.popleft()
             try:

@@ -19,7 +19,6 @@ from tinyssb_node.daemon.tip_mark import (
 from tinyssb_node.gossip.certainty import TipCertainty, TipUncertainty, TipWait
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.node.networks import Networks
-from tinyssb_node.store import limits
 
 _LASTING = frozenset(TipUncertainty) - {TipUncertainty.CLAIMED}
 """Doubts that survive a restart. A peer that claims more will claim it again."""
@@ -72,7 +71,8 @@ class TipMonitor:
         mark = self._marked(networks, now_us)
         changed = any(mark.tip_in(name).doubt != self._mark.tip_in(name).doubt for name in self._certainties)
         due = self._written_us is None or (
-            mark.tips != self._mark.tips and now_us - self._written_us >= limits.MARK_EVERY_US
+            # Every 10 s while entries are published: a late mark does no harm, and SD cards wear out.
+            mark.tips != self._mark.tips and now_us - self._written_us >= 10_000_000
         )
         if changed or due:
             self._write(mark, now_us)

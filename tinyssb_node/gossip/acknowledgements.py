@@ -100,9 +100,8 @@ class Acknowledger:
             return None
         every_us = self.every_us()
         wait_us = 0 if self._last_us is None else self._last_us + every_us - now_us
-        if wait_us <= 0 and any(
-            queue.spent(now_us) > content_limits.ACK_SPENT_MAX for queue in self._queues.values()
-        ):
+        # People need the other half of the airtime for entries.
+        if wait_us <= 0 and any(queue.spent(now_us) > 0.5 for queue in self._queues.values()):
             wait_us = every_us // 4
         if wait_us > 0:
             self.next_us = now_us + wait_us
@@ -143,7 +142,9 @@ class Acknowledger:
         way."""
         first_open: dict[FeedId, int] = {}
         for chain in self._store.side_chains():
-            if chain.chunks <= content_limits.ACK_CHUNKS_MAX and not chain.broken:
+            # A side chain of 16 packets, a text of 1,600 bytes, must be complete before its entry is acknowledged.
+            # Longer content may take hours on the air, and must not delay the acknowledgement of texts after it.
+            if chain.chunks <= 16 and not chain.broken:
                 first_open.setdefault(chain.feed, chain.seq)
         owed = {}
         for feed in list(self._debts):
@@ -160,7 +161,8 @@ class Acknowledger:
     def _ack(self, feed: FeedId, last: int) -> Ack | None:
         """Return the acknowledgement of the last entry of *feed* up to *last* that is worth one, unless it was written
         before."""
-        first = max(self._receipts.acknowledged(feed), last - content_limits.ACK_LOOK_BACK)
+        # At the end of the feed at most 256 acknowledgements are skipped to find an entry to acknowledge.
+        first = max(self._receipts.acknowledged(feed), last - 256)
         for seq in range(last, first, -1):
             entry = self._store.entry(feed, seq)
             assert entry is not None
@@ -187,7 +189,8 @@ class Acknowledger:
             full_us = queue.profile.airtime_us[limits.PACKET_SIZE]
             allowance = queue.profile.allowance
             if allowance is None:
-                limit_us, window_us = content_limits.ACK_FREE_PERMILLE, 1_000
+                # Where the law sets no limit: a tenth of the time, as in the widest European band.
+                limit_us, window_us = 100, 1_000
             else:
                 limit_us, window_us = allowance.limit_us, allowance.window_us
             air_us = max(air_us, stations * full_us * window_us * 1_000 // (limit_us * self._permille))

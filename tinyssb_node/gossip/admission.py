@@ -131,7 +131,8 @@ class Admission:
                 set_limits.SET_IDS_BURST * set_limits.SET_FACES, now_us, set_limits.SET_FACES
             )
         buckets, burst = (
-            (self._asked, set_limits.SET_ASKED_BURST) if asked else (self._unasked, set_limits.SET_IDS_BURST)
+            # More of those that we requested on the air, since neighbours have them.
+            (self._asked, 64) if asked else (self._unasked, set_limits.SET_IDS_BURST)
         )
         bucket = buckets.setdefault(face, self._bucket(burst, now_us))
         # A neighbour admitted at its own pace the ids that we requested: they must not wait for unrequested ones.
@@ -159,5 +160,5 @@ class Admission:
             return
         self._children.pop(child, None)
         self._children[child] = None
-        if len(self._children) > set_limits.SET_CHILDREN_MAX:
+        if len(self._children) > 1_024:  # 100 kB
             del self._children[next(iter(self._children))]

@@ -130,7 +130,7 @@ class ForkGossip:
         if (
             self._search is None
             and ours > 1
-            and doubt.heard >= limits.DOUBT_WANTS
+            and doubt.heard >= 8  # WANTs that claim more entries of the feed
             and now_us - doubt.since_us >= limits.DOUBT_US
             and self._replica.strays > doubt.strays
             and (rest is None or now_us >= rest.until_us)
@@ -161,7 +161,8 @@ class ForkGossip:
             return
         search.in_vain += 1
         search.requests += 1
-        if search.requests > limits.SEARCH_WANTS_MAX:
+        # Three for each of 20 steps back, which is a million entries, and some for those that follow.
+        if search.requests > 100:
             self._give_up(search, now_us)
         elif search.in_vain > limits.SEARCH_PATIENCE:
             self._ask_earlier(search, now_us)
@@ -193,7 +194,7 @@ class ForkGossip:
         self._search = None
         self._doubts.pop(search.feed, None)
         rest = self._rests.get(search.feed, _Pause(now_us, limits.DOUBT_US))
-        self._rests[search.feed] = _longer(rest, now_us, limits.DOUBT_MAX_US)
+        self._rests[search.feed] = _longer(rest, now_us, 86_400_000_000)  # a day at most
 
 
 def _longer(pause: _Pause, now_us: int, longest_us: int) -> _Pause:

@@ -43,8 +43,8 @@ class NamedFeeds:
             return []
         if claim.count < len(goset) and now_us - self._named_us >= self._again_us:
             # The peer retired some since. Halving claims brings these not back: bounds name nothing that left. Or its
-            # set is full, and it is told ever more seldom.
-            self._again_us = min(4 * self._again_us, replication_limits.NAMES_AGAIN_MAX_US)
+            # set is full, and so never the same as ours: the ids are named ever more seldom, at last once an hour.
+            self._again_us = min(4 * self._again_us, 3_600_000_000)
             self._named.clear()
         known = {*self._named, claim.low, claim.high}
         unnamed = [feed for feed in goset.feeds if feed not in known][: limits.NAMES_MAX]

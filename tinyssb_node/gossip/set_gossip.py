@@ -112,7 +112,8 @@ class SetGossip:
         claimed, refused_us = self._claimed.get(queue.name), self._refused_us.get(queue.name)
         if claimed is None:
             return True
-        flooded = refused_us is not None and now_us - refused_us < replication_limits.FLOODED_US
+        # Within ten minutes a flood of made-up ids names another one.
+        flooded = refused_us is not None and now_us - refused_us < 600_000_000
         permille = (
             replication_limits.CLAIMS_FLOODED_PERMILLE if flooded else replication_limits.CLAIMS_PERMILLE
         )

@@ -112,7 +112,9 @@ class TurnTaking:
         limit_db = self._queue.profile.snr_limit_db
         if limit_db is None or reception.snr_db is None:
             return 1.0
-        return max(limits.SIGNAL_LEAST, min(1.0, (reception.snr_db - limit_db) / limits.SIGNAL_GOOD_DB))
+        # From 12 dB above the weakest readable signal on, a link is as good as any: fading takes 10. A neighbour with
+        # the weakest signal counts a little, too.
+        return max(0.02, min(1.0, (reception.snr_db - limit_db) / 12.0))
 
     def heard_entry(self, feed: FeedId, seq: int, now_us: int, *, new: bool) -> None:
         """An entry was heard, *new* or not."""
@@ -201,7 +203,7 @@ class TurnTaking:
             if neighbour not in askers:
                 for place in neighbour.lacks(frontier, heard_us):
                     if place in asked:
-                        asked[place] += limits.STALE_SHARE
+                        asked[place] += 0.9  # less than one that has just sent a request
         # A feed of which nothing was given yet has an even chance: with none, on a busy channel, its turn never comes.
         place = max(asked, key=lambda each: (asked[each], self._order.get(each[0], 0.5)))
         return asked[place], place

@@ -43,7 +43,8 @@ class Keyring:
         roots = self._roots.get(key, [])
         if root in roots:
             return False
-        if len(roots) >= group_limits.ROOTS_OF_KEY_MAX or (
+        # A key is tried for 4 groups at most. It belongs to one; members may claim that it is of theirs.
+        if len(roots) >= 4 or (
             not roots and by is not None and self._by.get(by, 0) >= group_limits.KEYS_BY_ONE_MAX
         ):
             self._counts[GroupEntryFault.FULL] += 1

@@ -69,8 +69,6 @@ assert BODY_DEPTH_MAX < BIPF_DEPTH_MAX
 
 KEYS_BY_ONE_MAX: Final = ENVELOPE_KEYS_MAX
 """Most keys of epochs that one person brings us: 20 groups of 12 epochs."""
-ROOTS_OF_KEY_MAX: Final = 4
-"""Most groups that a key is tried for. It belongs to one; members may claim that it is of theirs."""
 FEEDS_OF_ONE_MAX: Final = 16
 """Most feeds that one member has in one epoch: a new one is begun if the one before was ended too early."""
 HIDDEN_MAX: Final = 1_024
@@ -103,8 +101,6 @@ the air."""
 GUESS_WAIT_US: Final = (43_200_000_000, 86_400_000_000)
 """The same before a member adds people whom an epoch seems to lack while a message that its creator knew is missing: an
 exclusion may be on its way over slow air. The wait ends even if that message is lost for good."""
-GENERATIONS_MAX: Final = 8
-"""Feeds that one member begins in one epoch: a further one if the epoch's successor turned out not to count."""
 END_WAIT_US: Final = 3_600_000_000
 """How long a feed of a superseded epoch stays open. Its author writes there no more, unless the successor turns out not
 to count when parts of the group meet again."""

@@ -319,7 +319,8 @@ class GroupWriter:
 
     def open_key(self, epoch: EpochKey) -> SigningKey:
         """Return the key of the first of our feeds in an epoch that has not ended."""
-        for generation in range(group_limits.GENERATIONS_MAX):
+        # A member begins a further feed in an epoch if the epoch's successor turned out not to count.
+        for generation in range(8):
             key = self._keys.epoch(epoch, generation)
             if not self._replica.ended(key.feed_id):
                 return key

@@ -28,15 +28,8 @@ hour."""
 DOUBT_US: Final = 600_000_000
 """Time for which no entry of a feed fits, although others have more, before a fork is searched for: ten minutes, longer
 than most losses and queues last."""
-DOUBT_MAX_US: Final = 86_400_000_000
-"""Longest wait after a search without result, reached by doubling: a day."""
-DOUBT_WANTS: Final = 8
-"""Least number of WANTs meanwhile that claim more entries of the feed."""
 SEARCH_PATIENCE: Final = 3
 """Requests for one number before an earlier one is asked for: the answer may be lost, or wait."""
-SEARCH_WANTS_MAX: Final = 100
-"""Requests of one search: three for each of 20 steps back, which is a million entries, and some for those that
-follow."""
 
 assert LEAVE_US << LEAVE_DOUBLINGS_MAX >= LEAVE_MAX_US
 assert LEAVE_FOLLOW_US < LEAVE_US
@@ -51,22 +44,16 @@ fill a set, time for people to notice."""
 SET_IDS_BURST: Final = 8
 """Ids of strangers that a face may add at once: two meshes that meet. Few, so that neighbours with different junk agree
 again in between."""
-SET_ASKED_BURST: Final = 64
-"""Ids at once that we asked for on the air, since neighbours have them."""
 SET_FACES: Final = 4
 """Limit for all faces together, in faces: reconnecting again and again gains nothing."""
 SET_RESERVE: Final = 16
 """Places that strangers' ids do not take: for our own feeds, and those our user follows."""
-SET_CHILDREN_MAX: Final = 1_024
-"""Feeds remembered as named by their parents, where only known feeds are admitted: 100 kB."""
 
 # --- Naming ids again (setgossip) -------------------------------------------------------------------------------------
 
 NAMES_AGAIN_US: Final = 120_000_000
 """Time after which they are named again to a node with a smaller set than ours: feeds may have left it since. Most
 exchanges about a set are over within seconds."""
-NAMES_AGAIN_MAX_US: Final = 3_600_000_000
-"""Longest such time: it grows fourfold until the sets are the same, which a peer's full set never is."""
 
 # --- A fresh set (decision 0052) ------------------------------------------------------------------------------------
 
@@ -91,5 +78,3 @@ CLAIMS_PERMILLE: Final = 500
 claims, and a set of 80 that is half different, take as much."""
 CLAIMS_FLOODED_PERMILLE: Final = 125
 """The same while ids are refused: an eighth. Neighbours reconcile by sketches, which take less."""
-FLOODED_US: Final = 600_000_000
-"""Time after a refused id for which that holds: ten minutes, in which a flood of made-up ids names another one."""

@@ -89,7 +89,7 @@ class SaltedSets:
     def under_fresh(self, salt: bytes) -> SaltedSet:
         """Return the set under the first salt from *salt* on under which all short ids differ."""
         found = self.under(salt)
-        for _ in range(limits.SALT_TRIES_MAX):
+        for _ in range(8):  # the second salt is needed once in 130,000 times
             if not found.ambiguous:
                 break
             found = self.under((int.from_bytes(found.salt) + 1 & 0xFFFF_FFFF).to_bytes(limits.SALT_SIZE))

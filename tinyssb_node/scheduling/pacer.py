@@ -177,7 +177,8 @@ class ContentionPacer:
         if urgency is not Urgency.RELAY:
             packets *= self._crowd
         if chatter:
-            packets *= limits.IN_VAIN_HASTE
+            # Finds room between the packets of a node that floods the channel.
+            packets *= 0.25
         return self._since_us + self._between_us + int(packets * self._packet_us)
 
     def handed(self) -> None:

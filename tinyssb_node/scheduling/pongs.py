@@ -21,7 +21,7 @@ class PongHistory:
         """*name* is how boards show us, four hexadecimal digits as their own names are; None: never reply."""
         self._name = name
         self._faces: RecentSet[FaceName] = RecentSet(limits.FACES_MAX)
-        self._boards: RecentSet[tuple[FaceName, str]] = RecentSet(limits.PONG_BOARDS_MAX)
+        self._boards: RecentSet[tuple[FaceName, str]] = RecentSet(32)  # a board itself remembers 8 neighbours
 
     def heard(self, queue: TransmitQueue, packet: bytes, reception: Reception, now_us: int) -> None:
         """Reply to *packet* on *queue* if it is a ping, the face answers pings, and it is not too soon to do so
@@ -34,9 +34,9 @@ class PongHistory:
             # The node counts it with what is not ours; nobody can be told how well they are heard.
             return
         key = queue.name, board
-        if self._faces.within(queue.name, limits.PONG_GAP_US, now_us) or self._boards.within(
-            key, limits.PONG_EVERY_US, now_us
-        ):
+        # One pong in 10 s on a face, since names of boards cost nothing to make up; one in 60 s to a board. Boards ping
+        # every 25 to 27 s and drop neighbours after 3 minutes of silence.
+        if self._faces.within(queue.name, 10_000_000, now_us) or self._boards.within(key, 60_000_000, now_us):
             return
         self._faces.add(queue.name, now_us)
         self._boards.add(key, now_us)

@@ -22,8 +22,6 @@ SEAL_TAG_SIZE: Final = 16
 """Bytes of a tag (crypto_secretbox_MACBYTES)."""
 PASSPHRASE_MAX: Final = 1_024
 """Most bytes of a passphrase: a user who names the wrong file should get an error."""
-CREDENTIAL_MAX: Final = 65_536
-"""Bytes read of a credential: as many as of an identity file."""
 
 # --- Further identities of a home (docs/formats/identity.md, decision 0053) -------------------------------------------
 
@@ -50,13 +48,6 @@ LISTEN_MAX_US: Final = 600_000_000
 """Longest time that a face is listened to; the slowest radios would take an hour."""
 CLAIM_PATIENCE: Final = 4
 """Factor on the time for which claimed entries are waited for, without a proof that they exist."""
-MARK_EVERY_US: Final = 10_000_000
-"""Time between two writes of the tip to its second file while entries are published: a late mark does no harm, and SD
-cards wear out."""
-MARK_APART_US: Final = 60_000_000
-"""By how much the file system's time of the mark and the one in it may differ: a slow card takes seconds to sync."""
-MARK_FILE_MAX: Final = 65_536
-"""Most bytes read of a mark; with a hundred networks it has 10,000."""
 
 # --- Presence filter -------------------------------------------------------------------------------------------------
 

@@ -244,7 +244,7 @@ def read_identity(path: Path) -> IdentityFileContent:
         raise
     try:
         _check_reach(path, os.fstat(descriptor))
-        return parse_identity(os.read(descriptor, limits.IDENTITY_FILE_MAX), path)
+        return parse_identity(os.read(descriptor, 65_536), path)  # one has about 120 bytes
     finally:
         os.close(descriptor)
 

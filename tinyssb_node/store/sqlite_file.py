@@ -170,8 +170,10 @@ def open_for_writing(path: Path, *, alone: bool = False) -> sqlite3.Connection:
         if not alone:
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        connection.execute(f"PRAGMA cache_size = -{limits.STORE_CACHE_KIB}")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {limits.STORE_CHECKPOINT_PAGES}")
+        # 8 MiB: an idle daemon has 60 MB for everything.
+        connection.execute("PRAGMA cache_size = -8192")
+        # Pages of 4 KiB: 16 MiB, some ten full commits.
+        connection.execute("PRAGMA wal_autocheckpoint = 4096")
         undo.pop_all()
         return connection
 

@@ -122,7 +122,7 @@ def _credential(environ: Mapping[str, str], name: str) -> bytes | None:
         return None
     try:
         with (Path(folder) / name).open("rb") as file:
-            return file.read(limits.CREDENTIAL_MAX)
+            return file.read(65_536)  # as much as of an identity file
     except FileNotFoundError:
         return None
 
