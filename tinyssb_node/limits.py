@@ -341,10 +341,6 @@ AFTER_DATA_PACKETS: Final = (0.0, 4.0, 16.0)
 """Packets' time after data, by urgency, before its share of the contention begins."""
 AFTER_VECTOR_PACKETS: Final = (0.0, 4.0, 8.0)
 """The same after a CLAIM, WANT or CHNK, or out of silence."""
-CROWD_NEIGHBOURS: Final = 2
-"""Stations in reach among which answers and requests spread so widely; with fewer they need less time."""
-CROWD_LEAST: Final = 0.5
-"""The least factor on that time."""
 BATCH_PACKETS: Final = 4
 """Packets in a row for the node that won the channel: contention for each would double the time, collisions of longer
 batches cost more."""

@@ -4,7 +4,6 @@ Feeds that our user follows, our own feeds and those that our groups need do not
 """
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from enum import StrEnum
 
 from tinyssb_node import limits
@@ -14,9 +13,8 @@ from tinyssb_node.errors import PeerError
 from tinyssb_node.feeds.children import EntryType, parse_child_made
 from tinyssb_node.ids import FaceName, FeedId
 from tinyssb_node.replication import limits as set_limits
+from tinyssb_node.scheduling.refusals import TokenBucket
 from tinyssb_node.store.port import Store, StoredEntry
-
-_HOUR_US = 3_600_000_000
 
 
 class AdmissionPolicy(StrEnum):
@@ -34,25 +32,6 @@ NOT_ADMITTED = "admission"
 """Rule by which an id is refused that the policy does not let in."""
 TOO_MANY = "ids"
 """Rule by which an id is refused now that may be named again later."""
-
-
-@dataclass(slots=True)
-class _Bucket:
-    """Token bucket: so many at once, and so many an hour."""
-
-    most: int
-    per_hour: int
-    at_us: int
-    level: float = field(init=False)
-
-    def __post_init__(self) -> None:
-        self.level = float(self.most)
-
-    def has(self, now_us: int) -> bool:
-        """Return True if one may be taken."""
-        self.level = min(float(self.most), self.level + (now_us - self.at_us) / _HOUR_US * self.per_hour)
-        self.at_us = now_us
-        return self.level >= 1
 
 
 class Admission:
@@ -74,9 +53,9 @@ class Admission:
         self._per_hour = per_hour
         self._store: Store | None = None
         self._children: dict[FeedId, None] = {}
-        self._total: _Bucket | None = None
-        self._unasked: dict[FaceName, _Bucket] = {}
-        self._asked: dict[FaceName, _Bucket] = {}
+        self._total: TokenBucket | None = None
+        self._unasked: dict[FaceName, TokenBucket] = {}
+        self._asked: dict[FaceName, TokenBucket] = {}
 
     def begin(self, store: Store) -> None:
         """Read in *store* which feeds are named as children, if the policy needs it. It reads every entry, once."""
@@ -140,11 +119,11 @@ class Admission:
         if not all(each.has(now_us) for each in needed):
             return TOO_MANY
         for each in needed:
-            each.level -= 1
+            each.take()
         return None
 
-    def _bucket(self, most: int, now_us: int, times: int = 1) -> _Bucket:
-        return _Bucket(most, self._per_hour * times, now_us)
+    def _bucket(self, most: int, now_us: int, times: int = 1) -> TokenBucket:
+        return TokenBucket(most, self._per_hour * times, 3_600_000_000, now_us)
 
     def _lets_in(self, feed: FeedId, policy: AdmissionPolicy) -> bool:
         known = policy is AdmissionPolicy.KNOWN and (feed in self._known or feed in self._children)

@@ -5,7 +5,7 @@ from tinyssb_node.codec.events import PacketReceived
 from tinyssb_node.ids import FaceName, Verdict
 from tinyssb_node.replication.packet_outcome import ORPHANS_FULL, PacketOutcome
 from tinyssb_node.scheduling.link import Reception
-from tinyssb_node.scheduling.refusals import JunkRateLimit, RefusalLog
+from tinyssb_node.scheduling.refusals import RefusalLog, TokenBucket
 from tinyssb_node.scheduling.suppression import RecentSet
 from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 
@@ -19,12 +19,12 @@ class ReceptionLog:
 
     def __init__(self, refusals: RefusalLog) -> None:
         self._refusals = refusals
-        self._junk_meters: dict[FaceName, JunkRateLimit] = {}
+        self._junk_meters: dict[FaceName, TokenBucket] = {}
         self._gossip_heard: dict[FaceName, RecentSet[bytes]] = {}
 
     def face_up(self, face: FaceName, now_us: int) -> None:
         """A face can be used."""
-        self._junk_meters[face] = JunkRateLimit(now_us)
+        self._junk_meters[face] = TokenBucket(limits.JUNK_BURST, limits.JUNK_PER_S, 1_000_000, now_us)
         self._gossip_heard[face] = RecentSet(limits.RECENT_MAX)
 
     def face_down(self, face: FaceName) -> None:
@@ -54,9 +54,11 @@ class ReceptionLog:
         if verdict is _INVALID or verdict is _NOT_OURS:
             if finding.reason == ORPHANS_FULL:
                 self._refusals.refuse("orphans", queue.name)
-            if not self._junk_meters[queue.name].allow(now_us):
+            meter = self._junk_meters[queue.name]
+            if not meter.has(now_us):
                 self._refusals.refuse("rate", queue.name)
                 return None
+            meter.take()
         return PacketReceived(
             face=queue.name,
             packet=finding.kind,

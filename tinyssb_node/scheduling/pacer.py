@@ -5,7 +5,6 @@ reach share the channel, and nothing decides which one sends next: see ``Content
 """
 
 from enum import IntEnum
-from typing import Protocol
 
 from tinyssb_node import limits
 from tinyssb_node.scheduling.link import LinkMedium, LinkProfile
@@ -23,108 +22,60 @@ class Urgency(IntEnum):
     """CLAIM, WANT, CHNK: their replies may be on the way already."""
 
 
-class Pacer(Protocol):
-    """Decides when to hand packets to one face."""
-
-    outstanding: int
-    """Packets handed to the face and not yet reported as sent."""
-
-    def due_us(self, urgency: Urgency, patience: float = 1.0) -> int | None:
-        """Return when a packet of this urgency may go; None while the face is full. *patience* multiplies the time for
-        which it lets others go first."""
-        ...
-
-    def handed(self) -> None:
-        """A packet was handed to the face."""
-        ...
-
-    def sent(self, count: int, now_us: int) -> None:
-        """*count* packets have left."""
-        ...
-
-    def busy(self, now_us: int) -> None:
-        """The face gave a packet back: carrier sense reports another sender."""
-        ...
-
-    def heard(self, now_us: int, *, data: bool) -> None:
-        """A packet was heard; *data* if it was an entry or a chunk, and more of them may follow."""
-        ...
-
-    def heard_useless(self, *, stray: bool) -> None:
-        """The packet heard last was of no use to us; *stray*: it belongs to nobody we know."""
-        ...
-
-    def wanted(self, now_us: int) -> None:
-        """Something is to be sent on a face that had nothing to send."""
-        ...
-
-    def take_turn(self, now_us: int) -> None:
-        """We were asked by name: several packets in a row may go at once."""
-        ...
-
-    def leave_turn(self, now_us: int) -> None:
-        """Another station was asked by name, by us or by others, and may send several packets in a row."""
-        ...
-
-    def asked(self, now_us: int) -> None:
-        """We asked everybody: the answer may come from any station."""
-        ...
-
-    def crowd(self, neighbours: int) -> None:
-        """So many stations are known to be in reach; 0 if that is not known."""
-        ...
-
-
-class SteadyPacer:
-    """Pacer for wired faces: within the window, with a gap, whatever the urgency."""
+class Pacer:
+    """Decides when to hand packets to one face. This one is for wires: within the window, with a gap, whatever the
+    urgency."""
 
     def __init__(self, profile: LinkProfile, now_us: int) -> None:
         self._window = profile.window
         self._gap_us = profile.gap_us
         self._next_us = now_us
         self.outstanding = 0
+        """Packets handed to the face and not yet reported as sent."""
 
     def due_us(self, urgency: Urgency, patience: float = 1.0) -> int | None:  # noqa: ARG002 - a wire knows neither
-        """See Pacer."""
+        """Return when a packet of this urgency may go; None while the face is full. *patience* multiplies the time for
+        which it lets others go first."""
         return self._next_us if self.outstanding < self._window else None
 
     def handed(self) -> None:
-        """See Pacer."""
+        """A packet was handed to the face."""
         self.outstanding += 1
 
     def sent(self, count: int, now_us: int) -> None:
-        """See Pacer."""
+        """*count* packets have left."""
         self.outstanding -= count
         assert self.outstanding >= 0
         self._next_us = max(self._next_us, now_us + self._gap_us)
 
     def busy(self, now_us: int) -> None:
-        """See Pacer. A wire is never busy, but a face may still hand a packet back."""
+        """The face gave a packet back: carrier sense reports another sender. A wire is never busy, but its face may
+        still hand a packet back."""
         self.sent(1, now_us)
 
     def heard(self, now_us: int, *, data: bool) -> None:
-        """See Pacer."""
+        """A packet was heard; *data* if it was an entry or a chunk, and more of them may follow."""
 
     def heard_useless(self, *, stray: bool) -> None:
-        """See Pacer."""
+        """The packet heard last was of no use to us; *stray*: it belongs to nobody we know."""
 
     def wanted(self, now_us: int) -> None:
-        """See Pacer."""
+        """Something is to be sent on a face that had nothing to send."""
 
     def take_turn(self, now_us: int) -> None:
-        """See Pacer. A wire is nobody's."""
+        """We were asked by name: several packets in a row may go at once."""
 
     def leave_turn(self, now_us: int) -> None:
-        """See Pacer."""
+        """Another station was asked by name, by us or by others, and may send several packets in a row."""
 
     def asked(self, now_us: int) -> None:
-        """See Pacer."""
+        """We asked everybody: the answer may come from any station."""
 
     def crowd(self, neighbours: int) -> None:
-        """See Pacer."""
+        """So many stations are known to be in reach; 0 if that is not known."""
 
 
-class ContentionPacer:
+class ContentionPacer(Pacer):
     """Pacer for the air (CSMA with random backoff): every station waits a random time once the channel is silent, and
     the first to send silences the rest.
 
@@ -138,7 +89,7 @@ class ContentionPacer:
     """
 
     def __init__(self, profile: LinkProfile, entropy: RandomSource, now_us: int) -> None:
-        self._window = profile.window
+        super().__init__(profile, now_us)
         self._packet_us = profile.airtime_us[limits.PACKET_SIZE]
         # A preamble and header: longer than the gap within a batch plus what carrier sense is blind for.
         self._between_us = profile.airtime_us[0] // 4
@@ -151,7 +102,6 @@ class ContentionPacer:
         self._crowd = 1.0
         self._in_vain = 0
         self._strays = 0
-        self.outstanding = 0
 
     def _draw(self, now_us: int, after: tuple[float, float, float]) -> None:
         """Wait a random time, beginning for each urgency so many packets after *now_us*."""
@@ -180,10 +130,6 @@ class ContentionPacer:
             # Finds room between the packets of a node that floods the channel.
             packets *= 0.25
         return self._since_us + self._between_us + int(packets * self._packet_us)
-
-    def handed(self) -> None:
-        """See Pacer."""
-        self.outstanding += 1
 
     def sent(self, count: int, now_us: int) -> None:
         """See Pacer."""
@@ -237,13 +183,12 @@ class ContentionPacer:
 
     def crowd(self, neighbours: int) -> None:
         """See Pacer."""
-        self._crowd = (
-            min(1.0, max(limits.CROWD_LEAST, neighbours / limits.CROWD_NEIGHBOURS)) if neighbours else 1.0
-        )
+        # Answers and requests spread widely among two stations or more in reach; with fewer they need half the time.
+        self._crowd = min(1.0, max(0.5, neighbours / 2)) if neighbours else 1.0
 
 
 def make_pacer(profile: LinkProfile, entropy: RandomSource, now_us: int) -> Pacer:
     """Return the pacer for a face's medium."""
     if profile.medium is LinkMedium.AIR:
         return ContentionPacer(profile, entropy, now_us)
-    return SteadyPacer(profile, now_us)
+    return Pacer(profile, now_us)

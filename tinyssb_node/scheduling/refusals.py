@@ -69,20 +69,25 @@ def _record(rule: str, face: FaceName | None, count: int) -> Refused | AnswersSp
     return Refused(rule=rule, face=face, count=count)
 
 
-class JunkRateLimit:
-    """Token bucket for the records of useless packets on a face: ``limits.JUNK_BURST``, refilled at
-    ``limits.JUNK_PER_S`` a second."""
+class TokenBucket:
+    """A rate limit: so many at once, refilled at a steady rate."""
 
-    def __init__(self, now_us: int) -> None:
-        self._level = float(limits.JUNK_BURST)
+    __slots__ = ("_at_us", "_level", "_most", "_per_us", "_rate")
+
+    def __init__(self, most: int, rate: int, per_us: int, now_us: int) -> None:
+        """Allow *most* at once, and *rate* each *per_us*."""
+        self._most = float(most)
+        self._rate = rate
+        self._per_us = per_us
+        self._level = self._most
         self._at_us = now_us
 
-    def allow(self, now_us: int) -> bool:
-        """Return True if one more may be recorded now."""
-        level = self._level + (now_us - self._at_us) / 1_000_000 * limits.JUNK_PER_S
-        if level > limits.JUNK_BURST:
-            level = float(limits.JUNK_BURST)
+    def has(self, now_us: int) -> bool:
+        """Return True if one more is allowed now."""
+        self._level = min(self._most, self._level + (now_us - self._at_us) / self._per_us * self._rate)
         self._at_us = now_us
-        allowed = level >= 1
-        self._level = level - 1 if allowed else level
-        return allowed
+        return self._level >= 1
+
+    def take(self) -> None:
+        """Use what ``has`` allowed."""
+        self._level -= 1
