@@ -179,7 +179,7 @@ def _happen(played: Played) -> None:
     group = mesh.group(name, root)
     inside = [one for one in names if one != name and mesh.id(one) in group.view[prefers].members]
     outside = [one for one in names if one != name and one not in inside]
-    known = [one for one in outside if mesh.id(one) in group.barred]
+    known = [one for one in outside if mesh.id(one) in group.resolved.barred]
     match chance.choice(["add", "again", "exclude", "exclude", "say", "crash", "torn"]):
         case "add" if outside:
             _change(played, name, GroupManager.add, chance.sample(outside, 1), None)
@@ -260,7 +260,11 @@ def check(played: Played) -> None:
     lost = mesh.names(owed - epoch.members)
     assert not lost, f"{lost} are locked out"
     out = NOBODY.union(
-        *(people for id_, people in group.standing.items() if group.view.exclusions[id_].by in epoch.members)
+        *(
+            people
+            for id_, people in group.resolved.standing.items()
+            if group.view.exclusions[id_].by in epoch.members
+        )
     )
     assert not out & epoch.members, f"{mesh.names(out & epoch.members)} are excluded, and still in the epoch"
     keep = [name for name in played.names if epoch.key in mesh[name].reader.keys_of(root)]

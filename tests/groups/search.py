@@ -121,7 +121,7 @@ def _happen(played: Played, now_us: int) -> None:
     people = [played.world[name].id for name in names if name != member.name]
     inside = [one for one in people if one in member.here.view[member.prefers].members]
     outside = [one for one in people if one not in inside]
-    known = [one for one in outside if one in member.here.barred]
+    known = [one for one in outside if one in member.here.resolved.barred]
     match chance.choice(["add", "add", "again", "exclude", "exclude", "say", "act"]):
         case "add" if outside:
             some = chance.sample(outside, 1)
@@ -179,7 +179,7 @@ def check(played: Played) -> None:
     inside = view[last].members
     assert owed <= inside, f"{_names(owed - inside, names)} are locked out"
     out = NOBODY.union(
-        *(people for id_, people in group.standing.items() if view.exclusions[id_].by in inside)
+        *(people for id_, people in group.resolved.standing.items() if view.exclusions[id_].by in inside)
     )
     assert not out & inside, f"{_names(out & inside, names)} are excluded, and still in the epoch"
     readers = frozenset(member.id for member in world.members.values() if view[last].key in member.keys)
@@ -236,7 +236,7 @@ def entitled(group: Group) -> People:
     ]
     excluded = NOBODY.union(*(exclusion.people for exclusion in view.exclusions.values()))
     owed = NOBODY.union(*(people for _, people, _ in additions)) - excluded
-    owed = owed.difference(*group.doubtful.values())
+    owed = owed.difference(*group.resolved.doubtful.values())
     while True:
         again = frozenset(
             person

@@ -188,7 +188,14 @@ def outcome(messages: Sequence[OpenedGroupMessage], resolver: type[ChangeResolve
         for each in messages:
             group.add(each)
         view = group.view
-        return view, group.audit(), group.pending, group.standing, group.barred, group.doubtful
+        return (
+            view,
+            group.audit(),
+            group.resolved.pending,
+            group.resolved.standing,
+            group.resolved.barred,
+            group.resolved.doubtful,
+        )
 
 
 def test_what_counts_is_what_going_through_all_of_it_finds() -> None:

@@ -78,7 +78,15 @@ def test_the_view_depends_on_what_is_held_only(seed: int, chance: Random) -> Non
             group.add(message)
             if at % 5 == 0:
                 assert group.view is not None  # looking in between changes nothing
-        views.append((group.view, group.pending, group.barred, group.doubtful, group.audit()))
+        views.append(
+            (
+                group.view,
+                group.resolved.pending,
+                group.resolved.barred,
+                group.resolved.doubtful,
+                group.audit(),
+            )
+        )
     assert views[0] == views[1]
     for message in messages:
         group.add(message)

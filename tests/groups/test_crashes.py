@@ -110,7 +110,7 @@ def test_an_exclusion_cut_behind_any_entry_ends_after_the_restart(entries: int) 
     assert mesh.texts("c", root) == ([] if entries >= 2 else ["what I came to say"])
     assert len(mesh.group("a", root).view.epochs) == (2 if entries >= 2 else 1)
     assert mesh["b"].due(root, mesh.world.now_us) == []
-    assert mesh.group("a", root).pending == ()
+    assert mesh.group("a", root).resolved.pending == ()
 
 
 @pytest.mark.parametrize("entries", range(ADDITION + 1))

@@ -232,7 +232,7 @@ def test_who_is_excluded_can_be_taken_on_again_by_somebody_who_knows() -> None:
     assert a.prefers is not None
     assert a.here.view[a.prefers].members == {person("a"), person("b")}
     assert not a.here.view.preference(a.id).excluded
-    assert a.here.barred == {person("c")}
+    assert a.here.resolved.barred == {person("c")}
 
 
 def test_an_excluded_members_additions_and_exclusions_count_for_nothing() -> None:
@@ -257,7 +257,7 @@ def test_whom_an_excluded_member_added_unseen_is_not_handed_new_keys_by_itself()
     a.do(exclude(a.here, a.id, [person("c")]))
     world.settle()
     assert a.prefers is not None
-    assert a.here.doubtful == {a.prefers: {person("z")}}
+    assert a.here.resolved.doubtful == {a.prefers: {person("z")}}
     assert person("z") not in a.here.view[a.prefers].members
     a.do(add(a.here, a.id, [person("z")]))
     world.settle()

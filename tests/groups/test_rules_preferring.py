@@ -402,7 +402,7 @@ def test_whom_an_exclusion_names_undoes_it_for_nobody() -> None:
     a = world["a"]
     a.do(exclude(a.here, a.id, [person("e")]))
     assert inside(world, "a") == people("ab")
-    assert people("ab") in a.here.standing.values()
+    assert people("ab") in a.here.resolved.standing.values()
 
 
 def test_r31_who_was_taken_on_again_belongs_in_a_fork_made_by_somebody_who_had_not_heard_of_it() -> None:
@@ -447,7 +447,7 @@ def test_r31_who_was_brought_in_unseen_is_not_handed_keys_of_epochs_in_between()
     assert person("z") not in a.here.view[between].members  # that would vouch for them in the last
     assert prefers(world, "a") == last
     assert inside(world, "a") == people("ab")
-    assert person("z") in a.here.doubtful[last]
+    assert person("z") in a.here.resolved.doubtful[last]
 
 
 def test_r15_who_is_excluded_in_a_fork_leaves_it_to_others_to_join_it() -> None:

@@ -120,7 +120,7 @@ def test_exclusions_lead_up_to_those_epochs_whose_creators_knew_of_them(case: An
         assert group.view[message_id(name)].without == {person(one) for one in people}
     pending = case.get("pending_exclusions", {})
     assert {person(one) for people in pending.values() for one in people} == {
-        one for exclusion in group.pending for one in exclusion.people
+        one for exclusion in group.resolved.pending for one in exclusion.people
     }
 
 

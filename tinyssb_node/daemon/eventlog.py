@@ -26,12 +26,12 @@ from tinyssb_node.codec.events import (
     PacketsSent,
     Refused,
 )
-from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.daemon.eventlog_segments import Retention, read_resume_point, segment_path, segments
 from tinyssb_node.errors import EventLogFullError, ExitCode, LocalError, StoreFullError
-from tinyssb_node.feeds.layout import Layout, layout_of
 from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
+from tinyssb_node.scheduling.refusals import TokenBucket
 from tinyssb_node.store.durable import FULL, sync_folder, write_anew
+from tinyssb_node.store.entries import entry_layout, type_of
 from tinyssb_node.store.port import Store, StoredChunk, StoredEntry
 
 _APPENDS: Final = (EntryAppended, ChunkAppended)
@@ -362,17 +362,15 @@ def _translated_errors(path: Path) -> Iterator[None]:
 
 
 class SendMeter:
-    """Token bucket that limits records of sent packets where sending costs no airtime; the others are counted.
+    """Rate limit for records of sent packets where sending costs no airtime; the others are counted.
 
-    A peer on a wire that requests without end is answered, but must not fill the disk with records of that. The bucket
-    has ``limits.SENT_BURST`` tokens, refilled at ``limits.SENT_PER_S`` a second, for all faces together. Packets beyond
-    that are counted by face and kind. Packets sent over the air always have a record: airtime is scarce, and these
-    records show which nodes hear each other.
+    A peer on a wire that requests without end is answered, but must not fill the disk with records of that. The limit
+    is for all faces together. Packets beyond it are counted by face and kind. Packets sent over the air always have a
+    record: airtime is scarce, and these records show which nodes hear each other.
     """
 
     def __init__(self) -> None:
-        self._level = float(limits.SENT_BURST)
-        self._at_us = 0
+        self._bucket = TokenBucket(limits.SENT_BURST, limits.SENT_PER_S, 1_000_000, 0)
         self._more: dict[tuple[FaceName, PacketKind], tuple[int, int]] = {}
         """Packets and bytes. Emptied at least once a minute, and when a face goes down: few keys."""
         self._recorded_us = 0
@@ -381,11 +379,8 @@ class SendMeter:
         """Return True if *event* has its own record; otherwise count it."""
         if event.airtime_us:
             return True
-        refill = (mono_us - self._at_us) / 1_000_000 * limits.SENT_PER_S
-        self._level = min(float(limits.SENT_BURST), self._level + refill)
-        self._at_us = mono_us
-        if self._level >= 1:
-            self._level -= 1
+        if self._bucket.has(mono_us):
+            self._bucket.take()
             return True
         count, size = self._more.get((event.face, event.packet), (0, 0))
         self._more[event.face, event.packet] = (count + 1, size + event.length)
@@ -428,43 +423,30 @@ def _event(
     store: Store, dialects: dict[FeedId, Dialect | None], append: StoredEntry | StoredChunk
 ) -> EntryAppended | ChunkAppended:
     dialect = dialects[append.feed]
-    assert dialect is not None, "the first entry of a feed fixed its dialect"
     if isinstance(append, StoredEntry):
-        return _entry_appended(append, dialect)
+        layout = entry_layout(append, dialect)
+        return EntryAppended(
+            feed=append.feed,
+            seq=append.seq,
+            id=append.id,
+            type=type_of(append),
+            size=layout.size,
+            chunks=layout.chunks,
+            origin=append.origin,
+            face=append.face,
+            arrival=append.arrival,
+        )
     entry = store.entry(append.feed, append.seq)
     assert entry is not None, "a side chain belongs to an entry"
-    return _chunk_appended(append, _layout(entry.packet, dialect))
-
-
-def _layout(packet: bytes, dialect: Dialect) -> Layout:
-    entry = parse_entry(packet)
-    return layout_of(entry.type, entry.content, dialect)
-
-
-def _entry_appended(entry: StoredEntry, dialect: Dialect) -> EntryAppended:
-    layout = _layout(entry.packet, dialect)
-    return EntryAppended(
-        feed=entry.feed,
-        seq=entry.seq,
-        id=entry.id,
-        type=parse_entry(entry.packet).type,
-        size=layout.size,
-        chunks=layout.chunks,
-        origin=entry.origin,
-        face=entry.face,
-        arrival=entry.arrival,
-    )
-
-
-def _chunk_appended(chunk: StoredChunk, layout: Layout) -> ChunkAppended:
-    before = len(layout.head) + chunk.chunk * limits.CHUNK_CONTENT_SIZE
+    layout = entry_layout(entry, dialect)
+    before = len(layout.head) + append.chunk * limits.CHUNK_CONTENT_SIZE
     return ChunkAppended(
-        feed=chunk.feed,
-        seq=chunk.seq,
-        chunk=chunk.chunk,
+        feed=append.feed,
+        seq=append.seq,
+        chunk=append.chunk,
         size=min(limits.CHUNK_CONTENT_SIZE, layout.size - before),
-        complete=chunk.chunk + 1 == layout.chunks,
-        origin=chunk.origin,
-        face=chunk.face,
-        arrival=chunk.arrival,
+        complete=append.chunk + 1 == layout.chunks,
+        origin=append.origin,
+        face=append.face,
+        arrival=append.arrival,
     )

@@ -10,7 +10,6 @@ import msgspec
 
 from tinyssb_node import __version__, limits
 from tinyssb_node.codec.events import Effect, EntryAppended
-from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.control import requests, rows
 from tinyssb_node.control.protocol import RequestLine
 from tinyssb_node.control.requests import ControlRequest, NetworkRequest, bad_argument, read_request
@@ -35,11 +34,11 @@ from tinyssb_node.errors import (
     UnknownEntryError,
     UnknownIdentityError,
 )
-from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.groups.waits import META as GROUPS_META
 from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.node.node import Node
+from tinyssb_node.store.entries import entry_layout, type_of
 from tinyssb_node.store.home import MAIN_IDENTITY
 from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
 
@@ -403,9 +402,7 @@ def _refuse_first(request: requests.ReadLog | requests.ListReceipts) -> None:
 
 def entry_row(store: Store, entry: StoredEntry, dialect: Dialect | None, content_max: int) -> rows.EntryRow:
     """Return the row of an *entry* of *store*, with its content if that has at most *content_max* bytes."""
-    assert dialect is not None, "a feed with entries has a dialect"
-    parsed = parse_entry(entry.packet)
-    layout = layout_of(parsed.type, parsed.content, dialect)
+    layout = entry_layout(entry, dialect)
     chunks_held = _chunks_held(store, entry, layout.chunks)
     content: bytes | None = None
     if chunks_held == layout.chunks and layout.size <= content_max:
@@ -414,7 +411,7 @@ def entry_row(store: Store, entry: StoredEntry, dialect: Dialect | None, content
         feed=entry.feed.hex(),
         seq=entry.seq,
         id=entry.id.hex(),
-        type=parsed.type,
+        type=type_of(entry),
         size=layout.size,
         chunks=layout.chunks,
         chunks_held=chunks_held,

@@ -28,11 +28,13 @@ class ResolvedChanges:
     view: EpochGraph
     flaws: Mapping[MessageId, MessageFlaw]
     pending: tuple[Exclusion, ...]
+    """Exclusions that no epoch followed, of people whom nobody has added again; sorted by id."""
     standing: Mapping[MessageId, People]
     """By exclusion: the people it names whom nobody has added again."""
     barred: People
-    """All people in `standing`."""
+    """All people in `standing`: excluded from any epoch, and added again by nobody who knew of it."""
     doubtful: Mapping[MessageId, People]
+    """By epoch: people added only by members who are excluded up to it, if its creator did not know that; see R31."""
     added_by: Mapping[FeedId, People]
     """By person: those whom they added to any epoch."""
 

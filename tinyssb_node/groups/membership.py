@@ -5,13 +5,13 @@ depends on its author and on what they knew. Messages that do not count are kept
 audit. The result is a function of the set of stored messages, and of nothing else.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from tinyssb_node.content.tangle import AddOutcome, Candidates, Tangle, TangleData
 from tinyssb_node.groups.change_resolution import CausalHistories, ChangeResolver, ResolvedChanges
-from tinyssb_node.groups.epochs import NOBODY, EpochGraph, Exclusion, People
+from tinyssb_node.groups.epochs import NOBODY, EpochGraph, People
 from tinyssb_node.groups.messages import (
     AddMember,
     ExcludeMember,
@@ -175,28 +175,16 @@ class Group:
     @property
     def view(self) -> EpochGraph:
         """Epochs, their members, and exclusions."""
-        return self._resolve().view
+        return self.resolved.view
 
     @property
-    def pending(self) -> tuple[Exclusion, ...]:
-        """Exclusions that no epoch followed, of people whom nobody has added again; sorted by id."""
-        return self._resolve().pending
-
-    @property
-    def barred(self) -> People:
-        """People excluded from any epoch, and added again by nobody who knew of it."""
-        return self._resolve().barred
-
-    @property
-    def standing(self) -> Mapping[MessageId, People]:
-        """By exclusion: the people it names whom nobody has added again."""
-        return self._resolve().standing
-
-    @property
-    def doubtful(self) -> Mapping[MessageId, People]:
-        """By epoch: people added only by members who are excluded up to it, if its creator did not know that; see
-        R31."""
-        return self._resolve().doubtful
+    def resolved(self) -> ResolvedChanges:
+        """What the messages mean together."""
+        if self._resolved is None:
+            self._resolved = ChangeResolver(
+                self._said, self._histories, self.epoch_tangle, self.members_tangle
+            ).resolve()
+        return self._resolved
 
     @property
     def lacking(self) -> bool:
@@ -205,11 +193,11 @@ class Group:
 
     def adders(self, person: FeedId) -> People:
         """Return the people who added *person* to any epoch."""
-        return frozenset(by for by, people in self._resolve().added_by.items() if person in people)
+        return frozenset(by for by, people in self.resolved.added_by.items() if person in people)
 
     def audit(self) -> list[AuditLine]:
         """Return all messages in the order of the group tangle, then by id those that have no position in it."""
-        flaws = {**self._strangers(), **self._resolve().flaws, **self._flaws}
+        flaws = {**self._strangers(), **self.resolved.flaws, **self._flaws}
         ordered = self.tangle.order()
         rest = sorted(self._said.keys() - set(ordered))
         lines = [AuditLine(self._said[id_], flaws.get(id_)) for id_ in ordered]
@@ -227,13 +215,6 @@ class Group:
             if isinstance(said.message, GroupContent)
             and (said.key is None or said.author not in people.get(said.key, NOBODY))
         }
-
-    def _resolve(self) -> ResolvedChanges:
-        if self._resolved is None:
-            self._resolved = ChangeResolver(
-                self._said, self._histories, self.epoch_tangle, self.members_tangle
-            ).resolve()
-        return self._resolved
 
 
 def _epoch_place(said: OpenedGroupMessage) -> TangleData | None:

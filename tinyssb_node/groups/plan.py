@@ -246,7 +246,7 @@ def _lacking(group: Group, init: MessageId, me: FeedId) -> People:
     epoch, preferred = group.view[init], group.view.preference(me).epoch
     if me in epoch.excluded or me in epoch.without:
         return NOBODY
-    lacking = epoch.missing - (group.barred - {me})
+    lacking = epoch.missing - (group.resolved.barred - {me})
     return lacking if preferred is None else lacking & (group.view[preferred].correct | {me})
 
 
@@ -264,7 +264,7 @@ def _aimed_at(group: Group, base: MessageId) -> list[tuple[Exclusion, People]]:
     A message by a person who is not in an epoch concerns it only through epochs that both are in (4.6, 4.7).
     """
     epoch = group.view[base]
-    aimed = [(one, group.standing[one.id] & epoch.members) for one in group.view.exclusions.values()]
+    aimed = [(one, group.resolved.standing[one.id] & epoch.members) for one in group.view.exclusions.values()]
     return [(one, people) for one, people in aimed if people and one.by in epoch.members]
 
 
@@ -276,7 +276,7 @@ def _begun(group: Group, me: FeedId, base: MessageId) -> dict[bool, People]:
     """
     resolution = group.view.preference(me).resolution
     resolved = {me} if resolution is None else {me} | resolution.exclude
-    pending = {one.id for one in group.pending}
+    pending = {one.id for one in group.resolved.pending}
     began: dict[bool, People] = {}
     for one, people in _aimed_at(group, base):
         if me not in one.people:
