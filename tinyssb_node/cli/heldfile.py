@@ -1,21 +1,20 @@
 """An attached file: how much of it is here, how long the rest takes, and its name on our disk."""
 
-import bisect
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from tinyssb_node import limits as node_limits
-from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.files import FileHead, parse_head
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.feeds.layout import NO_CHUNK, LayoutKind, layout_of
+from tinyssb_node.feeds.layout import NO_CHUNK, LayoutKind
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import Dialect
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.estimate import packets_in_words
 from tinyssb_node.screens.render import duration
+from tinyssb_node.store.entries import count_chunks, entry_layout
 from tinyssb_node.store.port import Store, StoredEntry
 
 
@@ -41,8 +40,7 @@ def inspect_file(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile
 
     Raises ProblemError as soon as it is certain that there is no file, or never will be.
     """
-    parsed = parse_entry(entry.packet)
-    layout = layout_of(parsed.type, parsed.content, dialect)
+    layout = entry_layout(entry, dialect)
     first = store.chunks(entry.feed, entry.seq, 0, 1)
     beginning = layout.head + b"".join(chunk[: node_limits.CHUNK_CONTENT_SIZE] for chunk in first)
     head = None if layout.form is LayoutKind.OPAQUE else parse_head(beginning[: layout.size])
@@ -52,9 +50,7 @@ def inspect_file(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile
             f"Look at the entry: tinyssb show {entry.feed.hex()[:12]} {entry.seq}",
             exit_code=ExitCode.DATA,
         )
-    held = bisect.bisect_left(
-        range(layout.chunks), True, key=lambda chunk: store.chunk(entry.feed, entry.seq, chunk) is None
-    )
+    held = count_chunks(store, entry, layout)
     last = store.chunk(entry.feed, entry.seq, held - 1) if 0 < held < layout.chunks else None
     if last is not None and last[node_limits.CHUNK_CONTENT_SIZE :] == NO_CHUNK:
         raise ProblemError(

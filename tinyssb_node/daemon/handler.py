@@ -1,7 +1,6 @@
 """Answers the control protocol's commands (docs/formats/control.md), each by a method."""
 
 import asyncio
-import bisect
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -38,7 +37,7 @@ from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.groups.waits import META as GROUPS_META
 from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.node.node import Node
-from tinyssb_node.store.entries import entry_layout, type_of
+from tinyssb_node.store.entries import count_chunks, entry_layout, type_of
 from tinyssb_node.store.home import MAIN_IDENTITY
 from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
 
@@ -403,7 +402,7 @@ def _refuse_first(request: requests.ReadLog | requests.ListReceipts) -> None:
 def entry_row(store: Store, entry: StoredEntry, dialect: Dialect | None, content_max: int) -> rows.EntryRow:
     """Return the row of an *entry* of *store*, with its content if that has at most *content_max* bytes."""
     layout = entry_layout(entry, dialect)
-    chunks_held = _chunks_held(store, entry, layout.chunks)
+    chunks_held = count_chunks(store, entry, layout)
     content: bytes | None = None
     if chunks_held == layout.chunks and layout.size <= content_max:
         content = reassemble(layout, store.chunks(entry.feed, entry.seq, 0, layout.chunks))
@@ -420,13 +419,6 @@ def entry_row(store: Store, entry: StoredEntry, dialect: Dialect | None, content
         arrival=entry.arrival,
         committed_us=entry.committed_us,
         content=None if content is None else content.hex(),
-    )
-
-
-def _chunks_held(store: Store, entry: StoredEntry, chunks: int) -> int:
-    """How many of an entry's *chunks* are in the store: all up to some number, which few looks find."""
-    return bisect.bisect_left(
-        range(chunks), True, key=lambda chunk: store.chunk(entry.feed, entry.seq, chunk) is None
     )
 
 

@@ -17,11 +17,11 @@ from tinyssb_node.codec.packets import Want, parse_entry
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.acks import ACK_TYPE, CONFIRMING_WORDS, Ack, confirmed, parse_acks
 from tinyssb_node.errors import AckShapeError
-from tinyssb_node.feeds.layout import VARIABLE_TYPE, layout_of
-from tinyssb_node.feeds.sidechain import reassemble
+from tinyssb_node.feeds.layout import VARIABLE_TYPE
 from tinyssb_node.gossip.certainty import TipCertainty
 from tinyssb_node.ids import FaceName, FeedId, MessageId
 from tinyssb_node.replication.replica import Replica
+from tinyssb_node.store.entries import entry_layout, read_whole_content
 from tinyssb_node.store.port import Receipt, Store
 
 _HEAD = (
@@ -126,14 +126,11 @@ class ReceiptTracker:
         """Return the content of an entry with at most one chunk, which is stored; nothing if it is too long to
         matter."""
         entry = self._store.entry(feed, seq)
-        dialect = self._replica.record(feed).dialect
         assert entry is not None
-        assert dialect is not None
-        parsed = parse_entry(entry.packet)
-        layout = layout_of(parsed.type, parsed.content, dialect)
+        layout = entry_layout(entry, self._replica.record(feed).dialect)
         if layout.chunks > 1 or layout.size not in content_limits.CONFIRMING_SIZES:
             return b""
-        return reassemble(layout, self._store.chunks(feed, seq, 0, layout.chunks))
+        return read_whole_content(self._store, entry, layout) or b""
 
     def _find_own(self, message: MessageId) -> int:
         """Return the number of our entry with this id, 0 if none of the latest has it."""

@@ -1,5 +1,6 @@
 """Stored entries as content: its layout, and all of it where it is stored."""
 
+from bisect import bisect_left
 from typing import Final
 
 from tinyssb_node import limits
@@ -31,3 +32,10 @@ def read_whole_content(store: Store, entry: StoredEntry, layout: Layout) -> byte
         return layout.head
     packets = store.chunks(entry.feed, entry.seq, 0, layout.chunks)
     return reassemble(layout, packets) if len(packets) == layout.chunks else None
+
+
+def count_chunks(store: Store, entry: StoredEntry, layout: Layout) -> int:
+    """Return how many packets of an entry's side chain are stored. They are stored in order, so few are looked up."""
+    return bisect_left(
+        range(layout.chunks), True, key=lambda chunk: store.chunk(entry.feed, entry.seq, chunk) is None
+    )
