@@ -3,12 +3,15 @@
 PYTHON := .venv/bin/python
 # The pytest runs of one target collect in this file why they left out tests; the last one prints the sum.
 export LEFT_OUT := $(CURDIR)/.venv/left-out
+# The tests start hundreds of Python processes; without bytecode each one compiles all its modules anew.
+unexport PYTHONDONTWRITEBYTECODE
 SETUP := rm -f "$(LEFT_OUT)"; bash .ci/setup.sh
 
 # Seconds until the demo ends; empty: it runs until Ctrl-C.
 DEMO_SECONDS ?=
-# Processes that run tests in parallel; 0 runs them in one process, for a debugger.
-WORKERS ?= auto
+# Processes that run tests in parallel: one more than the processors, since many tests wait for a process or a timeout.
+# 0 runs them in one process, for a debugger.
+WORKERS ?= $(shell expr $$(nproc) + 1)
 # More arguments for the program that a target runs, such as ARGS="-k goset -x".
 ARGS ?=
 
