@@ -1,8 +1,10 @@
 """Setup that all tests share: a test that lacks a system package is skipped, or fails under CI."""
 
+import functools
 import os
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -48,6 +50,34 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         for marker in RARE_MARKERS:
             if item.get_closest_marker(marker) and not _spells(item.path, marker):
                 raise pytest.UsageError(f"{item.nodeid}: write pytest.mark.{marker} in the test's own file")
+
+
+ONE_WORKER_FOLDERS = ("tests/browser", "tests/spark_sink/page")
+"""Folders whose files share what takes seconds to start: a browser, or a server over a mesh of made-up logs."""
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Give each worker whole files; files that share Java, a browser or a server go to one worker together.
+
+    xdist hands out the units with the most tests first, so these long ones do not end last.
+    """
+    from xdist.scheduler import LoadFileScheduling
+
+    @functools.cache
+    def unit(file: str) -> str:
+        for folder in ONE_WORKER_FOLDERS:
+            if file.startswith(f"{folder}/"):
+                return folder
+        return "spark" if _spells(config.rootpath / file, "spark") else file
+
+    class UnitScheduling(LoadFileScheduling):
+        """Units of files for workers."""
+
+        def _split_scope(self, nodeid: str) -> str:
+            return unit(super()._split_scope(nodeid))
+
+    return UnitScheduling(config, log)
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
