@@ -136,7 +136,11 @@ def _guards(host: str, token: str | None, tiles: Tiles | None, *, tls: bool) -> 
     ]
     if token is not None:
         gate = TokenAuthenticator(
-            token, cookie=access.COOKIE, label=b"tinyssb page", age_s=limits.COOKIE_AGE_S, secure=tls
+            token,
+            cookie=access.COOKIE,
+            label=b"tinyssb page",
+            age_s=30 * 86_400,  # a page on a wall survives the restarts of its browser
+            secure=tls,
         )
         guards.append(Middleware(RequestFilter, refuse=partial(access.require_token, gate)))
     return guards

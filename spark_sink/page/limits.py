@@ -50,10 +50,6 @@ CSV_TEXT_MAX: Final = 1_000
 
 API_VERSION: Final = 2
 """`v` in every answer (docs/reference/dashboard.md)."""
-TICK_S: Final = 0.1
-"""Interval of checks of the database: shorter delays feel immediate, and a check without a change costs 0.1 ms."""
-HEARTBEAT_S: Final = 5.0
-"""Interval of heartbeats to a page without changes: three missing ones mean a lost connection."""
 CLIENTS_MAX: Final = 64
 """Pages that may listen at one time: each holds a connection and nothing else."""
 WAITING_MAX: Final = 64
@@ -64,13 +60,7 @@ TOKEN_SIZE_MIN: Final = 16
 """Characters of a token: 64 bits if it is hexadecimal digits, which cannot be guessed over a network."""
 TOKEN_SIZE_MAX: Final = 4_096
 """Bytes of a file with a token that are read: a larger one is some other file."""
-COOKIE_AGE_S: Final = 30 * 86_400
-"""Time for which a browser stays authorised after it gave the token: a page on a wall survives its restarts."""
-CONNECTIONS_MAX: Final = 256
-"""Connections at one time: 64 listening pages, each with some more while it loads."""
 STATIC_AGE_S: Final = 31_536_000
 """Time for which a browser may keep a file named by its hash: a year, the most that RFC 9111 expects caches to use."""
-SHUTDOWN_S: Final = 3
-"""Time that a connection may take to end when the server stops."""
 PORT: Final = 8_765
 """Default port of the page."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spark_sink.errors import ConfigurationError, UnavailableError
-from spark_sink.page import limits
 from spark_sink.page.answers import AnswerService
 from spark_sink.page.app import make_app
 from spark_sink.page.tiles import Tiles
@@ -43,8 +42,8 @@ def make_server(
     answers = AnswerService(name)
     config = page_config(
         make_app(answers, host=host, token=token, tls=tls is not None, tiles=tiles),
-        limit_concurrency=limits.CONNECTIONS_MAX,
-        timeout_graceful_shutdown=limits.SHUTDOWN_S,
+        limit_concurrency=256,  # 64 listening pages, each with some more while it loads
+        timeout_graceful_shutdown=3,
         ssl_certfile=tls.certificate if tls else None,
         ssl_keyfile=tls.key if tls else None,
     )

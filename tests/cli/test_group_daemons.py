@@ -18,7 +18,7 @@ from tinyssb_node.tui.source import NodeScreenSource
 from tinyssb_node.web import views
 from tinyssb_node.web.errors import PageNotFoundError
 from tinyssb_node.web.opener import NodeOpener
-from tinyssb_node.web.ports import OutgoingMessage
+from tinyssb_node.web.views import OutgoingMessage
 
 NAMES = ("Ana", "Bob", "Cyd")
 

@@ -29,7 +29,7 @@ from tinyssb_node.web.page_server.access import FixedHeaders, RequestFilter, Tok
 from tinyssb_node.web.page_server.addresses import allowed_hosts
 from tinyssb_node.web.page_server.event_streams import stream_response
 from tinyssb_node.web.page_service import PageService
-from tinyssb_node.web.ports import OutgoingMessage
+from tinyssb_node.web.views import OutgoingMessage
 
 STATIC: Final = Path(__file__).parent / "static"
 PAGES: Final = ("/", "/c/{conversation}", "/with/{feed}", "/people", "/node")

@@ -4,8 +4,6 @@ from typing import Final
 
 from tinyssb_node.limits import COMPANION_END_S
 
-CONNECTIONS_MAX: Final = 48
-"""Connections at a time: a dozen phones, of which each listens on one and asks on some."""
 EACH_MAX: Final = 12
 """Connections from one address at a time, a quarter of all: browsers open six, and a phone may have two of them."""
 REQUEST_S: Final = 10.0
@@ -27,32 +25,14 @@ ROWS_MAX: Final = 200
 NAME_MAX: Final = 128
 """Characters of a name in an answer, which has it in every row: the page shows 40 at most, and drops piles of marks
 before that. What somebody calls itself may have a million."""
-QUOTE_MAX: Final = 160
-"""Characters of a message that an answer to it shows: two lines of a phone."""
-QUOTES_MAX: Final = 3
-"""Messages shown above one that answers several."""
-MISSING_MAX: Final = 8
-"""People named who are not known to have a message: more fit into no line."""
-WAITING_MAX: Final = 20
-"""Messages shown that wait for what they follow: the latest ones."""
 PEOPLE_MAX: Final = 255
 """People in an answer: as many as a set has feeds."""
-QUESTIONS_MAX: Final = 64
-"""Questions that may wait for the thread that asks the catalog; each takes some milliseconds."""
 PATIENCE_S: Final = 3.0
 """Seconds that a page's question waits while a store is gone through for the first time, before it is told so."""
-SENT_MAX: Final = 256
-"""Sent messages whose outcome is remembered, for pages that lost the answer and send again."""
-TICK_S: Final = 1.0
-"""Seconds between two looks for news while a page listens: a Pi's core spends some thousandths on them."""
 SIGN_S: Final = 5.0
 """Seconds between signs of life to a page without news; it takes three missing ones for a lost connection."""
 CALL_S: Final = 10.0
 """Seconds that a page's question waits for the daemon: beyond it a person thinks it has failed, too."""
-COOKIE_AGE_S: Final = 180 * 86_400
-"""How long a browser that gave the token is let in: a season on the hill."""
 SHUTDOWN_S: Final = 2
 """Seconds that an answer under way has to end when the server stops."""
 assert SHUTDOWN_S < COMPANION_END_S
-GROUP_MESSAGE_EXTRA: Final = 150
-"""Bytes that a message to a private group has beside its text, about: 80 of its envelope, and what it follows."""

@@ -1,13 +1,10 @@
 """Access of the page to a node."""
 
-from contextlib import AbstractContextManager
-
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.daemon.config import read_config
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.store.home import Home
 from tinyssb_node.web import limits
-from tinyssb_node.web.ports import DaemonPort, NodePort
 
 
 class NodeOpener:
@@ -19,10 +16,10 @@ class NodeOpener:
         self._network = network
         self._socket = read_config(home).control.socket
 
-    def node(self) -> AbstractContextManager[NodePort]:
-        """Open a session; see ``NodePortOpener``."""
+    def node(self) -> NodeSession:
+        """Open a session, once for each thread; needs no running daemon. Raises LocalError."""
         return NodeSession.at_home(str(self._home.root), self._network)
 
-    def daemon(self) -> AbstractContextManager[DaemonPort]:
-        """Connect to the daemon; see ``NodePortOpener``."""
+    def daemon(self) -> DaemonClient:
+        """Connect to the daemon, once for each request. Raises DaemonUnreachableError."""
         return DaemonClient(self._socket, timeout_s=limits.CALL_S)

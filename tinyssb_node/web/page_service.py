@@ -6,7 +6,6 @@ import time
 from collections import OrderedDict
 from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from typing import TypeVar
 
 from tinyssb_node.control.rows import ReceiptRow
@@ -14,11 +13,13 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import Dialect
 from tinyssb_node.screens.estimate import estimate
+from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web import limits, views
 from tinyssb_node.web.errors import PageBusyError
+from tinyssb_node.web.opener import NodeOpener
 from tinyssb_node.web.page_server.event_streams import EventStreams, make_event, wait_for
-from tinyssb_node.web.ports import NodePort, NodePortOpener, OutgoingMessage
 from tinyssb_node.web.shapes import Shape, cost_shape, node_shape
+from tinyssb_node.web.views import OutgoingMessage
 
 Found = TypeVar("Found")
 
@@ -26,20 +27,20 @@ Found = TypeVar("Found")
 class NodeWorker:
     """A thread with its own node session, opened when first needed, and again after a failure."""
 
-    def __init__(self, opener: NodePortOpener, name: str) -> None:
+    def __init__(self, opener: NodeOpener, name: str) -> None:
         self._opener = opener
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix=name)
         self._waiting = 0
-        self._held: AbstractContextManager[NodePort] | None = None
-        self._node: NodePort | None = None
+        self._held: NodeSession | None = None
+        self._node: NodeSession | None = None
 
-    async def with_node(self, work: Callable[[NodePort], Found]) -> Found:
+    async def with_node(self, work: Callable[[NodeSession], Found]) -> Found:
         """Do *work* in the thread. Raises LocalError."""
         return await self.do(lambda: self._with_node(work))
 
     async def do(self, work: Callable[[], Found]) -> Found:
         """Do *work* in the thread. Raises PageBusyError, and what it raises."""
-        if self._waiting >= limits.QUESTIONS_MAX:
+        if self._waiting >= 64:  # each takes some milliseconds
             raise PageBusyError("The node is busy with other requests.", "Try again in a moment.")
         self._waiting += 1
         try:
@@ -47,7 +48,7 @@ class NodeWorker:
         finally:
             self._waiting -= 1
 
-    def _with_node(self, work: Callable[[NodePort], Found]) -> Found:
+    def _with_node(self, work: Callable[[NodeSession], Found]) -> Found:
         if self._node is None:
             self._held = self._opener.node()
             self._node = self._held.__enter__()
@@ -72,7 +73,7 @@ class NodeWorker:
 class PageService:
     """Reader and writer for pages, and notifier of pages that listen."""
 
-    def __init__(self, opener: NodePortOpener, *, tick_s: float, sign_s: float) -> None:
+    def __init__(self, opener: NodeOpener, *, tick_s: float, sign_s: float) -> None:
         """Create a service that polls every *tick_s* seconds, and sends a keepalive after *sign_s* without changes."""
         self._opener = opener
         self._reader = NodeWorker(opener, "reading")
@@ -85,11 +86,11 @@ class PageService:
         self._ready = asyncio.Event()
         self._progress = 0, 0
 
-    async def read(self, view: Callable[[NodePort], Shape]) -> Shape:
+    async def read(self, view: Callable[[NodeSession], Shape]) -> Shape:
         """Return the result of a view of the current data. Raises LocalError."""
         await self._wait_until_ready()
 
-        def look(node: NodePort) -> Shape:
+        def look(node: NodeSession) -> Shape:
             node.catch_up()
             return view(node)
 
@@ -103,7 +104,7 @@ class PageService:
                 f"The node indexes its messages for the first time: {share} is done.", "Wait a little."
             )
 
-    async def change(self, action: Callable[[NodePort], Shape]) -> Shape:
+    async def change(self, action: Callable[[NodeSession], Shape]) -> Shape:
         """Do something as the node. Raises LocalError."""
         return await self._writer.with_node(action)
 
@@ -115,7 +116,7 @@ class PageService:
             sending = asyncio.create_task(self.change(lambda node: views.say(node, message)))
             sending.add_done_callback(lambda task: self._was_sent(message, task))
             self._sent[message] = sending
-            if len(self._sent) > limits.SENT_MAX:
+            if len(self._sent) > 256:  # remembered for pages that lost the answer and send again
                 self._sent.popitem(last=False)
         # A page that is closed does not cancel its message.
         return await asyncio.shield(sending)

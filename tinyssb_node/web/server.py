@@ -11,27 +11,30 @@ from tinyssb_node.web import limits
 from tinyssb_node.web.app import make_app
 from tinyssb_node.web.connections import make_connection_class
 from tinyssb_node.web.errors import PageStartError
+from tinyssb_node.web.opener import NodeOpener
 from tinyssb_node.web.page_server.access import TokenAuthenticator
 from tinyssb_node.web.page_server.addresses import listen
 from tinyssb_node.web.page_server.server import PageServer, page_config
 from tinyssb_node.web.page_service import PageService
-from tinyssb_node.web.ports import NodePortOpener
 
 
 def make_server(
-    opener: NodePortOpener,
+    opener: NodeOpener,
     *,
     host: str,
     port: int,
     token: str | None,
-    tick_s: float = limits.TICK_S,
+    tick_s: float = 1.0,  # a Pi's core spends some thousandths on looking for news
     sign_s: float = limits.SIGN_S,
 ) -> PageServer:
     """Create the server of the page for the node that *opener* opens; it gets its socket when it runs."""
     service = PageService(opener, tick_s=tick_s, sign_s=sign_s)
     # Browsers share cookies between the ports of a machine.
     gate = TokenAuthenticator(
-        token, cookie=f"tinyssb_{port}", label=b"tinyssb web", age_s=limits.COOKIE_AGE_S
+        token,
+        cookie=f"tinyssb_{port}",
+        label=b"tinyssb web",
+        age_s=180 * 86_400,  # a season on the hill
     )
     config = page_config(
         make_app(service, host=host, gate=gate),
@@ -39,7 +42,7 @@ def make_server(
         loop="asyncio",
         http=make_connection_class(),
         ws="none",
-        limit_concurrency=limits.CONNECTIONS_MAX,
+        limit_concurrency=48,  # a dozen phones, of which each listens on one connection and asks on some
         timeout_graceful_shutdown=limits.SHUTDOWN_S,
     )
     return PageServer(config, service.stop)
@@ -58,7 +61,7 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def serve(
-    opener: NodePortOpener,
+    opener: NodeOpener,
     *,
     host: str,
     port: int,

@@ -69,7 +69,7 @@ def quote_shape(row: MessageRow, people: PeopleIndex) -> Shape:
     return {
         "id": row.id.hex(),
         "author": author_shape(row.feed, people),
-        "text": row.text[: limits.QUOTE_MAX],
+        "text": row.text[:160],  # two lines of a phone
         "kind": row.kind.value,
     }
 
@@ -135,7 +135,7 @@ def cost_shape(packets: int, costs: Iterable[AirtimeCost]) -> Shape:
 
 def receipt_shape(row: ReceiptRow, people: PeopleIndex) -> Shape:
     """Return how many people are known to have a message of ours, and which of those expected do not."""
-    missing = [FeedId.from_hex(feed) for feed in row.missing[: limits.MISSING_MAX]]
+    missing = [FeedId.from_hex(feed) for feed in row.missing[:8]]  # more fit into no line
     return {
         "held": row.held,
         "inferred": row.inferred,

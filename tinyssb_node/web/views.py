@@ -1,14 +1,15 @@
 """Views of the page, computed from one node session by its thread."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from tinyssb_node.catalog.rows import MessageRow
 from tinyssb_node.control.rows import ReceiptRow
-from tinyssb_node.ids import FeedId
+from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens.group_conversations import is_group
+from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web import limits
 from tinyssb_node.web.errors import PageNotFoundError
-from tinyssb_node.web.ports import NodePort, OutgoingMessage
 from tinyssb_node.web.shapes import (
     PeopleIndex,
     Shape,
@@ -21,7 +22,21 @@ from tinyssb_node.web.shapes import (
 )
 
 
-def conversations(node: NodePort) -> Shape:
+@dataclass(frozen=True, slots=True)
+class OutgoingMessage:
+    """A message that a page requests to publish."""
+
+    text: str
+    conversation: str | None
+    """`PUBLIC` or the name of a private one; None: with *recipients*."""
+    recipients: tuple[FeedId, ...]
+    """Its readers, if this conversation has no messages yet."""
+    reply_to: MessageId | None
+    once: str
+    """The page's own id for it: the same id again is the same message, whose reply was lost."""
+
+
+def conversations(node: NodeSession) -> Shape:
     """Return all conversations, the most recent first, then private groups."""
     known = people_of(node)
     groups = list(node.groups() or ())
@@ -30,7 +45,7 @@ def conversations(node: NodePort) -> Shape:
     return {"rows": [conversation_shape(row, known) for row in rows]}
 
 
-def people(node: NodePort) -> Shape:
+def people(node: NodeSession) -> Shape:
     """Return all people: us first, the most recently active next, blocked people last."""
     known = people_of(node)
     rows = sorted(
@@ -39,7 +54,7 @@ def people(node: NodePort) -> Shape:
     return {"rows": [person_shape(row, known) for row in rows[: limits.PEOPLE_MAX]], "all": len(rows)}
 
 
-def find_conversation(node: NodePort, feeds: Sequence[FeedId]) -> Shape:
+def find_conversation(node: NodeSession, feeds: Sequence[FeedId]) -> Shape:
     """Return the conversation with exactly these people, and their names."""
     known = people_of(node)
     members = [author_shape(feed, known) for feed in feeds if feed in known.rows]
@@ -50,7 +65,7 @@ def find_conversation(node: NodePort, feeds: Sequence[FeedId]) -> Shape:
     return {"name": node.conversation_with(feeds), "members": members}
 
 
-def messages(node: NodePort, conversation: str, *, before: int | None, limit: int) -> Shape:
+def messages(node: NodeSession, conversation: str, *, before: int | None, limit: int) -> Shape:
     """Return messages in the order in which they were placed and, with the newest ones, those that wait.
 
     Raises PageNotFoundError.
@@ -68,7 +83,7 @@ def messages(node: NodePort, conversation: str, *, before: int | None, limit: in
     rows = list(catalog.messages(conversation, before=before, limit=limit + 1))
     more = len(rows) > limit
     above = rows.pop(0) if more else None
-    waiting = catalog.waiting(conversation, limits.WAITING_MAX) if before is None else ()
+    waiting = catalog.waiting(conversation, 20) if before is None else ()  # the latest ones
     return {
         **conversation_shape(found, known),
         "rows": _with_quotes(node, rows, known, above),
@@ -77,7 +92,7 @@ def messages(node: NodePort, conversation: str, *, before: int | None, limit: in
     }
 
 
-def _group_messages(node: NodePort, group: str, before: int | None, limit: int) -> Shape:
+def _group_messages(node: NodeSession, group: str, before: int | None, limit: int) -> Shape:
     """Return the same of a private group, where waiting messages are not known."""
     found = next((room for room in node.groups() or () if room.name == group), None)
     if found is None:
@@ -98,7 +113,7 @@ def _group_messages(node: NodePort, group: str, before: int | None, limit: int) 
 
 
 def _with_quotes(
-    node: NodePort, rows: Sequence[MessageRow], known: PeopleIndex, above: MessageRow | None
+    node: NodeSession, rows: Sequence[MessageRow], known: PeopleIndex, above: MessageRow | None
 ) -> list[Shape]:
     """Return messages, each with those it answers, unless these stand right above it."""
     here = {row.id: row for row in rows}
@@ -108,7 +123,7 @@ def _with_quotes(
             continue
         shape = message_shape(row, known)
         if above is None or above.id not in row.previous:
-            quoted = [here.get(id_) or node.catalog.message(id_) for id_ in row.previous[: limits.QUOTES_MAX]]
+            quoted = [here.get(id_) or node.catalog.message(id_) for id_ in row.previous[:3]]
             shape["answers"] = [
                 quote_shape(one, known) for one in quoted if one and not known.blocked(one.feed)
             ]
@@ -119,7 +134,7 @@ def _with_quotes(
     return shapes
 
 
-def say(node: NodePort, message: OutgoingMessage) -> Shape:
+def say(node: NodeSession, message: OutgoingMessage) -> Shape:
     """Publish a message; return its entry and its conversation."""
     # The message follows all messages stored now, not only those known at the last update.
     node.catch_up()
@@ -133,21 +148,22 @@ def say(node: NodePort, message: OutgoingMessage) -> Shape:
     return {"id": row.id, "seq": row.seq, "packets": 1 + row.chunks, "conversation": conversation}
 
 
-def draft_size(node: NodePort, message: OutgoingMessage) -> int:
+def draft_size(node: NodeSession, message: OutgoingMessage) -> int:
     """Return the bytes of content that would be published now."""
     if message.conversation is None:
         return len(node.draft_private(message.text, message.recipients, message.reply_to))
     if is_group(message.conversation):
-        return len(message.text.encode()) + limits.GROUP_MESSAGE_EXTRA
+        # About 80 bytes of the envelope, and the messages that it follows.
+        return len(message.text.encode()) + 150
     return len(node.draft(message.text, message.conversation, message.reply_to))
 
 
-def receipts(node: NodePort, rows: Sequence[ReceiptRow]) -> Shape:
+def receipts(node: NodeSession, rows: Sequence[ReceiptRow]) -> Shape:
     """Return the receipts of our own messages, by their ids."""
     known = people_of(node)
     return {"receipts": {row.id: receipt_shape(row, known) for row in rows}}
 
 
-def people_of(node: NodePort) -> PeopleIndex:
+def people_of(node: NodeSession) -> PeopleIndex:
     """Return all people and their names."""
     return PeopleIndex({row.feed: row for row in node.catalog.people()}, node.names())
