@@ -40,34 +40,23 @@ class FirmwareRelease(StrEnum):
     """loramesh-TBeam in the repository of the app, 2023."""
 
 
-@dataclass(frozen=True, slots=True)
-class NamedPlan:
-    """A plan of the deployed firmware."""
-
-    lora: LoraSettings
-    """Settings that two radios must share. tinySSB boards send without the chip's CRC and with 8 preamble symbols."""
-    power_dbm: int
-    """Power that the firmware sets, lawful or not."""
-
-
 def _plan(
     frequency_hz: int,
     bandwidth_hz: int,
     spreading_factor: int,
     coding_rate: int = 5,
     sync_word: int = TINYSSB_SYNC_WORD,
-) -> NamedPlan:
-    settings = LoraSettings(
+) -> LoraSettings:
+    return LoraSettings(
         frequency_hz=frequency_hz,
         bandwidth_hz=bandwidth_hz,
         spreading_factor=spreading_factor,
         coding_rate=coding_rate,
         sync_word=sync_word,
     )
-    return NamedPlan(settings, TINYSSB_POWER_DBM)
 
 
-NAMED_PLANS: Final[Mapping[FirmwareRelease, Mapping[str, NamedPlan]]] = {
+NAMED_PLANS: Final[Mapping[FirmwareRelease, Mapping[str, LoraSettings]]] = {
     FirmwareRelease.FW2025: {
         "US915.a": _plan(904_600_000, 125_000, 7),
         "US915.b": _plan(904_600_000, 250_000, 7),
@@ -89,7 +78,8 @@ NAMED_PLANS: Final[Mapping[FirmwareRelease, Mapping[str, NamedPlan]]] = {
         "US915.b": _plan(904_600_000, 125_000, 7),
     },
 }
-"""The tables of config-tSSB.cpp and of loramesh-TBeam/config.cpp."""
+"""The settings that two radios must share, by the names in config-tSSB.cpp and in loramesh-TBeam/config.cpp. tinySSB
+boards send without the chip's CRC and with 8 preamble symbols."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,8 +140,8 @@ class IllegalPowerError(ValueError):
         """Greatest legal power with this antenna."""
 
 
-def named_plan(name: str, release: FirmwareRelease = FirmwareRelease.FW2025) -> NamedPlan:
-    """Return the plan *name* of a *release*. Raises UnknownPlanError."""
+def named_plan(name: str, release: FirmwareRelease = FirmwareRelease.FW2025) -> LoraSettings:
+    """Return the settings of the plan *name* of a *release*. Raises UnknownPlanError."""
     plan = NAMED_PLANS[release].get(name)
     if plan is None:
         raise UnknownPlanError(name, release)
@@ -292,6 +282,6 @@ def _also_known_as(settings: LoraSettings) -> str:
         f"{name} of {release}"
         for release, plans in NAMED_PLANS.items()
         for name, plan in plans.items()
-        if plan.lora == settings
+        if plan == settings
     ]
     return f" ({', '.join(names)})" if names else ""

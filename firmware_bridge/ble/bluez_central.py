@@ -44,11 +44,6 @@ class BoardLink:
         self._written = written
         self._answered = answers_writes(set(written.properties))
 
-    @property
-    def address(self) -> str:
-        """See Link."""
-        return self._client.address
-
     async def send(self, value: bytes) -> None:
         """See Link. Returns when the board has acknowledged the value, if it does that."""
         if self.inbox.ended:

@@ -78,7 +78,8 @@ class PhoneLink:
 
     def __init__(self, device: str, sock: socket.socket) -> None:
         self.device = device
-        """The phone's D-Bus object: ``/org/bluez/hci0/dev_AA_BB_CC_DD_EE_FF``."""
+        """The phone's D-Bus object: ``/org/bluez/hci0/dev_AA_BB_CC_DD_EE_FF``. Phones change their address every
+        quarter of an hour."""
         self.inbox = Inbox()
         self.gone = asyncio.Event()
         """Set when the link has ended."""
@@ -86,11 +87,6 @@ class PhoneLink:
         self._sending = asyncio.Lock()
         self._loop = asyncio.get_running_loop()
         self._watching = asyncio.create_task(self._watch())
-
-    @property
-    def address(self) -> str:
-        """See Link."""
-        return self.device.rpartition("/dev_")[2].replace("_", ":")
 
     async def send(self, value: bytes) -> None:
         """See Link. The value is handed over to BlueZ: a notification has no acknowledgement."""

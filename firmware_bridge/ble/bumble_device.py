@@ -100,11 +100,6 @@ class DongleLink:
         self.inbox = inbox
         self._connection = connection
 
-    @property
-    def address(self) -> str:
-        """See Link."""
-        return bare(self._connection.peer_address)
-
     async def receive(self) -> bytes:
         """See Link."""
         return await self.inbox.take()

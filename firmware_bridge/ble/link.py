@@ -20,11 +20,6 @@ BOARD_GONE = "the board went away"
 class Link(Protocol):
     """A connection that carries values both ways."""
 
-    @property
-    def address(self) -> str:
-        """The other end's address: ``AA:BB:CC:DD:EE:FF``. Phones change theirs every quarter of an hour."""
-        ...
-
     async def send(self, value: bytes) -> None:
         """Send *value* (1 to 120 bytes); return when it was handed over, or acknowledged if the other end does that.
 

@@ -183,7 +183,6 @@ class SpiRadio:
     # --- events of the chip
 
     def _edge(self, hardware: Hardware) -> None:
-        """Handle a rising edge of the interrupt line."""
         chip = self._chip
         try:
             hardware.take_edges()

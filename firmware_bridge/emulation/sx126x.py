@@ -81,7 +81,7 @@ class EmulatedSx126x(EmulatedChip):
         if handler is None:
             self.violations.append(f"unknown command 0x{data[0]:02X}")
             return bytes([status]) * len(data)
-        answer = handler(data[1:])
+        answer = handler(data[1:]) or b""
         self._update_lines()
         # The status byte repeats until the answer begins.
         return bytes([status]) * (len(data) - len(answer)) + answer
@@ -149,8 +149,8 @@ class EmulatedSx126x(EmulatedChip):
 
     # --- commands
 
-    def _make_handlers(self) -> dict[int, Callable[[bytes], bytes]]:
-        """Return the handler of each command: from parameters to answer."""
+    def _make_handlers(self) -> dict[int, Callable[[bytes], bytes | None]]:
+        """Return the handler of each command: from parameters to answer, if there is one."""
         return {
             chip.CMD_CLEAR_IRQ: self._do_clear_irq,
             chip.CMD_CLEAR_DEVICE_ERRORS: self._do_clear_errors,
@@ -186,62 +186,53 @@ class EmulatedSx126x(EmulatedChip):
             chip.CMD_SET_CAD: self._do_cad,
         }
 
-    def _do_keep(self, name: str) -> Callable[[bytes], bytes]:
-        def keep(parameters: bytes) -> bytes:
+    def _do_keep(self, name: str) -> Callable[[bytes], None]:
+        def keep(parameters: bytes) -> None:
             setattr(self, name, parameters)
-            return b""
 
         return keep
 
-    def _do_clear_irq(self, parameters: bytes) -> bytes:
+    def _do_clear_irq(self, parameters: bytes) -> None:
         self._flags &= ~int.from_bytes(parameters, "big")
-        return b""
 
-    def _do_clear_errors(self, _: bytes) -> bytes:
+    def _do_clear_errors(self, _: bytes) -> None:
         self._errors = 0
-        return b""
 
-    def _do_dio_irq(self, parameters: bytes) -> bytes:
+    def _do_dio_irq(self, parameters: bytes) -> None:
         self._wanted = int.from_bytes(parameters[:2], "big")
         self._on_dio1 = int.from_bytes(parameters[2:4], "big")
-        return b""
 
-    def _do_write_register(self, parameters: bytes) -> bytes:
+    def _do_write_register(self, parameters: bytes) -> None:
         address = int.from_bytes(parameters[:2], "big")
         for offset, value in enumerate(parameters[2:]):
             self.registers[address + offset] = value
-        return b""
 
     def _do_read_register(self, parameters: bytes) -> bytes:
         address = int.from_bytes(parameters[:2], "big")
         return bytes(self.registers.get(address + offset, 0) for offset in range(len(parameters) - 3))
 
-    def _do_write_buffer(self, parameters: bytes) -> bytes:
+    def _do_write_buffer(self, parameters: bytes) -> None:
         for offset, value in enumerate(parameters[1:]):
             self._buffer[(parameters[0] + offset) % BUFFER_SIZE] = value
-        return b""
 
     def _do_read_buffer(self, parameters: bytes) -> bytes:
         return bytes(
             self._buffer[(parameters[0] + offset) % BUFFER_SIZE] for offset in range(len(parameters) - 2)
         )
 
-    def _do_calibrate(self, _: bytes) -> bytes:
+    def _do_calibrate(self, _: bytes) -> None:
         self._busy_until_us += CALIBRATE_US
         if not self._clock_runs():
             self._errors |= chip.ERROR_CLOCK
-        return b""
 
-    def _do_calibrate_image(self, parameters: bytes) -> bytes:
+    def _do_calibrate_image(self, parameters: bytes) -> None:
         self._busy_until_us += CALIBRATE_US
         self.image_calibrated = parameters
-        return b""
 
-    def _do_pa_config(self, parameters: bytes) -> bytes:
+    def _do_pa_config(self, parameters: bytes) -> None:
         self.pa_config = parameters
         # This resets the current limit (13.1.14).
         self.registers[chip.REG_OCP] = chip.OCP_SX1261 if parameters[2] else chip.OCP_SX1262
-        return b""
 
     # --- modes
 
@@ -249,12 +240,11 @@ class EmulatedSx126x(EmulatedChip):
         powered = len(self._tcxo) > 1 and chip.TCXO_MV[self._tcxo[0] & 7] == self._tcxo_needed_mv
         return powered or not self._tcxo_needed_mv
 
-    def _enter(self, mode: int) -> bytes:
+    def _enter(self, mode: int) -> None:
         self._era += 1
         self.mode = mode
         self._outcome = 0
         self._ether.listen(self.antenna, None)
-        return b""
 
     def _start(self, mode: int) -> bool:
         """Enter a mode that needs the clock. Returns False if the clock is missing, and the command fails."""
@@ -270,17 +260,15 @@ class EmulatedSx126x(EmulatedChip):
         self._busy_until_us += MODE_US
         return True
 
-    def _do_receive(self, parameters: bytes) -> bytes:
+    def _do_receive(self, parameters: bytes) -> None:
         if parameters != chip.RX_CONTINUOUS:
             self.violations.append("only continuous reception is emulated")
         if self._start(RECEIVING):
             self._later(MODE_US, lambda: self._ether.listen(self.antenna, self.modem()))
-        return b""
 
-    def _do_send(self, _: bytes) -> bytes:
+    def _do_send(self, _: bytes) -> None:
         if self._start(SENDING):
             self._later(MODE_US, self._send)
-        return b""
 
     def _send(self) -> None:
         payload = bytes(
@@ -299,10 +287,10 @@ class EmulatedSx126x(EmulatedChip):
         self._enter(STANDBY)
         self._raise_flag(chip.IRQ_TX_DONE)
 
-    def _do_cad(self, _: bytes) -> bytes:
+    def _do_cad(self, _: bytes) -> None:
         """Listen for 2**cadSymbolNum symbols and compute for half of one (13.4.7, AN1200.48)."""
         if not self._start(RECEIVING):
-            return b""
+            return
         modem = self.modem()
         since_us = self._timeline.now_us()
 
@@ -312,7 +300,6 @@ class EmulatedSx126x(EmulatedChip):
             self._raise_flag(chip.IRQ_CAD_DONE | (chip.IRQ_CAD_DETECTED if found else 0))
 
         self._later(MODE_US + symbols_us(modem, 4 * (1 << self._cad[0]) + 2), done)
-        return b""
 
     # --- the receiver
 

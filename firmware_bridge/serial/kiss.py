@@ -169,7 +169,6 @@ class KissSession(Session[KissMessage]):
         return None
 
     def _set_up(self) -> Steps[KissMessage]:
-        """Set up the modem."""
         if self._extended:
             phy = yield _ask(kiss.SET_PHY, kiss.PHY, phy_body(self._lora))
             if _data(phy) != phy_body(self._lora):

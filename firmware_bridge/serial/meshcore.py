@@ -392,7 +392,6 @@ class MeshcoreSession(Session[CompanionMessage]):
         return self._fetch()
 
     def _fetch(self) -> list[Action]:
-        """Request the next waiting packet."""
         self._fetching = True
         self._timer_us = self._now_us + limits.COMPANION_FETCH_US
         return [Write(serialize_request(Request.SYNC_NEXT))]

@@ -244,7 +244,6 @@ class Session(ABC, Generic[Message]):
         return self._resume(None)
 
     def _resume(self, answer: Message | None) -> list[Action]:
-        """Resume the dialogue with *answer*."""
         assert self._dialogue is not None
         self._ask, self._due_us = None, None
         try:
@@ -266,7 +265,6 @@ class Session(ABC, Generic[Message]):
         return [Write(self._ask.request)] if self._ask.request else []
 
     def _note(self, actions: list[Action]) -> list[Action]:
-        """Update the session's state by *actions*."""
         for action in actions:
             if isinstance(action, Ready):
                 self._state = _State.UP

@@ -60,11 +60,11 @@ def test_every_plan_has_its_row() -> None:
     }
     expected = {
         (release, name): (
-            f"{plan.lora.frequency_hz / 1e6:g}",
-            f"{plan.lora.bandwidth_hz / 1e3:g}",
-            str(plan.lora.spreading_factor),
-            f"4/{plan.lora.coding_rate}",
-            f"{plan.lora.sync_word:#04x}",
+            f"{plan.frequency_hz / 1e6:g}",
+            f"{plan.bandwidth_hz / 1e3:g}",
+            str(plan.spreading_factor),
+            f"4/{plan.coding_rate}",
+            f"{plan.sync_word:#04x}",
         )
         for release, plans in NAMED_PLANS.items()
         for name, plan in plans.items()

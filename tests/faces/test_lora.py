@@ -95,7 +95,7 @@ async def field() -> Field:
 
 def board_modem(plan: str = "EU868.a") -> Modem:
     """How deployed firmware sets its chip, written out from its own table."""
-    lora = named_plan(plan).lora
+    lora = named_plan(plan)
     return Modem(
         frequency_hz=lora.frequency_hz, bandwidth_hz=lora.bandwidth_hz, spreading_factor=lora.spreading_factor,
         coding_rate=lora.coding_rate, preamble_symbols=8, sync_word=lora.sync_word, crc=False,
@@ -155,7 +155,7 @@ async def test_a_board_set_to_the_same_plan_and_we_hear_each_other(
     assert (name, packet) == ("lora", PACKET)
     assert reception.rssi_dbm == pytest.approx(-80, abs=1)
     assert reception.snr_db == 12.0
-    assert reception.airtime_us == airtime_us(NAMED_PLANS[FirmwareRelease.FW2025][plan].lora, 124)
+    assert reception.airtime_us == airtime_us(NAMED_PLANS[FirmwareRelease.FW2025][plan], 124)
 
 
 @pytest.mark.parametrize(
@@ -301,13 +301,13 @@ async def test_a_board_for_another_band_is_refused(field: Field) -> None:
 )
 def test_the_law_holds_behind_the_amplifier(board: str, plan: str, told_dbm: int) -> None:
     region = Region.US915 if plan.startswith("US") else Region.EU868
-    assert chip_power_dbm(load_board(board), resolve(region, named_plan(plan).lora)) == told_dbm
+    assert chip_power_dbm(load_board(board), resolve(region, named_plan(plan))) == told_dbm
 
 
 def test_a_board_that_cannot_whisper_is_refused() -> None:
     profile = load_board("dragino-lora-gps-hat")
     with pytest.raises(UnfitError, match="it sends with 2 dBm at least, and 0 dBm is the most"):
-        chip_power_dbm(profile, resolve(Region.EU868, named_plan("EU868.a").lora, 0))
+        chip_power_dbm(profile, resolve(Region.EU868, named_plan("EU868.a"), 0))
 
 
 async def test_emulated_boards_of_one_process_hear_each_other() -> None:

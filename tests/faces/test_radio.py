@@ -34,7 +34,7 @@ def test_on_a_quick_channel_the_hour_is_shorter() -> None:
 
 
 def test_where_the_law_sets_no_share_there_is_no_account() -> None:
-    assert allowance_of(fitted(Region.US915, named_plan("US915.c").lora)) is None
+    assert allowance_of(fitted(Region.US915, named_plan("US915.c"))) is None
 
 
 def test_a_plan_is_what_the_radio_must_be_set_to() -> None:
@@ -74,6 +74,6 @@ def test_power_above_the_law_is_told() -> None:
 
 @pytest.mark.parametrize("word", ["neither as frequency hopping", "US915.c of fw2025"])
 def test_what_is_illegal_is_told_with_the_nearest_choice(word: str) -> None:
-    told = fit(RadioChoice(region=Region.US915), named_plan("US915.a").lora)
+    told = fit(RadioChoice(region=Region.US915), named_plan("US915.a"))
     assert isinstance(told, str)
     assert word in told

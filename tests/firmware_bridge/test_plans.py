@@ -53,13 +53,13 @@ def test_named_plans_that_are_legal(
     release: FirmwareRelease, name: str, region: Region, sub_band: str, power_dbm: int, frame_us: int
 ) -> None:
     wanted = named_plan(name, release)
-    plan = resolve(region, wanted.lora, wanted.power_dbm)
+    plan = resolve(region, wanted)
     assert (plan.sub_band.name, plan.power_dbm, airtime_us(plan.lora, FRAME_SIZE)) == (
         sub_band,
         power_dbm,
         frame_us,
     )
-    assert (plan.region, plan.lora) == (region, wanted.lora)
+    assert (plan.region, plan.lora) == (region, wanted)
 
 
 @pytest.mark.parametrize(("release", "name", "region"), ILLEGAL)
@@ -67,7 +67,7 @@ def test_a_narrow_channel_that_does_not_hop_is_refused_in_the_900_mhz_bands(
     release: FirmwareRelease, name: str, region: Region
 ) -> None:
     with pytest.raises(IllegalPlanError, match="neither as frequency hopping") as refused:
-        resolve(region, named_plan(name, release).lora)
+        resolve(region, named_plan(name, release))
     assert refused.value.nearest.bandwidth_hz == 500_000
     assert refused.value.nearest.frequency_hz == refused.value.settings.frequency_hz
 
@@ -78,15 +78,15 @@ def test_every_named_plan_was_judged_above() -> None:
 
 
 def test_a_name_is_no_key_to_be_heard_by() -> None:
-    assert named_plan("EU868.a", NEW).lora == named_plan("EU868.b", OLD).lora
-    assert named_plan("EU868.a", NEW).lora != named_plan("EU868.a", OLD).lora
+    assert named_plan("EU868.a", NEW) == named_plan("EU868.b", OLD)
+    assert named_plan("EU868.a", NEW) != named_plan("EU868.a", OLD)
 
 
 def test_what_boards_are_set_to() -> None:
-    plan = named_plan("E22-868").lora
+    plan = named_plan("E22-868")
     assert (plan.frequency_hz, plan.bandwidth_hz, plan.spreading_factor) == (868_200_000, 125_000, 9)
     assert (plan.coding_rate, plan.sync_word, plan.crc, plan.preamble_symbols) == (7, 0x12, False, 8)
-    assert {named_plan(name).lora.sync_word for name in NAMED_PLANS[NEW] if name != "E22-868"} == {0x58}
+    assert {named_plan(name).sync_word for name in NAMED_PLANS[NEW] if name != "E22-868"} == {0x58}
 
 
 def test_an_unknown_name_is_answered_by_those_there_are() -> None:
@@ -186,7 +186,7 @@ def test_an_antenna_that_no_radio_could_be_turned_down_for_is_refused() -> None:
 
 def test_the_proposal_says_which_plan_it_is() -> None:
     with pytest.raises(IllegalPlanError, match=r"\(US915\.c of fw2025\)$"):
-        resolve(Region.US915, named_plan("US915.a").lora)
+        resolve(Region.US915, named_plan("US915.a"))
 
 
 @given(

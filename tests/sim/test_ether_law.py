@@ -36,7 +36,7 @@ async def test_its_profile_carries_the_allowance_of_the_region(plan: str | None)
 
 
 async def test_where_the_law_sets_no_share_there_is_none() -> None:
-    medium = replace(QUICK.medium, lora=named_plan("US915.c").lora)
+    medium = replace(QUICK.medium, lora=named_plan("US915.c"))
     async with an_ether(replace(QUICK, medium=medium)) as port, running(endpoint(port, Region.US915)) as ana:
         await up(ana)
         assert ana.face().profile.allowance is None

@@ -27,12 +27,6 @@ class FaceOpenError(LocalError):
 
     def __init__(self, spec: str, what: str, remedy: str) -> None:
         super().__init__(f"The face '{spec}' cannot be opened: {what}. {remedy}")
-        self.spec = spec
-        """The string as given."""
-        self.what = what
-        """The refused request."""
-        self.remedy = remedy
-        """The next step for the user."""
 
 
 class SecretExposedError(LocalError):

@@ -40,7 +40,7 @@ class RadioChoice:
     @property
     def wanted(self) -> LoraSettings | None:
         """The settings asked for, whichever way; None: any. Raises UnknownPlanError."""
-        return self.lora if self.plan is None else named_plan(self.plan, self.firmware).lora
+        return self.lora if self.plan is None else named_plan(self.plan, self.firmware)
 
     def resolve(self, settings: LoraSettings) -> RadioPlan:
         """Return how a radio with *settings* may send. Raises IllegalPlanError and IllegalPowerError."""

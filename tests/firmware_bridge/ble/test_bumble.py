@@ -157,7 +157,6 @@ async def test_a_phone_may_have_enough_and_begin_anew(tmp_path: Path) -> None:
         notified, *_ = await service.discover_characteristics()
         await notified.subscribe()
         link = await peripheral.accept()
-        assert link.address == phone.random_address.to_string(False)
         await notified.unsubscribe()
         with pytest.raises(LinkClosedError, match="the phone unsubscribed"):
             await link.receive()

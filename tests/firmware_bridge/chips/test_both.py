@@ -60,7 +60,7 @@ def test_any_bytes_pass(sender: str, receiver: str, frames: list[bytes]) -> None
 @pytest.mark.parametrize(("sender", "receiver"), PAIRS)
 @pytest.mark.parametrize(
     ("plan", "settings"),
-    [(name, plan.lora) for name, plan in NAMED_PLANS[FirmwareRelease.FW2025].items()],
+    list(NAMED_PLANS[FirmwareRelease.FW2025].items()),
     ids=list(NAMED_PLANS[FirmwareRelease.FW2025]),
 )
 def test_every_plan_of_deployed_boards_can_be_set(
