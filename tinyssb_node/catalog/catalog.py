@@ -170,7 +170,6 @@ class Catalog(SqliteCatalogQueries):
                     raise
 
     def _catch_up(self, progress: Callable[[int, int], None]) -> int:
-        """Read the new appends, and return their number."""
         arrival, packet, reader = self._state()
         last = self._summary.last_arrival()
         fits = arrival <= last and (not arrival or self._summary.packet(arrival) == packet)
@@ -191,7 +190,6 @@ class Catalog(SqliteCatalogQueries):
         return self._read(mine, key, progress)
 
     def _read(self, mine: bytes, key: "SealKey | None", progress: Callable[[int, int], None]) -> int:
-        """Read the new appends of the store."""
         from tinyssb_node.catalog.catch_up import catch_up  # noqa: PLC0415 - lazy, see above
         from tinyssb_node.store.sqlite import SqliteStore  # noqa: PLC0415 - reading alone does without it
 

@@ -116,7 +116,6 @@ def _field(name: str, hint: object) -> _Field:
 def _serializer(
     event: type[events.Event], kind: str, node: str, boot: int, network: str | None
 ) -> Serializer:
-    """Build the function that writes events of one class."""
     known = _fields(event)
     fields = [(field.name, Any, None) if field.optional else (field.name, Any) for field in known]
     record = msgspec.defstruct(event.__name__, [*_HEADER, *fields, (_NETWORK, Any, None)], omit_defaults=True)

@@ -7,6 +7,7 @@ exactly a known message is `Opaque`, and nothing is lost. ``links`` returns the 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final, TypeAlias, TypeGuard
 
 from tinyssb_node import limits
@@ -227,14 +228,9 @@ def _read_game(items: Sequence[bipf.Value]) -> Message | None:
     return GameMove(action=items[1], args=args)
 
 
-def _read_acknowledged(items: Sequence[bipf.Value]) -> Message | None:
+def _read_receipt(kind: type[Acknowledged | Delivered], items: Sequence[bipf.Value]) -> Message | None:
     ref = read_message_ref(items[1]) if len(items) > 1 else None
-    return None if ref is None else Acknowledged(message=ref)
-
-
-def _read_delivered(items: Sequence[bipf.Value]) -> Message | None:
-    ref = read_message_ref(items[1]) if len(items) > 1 else None
-    return None if ref is None else Delivered(message=ref)
+    return None if ref is None else kind(message=ref)
 
 
 def _read_trust(items: Sequence[bipf.Value]) -> Message | None:
@@ -262,8 +258,8 @@ _READERS: Final[dict[str, Callable[[Sequence[bipf.Value]], Message | None]]] = {
     "IAM": _read_alias,
     "KAN": _read_step,
     "TTT": _read_game,
-    "ACK": _read_acknowledged,
-    "DLV": _read_delivered,
+    "ACK": partial(_read_receipt, Acknowledged),
+    "DLV": partial(_read_receipt, Delivered),
     "TRT": _read_trust,
     "DEL": _read_deletion,
 }

@@ -92,7 +92,6 @@ class CompanionProcess:
             await asyncio.sleep(wait_s)
 
     async def _once(self) -> int:
-        """Run it to its end; return its exit code."""
         environ = {name: value for name, value in os.environ.items() if name not in _MANAGER}
         reading, writing = os.pipe()
         try:
@@ -134,7 +133,6 @@ class CompanionProcess:
 
 
 def _read_exit_reason(pipe: int) -> str:
-    """Return what a process that has ended wrote to *pipe*."""
     os.set_blocking(pipe, False)
     try:
         return os.read(pipe, limits.COMPANION_TOLD_MAX).decode(errors="replace")

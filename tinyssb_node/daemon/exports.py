@@ -107,7 +107,6 @@ def _chunks(store: Store, feed: FeedId, seq: int, packet: bytes, dialect: Dialec
 
 
 def _chunk_count(packet: bytes, dialect: Dialect) -> int:
-    """Return how many chunks the side chain of an entry has."""
     entry = parse_entry(packet)
     return layout_of(entry.type, entry.content, dialect).chunks
 
@@ -282,7 +281,6 @@ class ExportCoverage:
             self._add_entry(header.feed, seq, chunks, present)
 
     def _add_entry(self, feed: FeedId, seq: int, chunks: int, present: int) -> None:
-        """Add an entry, with *present* of its *chunks*."""
         parts = self._parts.setdefault(feed, {})
         if present < chunks:
             if not self._is_whole(feed, seq):

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from tinyssb_node.daemon.setup import home_access_error, read_node_identity, restored_mark
+from tinyssb_node.daemon.setup import home_access, home_access_error, read_node_identity, restored_mark
 from tinyssb_node.daemon.tip_mark import TipMark, this_machine, write_mark
 from tinyssb_node.errors import ExitCode, IdentityExistsError, LocalError, ProblemError, UnknownIdentityError
 from tinyssb_node.ids import Dialect, FeedId
@@ -128,11 +128,9 @@ def require_room(home: Home, name: str) -> None:
 def _write_identity(home: Home, name: str, identity: Identity, mark: TipMark) -> None:
     require_room(home, name)
     own = home.of_identity(name)
-    try:
+    with home_access(home):
         for folder in (home.identities, own.root):
             folder.mkdir(mode=0o700, exist_ok=True)
             sync_folder(folder.parent)
         create_identity(own.identity, identity)
         write_mark(own.mark, mark, time.time_ns() // 1_000)
-    except OSError as error:
-        raise home_access_error(home, error) from error

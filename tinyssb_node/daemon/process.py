@@ -248,7 +248,6 @@ class Daemon:
             await working
 
     def _companions(self) -> list[CompanionProcess]:
-        """Return the companion processes to run beside the daemon."""
         optional = self._config.optional
         wanted: list[tuple[str, tuple[str, ...]]] = (
             [("the web page", ("web",))] if self._config.web.enabled else []
@@ -317,7 +316,6 @@ class Daemon:
         return make_networks
 
     def _identity_manager(self, places: Sequence[NetworkStorage]) -> "IdentityManager | None":
-        """Return the manager of further identities; None if there are none."""
         if self._opened is None:
             return None
         from tinyssb_node.daemon.identity_manager import IdentityManager  # noqa: PLC0415 - most nodes do without

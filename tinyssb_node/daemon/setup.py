@@ -3,8 +3,8 @@
 import errno
 import os
 import time
-from collections.abc import Mapping
-from contextlib import closing
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Final
@@ -85,7 +85,7 @@ def _fill_home(
         raise ConfigError(home.config, "name", name, wrong)
     for face in faces:
         parse_spec(face)
-    try:
+    with home_access(home):
         home.root.mkdir(mode=0o700, parents=True, exist_ok=True)
         if home.identity.exists():
             raise IdentityExistsError(home.identity)
@@ -95,23 +95,17 @@ def _fill_home(
         create_identity(home.identity, identity)
         with closing(SqliteStore.open(home.store)):
             pass  # So that programs that read the store find one.
-    except OSError as error:
-        raise home_access_error(home, error) from error
 
 
 def _mark(home: Home, mark: TipMark) -> None:
-    try:
+    with home_access(home):
         write_mark(home.mark, mark, time.time_ns() // 1_000)
-    except OSError as error:
-        raise home_access_error(home, error) from error
 
 
 def read_node_identity(home: Home) -> IdentityFileContent:
     """Read the node's identity. Raises the errors of ``read_identity``, HomeInaccessibleError."""
-    try:
+    with home_access(home):
         return read_identity(home.identity)
-    except OSError as error:
-        raise home_access_error(home, error) from error
 
 
 def unlock_identity(
@@ -119,28 +113,22 @@ def unlock_identity(
 ) -> Identity:
     """Open the secret of the node, or of the further identity *name*, in its folder *home*. Raises the errors of
     ``open_identity``, HomeInaccessibleError."""
-    try:
+    with home_access(home):
         return open_identity(home.identity, environ, ask, name)
-    except OSError as error:
-        raise home_access_error(home, error) from error
 
 
 def new_passphrase(home: Home, environ: Mapping[str, str], name: str | None = None) -> Passphrase | None:
     """Return the passphrase for encrypting the secret of *home* when no person can be asked. Raises the errors of
     ``handed_passphrase``, and HomeInaccessibleError if the system refuses."""
-    try:
+    with home_access(home, f"{home.identity} was left as it was."):
         return handed_passphrase(environ, name)
-    except OSError as error:
-        raise home_access_error(home, error, f"{home.identity} was left as it was.") from error
 
 
 def replace_secret(home: Home, kept: IdentityFileContent) -> None:
     """Replace the identity file of *home* by *kept*. Raises the errors of ``replace_identity``, and
     HomeInaccessibleError if the system refuses."""
-    try:
+    with home_access(home, f"{home.identity} was left as it was."):
         replace_identity(home.identity, kept)
-    except OSError as error:
-        raise home_access_error(home, error, f"{home.identity} was left as it was.") from error
 
 
 def node_name(feed: FeedId) -> str:
@@ -158,6 +146,15 @@ def _create(path: Path, text: str) -> None:
         ) from None
     with os.fdopen(file, "w", encoding="utf-8") as config:
         config.write(text)
+
+
+@contextmanager
+def home_access(home: Home, kept: str = "") -> Iterator[None]:
+    """Translate errors of the operating system as ``home_access_error`` does. Raises HomeInaccessibleError."""
+    try:
+        yield
+    except OSError as error:
+        raise home_access_error(home, error, kept) from error
 
 
 def home_access_error(home: Home, error: OSError, kept: str = "") -> HomeInaccessibleError:

@@ -166,7 +166,6 @@ class GroupManager:
         return roots
 
     def _look(self, port: GroupWriterPort, root: MessageId, now_us: int) -> None:
-        """Apply the rules to one group."""
         self._fetch(port, root)
         if self._replica.read_only:
             return

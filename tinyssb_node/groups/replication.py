@@ -18,18 +18,15 @@ class EpochFeed:
 
 @dataclass(frozen=True, slots=True)
 class GroupReplication:
-    """The feeds of a group to fetch and serve."""
+    """The feeds of a group to fetch. All of them, ceased ones too, are served to any peer that requests them (R26), and
+    missing messages that others follow may be fetched wherever they are (R28)."""
 
     fetch: frozenset[EpochFeed]
     """To be kept up to date."""
     cease: Mapping[EpochFeed, int | None]
     """Not to be fetched beyond this sequence number (v1.0); None: beyond the stored entries."""
-    serve: frozenset[EpochFeed]
-    """To be sent to any peer that requests them: all of them (R26)."""
     additions: People
     """People whose additions feeds are fetched."""
-    single: frozenset[MessageId]
-    """Messages that others follow and that are missing. They may be fetched wherever they are (R28)."""
 
 
 def writing_epoch(view: EpochGraph, me: FeedId) -> MessageId | None:
@@ -48,21 +45,18 @@ def replication(group: Group, me: FeedId) -> GroupReplication:
     view = group.view
     lacking = group.lacking
     preferred = view.preference(me).epoch
-    fetch, cease, serve = set(), {}, set()
+    fetch, cease = set(), {}
     additions: set[FeedId] = set()
     for init in view.of(me):
         epoch = view[init]
         for member in epoch.members | {epoch.creator}:
             feed = EpochFeed(init, member)
-            serve.add(feed)
             if lacking or init == preferred or member not in epoch.excluded:
                 fetch.add(feed)
             else:
                 cease[feed] = _until(view, init, member)
         additions |= epoch.members - epoch.excluded | {epoch.creator}
-    return GroupReplication(
-        frozenset(fetch), cease, frozenset(serve), frozenset(additions), frozenset(group.tangle.missing)
-    )
+    return GroupReplication(frozenset(fetch), cease, frozenset(additions))
 
 
 def _until(view: EpochGraph, epoch: MessageId, member: FeedId) -> int | None:

@@ -224,7 +224,6 @@ class Replica:
         return not ours and blocked_short(feed) in self._blocked_shorts
 
     def _expect_anew(self, feeds: Sequence[FeedId]) -> None:
-        """Update the expectations of *feeds*."""
         for feed in feeds:
             self.expectations.forget_feed(feed)
             self._expect_entries(feed)

@@ -89,7 +89,6 @@ class AirClock:
 
 
 def _parse_clock(text: str | None) -> tuple[str, int, int]:
-    """Parse boot id, boot time and ledger time."""
     if text is None:
         return "", 0, 0
     boot_id, boot_us, ledger_us = text.rsplit(" ", 2)

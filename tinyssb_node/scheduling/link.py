@@ -1,7 +1,7 @@
 """Properties of a face that scheduling needs, as plain data."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from tinyssb_node import limits
@@ -110,16 +110,11 @@ def broker_profile() -> LinkProfile:
     Replies wait long enough that others' come before, and peers that are consistent advertise seldom: three packets in
     five minutes, however many they are.
     """
-    return LinkProfile(
-        medium=LinkMedium.LAN,
-        airtime_us=_FREE,
-        window=64,
+    return replace(
+        lan_profile(),
         gap_us=10_000,
-        burst=32,
-        burst_max=64,
         answer_delay_us=500_000,
         hold_us=2_000_000,
-        quiet_us=None,
         advert_min_us=1_000_000,
         advert_max_us=300_000_000,
     )

@@ -438,7 +438,6 @@ class TransmitQueue:
         return False
 
     def _waits(self, urgency: Urgency, now_us: int) -> bool:
-        """True if there is something of this urgency to send."""
         if urgency is Urgency.REPLY:
             return self.reply_patience is not None or (
                 (first_us := self.waiting.next_us) is not None and first_us <= now_us

@@ -455,7 +455,6 @@ class SqliteStore:
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Around every statement that writes."""
         if self._spoiled:
             raise StoreFailedError(
                 f"{self._path}: a write failed before; nothing is written until it is undone"
