@@ -4,7 +4,8 @@ Sources: Semtech AN1200.13 (time on air), SX1272/73 and SX1276 data sheets (limi
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Final
 
 from firmware_bridge.chips import modem
@@ -75,12 +76,20 @@ class LoraSettings:
         return (1 << self.spreading_factor) * 1_000_000 >= LOW_DATA_RATE_US * self.bandwidth_hz
 
 
-symbols_us = modem.symbols_us
+@lru_cache(maxsize=64)
+def modem_of(settings: LoraSettings) -> Modem:
+    """Return the chip's form of *settings*, shared by all who ask: it must not be changed."""
+    return Modem(**asdict(settings), low_data_rate=settings.low_data_rate)
+
+
+def symbols_us(settings: LoraSettings, quarters: int) -> int:
+    """Return the microseconds of so many quarters of a symbol, rounded up."""
+    return modem.symbols_us(modem_of(settings), quarters)
 
 
 def preamble_us(settings: LoraSettings) -> int:
     """Return the microseconds of preamble and sync word, rounded up."""
-    return symbols_us(settings, modem.preamble_quarters(settings))
+    return symbols_us(settings, modem.preamble_quarters(modem_of(settings)))
 
 
 def airtime_us(settings: LoraSettings, length: int) -> int:
@@ -90,7 +99,7 @@ def airtime_us(settings: LoraSettings, length: int) -> int:
     """
     if not 0 <= length <= PAYLOAD_MAX:
         raise ValueError(f"a LoRa frame has 0 to {PAYLOAD_MAX} bytes, not {length}")
-    return modem.airtime_us(settings, length)
+    return modem_of(settings).airtime_us(length)
 
 
 def noise_floor_dbm(settings: LoraSettings | Modem) -> float:

@@ -2,10 +2,6 @@
 
 from firmware_bridge.chips.errors import ModemError
 
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from firmware_bridge.lora import LoraSettings
-
 EVENT_SENT = 1
 """The frame has been sent."""
 EVENT_RECEIVED = 2
@@ -54,27 +50,18 @@ RECEIVING_FRAMES = 2
 """A receiver that reports an incoming frame for longer than this many longest frames is restarted."""
 
 
-def symbols_us(settings: "Modem | LoraSettings", quarters: int) -> int:
+def symbols_us(settings: "Modem", quarters: int) -> int:
     """Return the microseconds of so many quarters of a symbol, rounded up."""
     chips = quarters << settings.spreading_factor
     return -(-chips * 1_000_000 // (4 * settings.bandwidth_hz))
 
 
-def preamble_quarters(settings: "Modem | LoraSettings") -> int:
+def preamble_quarters(settings: "Modem") -> int:
     """Return the quarters of a symbol before the header: preamble, sync word and start of frame.
 
     4.25 symbols follow the preamble, 6.25 at SF5 and SF6 (SX1261/2 data sheet 6.1.4).
     """
     return 4 * settings.preamble_symbols + (25 if settings.spreading_factor < 7 else 17)
-
-
-def airtime_us(settings: "Modem | LoraSettings", length: int) -> int:
-    """Return the time on air of a frame of *length* bytes, rounded up (SX1261/2 data sheet 6.1.4, AN1200.13)."""
-    bits = 8 * length - 4 * settings.spreading_factor + (0 if settings.spreading_factor < 7 else 8)
-    bits += (16 if settings.crc else 0) + (20 if settings.explicit_header else 0)
-    per_block = 4 * (settings.spreading_factor - (2 if settings.low_data_rate else 0))
-    blocks = max(-(-bits // per_block), 0)
-    return symbols_us(settings, preamble_quarters(settings) + 4 * (8 + blocks * settings.coding_rate))
 
 
 def check_ranges(chip: str, modem: "Modem", ranges: "tuple[tuple[str, int, int], ...]") -> None:
@@ -130,8 +117,12 @@ class Modem:
         """Low data rate optimisation. Default: on for symbols of 16 ms or more, as in all firmware but RNode's."""
 
     def airtime_us(self, length: int) -> int:
-        """Return the time on air of a frame of *length* bytes, rounded up."""
-        return airtime_us(self, length)
+        """Return the time on air of a frame of *length* bytes, rounded up (SX1261/2 data sheet 6.1.4, AN1200.13)."""
+        bits = 8 * length - 4 * self.spreading_factor + (0 if self.spreading_factor < 7 else 8)
+        bits += (16 if self.crc else 0) + (20 if self.explicit_header else 0)
+        per_block = 4 * (self.spreading_factor - (2 if self.low_data_rate else 0))
+        blocks = max(-(-bits // per_block), 0)
+        return symbols_us(self, preamble_quarters(self) + 4 * (8 + blocks * self.coding_rate))
 
 
 class Frame:

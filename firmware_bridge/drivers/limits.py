@@ -12,8 +12,6 @@ RESETS_IN_A_ROW: Final = 3
 """Resets without a successful check between them, after which a radio is closed and opened again."""
 RESET_PAUSE_S: Final = 0.5
 """Wait before the next reset when one did not help: a supply that dropped may have recovered by then."""
-EDGES_MAX: Final = 16
-"""Edges read from the system at a time."""
 SETTLE_US: Final = 20_000
 """Wait for channel activity detection at SF7, which takes 2 to 5 ms, and for a receiver just switched on."""
 NOISE_MIN_DBM: Final = -140

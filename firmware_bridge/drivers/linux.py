@@ -6,7 +6,6 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from firmware_bridge.boards import BoardProfile
-from firmware_bridge.drivers import limits
 from firmware_bridge.drivers.errors import (
     RadioError,
     access_denied,
@@ -24,10 +23,6 @@ DEVICES: Final = Path("/dev")
 """The folder of device files."""
 HEADER_LABELS: Final = ("pinctrl-bcm2835", "pinctrl-bcm2711", "pinctrl-rp1")
 """Labels of the GPIO chip with the header's lines: Pi Zero to 3, Pi 4, Pi 5. The chip's number differs by kernel."""
-CONSUMER: Final = "tinyssb"
-"""The user of our lines that `gpioinfo` shows."""
-SPI_MODE: Final = 0
-"""Clock low, data at the rising edge (SX127x data sheet 2.2, SX126x 8.2)."""
 
 
 class LinuxHardware:
@@ -62,7 +57,7 @@ class LinuxHardware:
         """See Hardware."""
         if not self._request.wait_edge_events(0):
             return 0
-        return len(self._request.read_edge_events(limits.EDGES_MAX))
+        return len(self._request.read_edge_events(16))
 
     def close(self) -> None:
         """See Hardware."""
@@ -98,7 +93,7 @@ def _open_bus(profile: BoardProfile, spidev: ModuleType) -> "spidev.SpiDev":
     try:
         device.open_path(profile.bus.device)
         device.max_speed_hz = profile.bus.speed_hz
-        device.mode = SPI_MODE
+        device.mode = 0  # clock low, data at the rising edge (SX127x data sheet 2.2, SX126x 8.2)
         if profile.pins.cs is not None:
             _free_chip_select(device)
     except FileNotFoundError as error:
@@ -123,7 +118,7 @@ def _free_chip_select(device: "spidev.SpiDev") -> None:
 def _request_lines(profile: BoardProfile, gpiod: ModuleType) -> "LineRequest":
     path, settings = _header_chip(gpiod), _line_settings(profile, gpiod)
     try:
-        request: LineRequest = gpiod.request_lines(str(path), consumer=CONSUMER, config=settings)
+        request: LineRequest = gpiod.request_lines(str(path), consumer="tinyssb", config=settings)
     except PermissionError as error:
         raise access_denied(str(path), "gpio") from error
     except OSError as error:

@@ -2,18 +2,16 @@
 
 import time
 from collections.abc import Callable
-from dataclasses import asdict
 
 from firmware_bridge.boards import BoardProfile
 from firmware_bridge.chips import modem
 from firmware_bridge.chips.errors import ChipBusyError, ChipError, OscillatorError, WrongChipError
-from firmware_bridge.chips.modem import PATH_RECEIVE, PATH_SEND, Modem
+from firmware_bridge.chips.modem import PATH_RECEIVE, PATH_SEND
 from firmware_bridge.chips.port import LoraChip
 from firmware_bridge.chips.sx126x import Sx126x
 from firmware_bridge.chips.sx127x import Sx127x
 from firmware_bridge.drivers.errors import RadioError, UnfitError, bus_failed, radio_hangs
 from firmware_bridge.drivers.hardware import Hardware
-from firmware_bridge.lora import LoraSettings
 
 SILENT = (0x00, 0xFF)
 """Values of a bus on which no chip answers."""
@@ -91,11 +89,6 @@ class HardwareChipPort:
             self._hardware.set(line, high)
         except OSError as error:
             raise bus_failed(self._profile.bus.device, error) from error
-
-
-def modem_of(settings: LoraSettings) -> Modem:
-    """Return the chip's form of *settings*."""
-    return Modem(**asdict(settings), low_data_rate=settings.low_data_rate)
 
 
 def serial_board(profile: BoardProfile) -> UnfitError:

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
 PROMPT = "prompt"
 """Name of the file that makes the next start lead to the prompt."""
-NO_INTERRUPT = -1
-"""Argument of ``kbd_intr``: no character interrupts the program."""
 
 
 class Clock:
@@ -81,7 +79,7 @@ def run(board: "Board") -> None:
     """Run the bridge on *board*, for ever."""
     if wants_prompt():
         return
-    micropython.kbd_intr(NO_INTERRUPT)
+    micropython.kbd_intr(-1)  # no character interrupts the program
     if board.power_bus is not None:
         scl, sda = board.power_bus
         switch_on_radio(machine.SoftI2C(machine.Pin(scl), machine.Pin(sda), freq=limits.I2C_HZ))

@@ -38,8 +38,6 @@ APP_VERSION: Final = 3
 """Protocol version that we request: from 3 on, packets come with their signal-to-noise ratio."""
 APP_NAME: Final = b"tinyssb"
 """Our name towards the companion."""
-ZERO_HOP: Final = 0
-"""Path length of a packet that no node repeats."""
 
 
 class Request(IntEnum):
@@ -185,8 +183,8 @@ def serialize_request(request: Request, body: bytes = b"") -> bytes:
 
 
 def channel_data_body(channel: int, payload: bytes) -> bytes:
-    """Return the body of SEND_CHANNEL_DATA for a packet that no node repeats."""
-    return bytes([channel, ZERO_HOP]) + DATA_TYPE.to_bytes(2, "little") + payload
+    """Return the body of SEND_CHANNEL_DATA for a packet that no node repeats: its path has the length 0."""
+    return bytes([channel, 0]) + DATA_TYPE.to_bytes(2, "little") + payload
 
 
 def parse_message(message: bytes) -> CompanionMessage | Noise:

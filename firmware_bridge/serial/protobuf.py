@@ -32,13 +32,6 @@ class Fixed32:
     bits: int
     """0 to 2^32 - 1."""
 
-    @property
-    def as_float(self) -> float:
-        """The four bytes as a floating-point number."""
-        (value,) = struct.unpack("<f", self.bits.to_bytes(4, "little"))
-        assert isinstance(value, float)
-        return value
-
 
 def fixed_float(value: float) -> Fixed32:
     """Encode *value* as four bytes."""
@@ -136,5 +129,7 @@ def blob(fields: Fields, field: int) -> bytes:
 
 def real(fields: Fields, field: int) -> float:
     """Return the last floating-point number of *field*; 0 if there is none."""
-    value = fields.get(field, [Fixed32(0)])[-1]
-    return value.as_float if isinstance(value, Fixed32) else 0.0
+    value = fields.get(field, [b""])[-1]
+    return (
+        float(struct.unpack("<f", value.bits.to_bytes(4, "little"))[0]) if isinstance(value, Fixed32) else 0.0
+    )

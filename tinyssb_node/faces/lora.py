@@ -12,7 +12,7 @@ from firmware_bridge.drivers.errors import RadioError, UnfitError
 from firmware_bridge.drivers.hardware import Hardware
 from firmware_bridge.drivers.linux import open_linux
 from firmware_bridge.drivers.spi import SpiRadio
-from firmware_bridge.drivers.wiring import modem_of
+from firmware_bridge.lora import modem_of
 from firmware_bridge.plans import RadioPlan
 from tinyssb_node import limits
 from tinyssb_node.faces.backoff import Backoff

@@ -2,14 +2,10 @@
 
 import ipaddress
 from dataclasses import dataclass
-from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.faces.spec_reader import SpecReader, read_interface
 from tinyssb_node.ids import FaceName
-
-TTL_MAX: Final = 255
-"""Highest time to live of an IP packet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +46,7 @@ def parse_udp(reader: SpecReader) -> UdpSpec | None:
         interface=reader.option(
             "interface", None, read_interface, "the name or IPv4 address of an interface"
         ),
-        ttl=reader.number("ttl", limits.UDP_TTL_DEFAULT, 0, TTL_MAX),
+        ttl=reader.number("ttl", limits.UDP_TTL_DEFAULT, 0, 255),
         copies=reader.switch("copies", default=True),
         name=reader.name(),
     )

@@ -11,9 +11,8 @@ from firmware_bridge.chips.errors import ChipError, ModemError, WrongChipError
 from firmware_bridge.chips.modem import EVENT_CAD_BUSY, EVENT_CAD_DONE, EVENT_SENT, Modem
 from firmware_bridge.chips.sx126x import Sx126x
 from firmware_bridge.drivers.errors import RadioError
-from firmware_bridge.drivers.wiring import modem_of
 from firmware_bridge.emulation.ether import garbled
-from firmware_bridge.lora import LoraSettings
+from firmware_bridge.lora import LoraSettings, modem_of
 from firmware_bridge.plans import NAMED_PLANS, FirmwareRelease
 from tests.firmware_bridge.chips.virtual import SX126X, SX127X, TINYSSB, Air, Station
 

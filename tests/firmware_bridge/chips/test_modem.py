@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from firmware_bridge.chips.modem import Modem
-from firmware_bridge.drivers.wiring import modem_of
-from firmware_bridge.lora import BANDWIDTHS_HZ, LoraSettings, airtime_us
+from firmware_bridge.lora import BANDWIDTHS_HZ, LoraSettings, airtime_us, modem_of
 
 
 @given(
