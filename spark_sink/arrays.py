@@ -44,3 +44,20 @@ def runs(starts: Bools) -> tuple[Ints, Ints]:
 def count_up(counts: Ints) -> Ints:
     """Return 0, 1, 2, … up to each of *counts*, one run after the other."""
     return np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+
+
+def components(count: int, left: Ints, right: Ints) -> Ints:
+    """Return for each index the smallest index that it is connected to; *left* and *right* are the ends of the edges.
+
+    Each round ties every tree to the smallest root next to it and flattens the trees; it ends when nothing changes.
+    """
+    label = np.arange(count)
+    while True:
+        before = label.copy()
+        low = np.minimum(label[left], label[right])
+        np.minimum.at(label, before[left], low)
+        np.minimum.at(label, before[right], low)
+        while not np.array_equal(label, label[label]):
+            label = label[label]
+        if np.array_equal(label, before):
+            return label

@@ -66,18 +66,16 @@ def _parser() -> argparse.ArgumentParser:
     serve.add_argument(
         "--port", type=int, default=PORT, help="port to listen on, 0 for a free one (%(default)s)"
     )
-    serve.add_argument(
-        "--token",
-        type=Path,
-        metavar="FILE",
-        help="token that browsers must give, read from this file; needed if other machines can reach the page "
-        "(or set TINYSSB_PAGE_TOKEN in the environment)",
+    meaning = (
+        "token that browsers must give, read from this file; needed if other machines can reach the page "
+        "(or set TINYSSB_PAGE_TOKEN in the environment)"
     )
+    _add_file(serve, "--token", meaning)
     serve.add_argument(
         "--no-token", action="store_true", help="let everybody who reaches the address read the page"
     )
-    serve.add_argument("--tls-cert", type=Path, metavar="FILE", help="certificate (PEM), for https")
-    serve.add_argument("--tls-key", type=Path, metavar="FILE", help="key of the certificate (PEM)")
+    _add_file(serve, "--tls-cert", "certificate (PEM), for https")
+    _add_file(serve, "--tls-key", "key of the certificate (PEM)")
     serve.add_argument(
         "--tiles", metavar="URL", help="tile server for the map, as https://tiles.example.org/{z}/{x}/{y}.png"
     )
@@ -94,26 +92,10 @@ def _add_collect(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("root", type=Path, metavar="LOGS", help="folder for the logs; it is made if missing")
     parser.add_argument("--user", metavar="NAME", help="user name at the broker")
-    parser.add_argument(
-        "--password-file", type=Path, metavar="FILE", help="file whose first line is the password"
-    )
-    parser.add_argument(
-        "--ca",
-        dest="ca_file",
-        type=Path,
-        metavar="FILE",
-        help="certificates (PEM) of the authority that signed the broker's",
-    )
-    parser.add_argument(
-        "--cert",
-        dest="cert_file",
-        type=Path,
-        metavar="FILE",
-        help="client certificate (PEM), if the broker asks for one",
-    )
-    parser.add_argument(
-        "--key", dest="key_file", type=Path, metavar="FILE", help="key of the client certificate (PEM)"
-    )
+    _add_file(parser, "--password-file", "file whose first line is the password")
+    _add_file(parser, "--ca", "certificates (PEM) of the authority that signed the broker's", "ca_file")
+    _add_file(parser, "--cert", "client certificate (PEM), if the broker asks for one", "cert_file")
+    _add_file(parser, "--key", "key of the client certificate (PEM)", "key_file")
     parser.add_argument(
         "--name",
         default="tinyssb-collect",
@@ -178,6 +160,10 @@ def _add_job_options(parser: argparse.ArgumentParser) -> None:
     _add_number(parser, "--keep-days", limits.KEEP_DAYS, days)
     _add_number(parser, "--threads", 2, "Spark tasks that run at one time")
     _add_number(parser, "--memory-mb", 1024, "size of Java's heap")
+
+
+def _add_file(parser: argparse.ArgumentParser, option: str, meaning: str, dest: str | None = None) -> None:
+    parser.add_argument(option, dest=dest, type=Path, metavar="FILE", help=meaning)
 
 
 def _add_number(

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, Final, NamedTuple, TypeAlias
 
@@ -29,14 +28,6 @@ class Archived(NamedTuple):
     node: str
     boot: int
     piece: ArchivedPiece
-
-
-@dataclass(frozen=True, slots=True)
-class PassedOver:
-    """A file, or something of it, that is not read."""
-
-    path: str
-    reason: str
 
 
 class FooterError(Exception):
@@ -98,12 +89,14 @@ def _archived(lists: dict[str, Any], line: str, path: str, row: int) -> Archived
     return Archived(node, boot, piece)
 
 
-def chain(pieces: Iterable[Archived], root_of: Mapping[str, str]) -> tuple[Chains, list[PassedOver]]:
-    """Join pieces without a hole between them to segments; return these, and the pieces that overlap others.
+def chain(pieces: Iterable[Archived], root_of: Mapping[str, str]) -> tuple[Chains, list[tuple[str, str]]]:
+    """Join pieces without a hole between them to segments.
+
+    Return these, and the pieces that overlap others and are passed over: the path and the reason.
 
     *root_of*: for each Parquet file the archive in which it lies, which is the folder of its segments.
     """
-    passed: list[PassedOver] = []
+    passed: list[tuple[str, str]] = []
     chains: list[list[Archived]] = []
     for found in sorted(pieces, key=_order):
         last = chains[-1][-1] if chains and _same_segment(chains[-1][-1], found) else None
@@ -117,7 +110,7 @@ def chain(pieces: Iterable[Archived], root_of: Mapping[str, str]) -> tuple[Chain
             reason = (
                 f"it repeats bytes of a segment of node {found.node} that {last.piece.path} has: not counted"
             )
-            passed.append(PassedOver(found.piece.path, reason))
+            passed.append((found.piece.path, reason))
     segments: dict[str, list[Segment]] = {}
     for links in chains:
         segments.setdefault(links[0].node, []).append(_segment(links, root_of))

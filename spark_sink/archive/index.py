@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from spark_sink.archive.footer import KEY, Archived, Chains, FooterError, PassedOver, chain, parse_footer
+from spark_sink.archive.footer import KEY, Archived, Chains, FooterError, chain, parse_footer
 
 Read: TypeAlias = Callable[[str, int, int], bytes]
 """Path, and from which byte up to before which; as `log_files.LogFiles.read`."""
@@ -28,9 +28,10 @@ class ArchiveIndex:
 
     def __init__(self, read: Read) -> None:
         self._read = read
-        self._known: dict[ArchiveFile, list[Archived] | PassedOver] = {}
+        self._known: dict[ArchiveFile, list[Archived] | str] = {}
+        """The pieces of a file, or the reason why it is passed over."""
         self._chains: Chains = {}
-        self._overlaps: list[PassedOver] = []
+        self._overlaps: list[tuple[str, str]] = []
 
     def update(self, files: Iterable[ArchiveFile]) -> Chains:
         """Return the archived segments by node, the same objects while nothing changes. Raises OSError."""
@@ -50,17 +51,16 @@ class ArchiveIndex:
 
     def passed_over(self) -> Sequence[tuple[str, str]]:
         """Return the files of which nothing, or not all, is read, and why."""
-        files = [known for known in self._known.values() if isinstance(known, PassedOver)]
-        overlaps = {passed.path: passed.reason for passed in self._overlaps}
-        return [*((passed.path, passed.reason) for passed in files), *overlaps.items()]
+        files = [(file.path, known) for file, known in self._known.items() if isinstance(known, str)]
+        return [*files, *dict(self._overlaps).items()]
 
-    def _look(self, file: ArchiveFile) -> list[Archived] | PassedOver:
+    def _look(self, file: ArchiveFile) -> list[Archived] | str:
         try:
             return parse_footer(*_footer(self._read, file))
         except FileNotFoundError:
             return []  # forgotten since it was listed
         except FooterError as error:
-            return PassedOver(file.path, f"not a readable file of an archive: {error}")
+            return f"not a readable file of an archive: {error}"
 
 
 def _footer(read: Read, file: ArchiveFile) -> tuple[bytes, str, int]:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 import numpy as np
 
 from spark_sink import limits
-from spark_sink.arrays import Ints, take
+from spark_sink.arrays import components, take
 from spark_sink.clocks.matches import Matches, match
 from spark_sink.clocks.shared_packets import ClockPairs, SharedPackets, best_partners
 
@@ -40,26 +40,11 @@ def links(packets: SharedPackets, pairs: ClockPairs, clocks: int) -> list[Matche
             if link is not None:
                 found.append(link)
         pairs = take(pairs, ~chosen)
-        labels = _labels(clocks, found)
+        left, right = (
+            np.array([getattr(link, end) for link in found], np.int64) for end in ("left", "right")
+        )
+        labels = components(clocks, left, right)
     return sorted(found, key=lambda link: (link.left, link.right))
-
-
-def _labels(clocks: int, found: Sequence[Matches]) -> Ints:
-    """Return for each clock the smallest one that it is related to."""
-    label = list(range(clocks))
-    for link in found:
-        low, high = sorted((_root(label, link.left), _root(label, link.right)))
-        label[high] = low
-    for clock in range(clocks):
-        label[clock] = label[label[clock]]
-    return np.array(label, np.int64)
-
-
-def _root(label: list[int], clock: int) -> int:
-    while label[clock] != clock:
-        label[clock] = label[label[clock]]
-        clock = label[clock]
-    return clock
 
 
 def neighbours(found: Sequence[Matches]) -> dict[int, dict[int, Matches]]:

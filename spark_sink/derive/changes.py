@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
-from spark_sink.arrays import Bools, Ints
-from spark_sink.derive.groups import components
+from spark_sink.arrays import Bools, Ints, components
 from spark_sink.serving.database import table_of
 from spark_sink.serving.tables import TABLES
 

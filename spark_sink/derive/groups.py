@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from spark_sink import limits
-from spark_sink.arrays import Ints, count_up, run_starts
+from spark_sink.arrays import Ints, components, count_up, run_starts
 from spark_sink.derive.facts import HOUR_US, RX, Facts
 from spark_sink.derive.transmissions import transmissions
 
@@ -155,20 +155,3 @@ def _newest(key: Ints, t_us: Ints) -> tuple[Ints, Ints]:
     begins = np.flatnonzero(run_starts(key))
     latest = np.maximum.reduceat(t_us[order], begins) if len(begins) else t_us
     return key[begins], latest
-
-
-def components(count: int, left: Ints, right: Ints) -> Ints:
-    """Return for each index the smallest index that it is connected to; *left* and *right* are the ends of the edges.
-
-    Each round ties every tree to the smallest root next to it and flattens the trees; it ends when nothing changes.
-    """
-    label = np.arange(count)
-    while True:
-        before = label.copy()
-        low = np.minimum(label[left], label[right])
-        np.minimum.at(label, before[left], low)
-        np.minimum.at(label, before[right], low)
-        while not np.array_equal(label, label[label]):
-            label = label[label]
-        if np.array_equal(label, before):
-            return label

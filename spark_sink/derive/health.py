@@ -45,7 +45,8 @@ def health(figures: Figures, clock: Callable[[int], str]) -> Health:
     if figures.split_since_us is not None:
         parts.append(f"the mesh is split since {clock(figures.split_since_us)}")
     if figures.isolated:
-        parts.append(f"{_names(figures.isolated)} out of contact with all others")
+        verb = "is" if len(figures.isolated) == 1 else "are"
+        parts.append(f"{_list(figures.isolated)} {verb} out of contact with all others")
     if figures.silent:
         parts.append(f"the log of {_list(figures.silent)} ended without a stop")
     if figures.alarms:
@@ -62,7 +63,10 @@ def _having(figures: Figures) -> str:
     if not figures.entries:
         return f"{_count(figures.nodes, 'node', 'nodes')}, and nothing published yet"
     if not figures.behind:
-        return "The only node has everything" if figures.nodes == 1 else _all_have(figures.nodes)
+        which = {1: "The only node has", 2: "Both nodes have"}.get(
+            figures.nodes, f"All {figures.nodes:,} nodes have"
+        )
+        return f"{which} everything"
     name, entries = min(figures.behind, key=lambda one: (-one[1], one[0]))
     number = len(figures.behind)
     lag = f"by {_count(entries, 'entry', 'entries')}"
@@ -70,14 +74,6 @@ def _having(figures: Figures) -> str:
         return f"{name} is behind {lag}"
     whose = "All" if number == figures.nodes else f"{number:,} of"
     return f"{whose} {figures.nodes:,} nodes are behind, {name} {lag}"
-
-
-def _all_have(nodes: int) -> str:
-    return "Both nodes have everything" if nodes == 2 else f"All {nodes:,} nodes have everything"
-
-
-def _names(names: Sequence[str]) -> str:
-    return f"{_list(names)} {'is' if len(names) == 1 else 'are'}"
 
 
 def _list(names: Sequence[str]) -> str:

@@ -176,9 +176,8 @@ def _check(connection: "psycopg.Connection[Any]", address: Address, *, may_be_ne
         if may_be_new:
             return
         raise errors.NoDatabaseError(address.shown)
-    if existing.get("meta") != {"name", "value"}:
-        raise errors.NotServingDatabaseError(address.shown)
-    row = connection.execute("SELECT value FROM meta WHERE name = 'version'").fetchone()
+    is_ours = existing.get("meta") == {"name", "value"}
+    row = connection.execute("SELECT value FROM meta WHERE name = 'version'").fetchone() if is_ours else None
     if row is None or not str(row[0]).isdigit():
         raise errors.NotServingDatabaseError(address.shown)
     check_version(address.shown, int(row[0]))

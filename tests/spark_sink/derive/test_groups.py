@@ -4,8 +4,9 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from spark_sink.arrays import components
 from spark_sink.derive.facts import RX, TX, Facts
-from spark_sink.derive.groups import components, groups
+from spark_sink.derive.groups import groups
 from spark_sink.serving.tables import TABLES
 from tests.spark_sink.derive import oracle_b
 from tests.spark_sink.derive.facts_of import sights_of, uptimes_of
