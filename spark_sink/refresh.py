@@ -201,7 +201,7 @@ class Refresh:
             for name, sql in QUERIES.items()
             if name != "changes"
         }
-        return AlertInputs(now_us=self._newest_us(), changes=told.select(SCHEMAS["changes"].names), **found)
+        return AlertInputs(self._newest_us(), {**found, "changes": told.select(SCHEMAS["changes"].names)})
 
     def _delete_old(self) -> None:
         """Delete single packets that no derived row will be made from any more."""

@@ -135,8 +135,9 @@ class _Compaction:
         }
         closed = dict(_closed(self._files.listing(), self._order))
         rests = [rest for node, segments in closed.items() for rest in self._rests(node, segments, archived)]
-        placed = sorted(((_day(self._files, rest), rest) for rest in rests), key=_place)
-        for group in _groups(rest for _, rest in placed):
+        rests.sort(key=lambda rest: (rest.node, rest.segment.boot, rest.segment.first))
+        rests.sort(key=lambda rest: _day(self._files, rest))
+        for group in _groups(rests):
             self._add_group(group)
         for day in sorted(self._cuts):
             self._write(day)
@@ -286,11 +287,6 @@ def _groups(rests: Iterable[Unarchived]) -> Iterator[list[Unarchived]]:
         size += more
     if group:
         yield group
-
-
-def _place(found: tuple[str, Unarchived]) -> tuple[str, str, int, int]:
-    day, rest = found
-    return day, rest.node, rest.segment.boot, rest.segment.first
 
 
 def _delete_archived(order: CompactOptions, disk: Disk, done: CompactSummary) -> None:

@@ -1,7 +1,7 @@
 """Alerts: rules with hysteresis over the figures of the serving database."""
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -30,28 +30,14 @@ from spark_sink.derive.mesh_time import boot_times, corrections
 
 @dataclass(frozen=True, slots=True)
 class AlertInputs:
-    """Rows in any order, with the columns named in `QUERIES`."""
+    """Tables by name, with rows in any order and the columns named in `QUERIES`, which says which rows they have.
+
+    ``ups`` are the hours of mesh time in which each node was up.
+    """
 
     now_us: int
     """Newest mesh time known."""
-    ups: pa.Table
-    """Hours of mesh time in which each node was up."""
-    changes: pa.Table
-    clocks: pa.Table
-    boots: pa.Table
-    faces: pa.Table
-    """Those under a law."""
-    airtime: pa.Table
-    counts: pa.Table
-    """`face_down`, and `refused`."""
-    incidents: pa.Table
-    """`clock`, `fork`, and unclean `start`."""
-    invalid: pa.Table
-    """Packets heard that were invalid."""
-    links: pa.Table
-    steps: pa.Table
-    gaps: pa.Table
-    """Those that have an end."""
+    tables: Mapping[str, pa.Table]
 
 
 _COLUMNS: Final = {
@@ -75,7 +61,7 @@ SCHEMAS: Final = {
     name: pa.schema([(column, _TYPES[kind]) for column, kind in (word.split(":") for word in words.split())])
     for name, words in _COLUMNS.items()
 }
-"""Columns of each field of `AlertInputs`."""
+"""Columns of each table of `AlertInputs`."""
 
 _FROM: Final = {
     "ups": "groups GROUP BY node_no, hour_us",
@@ -89,7 +75,7 @@ QUERIES: Final = {
     name: f"SELECT {', '.join(schema.names)} FROM {_FROM.get(name, name)}"  # noqa: S608 the names are ours
     for name, schema in SCHEMAS.items()
 }
-"""SQL by name of the field, for SQLite and PostgreSQL; the columns are those of the schema."""
+"""SQL by name of the table, for SQLite and PostgreSQL; the columns are those of the schema."""
 
 
 _SECOND_US: Final = 1_000_000
@@ -121,7 +107,7 @@ def alerts(inputs: AlertInputs) -> pa.Table:
         RuleResult("restarts", _restarts(inputs), _node),
         _flapping(inputs),
         RuleResult("fork", _fork(inputs), lambda number: f"feed {number}"),
-        _node_hours(inputs, "invalid", inputs.invalid, "packets"),
+        _node_hours(inputs, "invalid", inputs.tables["invalid"], "packets"),
         _refused(inputs, "budget", ("budget",)),
         faded(inputs),
         _log_missing(inputs),
@@ -213,7 +199,7 @@ def _split(inputs: AlertInputs) -> Spans:
 
 def _changes(inputs: AlertInputs, kinds: tuple[str, str]) -> Iterator[tuple[str, int, str, str]]:
     """Yield changes of these kinds in order; at the same time, in the order of their names."""
-    table = inputs.changes
+    table = inputs.tables["changes"]
     columns = (table[name].to_pylist() for name in ("t_us", "kind", "subject", "detail"))
     for t_us, kind, subject, detail in sorted(zip(*columns, strict=True)):
         if kind in kinds:
@@ -222,7 +208,7 @@ def _changes(inputs: AlertInputs, kinds: tuple[str, str]) -> Iterator[tuple[str,
 
 def _ends_us(inputs: AlertInputs) -> dict[int, int]:
     """Return the end of the last hour in which each node was up; `_NEVER` if that was at most an hour ago."""
-    node_no, hour_us = ints(inputs.ups, "node_no"), ints(inputs.ups, "hour_us")
+    node_no, hour_us = ints(inputs.tables["ups"], "node_no"), ints(inputs.tables["ups"], "hour_us")
     nodes, which = np.unique(node_no, return_inverse=True)
     last_us = np.full(len(nodes), OPEN)
     np.maximum.at(last_us, which, hour_us + HOUR_US)
@@ -232,9 +218,12 @@ def _ends_us(inputs: AlertInputs) -> dict[int, int]:
 
 def stuck(inputs: AlertInputs) -> Spans:
     """Find nodes that lacked entries hours ago that others had, and got none of others since, while they were up."""
-    order = np.lexsort((ints(inputs.ups, "hour_us"), ints(inputs.ups, "node_no")))
-    node_no, hour = ints(inputs.ups, "node_no")[order], ints(inputs.ups, "hour_us")[order] // HOUR_US
-    newest, held, got = _held(inputs.steps, inputs.boots)
+    order = np.lexsort((ints(inputs.tables["ups"], "hour_us"), ints(inputs.tables["ups"], "node_no")))
+    node_no, hour = (
+        ints(inputs.tables["ups"], "node_no")[order],
+        ints(inputs.tables["ups"], "hour_us")[order] // HOUR_US,
+    )
+    newest, held, got = _held(inputs.tables["steps"], inputs.tables["boots"])
     before = hour - limits.STUCK_HOURS
     rows = np.arange(len(hour))
     back = np.maximum(rows - limits.STUCK_HOURS, 0)
@@ -300,7 +289,7 @@ def _gains(seq: Ints, first: Bools) -> Ints:
 
 def faded(inputs: AlertInputs) -> RuleResult:
     """Find links that lose most of what is sent, in percent, and lost much less just before."""
-    table, rule = inputs.links, RULES["faded"]
+    table, rule = inputs.tables["links"], RULES["faded"]
     heard, sent = ints(table, "heard"), ints(table, "sent")
     sender, receiver, hour = ints(table, "sender"), ints(table, "receiver"), ints(table, "hour_us") // HOUR_US
     width = int(receiver.max(initial=0)) + 1
@@ -347,7 +336,7 @@ def _hours(inputs: AlertInputs, rule: str, node_no: Ints, subject: Ints, hour_us
     series = hourly(subject, hour_us, value).reaching(RULES[rule].raise_at)
     known, places = np.unique(subject, return_index=True)
     node = node_no[places][np.searchsorted(known, series.subject)] if len(known) else series.subject
-    right = series.at(mesh_us(inputs.clocks, node, series.t_us))
+    right = series.at(mesh_us(inputs.tables["clocks"], node, series.t_us))
     # An hour that is not over counts only where it is too high already.
     over = right.t_us + HOUR_US <= inputs.now_us
     over |= (right.value >= RULES[rule].raise_at) & (right.t_us <= inputs.now_us)
@@ -356,9 +345,9 @@ def _hours(inputs: AlertInputs, rule: str, node_no: Ints, subject: Ints, hour_us
 
 def _silent(inputs: AlertInputs) -> Spans:
     """Find boots whose log ended without a stop, until the node's next boot."""
-    table = inputs.boots.sort_by([("node_no", "ascending"), ("boot", "ascending")])
+    table = inputs.tables["boots"].sort_by([("node_no", "ascending"), ("boot", "ascending")])
     node_no = ints(table, "node_no")
-    found = boot_times(corrections(inputs.clocks), table)
+    found = boot_times(corrections(inputs.tables["clocks"]), table)
     again = np.zeros(len(node_no), np.bool_)
     again[:-1] = node_no[1:] == node_no[:-1]
     next_us = np.append(found.since_us[1:], 0)[: len(node_no)]
@@ -384,7 +373,7 @@ def _duty(inputs: AlertInputs) -> list[RuleResult]:
 
     The longest packet is subtracted for the alarm, since all but its end may be older than the window.
     """
-    table = inputs.airtime.join(inputs.faces, ["node_no", "face"], join_type="inner")
+    table = inputs.tables["airtime"].join(inputs.tables["faces"], ["node_no", "face"], join_type="inner")
     face, nodes, name = _faces(ints(table, "node_no"), table["face"])
     slot = ints(table, "slot_us") // limits.SLOT_US
     window = np.maximum(ints(table, "window_us") // limits.SLOT_US, 1)
@@ -396,7 +385,7 @@ def _duty(inputs: AlertInputs) -> list[RuleResult]:
     np.maximum.at(fullest, face, percent * window)
     busy = fullest[face] >= RULES["duty"].raise_at
     series = rolling(face[busy], slot[busy], percent[busy], window[busy]).reaching(RULES["duty"].raise_at)
-    right = series.at(mesh_us(inputs.clocks, nodes[series.subject], series.t_us * limits.SLOT_US))
+    right = series.at(mesh_us(inputs.tables["clocks"], nodes[series.subject], series.t_us * limits.SLOT_US))
     right = right.where(right.t_us <= inputs.now_us)
     surely = Series(right.subject, right.t_us, right.value - longest[right.subject])
     return [
@@ -407,7 +396,7 @@ def _duty(inputs: AlertInputs) -> list[RuleResult]:
 
 def _clock_wrong(inputs: AlertInputs) -> Spans:
     """Find clocks that are wrong, in minutes, in the middle of their matches, until the node has another clock."""
-    table = inputs.clocks
+    table = inputs.tables["clocks"]
     node_no = ints(table, "node_no")
     started_us = ints(table, "base_us") + ints(table, "from_mono_us")
     since_us = boot_mesh_us(table, node_no, ints(table, "boot"), ints(table, "from_mono_us"), started_us)
@@ -417,9 +406,9 @@ def _clock_wrong(inputs: AlertInputs) -> Spans:
 
 def _incidents(inputs: AlertInputs, kind: str) -> tuple[pa.Table, Ints]:
     """Return incidents of a kind, and their corrected times."""
-    table = inputs.incidents.filter(pc.equal(inputs.incidents["kind"], kind))
+    table = inputs.tables["incidents"].filter(pc.equal(inputs.tables["incidents"]["kind"], kind))
     columns = (ints(table, name) for name in ("node_no", "boot", "mono_us", "t_us"))
-    return table, boot_mesh_us(inputs.clocks, *columns)
+    return table, boot_mesh_us(inputs.tables["clocks"], *columns)
 
 
 def _clock_jump(inputs: AlertInputs) -> Spans:
@@ -451,7 +440,7 @@ def _restarts(inputs: AlertInputs) -> Spans:
 
 
 def _flapping(inputs: AlertInputs) -> RuleResult:
-    table = inputs.counts.filter(pc.equal(inputs.counts["kind"], "face_down"))
+    table = inputs.tables["counts"].filter(pc.equal(inputs.tables["counts"]["kind"], "face_down"))
     node_no = ints(table, "node_no")
     face, _, name = _faces(node_no, table["detail"])
     hours = _hours(inputs, "flapping", node_no, face, ints(table, "hour_us"), ints(table, "records"))
@@ -467,7 +456,7 @@ def _node_hours(inputs: AlertInputs, rule: str, table: pa.Table, column: str) ->
 
 def _refused(inputs: AlertInputs, rule: str, details: tuple[str, ...]) -> RuleResult:
     """Apply a rule to what was refused, or had to wait, for one of these reasons."""
-    counts = inputs.counts
+    counts = inputs.tables["counts"]
     chosen = pc.and_(pc.equal(counts["kind"], "refused"), pc.is_in(counts["detail"], pa.array(details)))
     return _node_hours(inputs, rule, counts.filter(chosen), "total")
 
@@ -487,9 +476,9 @@ def _fork(inputs: AlertInputs) -> Spans:
 
 def _log_missing(inputs: AlertInputs) -> RuleResult:
     """Count missing records of each boot, since it began."""
-    table = inputs.gaps.join(inputs.boots, ["node_no", "boot"], join_type="inner")
+    table = inputs.tables["gaps"].join(inputs.tables["boots"], ["node_no", "boot"], join_type="inner")
     node_no, boot = ints(table, "node_no"), ints(table, "boot")
-    began_us = boot_times(corrections(inputs.clocks), table).since_us
+    began_us = boot_times(corrections(inputs.tables["clocks"]), table).since_us
     boots, first, which = np.unique(np.stack([node_no, boot]), axis=1, return_index=True, return_inverse=True)
     gone = (ints(table, "next_offset") - ints(table, "first_offset")).astype(np.float64)
     missing: Floats = np.bincount(which.ravel(), gone, minlength=len(first)).astype(np.float64)

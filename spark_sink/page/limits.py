@@ -2,8 +2,6 @@
 
 from typing import Final
 
-from spark_sink import limits as sink
-
 # --- Times ------------------------------------------------------------------------------------------------------------
 
 SECOND_US: Final = 1_000_000
@@ -14,8 +12,6 @@ SLOT_US: Final = 10 * MINUTE_US
 """Length of a slot of airtime and groups (docs/formats/serving.md)."""
 HOUR_US: Final = 60 * MINUTE_US
 """Microseconds."""
-CLOCK_AHEAD_MAX_US: Final = sink.CLOCK_AHEAD_MAX_US
-"""A record this much later than the job's own clock does not set "now", as in the refresh."""
 TIME_MAX_US: Final = 2**53
 """Times beyond it, in the year 2255, are refused: JavaScript has no whole numbers above."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias, cast
 
 from spark_sink.errors import BadQuestionError, NotKnownError
+from spark_sink.limits import CLOCK_AHEAD_MAX_US
 from spark_sink.page import limits
 from spark_sink.page.clocks import Clock, clock_of_record, load_clocks
 from spark_sink.serving.database import Reader, Value
@@ -207,7 +208,7 @@ def span_of_records(
         return None
     began = [mesh_time(clocks, *row[:4]) for row in rows]
     ended = [mesh_time(clocks, *row[:2], *row[4:]) for row in rows]
-    latest_us = max(ended) if committed_us is None else committed_us + limits.CLOCK_AHEAD_MAX_US
+    latest_us = max(ended) if committed_us is None else committed_us + CLOCK_AHEAD_MAX_US
     return min(began), max((t_us for t_us in ended if t_us <= latest_us), default=max(ended))
 
 

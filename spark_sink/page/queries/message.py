@@ -12,7 +12,6 @@ from spark_sink.errors import NotKnownError
 from spark_sink.facts_loader import in_order, read_copies, read_sights
 from spark_sink.limits import LOOK_BACK_US
 from spark_sink.page import limits
-from spark_sink.page.clocks import Clock
 from spark_sink.page.queries import common
 from spark_sink.page.scope import Answer, Feed, Scope, fetch
 from spark_sink.serving.facts import whole
@@ -58,7 +57,9 @@ def _hours(scope: Scope, times_us: Sequence[int]) -> list[tuple[int, int, int]]:
         last_us = t_us
         for number, boot, first_us, end_us in boots:
             clocks = [clock for clock in scope.clocks.get(number, ()) if clock.boot == boot]
-            for since_us, until_us in _own_times(clocks, t_us - LOOK_BACK_US, t_us + limits.MINUTE_US):
+            around = t_us - LOOK_BACK_US, t_us + limits.MINUTE_US
+            own = [(clock.own_us(around[0]), clock.own_us(around[1])) for clock in clocks]
+            for since_us, until_us in own or [around]:
                 low_us, high_us = max(since_us, first_us), min(until_us, end_us)
                 first_hour_us = low_us - low_us % limits.HOUR_US
                 for hour_us in range(first_hour_us, high_us + 1, limits.HOUR_US):
@@ -66,12 +67,6 @@ def _hours(scope: Scope, times_us: Sequence[int]) -> list[tuple[int, int, int]]:
         if len(found) > 400:
             break
     return list(found)[:400]
-
-
-def _own_times(clocks: Sequence[Clock], from_us: int, to_us: int) -> list[tuple[int, int]]:
-    if not clocks:
-        return [(from_us, to_us)]
-    return [(clock.own_us(from_us), clock.own_us(to_us)) for clock in clocks]
 
 
 def message(scope: Scope) -> Answer:

@@ -44,7 +44,10 @@ def summary(scope: Scope) -> Answer:
 def headline(scope: Scope, standing: common.Holdings) -> Answer:
     """Return the counts of the headline."""
     ((forks,),) = fetch(scope.db, "SELECT count(DISTINCT feed_no) FROM incidents WHERE kind = 'fork'")
-    sides = {table: counted(scope, f"SELECT 1 AS one FROM {table}") for table in ("gaps", "oddities")}
+    sides = {}
+    for table in ("gaps", "oddities"):
+        sql = f"SELECT count(*) FROM (SELECT 1 AS one FROM {table} LIMIT ?) AS some"
+        ((sides[table],),) = fetch(scope.db, sql, (limits.COUNTED_MAX,))
     listed = fetch(scope.db, "SELECT reason FROM bad_lines LIMIT ?", (limits.COUNTED_MAX,))
     return {
         "nodes": len(scope.nodes),
@@ -57,12 +60,6 @@ def headline(scope: Scope, standing: common.Holdings) -> Answer:
         "bad_lines": min(sum(lines_of(reason) for (reason,) in listed), limits.COUNTED_MAX),
         **sides,
     }
-
-
-def counted(scope: Scope, rows: str) -> int:
-    """Count the rows of a query, up to a limit."""
-    ((count,),) = fetch(scope.db, f"SELECT count(*) FROM ({rows} LIMIT ?) AS some", (limits.COUNTED_MAX,))
-    return int(count)
 
 
 def condition(scope: Scope, standing: common.Holdings) -> Health:

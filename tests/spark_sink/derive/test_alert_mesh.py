@@ -24,7 +24,7 @@ def inputs(**tables: Rows) -> AlertInputs:
         )
         for name, schema in SCHEMAS.items()
     }
-    return AlertInputs(now_us=HOURS * HOUR_US, **made)
+    return AlertInputs(HOURS * HOUR_US, made)
 
 
 def spelled(
