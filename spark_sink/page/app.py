@@ -25,27 +25,19 @@ from tinyssb_node.web.page_server.access import FixedHeaders, RequestFilter, Tok
 from tinyssb_node.web.page_server.addresses import allowed_hosts
 from tinyssb_node.web.page_server.event_streams import stream_response
 
+_SHARED: Final = ("topology", "airtime", "delays", "packets", "gossip", "faults", "job")
 PAGES: Final = (
     "/",
-    *(
-        f"/{name}"
-        for name in (
-            "feeds",
-            "topology",
-            "map",
-            "airtime",
-            "delays",
-            "packets",
-            "gossip",
-            "faults",
-            "job",
-        )
-    ),
+    "/feeds",
+    "/map",
+    *(f"/{view}" for view in _SHARED),
     "/node/{node}",
     "/feed/{feed}",
     "/message/{feed}/{seq}",
 )
 """Addresses of views. All are the same document, which reads its own address."""
+_WHOLE_VIEWS: Final = ("overview", "heatmap", *_SHARED)
+"""Views that are of no single node, feed or message."""
 WITH_LINES: Final = ("overview", "airtime", "job")
 """Views that draw lines over time, for which they need a library."""
 UPLOT: Final = "/static/vendor/uplot-1.6.32/uplot"
@@ -55,12 +47,6 @@ _NUMBER: Final = re.compile(r"[0-9]{1,16}")
 _WORD: Final = re.compile(r"[a-z_]{1,32}")
 
 Handler = Callable[[Request], Awaitable[Response]]
-
-
-_WHOLE_VIEWS: Final = (
-    "overview", "heatmap", "topology", "airtime", "delays", "packets", "gossip", "faults", "job",
-)  # fmt: skip
-"""Views that are of no single node, feed or message."""
 
 
 def make_app(

@@ -29,6 +29,7 @@ from tinyssb_node.web.page_server.access import FixedHeaders, RequestFilter, Tok
 from tinyssb_node.web.page_server.addresses import allowed_hosts
 from tinyssb_node.web.page_server.event_streams import stream_response
 from tinyssb_node.web.page_service import PageService
+from tinyssb_node.web.shapes import Shape
 from tinyssb_node.web.views import OutgoingMessage
 
 STATIC: Final = Path(__file__).parent / "static"
@@ -43,8 +44,6 @@ _STATUS: Final = {
     "too_long": 413, "set_full": 409, "feed_forked": 409, "busy": 503,
 }  # fmt: skip
 """HTTP status by the code of an error; errors that are not here are no fault of the page's."""
-
-Handler = Callable[[Request], Awaitable[Response]]
 
 
 def make_app(service: PageService, *, host: str, gate: TokenAuthenticator) -> Starlette:
@@ -63,11 +62,9 @@ def make_app(service: PageService, *, host: str, gate: TokenAuthenticator) -> St
 
     return Starlette(
         routes=[
-            *(Route(path, document) for path in PAGES),
-            Route("/static/{name}", static),
+            *(Route(path, static) for path in (*PAGES, "/static/{name}")),
             *_session_routes(gate),
-            *_reading_routes(service),
-            *_writing_routes(service),
+            *_node_routes(service),
             Route("/api/events", events),
         ],
         middleware=[
@@ -107,14 +104,17 @@ def _session_routes(gate: TokenAuthenticator) -> list[Route]:
     ]
 
 
-def _reading_routes(service: PageService) -> list[Route]:
-    async def conversations(_request: Request) -> Response:
-        return JSONResponse(await service.read(views.conversations))
+def _json_route(path: str, content: Callable[[Request], Awaitable[Shape]], method: str = "GET") -> Route:
+    """Return a route whose response is *content* as JSON."""
 
-    async def people(_request: Request) -> Response:
-        return JSONResponse(await service.read(views.people))
+    async def respond(request: Request) -> Response:
+        return JSONResponse(await content(request))
 
-    async def messages(request: Request) -> Response:
+    return Route(path, respond, methods=[method])
+
+
+def _node_routes(service: PageService) -> list[Route]:
+    async def messages(request: Request) -> Shape:
         name = request.query_params.get("conversation", PUBLIC)
         if not _NAME.fullmatch(name):
             raise BadPageRequestError(
@@ -122,60 +122,38 @@ def _reading_routes(service: PageService) -> list[Route]:
             )
         before = number(request, "before")
         limit = min(number(request, "limit") or limits.ROWS, limits.ROWS_MAX)
-        return JSONResponse(
-            await service.read(lambda node_port: views.messages(node_port, name, before=before, limit=limit))
-        )
+        return await service.read(lambda node: views.messages(node, name, before=before, limit=limit))
 
-    async def circle(request: Request) -> Response:
+    async def circle(request: Request) -> Shape:
         feeds = (feed_of(request.query_params.get("feed", "")),)
-        return JSONResponse(await service.read(lambda node_port: views.find_conversation(node_port, feeds)))
+        return await service.read(lambda node: views.find_conversation(node, feeds))
 
-    async def node(_request: Request) -> Response:
-        return JSONResponse(await service.node())
+    async def say(request: Request) -> Shape:
+        return await service.say(message_of(await body_of(request)))
 
-    async def receipts(_request: Request) -> Response:
-        return JSONResponse(await service.receipts())
+    async def cost(request: Request) -> Shape:
+        return await service.cost(message_of(await body_of(request)))
 
-    return [
-        Route("/api/conversations", conversations),
-        Route("/api/people", people),
-        Route("/api/messages", messages),
-        Route("/api/circle", circle),
-        Route("/api/node", node),
-        Route("/api/receipts", receipts),
-    ]
-
-
-def _writing_routes(service: PageService) -> list[Route]:
-    async def say(request: Request) -> Response:
-        return JSONResponse(await service.say(message_of(await body_of(request))))
-
-    async def cost(request: Request) -> Response:
-        return JSONResponse(await service.cost(message_of(await body_of(request))))
-
-    async def follow(request: Request) -> Response:
+    async def follow(request: Request) -> Shape:
         feed = feed_of(text_of(await body_of(request), "feed", 2 * FeedId.SIZE))
-        return JSONResponse(await service.change(lambda node_port: node_port.follow(feed).fields()))
+        return await service.change(lambda node: node.follow(feed).fields())
 
     return [
-        Route("/api/say", say, methods=["POST"]),
-        Route("/api/cost", cost, methods=["POST"]),
-        Route("/api/follow", follow, methods=["POST"]),
+        _json_route("/api/conversations", lambda _request: service.read(views.conversations)),
+        _json_route("/api/people", lambda _request: service.read(views.people)),
+        _json_route("/api/messages", messages),
+        _json_route("/api/circle", circle),
+        _json_route("/api/node", lambda _request: service.node()),
+        _json_route("/api/receipts", lambda _request: service.receipts()),
+        _json_route("/api/say", say, "POST"),
+        _json_route("/api/cost", cost, "POST"),
+        _json_route("/api/follow", follow, "POST"),
     ]
-
-
-async def document(request: Request) -> Response:
-    """Return the page."""
-    return file_response(request, "index.html")
 
 
 async def static(request: Request) -> Response:
-    """Return a file of the page."""
-    return file_response(request, request.path_params["name"])
-
-
-def file_response(request: Request, name: str) -> Response:
-    """Return a file of the page, or 304 if the browser has it already."""
+    """Return a file of the page, the document if the address names none, or 304 if the browser has it already."""
+    name = request.path_params.get("name", "index.html")
     path = STATIC / name
     if not _FILE.fullmatch(name) or not path.is_file():
         return refusal(404, "There is no page at this address.")
