@@ -29,7 +29,7 @@ from tinyssb_node.codec.events import (
 from tinyssb_node.daemon.eventlog_segments import Retention, read_resume_point, segment_path, segments
 from tinyssb_node.errors import EventLogFullError, ExitCode, LocalError, StoreFullError
 from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
-from tinyssb_node.scheduling.refusals import TokenBucket
+from tinyssb_node.scheduling.token_bucket import TokenBucket
 from tinyssb_node.store.durable import FULL, sync_folder, write_anew
 from tinyssb_node.store.entries import entry_layout, type_of
 from tinyssb_node.store.port import Store, StoredChunk, StoredEntry

@@ -13,7 +13,7 @@ from tinyssb_node.errors import PeerError
 from tinyssb_node.feeds.children import EntryType, parse_child_made
 from tinyssb_node.ids import FaceName, FeedId
 from tinyssb_node.replication import limits as set_limits
-from tinyssb_node.scheduling.refusals import TokenBucket
+from tinyssb_node.scheduling.token_bucket import TokenBucket
 from tinyssb_node.store.port import Store, StoredEntry
 
 

@@ -5,8 +5,9 @@ from tinyssb_node.codec.events import PacketReceived
 from tinyssb_node.ids import FaceName, Verdict
 from tinyssb_node.replication.packet_outcome import ORPHANS_FULL, PacketOutcome
 from tinyssb_node.scheduling.link import Reception
-from tinyssb_node.scheduling.refusals import RefusalLog, TokenBucket
+from tinyssb_node.scheduling.refusals import RefusalLog
 from tinyssb_node.scheduling.suppression import RecentSet
+from tinyssb_node.scheduling.token_bucket import TokenBucket
 from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 
 _INVALID = Verdict.INVALID

@@ -13,7 +13,6 @@ from tinyssb_node.errors import HomeExistsError
 from tinyssb_node.ids import Dialect
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.options import CommandParsers, add_json
-from tinyssb_node.screens.passphrases import asker
 from tinyssb_node.screens.render import duration, fields
 from tinyssb_node.store.home import Home
 
@@ -66,6 +65,7 @@ def init(arguments: argparse.Namespace) -> int:
 def run(arguments: argparse.Namespace) -> int:
     """Run the daemon."""
     from tinyssb_node.daemon.process import run_daemon
+    from tinyssb_node.screens.passphrases import asker
 
     return run_daemon(Home.find(arguments.home, os.environ), asker(), sure=arguments.i_am_sure)
 
