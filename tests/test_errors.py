@@ -1,5 +1,6 @@
 """Every error of ours ends in a sentence, a code of the protocol and an exit code."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -22,6 +23,8 @@ from tinyssb_node.pzp.database import errors as pzp_errors
 from tinyssb_node.pzp.database.errors import PzpBusyError
 
 FEED = FeedId(bytes(32))
+SOURCES = sorted(Path(errors.__file__).parent.glob("[!w]*/**/*.py"))
+"""All but the page's, whose server has codes of its own."""
 
 
 @pytest.mark.parametrize(
@@ -45,7 +48,7 @@ FEED = FeedId(bytes(32))
         (CatalogBusyError(Path("/h/content.sqlite"), "busy"), "failed", ExitCode.BUSY),
         (ContactsError(Path("/h/contacts.json"), "it is too long", "Shorten it."), "failed", ExitCode.DATA),
         (PzpBusyError(Path("/h/pzp.sqlite")), "failed", ExitCode.BUSY),
-        (errors.UnknownFeedError("No such feed.", "Look."), "unknown_feed", ExitCode.MISSING),
+        (ProblemError("No such feed.", "Look.", code="unknown_feed"), "unknown_feed", ExitCode.MISSING),
         (errors.LocalError(), "failed", ExitCode.SOFTWARE),
     ],
 )
@@ -67,9 +70,10 @@ def test_no_error_of_the_catalog_or_of_pzp_is_taken_for_a_fault_of_the_program()
 
 def test_every_code_is_documented_and_has_an_exit_code() -> None:
     page = pages.read("docs/formats/control.md")
-    codes = {kind.code for kind in (*LocalError.__subclasses__(), *ProblemError.__subclasses__())} | set(
-        EXIT_CODES
-    )
+    classes = (*LocalError.__subclasses__(), *ProblemError.__subclasses__())
+    raised = {code for path in SOURCES for code in re.findall(r'\bcode="(\w+)"', path.read_text("utf-8"))}
+    assert "unknown_feed" in raised
+    codes = {kind.code for kind in classes} | raised | set(EXIT_CODES)
     assert [code for code in sorted(codes) if f"| `{code}` |" not in page] == []
     assert codes <= EXIT_CODES.keys()
 

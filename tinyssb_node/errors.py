@@ -485,18 +485,6 @@ class ProblemError(LocalError):
         return str(self)
 
 
-class HomeMissingError(ProblemError):
-    """There is no node in this folder."""
-
-    exit_code = ExitCode.MISSING
-
-
-class HomeExistsError(ProblemError):
-    """A node would be made where there is one."""
-
-    exit_code = ExitCode.CREATE
-
-
 class HomeInaccessibleError(ProblemError):
     """The operating system does not let us read or write something of the home folder."""
 
@@ -536,30 +524,6 @@ class FileUnreadableError(ProblemError):
         self.path = path
 
 
-class UnknownFeedError(ProblemError):
-    """No feed of the set is named so."""
-
-    code = "unknown_feed"
-
-
-class AmbiguousFeedError(ProblemError):
-    """Several feeds begin so."""
-
-    code = "ambiguous_feed"
-
-
-class UnknownEntryError(ProblemError):
-    """The node does not hold this entry."""
-
-    code = "unknown_entry"
-
-
-class UnknownNetworkError(ProblemError):
-    """The node takes part in no network of this name."""
-
-    code = "unknown_network"
-
-
 class UnknownIdentityError(ProblemError):
     """The node has no further identity of this name."""
 
@@ -573,38 +537,16 @@ class UnknownIdentityError(ProblemError):
         )
 
 
-class UnknownGroupError(ProblemError):
-    """The node knows of no private group of this name or id."""
-
-    code = "unknown_group"
-
-
-class AmbiguousGroupError(ProblemError):
-    """Several private groups may be meant."""
-
-    code = "ambiguous_group"
-
-
 class GroupRefusedError(ProblemError):
     """The rules of private groups do not allow it."""
 
     code = "group_refused"
 
 
-class NoGroupsError(ProblemError):
-    """The node keeps no private groups."""
-
-
 class BadRequestError(ProblemError):
     """A control request is not one, or its arguments are not what the command takes."""
 
     code = "bad_request"
-
-
-class UnknownCommandError(ProblemError):
-    """The daemon knows no such command."""
-
-    code = "unknown_command"
 
 
 class ProtocolVersionError(ProblemError):
@@ -617,12 +559,6 @@ class BusyError(ProblemError):
     """Too many control connections."""
 
     code = "busy"
-
-
-class NotAuthorizedError(ProblemError):
-    """Somebody asks at the control socket for what is not his to ask for."""
-
-    code = "not_allowed"
 
 
 def as_toml(value: object) -> str:

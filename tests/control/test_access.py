@@ -19,8 +19,8 @@ from tests.daemon.controlled import Line, code_of, serving
 from tests.daemon.fakes import KEY
 from tinyssb_node import limits
 from tinyssb_node.control import access as door_module
-from tinyssb_node.control.access import GROUP, CallerRank, ControlAccess, ControlGroupError
-from tinyssb_node.errors import NotAuthorizedError
+from tinyssb_node.control.access import GROUP, CallerRank, ControlAccess
+from tinyssb_node.errors import ExitCode, ProblemError
 
 GID = 54_321
 """Of a group that this machine need not have."""
@@ -121,11 +121,13 @@ def test_root_keeps_it_members_come_in_and_strangers_do_not(tmp_path: Path, call
     assert door.admit(caller) is CallerRank.MEMBER
     caller.gid, caller.groups = 100, (27, GID)
     assert door.admit(caller) is CallerRank.MEMBER
-    with pytest.raises(NotAuthorizedError):
+    with pytest.raises(ProblemError, match="may not use this node") as caught:
         closed.admit(caller)
+    assert caught.value.code == "not_allowed"
     caller.groups = (27, 28)
-    with pytest.raises(NotAuthorizedError, match="user 1234"):
+    with pytest.raises(ProblemError, match="user 1234") as caught:
         door.admit(caller)
+    assert caught.value.code == "not_allowed"
     assert (door.turned_away, closed.turned_away) == (1, 1)
 
 
@@ -135,8 +137,9 @@ def test_where_the_kernel_does_not_tell_groups_the_users_are_asked_for(
 ) -> None:
     door = make_door(tmp_path)
     caller.uid, caller.groups = 1_234_567, None
-    with pytest.raises(NotAuthorizedError):
+    with pytest.raises(ProblemError, match="may not use this node") as caught:
         door.admit(caller)
+    assert caught.value.code == "not_allowed"
     caller.uid = STRANGER
     monkeypatch.setattr(os, "getgrouplist", lambda _name, gid: [gid, GID])
     assert door.admit(caller) is CallerRank.MEMBER
@@ -162,16 +165,18 @@ def test_the_socket_is_the_groups_only_where_there_is_one(
 
     assert mode(None) == mode(GROUP) == 0o660
     assert mode("") == 0o600
-    with pytest.raises(ControlGroupError, match="'nobodies': there is none"):
+    with pytest.raises(ProblemError, match="'nobodies': there is none") as caught:
         mode("nobodies")
+    assert caught.value.exit_code is ExitCode.CONFIG
 
     def refuse(*_: object) -> None:
         raise PermissionError(1, "Operation not permitted")
 
     monkeypatch.setattr(os, "chown", refuse)
     assert mode(None) == 0o600
-    with pytest.raises(ControlGroupError, match="Operation not permitted"):
+    with pytest.raises(ProblemError, match="Operation not permitted") as caught:
         mode(GROUP)
+    assert caught.value.exit_code is ExitCode.CONFIG
     monkeypatch.setattr(grp, "getgrnam", {}.__getitem__)
     assert mode(None) == 0o600
 

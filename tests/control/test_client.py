@@ -18,7 +18,7 @@ from tinyssb_node.errors import (
     ConfigError,
     ContentTooLongError,
     ExitCode,
-    HomeMissingError,
+    ProblemError,
     ProtocolVersionError,
 )
 
@@ -138,15 +138,17 @@ def test_who_has_no_node_reaches_the_service(tmp_path: Path, monkeypatch: pytest
     monkeypatch.delenv("TINYSSB_HOME", raising=False)
     with answering(tmp_path, reply(result={"changed": True})) as (client, _):
         client.sure()
-        with pytest.raises(HomeMissingError):
+        with pytest.raises(ProblemError, match="There is no node in") as caught:
             DaemonClient.at_home()
+        assert caught.value.exit_code is ExitCode.MISSING
         monkeypatch.setattr("tinyssb_node.control.client.SERVICE_SOCKET", tmp_path / "s")
         DaemonClient.at_home().close()
         make_home(tmp_path / ".tinyssb")
         with pytest.raises(DaemonUnreachableError, match="not running"):
             DaemonClient.at_home()
-        with pytest.raises(HomeMissingError):
+        with pytest.raises(ProblemError, match="There is no node in") as caught:
             DaemonClient.at_home(str(tmp_path / "elsewhere"))
+        assert caught.value.exit_code is ExitCode.MISSING
 
 
 def test_why_a_daemon_hung_up_at_once_is_told(tmp_path: Path) -> None:

@@ -25,7 +25,7 @@ from tinyssb_node.daemon.config import (
     read_config,
 )
 from tinyssb_node.daemon.config_table import Address
-from tinyssb_node.errors import ConfigError, UnknownNetworkError
+from tinyssb_node.errors import ConfigError, ProblemError
 from tinyssb_node.faces.access import EVERYBODY, Credentials
 from tinyssb_node.gossip.admission import AdmissionPolicy
 from tinyssb_node.ids import DEFAULT_NETWORK
@@ -237,8 +237,9 @@ def test_networks_are_found_by_name() -> None:
     config = parse('network_key = "01"\nnetworks.village.key = "02"')
     assert list(config.networks) == ["default", "village"]
     assert config.find_network("village") == ("village", Network(b"\x02"))
-    with pytest.raises(UnknownNetworkError, match="no network called 'town'") as caught:
+    with pytest.raises(ProblemError, match="no network called 'town'") as caught:
         config.find_network("town")
+    assert caught.value.code == "unknown_network"
     assert "default, village" in caught.value.hint
     assert list(parse("[networks]").networks) == ["default"]
 

@@ -3,7 +3,7 @@
 import pytest
 
 from tinyssb_node.daemon.feed_names import find_feed
-from tinyssb_node.errors import AmbiguousFeedError, UnknownFeedError
+from tinyssb_node.errors import ProblemError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.store.port import FeedRecord
 
@@ -24,13 +24,16 @@ def test_a_unique_beginning_is_enough_in_either_case() -> None:
 
 def test_me_is_the_nodes_own() -> None:
     assert find_feed(RECORDS, "me", RECORDS[1].feed) is RECORDS[1]
-    with pytest.raises(UnknownFeedError):
+    with pytest.raises(ProblemError, match="No feed of this node") as caught:
         find_feed(RECORDS, "me", None)
+    assert caught.value.code == "unknown_feed"
 
 
 def test_what_names_none_or_several_is_told() -> None:
-    with pytest.raises(AmbiguousFeedError, match="2 feeds begin with 'abc'"):
+    with pytest.raises(ProblemError, match="2 feeds begin with 'abc'") as caught:
         find_feed(RECORDS, "abc", None)
+    assert caught.value.code == "ambiguous_feed"
     for name in ("", "e", "abc11", "f" * 65, "nonsense"):
-        with pytest.raises(UnknownFeedError):
+        with pytest.raises(ProblemError, match="No feed of this node") as caught:
             find_feed(RECORDS, name, None)
+        assert caught.value.code == "unknown_feed"

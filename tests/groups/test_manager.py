@@ -12,9 +12,10 @@ from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.events import EntryAppended
+from tinyssb_node.errors import LocalError
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.host import groups_of
-from tinyssb_node.groups.manager import GroupLeftError, NotGroupMemberError
+from tinyssb_node.groups.manager import GroupLeftError
 from tinyssb_node.groups.plan import GroupRefusalError
 from tinyssb_node.groups.writer import GroupWriteCost, PhoneDialectError
 from tinyssb_node.ids import Dialect, MessageId
@@ -140,7 +141,7 @@ def test_a_feed_for_phones_takes_no_part_in_groups() -> None:
 
 def test_an_unknown_group_is_refused() -> None:
     node = lone(Dialect.SPEC)
-    with pytest.raises(NotGroupMemberError):
+    with pytest.raises(LocalError, match="no group here begins with"):
         node.in_groups(
             lambda groups, pen: groups.post(pen, MessageId(bytes(MessageId.SIZE)), "post", b"", 0), 0
         )

@@ -11,11 +11,10 @@ from tinyssb_node.daemon.setup import create_home, node_name, read_node_identity
 from tinyssb_node.errors import (
     ConfigError,
     ExitCode,
-    HomeExistsError,
     HomeInaccessibleError,
-    HomeMissingError,
     IdentityExistsError,
     LocalError,
+    ProblemError,
 )
 from tinyssb_node.faces.errors import FaceSpecError
 from tinyssb_node.ids import Dialect
@@ -54,10 +53,12 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
         create_home(home, "ben", Dialect.SPEC, ())
     assert read_node_identity(home).feed == feed
     home.identity.unlink()
-    with pytest.raises(HomeExistsError, match=r"config\.toml already exists"):
+    with pytest.raises(ProblemError, match=r"config\.toml already exists") as caught:
         create_home(home, "ben", Dialect.SPEC, ())
-    with pytest.raises(HomeMissingError, match="no node"):
+    assert caught.value.exit_code is ExitCode.CREATE
+    with pytest.raises(ProblemError, match="no node") as caught:
         home.require()
+    assert caught.value.exit_code is ExitCode.MISSING
 
 
 def test_a_home_that_is_not_ours_to_look_into_is_told(

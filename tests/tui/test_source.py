@@ -10,9 +10,8 @@ from tests.daemon.processes import daemon, make_home, tinyssb
 from tests.tui.screen import PATIENCE_S, shown
 from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.control.client import DaemonUnreachableError
-from tinyssb_node.errors import ExitCode, HomeMissingError, UnknownNetworkError
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import FeedId
-from tinyssb_node.screens.tail import EventLogMissingError
 from tinyssb_node.tui import limits
 from tinyssb_node.tui.logtail import LogTail
 from tinyssb_node.tui.screen_state import ScreenRequest
@@ -89,11 +88,13 @@ def test_what_a_source_tells_and_does(tmp_path: Path) -> None:
 
 
 def test_a_home_that_is_none_is_refused_before_anything_is_drawn(tmp_path: Path) -> None:
-    with pytest.raises(HomeMissingError):
+    with pytest.raises(ProblemError, match="There is no node in") as caught:
         NodeScreenSource(str(tmp_path), None)
+    assert caught.value.exit_code is ExitCode.MISSING
     make_home(tmp_path / "n")
-    with pytest.raises(UnknownNetworkError):
+    with pytest.raises(ProblemError, match="nowhere") as caught:
         NodeScreenSource(str(tmp_path / "n"), "nowhere")
+    assert caught.value.code == "unknown_network"
     ended = tinyssb(tmp_path / "n", "tui")
     assert ended.returncode == ExitCode.USAGE
     assert b"Standard input or output is not a terminal." in ended.stderr
@@ -117,7 +118,7 @@ def test_the_event_log_is_followed_and_its_absence_told(
 
     def find() -> Path:
         if not folder.is_dir():
-            raise EventLogMissingError("This node has not run yet.")
+            raise ProblemError("This node has not run yet.")
         return folder
 
     tail = LogTail(find)

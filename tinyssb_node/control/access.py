@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from tinyssb_node import limits
-from tinyssb_node.errors import ExitCode, NotAuthorizedError, ProblemError
+from tinyssb_node.errors import ExitCode, ProblemError
 
 if TYPE_CHECKING:
     from structlog.typing import FilteringBoundLogger
@@ -28,19 +28,6 @@ _PEERGROUPS: Final = 59
 """Linux 4.13 (asm-generic/socket.h); Python has no name for it."""
 _PEERGROUPS_SIZE: Final = 1_024
 """Most bytes that Python asks an option for: 256 groups."""
-
-
-class ControlGroupError(ProblemError):
-    """The control socket cannot be given to the group that the settings name."""
-
-    exit_code = ExitCode.CONFIG
-
-    def __init__(self, group: str, reason: str) -> None:
-        super().__init__(
-            f"The control socket cannot be given to the group '{group}': {reason}. Nobody was let in.",
-            "Make the group, and the node's user its member, or change `control.group` in config.toml.",
-        )
-        self.group = group
 
 
 class CallerRank(Enum):
@@ -71,7 +58,7 @@ class ControlAccess:
         """Connections that were not served: of strangers, and of those who came too many."""
 
     def open_to_group(self, path: Path) -> None:
-        """Let the group reach the socket at *path*, which is its owner's alone until now. Raises ControlGroupError."""
+        """Let the group reach the socket at *path*, which is its owner's alone until now. Raises ProblemError."""
         name = GROUP if self._wanted is None else self._wanted
         if not name:
             return
@@ -84,12 +71,17 @@ class ControlAccess:
             if self._wanted is None:
                 return
             reason = error.strerror if isinstance(error, OSError) else "there is none"
-            raise ControlGroupError(name, reason or "the system refuses it") from error
+            raise ProblemError(
+                f"The control socket cannot be given to the group '{name}': {reason or 'the system refuses it'}. "
+                "Nobody was let in.",
+                "Make the group, and the node's user its member, or change `control.group` in config.toml.",
+                exit_code=ExitCode.CONFIG,
+            ) from error
         self._gid = gid
         self._logger.info("members of a group may use the control socket", group=name, socket=str(path))
 
     def admit(self, sock: socket.socket) -> CallerRank:
-        """Return the rank of the caller at the other end of *sock*. Raises NotAuthorizedError."""
+        """Return the rank of the caller at the other end of *sock*. Raises ProblemError."""
         if not _TOLD:
             return CallerRank.KEEPER
         _, uid, gid = struct.unpack("iII", sock.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
@@ -98,17 +90,19 @@ class ControlAccess:
         if self._gid is not None and self._gid in {gid, *_groups(sock, uid, gid)}:
             return CallerRank.MEMBER
         self.turn_away(f"user {uid} is neither the node's user nor in its group")
-        raise NotAuthorizedError(
+        raise ProblemError(
             f"You (user {uid}) may not use this node.",
             "Ask whose node it is, or do it as the node's user; docs/reference/service.md says who may.",
+            code="not_allowed",
         )
 
     def check(self, rank: CallerRank, command: str) -> None:
-        """Raise NotAuthorizedError unless *rank* may use *command*."""
+        """Raise ProblemError unless *rank* may use *command*."""
         if rank is not CallerRank.KEEPER and command in self._keepers_only:
-            raise NotAuthorizedError(
+            raise ProblemError(
                 f"`{command}` is for the node's own user and for root. Nothing was done.",
                 "Type it as one of them, with `sudo` in front.",
+                code="not_allowed",
             )
 
     def turn_away(self, reason: str) -> None:

@@ -94,7 +94,7 @@ class DaemonClient:
         """Connect to the daemon of the node in the folder *home* (None: TINYSSB_HOME, else ~/.tinyssb, else the one
         that runs as a service of this machine).
 
-        Raises HomeMissingError, HomeInaccessibleError, ConfigError, DaemonUnreachableError.
+        Raises ProblemError, HomeInaccessibleError, ConfigError, DaemonUnreachableError.
         """
         found = Home.find(home, os.environ)
         if home is None and "TINYSSB_HOME" not in os.environ and _is_only_service(found):

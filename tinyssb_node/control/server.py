@@ -52,7 +52,7 @@ class ControlServer:
     async def run(self, listening: asyncio.Event) -> None:
         """Serve until cancelled; *listening* is set once clients can connect.
 
-        Raises HomeInaccessibleError, ControlGroupError.
+        Raises HomeInaccessibleError, ProblemError.
         """
         sock = self._bind()
         try:

@@ -22,7 +22,7 @@ from tinyssb_node.daemon.config_table import (
     table_keys,
 )
 from tinyssb_node.daemon.subjects import SUBJECTS, present
-from tinyssb_node.errors import UnknownNetworkError, as_toml
+from tinyssb_node.errors import ProblemError, as_toml
 from tinyssb_node.gossip.admission import AdmissionPolicy
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 from tinyssb_node.replication import limits as set_limits
@@ -174,7 +174,7 @@ class Config(RootTable, frozen=True, kw_only=True):
     """Settings of optional subjects, by the names of their tables; a table that the file lacks is absent."""
 
     def find_network(self, name: str) -> tuple[NetworkName, Network]:
-        """Return the network called *name*. Raises UnknownNetworkError."""
+        """Return the network called *name*. Raises ProblemError."""
         return find_network(self.networks, name)
 
 
@@ -270,11 +270,12 @@ _NETWORK_NAME = re.compile(rf"[a-z][a-z0-9-]{{0,{limits.NAME_MAX - 1}}}")
 
 
 def find_network(networks: Mapping[NetworkName, Network], name: str) -> tuple[NetworkName, Network]:
-    """The one of *networks* called *name*. Raises UnknownNetworkError."""
+    """The one of *networks* called *name*. Raises ProblemError."""
     network = networks.get(NetworkName(name))
     if network is None:
-        raise UnknownNetworkError(
+        raise ProblemError(
             f"This node has no network called '{name[: limits.NAME_MAX]}'.",
             f"It has {', '.join(networks)}; config.toml lists them, and the daemon reads it when it starts.",
+            code="unknown_network",
         )
     return NetworkName(name), network

@@ -24,13 +24,7 @@ from tinyssb_node.daemon.groupviews import (
 )
 from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
-from tinyssb_node.errors import (
-    AmbiguousGroupError,
-    BadRequestError,
-    GroupRefusedError,
-    NoGroupsError,
-    UnknownGroupError,
-)
+from tinyssb_node.errors import BadRequestError, GroupRefusedError, ProblemError
 from tinyssb_node.groups.epochs import NOBODY
 from tinyssb_node.groups.manager import GroupLeftError, GroupManager, GroupWriteResult
 from tinyssb_node.groups.messages import FeedRole, GroupMessageError, OpenedGroupMessage, post
@@ -324,14 +318,14 @@ class GroupHandler:
         return self._runtime.networks.node(place.name)
 
     def _groups(self, node: Node) -> GroupManager:
-        """Raises NoGroupsError."""
+        """Raises ProblemError."""
         groups = node.groups
         if groups is None:
-            raise NoGroupsError("This node keeps no groups: it has no key to read them with.")
+            raise ProblemError("This node keeps no groups: it has no key to read them with.")
         return groups
 
     async def _read_groups(self, place: NetworkStorage) -> GroupManager:
-        """The groups of a network, once all that is here of them was read, after a start. Raises NoGroupsError."""
+        """The groups of a network, once all that is here of them was read, after a start. Raises ProblemError."""
         groups = self._groups(self._node(place))
         # Reading 10,000 messages after a start takes 2 s. After 10 s the reply has what has been read so far.
         for _ in range(500):
@@ -341,7 +335,7 @@ class GroupHandler:
         return groups
 
     async def _find(self, request: requests.GroupRequest) -> tuple[NetworkStorage, MessageId]:
-        """Find the group that *request* names. Raises UnknownGroupError, AmbiguousGroupError."""
+        """Find the group that *request* names. Raises ProblemError."""
         place, text = self._place(request), request.group
         held = (await self._read_groups(place)).reader.groups
         word, digits = alike(text), text.lower()
@@ -352,14 +346,17 @@ class GroupHandler:
         ]
         told = text[: limits.CONTROL_ID_MAX]
         if not found:
-            raise UnknownGroupError(
+            raise ProblemError(
                 f"This node knows of no group '{told}'.",
                 "`tinyssb group list` lists them. Whoever was added to one sees it once the addition has come.",
+                code="unknown_group",
             )
         if len(found) > 1:
             ids = ", ".join(root.hex()[:_ID_TOLD] for root in found[:_NAMED_MAX])
-            raise AmbiguousGroupError(
-                f"'{told}' may be {len(found)} groups: {ids}.", "Type digits of one's id instead."
+            raise ProblemError(
+                f"'{told}' may be {len(found)} groups: {ids}.",
+                "Type digits of one's id instead.",
+                code="ambiguous_group",
             )
         return place, found[0]
 

@@ -27,12 +27,7 @@ from tinyssb_node.daemon.rekey import rekey
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.tip_monitor import waiting_row
 from tinyssb_node.daemon.verify import check_entry
-from tinyssb_node.errors import (
-    BadRequestError,
-    UnknownCommandError,
-    UnknownEntryError,
-    UnknownIdentityError,
-)
+from tinyssb_node.errors import BadRequestError, ProblemError, UnknownIdentityError
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.groups.waits import META as GROUPS_META
 from tinyssb_node.ids import Dialect, FeedId
@@ -120,9 +115,10 @@ class ControlHandler:
         """Return the result of the request in *line*; items go to *client* before. Raises LocalError."""
         kind = self.commands.get(line.command)
         if kind is None:
-            raise UnknownCommandError(
+            raise ProblemError(
                 f"There is no command `{line.command[: limits.CONTROL_ID_MAX]}`.",
                 "There are " + ", ".join(self.commands) + ".",
+                code="unknown_command",
             )
         return await self._answers[kind](read_request(kind, line.arguments), client)
 
@@ -240,9 +236,10 @@ class ControlHandler:
         entry = place.store.entry(record.feed, seq)
         if entry is None:
             held = f"1 to {record.seq}" if record.seq else "none"
-            raise UnknownEntryError(
+            raise ProblemError(
                 f"This node does not hold entry {seq} of {record.feed.hex()}; it holds {held}.",
                 "Wait until it is replicated, or ask for one that is there.",
+                code="unknown_entry",
             )
         good = check_entry(place.network, place.store, record, entry)
         row = entry_row(place.store, entry, record.dialect, limits.CONTENT_FETCH_MAX)
@@ -372,13 +369,12 @@ class ControlHandler:
         return await self._groups.answer(request, client)
 
     def _place(self, request: NetworkRequest[Any]) -> NetworkStorage:
-        """The network that *request* names. Raises UnknownNetworkError."""
+        """The network that *request* names. Raises ProblemError."""
         networks = {name: place.network for name, place in self._places.items()}
         return self._places[find_network(networks, request.network)[0]]
 
     def _writer(self, request: requests.Publish | requests.ConfirmTip) -> "IdentityWriter | None":
-        """The further identity that *request* names, None: the main one. Raises UnknownIdentityError,
-        ProblemError."""
+        """The further identity that *request* names, None: the main one. Raises UnknownIdentityError, ProblemError."""
         if request.identity == MAIN_IDENTITY:
             return None
         if self._authorship is None:
@@ -389,7 +385,7 @@ class ControlHandler:
         return self._runtime.networks.node(place.name)
 
     def _find(self, place: NetworkStorage, name: str) -> FeedRecord:
-        """The feed of a network's set that *name* names. Raises UnknownFeedError, AmbiguousFeedError."""
+        """The feed of a network's set that *name* names. Raises ProblemError."""
         return find_feed(self._node(place).feeds(), name, self._about.feed)
 
 

@@ -71,7 +71,7 @@ def find_identity(home: Home, name: str | None) -> Home:
 def new_identity(home: Home, name: str, dialect: Dialect) -> FeedId:
     """Create a further identity in *home* with a new key. Returns its feed id.
 
-    Raises ProblemError, IdentityExistsError, HomeMissingError, HomeInaccessibleError, and
+    Raises ProblemError, IdentityExistsError, HomeInaccessibleError, and
     the errors of ``read_identity`` for the main identity.
     """
     identity = generate_identity(dialect)

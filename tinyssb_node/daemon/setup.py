@@ -14,10 +14,11 @@ from tinyssb_node.daemon.config import DEFAULT_FACES, check_name, initial_config
 from tinyssb_node.daemon.tip_mark import TipMark, read_mark, this_machine, write_mark
 from tinyssb_node.errors import (
     ConfigError,
+    ExitCode,
     HomeDiskError,
-    HomeExistsError,
     HomeInaccessibleError,
     IdentityExistsError,
+    ProblemError,
 )
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.gossip.certainty import TipUncertainty
@@ -46,7 +47,7 @@ def create_home(home: Home, name: str, dialect: Dialect, faces: tuple[str, ...])
     A config.toml that is a symbolic link stays as it is: the settings are kept elsewhere, as those of the system's
     service are in /etc.
 
-    Raises IdentityExistsError or HomeExistsError if there is one, ConfigError for the name, FaceSpecError for a face,
+    Raises IdentityExistsError or ProblemError if there is one, ConfigError for the name, FaceSpecError for a face,
     HomeInaccessibleError if the system refuses.
     """
     identity = generate_identity(dialect)
@@ -59,7 +60,7 @@ def create_home(home: Home, name: str, dialect: Dialect, faces: tuple[str, ...])
 def restore_home(home: Home, name: str, identity: Identity, faces: tuple[str, ...]) -> None:
     """Create a node from a backup of its key. Settings and a store that are in the folder are kept.
 
-    Raises as ``create_home`` does, except HomeExistsError.
+    Raises as ``create_home`` does, except ProblemError.
     """
     _fill_home(home, name, identity, faces, keep_settings=os.path.lexists(home.config))
     _mark(home, restored_mark(home, identity.feed))
@@ -140,9 +141,10 @@ def _create(path: Path, text: str) -> None:
     try:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
-        raise HomeExistsError(
+        raise ProblemError(
             f"{path} already exists, though there is no node yet. It was kept.",
             "Move it away, then try again.",
+            exit_code=ExitCode.CREATE,
         ) from None
     with os.fdopen(file, "w", encoding="utf-8") as config:
         config.write(text)

@@ -55,14 +55,6 @@ _CANNOT_WRITE: Final = (
 )
 
 
-class NotGroupMemberError(LocalError):
-    """A group that this node is not in."""
-
-    def __init__(self, root: MessageId) -> None:
-        super().__init__(f"nothing was written: no group here begins with {root.hex()}")
-        self.root = root
-
-
 class GroupLeftError(LocalError):
     """A group that the user left."""
 
@@ -288,10 +280,10 @@ class GroupManager:
         return self._written(root, entries, now_us)
 
     def come_back(self, root: MessageId, now_us: int) -> None:
-        """Take part again in a group that we left. Raises NotGroupMemberError."""
+        """Take part again in a group that we left. Raises LocalError."""
         self._read_all()
         if root not in self.reader.groups:
-            raise NotGroupMemberError(root)
+            raise LocalError(f"nothing was written: no group here begins with {root.hex()}")
         self._waits.come_back(root, now_us)
         self._changed.add(root)
         self.next_us = now_us
@@ -309,17 +301,17 @@ class GroupManager:
         return root in self._waits.left
 
     def due(self, root: MessageId, now_us: int) -> list[DueGroupTask]:
-        """Return the tasks that the node will do for a group, the most urgent first. Raises NotGroupMemberError,
+        """Return the tasks that the node will do for a group, the most urgent first. Raises LocalError,
         GroupLeftError."""
         self._group(root)
         planned = self._plan(root, now_us)
         return [DueGroupTask(task, planned.due_us[task.key]) for task in planned.tasks]
 
     def _group(self, root: MessageId) -> Group:
-        """Return a group that we take part in. Raises NotGroupMemberError, GroupLeftError."""
+        """Return a group that we take part in. Raises LocalError, GroupLeftError."""
         self._read_all()
         if root not in self.reader.groups:
-            raise NotGroupMemberError(root)
+            raise LocalError(f"nothing was written: no group here begins with {root.hex()}")
         if root in self._waits.left:
             raise GroupLeftError(root)
         return self.reader.groups[root].group

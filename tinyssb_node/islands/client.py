@@ -17,7 +17,7 @@ class GatewayClient(DaemonClient):
     def at_home(cls, home: str | None = None, network: str | None = None) -> Self:
         """Connect to the gateway of the node in the folder *home* (None: TINYSSB_HOME, else ~/.tinyssb).
 
-        Raises HomeMissingError, ConfigError, DaemonUnreachableError.
+        Raises ProblemError, ConfigError, DaemonUnreachableError.
         """
         from tinyssb_node.daemon.config import read_config
         from tinyssb_node.islands.gateway.config import gateway_config

@@ -52,7 +52,7 @@ class NodeSession:
         """Open the catalog of *network* (None: the default one) of the node in *home* (None: TINYSSB_HOME, else
         ~/.tinyssb). It has the state of its last update: ``catch_up`` updates it.
 
-        Raises HomeMissingError, ConfigError, UnknownNetworkError, CatalogFailedError, the store's errors.
+        Raises ProblemError, ConfigError, CatalogFailedError, the store's errors.
         """
         found = Home.find(home, os.environ)
         found.require()

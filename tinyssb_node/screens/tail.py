@@ -11,14 +11,8 @@ from tinyssb_node.errors import ExitCode, ProblemError
 SEGMENTS = "[0-9]*-[0-9]*.jsonl"
 
 
-class EventLogMissingError(ProblemError):
-    """There is no event log yet."""
-
-    exit_code = ExitCode.MISSING
-
-
 def event_folder(given: str | None, network: str | None = None) -> Path:
-    """The folder of the node's segments. Raises HomeMissingError, UnknownNetworkError, EventLogMissingError."""
+    """The folder of the node's segments. Raises ProblemError."""
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.setup import node_name, read_node_identity
     from tinyssb_node.store.home import Home
@@ -28,8 +22,10 @@ def event_folder(given: str | None, network: str | None = None) -> Path:
     place = home if network is None else home.of(read_config(home).find_network(network)[0])
     folder = place.events / node_name(read_node_identity(home).feed)
     if not folder.is_dir():
-        raise EventLogMissingError(
-            "There is no event log: this node has not run yet.", "Start it: tinyssb run"
+        raise ProblemError(
+            "There is no event log: this node has not run yet.",
+            "Start it: tinyssb run",
+            exit_code=ExitCode.MISSING,
         )
     return folder
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Self
 
-from tinyssb_node.errors import HomeInaccessibleError, HomeMissingError
+from tinyssb_node.errors import ExitCode, HomeInaccessibleError, ProblemError
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 
 CONTROL_SOCKET: Final = "control.sock"
@@ -74,7 +74,7 @@ class Home:
         return Home(self.identities / name)
 
     def require(self) -> None:
-        """Raise HomeMissingError unless a node was made here, HomeInaccessibleError if we may not look."""
+        """Raise ProblemError unless a node was made here, HomeInaccessibleError if we may not look."""
         try:
             made = self.identity.exists()
         except OSError as error:
@@ -83,7 +83,8 @@ class Home:
                 "Type it as the node's user. Members of the service's group leave --home out, and set no TINYSSB_HOME.",
             ) from error
         if not made:
-            raise HomeMissingError(
+            raise ProblemError(
                 f"There is no node in {self.root}.",
                 "Make one with `tinyssb init`, or name another folder with --home.",
+                exit_code=ExitCode.MISSING,
             )

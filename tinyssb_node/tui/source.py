@@ -63,7 +63,7 @@ class NodeScreenSource:
     """A node by its home. After a failure the last known data stay shown, and each look retries."""
 
     def __init__(self, home: str | None, network: str | None, *, now_us: Callable[[], int] = _now_us) -> None:
-        """Open the node in *home*. Raises HomeMissingError, ConfigError, UnknownNetworkError."""
+        """Open the node in *home*. Raises ProblemError, ConfigError."""
         self._given, self._network = home, network
         found = Home.find(home, os.environ)
         found.require()

@@ -9,13 +9,7 @@ from tests.islands.gateway.wires import Wires, holding, place
 from tests.nodes import feed_of
 from tinyssb_node.control.protocol import RequestLine
 from tinyssb_node.control.server import ControlConnection
-from tinyssb_node.errors import (
-    AmbiguousFeedError,
-    BadRequestError,
-    UnknownCommandError,
-    UnknownFeedError,
-    UnknownNetworkError,
-)
+from tinyssb_node.errors import BadRequestError, ProblemError
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.handler import GatewayHandler
@@ -90,8 +84,9 @@ async def test_how_it_is(asking: Asking) -> None:
     assert await asking.ask("status") == ROW
     with pytest.raises(BadRequestError):
         await asking.ask("status", more=1)
-    with pytest.raises(UnknownCommandError, match="dance"):
+    with pytest.raises(ProblemError, match="dance") as caught:
         await asking.ask("dance")
+    assert caught.value.code == "unknown_command"
 
 
 async def test_places_are_told_as_they_come_in(gateway: Gateway, asking: Asking) -> None:
@@ -156,22 +151,23 @@ async def test_what_it_tells_itself_is_no_answer(gateway: Gateway) -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "error"),
+    ("arguments", "code"),
     [
-        ({"feed": ""}, UnknownFeedError),
-        ({"feed": "12"}, UnknownFeedError),
-        ({"feed": "zz" * 32}, UnknownFeedError),
-        ({"feed": "same"}, UnknownFeedError),
-        ({"feed": "me", "network": "village"}, UnknownNetworkError),
-        ({"feed": "me", "seconds": 0}, BadRequestError),
-        ({}, BadRequestError),
+        ({"feed": ""}, "unknown_feed"),
+        ({"feed": "12"}, "unknown_feed"),
+        ({"feed": "zz" * 32}, "unknown_feed"),
+        ({"feed": "same"}, "unknown_feed"),
+        ({"feed": "me", "network": "village"}, "unknown_network"),
+        ({"feed": "me", "seconds": 0}, "bad_request"),
+        ({}, "bad_request"),
     ],
 )
 async def test_what_cannot_be_located_is_told(
-    asking: Asking, arguments: dict[str, object], error: type[Exception]
+    asking: Asking, arguments: dict[str, object], code: str
 ) -> None:
-    with pytest.raises(error):
+    with pytest.raises(ProblemError) as caught:
         await asking.ask("locate", **arguments)
+    assert caught.value.code == code
 
 
 async def test_a_beginning_is_enough_if_only_one_feed_has_it(gateway: Gateway, asking: Asking) -> None:
@@ -179,8 +175,9 @@ async def test_a_beginning_is_enough_if_only_one_feed_has_it(gateway: Gateway, a
     feeds = [FeedId(bytes((9, number)) * 16) for number in (1, 2)]
     gateway.wires.shelves[3].feeds = [holding(feed, 1) for feed in feeds]
     gateway.wires.go_on(2)
-    with pytest.raises(AmbiguousFeedError, match="2 feeds"):
+    with pytest.raises(ProblemError, match="2 feeds") as caught:
         await asking.ask("locate", feed="09")
+    assert caught.value.code == "ambiguous_feed"
     found = await asking.ask("locate", feed="0902")
     assert isinstance(found, LocatedRow)
     assert found.feed == feeds[1].hex()

@@ -15,7 +15,7 @@ from pathlib import Path
 from tinyssb_node.cli.heldfile import HeldFile, clean_name, inspect_file, wait_for
 from tinyssb_node.content.files import File, FileNameError, FileTooLongError, parse_file, serialize_file
 from tinyssb_node.control.client import DaemonClient
-from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError, UnknownEntryError
+from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
 from tinyssb_node.screens import limits
@@ -210,8 +210,7 @@ def _named(arguments: argparse.Namespace) -> tuple[str, int]:
 
 
 def _look(home: Home, arguments: argparse.Namespace, feed: str, seq: int) -> tuple[FeedRecord, HeldFile]:
-    """Return a feed, and the file in its entry *seq*, as they are stored now. Raises UnknownFeedError,
-    AmbiguousFeedError, UnknownEntryError, ProblemError."""
+    """Return a feed, and the file in its entry *seq*, as they are stored now. Raises ProblemError."""
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.feed_names import OWN_FEED, find_feed
     from tinyssb_node.daemon.setup import read_node_identity
@@ -225,9 +224,10 @@ def _look(home: Home, arguments: argparse.Namespace, feed: str, seq: int) -> tup
             assert record.dialect is not None, "a feed with entries has a dialect"
             return record, inspect_file(store, entry, record.dialect)
     stored = f"entries 1 to {record.seq} are" if record.seq else "no entry is"
-    raise UnknownEntryError(
+    raise ProblemError(
         f"Entry {seq} of {record.feed.hex()} is not stored here; {stored}.",
         f"Wait until it has arrived, or choose another: tinyssb log {record.feed.hex()[:12]}",
+        code="unknown_entry",
     )
 
 

@@ -267,7 +267,7 @@ def _home(arguments: argparse.Namespace) -> Home:
 
 
 def _open_network(home: Home, arguments: argparse.Namespace) -> tuple[Store, Network]:
-    """Open the store of the network that *arguments* name, and return its key. Raises UnknownNetworkError, and as
+    """Open the store of the network that *arguments* name, and return its key. Raises ProblemError, and as
     stores do."""
     from tinyssb_node.daemon.config import read_config
 
@@ -276,7 +276,7 @@ def _open_network(home: Home, arguments: argparse.Namespace) -> tuple[Store, Net
 
 
 def _chosen(home: Home, store: Store, names: list[str]) -> list[FeedRecord]:
-    """Return the feeds that *names* name; without any, all. Raises UnknownFeedError, AmbiguousFeedError."""
+    """Return the feeds that *names* name; without any, all. Raises ProblemError."""
     from tinyssb_node.daemon.feed_names import OWN_FEED, find_feed
     from tinyssb_node.daemon.setup import read_node_identity
 

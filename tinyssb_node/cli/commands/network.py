@@ -162,7 +162,7 @@ def _key(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, bytes]
 
 
 def _plan(home: Home, arguments: argparse.Namespace, records: Sequence[FeedRecord]) -> RekeyPlan:
-    """Return the feeds to keep and to leave. Raises UnknownFeedError, AmbiguousFeedError, ContactsError."""
+    """Return the feeds to keep and to leave. Raises ProblemError, ContactsError."""
     from tinyssb_node.daemon.feed_names import find_feed
     from tinyssb_node.daemon.setup import read_node_identity
 

@@ -9,7 +9,7 @@ import socket
 
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.control.rows import CompanionRow, EndpointRow, IdentityRow, NetworkRow, StatusRow
-from tinyssb_node.errors import HomeExistsError
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import Dialect
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.options import CommandParsers, add_json
@@ -51,9 +51,10 @@ def init(arguments: argparse.Namespace) -> int:
 
     home = Home.find(arguments.home, os.environ)
     if home.config.is_symlink() and (arguments.name is not None or arguments.face):
-        raise HomeExistsError(
+        raise ProblemError(
             f"This node already has settings, in {home.config.resolve()}. Nothing was changed.",
             "Leave out --name and --face, and change them in that file.",
+            exit_code=ExitCode.CREATE,
         )
     name = arguments.name if arguments.name is not None else socket.gethostname().partition(".")[0][:32]
     feed = create_home(home, name, Dialect(arguments.dialect), tuple(arguments.face or ()))

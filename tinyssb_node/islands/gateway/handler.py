@@ -10,12 +10,7 @@ from tinyssb_node.control.protocol import RequestLine
 from tinyssb_node.control.requests import ControlRequest, read_request
 from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.daemon.feed_names import OWN_FEED
-from tinyssb_node.errors import (
-    AmbiguousFeedError,
-    UnknownCommandError,
-    UnknownFeedError,
-    UnknownNetworkError,
-)
+from tinyssb_node.errors import ProblemError
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.network import GatewayNetwork
@@ -61,9 +56,10 @@ class GatewayHandler:
         kinds = {kind.command: kind for kind in self._answers}
         kind = kinds.get(line.command)
         if kind is None:
-            raise UnknownCommandError(
+            raise ProblemError(
                 f"The gateway knows no command `{line.command[: node_limits.CONTROL_ID_MAX]}`.",
                 "There are " + ", ".join(kinds) + ".",
+                code="unknown_command",
             )
         return await self._answers[kind](read_request(kind, line.arguments), client)
 
@@ -74,9 +70,10 @@ class GatewayHandler:
         network, seconds = request.network, min(request.seconds, limits.LOCATE_MAX_S)
         island = self._gateway.islands.get(NetworkName(network))
         if island is None:
-            raise UnknownNetworkError(
+            raise ProblemError(
                 f"The gateway does not serve the network '{network[: node_limits.NAME_MAX]}'.",
                 "`gateway.networks` in config.toml lists those it serves.",
+                code="unknown_network",
             )
         feed = self._find(island, request.feed)
         return await self._watch(island, feed, seconds, client)
@@ -88,18 +85,20 @@ class GatewayHandler:
         prefix = name.lower()
         found = [one.feed for one in island.holdings.feeds if prefix and one.feed.hex().startswith(prefix)]
         if len(found) > 1:
-            raise AmbiguousFeedError(
+            raise ProblemError(
                 f"{len(found)} feeds begin with '{name}'.",
                 "Add digits until only one is left; `tinyssb feeds` lists them.",
+                code="ambiguous_feed",
             )
         if found:
             return found[0]
         try:
             return FeedId(bytes.fromhex(name))
         except ValueError:
-            raise UnknownFeedError(
+            raise ProblemError(
                 f"No feed known here begins with '{name[: 2 * node_limits.FEED_ID_SIZE]}'.",
                 f"One that is not known here is located by all {2 * node_limits.FEED_ID_SIZE} digits of its id.",
+                code="unknown_feed",
             ) from None
 
     async def _watch(
