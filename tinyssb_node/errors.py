@@ -110,7 +110,6 @@ class PacketSizeError(PeerError):
 
     def __init__(self, kind: str, size: int, allowed: str) -> None:
         super().__init__(f"a packet of kind {kind} has {allowed} bytes, this one {size}")
-        self.kind = kind
         self.size = size
         self.allowed = allowed
 
@@ -120,7 +119,6 @@ class PacketKindError(PeerError):
 
     def __init__(self, kind: str, found: bytes) -> None:
         super().__init__(f"no packet of kind {kind}: it begins with {found!r}")
-        self.kind = kind
         self.found = found
 
 
@@ -143,7 +141,6 @@ class NobodyError(PeerError):
 
     def __init__(self, kind: str) -> None:
         super().__init__(f"a {kind} names the feed of 32 zeros, which is nobody's")
-        self.kind = kind
 
 
 class VectorShapeError(PeerError):
@@ -160,7 +157,6 @@ class AckShapeError(PeerError):
 
     def __init__(self, what: str) -> None:
         super().__init__(f"an acknowledgement {what}")
-        self.what = what
 
 
 class ChildShapeError(PeerError):
@@ -168,8 +164,6 @@ class ChildShapeError(PeerError):
 
     def __init__(self, type_: int, size: int) -> None:
         super().__init__(f"the content of an entry of type {type_} has 48 bytes, not {size}")
-        self.type = type_
-        self.size = size
 
 
 class VectorNumberError(PeerError):
@@ -195,7 +189,6 @@ class PingTextError(PeerError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"the text of a ping or pong is broken: {reason}")
-        self.reason = reason
 
 
 class SeqRangeError(PeerError):
@@ -278,7 +271,6 @@ class UnencodableMessageError(LocalError):
         super().__init__(
             f"this message cannot be written: {reason}. Nothing was published; change it and try again"
         )
-        self.reason = reason
 
 
 class RecipientCountError(LocalError):
@@ -291,8 +283,6 @@ class RecipientCountError(LocalError):
             f"a private message is for 1 to {limit} people, its author among them, and not for {count}. Nothing was "
             "published; choose fewer, or write in public"
         )
-        self.count = count
-        self.limit = limit
 
 
 class ReaderKeyError(LocalError):
@@ -305,7 +295,6 @@ class ReaderKeyError(LocalError):
             f"the feed {feed.hex()} is no key that anybody can have, so nobody could read what is sealed for it. "
             "Nothing was published; leave it out"
         )
-        self.feed = feed
 
 
 class SetFullError(LocalError):
@@ -318,7 +307,6 @@ class SetFullError(LocalError):
             f"the set already holds {count} feeds, the most its format allows. Nothing was changed. Use another "
             "network key for another set"
         )
-        self.count = count
 
 
 class NodeReadOnlyError(LocalError):
@@ -354,7 +342,6 @@ class StoreDamagedError(StoreFailedError):
     exit_code = ExitCode.DATA
 
     def __init__(self, path: Path, reason: str, advice: str = "") -> None:
-        self.path, self.reason = path, reason
         super().__init__(
             f"{path} cannot be read as a store: {reason}. The file was left as it is. "
             + (
@@ -371,7 +358,6 @@ class StoreTooNewError(LocalError):
     exit_code = ExitCode.DATA
 
     def __init__(self, path: Path, found: int, known: int) -> None:
-        self.path, self.found, self.known = path, found, known
         super().__init__(
             f"{path} has format {found}, this program knows up to {known}. Nothing was changed. "
             "Install the newer version of the program that wrote it."
@@ -384,7 +370,7 @@ class StoreLockedError(LocalError):
     exit_code = ExitCode.BUSY
 
     def __init__(self, folder: Path, pid: int | None) -> None:
-        self.folder, self.pid = folder, pid
+        self.pid = pid
         holder = "another process" if pid is None else f"process {pid}"
         super().__init__(
             f"The node in {folder} is already in use by {holder}. Nothing was changed. "
@@ -401,7 +387,6 @@ class IdentityExistsError(LocalError):
     exit_code = ExitCode.CREATE
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         super().__init__(f"{path} already holds an identity. It was kept; a key is never overwritten.")
 
 
@@ -411,7 +396,6 @@ class IdentityDamagedError(LocalError):
     exit_code = ExitCode.DATA
 
     def __init__(self, path: Path, reason: str) -> None:
-        self.path, self.reason = path, reason
         super().__init__(
             f"{path} does not hold a usable identity: {reason}. It was left as it is. Put your backup of it back."
         )
@@ -426,7 +410,6 @@ class EventLogFullError(LocalError):
     code = "read_only"
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         super().__init__(
             f"No room on the disk for the event log {path}. What is in it was kept; records wait in memory and are "
             "written once there is room. Free some space."
@@ -453,7 +436,7 @@ class ScenarioFileError(LocalError):
     exit_code = ExitCode.CONFIG
 
     def __init__(self, path: Path, line: int | None, key: str, reason: str) -> None:
-        self.path, self.line, self.key, self.reason = path, line, key, reason
+        self.line, self.key, self.reason = line, key, reason
         place = f"{path}" if line is None else f"{path}, line {line}"
         super().__init__(
             f"The scenario {place} cannot be played: {key + ': ' if key else ''}{reason}. Nothing was simulated; "
@@ -465,7 +448,7 @@ class SimulationFailedError(LocalError):
     """A checker of the simulator found what must never happen."""
 
     def __init__(self, scenario: str, seed: int, time_us: int, rule: str, what: str, replay: str) -> None:
-        self.scenario, self.seed, self.time_us = scenario, seed, time_us
+        self.seed = seed
         self.rule, self.what, self.replay = rule, what, replay
         super().__init__(
             f"scenario {scenario}, seed {seed}, after {time_us / 1e6:.6f} s: {rule}: {what}. To see it again: {replay}"
@@ -510,7 +493,6 @@ class ConfigError(ProblemError):
         )
         self.file = file
         self.key = key
-        self.value = value
         self.allowed = allowed
 
 
@@ -521,7 +503,6 @@ class FileUnreadableError(ProblemError):
 
     def __init__(self, path: str, error: OSError) -> None:
         super().__init__(f"{path} cannot be read: {error.strerror}.", "Name a file that you can read.")
-        self.path = path
 
 
 class UnknownIdentityError(ProblemError):

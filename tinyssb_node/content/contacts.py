@@ -48,7 +48,6 @@ class ContactsError(LocalError):
     exit_code = ExitCode.DATA
 
     def __init__(self, path: Path, reason: str, advice: str) -> None:
-        self.path, self.reason = path, reason
         super().__init__(f"{path}: {reason}. The file was not changed. {advice}")
 
 

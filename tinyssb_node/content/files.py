@@ -28,9 +28,6 @@ class FileNameError(LocalError):
             f"{text!r} cannot be a file's {what}, which is text of at most {most} bytes. Nothing was published. "
             f"Choose another one with --{what}"
         )
-        self.what = what
-        self.text = text
-        self.most = most
 
 
 class FileTooLongError(LocalError):

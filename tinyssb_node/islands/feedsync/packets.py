@@ -19,7 +19,6 @@ class FeedSyncPacketError(PeerError):
 
     def __init__(self, rule: str) -> None:
         super().__init__(f"invalid packet of feed sync: {rule}")
-        self.rule = rule
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ class PzpBusyError(LocalError):
     exit_code = ExitCode.BUSY
 
     def __init__(self, path: Path) -> None:
-        self.path = path
         super().__init__(
             f"{path}: another process is writing it. Nothing was changed. Try again in a moment."
         )
@@ -23,7 +22,6 @@ class PzpMissingError(LocalError):
     exit_code = ExitCode.MISSING
 
     def __init__(self, id_: str, lacking: str) -> None:
-        self.id, self.lacking = id_, lacking
         super().__init__(f"{id_[:60]}: {lacking}. Nothing was changed. Fetch it from somebody who has it.")
 
 
@@ -33,5 +31,4 @@ class PzpDependencyError(LocalError):
     exit_code = ExitCode.DATA
 
     def __init__(self, id_: str, reason: str, instead: str) -> None:
-        self.id, self.reason = id_, reason
         super().__init__(f"{id_} was kept: {reason}. {instead}")

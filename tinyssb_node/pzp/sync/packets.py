@@ -56,7 +56,6 @@ class SyncPacketError(PeerError):
 
     def __init__(self, what: str) -> None:
         super().__init__(f"no packet of PZP's sync: {what}")
-        self.what = what
 
 
 @dataclass(frozen=True, slots=True)
