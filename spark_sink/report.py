@@ -73,11 +73,6 @@ def make(reader: Reader) -> dict[str, ReportTable]:
         return {name: ReportTable(title, columns, rows(book)) for name, title, columns, rows in _TABLES}
 
 
-def _behind(book: _Book) -> Rows:
-    found = book.named("SELECT node_no, feed_no, seq, newest, behind FROM behind", nodes=1, feed=1)
-    return sorted(found, key=lambda row: (row[1], row[0]))
-
-
 def _delays(book: _Book) -> Rows:
     counts: dict[str, list[tuple[int, int]]] = defaultdict(list)
     for node, bucket, n in book.named(
@@ -135,13 +130,6 @@ def _alerts(book: _Book) -> Rows:
     return [(level, rule, book.subject(subject), *rest) for level, rule, subject, *rest in found]
 
 
-def _forks(book: _Book) -> Rows:
-    found = book.named(
-        "SELECT node_no, feed_no, seq, held, other FROM incidents WHERE kind = 'fork'", nodes=1, feed=1
-    )
-    return sorted(set(found), key=lambda row: (row[1] or "", row[2] or 0, row[0]))
-
-
 def _sorted(sql: str) -> Callable[[_Book], Rows]:
     """Return rows with the first column a node's long name, in order."""
     return lambda book: sorted(book.named(sql, nodes=1))
@@ -159,7 +147,10 @@ _TABLES: Final[tuple[tuple[str, str, tuple[str, ...], Callable[[_Book], Rows]], 
         " FROM node_names n ORDER BY name, n.node",
     )),
     ("behind", "Entries behind (0: holds everything that any node holds)",
-     ("node", "feed", "held", "newest", "behind"), _behind),
+     ("node", "feed", "held", "newest", "behind"), lambda book: sorted(
+        book.named("SELECT node_no, feed_no, seq, newest, behind FROM behind", nodes=1, feed=1),
+        key=lambda row: (row[1], row[0]),
+    )),
     ("delays", "Replication delay, from publication, by corrected clocks",
      ("node", "copies", "median_us", "p95_us"), _delays),
     ("packets", "Packets by kind and verdict", ("direction", "packet", "verdict", "packets", "bytes"), _plainly(
@@ -177,7 +168,12 @@ _TABLES: Final[tuple[tuple[str, str, tuple[str, ...], Callable[[_Book], Rows]], 
     ("alerts", "Alerts (open if they have no end)",
      ("level", "rule", "subject", "since_us", "until_us", "value", "peak"), _alerts),
     ("forks", "Forks (two signed entries with one sequence number)",
-     ("node", "feed", "seq", "held", "other"), _forks),
+     ("node", "feed", "seq", "held", "other"), lambda book: sorted(
+        set(book.named(
+            "SELECT node_no, feed_no, seq, held, other FROM incidents WHERE kind = 'fork'", nodes=1, feed=1
+        )),
+        key=lambda row: (row[1] or "", row[2] or 0, row[0]),
+    )),
     ("gaps", "Gaps (records that have not arrived)", ("node", "boot", "first_offset", "next_offset"), _sorted(
         "SELECT node_no, boot, first_offset, next_offset FROM gaps",
     )),

@@ -126,6 +126,8 @@ class _SupervisedQuery:
     def watch(self) -> bool:
         """Wait until all is read, or a signal asks to end it, which is what is returned. Raises SinkError."""
         self._tell("Reading everything that is there." if self._once else "Reading. Stop with Ctrl-C.")
+        from pyspark.errors import StreamingQueryException  # noqa: PLC0415 - as above
+
         left = limits.QUERY_STARTS_MAX
         while True:
             progress = _Progress(self.query, self._settings, self._tell, self._has_workers)
@@ -133,19 +135,12 @@ class _SupervisedQuery:
                 return _watch(self.query, self._settings, progress)
             except errors.JobFailedError as error:
                 left = limits.QUERY_STARTS_MAX if progress.any else left - 1
-                if left <= 0 or not _given_up(error):
-                    raise
+                if left <= 0 or not isinstance(error.__cause__, StreamingQueryException):
+                    raise  # Spark itself no longer runs, or gives up each time
                 self._tell(f"{error} It is started again now.")
             self.query = self._work.start(once=self._once)
             if self._stopped:
                 self.query.stop()
-
-
-def _given_up(error: errors.JobFailedError) -> bool:
-    """Return whether Spark gave up the query, and Spark itself is still running."""
-    from pyspark.errors import StreamingQueryException  # noqa: PLC0415 - as above
-
-    return isinstance(error.__cause__, StreamingQueryException)
 
 
 def _watch(query: "StreamingQuery", settings: Settings, progress: "_Progress") -> bool:

@@ -78,13 +78,10 @@ def _copies_of(facts: Facts, node_no: Ints, commit: Ints) -> tuple[Ints, Ints]:
     return last_before(key[:size], np.full(size, _EVER_US), key[size:], copies.mesh_us), key[:size]
 
 
-NODE: Final = "node"
-FEED: Final = "feed"
-"""Scopes of the table `delays`: by who got the copy, and by whose entry it is."""
-
-
 def delays(facts: Facts) -> pa.Table:
-    """Make the rows of the table `delays` of the scopes `node` and `feed`: copies that arrived in each hour, by delay.
+    """Make the rows of the table `delays` of two scopes: copies that arrived in each hour, by delay.
+
+    The scope `node` is by the node that got the copy, `feed` by whose entry it is.
 
     A copy counts if its publisher's is known and their times can be compared: their clocks are related, or neither is
     related to any.
@@ -99,8 +96,8 @@ def delays(facts: Facts) -> pa.Table:
     hour_us = came_us // HOUR_US * HOUR_US
     bucket = bucket_of(came_us - copies.mesh_us[since])
     none = np.zeros(len(to), np.int64)
-    by_feed = _count(FEED, hour_us, copies.feed_no[to], none, bucket)
-    return pa.concat_tables([by_feed, _count(NODE, hour_us, copies.node_no[to], none, bucket)])
+    by_feed = _count("feed", hour_us, copies.feed_no[to], none, bucket)
+    return pa.concat_tables([by_feed, _count("node", hour_us, copies.node_no[to], none, bucket)])
 
 
 def _publishers(copies: Copies) -> tuple[Ints, Ints]:

@@ -1,7 +1,6 @@
 """Records of many blocks as one set of columns, texts by numbers: what all partial tables are made from."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -40,7 +39,13 @@ _TYPES: Final = {
 class RecordColumns:
     """Columns of records, or of some of the rows of others. What the source does not have is null."""
 
-    def __init__(self, columns: dict[str, pa.Array], length: int, chosen: "_Chosen | None" = None) -> None:
+    def __init__(
+        self,
+        columns: dict[str, pa.Array],
+        length: int,
+        chosen: "tuple[RecordColumns, pa.Array] | None" = None,
+    ) -> None:
+        """*chosen*: the records that these are some of, and which rows they are."""
         self._columns = columns
         self._length = length
         self._chosen = chosen
@@ -58,7 +63,8 @@ class RecordColumns:
     def _take(self, name: str) -> pa.Array:
         if self._chosen is None:
             return pa.nulls(self._length, _TYPES[name])
-        return self._chosen.of.column(name).take(self._chosen.rows)
+        of, rows = self._chosen
+        return of.column(name).take(rows)
 
     def numbers(self, name: str, unknown: int = 0) -> Ints:
         """Return a column of whole numbers or truths; null becomes *unknown*."""
@@ -86,21 +92,16 @@ class RecordColumns:
     def where(self, chosen: Bools) -> "RecordColumns":
         """Return the records at which *chosen* is true."""
         rows = pa.array(np.flatnonzero(chosen))
-        if self._chosen is None:
-            return RecordColumns({}, len(rows), _Chosen(self, rows))
-        return RecordColumns({}, len(rows), _Chosen(self._chosen.of, self._chosen.rows.take(rows)))
+        of = self
+        if self._chosen is not None:
+            of, rows = self._chosen[0], self._chosen[1].take(rows)
+        return RecordColumns({}, len(rows), (of, rows))
 
     def of(self, *kinds: str) -> "RecordColumns":
         """Return the records of these kinds."""
         if kinds not in self._of_kinds:
             self._of_kinds[kinds] = self.where(self.says("kind", *kinds))
         return self._of_kinds[kinds]
-
-
-@dataclass(frozen=True, slots=True)
-class _Chosen:
-    of: RecordColumns
-    rows: pa.Array
 
 
 def gather(batches: Sequence[pa.RecordBatch]) -> tuple[RecordColumns, pa.Table]:

@@ -177,10 +177,8 @@ class MicroBatch:
 def last_batch(database: Database, query: str) -> int | None:
     """Number of the last batch of *query* that was merged, None before the first. Raises DatabaseFailedError."""
     rows = database.rows("SELECT batch_id FROM batches WHERE query = ?", (query,))
-    if not rows:
-        return None
-    (batch_id,) = rows[0]
-    assert isinstance(batch_id, int)
+    batch_id = rows[0][0] if rows else None
+    assert batch_id is None or isinstance(batch_id, int)
     return batch_id
 
 
