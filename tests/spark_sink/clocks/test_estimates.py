@@ -1,8 +1,9 @@
 """Clocks that are hours wrong and drift, put right by what several nodes heard: within 20 ms of the truth."""
 
+import functools
 import random
+from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from statistics import mean
 
 import pytest
@@ -29,9 +30,18 @@ def options(topology: Topology, nodes: int = 6, **more: object) -> SimulationOpt
     return replace(base, **more)  # type: ignore[arg-type]  # the tests name fields that exist
 
 
+Played = Callable[[SimulationOptions], list[Sighting]]
+
+
 @pytest.fixture(scope="module")
-def line(tmp_path_factory: pytest.TempPathFactory) -> list[Sighting]:
-    return play(options(LineTopology()), tmp_path_factory.mktemp("line") / "logs")
+def played(tmp_path_factory: pytest.TempPathFactory) -> Played:
+    """Return a function that plays a simulation, once for the same options."""
+    return functools.cache(lambda options: play(options, tmp_path_factory.mktemp("simulation") / "logs"))
+
+
+@pytest.fixture(scope="module")
+def line(played: Played) -> list[Sighting]:
+    return played(options(LineTopology()))
 
 
 def moments(right: list[Sighting]) -> list[int]:
@@ -45,8 +55,8 @@ def moments(right: list[Sighting]) -> list[int]:
     ids=["domain", "line", "islands"],
 )
 @pytest.mark.parametrize("jitter_us", [0, 8_000])
-def test_hours_and_50_ppm_are_found_within_20_ms(topology: Topology, jitter_us: int, tmp_path: Path) -> None:
-    right = play(options(topology), tmp_path / "logs")
+def test_hours_and_50_ppm_are_found_within_20_ms(topology: Topology, jitter_us: int, played: Played) -> None:
+    right = played(options(topology))
     skew = Skew(jitter_us=jitter_us)
     found = estimated(skew.over(right))
     assert len(found) == 6
@@ -71,8 +81,8 @@ def test_the_same_as_least_squares_that_knows_what_belongs_together(line: list[S
 
 @pytest.mark.parametrize("moment", [0, 1, 2])
 @pytest.mark.parametrize("topology", [DomainTopology(), LineTopology()], ids=["domain", "line"])
-def test_the_error_is_of_the_size_that_is_stated(topology: Topology, moment: int, tmp_path: Path) -> None:
-    right = play(options(topology, hours=1.0), tmp_path / "logs")
+def test_the_error_is_of_the_size_that_is_stated(topology: Topology, moment: int, played: Played) -> None:
+    right = played(options(topology, hours=1.0))
     right_us = moments(right)[moment]
     off = []
     for seed in range(8):
@@ -94,9 +104,9 @@ def test_any_order_and_any_number_of_times_gives_the_same(line: list[Sighting]) 
         assert (one.offset_us, one.drift_ppm) == (other.offset_us, other.drift_ppm)
 
 
-def test_a_jump_and_a_restart_make_another_clock(tmp_path: Path) -> None:
+def test_a_jump_and_a_restart_make_another_clock(played: Played) -> None:
     faults = (ClockFault(nodes=("n1",), at_s=4_000, step_s=None), NodeCrash(nodes=("n2",), at_s=5_000))
-    right = play(options(DomainTopology(), 4, faults=faults), tmp_path / "logs")
+    right = played(options(DomainTopology(), 4, faults=faults))
     found = estimated(right)
     clocks: dict[str, list[int]] = {}
     for one in found:
@@ -108,8 +118,8 @@ def test_a_jump_and_a_restart_make_another_clock(tmp_path: Path) -> None:
     assert max(others) - min(others) < WITHIN_US
 
 
-def test_groups_that_never_met_have_a_reference_each(tmp_path: Path) -> None:
-    right = play(options(IslandsTopology(count=2, joined=False)), tmp_path / "logs")
+def test_groups_that_never_met_have_a_reference_each(played: Played) -> None:
+    right = played(options(IslandsTopology(count=2, joined=False)))
     skew = Skew()
     found = estimated(skew.over(right))
     assert len({one.reference for one in found}) == 2
