@@ -62,7 +62,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     xdist hands out the units with the most tests first, so these long ones do not end last.
     """
-    from xdist.scheduler import LoadFileScheduling
+    from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped] # it has no types
 
     @functools.cache
     def unit(file: str) -> str:
@@ -71,7 +71,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
                 return folder
         return "spark" if _spells(config.rootpath / file, "spark") else file
 
-    class UnitScheduling(LoadFileScheduling):
+    class UnitScheduling(LoadFileScheduling):  # type: ignore[misc] # likewise
         """Units of files for workers."""
 
         def _split_scope(self, nodeid: str) -> str:

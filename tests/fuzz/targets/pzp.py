@@ -4,12 +4,13 @@ from collections.abc import Iterable
 from contextlib import suppress
 
 from tests.fuzz.seeds import as_json, in_vectors
+from tests.pzp.messages.checked import check
 from tinyssb_node.pzp.messages.airform import parse_air, serialize_air
 from tinyssb_node.pzp.messages.errors import MessageError
 from tinyssb_node.pzp.messages.goals import parse_goal
 from tinyssb_node.pzp.messages.jsontext import canonical, read
 from tinyssb_node.pzp.messages.tangle import PzpTangle
-from tinyssb_node.pzp.messages.versions import VERSIONS, check, version_of
+from tinyssb_node.pzp.messages.versions import VERSIONS, version_of
 from tinyssb_node.pzp.sync.packets import SyncPacketError, parse_packet, serialize_packet
 
 ROOT = "XKKmEBmqKGa5twQ2HNSk7t"
