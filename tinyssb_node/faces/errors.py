@@ -27,6 +27,7 @@ class FaceOpenError(LocalError):
 
     def __init__(self, spec: str, what: str, remedy: str) -> None:
         super().__init__(f"The face '{spec}' cannot be opened: {what}. {remedy}")
+        self.what, self.remedy = what, remedy
 
 
 class SecretExposedError(LocalError):
