@@ -3,7 +3,7 @@
 import datetime as dt
 import json
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -31,6 +31,13 @@ class DecodedFormat(StrEnum):
     """It is neither."""
     ACKS = "acks"
     """It is an acknowledgement: numbers of entries, and beginnings of their ids."""
+
+
+def print_json(rows: Iterable[object]) -> int:
+    """Print *rows* for programs, one JSON object a line. Return the exit code of success."""
+    for row in rows:
+        print(json.dumps(row))
+    return 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 from importlib.util import find_spec
@@ -14,7 +13,7 @@ from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import NetworkName
 from tinyssb_node.screens.holders_text import moment
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json
-from tinyssb_node.screens.render import printable, table
+from tinyssb_node.screens.render import print_json, printable, table
 from tinyssb_node.store.home import Home
 
 if TYPE_CHECKING:
@@ -58,10 +57,8 @@ def status(arguments: argparse.Namespace) -> int:
     why_not = "" if running else _why_not(config)
     rows = [_row(home, name, running=running, why_not=why_not) for name in config.networks]
     if arguments.json:
-        for row in rows:
-            print(json.dumps(row._asdict()))
-    else:
-        print(_table(rows))
+        return print_json(row._asdict() for row in rows)
+    print(_table(rows))
     return 0
 
 

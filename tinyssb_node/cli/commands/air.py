@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import signal
 import sys
 from collections.abc import Sequence
@@ -14,7 +13,7 @@ from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.control.rows import AirtimeRow
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import CommandParsers, add_json
-from tinyssb_node.screens.render import duration, table
+from tinyssb_node.screens.render import duration, print_json, table
 
 if TYPE_CHECKING:
     from tinyssb_node.faces.ether_protocol import Command, EtherStatus
@@ -67,9 +66,7 @@ def faces(arguments: argparse.Namespace) -> int:
     with DaemonClient.at_home(arguments.home) as node:
         rows = list(node.faces())
     if arguments.json:
-        for row in rows:
-            print(json.dumps(row.fields()))
-        return 0
+        return print_json(row.fields() for row in rows)
     header = ("FACE", "MEDIUM", "SENT", "RECEIVED", "NEW", "INVALID", "WAITING", "HEARD")
     listed = [
         (
@@ -93,9 +90,8 @@ def airtime(arguments: argparse.Namespace) -> int:
     with DaemonClient.at_home(arguments.home) as node:
         rows = list(node.airtime())
     if arguments.json:
-        for row in rows:
-            print(json.dumps(row.fields()))
-    elif rows:
+        return print_json(row.fields() for row in rows)
+    if rows:
         print(airtime_table(rows))
     else:
         print("No link that is up has an airtime limit.")

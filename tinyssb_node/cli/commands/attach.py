@@ -22,6 +22,7 @@ from tinyssb_node.screens import limits
 from tinyssb_node.screens.estimate import AirtimeCost, as_json, costs_in_words, estimate, packets_in_words
 from tinyssb_node.screens.newfile import require_absent, write_new_file
 from tinyssb_node.screens.options import CommandParsers, add_json, add_network
+from tinyssb_node.screens.render import print_json
 from tinyssb_node.screens.safetext import one_line
 from tinyssb_node.screens.screen import confirm
 from tinyssb_node.screens.session import NodeSession
@@ -87,10 +88,9 @@ def attach(arguments: argparse.Namespace) -> int:
             return ExitCode.ATTENTION
         row = node.publish(content)
     if arguments.json:
-        print(json.dumps({"feed": row.feed, "seq": row.seq, "id": row.id, **about}))
-    else:
-        print(f"Attached as entry {row.seq} of {row.feed}.")
-        print(f"Others save it with: tinyssb fetch {row.id[:12]}")
+        return print_json([{"feed": row.feed, "seq": row.seq, "id": row.id, **about}])
+    print(f"Attached as entry {row.seq} of {row.feed}.")
+    print(f"Others save it with: tinyssb fetch {row.id[:12]}")
     return 0
 
 

@@ -16,7 +16,7 @@ from tinyssb_node.ids import FeedId, blocked_short
 from tinyssb_node.screens.message_commands import describe_published, open_node
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
 from tinyssb_node.screens.people import DisplayNames
-from tinyssb_node.screens.render import table
+from tinyssb_node.screens.render import print_json, table
 from tinyssb_node.screens.session import NodeSession
 
 
@@ -116,8 +116,7 @@ def show(arguments: argparse.Namespace) -> int:
         author, names = talk.find_person(arguments.person), talk.names()
         listed = _listed(talk.catalog.blocklist(author.feed), talk.catalog.people())
     if arguments.json:
-        print(json.dumps({**_list_json(author.feed, listed), "followed": author.list_followed}))
-        return 0
+        return print_json([{**_list_json(author.feed, listed), "followed": author.list_followed}])
     whose = "Your list" if author.own else f"The list of {names.shown(author.feed)}"
     print(f"{whose} names {_counted(listed)}.{' You follow it.' if author.list_followed else ''}")
     for feed in listed.people:

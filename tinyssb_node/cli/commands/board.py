@@ -13,7 +13,7 @@ from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import local_minute, short
 from tinyssb_node.screens.message_commands import describe_published, open_node, text_given
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
-from tinyssb_node.screens.render import local_time, table
+from tinyssb_node.screens.render import local_time, print_json, table
 from tinyssb_node.screens.safetext import one_line
 from tinyssb_node.screens.screen import width
 from tinyssb_node.screens.talkjson import board_json, board_row_json, change_json, item_json
@@ -85,9 +85,7 @@ def list_boards(arguments: argparse.Namespace) -> int:
     with open_node(arguments) as talk:
         rows = talk.catalog.boards()
     if arguments.json:
-        for row in rows:
-            print(json.dumps(board_row_json(row)))
-        return 0
+        return print_json(board_row_json(row) for row in rows)
     listed = [
         (
             short(row.id),
@@ -108,8 +106,7 @@ def show(arguments: argparse.Namespace) -> int:
         board, names = talk.find_board(arguments.board), talk.names()
     card = None if arguments.card is None else find_card(board, arguments.card)
     if arguments.json:
-        print(json.dumps(board_json(board, names) if card is None else item_json(card, names)))
-        return 0
+        return print_json([board_json(board, names) if card is None else item_json(card, names)])
     for line in board_lines(board, names, width()) if card is None else card_lines(card, names, width()):
         print(line)
     return 0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 import time
 from collections.abc import Sequence
@@ -23,7 +22,7 @@ from tinyssb_node.screens.options import (
     positive,
 )
 from tinyssb_node.screens.people import DisplayNames
-from tinyssb_node.screens.render import local_time, table
+from tinyssb_node.screens.render import local_time, print_json, table
 from tinyssb_node.screens.screen import width
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.screens.talkjson import JsonLines, conversation_json
@@ -182,9 +181,7 @@ def list_conversations(arguments: argparse.Namespace) -> int:
             file=sys.stderr,
         )
     if arguments.json:
-        for row in rows:
-            print(json.dumps(conversation_json(row, names)))
-        return 0
+        return print_json(conversation_json(row, names) for row in rows)
     listed = [
         (_title(row, names), row.messages, local_time(row.last.committed_us) if row.last else None)
         for row in rows

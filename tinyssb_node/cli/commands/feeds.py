@@ -26,6 +26,7 @@ from tinyssb_node.screens.render import (
     fields,
     local_time,
     one_line,
+    print_json,
     shortened,
     table,
     to_json,
@@ -89,12 +90,11 @@ def feeds(arguments: argparse.Namespace) -> int:
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         rows = list(node.feeds())
     if arguments.json:
-        _print_json(rows)
-    else:
-        listed = [(row.feed[:SHORT_ID], row.seq, row.dialect, _feed_state(row)) for row in rows]
-        print(table(("FEED", "ENTRIES", "DIALECT", "STATE"), listed))
-        if any(row.forked_at is not None for row in rows):
-            print("\nSee `tinyssb forks` about forked feeds.")
+        return print_json(row.fields() for row in rows)
+    listed = [(row.feed[:SHORT_ID], row.seq, row.dialect, _feed_state(row)) for row in rows]
+    print(table(("FEED", "ENTRIES", "DIALECT", "STATE"), listed))
+    if any(row.forked_at is not None for row in rows):
+        print("\nSee `tinyssb forks` about forked feeds.")
     return 0
 
 
@@ -136,10 +136,9 @@ def goset(arguments: argparse.Namespace) -> int:
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.goset()
     if arguments.json:
-        print(json.dumps(row.fields()))
-    else:
-        print(f"state {row.state}\ncount {row.count}")
-        print("\n".join(row.feeds))
+        return print_json([row.fields()])
+    print(f"state {row.state}\ncount {row.count}")
+    print("\n".join(row.feeds))
     return 0
 
 
@@ -182,11 +181,6 @@ def _print_followed(arguments: argparse.Namespace, row: FollowedRow, changed: st
         json.dumps(row.fields()) if arguments.json else f"{changed if row.changed else unchanged} {row.feed}."
     )
     return 0
-
-
-def _print_json(rows: list[FeedRow]) -> None:
-    for row in rows:
-        print(json.dumps(row.fields()))
 
 
 def _feed_state(row: FeedRow) -> str:

@@ -23,7 +23,15 @@ from tinyssb_node.feeds.limits import FORK_FILE_MAX
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.screens.newfile import write_new_file
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
-from tinyssb_node.screens.render import SHORT_ID, decode_content, fields, local_time, one_line, table
+from tinyssb_node.screens.render import (
+    SHORT_ID,
+    decode_content,
+    fields,
+    local_time,
+    one_line,
+    print_json,
+    table,
+)
 from tinyssb_node.store.home import Home
 
 _MEANING = (
@@ -57,9 +65,8 @@ def forks(arguments: argparse.Namespace) -> int:
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         rows = list(node.forks())
     if arguments.json:
-        for row in rows:
-            print(json.dumps(row.fields()))
-    elif rows:
+        return print_json(row.fields() for row in rows)
+    if rows:
         from tinyssb_node.screens.message_commands import names_shown
 
         print(_listing(rows, names_shown(arguments)))
@@ -105,9 +112,8 @@ def export(arguments: argparse.Namespace) -> int:
         return 0
     size = write_new_file(Path(arguments.file), lambda file: file.write(proof))
     if arguments.json:
-        print(json.dumps({"feed": row.feed, "seq": row.seq, "file": arguments.file, "size": size}))
-    else:
-        print(f"Wrote {arguments.file}, {size} bytes. Anyone can check it: tinyssb forks verify FILE")
+        return print_json([{"feed": row.feed, "seq": row.seq, "file": arguments.file, "size": size}])
+    print(f"Wrote {arguments.file}, {size} bytes. Anyone can check it: tinyssb forks verify FILE")
     return 0
 
 

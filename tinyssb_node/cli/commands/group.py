@@ -26,6 +26,7 @@ from tinyssb_node.screens.options import (
     positive,
 )
 from tinyssb_node.screens.people import DisplayNames
+from tinyssb_node.screens.render import print_json
 from tinyssb_node.screens.screen import can_draw, confirm, width
 from tinyssb_node.screens.session import NodeSession
 
@@ -211,9 +212,8 @@ def come_back(arguments: argparse.Namespace) -> int:
     with open_node(arguments) as talk:
         row = talk.client.group_return(arguments.group)
     if arguments.json:
-        print(json.dumps(row.fields()))
-    else:
-        print(f"You are in the group {short(row.group)} again. Messages that you missed are requested.")
+        return print_json([row.fields()])
+    print(f"You are in the group {short(row.group)} again. Messages that you missed are requested.")
     return 0
 
 
@@ -233,8 +233,7 @@ def said(arguments: argparse.Namespace, row: GroupWrittenRow) -> int:
 def _wrote(arguments: argparse.Namespace, row: GroupWrittenRow, what: str, then: str) -> int:
     """Print what was written: *what* is the beginning of the sentence."""
     if arguments.json:
-        print(json.dumps(row.fields()))
-        return 0
+        return print_json([row.fields()])
     count = len(row.entries)
     print(f"{what}: {count} message{'' if count == 1 else 's'} in {packets_in_words(row.packets)}.")
     if then:
@@ -260,9 +259,8 @@ def list_groups(arguments: argparse.Namespace) -> int:
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         rows = list(node.group_list())
     if arguments.json:
-        for row in rows:
-            print(json.dumps(row.fields()))
-    elif rows:
+        return print_json(row.fields() for row in rows)
+    if rows:
         print(listing(rows))
     else:
         print("You are in no group. Create one: tinyssb group create NAME PERSON…")
@@ -277,8 +275,7 @@ def show(arguments: argparse.Namespace) -> int:
         names = talk.names()
     row = listing.result
     if arguments.json:
-        print(json.dumps({**row.fields(), "epochs": [epoch.fields() for epoch in epochs]}))
-        return 0
+        return print_json([{**row.fields(), "epochs": [epoch.fields() for epoch in epochs]}])
     glyphs = ASCII if arguments.ascii or not can_draw(UNICODE) else UNICODE
     for line in shown(row, epochs, names, glyphs, width()):
         print(line)
@@ -318,9 +315,7 @@ def audit(arguments: argparse.Namespace) -> int:
         rows = list(talk.client.group_audit(arguments.group))
         names = talk.names()
     if arguments.json:
-        for row in rows:
-            print(json.dumps(row.fields()))
-        return 0
+        return print_json(row.fields() for row in rows)
     for line in lines(rows, names, width()):
         print(line)
     return 0

@@ -25,7 +25,7 @@ from tinyssb_node.ids import Dialect
 from tinyssb_node.screens.invite import qr_code
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
 from tinyssb_node.screens.passphrases import ask_new, asker, somebody_there
-from tinyssb_node.screens.render import fields, table
+from tinyssb_node.screens.render import fields, print_json, table
 from tinyssb_node.store import limits
 from tinyssb_node.store.home import MAIN_IDENTITY, Home
 from tinyssb_node.store.sealed_seed import SealedSeed
@@ -137,9 +137,7 @@ def show_all(arguments: argparse.Namespace) -> int:
     home.require()
     rows = [_listed(home, None), *(_listed(home, name) for name in names_of(home))]
     if arguments.json:
-        for row in rows:
-            print(json.dumps(row))
-        return 0
+        return print_json(rows)
     cells = [
         (row["name"], row["feed"] or "?", row["dialect"] or "?", row["problem"] or row["kept"])
         for row in rows

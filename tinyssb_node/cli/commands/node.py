@@ -13,7 +13,7 @@ from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import Dialect
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.options import CommandParsers, add_json
-from tinyssb_node.screens.render import duration, fields
+from tinyssb_node.screens.render import duration, fields, print_json
 from tinyssb_node.store.home import Home
 
 
@@ -76,8 +76,7 @@ def status(arguments: argparse.Namespace) -> int:
     with DaemonClient.at_home(arguments.home) as node:
         row = node.status()
     if arguments.json:
-        print(json.dumps(row.fields()))
-        return 0
+        return print_json([row.fields()])
     print(
         fields(
             [

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import json
 import re
 
 from tinyssb_node.catalog.rows import PersonRow
@@ -13,7 +12,7 @@ from tinyssb_node.screens.limits import NAME_CELLS
 from tinyssb_node.screens.message_commands import describe_published, open_node
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
 from tinyssb_node.screens.people import SHORT_FEED, DisplayNames, UnknownPersonError
-from tinyssb_node.screens.render import local_time, table
+from tinyssb_node.screens.render import local_time, print_json, table
 from tinyssb_node.screens.safetext import one_line
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.screens.talkjson import person_json
@@ -54,9 +53,8 @@ def alias(arguments: argparse.Namespace) -> int:
         me = talk.catalog.person(own)
         said = None if me is None else me.said
     if arguments.json:
-        print(json.dumps({"feed": own.hex(), "said": said}))
-    else:
-        print(one_line(said) if said else "You have not published a name. Publish one: tinyssb alias NAME")
+        return print_json([{"feed": own.hex(), "said": said}])
+    print(one_line(said) if said else "You have not published a name. Publish one: tinyssb alias NAME")
     return 0
 
 
@@ -65,9 +63,7 @@ def contacts(arguments: argparse.Namespace) -> int:
     with open_node(arguments) as talk:
         people, names = talk.catalog.people(), talk.names()
     if arguments.json:
-        for person in people:
-            print(json.dumps(person_json(person)))
-        return 0
+        return print_json(person_json(person) for person in people)
     listed = [
         (
             person.feed.hex()[:SHORT_FEED],
@@ -96,9 +92,8 @@ def petname(arguments: argparse.Namespace) -> int:
         talk.petname(feed, arguments.name or None)
         shown = talk.names().shown(feed)
     if arguments.json:
-        print(json.dumps({"feed": feed.hex(), "name": arguments.name or None}))
-    else:
-        print(f"The name is now {shown}.")
+        return print_json([{"feed": feed.hex(), "name": arguments.name or None}])
+    print(f"The name is now {shown}.")
     return 0
 
 
@@ -121,8 +116,7 @@ def _blocked(arguments: argparse.Namespace, *, blocked: bool) -> int:
             talk.unblock(feed)
         shown = talk.names().shown(feed)
     if arguments.json:
-        print(json.dumps({"feed": feed.hex(), "blocked": blocked}))
-        return 0
+        return print_json([{"feed": feed.hex(), "blocked": blocked}])
     print(f"{'Blocked' if blocked else 'Unblocked'} {shown}.")
     return 0
 

@@ -9,6 +9,7 @@ from tinyssb_node.codec import bipf
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.screens.options import CommandParsers, add_json, add_network
+from tinyssb_node.screens.render import print_json
 
 
 def add(commands: CommandParsers) -> None:
@@ -39,8 +40,7 @@ def publish(arguments: argparse.Namespace) -> int:
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.publish(content, arguments.identity)
     if arguments.json:
-        print(json.dumps(row.fields()))
-        return 0
+        return print_json([row.fields()])
     chunks = row.chunks
     packets = f"1 entry and {chunks} chunk{'s' if chunks != 1 else ''}" if chunks else "1 entry"
     print(f"feed {row.feed}\nseq {row.seq}, type {row.type}, {row.size} bytes in {packets}")

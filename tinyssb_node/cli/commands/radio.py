@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from firmware_bridge.boards import BoardError, BoardProfile, board_names, load_board
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import CommandParsers, add_json
-from tinyssb_node.screens.render import table
+from tinyssb_node.screens.render import print_json, table
 
 if TYPE_CHECKING:
     from firmware_bridge.drivers.hardware import Hardware
@@ -55,9 +55,7 @@ def boards(arguments: argparse.Namespace) -> int:
     """List board profiles."""
     profiles = [load_board(name) for name in board_names()]
     if arguments.json:
-        for profile in profiles:
-            print(json.dumps(_board_row(profile)))
-        return 0
+        return print_json(_board_row(profile) for profile in profiles)
     listed = [
         (profile.name, profile.chip.upper(), profile.bus.device, profile.tried or "no", profile.title)
         for profile in profiles

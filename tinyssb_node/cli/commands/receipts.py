@@ -13,7 +13,7 @@ from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.holders_text import holders_text, moment
 from tinyssb_node.screens.message_commands import names_shown
 from tinyssb_node.screens.options import CommandParsers, add_json, add_limit, add_network
-from tinyssb_node.screens.render import SHORT_ID, fields, local_time, printable, table
+from tinyssb_node.screens.render import SHORT_ID, fields, local_time, print_json, printable, table
 
 _SEQ_DIGITS_MAX = 10
 """Decimal digits that a sequence number may have; more of them begin an id."""
@@ -42,10 +42,8 @@ def receipts(arguments: argparse.Namespace) -> int:
             return 0
         rows = list(node.receipts(last=arguments.limit))
     if arguments.json:
-        for row in rows:
-            print(json.dumps(row.fields()))
-    else:
-        print(_table(rows, names_shown(arguments)))
+        return print_json(row.fields() for row in rows)
+    print(_table(rows, names_shown(arguments)))
     return 0
 
 

@@ -27,6 +27,7 @@ from tinyssb_node.screens.options import (
     add_network,
     positive,
 )
+from tinyssb_node.screens.render import print_json
 from tinyssb_node.store.home import Home
 
 if TYPE_CHECKING:
@@ -279,8 +280,7 @@ def feeds(arguments: argparse.Namespace) -> int:
         rows = [feed_row(summary, root) for summary, root in pzp.feeds()]
         waiting = sum(network.waiting() for network in pzp.carried.values())
     if arguments.json:
-        for row in rows:
-            print(json.dumps(row))
+        print_json(rows)
     elif rows:
         print(feeds_table(rows))
     else:
@@ -358,9 +358,8 @@ def goal(arguments: argparse.Namespace) -> int:
             root = arguments.feed
         pzp.database.set_goal(root, wanted)
     if arguments.json:
-        print(json.dumps({"feed": root, "goal": None if wanted is None else str(wanted)}))
-    else:
-        print(f"Of {root} is kept: {'all, as long as there is room' if wanted is None else wanted}.")
+        return print_json([{"feed": root, "goal": None if wanted is None else str(wanted)}])
+    print(f"Of {root} is kept: {'all, as long as there is room' if wanted is None else wanted}.")
     return 0
 
 
@@ -382,8 +381,7 @@ def collect(arguments: argparse.Namespace) -> int:
         "stripped": done.stripped,
     }
     if arguments.json:
-        print(json.dumps(row))
-        return 0
+        return print_json([row])
     if done.before.bytes <= budget:
         print(
             f"There are {done.before.bytes:,} bytes of messages, within the budget of {budget:,}: all was kept."

@@ -30,7 +30,7 @@ from tinyssb_node.pzp.messages.tangle import PzpTangle
 from tinyssb_node.pzp.messages.versions import judge, version_of
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.newfile import write_new_file
-from tinyssb_node.screens.render import printable
+from tinyssb_node.screens.render import print_json, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,9 +345,8 @@ def export_file(arguments: argparse.Namespace, pzp: PzpSession) -> int:
 
     size = write_new_file(Path(arguments.file), write)
     if arguments.json:
-        print(json.dumps({"file": arguments.file, "messages": count, "bytes": size}))
-    else:
-        print(f"Wrote {arguments.file}: {_messages(count)}, {size:,} bytes.")
+        return print_json([{"file": arguments.file, "messages": count, "bytes": size}])
+    print(f"Wrote {arguments.file}: {_messages(count)}, {size:,} bytes.")
     return 0
 
 
@@ -383,8 +382,7 @@ def write_certificate(arguments: argparse.Namespace, pzp: PzpSession) -> int:
         return 0
     size = write_new_file(Path(arguments.file), lambda file: file.write(lines))
     if arguments.json:
-        print(json.dumps({"id": record.id, "file": arguments.file, "messages": len(texts), "bytes": size}))
-    else:
-        print(f"Wrote {arguments.file}: {len(texts):,} messages, {size:,} bytes; the last is {record.id}.")
-        print(f"A reader with nothing else can check it with: tinyssb pzp verify {arguments.file}")
+        return print_json([{"id": record.id, "file": arguments.file, "messages": len(texts), "bytes": size}])
+    print(f"Wrote {arguments.file}: {len(texts):,} messages, {size:,} bytes; the last is {record.id}.")
+    print(f"A reader with nothing else can check it with: tinyssb pzp verify {arguments.file}")
     return 0
