@@ -329,27 +329,27 @@ class DatabaseContract:
         group = database.create_identity(ALICE, "x", wall_us=1)
         before = state(database)
         with pytest.raises(
-            LocalError, match=r"Nothing was published, since nobody would take it: .*a key of the group"
+            LocalError, match=r"Nothing was published, because no node would accept it: .*a key of the group"
         ) as caught:
             database.write(BOB, {}, "post", group, wall_us=1)
         assert caught.value.exit_code is ExitCode.DATA
         with pytest.raises(
-            LocalError, match=r"Nothing was published, since nobody would take it: .*at least 3"
+            LocalError, match=r"Nothing was published, because no node would accept it: .*at least 3"
         ):
             database.write(ALICE, {}, "po", group, wall_us=1)
         with pytest.raises(
-            LocalError, match=r"Nothing was published, since nobody would take it: .*an object or null"
+            LocalError, match=r"Nothing was published, because no node would accept it: .*an object or null"
         ):
             database.write(ALICE, "text", "post", group, wall_us=1)
         with pytest.raises(
-            LocalError, match=r"Nothing was published, since nobody would take it: .*surrogates"
+            LocalError, match=r"Nothing was published, because no node would accept it: .*surrogates"
         ):
             database.write(ALICE, {"a": "\ud800"}, "post", group, wall_us=1)
         with pytest.raises(PzpMissingError):
             database.write(ALICE, {}, "post", group[::-1], wall_us=1)
         with pytest.raises(PzpMissingError):
             database.write(ALICE, {}, "post", group, tangles=[group[::-1]], wall_us=1)
-        with pytest.raises(LocalError, match="Nothing was published, since nobody would take it"):
+        with pytest.raises(LocalError, match="Nothing was published, because no node would accept it"):
             database.add_key(BOB, group, public(CAROL), wall_us=1)
         with pytest.raises(PzpMissingError):
             database.add_key(ALICE, group[::-1], public(CAROL), wall_us=1)

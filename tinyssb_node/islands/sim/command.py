@@ -17,26 +17,36 @@ if TYPE_CHECKING:
 
 def add(actions: Subparsers) -> None:
     """Describe the action."""
-    dht = actions.add_parser("dht", help="play networks of locators, which find out where feeds are")
-    # The defaults are those of DhtOptions, which a test sees to: help is told without loading the simulator.
+    dht = actions.add_parser("dht", help="simulate networks of locators, which find where feeds are stored")
+    # The defaults are those of DhtOptions; a test compares them, since help does not load the simulator.
     for name, type_, metavar, text in (
-        ("nodes", positive, "N", "how many nodes (default: 1000)"),
-        ("seed", whole, "S", "all chance comes from it (default: 1)"),
-        ("hours", hours, "H", "hours until the lookups (default: 8)"),
-        ("lookups", positive, "N", "feeds that are sought (default: 300)"),
-        ("dead", _share, "SHARE", "nodes that die before that (default: 0.2)"),
-        ("loss", _share, "SHARE", "datagrams that are lost (default: 0.05)"),
-        ("hidden", _share, "SHARE", "nodes behind a NAT (default: 0.1)"),
-        ("attackers", _share, "SHARE", "nodes that lie about locations (default: 0)"),
-        ("churn", hours, "SHARE", "nodes that are replaced in an hour (default: 0)"),
-        ("apart", hours, "H", "hours before the lookups in which the network is in two halves (default: 0)"),
+        ("nodes", positive, "N", "number of nodes (default: 1000)"),
+        ("seed", whole, "S", "the seed of all random numbers (default: 1)"),
+        ("hours", hours, "H", "simulated hours before the lookups (default: 8)"),
+        ("lookups", positive, "N", "number of feeds to look up (default: 300)"),
+        ("dead", _share, "SHARE", "share of nodes that fail before the lookups (default: 0.2)"),
+        ("loss", _share, "SHARE", "share of datagrams that are lost (default: 0.05)"),
+        ("hidden", _share, "SHARE", "share of nodes behind a NAT (default: 0.1)"),
+        ("attackers", _share, "SHARE", "share of nodes that send false locations (default: 0)"),
+        ("churn", hours, "SHARE", "share of nodes that are replaced in an hour (default: 0)"),
+        (
+            "apart",
+            hours,
+            "H",
+            "hours before the lookups in which the network is split into two halves (default: 0)",
+        ),
     ):
         dht.add_argument(f"--{name}", type=type_, metavar=metavar, help=text, default=argparse.SUPPRESS)
-    dht.add_argument("--sizes", action="store_true", help="play networks of 10, 30, 100 … up to --nodes")
+    dht.add_argument("--sizes", action="store_true", help="simulate networks of 10, 30, 100 … up to --nodes")
     dht.add_argument(
         "--json", action="store_true", help="print JSON, one object a run", default=argparse.SUPPRESS
     )
-    dht.add_argument("--plot", metavar="FILE", help="with --sizes: draw them", default=argparse.SUPPRESS)
+    dht.add_argument(
+        "--plot",
+        metavar="FILE",
+        help="with --sizes: draw the results into this file",
+        default=argparse.SUPPRESS,
+    )
     dht.set_defaults(run=play)
 
 
@@ -83,5 +93,5 @@ def _plot(reports: Sequence[DhtReport], path: Path) -> None:
 def _share(text: str) -> float:
     share = hours(text)
     if not 0 <= share < 1:
-        raise argparse.ArgumentTypeError(f"'{text}' is no share from 0 to below 1")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a share from 0 to below 1")
     return share

@@ -44,7 +44,9 @@ def add(commands: CommandParsers) -> None:
     add_network(parser)
     add_json(parser)
     add_action = add_actions(parser)
-    _add_identity(add_action("identity", identity, "list identities and this node's key, make one, add keys"))
+    _add_identity(
+        add_action("identity", identity, "list identities and this node's key, create an identity, add keys")
+    )
     _add_writing(add_action)
     add_action("feeds", feeds, "list feeds")
     action = add_action("feed", feed, "show the messages of a feed")
@@ -56,10 +58,12 @@ def add(commands: CommandParsers) -> None:
         metavar="N",
         help=f"show the N last messages (default: {limits.PZP_FEED_LAST})",
     )
-    _add_message(add_action("show", show, "show all of a message"))
+    _add_message(add_action("show", show, "show a whole message"))
     _add_message(add_action("erase", erase, "erase the content of a message here, for good"))
     _add_files(add_action)
-    action = add_action("goal", goal, "set what is kept of a feed, stored here or not")
+    action = add_action(
+        "goal", goal, "set how much of a feed is kept, also of one that is not stored here yet"
+    )
     action.add_argument("feed", metavar="FEED", help="a feed: its id; if it is here, the beginning is enough")
     action.add_argument(
         "goal", metavar="GOAL", help="all, newest-100, set, none; `-`: as long as there is room"
@@ -78,13 +82,13 @@ def add(commands: CommandParsers) -> None:
 def _add_identity(action: argparse.ArgumentParser) -> None:
     action.add_argument(
         "what", metavar="create|add-key|show", nargs="?", default="show", choices=("create", "add-key", "show"),
-        help="make one with this node's key, add a key to one, or (default) show them",
+        help="create one with this node's key, add a key to one, or show them (the default)",
     )  # fmt: skip
     action.add_argument(
         "group",
         metavar="GROUP",
         nargs="?",
-        help="which identity; for `create` a nonce that tells it from others",
+        help="the identity; for `create` a nonce that distinguishes it from your others",
     )
     action.add_argument("key", metavar="KEY", nargs="?", help="a key in base58, or a feed id")
 
@@ -93,23 +97,25 @@ def _add_writing(add_action: Callable[..., argparse.ArgumentParser]) -> None:
     action = add_action("publish", write_message, "write a message")
     action.add_argument("type", metavar="TYPE", help="its type, such as post; names the feed with the group")
     action.add_argument(
-        "data", metavar="JSON", help="what it says, an object; `-` reads it from standard input"
+        "data", metavar="JSON", help="its content, a JSON object; `-` reads it from standard input"
     )
     action.add_argument(
-        "--group", metavar="GROUP", help="as whom (default: the identity with this node's key)"
+        "--group", metavar="GROUP", help="the identity to write as (default: the one with this node's key)"
     )
-    action.add_argument("--v1", action="store_true", help="as Feed V1, which has no groups")
+    action.add_argument("--v1", action="store_true", help="write it as Feed V1, which has no groups")
     action.add_argument(
         "--tangle",
         metavar="ROOT",
         action="append",
         default=[],
-        help="one more tangle to be in; may be repeated",
+        help="a further tangle to add it to; may be repeated",
     )
     action.add_argument("--air", action="store_true", help="send it over the air, too, as `send` does")
-    action = add_action("send", send, "publish messages as entries of this node's feed, with what they need")
+    action = add_action(
+        "send", send, "publish messages as entries of this node's feed, with the messages they depend on"
+    )
     action.add_argument("messages", metavar="MESSAGE", nargs="+", help="an id, or a URI")
-    action.add_argument("--dry-run", action="store_true", help="only say what it would cost")
+    action.add_argument("--dry-run", action="store_true", help="only show the cost")
 
 
 def _add_message(action: argparse.ArgumentParser) -> None:
@@ -117,20 +123,20 @@ def _add_message(action: argparse.ArgumentParser) -> None:
 
 
 def _add_files(add_action: Callable[..., argparse.ArgumentParser]) -> None:
-    action = add_action("import", import_, "take messages from a file, and list the lines that are wrong")
+    action = add_action("import", import_, "import messages from a file, and list the wrong lines")
     _add_file(action)
     action = add_action("verify", verify, "check the messages of a file, and keep none of them")
     _add_file(action)
     action = add_action("export", export, "write messages to a file, one in JSON on each line")
     action.add_argument("file", metavar="FILE", help="the file to make; `-` for standard output")
     action.add_argument(
-        "feeds", metavar="FEED", nargs="*", help="which feeds, with their identities (default: all)"
+        "feeds", metavar="FEED", nargs="*", help="feeds to export, with their identities (default: all)"
     )
 
     action = add_action(
         "certificate",
         certificate,
-        "write a certificate: the messages that prove one to a reader with nothing else",
+        "write a certificate: the messages that prove one to a reader who has no others",
     )
     _add_message(action)
     action.add_argument(
@@ -147,9 +153,11 @@ def _add_file(action: argparse.ArgumentParser) -> None:
         "file", metavar="FILE", help="one message in JSON on each line; `-` for standard input"
     )
     rules = action.add_mutually_exclusive_group()
-    rules.add_argument("--strict", action="store_true", help="check by all rules of PZP's text (the default)")
     rules.add_argument(
-        "--compat", action="store_true", help="check as PZP's own program does, which takes more"
+        "--strict", action="store_true", help="check by all rules of the PZP specification (the default)"
+    )
+    rules.add_argument(
+        "--compat", action="store_true", help="check as PZP's own program does, which accepts more"
     )
 
 
@@ -173,7 +181,7 @@ def _create(arguments: argparse.Namespace, pzp: PzpSession) -> int:
     elif group in known:
         print(f"This identity already exists: {group}.")
     else:
-        print(f"Made the identity {group}, with this node's key.")
+        print(f"Created the identity {group}, with this node's key.")
         print(f"Add another device's key: tinyssb pzp identity add-key {group} KEY")
     return 0
 
@@ -195,13 +203,13 @@ def _key(text: str | None) -> str:
 
     if text is None:
         raise InvalidPzpInputError(
-            "Nothing says which key to add.", "Type: tinyssb pzp identity add-key GROUP KEY"
+            "The key to add is missing.", "Type: tinyssb pzp identity add-key GROUP KEY"
         )
     if len(text) == 64 and not set(text) - set("0123456789abcdef"):
         return base58.encode(bytes.fromhex(text))
     if not is_key(text):
         raise InvalidPzpInputError(
-            f"{text[: limits.PZP_NAME_MAX]!a} is no key.",
+            f"{text[: limits.PZP_NAME_MAX]!a} is not a key.",
             "A key is 32 bytes in base58, as `tinyssb pzp identity` shows it, or a feed id of 64 digits.",
         )
     return text
@@ -222,7 +230,7 @@ def _show_identities(arguments: argparse.Namespace, pzp: PzpSession) -> int:
     for group in groups:
         print("\n".join(group_lines(group, pzp.own_key)))
     if not groups:
-        print("No identities are here; `tinyssb pzp identity create` makes one.")
+        print("No identities are stored here. Create one: tinyssb pzp identity create")
     return 0
 
 
@@ -257,7 +265,7 @@ def _json(text: str) -> Json:
         return read(text)
     except MessageError as error:
         raise InvalidPzpInputError(
-            f"What it should say cannot be used: {error}.", """Quote it for the shell: '{"text": "hello"}'."""
+            f"This content cannot be used: {error}.", """Quote it for the shell: '{"text": "hello"}'."""
         ) from error
 
 
@@ -284,9 +292,11 @@ def feeds(arguments: argparse.Namespace) -> int:
     elif rows:
         print(feeds_table(rows))
     else:
-        print("No feeds are here; `tinyssb pzp publish` begins one, `tinyssb pzp import` takes a file.")
+        print(
+            "No feeds are stored here. `tinyssb pzp publish` starts one, `tinyssb pzp import` imports a file."
+        )
     if waiting:
-        print(f"{waiting:,} entries carry messages that wait for others.", file=sys.stderr)
+        print(f"{waiting:,} entries carry messages that wait for other messages.", file=sys.stderr)
     return 0
 
 
@@ -331,10 +341,12 @@ def erase(arguments: argparse.Namespace) -> int:
     if arguments.json:
         print(json.dumps({"id": id_, "erased": erased}))
     elif erased:
-        print(f"Erased what {id_} says; its id and signature are kept, and it is not taken again.")
-        print("Others who have it keep it, and so does the entry that carried it, if one did.")
+        print(
+            f"Erased the content of {id_}. Its id and signature are kept, and the content is not accepted again."
+        )
+        print("Other nodes that have it keep it. So does the entry that carried it, if there is one.")
     else:
-        print(f"{id_} says nothing here, or was erased before.")
+        print(f"{id_} has no content here, or was erased before.")
     return 0
 
 
@@ -359,7 +371,7 @@ def goal(arguments: argparse.Namespace) -> int:
         pzp.database.set_goal(root, wanted)
     if arguments.json:
         return print_json([{"feed": root, "goal": None if wanted is None else str(wanted)}])
-    print(f"Of {root} is kept: {'all, as long as there is room' if wanted is None else wanted}.")
+    print(f"Kept of {root}: {'all, as long as there is room' if wanted is None else wanted}.")
     return 0
 
 
@@ -384,15 +396,17 @@ def collect(arguments: argparse.Namespace) -> int:
         return print_json([row])
     if done.before.bytes <= budget:
         print(
-            f"There are {done.before.bytes:,} bytes of messages, within the budget of {budget:,}: all was kept."
+            f"There are {done.before.bytes:,} bytes of messages, within the budget of {budget:,}: nothing was deleted."
         )
         return 0
     print(
-        f"Let go of {done.deleted:,} messages, and of what {done.stripped:,} more say: "
+        f"Deleted {done.deleted:,} messages, and the content of {done.stripped:,} more: "
         f"{done.after.bytes:,} bytes are left of {done.before.bytes:,}."
     )
     if done.after.bytes > budget:
-        print(f"That is more than the budget of {budget:,}, since goals ask for it; see `tinyssb pzp feeds`.")
+        print(
+            f"That is more than the budget of {budget:,}, because goals ask for it: see `tinyssb pzp feeds`."
+        )
     return 0
 
 

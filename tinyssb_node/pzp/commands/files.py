@@ -207,7 +207,9 @@ def import_file(arguments: argparse.Namespace, pzp: PzpSession) -> int:
         print(json.dumps(_row(counts)))
     else:
         gone = f", {counts.gone:,} were erased or deleted here and stay so" if counts.gone else ""
-        print(f"Took {_messages(counts.new)}; {counts.known:,} were here already{gone}.{_wrong(counts)}")
+        print(
+            f"Imported {_messages(counts.new)}; {counts.known:,} were stored already{gone}.{_wrong(counts)}"
+        )
     return ExitCode.DATA if counts.bad else ExitCode.OK
 
 
@@ -223,7 +225,7 @@ def verify_file(arguments: argparse.Namespace) -> int:
         print(json.dumps(_row(counts)))
     else:
         good = counts.lines - counts.bad
-        told = "all is well." if not counts.bad else f"{good:,} are right.{_wrong(counts)}"
+        told = "no problems." if not counts.bad else f"{good:,} are valid.{_wrong(counts)}"
         print(f"Checked {_messages(counts.lines)}: {told}")
     return ExitCode.DATA if counts.bad else ExitCode.OK
 
@@ -384,5 +386,5 @@ def write_certificate(arguments: argparse.Namespace, pzp: PzpSession) -> int:
     if arguments.json:
         return print_json([{"id": record.id, "file": arguments.file, "messages": len(texts), "bytes": size}])
     print(f"Wrote {arguments.file}: {len(texts):,} messages, {size:,} bytes; the last is {record.id}.")
-    print(f"A reader with nothing else can check it with: tinyssb pzp verify {arguments.file}")
+    print(f"A reader without any other messages can check it: tinyssb pzp verify {arguments.file}")
     return 0

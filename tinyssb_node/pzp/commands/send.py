@@ -21,8 +21,8 @@ def send_written(arguments: argparse.Namespace, pzp: PzpSession, record: PzpReco
         return send_records(arguments, pzp, [record])
     except DaemonUnreachableError as error:
         raise ProblemError(
-            f"Message {record.id} was written, and not sent: {error.message}",
-            f"Once the node runs (tinyssb run): tinyssb pzp send {record.id}",
+            f"Message {record.id} was written, but not sent: {error.message}",
+            f"Start the node (tinyssb run), then type: tinyssb pzp send {record.id}",
             exit_code=ExitCode.UNAVAILABLE,
         ) from error
 
@@ -57,7 +57,7 @@ def _content(record: PzpRecord) -> bytes:
         raise InvalidPzpInputError(
             f"Message {record.id} has {content.size:,} bytes on the air, and an entry carries {content.most:,}. "
             "Nothing was sent.",
-            "Gateways bring it to each other over the internet.",
+            "Gateways sync it with each other over the internet.",
         )
     return content
 
@@ -70,10 +70,12 @@ def _say_sent(asked: set[str], sent: list[str], packets: int, *, dry: bool) -> N
     news, others = len(asked & set(sent)), len(set(sent) - asked)
     old = len(asked) - news
     if news:
-        beside = f", and {others} that others need to take {'it' if news == 1 else 'them'}" if others else ""
+        beside = (
+            f", and {others} that others need to accept {'it' if news == 1 else 'them'}" if others else ""
+        )
         print(
             f"{'Would send' if dry else 'Sent'} {news} message{'' if news == 1 else 's'}{beside}: "
             f"{packets_in_words(packets)}."
         )
     if old:
-        print(f"{old} of {len(asked)} {'was' if old == 1 else 'were'} sent before, and not again.")
+        print(f"{old} of {len(asked)} {'was' if old == 1 else 'were'} sent before, and not sent again.")

@@ -97,7 +97,7 @@ class PzpSession:
         if record is None:
             raise NoSuchMessageError(
                 f"There is no message {text[: limits.PZP_NAME_MAX]!a} here.",
-                "Ids are case-sensitive and whole; `tinyssb pzp feed FEED` lists them.",
+                "Ids are case-sensitive and must be whole; `tinyssb pzp feed FEED` lists them.",
             )
         return record
 
@@ -116,7 +116,7 @@ class PzpSession:
             )
         raise ProblemError(
             f"Several begin with {shown!a}: {', '.join(found[: limits.NAMES_TOLD_MAX])}.",
-            "Write more of it.",
+            "Type more characters.",
             exit_code=ExitCode.USAGE,
         )
 
@@ -151,7 +151,7 @@ class PzpSession:
         if len(ours) > 1:
             raise ProblemError(
                 f"This node's key is in several identities: {', '.join(ours[: limits.NAMES_TOLD_MAX])}.",
-                "Say which one, with --group.",
+                "Choose one with --group.",
                 exit_code=ExitCode.USAGE,
             )
         return ours[0]
@@ -206,7 +206,7 @@ def _id_in(text: str) -> str:
         return id_of_uri(text)
     except ValueError as error:
         raise InvalidPzpInputError(
-            f"{str(error)[:1].upper()}{str(error)[1:]}.", "Ids have 22 characters, mostly."
+            f"{str(error)[:1].upper()}{str(error)[1:]}.", "Most ids have 22 characters."
         ) from None
 
 
@@ -243,11 +243,11 @@ def catch_up(pzp: PzpSession) -> None:
         caught = network.catch_up(pzp.database, wall_us=wall_us(), progress=_say_progress)
         if caught.refused:
             print(
-                f"tinyssb: {caught.refused:,} entries carry PZP messages that are wrong; they were not taken.",
+                f"tinyssb: {caught.refused:,} entries carry invalid PZP messages, which were not accepted.",
                 file=sys.stderr,
             )
 
 
 def _say_progress(done: int, total: int) -> None:
     if total >= limits.PROGRESS_FROM and sys.stderr.isatty():
-        print(f"Reading what came: {100 * done // total} %", end="\r", file=sys.stderr, flush=True)
+        print(f"Reading new entries: {100 * done // total} %", end="\r", file=sys.stderr, flush=True)

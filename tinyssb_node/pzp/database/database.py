@@ -596,7 +596,8 @@ class PzpDatabase:
                 written = versions.write(version, key, said, kind, followed, group, tips)
             except MessageError as error:
                 raise LocalError(
-                    f"Nothing was published, since nobody would take it: {error}.", exit_code=ExitCode.DATA
+                    f"Nothing was published, because no node would accept it: {error}.",
+                    exit_code=ExitCode.DATA,
                 ) from error
             return self._write(written, feed, wall_us)
 
@@ -611,7 +612,7 @@ class PzpDatabase:
             return self.add(dict(written), root, wall_us=wall_us).id
         except MessageError as error:
             raise LocalError(
-                f"Nothing was published, since nobody would take it: {error}.", exit_code=ExitCode.DATA
+                f"Nothing was published, because no node would accept it: {error}.", exit_code=ExitCode.DATA
             ) from error
 
 

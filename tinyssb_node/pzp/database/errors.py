@@ -22,7 +22,7 @@ class PzpMissingError(LocalError):
     exit_code = ExitCode.MISSING
 
     def __init__(self, id_: str, lacking: str) -> None:
-        super().__init__(f"{id_[:60]}: {lacking}. Nothing was changed. Fetch it from somebody who has it.")
+        super().__init__(f"{id_[:60]}: {lacking}. Nothing was changed. Fetch it from a node that has it.")
 
 
 class PzpDependencyError(LocalError):
