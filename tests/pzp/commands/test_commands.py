@@ -47,7 +47,7 @@ def test_an_identity_is_made_once_and_gets_keys(home: Path) -> None:
     assert set(shown["keys"]) > {public(BOB)}
     assert "2 keys" in types(home, "identity")
     assert "is not a key" in types(home, "identity", "add-key", group, "x", code=ExitCode.DATA)
-    assert "which key" in types(home, "identity", "add-key", group, code=ExitCode.DATA)
+    assert "The key to add is missing" in types(home, "identity", "add-key", group, code=ExitCode.DATA)
 
 
 def test_what_is_written_is_listed_and_shown(home: Path) -> None:
