@@ -36,10 +36,10 @@ def test_the_same_calls_write_the_same_messages() -> None:
         assert deletable_and_erasable(tangle, id_) == (said["deletables"], said["erasables"])
     nothing: list[tuple[Json, str]] = [({}, "p"), ([1], "post")]
     for payload, kind in nothing:
-        with pytest.raises(LocalError, match="Nothing was published, since nobody would take it"):
+        with pytest.raises(LocalError, match="Nothing was published, because no node would accept it"):
             database.write(ALICE, payload, kind, group, wall_us=1)
     with pytest.raises(
-        LocalError, match="Nothing was published, since nobody would take it"
+        LocalError, match="Nothing was published, because no node would accept it"
     ):  # which the original writes, and no other peer takes
         database.write(CAROL, {"text": "x"}, "post", group, wall_us=1)
     database.erase(first)
