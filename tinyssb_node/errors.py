@@ -15,7 +15,7 @@ class TinyssbError(Exception):
 
 
 class PeerError(TinyssbError):
-    """Somebody else's fault: drop what they sent, count it, go on."""
+    """A peer's fault: drop what it sent, count it, continue."""
 
 
 class ExitCode(IntEnum):
@@ -25,7 +25,7 @@ class ExitCode(IntEnum):
     ATTENTION = 1
     """`doctor` found something to do."""
     USAGE = 64
-    """The command was not typed as it must be."""
+    """The command line is not valid."""
     DATA = 65
     """Input or stored data is damaged or of the wrong kind."""
     MISSING = 66
@@ -35,11 +35,11 @@ class ExitCode(IntEnum):
     SOFTWARE = 70
     """A fault of this program."""
     CREATE = 73
-    """Something is in the place where a file should be made."""
+    """A file or folder exists where one would be created."""
     STORAGE = 74
     """The disk is full, read-only or fails."""
     BUSY = 75
-    """Somebody else is at it; try again later."""
+    """Another process is using it; try again later."""
     PROTOCOL = 76
     """Daemon and command are of different versions."""
     PERMISSION = 77
@@ -73,8 +73,8 @@ EXIT_CODES = {
 
 
 class LocalError(TinyssbError):
-    """Our fault, or our machine's: loud. People are told its message and hint, programs its code, scripts its exit
-    code."""
+    """A fault of this program or its machine, which is reported: people see its message and hint, programs its code,
+    scripts its exit code."""
 
     code = "failed"
     """Word for programs (docs/formats/control.md)."""
@@ -106,7 +106,7 @@ class LocalError(TinyssbError):
 
 
 class PacketSizeError(PeerError):
-    """A packet has not the size its kind has."""
+    """A packet of the wrong size for its kind."""
 
     def __init__(self, kind: str, size: int, allowed: str) -> None:
         super().__init__(f"a packet of kind {kind} has {allowed} bytes, this one {size}")
@@ -123,7 +123,7 @@ class PacketKindError(PeerError):
 
 
 class RegionError(PeerError):
-    """A CLAIM speaks of a region that cannot be: its ends in the wrong order, or no feed id in it."""
+    """A CLAIM of an impossible region: its ends are in the wrong order, or it has no feed id."""
 
     def __init__(self, low: bytes, high: bytes, count: int) -> None:
         super().__init__(f"a region from {low.hex()} to {high.hex()} cannot have {count} feed ids")
@@ -137,7 +137,7 @@ class ImpossibleClaimError(PeerError):
 
 
 class NobodyError(PeerError):
-    """The feed id of 32 zeros, which names nobody: no set has it."""
+    """The feed id of 32 zeros, which is no feed's: no set has it."""
 
     def __init__(self, kind: str) -> None:
         super().__init__(f"a {kind} names the feed of 32 zeros, which is nobody's")
@@ -160,7 +160,7 @@ class AckShapeError(PeerError):
 
 
 class ChildShapeError(PeerError):
-    """The content of an entry of type 2, 4 or 5 has not the size that all entries' has."""
+    """The content of an entry of type 2, 4 or 5 is not 48 bytes long."""
 
     def __init__(self, type_: int, size: int) -> None:
         super().__init__(f"the content of an entry of type {type_} has 48 bytes, not {size}")
@@ -234,12 +234,10 @@ class FeedFullError(LocalError):
 
 
 class FeedForkedError(LocalError):
-    """Our own feed was signed twice at one place, perhaps by a copy of this identity elsewhere."""
+    """Two entries of our own feed were signed with one sequence number, perhaps by a copy of this identity."""
 
     code = "feed_forked"
-    hint = (
-        "`tinyssb forks` shows both entries; docs/reference/forks.md says how to go on with a new identity."
-    )
+    hint = "`tinyssb forks` shows both entries; docs/reference/forks.md explains how to continue with a new identity."
 
     def __init__(self, feed: bytes, seq: int) -> None:
         super().__init__(
@@ -251,7 +249,7 @@ class FeedForkedError(LocalError):
 
 
 class FeedEndedError(LocalError):
-    """A feed of ours was ended, and nothing follows."""
+    """A feed of ours has an END entry, which nothing can follow."""
 
     def __init__(self, feed: bytes, seq: int) -> None:
         super().__init__(
@@ -263,7 +261,7 @@ class FeedEndedError(LocalError):
 
 
 class UnencodableMessageError(LocalError):
-    """A message that the app's format cannot say."""
+    """A message that the app's format cannot express."""
 
     exit_code = ExitCode.DATA
 
@@ -391,7 +389,7 @@ class IdentityExistsError(LocalError):
 
 
 class IdentityDamagedError(LocalError):
-    """The identity file does not hold what it should."""
+    """The identity file is damaged."""
 
     exit_code = ExitCode.DATA
 
@@ -420,7 +418,7 @@ class EventLogFullError(LocalError):
 
 
 class SimulationOptionError(LocalError):
-    """A simulation that cannot be: which of its options, by dotted key, and why."""
+    """An impossible simulation: the dotted key of the option at fault, and the reason."""
 
     exit_code = ExitCode.CONFIG
 
@@ -440,7 +438,7 @@ class ScenarioFileError(LocalError):
         place = f"{path}" if line is None else f"{path}, line {line}"
         super().__init__(
             f"The scenario {place} cannot be played: {key + ': ' if key else ''}{reason}. Nothing was simulated; "
-            "docs/reference/sim.md lists what a scenario may say"
+            "docs/reference/sim.md lists the keys of a scenario"
         )
 
 
@@ -469,7 +467,7 @@ class ProblemError(LocalError):
 
 
 class HomeInaccessibleError(ProblemError):
-    """The operating system does not let us read or write something of the home folder."""
+    """The operating system does not allow us to read or write a file of the home folder."""
 
     exit_code = ExitCode.PERMISSION
 
@@ -481,7 +479,7 @@ class HomeDiskError(HomeInaccessibleError):
 
 
 class ConfigError(ProblemError):
-    """config.toml says something we cannot do, at *key*, or as a whole where that is empty."""
+    """A value in config.toml that is not possible, at *key*; the whole file where that is empty."""
 
     exit_code = ExitCode.CONFIG
 

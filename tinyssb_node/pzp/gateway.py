@@ -16,14 +16,13 @@ from tinyssb_node.daemon.shutdown import watch_for_shutdown
 from tinyssb_node.errors import ExitCode, ProblemError, StoreFullError
 from tinyssb_node.pzp.config import pzp_settings
 from tinyssb_node.pzp.database import limits
+from tinyssb_node.pzp.database.certificates import roots_of
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.database.entry_import import EntryImporter
 from tinyssb_node.pzp.database.errors import PzpBusyError
-from tinyssb_node.pzp.database.port import PzpRecord
 from tinyssb_node.pzp.database.replica import DatabaseReplica
 from tinyssb_node.pzp.database.sqlite import PZP_FILE, SqlitePzpRows
 from tinyssb_node.pzp.messages.goals import NONE, Goal, parse_goal
-from tinyssb_node.pzp.messages.message import metadata_of
 from tinyssb_node.pzp.sync.sync import Event, SyncCompleted
 from tinyssb_node.pzp.sync_ws import PzpSyncConnector, PzpSyncListener
 from tinyssb_node.store.home import Home
@@ -152,7 +151,7 @@ class PzpGateway:
         roots: dict[str, None] = {}
         while page := self._database.records(self._number):
             for record in page:
-                roots.update(dict.fromkeys(_roots_of(record)))
+                roots.update(dict.fromkeys(roots_of(record)[: limits.PLACES_MAX] or [record.id]))
             self._number = page[-1].number
         return list(roots)
 
@@ -194,13 +193,6 @@ class PzpGateway:
         if self._problems.get(name) != problem:
             self._problems[name] = problem
             self._logger.warning("there is a problem", where=name, problem=problem)
-
-
-def _roots_of(record: PzpRecord) -> list[str]:
-    """The tangles that a message is in."""
-    tangles = metadata_of(record.message())["tangles"]
-    named = sorted(tangles)[: limits.PLACES_MAX] if isinstance(tangles, dict) else []
-    return named or [record.id]
 
 
 def _wall_us() -> int:

@@ -167,6 +167,8 @@ class PzpSession:
 
     def needed_for(self, record: PzpRecord) -> list[PzpRecord]:
         """Return the messages others need to accept this one: its identity, its tangle paths, and itself."""
+        from tinyssb_node.pzp.database.certificates import roots_of
+
         tangles = roots_of(record)
         ids = [] if record.version == 1 or record.owner is None else self._whole(record.owner)
         for root in tangles:
@@ -178,14 +180,6 @@ class PzpSession:
 
     def _whole(self, root: str) -> list[str]:
         return self.database.tangle(root).topological()
-
-
-def roots_of(record: PzpRecord) -> list[str]:
-    """The tangles that a message names, its feed's among them."""
-    from tinyssb_node.pzp.messages.message import metadata_of
-
-    tangles = metadata_of(record.message())["tangles"]
-    return sorted(tangles) if isinstance(tangles, dict) else []
 
 
 def is_feed_root(message: Message) -> bool:

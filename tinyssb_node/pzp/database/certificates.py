@@ -18,7 +18,7 @@ def certificate(database: PzpDatabase, record: PzpRecord) -> list[Message]:
     """
     found = dict(_in_feed(database, record))
     feed = _feed_of(record)
-    for root in _roots_of(record):
+    for root in roots_of(record):
         tangle = database.tangle(root)
         if root != feed and not tangle.facts.identity and record.id in tangle:
             for one in _way(database, record.id, root):
@@ -45,7 +45,7 @@ def _in_feed(database: PzpDatabase, record: PzpRecord) -> Iterator[tuple[str, Me
 def _identity_of(database: PzpDatabase, record: PzpRecord) -> PzpTangle | None:
     if record.version == 1:
         return None
-    roots = [*_roots_of(record), record.id] if record.owner is None else [record.owner]
+    roots = [*roots_of(record), record.id] if record.owner is None else [record.owner]
     return next((found for root in roots if (found := database.tangle(root)).facts.identity), None)
 
 
@@ -54,7 +54,7 @@ def _feed_of(record: PzpRecord) -> str | None:
     if record.owner is None or record.kind is None:
         return None
     feed = feed_id(VERSIONS[record.version].fields, record.owner, record.kind)
-    return feed if feed in _roots_of(record) else None
+    return feed if feed in roots_of(record) else None
 
 
 def _way(database: PzpDatabase, id_: str, root: str) -> list[PzpRecord]:
@@ -70,8 +70,8 @@ def _bare(message: Message) -> Message:
     return erase(version_of(dict(message)).fields, message)
 
 
-def _roots_of(record: PzpRecord) -> list[str]:
-    """The tangles that a message names."""
+def roots_of(record: PzpRecord) -> list[str]:
+    """Return the tangles that a message names, its feed's among them, sorted."""
     tangles = metadata_of(record.message())["tangles"]
     return sorted(tangles) if isinstance(tangles, dict) else []
 
