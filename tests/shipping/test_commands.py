@@ -77,7 +77,7 @@ def test_why_it_does_not_run(
         problem: str = json.loads(capsys.readouterr().out)["problem"]
         return problem
 
-    monkeypatch.setattr("tinyssb_node.control.client.DaemonClient", Daemon)
+    monkeypatch.setattr("tinyssb_node.shipping.commands.DaemonClient", Daemon)
     assert told() == "the daemon was started before ship.enabled was set: restart it"
     web = CompanionRow(name="web page", problem="No.", advice="", ends=1, given_up=True)
     for problem, advice, given_up, expected in [
