@@ -19,7 +19,7 @@ from spark_sink.settings import LOCAL, NO_SPARK
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code."""
-    options = _parser().parse_args(arguments)
+    options = build_parser().parse_args(arguments)
     try:
         code = int(options.command(options))
         sys.stdout.flush()
@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return code
 
 
-def _parser() -> argparse.ArgumentParser:
+def build_parser() -> argparse.ArgumentParser:
+    """Define the commands and their options."""
     parser = argparse.ArgumentParser(
         prog="tinyssb-sink",
         description="Replication analytics: read the nodes' event logs with Spark, fill a database, show it.",

@@ -43,7 +43,7 @@ class Job:
         """Held while the database is used."""
         self.refresh = Refresh(database, self.lock, keep_days=settings.keep_days)
         self._names = NameNumbers(database)
-        self._sides = _Diagnostics(Planner(open_files(settings.logs, settings.endpoint)))
+        self._sides = ReadDiagnostics(Planner(open_files(settings.logs, settings.endpoint)))
 
     def _check_checkpoint(self) -> None:
         """Check that the database was filled from this checkpoint: with another, records would be counted again, or
@@ -129,7 +129,7 @@ class Job:
             merge(self._database, self._names, batch)
 
 
-class _Diagnostics:
+class ReadDiagnostics:
     """Gaps and oddities that were not counted, and the bytes still to be read; updated every few seconds."""
 
     def __init__(self, planner: Planner) -> None:

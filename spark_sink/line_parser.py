@@ -283,7 +283,7 @@ def _has_fields(table: pa.Table, kind: str, names: tuple[str, ...]) -> bool:
 def _parse_lines(block: Block, shape: Projection) -> Iterator[dict[str, Any]]:
     """Yield the lines one by one, without those that are only counted."""
     for piece, byte, line in block.lines():
-        row = _parse_slow(piece, byte, line, shape)
+        row = parse_slow(piece, byte, line, shape)
         if "bad_path" not in row:
             yield row
         elif piece.place.is_full:
@@ -293,7 +293,7 @@ def _parse_lines(block: Block, shape: Projection) -> Iterator[dict[str, Any]]:
             yield row
 
 
-def _parse_slow(piece: BlockPart, byte: int, line: bytes, shape: Projection) -> dict[str, Any]:
+def parse_slow(piece: BlockPart, byte: int, line: bytes, shape: Projection) -> dict[str, Any]:
     """Parse one line to a row of the source: a record, or the position and reason of a bad line."""
     try:
         record = _parse_object(line, shape)

@@ -48,9 +48,9 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
 
         with open_for_writing(settings.database) as database:
             work = job.Job(spark, settings, database)
-            reading = _SupervisedQuery(work, settings, tell, lambda: session.has_workers(spark), once=once)
+            reading = SupervisedQuery(work, settings, tell, lambda: session.has_workers(spark), once=once)
             if not once:
-                return _follow(work, reading, settings)
+                return follow_logs(work, reading, settings)
             if reading.watch():
                 return 0
             tell("All logs are read. Deriving the tables that take all logs together.")
@@ -63,7 +63,7 @@ def run(settings: Settings, *, once: bool, tell: Callable[[str], None]) -> int:
             spark.stop()
 
 
-def _follow(work: "Job", reading: "_SupervisedQuery", settings: Settings) -> int:
+def follow_logs(work: "Job", reading: "SupervisedQuery", settings: Settings) -> int:
     """Read on and on, and keep derived tables fresh beside it. Raises SinkError."""
     from spark_sink import job  # noqa: PLC0415 - as above
 
@@ -97,7 +97,7 @@ def _refreshing(settings: Settings) -> Iterator[None]:
         ) from error
 
 
-class _SupervisedQuery:
+class SupervisedQuery:
     """The stream; started again if Spark gave it up for a cause that may have passed."""
 
     def __init__(
@@ -130,9 +130,9 @@ class _SupervisedQuery:
 
         left = limits.QUERY_STARTS_MAX
         while True:
-            progress = _Progress(self.query, self._settings, self._tell, self._has_workers)
+            progress = ProgressReport(self.query, self._settings, self._tell, self._has_workers)
             try:
-                return _watch(self.query, self._settings, progress)
+                return watch_query(self.query, self._settings, progress)
             except errors.JobFailedError as error:
                 left = limits.QUERY_STARTS_MAX if progress.any else left - 1
                 if left <= 0 or not isinstance(error.__cause__, StreamingQueryException):
@@ -143,7 +143,7 @@ class _SupervisedQuery:
                 self.query.stop()
 
 
-def _watch(query: "StreamingQuery", settings: Settings, progress: "_Progress") -> bool:
+def watch_query(query: "StreamingQuery", settings: Settings, progress: "ProgressReport") -> bool:
     """Wait until the query ends or a signal asks to end it, which is what is returned. Raises SinkError."""
     from pyspark.errors import StreamingQueryException  # noqa: PLC0415 - as above
 
@@ -187,7 +187,7 @@ def _stop_signals() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-class _Progress:
+class ProgressReport:
     """Reports of progress: each time reading has advanced, and the cause if it does not start."""
 
     def __init__(

@@ -59,9 +59,9 @@ def make_session(*, threads: int, memory_mb: int, master: str = LOCAL) -> "Spark
         builder = builder.master(f"local[{threads}]")
     elif master != LOCAL:
         builder = builder.master(master)
-    for name, value in _config(threads, memory_mb, local=local, submitted=submitted).items():
+    for name, value in session_config(threads, memory_mb, local=local, submitted=submitted).items():
         builder = builder.config(name, value)
-    session = _start(builder, master)
+    session = start_session(builder, master)
     from spark_sink.source import TinyssbDataSource, TinyssbPartialsDataSource  # noqa: PLC0415 - as above
 
     session.dataSource.register(TinyssbDataSource)
@@ -77,7 +77,7 @@ def has_workers(session: "SparkSession") -> bool:
     return int(context._jsc.sc().getExecutorMemoryStatus().size()) > 1  # noqa: SLF001 - Python has no other way; the driver is one of them
 
 
-def _start(builder: "SparkSession.Builder", master: str) -> "SparkSession":
+def start_session(builder: "SparkSession.Builder", master: str) -> "SparkSession":
     """Start Java with its standard error in a file, because it begins with warnings that users cannot act on.
 
     Later failures come as exceptions; the cause that keeps Java from starting is in the file. Raises UnavailableError.
@@ -106,7 +106,8 @@ def _start(builder: "SparkSession.Builder", master: str) -> "SparkSession":
             os.close(kept)
 
 
-def _config(threads: int, memory_mb: int, *, local: bool, submitted: bool) -> dict[str, str]:
+def session_config(threads: int, memory_mb: int, *, local: bool, submitted: bool) -> dict[str, str]:
+    """Return Spark's settings: *local* for a master in this process, *submitted* by `spark-submit`."""
     config = {
         "spark.python.daemon.module": "spark_sink.worker_daemon",
         "spark.ui.enabled": "false",  # it would be open to everyone who reaches this machine

@@ -113,7 +113,7 @@ class Task(InputPartition):
 
 
 @dataclass(frozen=True, slots=True)
-class _ReadPlan:
+class ReadPlan:
     """Reading of tasks; it is sent to the workers."""
 
     options: Options
@@ -188,12 +188,12 @@ class TinyssbDataSource(DataSource):
         """Read on and on."""
         return TinyssbStreamReader(self._reading(schema))
 
-    def _reading(self, wanted: StructType) -> _ReadPlan:
+    def _reading(self, wanted: StructType) -> ReadPlan:
         if self.partials:
             from spark_sink.partials.records import COLUMNS  # noqa: PLC0415 - not needed for rows alone
 
-            return _ReadPlan(Options.parse(self.options), COLUMNS, self.partials)
-        return _ReadPlan(Options.parse(self.options), tuple(_names(wanted)), self.partials)
+            return ReadPlan(Options.parse(self.options), COLUMNS, self.partials)
+        return ReadPlan(Options.parse(self.options), tuple(_names(wanted)), self.partials)
 
 
 class TinyssbPartialsDataSource(TinyssbDataSource):
@@ -214,7 +214,7 @@ class TinyssbPartialsDataSource(TinyssbDataSource):
 class _TaskReader:
     """What both readers do: read a task of a plan."""
 
-    def __init__(self, reading: _ReadPlan) -> None:
+    def __init__(self, reading: ReadPlan) -> None:
         self._reading = reading
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
@@ -237,7 +237,7 @@ class TinyssbReader(_TaskReader, DataSourceReader):
 class TinyssbStreamReader(_TaskReader, DataSourceStreamReader, SupportsTriggerAvailableNow):
     """Stream of records; its offset holds which records of every boot have been read."""
 
-    def __init__(self, reading: _ReadPlan) -> None:
+    def __init__(self, reading: ReadPlan) -> None:
         self._reading = reading
         self._planner = Planner(reading.options.files())
         self._fixed = False

@@ -55,15 +55,15 @@ def figures(folder: Path) -> tuple[list[Figure], float]:
     name = f"{events / 1e6:.2f} M events ({NODES} nodes × 1 week)"
     plain = read_json(logs)
     runs = [backfill(logs, folder / f"week-{number}.sqlite") for number in range(2)]
-    found = _compared(f"{name}, hourly segments", events, runs, plain, must=True)
+    found = compare_runs(f"{name}, hourly segments", events, runs, plain, must=True)
     joined = folder / "joined"
     sink_logs.join_segments(logs, joined)
     large = [backfill(joined, folder / f"joined-{number}.sqlite") for number in range(2)]
-    found += _compared(f"{name}, segments of 4 MiB", events, large, read_json(joined), must=False)
+    found += compare_runs(f"{name}, segments of 4 MiB", events, large, read_json(joined), must=False)
     return found, events / min(run.working_s for run in runs)
 
 
-def _compared(name: str, events: int, runs: Sequence[Run], plain: Json, *, must: bool) -> list[Figure]:
+def compare_runs(name: str, events: int, runs: Sequence[Run], plain: Json, *, must: bool) -> list[Figure]:
     run = min(runs, key=lambda each: each.working_s)
     whole = min(each.seconds for each in runs)
     target = f"at least {RATIO_MIN} ×" if must else ""

@@ -94,15 +94,15 @@ def test_tables_that_differ_are_named() -> None:
 def test_ratios_are_of_cold_to_cold() -> None:
     plain = sink_rates.Json(process=20.0, first=6.0, batch=1.0, stream=2.0)
     runs = [Run(30.0, 8.0, 4.0, Memory()), Run(25.0, 20.0, 4.0, Memory())]
-    found = sink_rates._compared("m", 1_200, runs, plain, must=True)
+    found = sink_rates.compare_runs("m", 1_200, runs, plain, must=True)
     values = {figure.name: figure.value for figure in found}
     assert values["m: backfill, without Spark's start"] == 100
     assert values["ratio without Spark's start"] == 0.5
     assert values["ratio of whole processes"] == 0.8
     assert all(figure.ok for figure in found)
-    slower = sink_rates._compared("m", 1_200, runs, sink_rates.Json(20.0, 5.0, 1.0, 1.0), must=True)
+    slower = sink_rates.compare_runs("m", 1_200, runs, sink_rates.Json(20.0, 5.0, 1.0, 1.0), must=True)
     assert [figure.name for figure in slower if not figure.ok] == ["ratio without Spark's start"]
-    free = sink_rates._compared("m", 1_200, runs, sink_rates.Json(2.0, 5.0, 1.0, 1.0), must=False)
+    free = sink_rates.compare_runs("m", 1_200, runs, sink_rates.Json(2.0, 5.0, 1.0, 1.0), must=False)
     assert all(figure.ok for figure in free)
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from tests.daemon.processes import PATIENCE_S, PROGRAM, RunningDaemon, daemon, make_home, tinyssb
 from tinyssb_node import limits
-from tinyssb_node.cli.commands.node import _companion, _short
+from tinyssb_node.cli.commands.node import companion_text, short_spec
 from tinyssb_node.control.rows import CompanionRow
 from tinyssb_node.errors import ExitCode
 
@@ -277,7 +277,7 @@ def test_how_a_process_beside_the_daemon_is(
     problem: str | None, ends: int, given_up: bool, shown: str
 ) -> None:
     row = CompanionRow(name="web page", problem=problem, advice="", ends=ends, given_up=given_up)
-    assert _companion(row) == shown
+    assert companion_text(row) == shown
 
 
 @pytest.mark.parametrize(
@@ -289,4 +289,4 @@ def test_how_a_process_beside_the_daemon_is(
     ],
 )
 def test_a_spec_of_many_options_does_not_widen_the_table(spec: str, shown: str) -> None:
-    assert _short(spec) == shown
+    assert short_spec(spec) == shown

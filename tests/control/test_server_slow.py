@@ -16,7 +16,9 @@ SHOW = b'{"v":1,"id":1,"command":"show","arguments":{"feed":"me","seq":1}}\n'
 async def never_reading(connect: Connect, stack: contextlib.AsyncExitStack) -> Line:
     """A client that asks for megabytes, and takes none of them."""
     line = await stack.enter_async_context(connect())
-    line.reader._transport.pause_reading()  # type: ignore[attr-defined]  # what a test looks into
+    transport = line.writer.transport
+    assert isinstance(transport, asyncio.Transport)
+    transport.pause_reading()
     line.writer.write(SHOW * 200)
     return line
 

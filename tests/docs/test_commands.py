@@ -9,7 +9,7 @@ from spark_sink import cli as sink_cli
 from tests.docs import pages
 from tinyssb_node.cli.main import build_parser
 
-PARSERS = {"tinyssb": build_parser, "tinyssb-sink": sink_cli._parser}
+PARSERS = {"tinyssb": build_parser, "tinyssb-sink": sink_cli.build_parser}
 PAGES = {"tinyssb": "docs/reference/cli.md", "tinyssb-sink": "docs/reference/sink.md"}
 
 

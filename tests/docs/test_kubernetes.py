@@ -52,7 +52,9 @@ def test_commands_can_be_typed() -> None:
     for pod in PODS[:-1]:
         program, *words = pod["spec"]["containers"][0]["args"]
         assert program == "tinyssb-sink"
-        cli._parser().parse_args([word.replace("$(DATABASE_URL)", "postgresql://db/mesh") for word in words])
+        cli.build_parser().parse_args(
+            [word.replace("$(DATABASE_URL)", "postgresql://db/mesh") for word in words]
+        )
 
 
 def test_pods_may_do_little() -> None:

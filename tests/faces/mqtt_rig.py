@@ -70,6 +70,13 @@ def topic_of(shelf: Shelf, name: str, client: str = "+") -> str:
     return TopicNames("tinyssb", client).of_feed(shelf.network, key_of(name).feed_id)
 
 
+def client_of(shelf: Shelf, broker: Mosquitto) -> str:
+    """Return the name by which the face with *shelf* is known to the broker."""
+    client = shelf.recall(f"mqtt:mqtt:{broker.host}:{broker.port}:client")
+    assert client is not None
+    return client
+
+
 def subscribed(broker: Mosquitto, shelf: Shelf, name: str) -> bool:
     """What the broker's log says last of a subscription."""
     log, topic = broker.log.read_text(), topic_of(shelf, name)

@@ -2,8 +2,10 @@
 
 import asyncio
 import json
+import socket
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from paho.mqtt.packettypes import PacketTypes
@@ -11,6 +13,7 @@ from paho.mqtt.reasoncodes import ReasonCode
 
 from tests.faces.mqtt_rig import (
     CLAIM,
+    client_of,
     endpoint,
     following,
     next_of,
@@ -75,8 +78,7 @@ async def test_what_is_new_comes_to_those_who_follow_its_feed(broker: Mosquitto)
         last = shelf.fill("ben", [b"hello"])
         ana.append()
         await other.until(lambda: bool(other.frames))
-        ours = ana.face()._topics.client  # type: ignore[attr-defined]  # what a test looks into
-    assert f"Sending PUBLISH to {ours}" not in broker.log.read_text()
+    assert f"Sending PUBLISH to {client_of(shelf, broker)}" not in broker.log.read_text()
     assert taker.packets[: len(packets)] == packets
     assert other.packets == last
 
@@ -84,16 +86,16 @@ async def test_what_is_new_comes_to_those_who_follow_its_feed(broker: Mosquitto)
 async def test_what_somebody_asked_for_is_said_again_in_its_feeds_topic(broker: Mosquitto) -> None:
     shelf = Shelf()
     (packet,) = shelf.fill("ana", [b"hello"])
+    endpoint_of_ana = endpoint(broker)
     async with (
         stranger(broker, "tinyssb/1/+/feed/#") as watcher,
-        running(endpoint(broker), [shelf]) as ana,
+        running(endpoint_of_ana, [shelf]) as ana,
     ):
         first = await next_of(watcher)
-        await until(lambda: not ana.face()._networks[0].backlog.size)  # type: ignore[attr-defined]  # looked into
+        await until(lambda: not endpoint_of_ana.waiting)
         await ana.face().send([packet])
         again = await next_of(watcher)
-    client = shelf.recall(f"mqtt:mqtt:127.0.0.1:{broker.port}:client")
-    assert first == again == (topic_of(shelf, "ana", client or ""), packet)
+    assert first == again == (topic_of(shelf, "ana", client_of(shelf, broker)), packet)
 
 
 async def test_what_waits_is_left_to_its_turn(broker: Mosquitto) -> None:
@@ -108,8 +110,7 @@ async def test_what_waits_is_left_to_its_turn(broker: Mosquitto) -> None:
         assert await ana.face().send(packets) == 2
         ana.append()
         assert [await next_of(watcher) for _ in packets] == [
-            (topic_of(shelf, "ana", ana.face()._topics.client), packet)  # type: ignore[attr-defined]  # looked into
-            for packet in packets
+            (topic_of(shelf, "ana", client_of(shelf, broker)), packet) for packet in packets
         ]
         await ana.face().send([CLAIM])
         more = shelf.fill("ben", [b"three"])
@@ -143,7 +144,7 @@ async def test_what_was_said_only_to_those_who_are_here_is_said_for_the_others_t
         await ana.until(lambda: bool(ana.ups))
         await watcher.publish(topic_of(shelf, "ana", "0" * 16), packet, 0)
         await ana.until(lambda: bool(ana.frames))
-        client = ana.face()._topics.client  # type: ignore[attr-defined]  # what a test looks into
+        client = client_of(shelf, broker)
         assert [(await next_of(watcher))[0].rpartition("/")[2] for _ in range(2)] == ["0" * 16, client]
 
 
@@ -244,9 +245,10 @@ async def test_a_restart_says_nothing_twice(broker: Mosquitto) -> None:
     shelf = Shelf()
     first, last = shelf.fill("ana", [b"before"]), []
     async with stranger(broker, "tinyssb/1/+/feed/#") as watcher:
-        async with running(endpoint(broker), [shelf]) as ana:
+        endpoint_of_ana = endpoint(broker)
+        async with running(endpoint_of_ana, [shelf]):
             assert (await next_of(watcher))[1] == first[0]
-            await until(lambda: not ana.face()._networks[0].backlog.size)  # type: ignore[attr-defined]  # looked into
+            await until(lambda: not endpoint_of_ana.waiting)
         last = shelf.fill("ben", [b"between"])
         async with running(endpoint(broker), [shelf]):
             assert (await next_of(watcher))[1] == last[0]
@@ -256,11 +258,12 @@ async def test_the_broker_keeps_what_is_new_for_those_who_are_away(broker: Mosqu
     taking, shelf = following("ana"), Shelf()
     async with running(endpoint(broker), [taking]) as taker:
         await taker.until(lambda: bool(taker.ups))
-    async with running(endpoint(broker), [shelf]) as ana:
+    endpoint_of_ana = endpoint(broker)
+    async with running(endpoint_of_ana, [shelf]) as ana:
         await ana.until(lambda: bool(ana.ups))
         packets = shelf.fill("ana", [b"one", b"two", b"three"])
         ana.append()
-        await until(lambda: not ana.face()._networks[0].backlog.size)  # type: ignore[attr-defined]  # looked into
+        await until(lambda: not endpoint_of_ana.waiting)
         # Asked for by others meanwhile: not for those who are away.
         await ana.face().send([packets[0], CLAIM])
     broker.stop()
@@ -304,8 +307,8 @@ async def test_what_the_node_had_no_room_for_is_left_with_the_broker(
             for packet in packets:
                 await somebody.publish(topic_of(shelf, "ana", "0" * 16), packet, 1)
             await ana.until(lambda: ana.rooms == 1)
-            messages = ana.face()._broker._client.messages  # type: ignore[attr-defined]  # what a test looks into
-            await until(lambda: len(messages) == limits.MQTT_RECEIVE_MAX - 1)
+            given = f"Sending PUBLISH to {client_of(shelf, broker)}"
+            await until(lambda: broker.log.read_text().count(given) >= limits.MQTT_RECEIVE_MAX)
         assert ana.packets == packets[:1]
         async with running(endpoint(broker), [shelf]) as ana:
             await ana.until(lambda: ana.packets[-1:] == packets[-1:])
@@ -331,13 +334,22 @@ async def test_a_broker_that_hangs_stalls_nobody(broker: Mosquitto, monkeypatch:
             await watcher.subscribe("tinyssb/1/+/feed/#")
 
 
-async def test_who_goes_says_so_and_who_vanishes_is_told_of(broker: Mosquitto) -> None:
+async def test_who_goes_says_so_and_who_vanishes_is_told_of(
+    broker: Mosquitto, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connect = socket.create_connection
+    connections: list[socket.socket] = []
+
+    def connect_and_keep(*where: Any, **how: Any) -> socket.socket:
+        connections.append(connect(*where, **how))
+        return connections[-1]
+
     async with stranger(broker, "tinyssb/1/status/+") as watcher:
+        monkeypatch.setattr(socket, "create_connection", connect_and_keep)
         async with running(endpoint(broker), [Shelf()]) as ana:
             assert (await next_of(watcher))[1] == b"online"
             await ana.until(lambda: bool(ana.ups))
-            socket = ana.face()._broker._client._client.socket()  # type: ignore[attr-defined]  # what a test looks into
-            socket.shutdown(2)
+            connections[0].shutdown(socket.SHUT_RDWR)
             assert (await next_of(watcher))[1] == b"offline"
             assert (await next_of(watcher))[1] == b"online"
             await ana.until(lambda: len(ana.ups) == 2)

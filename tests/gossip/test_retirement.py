@@ -114,18 +114,23 @@ def test_what_may_leave_leaves_together() -> None:
     assert set(one.leaving.take_due(LEAVE_US)) == {CHILD.feed_id, OTHER_CHILD.feed_id}
 
 
-def test_each_return_doubles_the_wait_up_to_a_day() -> None:
-    one, now_us, waits = One(), 0, []
-    for _ in range(8):
+WAITS_US = [2 * LEAVE_US, 4 * LEAVE_US, 8 * LEAVE_US, 16 * LEAVE_US, *4 * [LEAVE_MAX_US]]
+
+
+@pytest.mark.parametrize(("returns", "wait_us"), [*enumerate(WAITS_US, 1)])
+def test_each_return_doubles_the_wait_up_to_a_day(returns: int, wait_us: int) -> None:
+    for late_us, leaving in ((-1, []), (0, [CHILD.feed_id])):
+        one, now_us = One(), 0
+        for _ in range(returns):
+            now_us += SECOND_US
+            one.hear(NOT_WANTED, now_us)
+            one.leaving.left(CHILD.feed_id)
+            one.replica.retire(CHILD.feed_id)
+            one.replica.add_feed(CHILD.feed_id, None)
+            one.leaving.returned(CHILD.feed_id, now_us)
+            assert not one.leaving.may_leave(CHILD.feed_id, now_us + LEAVE_MAX_US)
         one.hear(NOT_WANTED, now_us)
-        one.leaving.left(CHILD.feed_id)
-        one.replica.retire(CHILD.feed_id)
-        one.replica.add_feed(CHILD.feed_id, None)
-        one.leaving.returned(CHILD.feed_id, now_us)
-        assert not one.leaving.may_leave(CHILD.feed_id, now_us + LEAVE_MAX_US)
-        waits.append(one.leaving._due_us[CHILD.feed_id] - now_us)
-        now_us += SECOND_US
-    assert waits == [2 * LEAVE_US, 4 * LEAVE_US, 8 * LEAVE_US, 16 * LEAVE_US, *4 * [LEAVE_MAX_US]]
+        assert one.leaving.take_due(now_us + wait_us + late_us) == leaving
 
 
 def test_a_feed_is_closed_only_when_it_is_whole() -> None:
@@ -267,9 +272,8 @@ def test_who_was_away_when_all_left_follows_them() -> None:
 def test_a_neighbour_that_never_lets_go_costs_little() -> None:
     """Such a one asks for what follows the END, like all deployed peers, and names what it has for ever."""
     mesh = chain("abc")
-    stubborn = mesh["c"].node
-    stubborn._retirement.may_leave = lambda *_: False  # type: ignore[method-assign] # on purpose
-    replica = stubborn._replica
+    replica = mesh["c"].node.replica
+    replica.is_closed = lambda _: False  # type: ignore[method-assign] # on purpose
     replica.next_wanted = lambda feed: replica.frontier(feed) + 1  # type: ignore[method-assign] # on purpose
     write_children(mesh)
     mesh.pass_time(12 * HOUR_US)

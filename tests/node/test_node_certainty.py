@@ -132,7 +132,8 @@ def test_a_certain_node_is_warned_by_what_others_want() -> None:
 
 def test_a_liar_costs_minutes_once() -> None:
     """Who says that he has four billion entries of ours."""
-    ana, ben = doubtful(None), with_feed()
+    certainty = TipCertainty(None, 0)
+    ana, ben = Bench(key=ANA, certainty=certainty), with_feed()
     for packet in packets_of(FEED):
         ana.hear(packet)
     ana.node.be_sure()
@@ -140,7 +141,7 @@ def test_a_liar_costs_minutes_once() -> None:
     goset = sorted([ANA.feed_id, BEN.feed_id])
     lie = Want(offset=0, seqs=tuple(2**32 - 1 if feed == ANA.feed_id else 1 for feed in goset))
     packet = serialize_want(want_dmx(Network(), ana.node.set_state), lie)
-    ana.node._certainty.took(ana.now_us - 3600 * SECOND)
+    certainty.took(ana.now_us - 3600 * SECOND)
     converse(ana, ben, 60)
     assert ana.node.waiting(ana.now_us) is None
     ana.hear(packet)

@@ -1,7 +1,5 @@
 """A node writes several feeds: the main one stands for its user, the others are children."""
 
-from dataclasses import replace
-
 import pytest
 
 from tests.nodes import FACE, OTHER, Bench, key_of, packets_of, written
@@ -12,6 +10,7 @@ from tinyssb_node.codec.events import EntryAppended, PacketReceived, SetChanged
 from tinyssb_node.codec.packets import Novelty, serialize_novelty
 from tinyssb_node.errors import FeedEndedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.feeds.author import compose
+from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.ids import Dialect, FeedId, PacketKind, Verdict
 from tinyssb_node.node.node import NodeGroupWriter
@@ -66,22 +65,22 @@ def test_a_child_that_others_told_of_becomes_ours() -> None:
 
 def test_where_the_next_entry_goes() -> None:
     bench = Bench(key=ANA)
-    place = bench.node._replica.place
+    place = bench.node.replica.place
     assert place(CHILD.feed_id) == (1, first_prev(CHILD.feed_id, Dialect.SPEC))
     first = write(bench, b"one")
     assert place(CHILD.feed_id) == (2, first.id)
-    assert not bench.node._replica.holds(ANA.feed_id)
-    assert bench.node._replica.holds(CHILD.feed_id)
-    deployed = Bench(key=ANA, dialect=Dialect.DEPLOYED).node._replica
+    assert not bench.node.replica.holds(ANA.feed_id)
+    assert bench.node.replica.holds(CHILD.feed_id)
+    deployed = Bench(key=ANA, dialect=Dialect.DEPLOYED).node.replica
     assert deployed.place(ANA.feed_id) == (1, first_prev(ANA.feed_id, Dialect.DEPLOYED))
 
 
 def test_nothing_is_written_behind_the_end_of_a_child() -> None:
     bench = Bench(key=ANA)
     write(bench, serialize_continued(END), EntryType.CONTINUED)
-    assert bench.node._replica.ended(CHILD.feed_id)
-    assert not bench.node._replica.ended(ANA.feed_id)
-    assert not bench.node._replica.ended(BEN.feed_id)
+    assert bench.node.replica.ended(CHILD.feed_id)
+    assert not bench.node.replica.ended(ANA.feed_id)
+    assert not bench.node.replica.ended(BEN.feed_id)
     with pytest.raises(FeedEndedError):
         write(bench, b"one more")
     assert record_of(bench, CHILD.feed_id).seq == 1
@@ -111,7 +110,7 @@ def test_what_we_write_ourselves_is_not_acknowledged_wherever_it_comes_from() ->
     packet = before.store.entry(CHILD.feed_id, 1)
     assert packet is not None
     bench = Bench(key=ANA, acknowledge_permille=100)
-    bench.perform(bench.node._replica.own_feed(CHILD.feed_id, Dialect.SPEC, child=True))
+    bench.perform(bench.node.replica.own_feed(CHILD.feed_id, Dialect.SPEC, child=True))
     bench.hear(packet.packet)
     bench.pass_time(7_200 * SECOND_US)
     assert record_of(bench, ANA.feed_id).seq == 0
@@ -140,7 +139,8 @@ def test_an_entry_behind_the_end_is_invalid_and_kept_from_nobody() -> None:
 
 def behind_end(key: SigningKey, bench: Bench) -> bytes:
     """What an author without manners signs behind the END of its feed."""
-    tip = replace(bench.node._replica._tips[key.feed_id], ended=False)
+    record = record_of(bench, key.feed_id)
+    tip = Tip(record.feed, record.dialect, record.seq, record.tip)
     return compose(Network(), key, tip, b"one more").packet
 
 
@@ -167,7 +167,7 @@ def test_groups_do_not_bring_back_what_has_left() -> None:
     """They want every feed of a member, and of one that has ended all is here."""
     bench = Bench(key=ANA)
     write(bench, serialize_continued(END), EntryType.CONTINUED)
-    replica = bench.node._replica
+    replica = bench.node.replica
     replica.retire(CHILD.feed_id)
     writer = NodeGroupWriter(bench.node, replica, ANA, bench.now_us)
     assert writer.want(CHILD.feed_id, wanted=True)

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.traced import peak_bytes
 from tinyssb_node import limits
 from tinyssb_node.scheduling.ledger import Ledger
 
@@ -128,22 +129,28 @@ def test_putting_neighbours_together_errs_on_the_safe_side(wishes: list[tuple[in
 
 
 def test_memory_is_bounded_however_short_the_packets() -> None:
-    ledger, now_us = Ledger(HOUR_US // 10, HOUR_US), 0
-    for _ in range(3 * limits.LEDGER_RECORDS_MAX):
-        now_us += 100_000
-        ledger.charge(10_000, now_us)
-        assert len(ledger) <= limits.LEDGER_RECORDS_MAX
-        assert len(ledger._ends_us) <= 2 * limits.LEDGER_RECORDS_MAX + 1
-    assert ledger.used_us(now_us) == 3 * limits.LEDGER_RECORDS_MAX * 10_000
+    def charge(packets: int) -> None:
+        ledger, now_us = Ledger(HOUR_US // 10, HOUR_US), 0
+        for _ in range(packets):
+            now_us += 100_000
+            ledger.charge(10_000, now_us)
+            assert len(ledger) <= limits.LEDGER_RECORDS_MAX
+        assert ledger.used_us(now_us) == packets * 10_000
+
+    few = peak_bytes(lambda: charge(2 * limits.LEDGER_RECORDS_MAX))
+    assert peak_bytes(lambda: charge(6 * limits.LEDGER_RECORDS_MAX)) < 1.2 * few
 
 
 def test_what_is_past_is_let_go() -> None:
-    ledger = Ledger(10, 100)
-    for hour in range(3 * limits.LEDGER_RECORDS_MAX):
-        ledger.charge(10, hour * 200)
-    assert len(ledger) == 1
-    assert len(ledger._ends_us) <= limits.LEDGER_RECORDS_MAX + 2
-    assert ledger.used_us(3 * limits.LEDGER_RECORDS_MAX * 200) == 0
+    def charge(packets: int) -> None:
+        ledger = Ledger(10, 100)
+        for hour in range(packets):
+            ledger.charge(10, hour * 200)
+        assert len(ledger) == 1
+        assert ledger.used_us(packets * 200) == 0
+
+    few = peak_bytes(lambda: charge(limits.LEDGER_RECORDS_MAX))
+    assert peak_bytes(lambda: charge(6 * limits.LEDGER_RECORDS_MAX)) < 1.2 * few
 
 
 def test_a_burst_is_followed_by_an_hour_of_silence_and_no_more() -> None:

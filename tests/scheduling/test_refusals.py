@@ -79,5 +79,8 @@ def test_flapping_faces_leave_nothing_behind() -> None:
         refusals.due(0)
         refusals.refuse("rate", face)
         refusals.forget(face)
-    assert refusals._counts == {}
-    assert refusals._told_us == {}
+    assert not refusals.may_tell(limits.REFUSED_EVERY_US)
+    assert refusals.due(limits.REFUSED_EVERY_US) == []
+    for number in range(100):
+        refusals.refuse("rate", FaceName(f"ws#{number}"))
+    assert len(refusals.due(0)) == 100, "when each was told last is forgotten, too"

@@ -16,7 +16,7 @@ def test_one_address_is_itself_and_all_are_those_of_this_machine(monkeypatch: py
 
 
 def test_the_addresses_of_interfaces_are_asked_of_the_kernel() -> None:
-    assert "127.0.0.1" in [str(each) for each in invite._addresses_of_interfaces()]
+    assert "127.0.0.1" in [str(each) for each in invite.interface_addresses()]
 
 
 def test_a_link_keeps_the_token_from_servers() -> None:

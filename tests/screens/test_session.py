@@ -12,6 +12,7 @@ from tests.catalog.mesh import post as words
 from tests.cli.talkers import ANA, BOB, CYD, EVE, Talkers, make_talkers
 from tests.daemon.processes import make_home
 from tinyssb_node.catalog import limits as catalog_limits
+from tinyssb_node.catalog.catalog import Catalog
 from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.content import chat, private
 from tinyssb_node.content.board import Operation, create_step
@@ -19,6 +20,7 @@ from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 from tinyssb_node.errors import ExitCode, ProblemError, RecipientCountError
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.store.home import Home as NodeHome
 
 
 class FakeClient:
@@ -38,8 +40,18 @@ class FakeClient:
     def unfollow(self, feed: str) -> None:
         self.asked.append(("unfollow", feed))
 
-    def close(self) -> None:
-        pass
+
+class SessionAlone(NodeSession):
+    """A session with a fake daemon."""
+
+    def __init__(self, home: NodeHome, network: str | None, catalog: Catalog) -> None:
+        super().__init__(home, network, catalog)
+        self.fake = FakeClient()
+
+    @property
+    def client(self) -> DaemonClient:
+        """The fake daemon."""
+        return cast("DaemonClient", self.fake)
 
 
 @pytest.fixture
@@ -49,14 +61,18 @@ def talkers(tmp_path: Path) -> Talkers:
 
 @pytest.fixture
 def talk(talkers: Talkers) -> Iterator[NodeSession]:
-    with NodeSession.at_home(str(talkers.folder)) as talk:
+    with SessionAlone.at_home(str(talkers.folder)) as talk:
         talk.catch_up()
-        talk._client = cast("DaemonClient", FakeClient())
         yield talk
 
 
+def daemon_of(talk: NodeSession) -> FakeClient:
+    assert isinstance(talk, SessionAlone)
+    return talk.fake
+
+
 def sent(talk: NodeSession) -> list[chat.Message]:
-    return cast("FakeClient", talk._client).published
+    return daemon_of(talk).published
 
 
 def post(talk: NodeSession) -> chat.ChatPost:
@@ -221,10 +237,10 @@ def test_one_stranger_makes_nothing_of_ours_unreachable(
 def test_people_are_blocked_here_and_followed_again(talk: NodeSession, talkers: Talkers) -> None:
     eve = talkers.people[EVE].feed
     talk.block(eve)
-    assert cast("FakeClient", talk._client).asked == [], "the daemon sees it by itself"
+    assert daemon_of(talk).asked == [], "the daemon sees it by itself"
     assert talk.find_person(eve.hex()).blocked
     talk.unblock(eve)
-    assert cast("FakeClient", talk._client).asked[-1] == ("follow", eve.hex())
+    assert daemon_of(talk).asked[-1] == ("follow", eve.hex())
     talk.petname(eve, "Eve")
     assert talk.names().of(eve) == f"Eve {eve.hex()[:8]}"
     talk.petname(eve, None)

@@ -21,7 +21,7 @@ from spark_sink.segments import SegmentPart, pack_tasks
 from spark_sink.serving.connect import open_for_writing
 from spark_sink.serving.merge import merge
 from spark_sink.serving.names import NameNumbers
-from spark_sink.source import READ, Options, _ReadPlan
+from spark_sink.source import READ, Options, ReadPlan
 from spark_sink.stream_offset import parse_offset, serialize_offset
 from tests.spark_sink.logs import T0_US, NodeLog, line, node_name
 from tests.spark_sink.memory_files import MemoryFiles
@@ -146,9 +146,9 @@ def test_a_million_empty_lines_cost_little_and_make_few_rows(
     size = log.path.stat().st_size
     log.raw(b"\n" * 2**20)
     log.add("stop", reason="told")
-    slow = Mock(wraps=line_parser._parse_slow)
-    monkeypatch.setattr(line_parser, "_parse_slow", slow)
-    reading = _ReadPlan(Options.parse({"path": str(tmp_path)}), COLUMNS, partials=True)
+    slow = Mock(wraps=line_parser.parse_slow)
+    monkeypatch.setattr(line_parser, "parse_slow", slow)
+    reading = ReadPlan(Options.parse({"path": str(tmp_path)}), COLUMNS, partials=True)
     (task,) = reading.tasks(planned(reading), {}, planned(reading).advance({}, None))
     parts = [
         (name, pa.ipc.open_stream(packed).read_all())
@@ -163,7 +163,7 @@ def test_a_million_empty_lines_cost_little_and_make_few_rows(
     assert (last["byte"], lines_of(last["reason"])) == (size + LISTED, 2**20 - LISTED)
 
 
-def planned(reading: _ReadPlan) -> Planner:
+def planned(reading: ReadPlan) -> Planner:
     planner = Planner(reading.options.files())
     planner.refresh()
     return planner

@@ -29,7 +29,11 @@ def test_help_is_quick_and_names_the_commands() -> None:
 
 
 def test_help_does_not_load_spark() -> None:
-    script = "import sys, spark_sink.cli as c; c._parser(); sys.exit(bool({'pyspark', 'pyarrow'} & set(sys.modules)))"
+    script = """
+import sys, spark_sink.cli
+spark_sink.cli.build_parser()
+sys.exit(bool({'pyspark', 'pyarrow'} & set(sys.modules)))
+"""
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
@@ -120,15 +124,15 @@ class Refused:
 
 def test_a_cluster_that_is_not_there_is_said() -> None:
     with pytest.raises(UnavailableError, match="The cluster at spark://nowhere:7077 did not accept the job"):
-        session._start(Refused(), "spark://nowhere:7077")  # type: ignore[arg-type] # a fake builder
+        session.start_session(Refused(), "spark://nowhere:7077")  # type: ignore[arg-type] # a fake builder
     with pytest.raises(UnavailableError, match="stopped SparkContext"):
-        session._start(Refused(), LOCAL)  # type: ignore[arg-type] # a fake builder
+        session.start_session(Refused(), LOCAL)  # type: ignore[arg-type] # a fake builder
 
 
 @pytest.mark.parametrize("submitted", [False, True])
 def test_what_suits_one_process_is_set_for_one_process(submitted: bool) -> None:
-    alone = session._config(2, 700, local=True, submitted=False)
-    cluster = session._config(2, 700, local=False, submitted=submitted)
+    alone = session.session_config(2, 700, local=True, submitted=False)
+    cluster = session.session_config(2, 700, local=False, submitted=submitted)
     assert {name for name in alone if name not in cluster} >= {
         "spark.driver.host",
         "spark.driver.bindAddress",
@@ -156,8 +160,8 @@ class Orphan:
 
 
 def watch(orphan: Any, settings: Settings, told: list[str]) -> bool:
-    return runner._watch(
-        orphan, settings, runner._Progress(orphan, settings, told.append, has_workers=lambda: True)
+    return runner.watch_query(
+        orphan, settings, runner.ProgressReport(orphan, settings, told.append, has_workers=lambda: True)
     )
 
 

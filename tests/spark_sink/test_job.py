@@ -123,7 +123,7 @@ def test_a_failure_on_either_side_of_the_commit_counts_nothing_twice(
 def test_how_much_is_behind_falls_between_two_looks(logs: Path) -> None:
     mesh(logs, nodes=2, posts=4)
     size = sum(path.stat().st_size for path in logs.rglob("*.jsonl"))
-    sides = job._Diagnostics(Planner(LocalLogFiles(str(logs))))
+    sides = job.ReadDiagnostics(Planner(LocalLogFiles(str(logs))))
     seen = []
     for read_bytes in (0, 100, size):
         sides.look({}, read_bytes)

@@ -11,14 +11,14 @@ from pyspark.errors import StreamingQueryException
 
 from spark_sink import limits
 from spark_sink.errors import DatabaseFailedError, InternalError, JobFailedError
-from spark_sink.runner import _follow, _Progress, _SupervisedQuery
+from spark_sink.runner import ProgressReport, SupervisedQuery, follow_logs
 from spark_sink.settings import Settings
 
 
-def progress(tmp_path: Path, said: list[str], *, workers: bool, last: Any = None) -> _Progress:
+def progress(tmp_path: Path, said: list[str], *, workers: bool, last: Any = None) -> ProgressReport:
     query: Any = SimpleNamespace(lastProgress=last)
     settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db.sqlite"), checkpoint=str(tmp_path))
-    return _Progress(query, settings, said.append, lambda: workers)
+    return ProgressReport(query, settings, said.append, lambda: workers)
 
 
 def test_a_cluster_without_workers_is_told_of_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,7 +60,7 @@ def read(tmp_path: Path, said: list[str], *queries: Query) -> bool:
     left = iter(queries)
     work: Any = SimpleNamespace(start=lambda *, once: next(left))  # noqa: ARG005 - as Job.start
     settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db.sqlite"), checkpoint=str(tmp_path))
-    return _SupervisedQuery(work, settings, said.append, lambda: True, once=True).watch()
+    return SupervisedQuery(work, settings, said.append, lambda: True, once=True).watch()
 
 
 def test_a_query_that_spark_gives_up_is_begun_again(tmp_path: Path) -> None:
@@ -111,8 +111,8 @@ def follow(tmp_path: Path, error: Exception) -> int:
     query = Endless()
     work: Any = SimpleNamespace(start=lambda *, once: query, refresh=Broken(error))  # noqa: ARG005 - as Job.start
     settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db.sqlite"), checkpoint=str(tmp_path))
-    reading = _SupervisedQuery(work, settings, lambda _text: None, lambda: True, once=False)
-    return _follow(work, reading, settings)
+    reading = SupervisedQuery(work, settings, lambda _text: None, lambda: True, once=False)
+    return follow_logs(work, reading, settings)
 
 
 def test_a_refresh_that_fails_by_a_fault_ends_the_job_and_says_why(tmp_path: Path) -> None:
@@ -132,7 +132,7 @@ def test_a_query_begun_after_the_job_was_told_to_end_ends(tmp_path: Path) -> Non
     left = iter([first, second])
     work: Any = SimpleNamespace(start=lambda *, once: next(left))  # noqa: ARG005 - as Job.start
     settings = Settings(logs=str(tmp_path), database=str(tmp_path / "db.sqlite"), checkpoint=str(tmp_path))
-    reading = _SupervisedQuery(work, settings, lambda _text: None, lambda: True, once=False)
+    reading = SupervisedQuery(work, settings, lambda _text: None, lambda: True, once=False)
 
     def give_up(seconds: float) -> bool:
         reading.stop()

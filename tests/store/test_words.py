@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tinyssb_node.errors import ExitCode, LocalError
-from tinyssb_node.store.words import _words, parse_words, serialize_words
+from tinyssb_node.store.words import parse_words, serialize_words, word_list
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "identity" / "bip39.json").read_text())
 ENTROPY, TEXT = VECTORS[4]
@@ -38,7 +38,7 @@ def test_any_text_is_a_seed_or_told_to_be_none(text: str) -> None:
 
 
 def test_four_letters_tell_all_words_apart() -> None:
-    assert len({word[:4] for word in _words()}) == len(_words()) == 2048
+    assert len({word[:4] for word in word_list()}) == len(word_list()) == 2048
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,7 @@ class Disk:
         """Changes of a folder's names that are not on the disk: the name, what it stood for, whether it was made."""
         for path in root.rglob("*"):
             self._names[path] = None if path.is_dir() else _File(path.read_bytes())
-        self._root = root
+        self.root = root
 
     def do(self, did: Did) -> None:
         """One more thing that was done."""
@@ -103,16 +103,16 @@ class Disk:
                     names[path] = file
         image: dict[Path, bytes | None] = {}
         for path in sorted(names):
-            if not all(parent in names for parent in path.parents if self._root in parent.parents):
+            if not all(parent in names for parent in path.parents if self.root in parent.parents):
                 continue
             file, kept = names[path], chance.choice((0.0, 0.5, 0.9, 1.0))
             # The index that SQLite maps into memory is written to by no call: it may hold anything.
             shared = path.name.endswith("-shm")
             if file is None:
-                image[path.relative_to(self._root)] = None
+                image[path.relative_to(self.root)] = None
             else:
                 content = file.after_a_cut(chance, kept)
-                image[path.relative_to(self._root)] = chance.randbytes(len(content)) if shared else content
+                image[path.relative_to(self.root)] = chance.randbytes(len(content)) if shared else content
         return image
 
 

@@ -134,7 +134,7 @@ def images(tmp_path: Path, *done: tuple[str, Path, int, bytes]) -> set[bytes | N
     """What the file may be after a power cut: None where there is none."""
     found: set[bytes | None] = set()
     disk = Disk(tmp_path)
-    disk._root = ROOT_FOLDER
+    disk.root = ROOT_FOLDER
     for kind, path, number, data in done:
         disk.do(Did(kind.lower().upper(), kind.islower(), path, number, data))
     for number in range(300):

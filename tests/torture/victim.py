@@ -2,11 +2,14 @@
 
 import asyncio
 import random
+import sqlite3
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack, closing, nullcontext
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+from unittest.mock import patch
 
 import structlog
 
@@ -16,7 +19,6 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.events import DaemonStarted, DaemonStopped, Effect, Send
 from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
-from tinyssb_node.daemon.face_sender import FaceSender
 from tinyssb_node.daemon.network_storage import NetworkStorage, bind_store
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.setup import node_name
@@ -90,6 +92,17 @@ class Wire:
         return len(packets)
 
 
+class CarelessConnection(sqlite3.Connection):
+    """A connection that never syncs."""
+
+    def execute(self, sql: str, *parameters: Any) -> sqlite3.Cursor:
+        """Execute *sql*, without the wish to sync."""
+        return super().execute(sql.replace("synchronous = FULL", "synchronous = OFF"), *parameters)
+
+
+_connect_careless = partial(sqlite3.connect, factory=CarelessConnection)
+
+
 class Victim:
     """One node over all its boots. Time goes on over them; so does its peer, which remembers what it was shown."""
 
@@ -113,7 +126,8 @@ class Victim:
         self.room = True
         self._claimed = claimed
         self._stack = ExitStack()
-        self._senders: list[FaceSender] = []
+        self._tasks: set[asyncio.Task[object]] = set()
+        """Those of the daemon that runs now."""
         self.runtime: Runtime
         self.place: NetworkStorage
 
@@ -126,9 +140,9 @@ class Victim:
 
     async def boot(self) -> None:
         """Start as the daemon does. Raises LocalError."""
-        store = self._stack.enter_context(closing(SqliteStore.open(self.home / "store.sqlite")))
-        if self._careless:
-            store._connection.execute("PRAGMA synchronous = OFF")
+        others = asyncio.all_tasks()
+        with patch("sqlite3.connect", _connect_careless) if self._careless else nullcontext():
+            store = self._stack.enter_context(closing(SqliteStore.open(self.home / "store.sqlite")))
         assert bind_store(store, NETWORK, self.clock.wall_us())
         log = EventLog.open(
             self.home / "events",
@@ -156,7 +170,7 @@ class Victim:
         self.peer.did(self.peer.node.face_down(FACE, "reboot", now_us), now_us)
         self.peer.did(self.peer.node.face_up(FACE, stream_profile(), "wire", now_us), now_us)
         await self.turn()
-        self._senders += self.runtime._senders.values()
+        self._tasks = asyncio.all_tasks() - others
 
     def _make_networks(self, read_only: bool) -> Networks:
         node = Node(
@@ -178,9 +192,9 @@ class Victim:
 
     def close(self) -> None:
         """Close what is open, as the daemon does after any error."""
-        for sender in self._senders:
-            sender.close()
-        self._senders.clear()
+        for task in self._tasks:
+            task.cancel()
+        self._tasks.clear()
         stack, self._stack = self._stack, ExitStack()
         stack.close()
 

@@ -2,6 +2,9 @@
 
 import contextlib
 import sys
+import threading
+import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -110,9 +113,23 @@ def test_without_the_library_it_is_said_how_to_get_it(
     assert b"pip install 'tinyssb-node[tui]'" in ended.stderr
 
 
-def test_the_event_log_is_followed_and_its_absence_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for what another thread does."""
+    deadline_s = time.monotonic() + PATIENCE_S
+    while not condition():
+        assert time.monotonic() < deadline_s
+        time.sleep(0.001)
+
+
+def start(tail: LogTail) -> threading.Thread:
+    """Start *tail*, and return the thread that reads for it."""
+    others = set(threading.enumerate())
+    tail.start()
+    (reader,) = (thread for thread in threading.enumerate() if thread not in others)
+    return reader
+
+
+def test_the_event_log_is_followed_and_its_absence_told(tmp_path: Path) -> None:
     folder = tmp_path / "events"
     segment = folder / "00000001-000000000000.jsonl"
 
@@ -121,7 +138,7 @@ def test_the_event_log_is_followed_and_its_absence_told(
             raise ProblemError("This node has not run yet.")
         return folder
 
-    tail = LogTail(find)
+    tail = LogTail(find, wait_s=0.001)
 
     def begin() -> None:
         folder.mkdir()
@@ -130,29 +147,26 @@ def test_the_event_log_is_followed_and_its_absence_told(
     def go_on() -> None:
         segment.write_bytes(b"a\nb\ntorn\n")
 
-    seen: list[tuple[str | None, list[bytes]]] = []
-    steps = iter([begin, go_on, tail.close])
+    def seen() -> tuple[str | None, list[bytes]]:
+        return tail.fault, [line for _, line in tail.lines()]
 
-    def wait() -> None:
-        seen.append((tail.fault, [line for _, line in tail.lines()]))
-        next(steps)()
-        stopping()
-
-    stopping = tail._wait
-    monkeypatch.setattr(tail, "_wait", wait)
-    monkeypatch.setattr(tail, "_wait_s", 0)
-    tail.start()
-    tail._thread.join(PATIENCE_S)
-    assert seen == [
-        ("This node has not run yet.", []),
-        (None, [b"a", b"b"]),
-        (None, [b"a", b"b", b"torn"]),
-    ]
+    reader = start(tail)
+    until(lambda: seen() == ("This node has not run yet.", []))
+    begin()
+    until(lambda: seen() == (None, [b"a", b"b"]))
+    go_on()
+    until(lambda: len(tail.lines()) > 2)
+    assert seen() == (None, [b"a", b"b", b"torn"])
+    tail.close()
+    reader.join(PATIENCE_S)
+    assert not reader.is_alive()
 
 
 def test_a_log_of_any_length_takes_bounded_memory(tmp_path: Path) -> None:
     (tmp_path / "00000001-000000000000.jsonl").write_bytes(b"x\n" * 3 * limits.EVENTS_MAX)
-    tail = LogTail(lambda: tmp_path)
+    tail = LogTail(lambda: tmp_path, wait_s=0.001)
+    reader = start(tail)
+    until(lambda: len(tail.lines()) == limits.EVENTS_MAX)
     tail.close()
-    tail._run()
+    reader.join(PATIENCE_S)
     assert len(tail.lines()) == limits.EVENTS_MAX

@@ -280,11 +280,16 @@ class MqttEndpoint:
         """See Endpoint."""
         if self._failure is None:
             return None
-        waiting = sum(network.backlog.size for network in self._networks)
+        waiting = self.waiting
         kept = "1 packet waits for it" if waiting == 1 else f"{waiting or 'no'} packets wait for it"
         what, remedy = self._failure
         said = f"no MQTT broker at {self.broker_spec.place}: {what}; {kept}"
         return f"{said}. {remedy}" if remedy else said
+
+    @property
+    def waiting(self) -> int:
+        """About how many packets wait to be published."""
+        return sum(network.backlog.size for network in self._networks)
 
     async def run(self, sink: FaceSink) -> None:
         """Connect, and connect again whenever the broker is lost, until cancelled. Raises FaceOpenError where aiomqtt

@@ -628,6 +628,11 @@ class Node:
     # --- looking
 
     @property
+    def replica(self) -> Replica:
+        """The feeds that are stored, and the set."""
+        return self._replica
+
+    @property
     def groups(self) -> "GroupManager | None":
         """Our private groups; None if we take part in none."""
         return self._groups.open()

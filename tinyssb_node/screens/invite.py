@@ -29,7 +29,7 @@ def page_addresses(host: str, port: int) -> list[str]:
         everywhere = False
     if not everywhere:
         return [page_address(host, port)]
-    found = [str(each) for each in _addresses_of_interfaces() if not each.is_loopback]
+    found = [str(each) for each in interface_addresses() if not each.is_loopback]
     return [page_address(each, port) for each in [*found[:_ADDRESSES_MAX], "127.0.0.1"]]
 
 
@@ -49,7 +49,7 @@ def qr_code(text: str) -> str | None:
     return drawn.getvalue().rstrip("\n")
 
 
-def _addresses_of_interfaces() -> Iterator[IPv4Address]:
+def interface_addresses() -> Iterator[IPv4Address]:
     """The IPv4 address of each network interface, as Linux tells it; on other systems none."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as asking:
         for _, name in socket.if_nameindex():

@@ -22,7 +22,7 @@ def serialize_words(seed: bytes) -> tuple[str, ...]:
     """Return the 24 words of *seed*, 32 bytes."""
     bits = int.from_bytes(seed + _checksum(seed), "big")
     places = range((limits.WORDS - 1) * limits.WORD_BITS, -1, -limits.WORD_BITS)
-    words = _words()
+    words = word_list()
     return tuple(words[bits >> place & (1 << limits.WORD_BITS) - 1] for place in places)
 
 
@@ -57,7 +57,7 @@ def _checksum(seed: bytes) -> bytes:
 
 def _index(word: str, number: int) -> int:
     """Return the index in the list of the *number*-th word. Raises LocalError."""
-    words, beginnings = _words(), _beginnings()
+    words, beginnings = word_list(), _beginnings()
     index = beginnings.get(word[: limits.WORD_LETTERS])
     # "cat" is a word and "catalog" another, so fewer letters than four are a word or nothing.
     if index is None or not words[index].startswith(word):
@@ -69,7 +69,8 @@ def _index(word: str, number: int) -> int:
 
 
 @cache
-def _words() -> tuple[str, ...]:
+def word_list() -> tuple[str, ...]:
+    """Return the words of BIP-39 in their order."""
     words = tuple(_LIST.read_text("ascii").split())
     assert len(words) == 1 << limits.WORD_BITS
     return words
@@ -78,4 +79,4 @@ def _words() -> tuple[str, ...]:
 @cache
 def _beginnings() -> dict[str, int]:
     """Return the indices of words by their first four letters, which are enough to distinguish them."""
-    return {word[: limits.WORD_LETTERS]: index for index, word in enumerate(_words())}
+    return {word[: limits.WORD_LETTERS]: index for index, word in enumerate(word_list())}

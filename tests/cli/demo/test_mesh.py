@@ -1,6 +1,7 @@
 """The demonstration's own care: what it deletes, what it says when a part of it fails."""
 
 import socket
+import time
 from pathlib import Path
 
 import pytest
@@ -29,10 +30,15 @@ def test_what_an_earlier_demonstration_left_is_deleted(tmp_path: Path) -> None:
 def test_a_process_that_ends_on_its_own_is_reported_with_its_last_words(tmp_path: Path) -> None:
     running = DemoMesh(tmp_path, 0)
     (tmp_path / "logs").mkdir()
-    running._run("spark", ["/bin/sh", "-c", "echo no Java here; exit 3"])
-    running._processes[0].popen.wait(10)
+    running.run("spark", ["/bin/sh", "-c", "echo no Java here; exit 3"])
+
+    def watch() -> None:
+        for _ in range(1_000):
+            running.check()
+            time.sleep(0.01)
+
     with pytest.raises(ProblemError, match="spark ended unexpectedly: no Java here") as caught:
-        running.check()
+        watch()
     assert caught.value.exit_code is ExitCode.SOFTWARE
     running.stop()
 

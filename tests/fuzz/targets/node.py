@@ -151,7 +151,7 @@ class Story:
 
     def check_tables(self) -> None:
         """Nothing grew beyond its limit."""
-        replica = self.bench.node._replica
+        replica = self.bench.node.replica
         assert len(replica.orphans) <= limits.ORPHANS_MAX
         assert len(replica.expectations.side_chains) <= limits.SIDE_CHAINS_MAX
         assert len(replica.goset) <= limits.SET_MAX

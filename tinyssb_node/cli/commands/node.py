@@ -91,8 +91,8 @@ def status(arguments: argparse.Namespace) -> int:
                 ("forked feeds", f"{row.forked} (see `tinyssb forks`)" if row.forked else 0),
                 *([("refused", _refusals(row.turned_away))] if row.turned_away else []),
                 ("faces up", row.faces),
-                *((f"face {_short(end.spec)}", _endpoint(end)) for end in row.endpoints),
-                *((one.name, _companion(one)) for one in row.companions),
+                *((f"face {short_spec(end.spec)}", _endpoint(end)) for end in row.endpoints),
+                *((one.name, companion_text(one)) for one in row.companions),
                 *((f"network {one.name}", _holdings(one)) for one in row.networks[1:]),
             ]
         )
@@ -104,7 +104,7 @@ def _refusals(count: int) -> str:
     return f"{count:,} connections to the control socket; see the log"
 
 
-def _short(spec: str) -> str:
+def short_spec(spec: str) -> str:
     """Return *spec* without most of its options, if it is too long for the table."""
     address, _, options = spec.partition("?")
     if len(spec) <= limits.SPEC_SHOWN:
@@ -118,7 +118,7 @@ def _endpoint(end: EndpointRow) -> str:
     return (end.problem or "open") + (f"; {turned_away:,} connections refused" if turned_away else "")
 
 
-def _companion(one: CompanionRow) -> str:
+def companion_text(one: CompanionRow) -> str:
     """Describe a companion process, such as the web page."""
     ends = f"has ended {one.ends:,} time{'' if one.ends == 1 else 's'}"
     if one.problem is None:

@@ -82,21 +82,22 @@ class DemoMesh:
         (self.folder / "nodes").mkdir()
         tool = _beside_us("tinyssb-sink")
         logs, tables, checkpoint = self.folder / "nodes", self.tables, self.folder / "checkpoint"
-        self._run("spark", [tool, "run", logs, "--db", tables, "--checkpoint", checkpoint])
-        self._run("page", [tool, "serve", "--db", tables, "--port", str(self.page_port)])
+        self.run("spark", [tool, "run", logs, "--db", tables, "--checkpoint", checkpoint])
+        self.run("page", [tool, "serve", "--db", tables, "--port", str(self.page_port)])
         us = _beside_us("tinyssb")
-        self._run("ether", [us, "ether", "--port", str(self.ether_port)])
+        self.run("ether", [us, "ether", "--port", str(self.ether_port)])
         self._wait("the ether", lambda: _answers(self.ether_port))
         for name in NAMES:
             home = Home(self.folder / "nodes" / name)
             face = f"ether:127.0.0.1:{self.ether_port}?name={name}"
             self.members[name] = DemoNode(name, home, create_home(home, name, Dialect.SPEC, (face,)))
-            self._run(name, [us, "--home", home.root, "run"])
+            self.run(name, [us, "--home", home.root, "run"])
         for member in self.members.values():
             self._wait(f"the node {member.name}", partial(_is_up, member))
         self._wait("the page", lambda: _answers(self.page_port))
 
-    def _run(self, name: str, command: list[str | Path]) -> None:
+    def run(self, name: str, command: list[str | Path]) -> None:
+        """Start a program; its output goes to a log of its own."""
         log = self.folder / "logs" / f"{name}.log"
         with log.open("wb") as output:
             popen = subprocess.Popen(  # noqa: S603 - our own programs, arguments of ours
