@@ -59,7 +59,7 @@ class Projection:
 
 @dataclass(slots=True)
 class ReadPosition:
-    """Whose lines are read, and which of them are to be counted."""
+    """The node and boot whose lines are read, and the range of records to be counted."""
 
     node: str
     boot: int

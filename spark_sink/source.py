@@ -212,7 +212,7 @@ class TinyssbPartialsDataSource(TinyssbDataSource):
 
 
 class _TaskReader:
-    """What both readers do: read a task of a plan."""
+    """The common part of both readers, which reads a task of a plan."""
 
     def __init__(self, reading: ReadPlan) -> None:
         self._reading = reading

@@ -22,7 +22,7 @@ class Pair:
 
 
 class Authority:
-    """Who signs; its files are in *folder*."""
+    """A certificate authority; its files are in *folder*."""
 
     def __init__(self, folder: Path, name: str = "tests' authority") -> None:
         self._folder = folder
@@ -31,7 +31,7 @@ class Authority:
         constraints = x509.BasicConstraints(ca=True, path_length=None)
         signed = self._builder(self._name, self._key.public_key()).add_extension(constraints, critical=True)
         self.certificate = folder / "ca.pem"
-        """What a client is told to trust."""
+        """The certificate that clients trust."""
         self.certificate.write_bytes(
             signed.sign(self._key, hashes.SHA256()).public_bytes(serialization.Encoding.PEM)
         )

@@ -39,7 +39,7 @@ class Member:
         return frozenset(record.feed for record in self.node.feeds() if not record.retired)
 
     def held(self) -> dict[FeedId, int]:
-        """What it holds, by feed."""
+        """Return the last entry of each feed."""
         return {record.feed: record.seq for record in self.node.feeds()}
 
     def of(self, kind: type[Event]) -> list[Event]:

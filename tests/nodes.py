@@ -154,7 +154,8 @@ class Bench:
         self.now_us = end_us
 
     def take(self, kind: PacketKind | None = None, face: FaceName | None = None) -> list[bytes]:
-        """What was sent since the last take, of one kind or on one face if so asked; the rest is forgotten."""
+        """Return the packets sent since the last call, of one kind or on one face if so asked; the rest is
+        forgotten."""
         taken = [
             send.packet
             for send in self.outgoing

@@ -77,7 +77,7 @@ class Station:
         self.perform([self.networks.own(network, effects)], now_us)
 
     def take(self) -> list[tuple[NetworkName, Send]]:
-        """What was to be sent since the last take."""
+        """Return the packets to be sent since the last call."""
         taken, self.outgoing = self.outgoing, []
         return taken
 
@@ -85,7 +85,7 @@ class Station:
         return [event for owner, event in self.events if owner == network and isinstance(event, kind)]
 
     def frontier(self, network: NetworkName) -> dict[FeedId, int]:
-        """What is held, by feed."""
+        """Return the last entry of each feed."""
         return {record.feed: record.seq for record in self.networks.node(network).feeds()}
 
 
@@ -99,7 +99,7 @@ class Channel:
         self._sending: tuple[int, Station, NetworkName, bytes] | None = None
         self.now_us = 0
         self.sent: list[tuple[Station, NetworkName, int, int]] = []
-        """Who sent, of which network, from when to when."""
+        """Transmissions: the sender, the network, begin and end."""
         for station in stations:
             station.up(profile)
 
@@ -142,7 +142,7 @@ class Channel:
         self._collect()
 
     def airtime_us(self, station: Station, network: NetworkName, since_us: int = 0) -> int:
-        """What one network of a station has sent."""
+        """Return the airtime that one network of a station has used."""
         return sum(
             end_us - begin_us
             for sender, owner, begin_us, end_us in self.sent

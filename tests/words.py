@@ -1,4 +1,4 @@
-"""What other nodes say to a node on a bench."""
+"""Packets of other nodes to a node on a bench."""
 
 from tests.nodes import Bench, key_of, packets_of
 from tinyssb_node.codec.dmx import Network, chnk_dmx, want_dmx

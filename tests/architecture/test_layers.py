@@ -28,7 +28,7 @@ SHELL = (
     "tinyssb_node.content.contacts",
     "tinyssb_node.store",
 )
-"""What may reach the world; everything else in the node is pure."""
+"""Rooms that may reach the world; everything else in the node is pure."""
 PURE_IN_SHELL = {
     "tinyssb_node.islands.feedsync",
     "tinyssb_node.islands.locator",
@@ -37,7 +37,7 @@ PURE_IN_SHELL = {
     "tinyssb_node.store.port",
     "tinyssb_node.store.memory",
 }
-"""What is pure all the same."""
+"""Modules in them that are pure all the same."""
 
 
 def within(module: str, parents: Collection[str]) -> bool:

@@ -73,6 +73,20 @@ def test_every_public_module_says_what_it_is() -> None:
     assert silent == []
 
 
+def test_docstrings_begin_with_a_thing_or_a_verb() -> None:
+    question = re.compile(r"(?:What|Whatever|Whether|Who|Whoever|Whom|Whose)\b")
+    riddles = [
+        f"{name_of(path)}:{node.lineno} {node.value.value.splitlines()[0]}"
+        for path in python_files()
+        for node in ast.walk(tree(path))
+        if isinstance(node, ast.Expr)
+        and isinstance(node.value, ast.Constant)
+        and isinstance(node.value.value, str)
+        and question.match(node.value.value)
+    ]
+    assert riddles == []
+
+
 def names_set(statement: ast.stmt) -> list[str]:
     """Names that a statement at the top of a module gives a value."""
     if isinstance(statement, ast.AnnAssign):

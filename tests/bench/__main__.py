@@ -20,7 +20,7 @@ KILLS = 50
 LONG = frozenset({"sink"})
 """Measurements that take so long that they are run by name only."""
 SINK_PARTS = ("rates", "large", "pixels", "paint", "kills")
-"""What is measured of the sink (bench_sink tells what each is)."""
+"""Measurements of the sink (bench_sink describes each)."""
 INTRODUCTION = """\
 # Benchmarks
 

@@ -15,7 +15,7 @@ from tinyssb_node.ids import MessageId
 from tinyssb_node.screens.session import NodeSession
 
 MESSAGES = 100_000
-"""What a mesh of fifty people has said after a hundred days of twenty messages each."""
+"""Messages of a mesh of fifty people after a hundred days of twenty messages each."""
 AUTHORS = 50
 FOLLOWS_LATEST = 0.8
 """Share of messages that follow the latest one; the others answer one of the last hundred."""

@@ -1,4 +1,4 @@
-"""What entries mean, at scale: messages placed in a tangle of 100,000, its canonical order, what it adds up to."""
+"""Content at scale: messages placed in a tangle of 100,000, its canonical order, the result of adding it up."""
 
 import time
 from random import Random

@@ -27,7 +27,7 @@ def figures(outcomes: list[Outcome]) -> list[Figure]:
 
 
 def most_of(measure: Measure, outcomes: list[Outcome]) -> float | None:
-    """What *measure* must not exceed: for airtime per entry delivered, what flooding needs under its own load."""
+    """Return the limit of *measure*: for airtime per entry delivered, the need of flooding under its own load."""
     if measure is EACH:
         return median(outcome.values[0] for outcome in of(outcomes, ITS_OWN_LOAD, Rules.FLOODING))
     return measure.most

@@ -1,4 +1,4 @@
-"""What groups cost: sealing, opening, trying keys on what is for somebody else; reading a large group's past."""
+"""Cost of groups: sealing, opening, trying keys on messages for other people, reading a large group's past."""
 
 import time
 import tracemalloc
@@ -112,7 +112,7 @@ def updates(path: Path) -> dict[bool, float]:
 
 
 def large() -> list[Figure]:
-    """What a large group costs who is in it."""
+    """Measure the cost of a large group to a member."""
     with TemporaryDirectory() as folder:
         path = Path(folder) / "store.db"
         write_large(path)

@@ -1,4 +1,4 @@
-"""What strangers cost: packets that are of no feed of ours, entries that are not signed, ten million of anything."""
+"""Cost of strangers: packets of feeds that are not ours, unsigned entries, ten million of anything."""
 
 import os
 import random

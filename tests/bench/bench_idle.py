@@ -1,4 +1,4 @@
-"""What a node costs that has one radio and nothing to do: memory, processor, and how often it wakes the machine."""
+"""Cost of a node with one radio and nothing to do: memory, processor, and how often it wakes the machine."""
 
 import asyncio
 import os

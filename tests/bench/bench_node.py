@@ -1,4 +1,4 @@
-"""What a node takes and gives: a backlog verified and kept, entries served to a peer, its start, what idling costs."""
+"""Throughput of a node: a backlog verified and stored, entries served to a peer, its start, the cost of idling."""
 
 import asyncio
 import os

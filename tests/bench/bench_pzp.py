@@ -113,7 +113,7 @@ def at_least(name: str, value: float, target: int) -> Figure:
 
 
 def of_libraries(made: Sequence[dict[str, Json]]) -> dict[str, Work]:
-    """What the libraries take of checking these messages, and of writing them."""
+    """Measure the libraries' share in checking these messages, and in writing them."""
     metadata, said = [one["metadata"] for one in made], [one["data"] for one in made]
     signed = [canonical(one) for one in metadata]
     signatures = [base58.decode(str(one["sig"])) for one in made]

@@ -1,4 +1,4 @@
-"""What driving a LoRa chip costs: time between a frame and the air, and the processor while listening."""
+"""Cost of driving a LoRa chip: time between a frame and the air, and the processor while listening."""
 
 import asyncio
 import statistics
@@ -24,7 +24,7 @@ LISTENING_MAX_PERCENT = 2.0
 MODEM = Modem(frequency_hz=868_300_000, sync_word=0x58)
 BOARDS = {"SX1276": "dragino-lora-gps-hat", "SX1262": "meshadv-mini"}
 LISTENED_MS = {"SX1276": 2.05, "SX1262": 2.6}
-"""What activity detection itself takes at SF7 and 125 kHz: it is the chip's time, not the driver's."""
+"""Time of activity detection itself at SF7 and 125 kHz: it is the chip's, not the driver's."""
 
 
 class Sink:

@@ -1,4 +1,4 @@
-"""Whether the analytics keep up: rates beside plain reading, event to pixel, the page, and what a kill leaves."""
+"""Performance of the analytics: rates beside plain reading, event to pixel, the page, and the state after a kill."""
 
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -77,7 +77,7 @@ def measure(folder: Path, kills: int, parts: Sequence[str]) -> Iterator[tuple[st
 
 
 def body(part: str, figures: list[Figure]) -> str:
-    """What is written of a part: how it was measured, and a table."""
+    """Format one part: how it was measured, and a table."""
     return f"{NOTES[part]}\n\n{tables.figures_table(figures)}"
 
 

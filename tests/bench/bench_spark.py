@@ -31,9 +31,9 @@ COLUMNS = (
     "node", "boot", "offset", "t_us", "kind", "name", "feed", "face", "seq", "id", "size", "chunks", "origin",
     "packet", "length", "hash", "verdict", "rssi_dbm", "snr_db", "airtime_us", "count", "state", "held", "other",
 )  # fmt: skip
-"""What somebody asks for who looks at everything that the air carried."""
+"""Columns for a reader who looks at everything that the air carried."""
 HOURLY_BYTES = 100_000
-"""What a node on a LoRa channel writes in the hour after which it closes a segment: a record each ten seconds."""
+"""Bytes that a node on a LoRa channel writes in the hour after which it closes a segment: a record each ten seconds."""
 BUSY_BYTES = 4 * 2**20
 """Segments of nodes that are busy on faster links, and close them for their size."""
 
@@ -171,7 +171,7 @@ def figures(events: int, rate: int, seconds: int) -> dict[str, Any]:
 
 
 def run() -> list[Figure]:
-    """What `python -m tests.bench` writes down."""
+    """Return the figures that `python -m tests.bench` writes."""
     found = figures(events=500_000, rate=1_000, seconds=60)
     hourly, busy, delay = found["hourly_segments"], found["busy_segments"], found["append_to_visible"]
     return [

@@ -1,4 +1,4 @@
-"""What a measurement yields."""
+"""Figures that measurements yield."""
 
 from dataclasses import dataclass
 
@@ -13,15 +13,15 @@ class Figure:
     """One number, and whether it is good enough."""
 
     name: str
-    """What was measured, in words for a table."""
+    """The measured quantity, in words for a table."""
     value: float
     """How much."""
     unit: str
     """Of what: ``entries/s``, ``ms``, ``%``, ``×``."""
     target: str = ""
-    """What must be reached, in words: ``at least 60 %``. Empty: nothing in particular."""
+    """The target, in words: ``at least 60 %``. Empty: none."""
     ok: bool = True
-    """Whether it was reached."""
+    """True if it was reached."""
 
     @property
     def measured(self) -> str:
@@ -42,6 +42,6 @@ class Findings:
 
     figures: list[Figure]
     body: str
-    """What to write down, Markdown."""
+    """The text to write down, Markdown."""
     heading: str = ""
     """Of the section to write; empty: the measurement's name."""

@@ -50,7 +50,7 @@ not below this.
 
 
 def target(measure: Measure, most: float) -> str:
-    """What must be reached, in words."""
+    """Describe the target."""
     if measure is EACH:
         return f"less than flooding's {digits(most)} {measure.unit}"
     return f"at most {digits(most)} {measure.unit}".rstrip()

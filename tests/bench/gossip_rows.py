@@ -1,4 +1,4 @@
-"""What the gossip benchmark plays, and how a figure is read from what came of a run."""
+"""Scenarios of the gossip benchmark, and how a figure is read from the outcome of a run."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -32,7 +32,7 @@ class Measure:
     of_boards: Callable[[SimulationReport], float] | None = None
     """The same of a run by deployed rules, where it is read otherwise."""
     most: float | None = None
-    """What it must not exceed; None where nothing is demanded, or a run of flooding says."""
+    """Its upper limit; None where there is none, or where a run of flooding sets it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class Row:
     """Share of packets that each receiver loses, where it is not the scenario's own."""
 
     def options(self, rules: Rules, seed: int) -> SimulationOptions:
-        """What is played."""
+        """Return the options of the simulation."""
         options = build(self.scenario, seed=seed)
         if self.loss is not None:
             options = replace(options, channel=ChannelOptions(loss=self.loss))
@@ -80,7 +80,7 @@ def rounds(report: SimulationReport) -> float:
 
 PACKET_S: Final = airtime_us(RadioOptions().lora, limits.PACKET_SIZE + limits.CRC_SIZE) / 1e6
 HOPS_S: Final = 8 * (PACKET_S + 2)
-"""What eight hops may take: on each the time on the air and two seconds."""
+"""The time that eight hops may take: on each the time on the air and two seconds."""
 BOARD_ROUND_S: Final = 20
 """A board's round: the least time between two of its CLAIMs."""
 _BYTES: Final = Measure(
@@ -179,7 +179,7 @@ ROWS: Final = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Load:
-    """What nodes that flood have to say, on the ground of ``field60``."""
+    """Load of nodes that flood, on the ground of ``field60``."""
 
     title: str
     every_s: float
@@ -187,7 +187,7 @@ class Load:
     hours: float
 
     def options(self, seed: int) -> SimulationOptions:
-        """What is played."""
+        """Return the options of the simulation."""
         options = build("field60", seed=seed, hours=self.hours)
         posts = PeriodicPostTraffic(nodes=all_of(options.nodes), every_s=self.every_s, until_s=self.until_s)
         return replace(options, traffic=(posts,))

@@ -29,19 +29,19 @@ class Job:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What came of it."""
+    """Outcome of a run."""
 
     job: Job
     values: tuple[float, ...] = ()
     """One for each measure of the row; of flooding: seconds per message delivered, share reached, busiest duty."""
     agreed: bool = False
-    """Whether all nodes held all there was, at last."""
+    """True if all nodes held all entries at last."""
     held: float = 0.0
     """Share of what all should hold that was held in the end."""
     per_needed: float | None = None
     """Packets sent for each that the bound says is needed; None where none is."""
     failure: str = ""
-    """What a checker found, and how to see it again; empty if nothing."""
+    """A checker's finding, and how to see it again; empty if there is none."""
 
 
 def jobs(seeds: int) -> list[Job]:

@@ -18,7 +18,7 @@ SYNC_BYTES = 4_096
 
 
 def _first(pattern: str, path: str) -> str:
-    """What *pattern* captures first in the file at *path*, "" if there is no such thing."""
+    """Return the first text that *pattern* captures in the file at *path*; "" if there is none."""
     try:
         found = re.search(pattern, Path(path).read_text("utf-8"), re.MULTILINE)
     except OSError:
@@ -65,7 +65,7 @@ def commit() -> str:
 
 
 def describe() -> dict[str, str]:
-    """What a reader needs to compare figures with another machine's, in the order to show it."""
+    """Return the facts that a reader needs to compare figures with another machine's, in the order to show them."""
     return {
         "processor": cpu(),
         "cores": str(os.cpu_count()),

@@ -39,9 +39,9 @@ SNR_HIGH_DB: Final = 10.0
 SLOT_QUARTERS: Final = 10
 """Quarters of a symbol in a slot: two and a half symbols of channel activity detection (computeSlotTimeMsec)."""
 SLOT_FIXED_US: Final = 7_600
-"""What a slot has besides: 0.2 ms of propagation, 0.4 ms of turnaround, 7 ms of processing; same source."""
+"""The rest of a slot: 0.2 ms of propagation, 0.4 ms of turnaround, 7 ms of processing; same source."""
 PROCESSING_US: Final = 4_500_000
-"""What an author waits for a relay to be heard, besides packets and slots (PROCESSING_TIME_MSEC)."""
+"""The time that an author waits to hear a relay, besides packets and slots (PROCESSING_TIME_MSEC)."""
 RETRIES: Final = 3
 """Times that an author says it again at most (its overview page, and its simulator's default)."""
 QUEUE_MAX: Final = 16
@@ -52,7 +52,7 @@ UTILISATION_US: Final = 60_000_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FloodingReport:
-    """What came of it."""
+    """Outcome of a flooding run."""
 
     nodes: int
     messages: int
@@ -123,7 +123,7 @@ class _Station:
     occupied_us: deque[tuple[int, int]] = field(default_factory=deque)
     """When it last heard or sent something, and how long that was."""
     armed: bool = False
-    """Whether a time to send is set."""
+    """True if a time to send is set."""
     sending: _Copy | None = None
     airtime_us: int = 0
 

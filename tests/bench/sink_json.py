@@ -19,7 +19,7 @@ from spark_sink.session import make_session
 
 THREADS = 2
 MEMORY_MB = 1024
-"""What `tinyssb-sink` takes unless told otherwise."""
+"""The default of `tinyssb-sink`."""
 
 
 def columns() -> str:

@@ -18,7 +18,7 @@ HOURS: Final = 8
 BATCH_BYTES: Final = 150_000
 """Small, so that there are some twenty batches to be killed in."""
 START_S: Final = 120.0
-"""What Spark is given to start."""
+"""The time that Spark has to start."""
 Tables = tuple[dict[str, Any], dict[str, Any]]
 
 

@@ -80,7 +80,7 @@ UPDATE batches SET committed_us = committed_us + 1000000, newest_us = newest_us 
 UPDATE meta SET value = value + 1 WHERE name = 'changes';
 COMMIT;
 """
-"""What brings something new to every view."""
+"""Statements that bring something new to every view."""
 SETTLED: Final = "() => document.querySelector('#view > .view:not([aria-busy=true]) > *')"
 NOTE_FIGURES: Final = """
   const told = new MutationObserver(() => {
@@ -121,7 +121,7 @@ def make_database(path: Path) -> None:
 
 
 def _put_lists(book: Book, now_us: int) -> None:
-    """What is looked at row by row."""
+    """Add the tables that the page shows row by row."""
     batch = {"query": "q", "batch_id": 1, "records": 1_000, "committed_us": now_us, "newest_us": now_us}
     book.put("batches", **batch, offsets="{}")
     book.put("batch_log", **batch, bytes=200_000, read_us=200_000, merge_us=40_000)
@@ -203,8 +203,8 @@ def _put_feed(book: Book, feed: int) -> None:
 
 
 def change(path: Path) -> None:
-    """What a second brings to a busy mesh: in one feed of eight an entry that two nodes of three have already, packets
-    on all links, and figures of the last hour that grew."""
+    """Add one second of a busy mesh: in one feed of eight an entry that two nodes of three have already, packets on all
+    links, and figures of the last hour that grew."""
     with closing(sqlite3.connect(path)) as told:
         told.executescript(CHANGES)
 
@@ -304,7 +304,7 @@ def _update_ms(browser: Browser, address: str, change_: Callable[[], None]) -> f
 
 
 def _is_answer(response: Response) -> bool:
-    """Whether it is one that ends: the stream of changes does not."""
+    """Return True for an answer that ends, which the stream of changes does not."""
     path = urlsplit(response.url).path
     return path.startswith("/api/") and path != "/api/events"
 

@@ -22,7 +22,7 @@ WARM_S: Final = 30.0
 """Before that: the first batches and the first refresh take longer."""
 DELAY_MAX_S: Final = 2.0
 START_S: Final = 120.0
-"""What Spark is given to start."""
+"""The time that Spark has to start."""
 ADDRESS: Final = re.compile(r"http://\S+")
 WATCH: Final = """() => {
   window.seen = [];

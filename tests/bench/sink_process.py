@@ -15,7 +15,7 @@ from typing import Final, Self
 SAMPLE_S: Final = 0.5
 """Between two looks at memory."""
 END_S: Final = 30.0
-"""What a process that was asked to end is given for it."""
+"""The time that a process has to end after it was asked to."""
 REPORT_MAX: Final = 20_000
 """Characters shown of what Spark says when it fails."""
 READING: Final = "Reading"
@@ -62,7 +62,7 @@ class Sink:
 
     words: Sequence[str]
     lines: list[tuple[float, str]] = field(default_factory=list)
-    """What it printed, and after how many seconds."""
+    """The lines that it printed, each after so many seconds."""
     memory: Memory = field(default_factory=Memory)
     _process: "subprocess.Popen[str]" = field(init=False)
     _began: float = field(init=False)
@@ -144,7 +144,7 @@ class Sink:
         return "\n".join(text for _, text in self.lines)
 
     def _report(self) -> str:
-        """What Spark said of its end, if it did: the command names the file."""
+        """Return Spark's report of its end, if there is one: the command names the file."""
         named = re.search(r"report is in (\S+\.failure\.txt)", self.text())
         return Path(named[1]).read_text("utf-8")[:REPORT_MAX] if named else ""
 

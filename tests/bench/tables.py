@@ -26,7 +26,7 @@ def figures_table(figures: Sequence[Figure]) -> str:
 
 
 def section(described: Mapping[str, str], body: str) -> str:
-    """What one measurement writes below its heading: on what machine, and *body*."""
+    """Format the text below a measurement's heading: the machine, and *body*."""
     machine = "; ".join(f"{key} {value}" for key, value in described.items())
     return f"{fill(f'Measured on: {machine}.', WIDTH)}\n\n{body.strip()}\n"
 

@@ -1,4 +1,4 @@
-"""What the sink's measurements rest on: the same records in other segments, delays, comparisons, processes."""
+"""Foundations of the sink's measurements: the same records in other segments, delays, comparisons, processes."""
 
 import json
 import math

@@ -19,7 +19,7 @@ SHOWN_AT_FIRST = 40
 
 
 def ask(story: str, path: str) -> answers.Answer:
-    """What the server answers."""
+    """Return the server's answer."""
     with urlopen(story + path) as response:
         found: answers.Answer = json.load(response)
     return found

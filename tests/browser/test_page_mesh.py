@@ -27,7 +27,7 @@ HOUR_US = 3_600_000_000
 
 
 def ask(story: str, path: str) -> answers.Answer:
-    """What the server answers."""
+    """Return the server's answer."""
     with urlopen(story + path) as response:
         found: answers.Answer = json.load(response)
     return found

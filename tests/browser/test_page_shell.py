@@ -126,7 +126,7 @@ STATES: tuple[tuple[answers.Answer, int, tuple[str, str]], ...] = (
     ({"message": "No such node."}, 404, ("No log mentions this", "No such node.")),
     ({"message": "`from` is odd."}, 400, ("makes no sense", "`from` is odd.")),
 )
-"""What the server may answer in place of figures, and what must then stand on the page."""
+"""Answers of the server in place of figures, each with the text that the page must then show."""
 
 
 def test_without_figures_the_page_says_what_to_do(browser: Browser, story: str) -> None:

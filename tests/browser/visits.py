@@ -37,7 +37,7 @@ STILL = """
 #connection, #as-of { visibility: hidden !important; }
 *, *::before, *::after { transition: none !important; animation: none !important; caret-color: transparent !important; }
 """
-"""What changes from second to second is not in pictures."""
+"""Pictures leave out all that changes from second to second."""
 
 HOLD_STILL = """(rules) => {
   const sheet = new CSSStyleSheet();
@@ -96,11 +96,11 @@ class Visit:
         )
 
     def wide(self) -> bool:
-        """Whether the page as a whole has to be scrolled sideways."""
+        """Return True if the whole page has to be scrolled sideways."""
         return bool(self.page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
 
     def barriers(self) -> list[str]:
-        """What axe-core finds that is serious or critical: rule, and the first elements concerned."""
+        """Return the serious and critical findings of axe-core: rule, and the first elements concerned."""
         if not self.page.evaluate("'axe' in window"):
             self.page.evaluate(AXE.read_text())
         found: list[Violation] = self.page.evaluate(

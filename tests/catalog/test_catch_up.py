@@ -1,4 +1,4 @@
-"""Whatever way the catalog is brought up to date, it equals the result of brute force on the store."""
+"""Updates of the catalog: whatever way they take, it equals the result of brute force on the store."""
 
 import sqlite3
 import tempfile

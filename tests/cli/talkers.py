@@ -15,7 +15,7 @@ ANA, BOB, CYD, EVE = "ana", "bob", "cyd", "eve"
 
 @dataclass
 class Talkers:
-    """What was written, by name."""
+    """Messages that were written, by name."""
 
     folder: Path
     people: dict[str, Author]

@@ -51,7 +51,6 @@ def row_of(ended: Ended) -> dict[str, Any]:
 
 
 def names(folder: Path) -> list[str]:
-    """What is in *folder*, sorted."""
     return sorted(entry.name for entry in folder.iterdir())
 
 

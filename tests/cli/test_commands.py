@@ -25,7 +25,7 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningDaemon]
 
 
 def said(home: Path, *arguments: str, stdin: bytes = b"") -> str:
-    """What a command that must succeed prints."""
+    """Return the output of a command that must succeed."""
     ended = tinyssb(home, *arguments, stdin=stdin)
     assert ended.returncode == 0, ended.stderr.decode()
     return ended.stdout.decode()

@@ -37,14 +37,14 @@ def test_drawings_are_as_they_were_approved(name: str, glyphs: str) -> None:
 
 
 def read(lines: Sequence[GraphLine[str]], glyphs: str) -> set[tuple[str, str]]:
-    """What follows what, (follower, followed), by the drawing alone: what touches is joined."""
+    """Return the pairs (follower, followed) by the drawing alone: characters that touch are joined."""
     dot, lane, across = glyphs[0], glyphs[1], glyphs[2]
     upward = {lane, *(glyphs[i] for i in (3, 4, 5, 6, 8, 9))}
     downward = {lane, dot, *(glyphs[i] for i in (3, 4, 5, 7, 10, 11))}
     above: dict[int, str] = {}
-    """Whose line comes down to the next line, by column."""
+    """The dots whose lines come down to the next line, by column."""
     joined: set[str] = set()
-    """Who is joined to the dot that comes."""
+    """The dots joined to the one that comes."""
     edges: set[tuple[str, str]] = set()
     for line in lines:
         cells = dict(enumerate(line.drawing[::2]))

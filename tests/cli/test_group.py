@@ -1,4 +1,4 @@
-"""What excluding costs on the air, said before it is done."""
+"""Estimate of an exclusion's cost on the air, shown before it is done."""
 
 import argparse
 import json

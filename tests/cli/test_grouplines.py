@@ -59,7 +59,7 @@ LISTINGS: tuple[type[ControlListing[Any, Any]], ...] = (ListGroups, ShowGroup, A
 
 
 class Looking:
-    """What Ana sees."""
+    """A group as Ana sees it."""
 
     def __init__(self, folder: Path, world: World, name: str) -> None:
         self.world = world

@@ -51,7 +51,7 @@ class Arriving:
         self._entry, self._dialect = entry, dialect
 
     def file(self) -> HeldFile:
-        """What is here now."""
+        """Return the file as far as it is here now."""
         return inspect_file(self.store, self._entry, self._dialect)
 
     def take(self, count: int) -> None:

@@ -27,7 +27,7 @@ def made(home: Home, name: str = "club", *options: str) -> Home:
 
 
 def listed(home: Home) -> dict[str, dict[str, Any]]:
-    """What `identity list` says, by name."""
+    """Return the rows of `identity list` by name."""
     lines = tinyssb(home.root, "identity", "list", "--json").stdout.splitlines()
     return {row["name"]: row for row in map(json.loads, lines)}
 

@@ -36,7 +36,7 @@ def passphrase_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def cheap(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What seals, so that tests need not fill memory."""
+    """Make sealing cheap, so that tests need not fill memory."""
 
     def seal(seed: bytes, passphrase: sealed_seed.Passphrase) -> sealed_seed.SealedSeed:
         return sealed_seed.seal(seed, passphrase, ops=1, memory=limits.SEAL_MEMORY_MIN)

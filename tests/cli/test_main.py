@@ -16,7 +16,7 @@ from tinyssb_node.errors import ExitCode
 from tinyssb_node.screens.options import CommandParsers
 
 HEAVY = ("asyncio", "nacl", "msgspec", "websockets", "structlog", "sqlite3", "socket", "shtab")
-"""What `--help` has no use for."""
+"""Modules that `--help` does not need."""
 
 
 def test_help_imports_nothing_it_does_not_need() -> None:

@@ -1,4 +1,4 @@
-"""What a store has to learn of a file, and what of it is passed over."""
+"""Choice of the packets of a file that a store lacks, and of those that are skipped."""
 
 from dataclasses import replace
 

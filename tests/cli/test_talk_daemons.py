@@ -35,7 +35,7 @@ class Person:
         return [json.loads(line) for line in self.types(*arguments, "--json").splitlines()]
 
     def sees(self, words: str, *arguments: str) -> str:
-        """What a command shows once *words* are in it."""
+        """Return the output of a command once *words* are in it."""
         until_s = time.monotonic() + PATIENCE_S
         while words not in (shown := self.types(*arguments)):
             assert time.monotonic() < until_s, shown

@@ -1,4 +1,4 @@
-"""What can be read of a home on a disk that went read-only, and what is told of the rest."""
+"""A home on a disk that went read-only: the commands that still read it, and the errors of the others."""
 
 from pathlib import Path
 

@@ -33,7 +33,7 @@ VECTORS = load("bipf.json")
 
 
 def vector_value(vector: dict[str, str]) -> Value:
-    """What a vector says; JSON cannot say bytes."""
+    """Return the value of a vector; JSON has no bytes."""
     return bytes.fromhex(vector["bytes_hex"]) if "bytes_hex" in vector else vector["json"]
 
 
@@ -90,7 +90,7 @@ def test_the_error_is_a_strangers() -> None:
 
 
 def oracle_encode(value: Value) -> bytes:
-    """What the PyPI package writes."""
+    """Encode *value* by the PyPI package."""
     buffer = bytearray(oracle.encodingLength(value))
     oracle.encode(value, buffer, 0)
     return bytes(buffer)

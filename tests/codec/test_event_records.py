@@ -27,7 +27,7 @@ def write(event, offset=5, t_us=1_700_000_000_000_000, mono_us=42):
 
 
 def expected(value):
-    """What the format makes of a field's value."""
+    """Return the form of a field's value in the format."""
     match value:
         case Enum():
             return value.value

@@ -1,4 +1,4 @@
-"""Who may use the control socket: real sockets, opened as other users where we may be them."""
+"""Access to the control socket: real sockets, opened as other users where the tests may do that."""
 
 import asyncio
 import contextlib

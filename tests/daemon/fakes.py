@@ -30,7 +30,7 @@ VILLAGE = NetworkName("village")
 VILLAGE_NETWORK = Network(b"only us")
 
 WIRE = FaceName("wire")
-"""What a fake face is called."""
+"""The name of a fake face."""
 
 
 class FakeClock:
@@ -39,7 +39,7 @@ class FakeClock:
     def __init__(self) -> None:
         self.mono_us = 0
         self.set_us = 1_700_000_000_000_000
-        """What the wall clock shows when the other one shows 0."""
+        """The wall clock's time when the other one shows 0."""
 
     def now_us(self) -> int:
         return self.mono_us
@@ -100,7 +100,7 @@ class Bench:
     places: list[NetworkStorage]
     """Of all networks; ``store`` and ``events`` are those of the first."""
     logger: Logger
-    """What it is told becomes one of the lines."""
+    """A logger whose messages become lines."""
     shown: list[int]
     """The times at which the runtime showed that it is alive."""
     room: bool = True
@@ -131,7 +131,7 @@ def make_node(
 
 
 def make_place(folder: Path, name: NetworkName, network: Network, clock: FakeClock) -> NetworkStorage:
-    """What a network is kept in."""
+    """Make the storage of a network."""
     store = FullableStore()
     events = EventLog.open(folder / name, KEY.feed_id[:8].hex(), store, clock.wall_us())
     started = DaemonStarted(

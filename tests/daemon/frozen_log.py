@@ -1,4 +1,4 @@
-"""What the frozen event log in ``tests/vectors/events`` holds, as calls."""
+"""Calls that make the frozen event log in ``tests/vectors/events``."""
 
 from pathlib import Path
 

@@ -31,7 +31,7 @@ APPENDS = (EntryAppended, ChunkAppended)
 
 
 class Shell:
-    """What the daemon does around a log, with a clock that stands still unless told."""
+    """The daemon's side of a log, with a clock that stands still unless told."""
 
     def __init__(self, folder, store=None, **options):
         self.folder = folder
@@ -102,7 +102,7 @@ class Shell:
         return [segment.path.name for segment in segments(self.place)]
 
     def records(self):
-        """What a reader makes of it: whole lines that are JSON."""
+        """Return the records that a reader finds: whole lines that are JSON."""
         found = []
         for segment in segments(self.place):
             for line in segment.path.read_bytes().splitlines(keepends=True):

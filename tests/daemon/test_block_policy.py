@@ -1,4 +1,4 @@
-"""Whom the daemon takes nothing from: contacts and lists, whenever they change."""
+"""Blocked people, from whom the daemon accepts nothing: contacts and lists, whenever they change."""
 
 from pathlib import Path
 from typing import cast

@@ -23,7 +23,7 @@ PATIENCE_S = 20.0
 TELL = (
     "import os, signal, sys; print(os.getpid(), 'NOTIFY_SOCKET' in os.environ, file=open(sys.argv[1], 'w'));"
 )
-"""What each program below begins with."""
+"""The beginning of each program below."""
 
 
 class Log:
@@ -59,7 +59,7 @@ def told(tmp_path: Path) -> Path:
 
 
 async def tell(told: Path) -> list[str]:
-    """What the next program that was started tells."""
+    """Return the words that the next program that was started tells."""
 
     def read() -> str:
         with cast("IO[str]", told.open()) as pipe:

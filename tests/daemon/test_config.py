@@ -1,4 +1,4 @@
-"""What config.toml may say, and how it is told where it says something else."""
+"""Contents of config.toml, and the messages for invalid ones."""
 
 import tomllib
 from pathlib import Path

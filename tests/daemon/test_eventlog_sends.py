@@ -1,4 +1,4 @@
-"""Whoever asks without end does not fill the log, and what was sent to them is counted all the same."""
+"""Peers that ask without end: they do not fill the log, and all packets sent to them are counted."""
 
 from dataclasses import replace
 

@@ -1,4 +1,4 @@
-"""What some export files hold, and what a store has beyond it."""
+"""Contents of export files, and what a store has beyond them."""
 
 import io
 from collections.abc import Collection, Sequence

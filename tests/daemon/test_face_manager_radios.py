@@ -36,7 +36,7 @@ GPS = b"$GPRMC,123519,A,4807.038,N,01131.000,E,022.4,084.4*6A\r\n"
 
 
 async def told(bad: str) -> str:
-    """What the log says of *bad*, once a good face beside it is up."""
+    """Return the log's words on *bad*, once a good face beside it is up."""
     said, spoken = list[str](), asyncio.Event()
 
     def keep(_logger: object, _method: str, line: structlog.typing.EventDict) -> str:

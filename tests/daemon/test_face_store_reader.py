@@ -1,4 +1,4 @@
-"""What faces may look up in the stores, and keep there."""
+"""The faces' access to the stores: what they look up, and what they keep there."""
 
 from collections.abc import Iterator
 from contextlib import closing

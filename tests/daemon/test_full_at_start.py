@@ -30,7 +30,7 @@ class Machine:
         self.events: EventLog
 
     def boot(self) -> Runtime:
-        """What the daemon does at start."""
+        """Start as the daemon does."""
         store, clock = self.store, self.clock
         assert bind_store(store, NETWORK, clock.wall_us())
         self.events = EventLog.open(self.folder, NODE, store, clock.wall_us())

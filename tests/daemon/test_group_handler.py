@@ -1,4 +1,4 @@
-"""What the control protocol answers about groups: rows, refusals, and how a group is named."""
+"""Answers of the control protocol about groups: rows, refusals, and how a group is named."""
 
 import asyncio
 import contextlib

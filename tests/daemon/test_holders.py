@@ -1,4 +1,4 @@
-"""Who holds each of our entries, counted from what a store knows."""
+"""Holders of each of our entries, counted from the contents of a store."""
 
 from collections.abc import Iterable
 from itertools import pairwise

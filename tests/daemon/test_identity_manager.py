@@ -66,7 +66,7 @@ def doubts(node: DaemonClient) -> dict[str, str | None]:
 
 
 def writable(node: DaemonClient) -> dict[str, bool]:
-    """Whether each may write, as `feeds` says."""
+    """Return for each identity, by name, if it may write, as `feeds` shows it."""
     rows = [(row.identity, row.writable) for row in node.feeds()]
     return {name: may for name, may in rows if name is not None and may is not None}
 

@@ -1,4 +1,4 @@
-"""What the service manager hears."""
+"""Messages to the service manager."""
 
 import errno
 import os

@@ -1,4 +1,4 @@
-"""What our user imports: a feed is followed once something of it proves to be its own."""
+"""Imports by our user: a feed is followed once a packet proves to be its own."""
 
 from collections.abc import AsyncIterator, Sequence
 from pathlib import Path

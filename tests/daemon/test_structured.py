@@ -7,7 +7,7 @@ from tinyssb_node.daemon import structured
 
 
 def loaded(statements: str) -> str:
-    """Whether rich is loaded behind *statements*, in a program of its own."""
+    """Return "True" if rich is loaded after *statements*, in a program of its own."""
     ask = f"{statements}; import sys; print('rich' in sys.modules)"
     return subprocess.run(
         [sys.executable, "-c", ask], capture_output=True, text=True, check=True

@@ -1,4 +1,4 @@
-"""What a daemon finds at its start, and keeps."""
+"""Checks of a daemon at its start, and the state that it keeps for the next one."""
 
 import shutil
 from collections.abc import Callable

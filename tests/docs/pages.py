@@ -46,7 +46,7 @@ def links() -> Iterator[Place]:
 
 
 def anchors(path: Path) -> set[str]:
-    """What a link into *path* may name, as GitHub makes it from headings."""
+    """Return the anchors that a link into *path* may name, as GitHub makes them from headings."""
     headings = (_HEADING.match(place.text) for block, place in _lines(path) if block is None)
     return {
         re.sub(r"[^\w\- ]", "", heading[1].lower()).replace(" ", "-")

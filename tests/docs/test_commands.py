@@ -1,4 +1,4 @@
-"""What the pages tell people to type can be typed."""
+"""Commands on the pages: all of them can be typed."""
 
 import argparse
 import re
@@ -20,7 +20,7 @@ def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentP
 
 
 def options(parser: argparse.ArgumentParser) -> list[str]:
-    """What can be given to *parser* by name, as `--help` shows it."""
+    """Return the options of *parser*, as `--help` shows them."""
     return [
         string
         for action in parser._actions

@@ -16,7 +16,7 @@ from tinyssb_node.store.home import Home
 
 HOWTO = ROOT / "docs" / "howto"
 SCREEN_LINES = 50
-"""What a tall window shows."""
+"""Lines that a tall window shows."""
 LOOKED_UP = {"trouble", "several-networks"}
 """Pages that do not lead to a node on the air: one is searched, one is about networks. All others are steps."""
 STEPS = sorted(path.stem for path in HOWTO.glob("*.md") if path.stem not in LOOKED_UP)
@@ -42,7 +42,7 @@ def blocks(language: str) -> list[tuple[str, str]]:
 
 
 def sentences() -> list[str]:
-    """What the first column of the trouble page's tables quotes."""
+    """Return the quotations in the first column of the trouble page's tables."""
     cells = [line.split("|")[1] for line in TROUBLE.splitlines() if re.match(r"\| [^-y]", line)]
     quoted = [quote for cell in cells for quote in re.findall(r"`([^`]+)`", cell)]
     return [quote for quote in quoted if not COMMANDS.match(quote)]

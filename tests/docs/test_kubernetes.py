@@ -1,4 +1,5 @@
-"""What is in hw/kubernetes fits Kubernetes' schemas, the command line, Spark, and itself. No Kubernetes is run."""
+"""Files in hw/kubernetes: they fit Kubernetes' schemas, the command line, Spark, and each other. No Kubernetes is
+run."""
 
 import re
 import subprocess

@@ -1,4 +1,4 @@
-"""What the pages say is there is there."""
+"""Links and names on the pages: their targets exist."""
 
 import re
 from pathlib import Path

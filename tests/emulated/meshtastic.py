@@ -57,7 +57,7 @@ class MeshtasticDevice(Device):
         self.config = config
         self.channels = channels
         self.over_duty = False
-        """Whether the duty cycle is used up."""
+        """True if the duty cycle is used up."""
         self._reader = frame_reader()
         self.lora, _ = on_air(config, channels[0])
 

@@ -26,7 +26,7 @@ class Flight:
     deaf: set["Device"] = field(default_factory=set)
     """Devices that were sending at some time of it."""
     destroyed: bool = False
-    """Whether another packet was on the air at some time of it."""
+    """True if another packet was on the air at the same time."""
 
 
 class Air:

@@ -78,6 +78,6 @@ def client_of(shelf: Shelf, broker: Mosquitto) -> str:
 
 
 def subscribed(broker: Mosquitto, shelf: Shelf, name: str) -> bool:
-    """What the broker's log says last of a subscription."""
+    """Return True if the broker's log shows a subscription that was not ended."""
     log, topic = broker.log.read_text(), topic_of(shelf, name)
     return log.rfind(f"{topic} (QoS 1)") > log.rfind(f"\t{topic}\n")

@@ -16,7 +16,7 @@ class Shelf(FaceStoreReader):
     def __init__(self, network: Network | None = None, store: MemoryStore | None = None) -> None:
         self.store = store or MemoryStore()
         self.known: set[bytes] = set()
-        """What ``knows`` says is of this network."""
+        """The packets for which ``knows`` returns True."""
         super().__init__(network or Network(), self.store, self.known.__contains__, self.store.put_meta)
 
     def fill(

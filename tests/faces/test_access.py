@@ -1,4 +1,4 @@
-"""What a listener asks for and what each address may take of it."""
+"""Access to a listener: its conditions, and the share of each address."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Whom a Bluetooth central tries when."""
+"""The choice of a BLE central: the boards that it tries, and when."""
 
 from hypothesis import given
 from hypothesis import strategies as st

@@ -1,4 +1,4 @@
-"""What waits for a broker: all that is new, once, in order, bounded, over restarts."""
+"""The backlog for a broker: all new packets, once, in order, bounded, over restarts."""
 
 import pytest
 from hypothesis import given

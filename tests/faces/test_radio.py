@@ -1,4 +1,4 @@
-"""What a user asks of a radio, and the law of a region as a rule for the scheduler."""
+"""Settings of a radio, and the law of a region as a rule for the scheduler."""
 
 from dataclasses import replace
 

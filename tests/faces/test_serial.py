@@ -59,7 +59,7 @@ async def a_pair(kind: str) -> AsyncIterator[Pair]:
 
 
 async def refusal(face: SerialEndpoint) -> FaceOpenError:
-    """What *face* is refused with."""
+    """Return the error by which *face* is refused."""
     with pytest.raises(FaceOpenError) as error:
         async with asyncio.timeout(PATIENCE_S):
             await face.run(RecordingSink())

@@ -58,7 +58,7 @@ def test_a_device_known_is_found_under_another_name(tmp_path: Path) -> None:
 
 
 class UsbBus:
-    """What the system tells of two radios at USB, with the links that udev makes, as serialx reads it."""
+    """Two radios at USB as the system shows them, with the links that udev makes, as serialx reads it."""
 
     def __init__(self, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.dev, self._sys, self._bus = root / "dev", root / "sys", root / "bus" / "usb"

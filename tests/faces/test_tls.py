@@ -46,7 +46,7 @@ async def listener(context: ssl.SSLContext) -> AsyncIterator[int]:
 
 
 async def greeting(port: int, context: ssl.SSLContext, host: str = "127.0.0.1") -> bytes:
-    """What is said by the listener at *port*, which is called *host*."""
+    """Return the bytes that the listener at *port*, called *host*, sends."""
     reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context, server_hostname=host)
     try:
         return await reader.read()

@@ -1,4 +1,4 @@
-"""Who comes in at a listening WebSocket: real sockets, real TLS, tokens from files."""
+"""Access to a listening WebSocket: real sockets, real TLS, tokens from files."""
 
 import asyncio
 import logging

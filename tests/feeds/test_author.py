@@ -15,7 +15,7 @@ from tinyssb_node.ids import Dialect, MessageId
 
 
 def composed_again(key: SigningKey, tip: Tip, type_: int, content: bytes) -> ComposedEntry:
-    """What ``compose`` makes; but of 48 bytes the vectors have both types, and ``compose`` makes type 0 only."""
+    """Compose an entry again. Of 48 bytes the vectors have both types, and ``compose`` makes type 0 only."""
     if type_ == 0:
         return compose_fixed(OPEN, key, tip, content)
     if len(content) == limits.CONTENT_SIZE:

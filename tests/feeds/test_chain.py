@@ -272,7 +272,7 @@ def test_damage_to_what_we_hold_is_no_fork(at: int, change: int, seq: int) -> No
 
 
 def test_any_place_of_a_feed_is_reached_by_one_rule() -> None:
-    """What ``accept`` says of the next entry, ``extend`` says too."""
+    """``extend`` agrees with ``accept`` on the next entry."""
     feed = Written(Dialect.DEPLOYED).write(b"one", b"two" * 100, b"three")
     for seq in (1, 2, 3):
         packet, place = feed.entries[seq - 1].packet, feed.place(seq)

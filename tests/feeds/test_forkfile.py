@@ -24,7 +24,7 @@ VALLEY = Network(b"valley")
 
 
 def frozen(name: str) -> ForkFile:
-    """What each frozen file says."""
+    """Return the contents of the frozen file *name*."""
     if name == "file_v1_spec_3.txt":
         held = Written().write(b"one", b"two", b"three").held(3)
         other = sign_anything(Written().write(b"one", b"two").place(3), b"other")

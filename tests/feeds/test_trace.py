@@ -1,4 +1,4 @@
-"""What two deployed programs said to each other, fed to feeds that know nothing."""
+"""A conversation of two deployed programs, fed to feeds that know nothing."""
 
 from tests.codec.vectors import load, load_lines
 from tests.feeds.builders import OPEN

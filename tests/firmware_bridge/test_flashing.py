@@ -1,4 +1,4 @@
-"""What goes onto a microcontroller: all that is imported there, and nothing else."""
+"""Files for a microcontroller: all that is imported there, and nothing else."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What a fuzzer begins with: bytes that other programs made, and what earlier runs found worth keeping."""
+"""Seeds of the fuzzer: bytes that other programs made, and inputs that earlier runs kept."""
 
 import json
 from collections.abc import Iterable, Iterator
@@ -56,7 +56,8 @@ def _objects(value: object) -> Iterator[object]:
 
 
 def kept(name: str) -> list[bytes]:
-    """What earlier runs kept for a target: a file of its own, one input a line, in hexadecimal digits."""
+    """Return the inputs that earlier runs kept for a target: a file of its own, one input a line, in hexadecimal
+    digits."""
     file = CORPUS / f"{name}.txt"
     return [bytes.fromhex(line) for line in file.read_text("ascii").split()] if file.exists() else []
 

@@ -14,11 +14,11 @@ class Target:
 
     name: str
     about: str
-    """What it reads, in a line."""
+    """The input that it reads, described in a line."""
     run: Callable[[bytes], None]
     """Read them. Raises whatever is a bug: PeerError and the like stay inside."""
     seeds: Callable[[], Iterable[bytes]]
-    """What to begin with."""
+    """The inputs to begin with."""
 
 
 def names() -> list[str]:

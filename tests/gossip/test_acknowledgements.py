@@ -1,4 +1,5 @@
-"""What a node says, under its signature, of what it holds of others; when, and at what cost."""
+"""Acknowledgements, the signed statements of a node on what it stores of others: when they are written, and their
+cost."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -33,7 +34,7 @@ def bench(**options) -> Bench:
 
 
 def said(made: Bench):
-    """What the node acknowledged so far: (when it was kept, its items)."""
+    """Return the acknowledgements so far: (time of commit, items)."""
     return [
         (entry.committed_us, parse_acks(parse_entry(entry.packet).content))
         for entry in made.store.entries(ANA.feed_id, 1, 10_000)

@@ -79,7 +79,7 @@ def test_an_answer_is_spread_over_feeds() -> None:
 
 
 def test_feeds_that_an_asker_cannot_use_do_not_keep_others_from_it() -> None:
-    """Who reads another dialect only, or holds another branch of a fork, asks for the same entry for ever."""
+    """Peers that read another dialect only, or hold another branch of a fork, request the same entry for ever."""
     names = [f"author {number}" for number in range(20)]
     bench = Bench()
     bench.follow(*(key_of(name).feed_id for name in names))

@@ -79,7 +79,7 @@ def test_two_who_hold_different_branches_learn_of_it_and_share_all_else(
 
 
 def quiet_per_hour(*, radio: bool) -> float:
-    """What two say in an hour who hold the same."""
+    """Return the packets an hour of two nodes that hold the same."""
     mesh = Mesh()
     for name in ("ana", "ben"):
         mesh.join(name, holding(branch(3, 5, b"same")))
@@ -191,7 +191,7 @@ def test_after_a_restart_it_is_still_told() -> None:
 
 
 def asked(bench: Bench) -> list[int]:
-    """What was asked for, each number once in a row."""
+    """Return the requested numbers, each once in a row."""
     numbers = [seen.seqs[0] for seen in bench.seen(WantSeen) if seen.direction is Direction.TX]
     return [number for at, number in enumerate(numbers) if at == 0 or numbers[at - 1] != number]
 

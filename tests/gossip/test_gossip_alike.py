@@ -41,7 +41,7 @@ def test_what_is_alike_at_different_places_is_given_from_the_least_on() -> None:
 
 @pytest.mark.parametrize("profile", [ONE_AT_A_TIME, radio_profile()], ids=["stream", "air"])
 def test_a_chunk_that_waits_goes_behind_the_newest_entry_it_belongs_to(profile: LinkProfile) -> None:
-    """Whoever hears the entries first can take it for all of them."""
+    """Peers that hear the entries first can take the chunk for all of them."""
     bench = Bench(key=ANA, profile=profile)
     bench.take()
     bench.reports_sent = False

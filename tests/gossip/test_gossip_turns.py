@@ -42,7 +42,7 @@ def quiet(feed: tuple[ComposedEntry, ...] = FEED) -> tuple[Bench, bytes]:
 
 
 def named(bench: Bench) -> list[bytes]:
-    """Whom the next WANTs ask that go in a while."""
+    """Return the addressees of the next WANTs that go in a while."""
     bench.take()
     bench.pass_time(PATIENT_US)
     return [parse_want(packet).asks for packet in bench.take(PacketKind.WANT)]
@@ -217,7 +217,7 @@ class Station:
         self.gossip.heard_want(self.queue, said, WIRED, 0)
 
     def is_spared(self, kind: PacketKind) -> bool:
-        """Whether what waited to be asked needs no asking."""
+        """Return True if a request that waited is no longer needed."""
         return kind not in self.queue.adverts
 
 

@@ -17,7 +17,7 @@ HOUR_US = 3_600_000_000
 
 
 def importing(packet: bytes) -> Callable[[Node | DeployedBoard, int], Sequence[Effect]]:
-    """What a user does who has an entry in a file."""
+    """Return the deed of a user who imports an entry from a file."""
 
     def deed(node: Node | DeployedBoard, now_us: int) -> Sequence[Effect]:
         assert isinstance(node, Node)

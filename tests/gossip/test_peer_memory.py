@@ -1,4 +1,4 @@
-"""What one face remembers of its peers."""
+"""The memory of a face's peers."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Who is known to hold what of our feed, by what was heard and by what others signed."""
+"""Holders of our feed, by packets heard and by signed acknowledgements."""
 
 import pytest
 from hypothesis import given, settings

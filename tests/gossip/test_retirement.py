@@ -273,7 +273,7 @@ def test_a_neighbour_that_never_lets_go_costs_little() -> None:
     """Such a one asks for what follows the END, like all deployed peers, and names what it has for ever."""
     mesh = chain("abc")
     replica = mesh["c"].node.replica
-    replica.is_closed = lambda _: False  # type: ignore[method-assign] # on purpose
+    replica.is_closed = lambda feed: not feed  # type: ignore[method-assign] # on purpose
     replica.next_wanted = lambda feed: replica.frontier(feed) + 1  # type: ignore[method-assign] # on purpose
     write_children(mesh)
     mesh.pass_time(12 * HOUR_US)

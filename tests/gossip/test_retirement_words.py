@@ -1,4 +1,4 @@
-"""What a node makes of what others say of their sets, where it holds feeds that have ended (decision 0036)."""
+"""Packets on others' sets, to a node that holds feeds that have ended (decision 0036)."""
 
 import pytest
 
@@ -133,7 +133,7 @@ def left() -> Bench:
 
 
 def test_bounds_of_a_claim_of_many_bring_nothing_back(left: Bench) -> None:
-    """Whoever did not hear yet that a feed left names it as the bound of its set."""
+    """Peers that have not heard yet that a feed left name it as the bound of their set."""
     low, high = sorted(key.feed_id for key in OVER)[::2]
     left.hear(claim(claim_of([feed for feed in EVERYBODY if low <= feed <= high])))
     assert not set(set_of(left)).intersection(key.feed_id for key in OVER)

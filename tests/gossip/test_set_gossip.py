@@ -1,4 +1,4 @@
-"""What a node says of its set on the air and on wires, and what it makes of what others say of theirs."""
+"""Gossip about sets, on the air and on wires: the packets that a node sends, and its replies to those of others."""
 
 import pytest
 from hypothesis import example, given, settings

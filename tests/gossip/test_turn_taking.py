@@ -47,7 +47,7 @@ class Station:
         self.turns.heard_want(want, reading, reception, self.now_us)
 
     def asks(self, *, leaves: bool = True) -> bytes:
-        """Whom a WANT asks that is built now, and *leaves* unless the channel is busy."""
+        """Return the addressee of a WANT that is built now, and that *leaves* unless the channel is busy."""
         want = self.turns.address_want(Want(offset=0, seqs=(HELD + 1, HELD + 1)), self.now_us)
         assert want.speaker == self.turns.speaker
         if leaves:

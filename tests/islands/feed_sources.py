@@ -11,7 +11,7 @@ from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
 
 
 class StoreFeedSource:
-    """What *store* held when this was made: make it anew when the store has changed."""
+    """The feeds that *store* held when this was made: make it anew when the store has changed."""
 
     def __init__(self, store: Store) -> None:
         self._store = store

@@ -1,4 +1,4 @@
-"""What is told where there is no gateway to ask."""
+"""Errors where no gateway runs."""
 
 import json
 from pathlib import Path

@@ -1,4 +1,5 @@
-"""What a gateway brings to a node: into the feeds of its set, or onto the shelf, and from there into the set."""
+"""Packets that a gateway brings to a node: into the feeds of its set, or onto the shelf, and from there into the
+set."""
 
 import random
 from collections.abc import Sequence

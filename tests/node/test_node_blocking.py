@@ -16,7 +16,7 @@ def block(bench: Bench, *feeds: FeedId) -> None:
 
 
 def wanted(bench: Bench) -> dict[FeedId, int]:
-    """What the node's latest WANT asks for."""
+    """Return the entries that the node's latest WANT requests."""
     bench.outgoing.clear()
     bench.pass_time(120 * SECOND_US)
     (*_, packet) = (send.packet for send in bench.outgoing if send.kind is PacketKind.WANT)

@@ -131,7 +131,7 @@ def test_a_certain_node_is_warned_by_what_others_want() -> None:
 
 
 def test_a_liar_costs_minutes_once() -> None:
-    """Who says that he has four billion entries of ours."""
+    """The lie is to hold four billion entries of ours."""
     certainty = TipCertainty(None, 0)
     ana, ben = Bench(key=ANA, certainty=certainty), with_feed()
     for packet in packets_of(FEED):

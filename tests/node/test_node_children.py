@@ -29,7 +29,6 @@ def write(bench: Bench, content: bytes, type_: int | None = None) -> EntryAppend
 
 
 def record_of(bench: Bench, feed: FeedId) -> FeedRecord:
-    """What the node says of a feed."""
     return next(record for record in bench.node.feeds() if record.feed == feed)
 
 
@@ -138,7 +137,7 @@ def test_an_entry_behind_the_end_is_invalid_and_kept_from_nobody() -> None:
 
 
 def behind_end(key: SigningKey, bench: Bench) -> bytes:
-    """What an author without manners signs behind the END of its feed."""
+    """Sign an entry behind the END of a feed, as only a faulty author does."""
     record = record_of(bench, key.feed_id)
     tip = Tip(record.feed, record.dialect, record.seq, record.tip)
     return compose(Network(), key, tip, b"one more").packet

@@ -93,7 +93,7 @@ class Log:
 
     @property
     def name(self) -> bytes:
-        """What the next entry is signed with."""
+        """Return the name that the next entry is signed with."""
         seq = len(self.entries) + 1
         return b"tinyssb-v0" + self.key + seq.to_bytes(4, "big") + self._prev
 
@@ -155,7 +155,7 @@ class SimplePub:
     # --- saying
 
     def tick(self, now_us: int) -> Packets:
-        """What it says of itself at this time."""
+        """Return the packets that it sends unasked at this time."""
         said: Packets = []
         if now_us >= self._next_round_us:
             self._next_round_us = now_us + ROUND_US

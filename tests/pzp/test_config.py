@@ -1,4 +1,4 @@
-"""What config.toml may say of PZP."""
+"""PZP's table in config.toml."""
 
 import tomllib
 from dataclasses import replace

@@ -31,7 +31,7 @@ def offer_all(replica: Replica, packets: list[bytes]) -> list[PacketOutcome]:
 
 
 def contents(store: MemoryStore, feed: FeedId) -> list[bytes]:
-    """What the entries of a feed say, side chains included. All of them must be whole."""
+    """Return the contents of a feed's entries, side chains included. All of them must be whole."""
     record = next(record for record in store.feeds() if record.feed == feed)
     found = []
     for entry in store.entries(feed, 1, record.seq):

@@ -1,4 +1,4 @@
-"""What the next packet may be, also where two are announced alike; and packets that came too early."""
+"""The packets that may come next, also where two are announced alike; and packets that came too early."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What a SKETCH tells, and what is said then."""
+"""Set reconciliation: the differences that a SKETCH shows, and the reply to it."""
 
 import random
 from dataclasses import replace

@@ -22,7 +22,7 @@ ALL = [feed_of(number) for number in range(2 * limits.SET_MAX)]
 SEEDS = range(11)
 ROUNDS_MAX = 40
 Sets = Callable[[int], list[FeedId]]
-"""What the node with this number begins with."""
+"""The set that the node with this number begins with."""
 
 
 def late(count: int, differences: int) -> Sets:

@@ -24,7 +24,7 @@ class Machine:
 
     store: MemoryStore = field(default_factory=MemoryStore)
     true_us: int = 0
-    """What nobody but the law knows."""
+    """The true time, which nobody but the law knows."""
     boots: int = 1
     booted_us: int = 0
     started_us: int = 0
@@ -46,7 +46,7 @@ class Machine:
         self.budget = self.budgets.open(self.allowance, FULL_US, self.now_us)
 
     def crash(self, down_us: int = 0, *, reboot: bool = False, idle_us: int = 0) -> None:
-        """What was not committed is lost. After a reboot the system is up for *idle_us* before the program starts."""
+        """Lose what was not committed. After a reboot the system is up for *idle_us* before the program starts."""
         self.store.rollback()
         self.true_us += down_us
         if reboot:

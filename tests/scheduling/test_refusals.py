@@ -1,4 +1,4 @@
-"""What was turned away is told, at a bounded rate."""
+"""Records of refusals, written at a bounded rate."""
 
 from tinyssb_node import limits
 from tinyssb_node.codec.events import AnswersSpared, Refused

@@ -20,7 +20,7 @@ def carrier(chance: Chance) -> EntryRelay:
 
 
 def carry(carrier: EntryRelay, packet: bytes, now_us: int) -> bool:
-    """Whether news that come are carried on; if so, they have left."""
+    """Return True if a new packet is relayed; if so, it has left."""
     carrier.take(packet)
     news = carrier.pop()
     if news is not None:

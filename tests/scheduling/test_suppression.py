@@ -1,4 +1,4 @@
-"""What is remembered of a face: just given, latest known, recently seen. All of it bounded."""
+"""The memory of a face: packets just given, latest known, recently seen. All of it is bounded."""
 
 import pytest
 

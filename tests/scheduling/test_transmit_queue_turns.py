@@ -20,7 +20,7 @@ def air() -> TransmitQueue:
 
 
 def is_dropped(queue: TransmitQueue, kind: PacketKind, *, same: bool = False) -> bool:
-    """Whether a request that waits is left to somebody else who asks for as much or more."""
+    """Return True if a request that waits is dropped, because a peer requests as much or more."""
     queue.advertise(kind, 0)
     queue.suppress_served(kind, same=same)
     return kind not in queue.adverts

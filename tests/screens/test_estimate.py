@@ -1,4 +1,4 @@
-"""What publishing would cost, reckoned from what the daemon tells."""
+"""Estimates of the cost of publishing, from what the daemon reports."""
 
 import pytest
 from hypothesis import given

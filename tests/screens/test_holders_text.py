@@ -1,4 +1,4 @@
-"""Who has it, in a few words."""
+"""Holders of a message, in a few words."""
 
 from datetime import datetime
 

@@ -1,4 +1,4 @@
-"""What commands that read messages say of the index, before they answer."""
+"""Notes on the index, shown by commands that read messages before they answer."""
 
 import argparse
 import sqlite3

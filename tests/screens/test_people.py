@@ -1,4 +1,4 @@
-"""What people are called, and whom a name means."""
+"""Names of people, and the person whom a name means."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What people see."""
+"""Rendering of values for people."""
 
 import json
 import re

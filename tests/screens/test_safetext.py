@@ -1,4 +1,4 @@
-"""What reaches a terminal: nothing that moves a cursor, hides, turns around, or is wider than it may be."""
+"""Text for a terminal: nothing in it moves a cursor, hides, turns around, or is wider than it may be."""
 
 import re
 import unicodedata

@@ -1,4 +1,4 @@
-"""What a terminal gets: lines as wide as it is, and no character that it lacks."""
+"""Output to a terminal: lines as wide as it is, and no character that it lacks."""
 
 import fcntl
 import os

@@ -1,4 +1,4 @@
-"""What the screens have in common: whom a text goes to, what it follows, what is found by digits."""
+"""The session that all screens use: the receivers of a text, its predecessors, messages found by digits."""
 
 import sqlite3
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What the tests of log shipping have in common."""
+"""Fixtures for tests of log shipping."""
 
 import pytest
 

@@ -118,7 +118,7 @@ def test_whoever_is_killed_the_files_are_equal_in_the_end(tmp_path: Path) -> Non
 
 
 async def _said(port: int, node: Node) -> object:
-    """What the broker keeps of the node's status."""
+    """Return the status of the node that the broker keeps."""
     async with aiomqtt.Client("127.0.0.1", port) as client:
         await client.subscribe(f"tinyssb-log/open/{node.name}/status", qos=1)
         return (await anext(client.messages)).payload

@@ -58,7 +58,7 @@ class World:
         self.shipping.look({segment: len(content) for segment, content in sorted(self.files.items())})
 
     def ship(self, most: int = 100, *, hasty: bool = False) -> None:
-        """What the shipper's process does when it has its turn. *hasty*: the collector is quicker than the broker."""
+        """Take a turn, as the shipper's process does. *hasty*: the collector is quicker than the broker."""
         self.look()
         for _ in range(most):
             if (question := self.shipping.ask(self.now_us)) is not None:

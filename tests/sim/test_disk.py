@@ -1,4 +1,4 @@
-"""What a disk that lies keeps, and what not."""
+"""A disk that lies: the data that it keeps, and the data that it loses."""
 
 import pytest
 

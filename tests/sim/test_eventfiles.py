@@ -47,7 +47,7 @@ def logs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Simulation, Path]:
 
 
 def rows(path: Path, node: str, boot: int) -> list[dict[str, object]]:
-    """What the Spark sink makes of a segment."""
+    """Return the rows that the Spark sink reads from a segment."""
     block = Block(path.read_bytes(), (BlockPart(0, path.name, 0, ReadPosition(node, boot, -1)),))
     return [row for batch in parse_block(block, ALL) for row in batch.to_pylist()]
 

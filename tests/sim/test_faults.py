@@ -1,4 +1,4 @@
-"""What goes wrong does go wrong, and for as long as it says."""
+"""Simulated faults: they happen, and last as long as they were set to."""
 
 import random
 

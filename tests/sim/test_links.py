@@ -1,4 +1,4 @@
-"""What is between nodes: path loss, hills, tilts, cuts."""
+"""Links between nodes: path loss, hills, tilts, cuts."""
 
 import random
 import statistics

@@ -69,7 +69,8 @@ def channel(**modems: ModemOptions) -> SimulatedMedium:
 
 
 def outcomes(made: SimulatedMedium, *names: str) -> dict[str, LossReason | None]:
-    """What becomes at the ear of what all say at once; of whom it does not understand nothing is said."""
+    """Return the outcome at the ear of packets that all send at once; senders that it does not understand are left
+    out."""
     for name in names:
         made.begin_send(name, 124, 0)
     found: dict[str, LossReason | None] = {}

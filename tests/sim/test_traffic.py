@@ -1,4 +1,4 @@
-"""What is published, by whom, when."""
+"""Traffic: entries, their authors and times."""
 
 from itertools import pairwise
 

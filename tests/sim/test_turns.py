@@ -23,7 +23,7 @@ SEEDS = range(1, 6)
 
 
 class Turns(SimulationWatcher):
-    """Who said what on the air, in order."""
+    """Packets on the air with their senders, in order."""
 
     def __init__(self) -> None:
         self.said: list[tuple[str, PacketKind, bytes]] = []
@@ -41,14 +41,14 @@ class Turns(SimulationWatcher):
         ]
 
     def asked(self, name: str) -> list[str]:
-        """Whom the WANTs of a station asked, one after the other; nobody is left out."""
+        """Return the addressees of a station's WANTs, one after the other; nobody is left out."""
         return [self.names[want.asks] for want in self.wants(name) if want.asks]
 
     def entries(self, name: str) -> int:
         return sum((who, kind) == (name, PacketKind.ENTRY) for who, kind, _ in self.said)
 
     def answers(self, name: str) -> list[tuple[str, str]]:
-        """Who was asked by a station, and who gave an entry before it said something else."""
+        """Return the stations asked, each with the station that sent an entry before it sent something else."""
         asked, answers = "", []
         for who, kind, packet in self.said:
             if kind is PacketKind.WANT:
@@ -60,7 +60,7 @@ class Turns(SimulationWatcher):
 
 
 def importing(packet: bytes) -> Callable[[Node | DeployedBoard, int], Sequence[Effect]]:
-    """What a user does who has an entry in a file."""
+    """Return the deed of a user who imports an entry from a file."""
 
     def deed(node: Node | DeployedBoard, now_us: int) -> Sequence[Effect]:
         assert isinstance(node, Node)

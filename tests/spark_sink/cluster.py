@@ -21,7 +21,7 @@ class Cluster:
     """A standalone master and one worker, with settings (``spark-defaults.conf``) in *folder*."""
 
     url: str
-    """What jobs take for ``--master``."""
+    """The value of ``--master`` for jobs."""
 
     def __init__(self, folder: Path, settings: str) -> None:
         self.environment = {
@@ -30,7 +30,7 @@ class Cluster:
             "SPARK_CONF_DIR": str(folder),
             "SPARK_LOCAL_IP": "127.0.0.1",
         }
-        """What processes need to be part of it."""
+        """Environment of the processes that are part of it."""
         self._folder = folder
         self._running: list[subprocess.Popen[str]] = []
         (folder / "spark-defaults.conf").write_text(settings)

@@ -1,4 +1,4 @@
-"""What is in a serving database, with nodes and feeds by name: numbers depend on the order of reading."""
+"""Contents of a serving database, with nodes and feeds by name: numbers depend on the order of reading."""
 
 import sqlite3
 from pathlib import Path
@@ -83,7 +83,7 @@ def read(database: Path | str) -> tuple[dict[str, oracle.Facts], dict[str, list[
 
 
 def rows(database: Path | str, sql: str) -> list[tuple[Any, ...]]:
-    """What a query finds in an SQLite file."""
+    """Return the rows that a query finds in an SQLite file."""
     connection = sqlite3.connect(database)
     try:
         return connection.execute(sql).fetchall()

@@ -46,7 +46,7 @@ def logs() -> dict[str, bytes]:
 
 
 class Stream:
-    """What the job does, in this process."""
+    """The job, in this process."""
 
     def __init__(self, database: Database) -> None:
         self.database = database

@@ -39,7 +39,7 @@ def few() -> Iterator[None]:
 
 
 def expected(rows: list[Row]) -> list[Row]:
-    """What is to be kept of rows that stand for a line each."""
+    """Return the rows to be kept of *rows*, each of which stands for a line."""
     by_path = defaultdict(list)
     for row in sorted(rows):
         by_path[row[0]].append(row)
@@ -128,7 +128,7 @@ def test_however_logs_are_cut_the_same_is_told(
 
 
 def reduced(files: MemoryFiles, parts: Iterable[SegmentPart], task_size: int) -> dict[str, pa.Table]:
-    """What the tasks of a batch make of it."""
+    """Return the partials that the tasks of a batch make."""
     shape = line_parser.Projection(COLUMNS)
     return combine(
         part

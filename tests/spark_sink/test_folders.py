@@ -168,7 +168,7 @@ def test_a_link_to_where_nobody_may_look_is_told_of(logs: Path, monkeypatch: pyt
 def test_a_nodes_folder_that_nobody_may_read_stops(
     logs: Path, below: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """What is in it would seem to be gone."""
+    """Otherwise its segments would seem to be gone."""
     NodeLog(logs, NODE)
     forbid(monkeypatch, logs / below)
     assert main(["backfill", str(logs), "--db", str(logs.parent / "db.sqlite")]) == 74

@@ -27,7 +27,7 @@ pytestmark = pytest.mark.spark
 
 
 class PowerCutError(Exception):
-    """What the tests break the job with."""
+    """The fault by which tests break the job."""
 
 
 def settings_for(logs: Path, **more: Any) -> Settings:

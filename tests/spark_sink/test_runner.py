@@ -1,4 +1,4 @@
-"""What the job says while it waits."""
+"""Messages of the job while it waits."""
 
 import threading
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What has been read, as intervals: joined, told apart, written down and read again."""
+"""Offsets of a stream as intervals: joined, told apart, written down and read again."""
 
 import json
 from typing import Any

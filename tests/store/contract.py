@@ -1,4 +1,4 @@
-"""What every store must do. ``test_memory`` and ``test_sqlite`` run it against theirs."""
+"""Contract of all stores. ``test_memory`` and ``test_sqlite`` run it against theirs."""
 
 from hashlib import sha256
 from typing import Any

@@ -1,4 +1,4 @@
-"""What the frozen stores in ``tests/vectors/store`` hold, as calls."""
+"""Calls that make the frozen stores in ``tests/vectors/store``."""
 
 from pathlib import Path
 
@@ -40,7 +40,7 @@ def _children(store: Store) -> None:
 
 
 def _receipts(store: Store) -> None:
-    """What was signed, what was heard with a name and without, and what we acknowledged ourselves."""
+    """Put receipts: by signature, by packets heard with a speaker and without, and our own acknowledgements."""
     own, peer = OWN.feed_id, PEER.feed_id
     for number, feed, seq, holder, face, speaker in (
         (3, own, 2, None, FaceName("lora"), b"\x01\xfe"),

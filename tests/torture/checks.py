@@ -1,4 +1,4 @@
-"""What has to be true of a home after whatever happened to it. Shares nothing with what wrote it but the readers."""
+"""Checks of a home after any fault. They share only the readers with the code that wrote it."""
 
 import json
 from collections import Counter

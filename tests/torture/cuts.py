@@ -51,7 +51,7 @@ class Life:
     """The disk when it began."""
     journal: list[Did]
     claims: list[Claim]
-    """What was claimed; the marks in the journal count them."""
+    """The claims; the marks in the journal count them."""
     victim: Victim
     """Time and the peer as they are at its end."""
 

@@ -20,7 +20,7 @@ STEPS: Final = 12
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What fails, and how."""
+    """A kind of fault: the calls that fail, and how."""
 
     calls: Call
     error: int
@@ -145,7 +145,7 @@ class _Run:
         return "recovered" if was else "went on"
 
     async def _restart(self) -> None:
-        """Whatever happened, a start without faults has everything, goes on, and ends in order."""
+        """Check that a start without faults has everything, goes on, and ends in order."""
         victim = self._victim
         victim.room = True
         for number in (1, 2):

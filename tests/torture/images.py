@@ -1,4 +1,4 @@
-"""What a disk may hold after power was lost: images built from the journal of what a program wrote and synced.
+"""Images of a disk after power was lost, built from the journal of a program's writes and syncs.
 
 A model of what POSIX promises, and no more. What was written to a file since its last sync may be there or not, sector
 by sector, in any order; so may a truncation. Names made or removed in a folder since the folder was synced are lost
@@ -18,15 +18,15 @@ SECTOR: Final = 512
 
 @dataclass(slots=True)
 class _File:
-    """What a name stands for."""
+    """The file that a name stands for."""
 
     safe: bytes = b""
-    """What is on the disk for certain."""
+    """The bytes that are on the disk for certain."""
     pending: list[Did] = field(default_factory=list)
-    """What is not."""
+    """The writes that may be lost."""
 
     def sync(self, *, failed: bool) -> None:
-        """What waits is on the disk now, or *failed* to get there, for good."""
+        """Move waiting writes to the disk; if the sync *failed*, they never get there."""
         if not failed:
             content = bytearray(self.safe)
             for did in self.pending:
@@ -64,7 +64,7 @@ class Disk:
     def __init__(self, root: Path) -> None:
         """Begin with what is below *root* now, all of it safe."""
         self._names: dict[Path, _File | None] = {}
-        """What the cache says; None for a folder."""
+        """The names in the cache; None for a folder."""
         self._unsynced: dict[Path, list[tuple[Path, _File | None, bool]]] = {}
         """Changes of a folder's names that are not on the disk: the name, what it stood for, whether it was made."""
         for path in root.rglob("*"):
@@ -93,7 +93,7 @@ class Disk:
                 file.pending.append(did)
 
     def cut(self, chance: random.Random) -> dict[Path, bytes | None]:
-        """What may be there if power is lost now: content by path below the root, None for a folder."""
+        """Return a state that is possible if power is lost now: content by path below the root, None for a folder."""
         names = dict(self._names)
         for changes in self._unsynced.values():
             for path, file, made in reversed(changes[_some(chance, len(changes)) :]):

@@ -29,7 +29,7 @@ class Call(IntFlag):
 
 
 class How(IntEnum):
-    """What becomes of the call."""
+    """The fate of a call."""
 
     FAIL = 0
     SHORT = 1
@@ -75,7 +75,7 @@ def build() -> Path:
 
 
 def environment(library: Path) -> dict[str, str]:
-    """What a program's environment needs to have the shim below it."""
+    """Return the environment of a program with the shim below it."""
     return {**os.environ, "LD_PRELOAD": str(library)}
 
 
@@ -89,7 +89,7 @@ class Shim:
 
     @staticmethod
     def loaded() -> bool:
-        """Whether there is one."""
+        """Return True if the shim is loaded."""
         return hasattr(ctypes.CDLL(None), "torture_watch")
 
     @staticmethod
@@ -124,7 +124,7 @@ class Shim:
         self._library.torture_mark(ctypes.c_int64(number))
 
     def journal(self) -> list[Did]:
-        """What was done since the journal began."""
+        """Return the calls since the journal began."""
         start = ctypes.POINTER(ctypes.c_ubyte)()
         size = self._library.torture_journal(ctypes.byref(start))
         return list(_parse(ctypes.string_at(start, size))) if size else []

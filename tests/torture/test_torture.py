@@ -22,7 +22,7 @@ from tinyssb_node.store.memory import MemoryStore
 
 
 def torture(*arguments: str) -> tuple[int, str]:
-    """What `make torture` runs."""
+    """Run the command of `make torture`."""
     command = [sys.executable, "-m", "tests.torture", *arguments]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert run.stderr == ""
@@ -131,7 +131,7 @@ FILE = ROOT_FOLDER / "file"
 
 
 def images(tmp_path: Path, *done: tuple[str, Path, int, bytes]) -> set[bytes | None]:
-    """What the file may be after a power cut: None where there is none."""
+    """Return the states of the file that are possible after a power cut: None where there is none."""
     found: set[bytes | None] = set()
     disk = Disk(tmp_path)
     disk.root = ROOT_FOLDER

@@ -45,7 +45,7 @@ CONTENTS: Final = (5, 40, 300, 1_500)
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """What somebody was told: the entry is there. From then on it has to be."""
+    """A promise to a caller or peer that an entry is stored. From then on it has to be."""
 
     feed: FeedId
     seq: int
@@ -133,7 +133,7 @@ class Victim:
 
     @staticmethod
     def make_home(home: Path) -> None:
-        """What `tinyssb init` leaves, as far as the store goes."""
+        """Make a home as `tinyssb init` does, as far as the store goes."""
         home.mkdir(mode=0o700, parents=True)
         with closing(SqliteStore.open(home / "store.sqlite")):
             pass
@@ -217,7 +217,7 @@ class Victim:
             await self.turn()
 
     def publish(self, content: bytes) -> None:
-        """What a caller at the control socket does. A full disk refuses it; nothing was claimed then."""
+        """Publish as a caller at the control socket does. A full disk refuses it; nothing was claimed then."""
         try:
             event = self.runtime.do(lambda node, now_us: node.publish(content, now_us))
         except (StoreFullError, NodeReadOnlyError):

@@ -43,11 +43,11 @@ class Screen:
         await self.settle()
 
     def segments(self) -> list[list[Segment]]:
-        """What is on each line, with its styles."""
+        """Return the lines of the screen, with styles."""
         return [list(strip) for strip in self.app.screen._compositor.render_strips()]
 
     def lines(self) -> list[str]:
-        """What is on each line."""
+        """Return the lines of the screen as text."""
         return ["".join(part.text for part in line).rstrip() for line in self.segments()]
 
     def text(self) -> str:
@@ -55,7 +55,7 @@ class Screen:
         return "\n".join(self.lines())
 
     def reversed(self) -> list[str]:
-        """What stands out."""
+        """Return the texts in reverse video."""
         return [
             part.text
             for line in self.segments()

@@ -1,4 +1,4 @@
-"""What keys do, and what the screen does when the node does not do as it should."""
+"""Keys, and the screen when the node does not do as it should."""
 
 import asyncio
 import dataclasses

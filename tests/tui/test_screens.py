@@ -1,4 +1,4 @@
-"""What is on the screen, whole, beside what was on it when somebody last looked at it and found it good.
+"""Whole screens, beside copies of them that somebody looked at and found good.
 
 After a change that is meant: ``TINYSSB_SCREENS=write .venv/bin/python -m pytest tests/tui/test_screens.py``; then
 read the difference as a stranger would.

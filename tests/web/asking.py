@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 
 
 class Answer(NamedTuple):
-    """What came back."""
+    """A response."""
 
     status: int
     headers: dict[str, str]

@@ -47,7 +47,7 @@ AIRTIME: AirtimeRow = AirtimeRow(
 
 
 class FakeNode:
-    """What Opener opens, and both of what it opens."""
+    """A fake of the session and the daemon that Opener opens."""
 
     def __init__(self, catalog: FakeCatalog | None = None) -> None:
         self.catalog = catalog or small_mesh()
@@ -189,7 +189,7 @@ class FakeNode:
 
 
 def friendly_mesh() -> FakeCatalog:
-    """What a picture of the page shows: people on a mountain."""
+    """Return the mesh in a picture of the page: people on a mountain."""
     people = [
         make_person(ANA, "Ana", entries=31),
         make_person(BOB, "Ben at the hut", said="ben", entries=28),

@@ -1,4 +1,4 @@
-"""Who is let in, and what is turned away before anybody thinks about it."""
+"""Access to the page: requests that are let in, and those refused before any work is done."""
 
 import contextlib
 import http.client
@@ -184,7 +184,7 @@ def connect(address: str, *sent: bytes) -> socket.socket:
 
 
 def rest_of(talk: socket.socket) -> bytes:
-    """What comes until the other end ends it."""
+    """Return all bytes until the other end closes."""
     found = b""
     with talk, contextlib.suppress(ConnectionResetError):
         while part := talk.recv(4_096):

@@ -119,11 +119,11 @@ class SetTable(ConfigTable, frozen=True, kw_only=True):
     """Table ``[set]``: feeds that may enter the sets, and the shelf."""
 
     admit: AdmissionPolicy = AdmissionPolicy.OPEN
-    """Whose feed ids enter the sets when peers name them."""
+    """Policy on the feed ids that enter the sets when peers name them."""
     ids_per_hour: Annotated[int, Meta(ge=1, le=100_000)] = set_limits.SET_IDS_PER_HOUR
     """Most of them that each face may bring an hour, once there are more than a few."""
     admit_across: AdmissionPolicy = AdmissionPolicy.OPEN
-    """Whose feed ids enter the sets when faces other than radios name them, while a radio is up."""
+    """The same policy for faces other than radios, while a radio is up."""
     shelf_mib: Annotated[int, Meta(ge=0, le=1_048_576)] = 256
     """Disk space that feeds in no set may take, for each network; 0: none are kept."""
 

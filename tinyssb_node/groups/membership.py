@@ -179,7 +179,7 @@ class Group:
 
     @property
     def resolved(self) -> ResolvedChanges:
-        """What the messages mean together."""
+        """The changes that all messages together result in."""
         if self._resolved is None:
             self._resolved = ChangeResolver(
                 self._said, self._histories, self.epoch_tangle, self.members_tangle

@@ -39,11 +39,11 @@ class FakeBluez:
         self.bus = bus
         self.objects: dict[str, dict[str, dict[str, Variant]]] = {}
         self.application: dict[str, dict[str, dict[str, Any]]] = {}
-        """What was registered: the program's objects."""
+        """The objects that the program registered."""
         self.advertisement: dict[str, Any] | None = None
-        """What is advertised."""
+        """The advertisement."""
         self.client = ""
-        """Who registered it."""
+        """The client that registered it."""
         self.boards: list[FakeBoard] = []
         """Within reach."""
         self.sockets: list[socket.socket] = []
@@ -284,7 +284,7 @@ class FakeBoard:
         """Values that were written, and how: request or command."""
         self.connects = 0
         self.failing = False
-        """Whether connecting and writing fail."""
+        """True if connecting and writing fail."""
         self._bluez = bluez
         bluez.boards.append(self)
 

@@ -1,4 +1,4 @@
-"""What is said where Bluetooth does not work."""
+"""Errors where Bluetooth does not work."""
 
 from pathlib import Path
 
@@ -15,7 +15,7 @@ pytestmark = pytest.mark.dbus
 
 
 async def fault(adapter: str | None = None) -> BluetoothError:
-    """What is raised where a peripheral is opened."""
+    """Return the error of opening a peripheral."""
     with pytest.raises(BluetoothError) as caught:
         async with bluez_peripheral(adapter):
             pass

@@ -1,4 +1,4 @@
-"""What waits between a link and its reader."""
+"""The queue between a link and its reader."""
 
 import asyncio
 

@@ -1,4 +1,4 @@
-"""What tests of chips have in common."""
+"""Fixtures for tests of chips."""
 
 from collections.abc import Iterator
 

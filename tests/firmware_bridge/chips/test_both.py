@@ -1,4 +1,4 @@
-"""What holds for every chip: the same tests over SX127x and SX126x, alone and mixed."""
+"""Behaviour common to all chips: the same tests over SX127x and SX126x, alone and mixed."""
 
 import itertools
 from typing import Any

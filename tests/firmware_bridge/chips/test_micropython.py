@@ -10,7 +10,7 @@ from firmware_bridge import chips
 
 FOLDER = Path(chips.__file__).parent
 SHARED = ["__init__", "errors", "modem", "sx126x", "sx127x"]
-"""What goes onto a microcontroller; ``port`` holds types only."""
+"""Modules for a microcontroller; ``port`` holds types only."""
 
 
 def imported(path: Path) -> set[str]:

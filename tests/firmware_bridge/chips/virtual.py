@@ -48,7 +48,7 @@ class Station:
         self.driver.start_receive()
 
     def received(self) -> Frame | None:
-        """What came in last."""
+        """Return the frame that came in last; None if none did."""
         events = self.driver.take_events()
         return self.driver.read_frame(events) if events & EVENT_RECEIVED else None
 

@@ -1,4 +1,4 @@
-"""What happens when, on an emulated ether."""
+"""Order of events on an emulated ether."""
 
 import asyncio
 from collections.abc import Callable

@@ -41,7 +41,7 @@ class HostEnd:
         self.to_board = bytearray()
         self.to_host = bytearray()
         self.reads = True
-        """Whether the host takes what comes."""
+        """True if the host reads."""
 
     def read(self, most: int) -> bytes:
         data = bytes(self.to_board[:most])
@@ -128,7 +128,7 @@ class Station:
         self.host.to_board += serialize_frame(serialize_message(message))
 
     def heard(self) -> list[KissMessage]:
-        """What the host heard since it was last asked."""
+        """Return the messages that the host heard since the last call."""
         data = bytes(self.host.to_host)
         self.host.to_host.clear()
         messages = []

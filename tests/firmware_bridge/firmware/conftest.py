@@ -1,4 +1,4 @@
-"""What tests of the firmware have in common."""
+"""Fixtures for tests of the firmware."""
 
 from collections.abc import Iterator
 

@@ -52,7 +52,7 @@ class OnMicroPython:
             stderr=subprocess.PIPE,
         )
         self.before_bytes, self.after_bytes = map(int, self._serve_until("began"))
-        """What MicroPython's heap held with all modules loaded, and with all objects made."""
+        """Use of MicroPython's heap with all modules loaded, and with all objects made."""
 
     def turn(self) -> bool:
         """See Firmware."""
@@ -76,7 +76,7 @@ class OnMicroPython:
         self._process.stdin.flush()
 
     def _do(self, name: str, arguments: list[str]) -> str:
-        """What MicroPython asks of the world."""
+        """Do what MicroPython requests of the world."""
         match name, arguments:
             case "pin", [number]:
                 return str(self._pins(int(number))())

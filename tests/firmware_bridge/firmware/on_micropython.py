@@ -59,7 +59,7 @@ class Console:
 
 
 def ask_number(line: str) -> int:
-    """What the parent answers: a number."""
+    """Ask the parent for a number."""
     return int(parent.ask(line))
 
 

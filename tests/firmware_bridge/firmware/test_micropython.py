@@ -87,7 +87,7 @@ def test_the_account_counts_beyond_small_integers(air: Air, micropython: Make) -
 
 
 def requests(seed: int) -> list[bytes]:
-    """What a host may say, sense and nonsense."""
+    """Return requests of a host, sensible and malformed ones."""
     chance = random.Random(seed)
     sensible = [
         *(

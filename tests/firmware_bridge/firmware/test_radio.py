@@ -1,4 +1,4 @@
-"""What happens when chip or channel do not do what is hoped for."""
+"""Behaviour of the radio when chip or channel fail."""
 
 import pytest
 
@@ -34,7 +34,7 @@ def pair(air: Air, board: Board, *, cad: int = 0) -> tuple[Station, Station]:
 
 
 def listens(air: Air, station: Station, other: Station) -> bool:
-    """Whether what *other* sends arrives."""
+    """Return True if a packet of *other* arrives."""
     station.heard()
     assert other.send(PACKET) == kiss.SENT
     air.run(5_000)

@@ -1,4 +1,4 @@
-"""What is at the other end of a cable, guessed from what it says."""
+"""The guess of the device at the other end of a cable, by its answers."""
 
 import pytest
 from hypothesis import example, given

@@ -23,7 +23,7 @@ RADIOS: dict[str, tuple[Callable[[], Device], str, str]] = {
 
 
 def answers(device: Device, greetings: tuple[bytes, ...] = GREETINGS) -> bytes:
-    """What *device* says to all greetings."""
+    """Return the answer of *device* to all greetings."""
     said = bytearray()
     device.write = said.extend
     device.is_on = True

@@ -1,4 +1,4 @@
-"""What a Meshtastic device does on the air, from its configuration."""
+"""Behaviour of a Meshtastic device on the air, by its configuration."""
 
 from dataclasses import replace
 

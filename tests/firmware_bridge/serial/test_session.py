@@ -1,4 +1,4 @@
-"""Whatever comes over the cable, and whenever, a session answers with actions and raises nothing."""
+"""A session on a cable: whatever comes, and whenever, it answers with actions and raises nothing."""
 
 from collections.abc import Callable
 

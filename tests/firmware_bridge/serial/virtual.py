@@ -26,9 +26,9 @@ class Bench:
         self.session = session
         self.device = device
         self.told: list[Ready | Heard | Done | Noise | Failed] = []
-        """What the session told, in order."""
+        """Reports of the session, in order."""
         self.written: list[bytes] = []
-        """What it wrote."""
+        """The bytes that it wrote."""
         self.now_us = 1_000_000
         self._others = others
         self._inbound: list[bytes] = []
@@ -84,7 +84,7 @@ class Bench:
         self.now_us = end_us
 
     def of(self, kind: type[Told]) -> list[Told]:
-        """What was told of one kind."""
+        """Return the reports of one kind."""
         return [told for told in self.told if isinstance(told, kind)]
 
     def _devices(self) -> list[Device]:

@@ -1,4 +1,4 @@
-"""What entries say: messages, boards, files, ties, acknowledgements, child feeds, private messages."""
+"""Contents of entries: messages, boards, files, ties, acknowledgements, child feeds, private messages."""
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress

@@ -65,7 +65,7 @@ def _damaged(script: Script, plain: bytes) -> bytes:
 
 
 def _check(script: Script, honest: Scribe, member: Scribe) -> None:
-    """Whoever has all of it says the same of it, in whatever order it came."""
+    """Check that all who have all messages agree, in whatever order these came."""
     union = [*honest.shelf.entries, *member.shelf.entries]
     honest.receive(union)
     anew = Scribe("a")

@@ -60,7 +60,7 @@ class Story:
         self.now_us = 0
         self.locator = Locator(TALKATIVE, place(0), random.Random(1), bytes(32), 0, recent=FRIENDS)
         self.cookies: dict[Peer, list[bytes]] = defaultdict(list)
-        """What the locator sent to whom, as far as it has to come back."""
+        """The cookies that the locator sent to each peer, which have to come back."""
         self.seen: list[bytes] = [b"\0"]
         self.proved: set[Peer] = set()
         self.credit: dict[Peer, int] = defaultdict(int)
@@ -227,7 +227,7 @@ class Story:
 
 
 def named(message: Message) -> set[Peer]:
-    """Whoever may get something because of *message*."""
+    """Return the peers that may be sent something because of *message*."""
     match message:
         case LocatorQuery(requestor=requestor):
             return {requestor}

@@ -1,4 +1,4 @@
-"""What comes to a collector of event logs and to a shipper: noise among what the other side says."""
+"""Messages to a collector of event logs and to a shipper: noise among the words of the other side."""
 
 import json
 from collections.abc import Iterator

@@ -16,7 +16,7 @@ ROUNDS_MAX = 10_000
 
 
 class LiveHolding:
-    """What a store holds at any moment."""
+    """The feeds that a store holds at any moment."""
 
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
@@ -59,7 +59,7 @@ class Gateway:
             self.duplicates += finding.verdict is Verdict.DUPLICATE
 
     def packets(self, feed: FeedId, first: int = 1) -> list[bytes]:
-        """What is held of *feed*: each entry, then its chunks."""
+        """Return the packets of *feed*: each entry, then its chunks."""
         found = []
         for number, entry in enumerate(self.store.entries(feed, first, 10**6), first):
             found += [entry.packet, *self.store.chunks(feed, number, 0, 10**6)]

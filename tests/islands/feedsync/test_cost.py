@@ -1,4 +1,4 @@
-"""What the sync costs beside entries and chunks (docs/formats/feed-sync.md)."""
+"""Cost of the sync beside entries and chunks (docs/formats/feed-sync.md)."""
 
 import random
 

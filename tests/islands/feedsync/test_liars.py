@@ -1,4 +1,4 @@
-"""Whoever breaks a rule is hung up on, and costs what it sent."""
+"""Peers that break a rule: they are hung up on, and cost no more than the packets they sent."""
 
 import pytest
 from hypothesis import given, settings

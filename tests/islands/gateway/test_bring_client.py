@@ -1,4 +1,4 @@
-"""What another island gave gets to the daemon, and each answer to who asked."""
+"""The way of another island's packets to the daemon, and of each answer back to its caller."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What is looked for, when, and where a connection goes."""
+"""The search for feeds: which, when, and the islands to connect to."""
 
 import random
 

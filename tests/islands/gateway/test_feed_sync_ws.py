@@ -303,7 +303,7 @@ async def test_over_tls(tmp_path: Path) -> None:
 def gateway_of(
     home: Path, wanted: Sequence[FeedId], came: asyncio.Event
 ) -> Iterator[tuple[FeedSyncParty, BringClient, StoreAndShelfSource]]:
-    """What a gateway beside the daemon in *home* has."""
+    """Make the parts of a gateway beside the daemon in *home*."""
     bringer = BringClient(Home(home).control_socket)
     with closing(StoreAndShelfSource(Home(home).store, Home(home).shelf)) as files:
 

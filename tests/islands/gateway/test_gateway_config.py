@@ -1,4 +1,4 @@
-"""What ``[gateway]`` may say."""
+"""Contents of ``[gateway]``."""
 
 import tomllib
 from pathlib import Path

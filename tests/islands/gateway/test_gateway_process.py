@@ -113,7 +113,7 @@ class Islands:
         assert tinyssb(self.home(number), "follow", self.feeds[other].hex()).returncode == 0
 
     def reads(self, number: int, other: int) -> list[str]:
-        """What *number* has of the feed of *other*."""
+        """Return the texts that *number* has of the feed of *other*."""
         ended = tinyssb(self.home(number), "log", self.feeds[other].hex(), "--json")
         return [json.loads(line)["decoded"] for line in ended.stdout.splitlines()]
 

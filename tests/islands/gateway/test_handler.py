@@ -1,4 +1,4 @@
-"""What the gateway answers, asked as at its socket."""
+"""Answers of the gateway at its socket."""
 
 import asyncio
 from collections.abc import Mapping

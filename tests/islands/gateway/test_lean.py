@@ -1,4 +1,4 @@
-"""What most nodes do without is not loaded by them."""
+"""Modules of the gateway: a daemon without one does not load them."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""Whom a gateway calls, and what it concludes, over real sockets of this machine in a time of its own."""
+"""The gateway's choice of peers to call, and its conclusions: real sockets of this machine, a time of its own."""
 
 import asyncio
 import random

@@ -1,4 +1,4 @@
-"""What is offered and sought."""
+"""The choice of feeds to offer and to seek."""
 
 import pytest
 

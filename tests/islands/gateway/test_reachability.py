@@ -1,4 +1,4 @@
-"""Who we are to others, whatever the settings and the system say."""
+"""Our addresses to others, whatever the settings and the system say."""
 
 import asyncio
 import errno

@@ -1,4 +1,4 @@
-"""What is held of each feed is told as the store itself would, at every look."""
+"""The list of stored feeds: at every look it equals the store's own."""
 
 import pytest
 

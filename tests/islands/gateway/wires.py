@@ -43,7 +43,7 @@ def holding(feed: FeedId, seq: int, **changes: object) -> FeedHolding:
 
 
 class Shelf:
-    """What an island holds."""
+    """The feeds of an island."""
 
     def __init__(self) -> None:
         self.feeds: Sequence[FeedHolding] = []

@@ -33,7 +33,7 @@ def pong(number: int, copied: bytes, *others: Peer, fresh: bytes | None = None) 
 
 
 def pinged(locator: Locator, now_us: int) -> tuple[Peer, LocatorPing]:
-    """Whom it pings, now that it is due."""
+    """Return the ping that is due now, and its receiver."""
     ((to, ping),) = [one for one in said(locator.wake(now_us)) if isinstance(one[1], LocatorPing)]
     assert isinstance(ping, LocatorPing)
     return to, ping

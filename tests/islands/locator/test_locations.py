@@ -27,7 +27,7 @@ def at(number: int, timestamp: int, *, old: bool = False, completeness: int = 25
 
 
 class Plain:
-    """What the text says, said again: one list of rows."""
+    """The format's text, implemented plainly: one list of rows."""
 
     def __init__(self) -> None:
         self.rows: list[tuple[Label, Location, int]] = []

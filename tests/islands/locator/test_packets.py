@@ -114,7 +114,7 @@ def test_frozen_bytes() -> None:
 
 
 def _as_read(message: Message) -> Message:
-    """What goes as a short float loses what it has beyond nine bits."""
+    """Return *message* as it is read: short floats lose what they have beyond nine bits."""
     if not isinstance(message, LocatorPong):
         return message
     said = message.parameters

@@ -1,4 +1,5 @@
-"""What strangers can do: nothing breaks, tables keep their bounds, nobody is sent more than thrice what it sent."""
+"""Attacks by strangers: nothing breaks, tables keep their bounds, no amplification beyond three times the bytes
+received."""
 
 import random
 

@@ -132,7 +132,7 @@ def alone(settings: LocatorSettings = SETTINGS, me: ContactAddress | None = None
 
 
 def said(effects: list[Effect]) -> list[tuple[Peer, Message]]:
-    """What is sent, and to whom."""
+    """Return the messages that are sent, each with its receiver."""
     return [(one.to, parse(one.datagram, GROUP)) for one in effects if isinstance(one, SendDatagram)]
 
 

@@ -74,7 +74,7 @@ class Arrivals(SimulationWatcher):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What came of it."""
+    """Outcome of a run."""
 
     shelved: int
     """Feeds on the gateway's shelf at the end."""
@@ -91,7 +91,7 @@ class Outcome:
     delay_s: float
     """How long the median of them took from the gateway."""
     complete: bool
-    """Whether all of them came within an hour after the last was written."""
+    """True if all of them came within an hour after the last was written."""
 
 
 def play(

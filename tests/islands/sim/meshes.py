@@ -61,7 +61,7 @@ class SimulatedGateway:
         return Shelf(self.shelf, Network(), packets_max=self._packets_max, verify=self._verify)
 
     def bring(self, feed: FeedId, packets: Sequence[bytes]) -> BringResult:
-        """What the gateway's process does with what it fetched."""
+        """Bring packets to the node, as the gateway's process does."""
         brought: list[BringResult] = []
 
         def deed(node: Node | DeployedBoard, now_us: int) -> Sequence[Effect]:
@@ -74,11 +74,11 @@ class SimulatedGateway:
         return brought[0]
 
     def in_set(self) -> list[FeedId]:
-        """What is wanted of others, and offered to them."""
+        """Return the feeds that are wanted of others, and offered to them."""
         return [record.feed for record in self.inhabitant.node.feeds() if not record.retired]
 
     def holding(self) -> FeedSource:
-        """What is held now, on the shelf too."""
+        """Return the feeds held now, those on the shelf too."""
         return CombinedFeedSource(StoreFeedSource(self.inhabitant.store), StoreFeedSource(self.shelf))
 
     def arrivals(self) -> tuple[int, int]:
@@ -153,7 +153,7 @@ class InternetLink:
         self.up = False
 
     def _look(self, end: _End) -> None:
-        """What a gateway does once a second."""
+        """Do a gateway's work of every second."""
         if not self.up:
             return
         self._world.later(GATEWAY_LOOK_US, lambda: self._look(end))

@@ -1,4 +1,4 @@
-"""What the database does, whatever it is kept in. ``test_memory`` and ``test_sqlite`` run it against theirs."""
+"""Contract of the database, whatever it is kept in. ``test_memory`` and ``test_sqlite`` run it against theirs."""
 
 import random
 

@@ -1,4 +1,4 @@
-"""What becomes of messages that are erased, deleted or collected, whatever the database is kept in."""
+"""Contract for messages that are erased, deleted or collected, whatever the database is kept in."""
 
 import pytest
 

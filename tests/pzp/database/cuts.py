@@ -123,7 +123,7 @@ def record(shim: Shim, home: Path, seed: int, *, careless: bool) -> tuple[Life, 
 
 
 def check(image: Path, life: Life, claimed: int) -> None:
-    """What is left is what was claimed last, or what was about to be; and it can be written."""
+    """Check that the state left is the one claimed last, or the next one; and that it can be written."""
     with closing(PzpDatabase(SqlitePzpRows.open(image / PZP_FILE))) as database:
         found = state(database)
         if found not in life.states[claimed : claimed + 2] and not (claimed < 0 and not found["records"]):

@@ -1,4 +1,4 @@
-"""What the frozen files in ``tests/vectors/pzp/store`` hold, as calls."""
+"""Calls that make the frozen files in ``tests/vectors/pzp/store``."""
 
 from pathlib import Path
 

@@ -96,7 +96,7 @@ def changed(said: dict[str, Json]) -> dict[str, Any]:
 
 
 def need(record: PzpRecord | None) -> PzpRecord:
-    """What has to be there."""
+    """Return *record*, which has to be there."""
     assert record is not None
     return record
 

@@ -1,4 +1,4 @@
-"""Whoever has nothing but a certificate can check the message that it is of."""
+"""Certificates: with nothing else, a reader can check the message that one is of."""
 
 from contextlib import suppress
 
@@ -31,7 +31,7 @@ def ids(proof: list[Message]) -> list[str]:
 
 
 def proves(proof: list[Message], id_: str, *roots: str) -> bool:
-    """Whether somebody who has nothing else, and takes what he can, finds the message in these tangles."""
+    """Return True if a reader who has nothing but *proof* finds the message in these tangles."""
     database = PzpDatabase(MemoryPzpRows())
     for one in proof:
         with suppress(MessageError):

@@ -1,4 +1,4 @@
-"""What the original's database did with the same calls (vectors ``v2-db``)."""
+"""The original's database, given the same calls (vectors ``v2-db``)."""
 
 import pytest
 

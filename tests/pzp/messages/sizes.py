@@ -38,7 +38,7 @@ def grown(group: str, kind: str, length: int) -> PzpTangle:
 
 
 def typical() -> Iterator[tuple[str, dict[str, Json]]]:
-    """What people and devices write, each with its name."""
+    """Yield typical messages of people and devices, each with its name."""
     founds = write_identity(ALICE, base58.encode(bytes(range(1, 33))))
     group = message.message_id(founds)
     identity = tangle_of(V2, group, [founds])

@@ -88,7 +88,7 @@ def test_the_examples_of_the_page_are_frozen() -> None:
 
 
 def every_message(value: object):
-    """Whatever looks like a message, anywhere in *value*."""
+    """Yield everything in *value* that looks like a message, at any depth."""
     if isinstance(value, dict):
         if "metadata" in value and "sig" in value:
             yield value

@@ -118,7 +118,7 @@ def test_the_next_place_has_tips_and_lipmaa_links() -> None:
 
 @st.composite
 def graphs(draw: st.DrawFn) -> dict[int, list[int]]:
-    """What each message follows; 0 is the root, and every other follows some before it."""
+    """Draw the predecessors of each message; 0 is the root, and every other follows some before it."""
     size = draw(st.integers(1, 14))
     before = {
         number: st.sets(st.integers(0, number - 1), min_size=1, max_size=4) for number in range(1, size)

@@ -1,4 +1,4 @@
-"""What the original program made and took."""
+"""Messages that the original program made and accepted."""
 
 import json
 from pathlib import Path

@@ -120,7 +120,7 @@ class Replica:
 
 @dataclass(frozen=True)
 class World:
-    """What some devices wrote: an identity, its feed, and a thread that hangs on a message of it."""
+    """Messages of some devices: an identity, its feed, and a thread that hangs on a message of it."""
 
     group: str
     feed: str
@@ -198,7 +198,7 @@ class Wire:
     packets: int = 0
     sizes: int = 0
     said: list[Event] = field(default_factory=list)
-    """What happened at the first side."""
+    """The events at the first side."""
 
     def __post_init__(self) -> None:
         self.chance = random.Random(self.seed)

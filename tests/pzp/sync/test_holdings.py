@@ -1,4 +1,4 @@
-"""What it costs to look at what is held, whatever somebody asks of it."""
+"""Cost of looking at what is held, whatever a peer asks of it."""
 
 from collections.abc import Mapping
 

@@ -37,7 +37,7 @@ def replica(one: World, chance: random.Random, goal: Goal) -> Replica:
 
 
 def expected(before: Replica, other: Replica, feed: str) -> set[str]:
-    """What *before* has to hold of *feed* after a sync with *other*."""
+    """Return the messages of *feed* that *before* has to hold after a sync with *other*."""
     goal = before.goal(feed)
     held = {one: before.tangle(feed).depth(one) or 0 for one in before.whole(feed)}
     theirs = {one: other.tangle(feed).depth(one) or 0 for one in other.whole(feed)}

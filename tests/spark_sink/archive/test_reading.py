@@ -1,4 +1,4 @@
-"""Whatever lies in an archive, in segments, or in both: each record is read once, and none is missed."""
+"""Reading of an archive, of segments, or of both: each record is read once, and none is missed."""
 
 import shutil
 import tempfile

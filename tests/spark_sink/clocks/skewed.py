@@ -42,7 +42,7 @@ class Clock:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """What was found out about a clock."""
+    """The estimate of a clock."""
 
     clock: Clock
     reference: Clock
@@ -62,7 +62,7 @@ class Found:
         return float(self.estimates.drift_ppm[self.place])
 
     def reference_us(self, t_us: int) -> int:
-        """What the reference showed when this clock showed *t_us*."""
+        """Return the reference's time when this clock showed *t_us*."""
         found, place = self.estimates, self.place
         slowed = found.drift_ppm[place] * 1e-6 / (1 + found.drift_ppm[place] * 1e-6)
         return t_us - round(float(found.offset_us[place] + slowed * (t_us - found.at_us[place])))
@@ -102,7 +102,7 @@ def estimated(log: Sequence[Sighting]) -> list[Found]:
 
 
 def play(options: SimulationOptions, folder: Path) -> list[Sighting]:
-    """What went over the air, by clocks that are right."""
+    """Play a scenario, and return the packets on the air by clocks that are right."""
     run_scenario(options, events=folder)
     logs = (path.read_text() for path in sorted(folder.rglob("*.jsonl")))
     records = (json.loads(line) for log in logs for line in log.splitlines())
@@ -142,7 +142,7 @@ class Skew:
         return replace(one, t_us=shown_us, mono_us=one.mono_us + gone_us)
 
     def shown_us(self, node: str, right_us: int) -> int:
-        """What the node's clock shows at a moment."""
+        """Return the time that the node's clock shows at a moment."""
         drifted_us = round((right_us - self.begin_us) * self.drifts_ppm[node] / 1e6)
         return right_us + self.offsets_us[node] + drifted_us
 

@@ -69,7 +69,7 @@ def ship(broker: Mosquitto, boots: range) -> None:
 
 
 def has_sent(broker: Mosquitto, messages: int) -> bool:
-    """Whether the broker sent the collector so many messages."""
+    """Return True if the broker sent the collector so many messages."""
     return broker.log.read_text().count("Sending PUBLISH to collector") >= messages
 
 
@@ -189,7 +189,7 @@ def test_it_says_what_is_wrong_with_a_certificate(tmp_path: Path, monkeypatch: p
 
 
 class LastWeek(datetime):
-    """Whose certificates have expired."""
+    """The time a week ago, by which certificates are made that have expired."""
 
     @classmethod
     def now(cls, tz: tzinfo | None = None) -> Self:

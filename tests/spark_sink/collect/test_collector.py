@@ -14,7 +14,7 @@ CONTENT = random.Random(1).randbytes(2_000)
 
 
 def told(collector: Collector, message: bytes) -> tuple[int, int]:
-    """What is here of the first segment, and its state, as answered."""
+    """Return the size of the first segment here, and its state, as answered."""
     answer = collector.receive(UP, message)
     assert answer is not None
     assert answer.topic == LOG.topic_down

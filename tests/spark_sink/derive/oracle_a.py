@@ -1,4 +1,4 @@
-"""Who heard whom, links, uses and hops, record by record in plain Python."""
+"""Receptions, links, uses and hops, record by record in plain Python."""
 
 import math
 from collections import Counter, defaultdict
@@ -207,5 +207,5 @@ def hops(heard: Heard) -> list[Row]:
 
 
 def same(table: pa.Table, rows: list[Row]) -> bool:
-    """Whether a table has these rows, in any order."""
+    """Return True if a table has these rows, in any order."""
     return sorted(map(repr, table.to_pylist())) == sorted(map(repr, rows))

@@ -1,4 +1,4 @@
-"""What the transforms of progress, steps, delays, groups and changes must find, worked out record by record."""
+"""Expected results of the transforms of progress, steps, delays, groups and changes, worked out record by record."""
 
 import json
 import math
@@ -221,7 +221,7 @@ def pairs(group: Mapping[int, int]) -> set[tuple[int, int]]:
 
 
 def closed(some: Iterable[tuple[int, int]]) -> set[tuple[int, int]]:
-    """What is connected is connected with each other."""
+    """Return the transitive closure: connected nodes are connected with each other."""
     found = set(some)
     while more := {(a, d) for a, b in found for c, d in found if b == c and a != d} - found:
         found |= more

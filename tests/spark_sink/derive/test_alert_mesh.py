@@ -1,4 +1,4 @@
-"""Who gets nothing and which links fade, against going hour by hour."""
+"""Alerts on nodes that receive nothing and on links that fade, against going hour by hour."""
 
 from itertools import pairwise
 from typing import Any

@@ -1,4 +1,4 @@
-"""Who heard whom: against trying all pairs, and against what the simulator truly did."""
+"""Receptions: against trying all pairs, and against the truth of the simulator."""
 
 import random
 from collections import Counter

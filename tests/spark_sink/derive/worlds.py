@@ -58,7 +58,7 @@ def _options(name: str) -> SimulationOptions:
 
 
 def by_the_hour(transform: Callable[[Facts], pa.Table], hours: tuple[Facts, ...]) -> pa.Table:
-    """What a transform finds if it is asked for one hour at a time."""
+    """Return the result of a transform that is asked for one hour at a time."""
     return pa.concat_tables([transform(facts) for facts in hours])
 
 

@@ -37,7 +37,7 @@ NODES = (
 )
 """Names; two nodes share one, and one has none."""
 KEYS = tuple(f"{name} {place}" for place, name in enumerate(NODES))
-"""What nodes' ids are made of, since names may be the same."""
+"""The sources of nodes' ids, since names may be the same."""
 PHONES = tuple(f"phone {place}" for place in range(8))
 WRONG = 5
 WRONG_US = 7 * HOUR_US
@@ -108,13 +108,13 @@ class Story:
         self.book.write(path)
 
     def own_us(self, node_no: int, mesh_us: int) -> int:
-        """What the node's clock shows."""
+        """Return the time on the node's clock."""
         if node_no != WRONG:
             return mesh_us
         return mesh_us + WRONG_US + round((mesh_us - T0_US) * WRONG_PPM / 1e6)
 
     def reach(self, one: int, other: int, t_us: int) -> bool:
-        """Whether two nodes could hear of each other at a time."""
+        """Return True if two nodes could hear of each other at a time."""
         hour = (t_us - T0_US) // HOUR_US
         if ALONE in (one, other) and hour >= ALONE_SINCE:
             return False
@@ -155,7 +155,7 @@ class Story:
                 self.book.put("faces", **up, face="lan", spec="udp:239.5.5.8:1558")
 
     def clock(self, node_no: int, boot: int, began_us: int) -> None:
-        """What the refresh found of a boot's clock."""
+        """Add the refresh's estimate of a boot's clock."""
         wrong = node_no == WRONG
         at_us = self.own_us(node_no, T0_US + HOURS * HOUR_US // 2)
         self.book.put(
@@ -195,7 +195,7 @@ class Story:
         self.tell_progress()
 
     def spread(self, entry: Entry) -> None:
-        """Who gets the entry, from whom, when."""
+        """Spread the entry: choose its receivers, the sender to each, and the time."""
         first = entry.owner if entry.owner >= 0 else self.chance.randrange(len(NODES))
         late_us = 0 if entry.owner >= 0 else self.chance.randrange(60_000_000)
         have = {first: entry.t_us + late_us}
@@ -295,7 +295,7 @@ class Story:
         self.book.add("progress", key, published=published, copied=copied)
 
     def air(self) -> None:
-        """What was sent, ten minutes after ten minutes, who heard it, what it was good for."""
+        """Add the packets sent, in slots of ten minutes, with their receivers and their use."""
         for slot_us in range(T0_US, END_US, SLOT_US):
             for node_no in range(len(NODES)):
                 for packet, airtime_us in AIRTIMES_US.items():
@@ -354,7 +354,7 @@ class Story:
             self.book.add("counts", detail, records=heard, total=heard * 5)
 
     def groups(self) -> None:
-        """Who is together, and what changed."""
+        """Add the groups of connected nodes, and their changes."""
         for slot_us in range(T0_US, END_US, SLOT_US):
             for node_no in range(len(NODES)):
                 others = [other for other in range(len(NODES)) if self.reach(node_no, other, slot_us)]

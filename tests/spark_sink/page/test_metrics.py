@@ -1,4 +1,4 @@
-"""What Prometheus scrapes: as documented, right, and enough for the dashboard that we give away."""
+"""Metrics that Prometheus scrapes: as documented, right, and enough for the dashboard that we give away."""
 
 import json
 import re

@@ -13,7 +13,7 @@ STATIC = Path(__file__).parents[3] / "spark_sink/page/static"
 
 
 def words(expression: str, folder: Path) -> object:
-    """What an expression with the names of format.js, as ``f``, gives."""
+    """Return the value of an expression that uses the names of format.js by ``f``."""
     node = shutil.which("node")
     if node is None:
         pytest.skip(needs.reason("Node.js", "nodejs"))

@@ -52,7 +52,7 @@ def keyed(name: str, table: pa.Table) -> Facts:
 
 
 def reduced(tasks: Iterable[Iterable[pa.RecordBatch]]) -> dict[str, pa.Table]:
-    """What a batch of these tasks gives."""
+    """Return the partials of a batch of these tasks."""
     return combine(part for task in tasks for part in reduce(iter(task)))
 
 

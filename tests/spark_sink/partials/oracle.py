@@ -92,7 +92,8 @@ def entries(records: list[Record]) -> Facts:
 
 
 def _entry(same: list[Record]) -> Row:
-    """What its publisher says; if there is none, or more than one, the smallest id. What follows only breaks ties."""
+    """Return the row of an entry: its publisher's; if there is none, or more than one, the smallest id. The other
+    fields only break ties."""
     own = [one for one in same if one["origin"] == "own"]
     ties = (
         ("id", "boot", "t_us", "mono_us", "type", "size", "chunks", "node")

@@ -27,7 +27,7 @@ def facts(tables: dict[str, pa.Table]) -> dict[str, oracle.Facts]:
 
 
 def sights(tables: dict[str, pa.Table]) -> dict[oracle.Key, list[oracle.Row]]:
-    """What is packed, by node, boot and hour."""
+    """Return the packed sights, by node, boot and hour."""
     found: dict[oracle.Key, list[oracle.Row]] = defaultdict(list)
     for row in tables["sights"].to_pylist() if "sights" in tables else ():
         packed = unpack_all([row["rows"]])

@@ -100,6 +100,6 @@ def fact_of(draw: st.DrawFn, table: str) -> Fact:
 
 
 def deliveries(table: str) -> st.SearchStrategy[list[list[Fact]]]:
-    """What batches bring to a table, one fact a key in each; most keys come again."""
+    """Draw batches for a table, one fact a key in each; most keys come again."""
     facts = st.lists(fact_of(table), min_size=4, max_size=12).map(lambda some: combined(table, some))
     return st.lists(facts, min_size=2, max_size=4)

@@ -1,4 +1,4 @@
-"""What is in a database, with names in the place of numbers."""
+"""Contents of a database, with names in the place of numbers."""
 
 from spark_sink.serving.database import Database, Reader, Row
 from spark_sink.serving.ddl import quoted

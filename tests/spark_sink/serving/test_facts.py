@@ -1,4 +1,4 @@
-"""What is read of the facts is what was merged."""
+"""Facts read from a database: those that were merged."""
 
 import pytest
 

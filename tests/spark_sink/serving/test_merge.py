@@ -1,4 +1,4 @@
-"""What batches bring is merged once, and the same in any order."""
+"""Merging of batches: once each, and with the same result in any order."""
 
 import json
 
@@ -35,7 +35,7 @@ def copy(node: str, seq: int = 1, t_us: int | None = 0, **changes: object) -> Fa
 
 
 def boot(node: str, **changes: object) -> Fact:
-    """What a batch says of a boot, when it brought its first ten records."""
+    """Return the fact of a boot in a batch that brought its first ten records."""
     fact = {"node": node, "boot": 1, "records": 10, "first_offset": 0, "first_us": 100, "first_mono_us": 0}
     return fact | {"last_offset": 9, "last_us": 109, "last_mono_us": 9} | changes
 

@@ -33,7 +33,7 @@ class FieldLayout:
     author_signed: bool
     """True: the author's key is in the metadata, and so is hashed and signed."""
     owner: str
-    """Whose feed it is, in the metadata: a group, or the author."""
+    """The owner of its feed, in the metadata: a group, or the author."""
     tips: str | None
     """The tips of the group that the author knew, in the metadata; None: there are no groups."""
 

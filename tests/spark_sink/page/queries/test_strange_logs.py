@@ -1,4 +1,4 @@
-"""What nodes write that means harm, or that nobody thought of: the page stays up and tells the truth."""
+"""Logs of hostile or faulty nodes: the page stays up and shows the truth."""
 
 import shutil
 import sqlite3
@@ -109,7 +109,7 @@ def test_who_is_no_longer_up_is_not_isolated_any_more(changed: Change) -> None:
 
 
 def test_all_there_is_begins_with_the_first_record(database: Path, story: Story) -> None:
-    """Who asks for everything asks from 0; a line over time then has its points where something happened."""
+    """A request for everything begins at 0; a line over time then has its points where something happened."""
     found = ask(database, "overview", from_us=0)
     began_us = min(row["first_us"] for row in story.book.rows["boots"].values() if row["node_no"] != WRONG)
     assert began_us - 2 * HOUR_US <= found["from_us"] <= began_us - HOUR_US
