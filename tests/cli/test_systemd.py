@@ -181,7 +181,7 @@ def test_a_tool_is_run_and_what_it_says_is_returned() -> None:
 def test_the_commands_say_what_they_did_and_what_comes_next(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(systemd, "run_tool", lambda _: "")
+    monkeypatch.setattr("tinyssb_node.cli.commands.service.run_tool", lambda _: "")
     root = ("--root", str(tmp_path / "system"))
     ended = tinyssb(tmp_path, "service", "install", *root, "--program", str(PROGRAM))
     said = ended.stdout.decode()
