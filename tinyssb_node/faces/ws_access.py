@@ -320,5 +320,5 @@ def _failure_reason(error: Exception) -> str:
     if isinstance(error, InvalidStatus) and error.response.status_code == HTTPStatus.UNAUTHORIZED:
         return "it asks for a token (401), and did not get the right one"
     if isinstance(error, ssl.SSLCertVerificationError) and (found := getattr(error, "verify_message", "")):
-        return f"its certificate is not trusted ({found}); give a pin, or an authority of your own"
+        return f"its certificate is not trusted ({found}); name the authority that signed it, or for a face its pin"
     return str(error) or "no answer in time"
