@@ -111,12 +111,11 @@ def answer(page: Page, path: str, body: Answer, status: int = 200) -> None:
     def handle(route: Route) -> None:
         route.fulfill(status=status, body=json.dumps(body), content_type="application/json")
 
-    page.unroute(f"**{path}*")
+    # It comes before the answer given until now. Without one for a moment, the page would ask the real server.
     page.route(f"**{path}*", handle)
 
 
 def tell_changes(page: Page, body: Answer) -> None:
     """Let the page hear of a change as often as it connects, which is about every second."""
     events = f'event: clock\ndata: {{"now_us":{T_US}}}\n\nevent: change\ndata: {json.dumps(body)}\n\n'
-    page.unroute("**/api/events")
     page.route("**/api/events", lambda route: route.fulfill(body=events, content_type="text/event-stream"))

@@ -6,6 +6,7 @@ import signal
 import socket
 import subprocess
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -153,8 +154,10 @@ def test_a_face_that_cannot_be_opened_leaves_the_others_alone(tmp_path: Path) ->
         spec = f"ws:listen:127.0.0.1:{taken.getsockname()[1]}"
         make_home(tmp_path / "a", spec, "ws:listen:127.0.0.1:0?name=free")
         with daemon(tmp_path / "a") as running, running.client() as node:
-            problems = {row.spec: row.problem for row in node.status().endpoints}
-    assert problems[spec] is not None
+            until_s = time.monotonic() + PATIENCE_S
+            # The daemon answers before it has tried to open its faces.
+            while not (problems := {row.spec: row.problem for row in node.status().endpoints})[spec]:
+                assert time.monotonic() < until_s
     assert problems["ws:listen:127.0.0.1:0?name=free"] is None
 
 
