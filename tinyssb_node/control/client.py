@@ -104,7 +104,7 @@ class DaemonClient:
             return cls(found.control_socket, network=network)
         except DaemonUnreachableError:
             # Settings may say another place. They are read now and not first: it takes longer than most questions.
-            if not _settings_name(b"socket", found):
+            if not found.may_configure(b"socket"):
                 raise
             from tinyssb_node.control.settings import read_socket_path
 
@@ -341,13 +341,3 @@ def reply_row(request: type[ControlRequest[Result]], value: object, kind: type[R
 def _is_only_service(home: Home) -> bool:
     """Is there no node in *home*, but one that runs as a service and that we may reach?"""
     return not home.root.exists() and os.access(SERVICE_SOCKET, os.R_OK | os.W_OK)
-
-
-def _settings_name(word: bytes, home: Home) -> bool:
-    """Does *word* occur in the settings? True if they cannot be read: who needs them tells why."""
-    try:
-        return word in home.config.read_bytes()
-    except FileNotFoundError:
-        return False
-    except OSError:
-        return True

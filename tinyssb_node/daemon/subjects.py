@@ -7,7 +7,7 @@ they are loaded when they are needed. Delete a folder, and its commands, setting
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
@@ -42,7 +42,7 @@ class Subject:
     @property
     def is_present(self) -> bool:
         """True if its folder is installed."""
-        return find_spec(f"{_PACKAGE}.{self.folder}") is not None
+        return (Path(__file__).parents[1] / self.folder / "__init__.py").is_file()
 
     def load(self, module: str) -> ModuleType:
         """Import *module* of the folder."""

@@ -173,7 +173,7 @@ class NodeSession:
         """Return the receipts of those of *rows* that are our own, as far as the daemon knows; nothing if it does not
         run."""
         own = {row.id.hex(): row.id for row in rows if row.own}
-        if not own:
+        if not own or not self._may_have_daemon():
             return {}
         from tinyssb_node.control.client import DaemonError, DaemonUnreachableError
 
@@ -407,6 +407,13 @@ class NodeSession:
 
             self._client = DaemonClient.at_home(str(self._home.root), self._network)
         return self._client
+
+    def _may_have_daemon(self) -> bool:
+        """Return False if no daemon can run here: its socket is absent, and no setting gives another path. To find that
+        out by the client would take a fifth of the time of `tinyssb chat`."""
+        if self._client is not None or self._home.control_socket.exists():
+            return True
+        return self._home.may_configure(b"socket")
 
     def hang_up(self) -> None:
         """Close that connection; the next request makes a new one."""

@@ -65,6 +65,15 @@ class Home:
         """The socket of the control protocol, unless configured otherwise."""
         return self.root / CONTROL_SOCKET
 
+    def may_configure(self, word: bytes) -> bool:
+        """Return True if *word* occurs in the settings, or they cannot be read: who needs them is told why."""
+        try:
+            return word in self.config.read_bytes()
+        except FileNotFoundError:
+            return False
+        except OSError:
+            return True
+
     def of(self, network: NetworkName) -> "Home":
         """Return the folder of the store and the event logs of *network*."""
         return self if network == DEFAULT_NETWORK else Home(self.root / "networks" / network)

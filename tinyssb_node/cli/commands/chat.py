@@ -6,13 +6,13 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import ChatFormatter
-from tinyssb_node.screens.group_conversations import GroupConversation, called, messages
 from tinyssb_node.screens.message_commands import describe_published, open_node, text_given
 from tinyssb_node.screens.options import (
     CommandParsers,
@@ -22,10 +22,12 @@ from tinyssb_node.screens.options import (
     positive,
 )
 from tinyssb_node.screens.people import DisplayNames
-from tinyssb_node.screens.render import local_time, print_json, table
 from tinyssb_node.screens.screen import width
 from tinyssb_node.screens.session import NodeSession
-from tinyssb_node.screens.talkjson import JsonLines, conversation_json
+
+if TYPE_CHECKING:
+    from tinyssb_node.screens.talkjson import JsonLines
+# Reading must be quick: what only groups, lists and --json need is imported where they begin.
 
 
 def add(commands: CommandParsers) -> None:
@@ -117,6 +119,8 @@ def _print_forks(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageR
 
 def _read_group(arguments: argparse.Namespace) -> int:
     """Show the latest messages of a group and, with --follow, those that come."""
+    from tinyssb_node.screens.group_conversations import messages
+
     _refuse_beside_group(arguments)
     with open_node(arguments) as talk:
         names = talk.names()
@@ -171,6 +175,9 @@ def say(arguments: argparse.Namespace) -> int:
 
 def list_conversations(arguments: argparse.Namespace) -> int:
     """List conversations, the one with the latest message first."""
+    from tinyssb_node.screens.render import local_time, print_json, table
+    from tinyssb_node.screens.talkjson import conversation_json
+
     with open_node(arguments) as talk:
         names, groups = talk.names(), talk.groups()
         rows = [*talk.catalog.conversations(), *(groups or ())]
@@ -192,6 +199,8 @@ def list_conversations(arguments: argparse.Namespace) -> int:
 
 def _title(row: ConversationRow, names: DisplayNames) -> str:
     """Return the readers of a conversation, or the name of the group."""
+    from tinyssb_node.screens.group_conversations import GroupConversation, called
+
     if isinstance(row, GroupConversation):
         return f"group {called(row.title, row.name)}" + (f" ({row.note})" if row.note else "")
     if not row.members:
@@ -205,6 +214,8 @@ def _lines(
 ) -> ChatFormatter | JsonLines:
     """Return the formatter of messages, for programs or for people."""
     if arguments.json:
+        from tinyssb_node.screens.talkjson import JsonLines
+
         return JsonLines(names)
     lines = ChatFormatter(names, width(), held_by(talk, names, rows))
     lines.fit(rows)
@@ -216,9 +227,7 @@ def held_by(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]) 
     receipts = talk.receipts(rows)
     if not receipts:
         return {}
-    # Only here: reading without a daemon does without the client's rows, and is quicker.
     from tinyssb_node.screens.holders_text import holders_text
-    # Only here: reading without a daemon does without the client's rows, and is quicker.
 
     def name_of(digits: str) -> str:
         return names.shown(FeedId.from_hex(digits))
