@@ -523,7 +523,7 @@ class GroupRefusedError(ProblemError):
 
 
 class BadRequestError(ProblemError):
-    """A control request is not one, or its arguments are not what the command takes."""
+    """A request of the control protocol or of the page is not one, or its arguments are not what it takes."""
 
     code = "bad_request"
 
@@ -535,7 +535,7 @@ class ProtocolVersionError(ProblemError):
 
 
 class BusyError(ProblemError):
-    """Too many control connections."""
+    """Too many connections or requests at once, or a catalog that is still being built."""
 
     code = "busy"
 

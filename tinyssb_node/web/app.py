@@ -19,12 +19,12 @@ from starlette.routing import Route
 
 from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.content.limits import CIRCLE_MAX
-from tinyssb_node.errors import LocalError
+from tinyssb_node.errors import BadRequestError, LocalError
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.web import access, limits, views
 from tinyssb_node.web.access import refusal
-from tinyssb_node.web.errors import BadPageRequestError, RequestTooLargeError
+from tinyssb_node.web.errors import RequestTooLargeError
 from tinyssb_node.web.page_server.access import FixedHeaders, RequestFilter, TokenAuthenticator
 from tinyssb_node.web.page_server.addresses import allowed_hosts
 from tinyssb_node.web.page_server.event_streams import stream_response
@@ -117,7 +117,7 @@ def _node_routes(service: PageService) -> list[Route]:
     async def messages(request: Request) -> Shape:
         name = request.query_params.get("conversation", PUBLIC)
         if not _NAME.fullmatch(name):
-            raise BadPageRequestError(
+            raise BadRequestError(
                 "The name of a conversation is `public` or 16 hexadecimal digits, that of a group 40."
             )
         before = number(request, "before")
@@ -181,7 +181,7 @@ async def message_response(_request: Request, error: Exception) -> Response:
 async def body_of(request: Request) -> dict[str, object]:
     """Return the JSON object of the request body; bytes are counted as they arrive, whatever length was declared.
 
-    Raises RequestTooLargeError, BadPageRequestError.
+    Raises RequestTooLargeError, BadRequestError.
     """
     body = bytearray()
     async for part in request.stream():
@@ -193,31 +193,31 @@ async def body_of(request: Request) -> dict[str, object]:
     try:
         found = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise BadPageRequestError("The request is not JSON.") from error
+        raise BadRequestError("The request is not JSON.") from error
     if not isinstance(found, dict):
-        raise BadPageRequestError("The request is not a JSON object.")
+        raise BadRequestError("The request is not a JSON object.")
     return found
 
 
 def message_of(body: dict[str, object]) -> OutgoingMessage:
-    """Parse the message in a request. Raises BadPageRequestError."""
+    """Parse the message in a request. Raises BadRequestError."""
     text = text_of(body, "text", limits.TEXT_MAX).strip()
     if not text:
-        raise BadPageRequestError("The message is empty.")
+        raise BadRequestError("The message is empty.")
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise BadPageRequestError("The text has incomplete characters (lone surrogates).") from error
+        raise BadRequestError("The text has incomplete characters (lone surrogates).") from error
     once = text_of(body, "once", 64)
     if not _ONCE.fullmatch(once):
-        raise BadPageRequestError("`once` must be 8 to 64 letters, digits and hyphens.")
+        raise BadRequestError("`once` must be 8 to 64 letters, digits and hyphens.")
     feeds = body.get("to", [])
     most = CIRCLE_MAX - 1
     if not isinstance(feeds, list) or len(feeds) > most:
-        raise BadPageRequestError(f"`to` must be a list of at most {most} feed ids.")
+        raise BadRequestError(f"`to` must be a list of at most {most} feed ids.")
     conversation = text_of(body, "conversation", 2 * MessageId.SIZE) if "conversation" in body else None
     if (conversation is None) != bool(feeds) or (conversation and not _NAME.fullmatch(conversation)):
-        raise BadPageRequestError("A message needs either a `conversation` or `to`.")
+        raise BadRequestError("A message needs either a `conversation` or `to`.")
     reply = text_of(body, "reply_to", 2 * MessageId.SIZE) if body.get("reply_to") else None
     return OutgoingMessage(
         text, conversation, tuple(feed_of(feed) for feed in feeds), _message_id_of(reply), once
@@ -225,35 +225,35 @@ def message_of(body: dict[str, object]) -> OutgoingMessage:
 
 
 def text_of(body: dict[str, object], name: str, most: int) -> str:
-    """Return a text of the body. Raises BadPageRequestError."""
+    """Return a text of the body. Raises BadRequestError."""
     found = body.get(name)
     if not isinstance(found, str):
-        raise BadPageRequestError(f"`{name}` is missing.")
+        raise BadRequestError(f"`{name}` is missing.")
     if len(found) > most:
-        raise BadPageRequestError(f"`{name}` has {len(found)} characters; at most {most} are allowed.")
+        raise BadRequestError(f"`{name}` has {len(found)} characters; at most {most} are allowed.")
     return found
 
 
 def feed_of(text: object) -> FeedId:
-    """Parse a feed id. Raises BadPageRequestError."""
+    """Parse a feed id. Raises BadRequestError."""
     try:
         return FeedId.from_hex(text if isinstance(text, str) else "")
     except ValueError as error:
-        raise BadPageRequestError("A feed id has 64 hexadecimal digits.") from error
+        raise BadRequestError("A feed id has 64 hexadecimal digits.") from error
 
 
 def _message_id_of(text: str | None) -> MessageId | None:
     try:
         return MessageId.from_hex(text) if text else None
     except ValueError as error:
-        raise BadPageRequestError("A message id has 40 hexadecimal digits.") from error
+        raise BadRequestError("A message id has 40 hexadecimal digits.") from error
 
 
 def number(request: Request, name: str) -> int | None:
-    """Return a parameter that is a whole number; None if it is missing. Raises BadPageRequestError."""
+    """Return a parameter that is a whole number; None if it is missing. Raises BadRequestError."""
     text = request.query_params.get(name)
     if text is None:
         return None
     if not _NUMBER.fullmatch(text):
-        raise BadPageRequestError(f"`{name}` must be a whole number.")
+        raise BadRequestError(f"`{name}` must be a whole number.")
     return int(text)

@@ -11,18 +11,6 @@ class TokenError(ProblemError):
     """A token that is missing, malformed, readable by others, or cannot be stored."""
 
 
-class PageBusyError(ProblemError):
-    """More open pages or requests than the server accepts, or a catalog that is still being built."""
-
-    code = "busy"
-
-
-class BadPageRequestError(ProblemError):
-    """A malformed request."""
-
-    code = "bad_request"
-
-
 class RequestTooLargeError(ProblemError):
     """A request body that is too long."""
 

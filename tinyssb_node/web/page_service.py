@@ -9,13 +9,12 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
 from tinyssb_node.control.rows import ReceiptRow
-from tinyssb_node.errors import LocalError
+from tinyssb_node.errors import BusyError, LocalError
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import Dialect
 from tinyssb_node.screens.estimate import estimate
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web import limits, views
-from tinyssb_node.web.errors import PageBusyError
 from tinyssb_node.web.opener import NodeOpener
 from tinyssb_node.web.page_server.event_streams import EventStreams, make_event, wait_for
 from tinyssb_node.web.shapes import Shape, cost_shape, node_shape
@@ -39,9 +38,9 @@ class NodeWorker:
         return await self.do(lambda: self._with_node(work))
 
     async def do(self, work: Callable[[], Found]) -> Found:
-        """Do *work* in the thread. Raises PageBusyError, and what it raises."""
+        """Do *work* in the thread. Raises BusyError, and what it raises."""
         if self._waiting >= 64:  # each takes some milliseconds
-            raise PageBusyError("The node is busy with other requests.", "Try again in a moment.")
+            raise BusyError("The node is busy with other requests.", "Try again in a moment.")
         self._waiting += 1
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, work)
@@ -100,7 +99,7 @@ class PageService:
         if not self._ready.is_set() and not await wait_for(self._ready, limits.PATIENCE_S):
             done, total = self._progress
             share = f"{100 * done // total} %" if total else "a part"
-            raise PageBusyError(
+            raise BusyError(
                 f"The node indexes its messages for the first time: {share} is done.", "Wait a little."
             )
 
@@ -128,7 +127,7 @@ class PageService:
             self._streams.notify()
 
     async def node(self) -> Shape:
-        """Return the node's status. Raises PageBusyError, DaemonUnreachableError."""
+        """Return the node's status. Raises BusyError, DaemonUnreachableError."""
         return await self._writer.do(self._ask_node)
 
     def _ask_node(self) -> Shape:
@@ -189,9 +188,9 @@ class PageService:
 
     def listen(self) -> AsyncGenerator[bytes]:
         """Return server-sent events: `change` at once and after each change, `sign` (a keepalive with this machine's
-        time) in between. Raises PageBusyError."""
+        time) in between. Raises BusyError."""
         if self._streams.listeners >= limits.LISTENERS_MAX:
-            raise PageBusyError(
+            raise BusyError(
                 f"{limits.LISTENERS_MAX} pages are open, the most that this node serves.",
                 "Close one of them; this one retries automatically.",
             )

@@ -23,6 +23,7 @@ from tinyssb_node.pzp.database.sqlite import PZP_FILE, PZP_VERSION, SqlitePzpRow
 from tinyssb_node.pzp.messages.errors import MessageError
 from tinyssb_node.pzp.messages.goals import ALL
 from tinyssb_node.pzp.messages.jsontext import Json
+from tinyssb_node.store import recovery
 
 
 @pytest.fixture
@@ -222,7 +223,7 @@ def test_what_the_disk_refuses_at_opening_is_said(
     if refused == "open":
         monkeypatch.setattr(os, "open", fail)
     else:
-        monkeypatch.setattr(sqlite, refused, fail)
+        monkeypatch.setattr(recovery if refused == "sync_folder" else sqlite, refused, fail)
     with pytest.raises(StoreFailedError, match="Input/output"):
         SqlitePzpRows.open(path)
 

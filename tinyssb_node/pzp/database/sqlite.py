@@ -30,7 +30,8 @@ from tinyssb_node.pzp.database.port import (
     PzpTotals,
     TangleSummary,
 )
-from tinyssb_node.store.durable import sync_folder, write_anew
+from tinyssb_node.store.durable import write_anew
+from tinyssb_node.store.recovery import sync_names
 from tinyssb_node.store.sqlite_file import inspect_schema, store_faults
 
 PZP_FILE: Final = "pzp.sqlite"
@@ -109,7 +110,7 @@ def open_for_writing(path: Path) -> tuple[sqlite3.Connection, int]:
         # What is erased or deleted is overwritten with zeros.
         connection.execute("PRAGMA secure_delete = ON")
         connection.execute(f"PRAGMA wal_autocheckpoint = {limits.CHECKPOINT_PAGES}")
-        _sync_names(path)
+        sync_names(path)
         undo.pop_all()
         return connection, lock
 
@@ -160,16 +161,6 @@ def _settle(path: Path) -> int:
         os.close(lock)
         raise StoreFailedError(f"{log}: the disk or file system refused it: {error.strerror}") from error
     return lock
-
-
-def _sync_names(path: Path) -> None:
-    """See that file and write-ahead log have their names on the disk: SQLite asks for it, deaf to the answer."""
-    try:
-        sync_folder(path.parent)
-    except OSError as error:
-        raise StoreFailedError(
-            f"{path.parent}: the disk or file system refused it: {error.strerror}"
-        ) from error
 
 
 def _is_known(connection: sqlite3.Connection, path: Path) -> bool:
