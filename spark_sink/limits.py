@@ -18,8 +18,6 @@ SLOW_LINES: Final = 64
 BAD_LINES_LISTED: Final = 20
 """Bad lines of one file that are listed: enough to see what is wrong with it. Further ones are only counted:
 each costs five times as much as a record, and a megabyte can hold a million of them."""
-FOLDER_DEPTH_MAX: Final = 5
-"""Depth below the logs folder at which a node's folder may lie: <home>/<user>/.tinyssb/events/<node>."""
 BATCH_SIZE: Final = 128 * 2**20
 """Default bytes per micro-batch: 450,000 records or more, whose partial tables fit into the driver with ease."""
 SHARE_MIN: Final = 2**20
@@ -92,9 +90,6 @@ PACKETS_MAX: Final = 256
 """Packets used for each clock, and for it at its partners: hundreds of matches, and noise averages out."""
 PARTNERS_MAX: Final = 4
 """With how many others a clock is compared first: enough to outvote a wrong one; each more costs a search."""
-SOLVE_CLOCKS: Final = 32
-"""Clocks solved for at once, the nearest to the reference first: the work grows with the cube of it. Libraries
-share larger matrices out over threads, which takes thirty times as long if other programs use the cores, too."""
 CLOCKS_AGREE_US: Final = 5_000_000
 """Clocks no farther apart than this agree on what time it is: some are set by hand, by looking at another."""
 LOOK_BACK_US: Final = 3_600_000_000
@@ -128,8 +123,6 @@ SIGHTS_AT_A_TIME: Final = 400_000
 """Single packets and arrivals that are joined at a time: about 150 MB, and half a second."""
 SIGHTS_IN_MEMORY: Final = 3_000_000
 """Up to so many are unpacked once for the two looks that clocks take at them: 170 MB. More are unpacked twice."""
-NODES_AT_A_TIME: Final = 16
-"""Nodes whose sights are unpacked at a time when clocks are estimated: a week of them has about 250,000."""
 HOURS_BEFORE_US: Final = 2 * 60_000_000
 """Time before a record in which it may change derived figures: a packet and its sending are closer than this."""
 HOURS_AFTER_US: Final = 62 * 60_000_000
@@ -139,8 +132,6 @@ REFRESH_SHARE: Final = 0.25
 
 # --- The report (docs/reference/sink.md)
 
-REPORT_ROWS_MAX: Final = 100
-"""Rows of alerts, skipped files and bad lines: more than anybody reads in a terminal; the database has them all."""
 REPORT_NODES_MAX: Final = 12
 """Nodes that the table of entries behind has a column for: so many names fit side by side."""
 
@@ -179,21 +170,8 @@ LEAST_SLOTS: Final = 3
 MOST_SLOTS: Final = 6
 """The same for the slowest radios: an hour. At SF12 the longest interval is half an hour; more hours would have to be
 loaded for each one that is derived again."""
-HEAD_SIZE: Final = 20
-"""Preamble and header of a LoRa frame, as the airtime of so many bytes: 14 at SF7, 24 at SF12."""
 HOLD_SLOTS: Final = 2
 """Slots in a row that must show a change before it is reported: one packet heard by chance is not a link."""
-
-# --- Alerts: thresholds of rules, see docs/reference/analytics.md
-
-STUCK_HOURS: Final = 3
-"""Hours in which a node that lacks entries gets none."""
-FADE_HOURS: Final = 3
-"""The link's ratio over so many hours is compared with that over as many before."""
-FADE_PACKETS: Final = 20
-"""Packets that must have been sent in either: of fewer, half and a tenth are chance."""
-FADE_FROM: Final = 0.5
-"""Ratio that must have been delivered before: no node relied on a worse link."""
 
 # --- The archive (docs/formats/archive.md)
 

@@ -15,6 +15,8 @@ from spark_sink.archive.index import ArchiveFile, ArchiveIndex
 from spark_sink.errors import NoLogsFolderError
 from spark_sink.segments import ARCHIVED, DAY, NETWORKS, NODE, SEGMENT, Listing, Segment
 
+_DEPTH_MAX: Final = 5  # of a node's folder: <home>/<user>/.tinyssb/events/<node>
+
 
 class LogFiles(Protocol):
     """All nodes' logs below one place.
@@ -135,7 +137,7 @@ class LocalLogFiles:
         self._seen[folder] = seen
         if is_node or DAY.match(node):
             yield node, seen
-        elif depth < limits.FOLDER_DEPTH_MAX:
+        elif depth < _DEPTH_MAX:
             for inner in seen.inner:
                 yield from self._walk(inner, depth + 1, before, now_ns)
 
@@ -275,7 +277,7 @@ class ObjectStoreLogFiles:
         numbers = SEGMENT.match(name)
         if numbers is None or NODE.match(node) is None:
             return node, None
-        if len(inner) > limits.FOLDER_DEPTH_MAX + 1 or NETWORKS in inner[:-1]:
+        if len(inner) > _DEPTH_MAX + 1 or NETWORKS in inner[:-1]:
             return node, None
         return node, Segment(int(numbers[1]), int(numbers[2]), size, self._scheme + folder)
 

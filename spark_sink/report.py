@@ -12,6 +12,7 @@ from spark_sink.derive.buckets import percentiles_us
 from spark_sink.page.clocks import load_clocks
 from spark_sink.serving.database import Reader
 
+_ROWS_MAX: Final = 100  # more than anybody reads in a terminal; the database has them all
 Rows: TypeAlias = list[tuple[Any, ...]]
 
 
@@ -125,7 +126,7 @@ def _alerts(book: _Book) -> Rows:
     found = book.rows(
         "SELECT level, rule, subject, since_us, until_us, value, peak FROM alerts"
         " ORDER BY CASE WHEN until_us IS NULL THEN 0 ELSE 1 END, since_us DESC, rule, subject LIMIT ?",
-        limits.REPORT_ROWS_MAX,
+        _ROWS_MAX,
     )
     return [(level, rule, book.subject(subject), *rest) for level, rule, subject, *rest in found]
 
@@ -178,10 +179,10 @@ _TABLES: Final[tuple[tuple[str, str, tuple[str, ...], Callable[[_Book], Rows]], 
         "SELECT node_no, boot, first_offset, next_offset FROM gaps",
     )),
     ("oddities", "Files that were skipped", ("node", "path", "reason"), _plainly(
-        "SELECT node, path, reason FROM oddities ORDER BY node, path LIMIT ?", limits.REPORT_ROWS_MAX,
+        "SELECT node, path, reason FROM oddities ORDER BY node, path LIMIT ?", _ROWS_MAX,
     )),
     ("bad_lines", "Bad lines (not valid records)", ("path", "byte", "reason"), _plainly(
-        "SELECT path, byte, reason FROM bad_lines ORDER BY path, byte LIMIT ?", limits.REPORT_ROWS_MAX,
+        "SELECT path, byte, reason FROM bad_lines ORDER BY path, byte LIMIT ?", _ROWS_MAX,
     )),
 )  # fmt: skip
 """Every table: its name, its title, its columns, and what finds its rows."""

@@ -1,4 +1,4 @@
-"""Every number of the product, each with its source.
+"""Numbers of the product that several places use, that cite a source, or that tests change.
 
 "spec" is the tinySSB specification (draft). Where it is silent or contradicts deployed nodes, the decision records in
 ``docs/decisions/`` state the choice. Numbers without a source are ours; their text gives the reason.
@@ -71,11 +71,6 @@ INSISTING_MAX: Final = 8
 """Further claims that repeat an unanswered question: with others' still fewer than the 15 that a deployed pub keeps."""
 SET_MAX: Final = 255
 """Most feed ids in a set: a CLAIM counts in one byte (spec 3.6.1)."""
-IN_VAIN_PACKETS: Final = 4
-"""Measure of packets with refused ids on the air, 2 for each, from which on we ask as soon as we would answer."""
-STRAY_PACKETS: Final = 16
-"""The same measure for packets of unknown networks, in excess of the others: a batch of another network is soon
-over."""
 VECTOR_SIZE: Final = PACKET_SIZE - DMX_SIZE
 """Bytes of BIPF in a WANT or CHNK."""
 
@@ -149,8 +144,6 @@ RETRY_US: Final = 30_000_000
 DISK_ROOM_MIN: Final = 1_048_576
 """Free bytes below which a node whose disk was full waits, and `doctor` warns: room for a thousand entries and their
 records in the event log."""
-TICK_US: Final = 1_000_000
-"""The daemon looks at the clock and the age of its files this often: as finely as CLOCK_STEP_US asks."""
 LOG_REPEAT_US: Final = 60_000_000
 """A log line about strangers' mistakes is written at most this often; the next one counts those between."""
 NAME_MAX: Final = 32
@@ -195,8 +188,6 @@ EVENT_RETENTION_BYTES: Final = 2**30
 """Bytes of segments kept per node, unless configured otherwise."""
 EVENT_RETENTION_AGE_US: Final = 30 * 86_400 * 1_000_000
 """Age of the oldest segment kept, unless configured otherwise: 30 days."""
-EVENT_RETENTION_SURE_US: Final = 86_400 * 1_000_000
-"""Time that a segment stays too old before it is deleted: a day, in which a wrong clock may be set right."""
 EVENT_BACKLOG_BYTES: Final = 4 * 2**20
 """Records that wait in memory while the disk is full; further ones are dropped and counted."""
 EVENT_CATCH_UP_BATCH: Final = 1_000
@@ -221,18 +212,8 @@ UDP_PORT: Final = 1558
 """Its port."""
 UDP_TTL_DEFAULT: Final = 1
 """Hops a multicast datagram may take: 1 stays in the local network, as phones have it."""
-UDP_READ_SIZE: Final = 2_048
-"""Bytes read of a datagram; a longer one is no packet anyway."""
 UDP_READS_IN_A_ROW: Final = 32
 """Datagrams read before other tasks get a turn."""
-UDP_PEERS_MAX: Final = 64
-"""Peers that get unicast copies; the one silent for longest makes room."""
-UDP_PEER_AGE_S: Final = 300.0
-"""Silence after which a peer gets no more copies."""
-UDP_RECENT_MAX: Final = 512
-"""Datagrams remembered: our own until multicast returns them, and peers' to recognise a unicast copy."""
-UDP_ECHO_AGE_S: Final = 1.0
-"""Time for which our own are remembered; loopback takes microseconds."""
 UDP_COPY_WINDOW_S: Final = 0.4
 """The same datagram from the same peer within this time is its multicast and unicast copy: above the 0.3 s for which
 Wi-Fi access points hold back multicast, below the 0.5 s at which the quickest advert repeats."""
@@ -245,8 +226,6 @@ WS_HANDSHAKES_MAX: Final = 16
 """Connections to it beyond those that are still shaking hands; a further one is dropped."""
 WS_MESSAGE_MAX: Final = 4_096
 """Bytes of a WebSocket message that are read to be counted as junk; a longer one ends the connection."""
-WS_QUEUE: Final = 64
-"""Messages read ahead of the node per connection before TCP is made to wait."""
 WS_PING_S: Final = 20.0
 """Keepalive: a ping this often, and this long to answer it."""
 WS_OPEN_S: Final = 10.0
@@ -265,8 +244,6 @@ BLE_BOARD_QUIET_US: Final = 700_000
 """Silence of a board that ends its answer: it sends a packet every 250 to 549 ms (sched.cpp)."""
 BLE_BURST_MAX: Final = 32
 """Packets given in answer to one request over Bluetooth, at most: three seconds of a board's time."""
-BLE_ADVERT_MIN_US: Final = 2_000_000
-"""Shortest interval between adverts over Bluetooth: boards and phones take seconds to answer one."""
 BLE_SCAN_S: Final = 5.0
 """Time for which a central scans for boards: they advertise every 20 to 40 ms, but share the channel with Wi-Fi."""
 BLE_REST_S: Final = 15.0
@@ -327,8 +304,6 @@ SENT_BURST: Final = 1_000
 full."""
 SENT_PER_S: Final = 5
 """The same for long: 430,000 records a day, 100 MB at most."""
-SENT_TOLD_US: Final = 60_000_000
-"""Longest time until further ones are recorded by their number."""
 SHARED_CHUNKS_MAX: Final = 64
 """Chunks copied from another side chain for one received packet: 120 bytes that point to a long side chain must not
 cost us a megabyte."""

@@ -3,15 +3,18 @@
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Final
 
 from firmware_bridge.boards import BoardProfile
 from firmware_bridge.chips.errors import ChipError
 from firmware_bridge.chips.modem import EVENT_CAD_DONE, Modem, RegisterMismatch
 from firmware_bridge.chips.port import LoraChip
-from firmware_bridge.drivers import limits
 from firmware_bridge.drivers.errors import RadioError
 from firmware_bridge.drivers.hardware import Hardware
 from firmware_bridge.drivers.wiring import HardwareChipPort, explain, make_chip, serial_board
+
+# Channel activity detection at SF7 takes 2 to 5 ms; a receiver just switched on needs time.
+_SETTLE_US: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,7 +86,7 @@ def _probe_chip(profile: BoardProfile, wiring: HardwareChipPort, chip: LoraChip)
     )
     yield _interrupt(profile, wiring, chip)
     chip.start_receive()
-    wiring.sleep_us(limits.SETTLE_US)
+    wiring.sleep_us(_SETTLE_US)
     yield _noise(chip.rssi_dbm(), modem.frequency_hz)
     chip.sleep()
 
@@ -114,7 +117,7 @@ def _interrupt(profile: BoardProfile, wiring: HardwareChipPort, chip: LoraChip) 
             advice="The profile may name the wrong line for pins.irq.",
         )
     chip.start_cad()
-    wiring.sleep_us(limits.SETTLE_US)
+    wiring.sleep_us(_SETTLE_US)
     rose = wiring.interrupted()
     done = bool(chip.take_events() & EVENT_CAD_DONE)
     if rose:
@@ -130,7 +133,8 @@ def _interrupt(profile: BoardProfile, wiring: HardwareChipPort, chip: LoraChip) 
 
 def _noise(rssi_dbm: int, frequency_hz: int) -> Finding:
     """Check that the receiver measures a plausible noise level."""
-    ok = limits.NOISE_MIN_DBM <= rssi_dbm <= limits.NOISE_MAX_DBM
+    # Thermal noise in 125 kHz is -123 dBm; -60 dBm is still a free channel, in a house full of electronics.
+    ok = -140 <= rssi_dbm <= -60
     return Finding(
         check="receiver",
         ok=ok,

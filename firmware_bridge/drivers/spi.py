@@ -7,7 +7,7 @@ Only the chip's registers are polled, every five seconds.
 import asyncio
 import time
 from collections.abc import Callable
-from typing import Protocol
+from typing import Final, Protocol
 
 from firmware_bridge.boards import BoardProfile
 from firmware_bridge.chips.errors import ChipError
@@ -24,10 +24,13 @@ from firmware_bridge.chips.modem import (
     Modem,
 )
 from firmware_bridge.chips.port import LoraChip
-from firmware_bridge.drivers import limits
 from firmware_bridge.drivers.errors import RadioError, radio_hangs
 from firmware_bridge.drivers.hardware import Hardware
 from firmware_bridge.drivers.wiring import HardwareChipPort, explain, make_chip
+
+CHECK_S: Final = 5.0
+"""Time between checks of the chip: whether its registers are unchanged, and whether an edge was missed."""
+_RESETS_IN_A_ROW: Final = 3  # without a good check between them; then the radio is closed and opened again
 
 
 class RadioSink(Protocol):
@@ -57,7 +60,7 @@ class SpiRadio:
         sink: RadioSink,
         open_hardware: Callable[[], Hardware],
         *,
-        check_s: float = limits.CHECK_S,
+        check_s: float = CHECK_S,
         time_scale: float = 1.0,
         sleep_s: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -163,14 +166,15 @@ class SpiRadio:
         self._give_up_waiting()
         self._receiving_since_s = None
         while True:
-            if self._resets_in_a_row >= limits.RESETS_IN_A_ROW:
+            if self._resets_in_a_row >= _RESETS_IN_A_ROW:
                 raise radio_hangs(f"{reason}; {self._resets_in_a_row} resets in a row did not help")
             self._resets_in_a_row += 1
             try:
                 self._start(chip)
             except RadioError as error:
                 reason = str(error)
-                await asyncio.sleep(limits.RESET_PAUSE_S / self._time_scale)
+                # A supply that dropped may have recovered by then.
+                await asyncio.sleep(0.5 / self._time_scale)
                 continue
             self._trouble.clear()
             self._sink.radio_reset(reason)
@@ -262,7 +266,7 @@ class SpiRadio:
 
     async def _finish(self, chip: LoraChip, frame: bytes) -> None:
         """Wait for the end of a frame that is on the air, then receive again."""
-        timeout_s = self._modem.airtime_us(len(frame)) / 1e6 + limits.SEND_MARGIN_S
+        timeout_s = self._modem.airtime_us(len(frame)) / 1e6 + 0.1  # later than this the chip counts as stuck
         events = await self._wait_for(EVENT_SENT | EVENT_TIMEOUT, timeout_s, chip)
         if events is None or events & EVENT_TIMEOUT:
             self._in_trouble("it did not finish sending")
@@ -291,7 +295,7 @@ class SpiRadio:
     async def _occupied(self, chip: LoraChip) -> bool:
         """Detect channel activity; if there is some, receive at once, since the frame may still be caught."""
         chip.start_cad()
-        events = await self._wait_for(EVENT_CAD_DONE, limits.CAD_WAIT_S, chip)
+        events = await self._wait_for(EVENT_CAD_DONE, 0.2, chip)  # 4 symbols at SF12 and 125 kHz are 131 ms
         if events is None:
             self._in_trouble("it did not finish listening")
         elif events & EVENT_CAD_BUSY:

@@ -205,7 +205,7 @@ class KissSession(Session[KissMessage]):
 
     def _transmit(self, packet: bytes) -> Dialogue[KissMessage]:
         self._on_air = packet
-        wait_us = self._air_us(self._lora, packet) + limits.LATE_US
+        wait_us = self._air_us(self._lora, packet) + 3_000_000  # a modem waits while the channel is busy
         frame = serialize_frame(serialize_message(Data(packet)))
         answer = yield Ask(frame, _ends_sending, wait_us)
         self._on_air = None

@@ -6,8 +6,6 @@ BAUD: Final = 115_200
 """Default bits per second of all four kinds of firmware."""
 NOISE_MAX: Final = 1_024
 """Bytes without a frame that are collected before they are reported as noise."""
-SEEN_MAX: Final = 512
-"""First bytes of a port that are kept, to guess the device behind it."""
 
 # --- Sessions -------------------------------------------------------------------------------------------------------
 
@@ -25,8 +23,6 @@ CHECK_SOON_US: Final = 1_000_000
 """Delay of a check after noise, which may have been the text that a board prints when it starts."""
 RESTARTS_MAX: Final = 3
 """Restarts of a device that are accepted during set-up: opening the port restarts many once."""
-LATE_US: Final = 3_000_000
-"""Time beyond its airtime that a packet may take to leave: a modem waits while the channel is busy."""
 LATE_MAX: Final = 3
 """Packets in a row without a report before the device counts as stuck."""
 
@@ -53,8 +49,6 @@ GUEST_WAITS: Final = 4
 
 RNODE_VERSION_MIN: Final = (1, 52)
 """Oldest firmware that Reticulum still supports."""
-RNODE_FREQUENCY_SLACK_HZ: Final = 100
-"""Allowed difference between the requested frequency and the reported one: synthesizers have steps of 61 Hz."""
 RNODE_PREAMBLE_MIN: Final = 18
 """Fewest preamble symbols (Config.h: LORA_PREAMBLE_SYMBOLS_MIN)."""
 RNODE_PREAMBLE_US: Final = 24_000
@@ -74,8 +68,6 @@ MESHTASTIC_PREAMBLE: Final = 16
 """Preamble symbols (RadioInterface.h)."""
 MESHTASTIC_HEADER: Final = 16
 """Bytes of the header on the air (RadioInterface.h: PacketHeader)."""
-MESHTASTIC_CONFIG_US: Final = 10_000_000
-"""Timeout of a device's whole configuration: 100 neighbours and 8 channels take about 2 s."""
 MESHTASTIC_HOLD_US: Final = 60_000_000
 """Pause after a device reported that its duty cycle is used up, which it counts in minutes."""
 MESHTASTIC_CHANNELS_MAX: Final = 8
@@ -89,9 +81,5 @@ COMPANION_FRAME_MAX: Final = 300
 """Most bytes of a frame; MeshCore's own have up to 172 (BaseSerialInterface.h: MAX_FRAME_SIZE)."""
 COMPANION_DATA_MAX: Final = 163
 """Bytes of a channel datagram (MAX_FRAME_SIZE - 9)."""
-COMPANION_VERSION_MIN: Final = 11
-"""First protocol version with channel datagrams."""
-COMPANION_CHANNELS_MAX: Final = 64
-"""Channels that are searched for ours; devices have 8 to 40."""
 COMPANION_FETCH_US: Final = 1_000_000
 """Time until a waiting packet is requested again if no answer comes."""

@@ -302,7 +302,7 @@ class MeshcoreSession(Session[CompanionMessage]):
         if not isinstance(device, DeviceInfo):
             return Failed(what="nothing there answers as a MeshCore companion")
         name = f"MeshCore {device.firmware} on {device.model}"
-        if device.version < limits.COMPANION_VERSION_MIN:
+        if device.version < 11:  # the first with channel datagrams
             return Failed(
                 what=f"the firmware of the companion is too old: {name} has no channel datagrams",
                 remedy="Flash companion firmware 1.15 or later.",
@@ -310,7 +310,7 @@ class MeshcoreSession(Session[CompanionMessage]):
         info = yield _ask(Request.APP_START, bytes(7) + APP_NAME, SelfInfo)
         if not isinstance(info, SelfInfo):
             return Failed(what="the radio stopped answering while it was set up")
-        failed = yield from self._find_channel(min(device.channels, limits.COMPANION_CHANNELS_MAX))
+        failed = yield from self._find_channel(min(device.channels, 64))  # devices have 8 to 40
         return failed or self._judge(name, info)
 
     def _find_channel(self, count: int) -> Steps[CompanionMessage]:

@@ -324,7 +324,7 @@ class MeshtasticSession(Session[FromRadio]):
         ended = yield Ask(
             b"",
             lambda message: message == ConfigComplete(_NONCE),
-            limits.MESHTASTIC_CONFIG_US,
+            10_000_000,  # 100 neighbours and 8 channels take about 2 s
         )
         if ended is None or self._config is None:
             return Failed(what="the radio did not send its whole configuration")

@@ -185,7 +185,8 @@ class Session(ABC, Generic[Message]):
         """Handle *data* from the cable."""
         self._now_us = now_us
         if self._state is _State.OPENING:
-            self._seen += data[: limits.SEEN_MAX - len(self._seen)]
+            # The first bytes, to guess the device behind the port.
+            self._seen += data[: 512 - len(self._seen)]
         actions: list[Action] = []
         for message in self._decode(data):
             if self._state in (_State.CLOSED, _State.FAILED):

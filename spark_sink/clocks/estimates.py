@@ -14,6 +14,9 @@ from spark_sink.clocks.matches import Matches
 from spark_sink.clocks.shared_packets import likely_pairs, shared_packets
 from spark_sink.clocks.sightings import Clocks, Sightings
 
+# The work grows with the cube. Libraries share larger matrices out over threads, which takes thirty times as long if
+# other programs use the cores, too.
+_CLOCKS_AT_ONCE: Final = 32
 _PPM: Final = 1e-6
 
 
@@ -94,7 +97,7 @@ class _Equations:
 
 
 def _solve(group: ClockGroup, near: LinksByClock, found: Estimates) -> None:
-    """Fill in how wrong each clock of a group is, by `limits.SOLVE_CLOCKS` at a time, from the reference outwards."""
+    """Fill in how wrong each clock of a group is, by `_CLOCKS_AT_ONCE` at a time, from the reference outwards."""
     place = {clock: index for index, clock in enumerate(group.clocks)}
     size = len(group.clocks)
     state = _State(
@@ -105,8 +108,8 @@ def _solve(group: ClockGroup, near: LinksByClock, found: Estimates) -> None:
         np.zeros((size, 2, 2)),
     )
     parents = [place[parent] for parent in group.parents]
-    for begin in range(1, size, limits.SOLVE_CLOCKS):
-        end = min(begin + limits.SOLVE_CLOCKS, size)
+    for begin in range(1, size, _CLOCKS_AT_ONCE):
+        end = min(begin + _CLOCKS_AT_ONCE, size)
         links = {
             (min(index, place[other]), max(index, place[other])): link
             for index in range(begin, end)

@@ -27,6 +27,11 @@ from spark_sink.derive.changes import BACK, ISOLATED, JOIN, SPLIT
 from spark_sink.derive.facts import HOUR_US
 from spark_sink.derive.mesh_time import boot_times, corrections
 
+_STUCK_HOURS: Final = 3  # in which a node that lacks entries gets none
+_FADE_HOURS: Final = 3  # a link's ratio over these hours is compared with that over as many before
+_FADE_PACKETS: Final = 20  # sent in either: of fewer, half and a tenth are chance
+_FADE_FROM: Final = 0.5  # no node relied on a link that delivered less before
+
 
 @dataclass(frozen=True, slots=True)
 class AlertInputs:
@@ -224,10 +229,10 @@ def stuck(inputs: AlertInputs) -> Spans:
         ints(inputs.tables["ups"], "hour_us")[order] // HOUR_US,
     )
     newest, held, got = _held(inputs.tables["steps"], inputs.tables["boots"])
-    before = hour - limits.STUCK_HOURS
+    before = hour - _STUCK_HOURS
     rows = np.arange(len(hour))
-    back = np.maximum(rows - limits.STUCK_HOURS, 0)
-    still = (rows >= limits.STUCK_HOURS) & (node_no[back] == node_no) & (hour[back] == before)
+    back = np.maximum(rows - _STUCK_HOURS, 0)
+    still = (rows >= _STUCK_HOURS) & (node_no[back] == node_no) & (hour[back] == before)
     still &= got.by(node_no, hour) == got.by(node_no, before)
     lacking = newest.by(np.zeros(len(hour), np.int64), before) - held.by(node_no, before)
     series = hourly(node_no, hour * HOUR_US, np.where(still, lacking, 0))
@@ -295,15 +300,15 @@ def faded(inputs: AlertInputs) -> RuleResult:
     width = int(receiver.max(initial=0)) + 1
     link = sender * width + receiver
     bad = (sent > 0) & (100 * (sent - heard) >= rule.raise_at * sent)
-    good = (sent > 0) & (heard >= limits.FADE_FROM * sent)
+    good = (sent > 0) & (heard >= _FADE_FROM * sent)
     chosen = np.flatnonzero(np.isin(link, link[bad]) & np.isin(link, link[good]))
     chosen = chosen[np.lexsort((hour[chosen], link[chosen]))]
     link, hour, heard, sent = link[chosen], hour[chosen], heard[chosen], sent[chosen]
     heard_now, heard_then = _windows(link, hour, heard)
     sent_now, sent_then = _windows(link, hour, sent)
-    fell = (sent_then >= limits.FADE_PACKETS) & (heard_then >= limits.FADE_FROM * sent_then)
+    fell = (sent_then >= _FADE_PACKETS) & (heard_then >= _FADE_FROM * sent_then)
     lost = 100 * (1 - heard_now / np.maximum(sent_now, 1))
-    known = (sent_now >= limits.FADE_PACKETS) & ((hour + 1) * HOUR_US <= inputs.now_us)
+    known = (sent_now >= _FADE_PACKETS) & ((hour + 1) * HOUR_US <= inputs.now_us)
     known &= np.isin(link, link[known & fell & (lost >= rule.raise_at)])
     links, place = np.unique(link[known], return_inverse=True)
     series = Series(place, hour[known] * HOUR_US, lost[known])
@@ -313,12 +318,12 @@ def faded(inputs: AlertInputs) -> RuleResult:
 
 
 def _windows(link: Ints, hour: Ints, count: Ints) -> tuple[Ints, Ints]:
-    """Sum over the last `limits.FADE_HOURS` and as many before; rows are in order of link and hour, one of each."""
+    """Sum over the last `_FADE_HOURS` and as many before; rows are in order of link and hour, one of each."""
     now, then = count.copy(), np.zeros_like(count)
-    for back in range(1, min(2 * limits.FADE_HOURS, len(count))):
-        ago = np.where(link[back:] == link[:-back], hour[back:] - hour[:-back], 2 * limits.FADE_HOURS)
-        now[back:] += np.where(ago < limits.FADE_HOURS, count[:-back], 0)
-        then[back:] += np.where((ago >= limits.FADE_HOURS) & (ago < 2 * limits.FADE_HOURS), count[:-back], 0)
+    for back in range(1, min(2 * _FADE_HOURS, len(count))):
+        ago = np.where(link[back:] == link[:-back], hour[back:] - hour[:-back], 2 * _FADE_HOURS)
+        now[back:] += np.where(ago < _FADE_HOURS, count[:-back], 0)
+        then[back:] += np.where((ago >= _FADE_HOURS) & (ago < 2 * _FADE_HOURS), count[:-back], 0)
     return now, then
 
 

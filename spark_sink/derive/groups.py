@@ -11,6 +11,8 @@ from spark_sink.arrays import Ints, components, count_up, run_starts
 from spark_sink.derive.facts import HOUR_US, RX, Facts
 from spark_sink.derive.transmissions import transmissions
 
+# Preamble and header of a LoRa frame, as the airtime of so many bytes: 14 at SF7, 24 at SF12.
+_HEAD_SIZE: Final = 20
 _HEARD: Final = (0, 1)
 """Verdicts, new and duplicate, that show a contact even if no log has the sending."""
 
@@ -86,8 +88,8 @@ def _contacts(facts: Facts, nodes: Ints) -> _Contacts:
     counted = known | np.isin(sights.verdict[rx], _HEARD)
     rx, sender, known = rx[counted], sender[counted], known[counted]
     t_us = sights.mesh_us[rx]
-    full_us = sights.airtime_us[rx] * (120 + limits.HEAD_SIZE)  # 120: bytes of a full packet
-    full_us //= sights.length[rx] + limits.HEAD_SIZE
+    full_us = sights.airtime_us[rx] * (120 + _HEAD_SIZE)  # 120: bytes of a full packet
+    full_us //= sights.length[rx] + _HEAD_SIZE
     # An idle node adverts at least every 256 full packets' time (`advert_max_us` of the node). A contact counts for 24
     # such intervals: in the simulator's `idle`, neighbours who have eight others to leave the talking to are silent to
     # each other for 33 minutes, 38 intervals, once a day; they are still connected through those others.

@@ -25,14 +25,10 @@ POINTS_MAX: Final = 240
 """Steps of a line over time: one every two pixels of a phone's width."""
 STRETCHES_MAX: Final = 168
 """Columns of delays over time: a week by hours; longer ranges have longer periods."""
-RECENT_SHOWN_MAX: Final = 12
-"""Rows in the list of latest entries: one screen."""
 ROWS_MAX: Final = 200
 """Rows of any other list; the newest or the largest are shown."""
 PACKETS_MAX: Final = 2_000
 """Most single packets in an answer: as many as are kept."""
-COUNTED_MAX: Final = 1_000
-"""Limit of counts of bad lines, gaps and oddities: more is no more informative."""
 BATCHES_SHOWN_MAX: Final = 300
 """Batches and refreshes on the page of the job: some minutes of a busy stream, hours of a quiet one."""
 NODES_PER_QUERY: Final = 100

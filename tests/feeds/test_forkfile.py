@@ -14,8 +14,13 @@ from tinyssb_node.codec.dmx import Network, first_prev
 from tinyssb_node.errors import ForkProofFormatError
 from tinyssb_node.feeds.author import compose
 from tinyssb_node.feeds.fork import ForkProof, verify_proof
-from tinyssb_node.feeds.forkfile import ForkFile, network_tag, parse_fork_file, serialize_fork_file
-from tinyssb_node.feeds.limits import FORK_FILE_MAX
+from tinyssb_node.feeds.forkfile import (
+    FORK_FILE_MAX,
+    ForkFile,
+    network_tag,
+    parse_fork_file,
+    serialize_fork_file,
+)
 from tinyssb_node.ids import Dialect, FeedId, MessageId
 
 FORKS = Path(__file__).parent.parent / "vectors" / "forks"

@@ -6,8 +6,6 @@ CATALOG_TEXT_MAX: Final = 16_384
 """Characters of a message that are stored for screens and search: some pages; the whole is in the store."""
 CATALOG_BATCH: Final = 2_000
 """Appends that are read in one transaction: a fifth of a second on a PC, for which another process may have to wait."""
-CATALOG_TIPS_MAX: Final = 64
-"""Most tips of a conversation in an answer: more than any message of ours names."""
 CATALOG_PAGE: Final = 200
 """Messages of a thread that are in memory at a time: 3 MB if all are as long as may be."""
 CATALOG_CONVERSATIONS_MAX: Final = 256

@@ -219,7 +219,7 @@ class SqliteCatalogQueries:
             "ORDER BY placed DESC LIMIT ?"
         )
         with self._reading():
-            values = (self._root(conversation), limits.CATALOG_TIPS_MAX)
+            values = (self._root(conversation), 64)  # more than any message of ours names
             return [MessageId(id_) for (id_,) in self._connection.execute(sql, values)]
 
     @_query

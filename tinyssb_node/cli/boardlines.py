@@ -1,7 +1,7 @@
 """Boards as lines of a terminal, and the search for their lists and cards."""
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from tinyssb_node.content.board import Card, Column, KanbanBoard
 from tinyssb_node.errors import ExitCode, ProblemError
@@ -11,6 +11,7 @@ from tinyssb_node.screens.chatlines import SHORT_MESSAGE, short
 from tinyssb_node.screens.people import DisplayNames, alike
 from tinyssb_node.screens.safetext import one_line, wrapped
 
+_LINE_CELLS: Final = 200  # where other programs read: a title is never cut there, an attack is
 Thing = TypeVar("Thing", Column, Card, Column | Card)
 
 
@@ -54,7 +55,7 @@ def _find(things: Sequence[Thing], text: str, what: str) -> Thing:
 
 def board_lines(board: KanbanBoard, names: DisplayNames, width: int | None) -> Iterator[str]:
     """Format a board: its lists one below the other, one line for each card."""
-    most = width or limits.LINE_CELLS
+    most = width or _LINE_CELLS
     yield _headed(board.name, board.id, most)
     if board.members:
         yield one_line("members: " + _named(board.members, names), most)
@@ -88,7 +89,7 @@ def _card(item: Card, names: DisplayNames) -> str:
 
 def card_lines(item: Card, names: DisplayNames, width: int | None) -> Iterator[str]:
     """Format a card with its description and comments."""
-    most = width or limits.LINE_CELLS
+    most = width or _LINE_CELLS
     yield _headed(item.name, item.id, most)
     if item.assignees:
         yield one_line("assigned to: " + _named(item.assignees, names), most)

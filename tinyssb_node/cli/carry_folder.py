@@ -24,12 +24,12 @@ from tinyssb_node.daemon.exports import (
 from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.feeds.forkfile import network_tag
 from tinyssb_node.ids import FeedId
-from tinyssb_node.screens import limits
 from tinyssb_node.screens.newfile import remove_leftovers, write_new_file
 from tinyssb_node.screens.safetext import one_line
 from tinyssb_node.store.durable import sync_folder
 from tinyssb_node.store.port import Store
 
+_FILES_MAX: Final = 10_000  # a node leaves one when it has news: one a day from thirty nodes for a year
 FOLDER: Final = "tinyssb"
 OPEN: Final = "open"
 SUFFIX: Final = ".tssb"
@@ -101,9 +101,9 @@ def read_folder(place: Path, folder: Path, progress: Callable[[int, int], None])
         paths = sorted(filter(_is_ours, folder.iterdir())) if folder.exists() else []
     except OSError as error:
         raise FileUnreadableError(str(folder), error) from error
-    if len(paths) > limits.CARRY_FILES_MAX:
+    if len(paths) > _FILES_MAX:
         raise ProblemError(
-            f"{folder} has {len(paths):,} files, and at most {limits.CARRY_FILES_MAX:,} are read. "
+            f"{folder} has {len(paths):,} files, and at most {_FILES_MAX:,} are read. "
             "Nothing was imported, and nothing was written there.",
             "Move old files elsewhere, or delete them when all nodes have imported them: "
             "nodes write what the folder lacks again.",
@@ -163,7 +163,7 @@ def import_folder(
     Files that can no longer be read count as damaged. *progress* as in ``read_folder``."""
     paths = found.whole
     blocked = {row.feed for row in node.feeds() if row.blocked}
-    for _ in range(limits.CARRY_PASSES_MAX):
+    for _ in range(16):  # once or twice is usual, as files are read by name; more where files were renamed
         before, again = taken.entries, list[Path]()
         for number, path in enumerate(paths):
             progress(number, len(paths))
@@ -230,7 +230,7 @@ def export_to_folder(
 def _free_path(folder: Path, node: FeedId) -> Path:
     """Return the name of the next file of *node*: after the last number, or a free one, because names on a stick may be
     anyone's choice. Raises ProblemError."""
-    name = node.hex()[: limits.CARRY_NODE_DIGITS]
+    name = node.hex()[:12]  # as many as listings show
     try:
         matches = [_NAME.fullmatch(path.name) for path in folder.iterdir()]
     except OSError as error:

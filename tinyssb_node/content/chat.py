@@ -28,6 +28,8 @@ from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.errors import UnencodableMessageError
 from tinyssb_node.ids import FeedId, MessageId
 
+_NAMES_MAX: Final = 64  # people, or arguments: the app lets a user pick 7, and needs 3
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChatPost:
@@ -277,7 +279,7 @@ def _message_refs(value: bipf.Value) -> tuple[MessageRef, ...] | None:
 
 
 def _feed_refs(value: bipf.Value) -> tuple[FeedRef, ...] | None:
-    if not isinstance(value, list) or len(value) > content_limits.MESSAGE_NAMES_MAX:
+    if not isinstance(value, list) or len(value) > _NAMES_MAX:
         return None
     refs = [read_feed_ref(item) for item in value]
     return None if None in refs else tuple(ref for ref in refs if ref is not None)
@@ -285,7 +287,7 @@ def _feed_refs(value: bipf.Value) -> tuple[FeedRef, ...] | None:
 
 def _texts(items: Sequence[bipf.Value]) -> tuple[str, ...] | None:
     """Return *items* as the app reads them: text unchanged, bytes in base64. None if there are other values."""
-    if len(items) > content_limits.MESSAGE_NAMES_MAX:
+    if len(items) > _NAMES_MAX:
         return None
     texts = [message_ref_text(item) for item in items if isinstance(item, str | bytes)]
     return tuple(texts) if len(texts) == len(items) else None

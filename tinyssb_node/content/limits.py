@@ -8,8 +8,6 @@ from tinyssb_node.limits import CHUNK_CONTENT_SIZE, HEAD_SIZE, SEQ_MAX, SET_MAX,
 
 TANGLES_MAX: Final = 8
 """Most tangles of one message: a group's epoch begins in three at once, and no other message is in more."""
-TANGLE_NAME_MAX: Final = 32
-"""Most bytes of a tangle's name: a word that people read."""
 TANGLE_WAITING_MAX: Final = 16_384
 """Most messages of one tangle that wait in memory for predecessors: some 8 MB."""
 REDUCE_REGISTERS_MAX: Final = 8_192
@@ -19,9 +17,6 @@ REDUCE_PARTS_MAX: Final = 1_024
 
 # --- Messages of the phone app (docs/formats/messages.md) ------------------------------------------------------------
 
-MESSAGE_NAMES_MAX: Final = 64
-"""Most people or arguments that a message of the app names: it lets a user pick seven of the one, and needs three of
-the other."""
 TIPS_WRITTEN_MAX: Final = 8
 """Predecessors that we name as the app does, in 30 bytes each; more tips than that are merged by a few messages."""
 assert TIPS_WRITTEN_MAX <= TANGLE_PREVIOUS_MAX
@@ -66,13 +61,9 @@ ACK_SPREAD_US: Final = 600_000_000
 once."""
 ACK_AIR_PERMILLE: Final = 100
 """Share of the legal airtime that all acknowledgements of a mesh may take, if each is sent once by everybody."""
-CONFIRMING_HEAD_SIZE: Final = 16
-"""Bytes at the beginning of content in which the word of a message of the phone app is found."""
 CONFIRMING_SIZES: Final = range(26, 40)
 """Bytes of a message of the phone app that confirms another one: 28 with an id as bytes, 36 with one in base64, with a
 margin."""
-CONFIRMED_LOOK_BACK: Final = 1_024
-"""Own entries that are searched for a confirmed one: 10 ms, which strangers may cause."""
 RECEIPTS_SIGNED_MAX: Final = 1_024
 """Receipts stored of signed acknowledgements of our feed; the latest of each author is stored in any case."""
 assert RECEIPTS_SIGNED_MAX > 2 * SET_MAX
@@ -93,6 +84,4 @@ BLOCKLISTS_MAX: Final = 16
 CONTACTS_MAX: Final = 1_024
 """Most people with a name or a block: a set has 255, and there are a few networks."""
 CONTACTS_FILE_MAX: Final = 1_048_576
-"""Most bytes of the file of contacts: CONTACTS_MAX with names of PETNAME_MAX characters have 500 kB at worst."""
-PETNAME_MAX: Final = 64
-"""Most characters of a petname."""
+"""Most bytes of the file of contacts: CONTACTS_MAX with names of 64 characters have 500 kB at worst."""

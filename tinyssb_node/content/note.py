@@ -81,7 +81,7 @@ def _is_id(value: object) -> bool:
 def is_name(value: object) -> TypeGuard[str]:
     """Return whether *value* may name a tangle."""
     return (
-        isinstance(value, str) and 1 <= len(value.encode(errors="replace")) <= content_limits.TANGLE_NAME_MAX
+        isinstance(value, str) and 1 <= len(value.encode(errors="replace")) <= 32  # a word that people read
     )
 
 

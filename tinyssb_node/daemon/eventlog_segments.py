@@ -7,7 +7,6 @@ from pathlib import Path
 
 import msgspec
 
-from tinyssb_node import limits
 from tinyssb_node.codec.event_records import (
     BOOT_DIGITS,
     MARK,
@@ -137,8 +136,8 @@ class Retention:
     """Deletion of a folder's segments, oldest first, when they are too large together or too old; never of the last.
 
     The age of a segment is that of its last change by the wall clock, which may be wrong. So a segment is deleted for
-    its age only after every sweep during ``limits.EVENT_RETENTION_SURE_US`` found it too old, by a clock that never
-    jumps.
+    its age only after every sweep during a day found it too old, by a clock that never jumps: in a
+    day a wrong clock may be set right.
     """
 
     def __init__(self, folder: Path, *, bytes_max: int, age_max_us: int) -> None:
@@ -158,7 +157,7 @@ class Retention:
         total = sum(status.st_size for _, status in found)
         for path, status in found[:-1]:
             old_us = mono_us - self._old_since_us.get(path, mono_us)
-            if total <= self._bytes_max and old_us < limits.EVENT_RETENTION_SURE_US:
+            if total <= self._bytes_max and old_us < 86_400 * 1_000_000:
                 return
             path.unlink()
             total -= status.st_size

@@ -35,7 +35,7 @@ def ble_profile(gap_us: int, quiet_us: int) -> LinkProfile:
         gap_us=gap_us,
         burst_max=limits.BLE_BURST_MAX,
         quiet_us=quiet_us,
-        advert_min_us=limits.BLE_ADVERT_MIN_US,
+        advert_min_us=2_000_000,  # boards and phones take seconds to answer an advert
     )
 
 

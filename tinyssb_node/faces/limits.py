@@ -6,24 +6,12 @@ TOKEN_MIN: Final = 16
 """Fewest characters of a token: 64 bits if they are hexadecimal digits."""
 TOKEN_MAX: Final = 256
 """Bytes of a file with a token that are read: a longer one is some other file."""
-CERTIFICATE_MAX: Final = 65_536
-"""Bytes of a file with certificates that are read for a fingerprint: a chain of four has 8 kB."""
 QUOTA_PACKET_SIZE: Final = 120
 """Bytes that count as a packet where packets a second are limited; a longer message counts as several."""
 QUOTA_BURST_S: Final = 5.0
 """Burst of an address, in seconds of its rate: a WANT is answered by dozens of packets in a row."""
 QUOTA_PLACES_MAX: Final = 256
 """Addresses whose rate is remembered: four times as many as connections."""
-QUOTA_RATE_MIN: Final = 10
-"""Least rate limit, in packets a second: the rate of deployed phones while all sets are equal."""
-QUOTA_RATE_MAX: Final = 10_000
-"""Most: more than any node takes."""
-IDLE_MIN_S: Final = 60
-"""Least time of silence after which a connection may be ended: adverts are up to half a minute apart."""
-IDLE_MAX_S: Final = 86_400
-"""Most: a day."""
-ACCEPTS_IN_A_ROW: Final = 100
-"""Connections turned away before other tasks get a turn."""
 
 # --- MQTT (docs/formats/mqtt.md) -------------------------------------------------------------------------------------
 
@@ -35,8 +23,6 @@ MQTT_CLIENT_SIZE: Final = 8
 """Bytes that name a client, drawn by chance: 16 digits are an identifier that any broker takes (MQTT 3.1.1, 3.1.3)."""
 MQTT_ROOT_MAX: Final = 64
 """Characters in front of all topics."""
-MQTT_USER_MAX: Final = 128
-"""Characters of a user's name."""
 MQTT_PASSWORD_MAX: Final = 1_024
 """Bytes of a password file: a token that a broker issues as a password has some hundreds."""
 MQTT_MESSAGE_MAX: Final = 1_024
@@ -58,13 +44,6 @@ MQTT_BATCH: Final = 16
 """Of them, how many may be under way: paho-mqtt has 20 by default, brokers allow at least 20."""
 MQTT_BACKLOG_MAX: Final = 20_000
 """Entries and chunks that wait for the broker, 2.4 MB of packets; older ones are sent on request."""
-MQTT_WAIT_S: Final = 1.0
-"""Longest random wait before packets of others are published: several nodes of an island have them, and the first one
-informs the others."""
-MQTT_HEARD_MAX: Final = 8_192
-"""Packets remembered as published by others, so that we need not publish them: 1 MB."""
-MQTT_HEARD_US: Final = 3_600_000_000
-"""Time for which they are remembered: a node that was away longer missed them."""
 MQTT_SESSION_S: Final = 604_800
 """Time for which the broker keeps our session while we are away: a week."""
 MQTT_KEEPALIVE_S: Final = 30

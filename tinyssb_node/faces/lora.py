@@ -7,11 +7,10 @@ from dataclasses import replace
 
 from firmware_bridge.boards import BoardProfile, load_board
 from firmware_bridge.chips.modem import Frame, Modem
-from firmware_bridge.drivers import limits as driver_limits
 from firmware_bridge.drivers.errors import RadioError, UnfitError
 from firmware_bridge.drivers.hardware import Hardware
 from firmware_bridge.drivers.linux import open_linux
-from firmware_bridge.drivers.spi import SpiRadio
+from firmware_bridge.drivers.spi import CHECK_S, SpiRadio
 from firmware_bridge.lora import modem_of
 from firmware_bridge.plans import RadioPlan
 from tinyssb_node import limits
@@ -124,7 +123,7 @@ class LoraEndpoint:
         entropy: Callable[[], float] = random.random,
         opener: Opener | None = None,
         time_scale: float = 1.0,
-        check_s: float = driver_limits.CHECK_S,
+        check_s: float = CHECK_S,
     ) -> None:
         """*opener* opens another board than *spec* names; its time may run *time_scale* times as fast."""
         self.spec = text

@@ -112,7 +112,7 @@ class MqttVisit:
         self._sink = sink
         self._gossip = endpoint.broker_spec.gossip
         self.face = MqttFace(endpoint.broker_spec.face_name, broker, topics, networks, gossip=self._gossip)
-        self._heard: RecentSet[bytes] = RecentSet(limits.MQTT_HEARD_MAX)
+        self._heard: RecentSet[bytes] = RecentSet(8_192)  # 1 MB
         self._strange: dict[str, None] = {}
         """Topics that came without a subscription, of an earlier session."""
         self._clock = asyncio.get_running_loop().time
@@ -220,12 +220,14 @@ class MqttVisit:
         """Publish the first that wait. Returns how many were."""
         waiting = network.backlog.look()
         if not all(each.ours for each in waiting):
-            await asyncio.sleep(limits.MQTT_WAIT_S * self._endpoint.entropy())
+            # Random wait: several nodes of an island have these packets, and the first informs the others.
+            await asyncio.sleep(1.0 * self._endpoint.entropy())
         now_us = self._now_us()
         unsaid = [
             each
             for each in waiting
-            if each.ours or not self._heard.within(each.packet, limits.MQTT_HEARD_US, now_us)
+            # An hour: a node that was away longer missed them.
+            if each.ours or not self._heard.within(each.packet, 3_600_000_000, now_us)
         ]
         tag = network.library.network
         await asyncio.gather(

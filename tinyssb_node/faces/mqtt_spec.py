@@ -15,7 +15,7 @@ MQTT_OPTIONS: Final = "tls, ca, cert, key, user, password, credential, root, gos
 
 _PATH = re.compile(r"/[^\x00-\x1f\x7f?&]{1,199}")
 _PATH_RULE: Final = "an absolute path of a file"
-_USER = re.compile(rf"[^\x00-\x1f\x7f]{{1,{limits.MQTT_USER_MAX}}}")
+_USER = re.compile(r"[^\x00-\x1f\x7f]{1,128}")
 _CREDENTIAL = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
 _ROOT = re.compile(rf"(?=.{{1,{limits.MQTT_ROOT_MAX}}}\Z)[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)*")
 _VERSION = re.compile(r"5|3\.1\.1")
@@ -79,7 +79,7 @@ def parse_mqtt(reader: SpecReader) -> MqttSpec | None:
         ca=file("ca"),
         cert=file("cert"),
         key=file("key"),
-        user=reader.option("user", None, matching(_USER), f"1 to {limits.MQTT_USER_MAX} characters"),
+        user=reader.option("user", None, matching(_USER), "1 to 128 characters"),
         password=file("password"),
         credential=reader.option("credential", None, matching(_CREDENTIAL), "a name, as in LoadCredential="),
         root=reader.option("root", ROOT, matching(_ROOT), "levels like home/tinyssb, without + and #"),

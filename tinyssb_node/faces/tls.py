@@ -10,7 +10,6 @@ import re
 import ssl
 from pathlib import Path
 
-from tinyssb_node.faces import limits
 from tinyssb_node.faces.errors import CertificateError, SecretUnusableError
 from tinyssb_node.faces.secretfiles import read_secret
 
@@ -70,7 +69,7 @@ def fingerprint(certificate: Path) -> bytes:
     """
     try:
         with certificate.open("rb") as file:
-            found = _CERTIFICATE.search(file.read(limits.CERTIFICATE_MAX))
+            found = _CERTIFICATE.search(file.read(65_536))  # a chain of four has 8 kB
         if found is None:
             raise CertificateError(certificate, "there is none in it")
         return hashlib.sha256(ssl.PEM_cert_to_DER_cert(found[0].decode("ascii"))).digest()

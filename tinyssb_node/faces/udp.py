@@ -71,7 +71,8 @@ class UdpFace:
         try:
             while True:
                 for _ in range(limits.UDP_READS_IN_A_ROW):
-                    frame, source = await self._loop.sock_recvfrom(self._socket, limits.UDP_READ_SIZE)
+                    # A longer datagram is no packet anyway.
+                    frame, source = await self._loop.sock_recvfrom(self._socket, 2_048)
                     self._take(frame, source[0], sink)
                 await asyncio.sleep(0)
         except OSError as error:

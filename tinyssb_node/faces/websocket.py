@@ -31,7 +31,7 @@ from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
 
-_PACKETS = WsProtocol(size_max=limits.WS_MESSAGE_MAX, queue=limits.WS_QUEUE)
+_PACKETS = WsProtocol(size_max=limits.WS_MESSAGE_MAX, queue=64)  # then TCP is made to wait
 
 HUNG_UP = "this node closed it"
 """Reason of a face that ended without an error."""

@@ -24,7 +24,6 @@ from websockets.typing import Subprotocol
 
 from tinyssb_node import limits
 from tinyssb_node.errors import LocalError
-from tinyssb_node.faces import limits as face_limits
 from tinyssb_node.faces.access import Credentials, ListenerPolicy, Quotas
 from tinyssb_node.faces.errors import SecretUnusableError
 from tinyssb_node.faces.secretfiles import read_token
@@ -217,7 +216,7 @@ class _Listening(socket.socket):
     admit: Callable[[_Accepted, tuple[Any, ...]], bool]
 
     def accept(self) -> tuple[socket.socket, tuple[Any, ...]]:
-        for _ in range(face_limits.ACCEPTS_IN_A_ROW):
+        for _ in range(100):  # then other tasks get a turn
             sock, peer = super().accept()
             accepted = _Accepted(fileno=sock.detach())
             if self.admit(accepted, peer):

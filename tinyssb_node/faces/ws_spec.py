@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Final
 
 from tinyssb_node import limits
-from tinyssb_node.faces import limits as face_limits
 from tinyssb_node.faces.access import (
     EVERYBODY,
     PIN_RULE,
@@ -89,8 +88,8 @@ def _parse_listen(reader: SpecReader) -> WsListenSpec:
         token=_file(reader, "token"),
         open=reader.switch("open", default=False),
         each=_bound(reader, "each", 1, limits.WS_PEERS_MAX),
-        rate=_bound(reader, "rate", face_limits.QUOTA_RATE_MIN, face_limits.QUOTA_RATE_MAX),
-        idle_s=_bound(reader, "idle", face_limits.IDLE_MIN_S, face_limits.IDLE_MAX_S),
+        rate=_bound(reader, "rate", 10, 10_000),  # from the rate of deployed phones while all sets are equal
+        idle_s=_bound(reader, "idle", 60, 86_400),  # adverts are up to half a minute apart
     )
     spec = WsListenSpec(host=host, port=port, peers=peers, guard=guard, name=reader.name())
     reader.end(LISTEN_OPTIONS)

@@ -11,9 +11,10 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.errors import ForkProofFormatError
 from tinyssb_node.feeds.fork import ForkProof, possible_predecessors
-from tinyssb_node.feeds.limits import FORK_FILE_MAX
 from tinyssb_node.ids import Dialect, FeedId, MessageId
 
+FORK_FILE_MAX: Final = 1_024
+"""Most bytes of such a file: the longest has 698, line ends of other systems included."""
 TITLE: Final = "tinyssb fork proof 1"
 """First line: the kind of file, and its version."""
 OPEN: Final = "open"

@@ -11,6 +11,7 @@ on one face, with a limited number of requests: a liar gains a few repeats.
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import Final
 
 from tinyssb_node.codec.packets import Want
 from tinyssb_node.ids import FaceName, FeedId, PacketKind, Verdict
@@ -19,6 +20,8 @@ from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import NOT_WANTED, WantReading
 from tinyssb_node.scheduling.transmit_queue import TransmitQueue
+
+_DOUBT_US: Final = 600_000_000  # ten minutes: longer than most losses and queues last
 
 
 @dataclass(slots=True)
@@ -131,7 +134,7 @@ class ForkGossip:
             self._search is None
             and ours > 1
             and doubt.heard >= 8  # WANTs that claim more entries of the feed
-            and now_us - doubt.since_us >= limits.DOUBT_US
+            and now_us - doubt.since_us >= _DOUBT_US
             and self._replica.strays > doubt.strays
             and (rest is None or now_us >= rest.until_us)
         ):
@@ -193,7 +196,7 @@ class ForkGossip:
         """End the search: it is no fork, or the nodes that could show it are out of reach."""
         self._search = None
         self._doubts.pop(search.feed, None)
-        rest = self._rests.get(search.feed, _Pause(now_us, limits.DOUBT_US))
+        rest = self._rests.get(search.feed, _Pause(now_us, _DOUBT_US))
         self._rests[search.feed] = _longer(rest, now_us, 86_400_000_000)  # a day at most
 
 

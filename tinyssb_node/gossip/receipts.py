@@ -9,7 +9,7 @@ others' feeds, held by ourselves.
 
 from collections import OrderedDict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 from tinyssb_node import limits
 from tinyssb_node.codec.events import ChunkAppended, EntryAppended, Event
@@ -24,9 +24,10 @@ from tinyssb_node.replication.replica import Replica
 from tinyssb_node.store.entries import entry_layout, read_whole_content
 from tinyssb_node.store.port import Receipt, Store
 
+_LOOK_BACK: Final = 1_024  # own entries searched for a confirmed one: 10 ms, which strangers may cause
 _HEAD = (
     limits.DMX_SIZE + limits.TYPE_SIZE,
-    limits.DMX_SIZE + limits.TYPE_SIZE + content_limits.CONFIRMING_HEAD_SIZE,
+    limits.DMX_SIZE + limits.TYPE_SIZE + 16,  # the word of a message of the phone app is there
 )
 """Where an entry's packet has the first bytes of its content."""
 _Who: TypeAlias = "FeedId | tuple[FaceName, bytes]"
@@ -136,8 +137,8 @@ class ReceiptTracker:
         """Return the number of our entry with this id, 0 if none of the latest has it."""
         assert self._own is not None
         last = self._replica.frontier(self._own)
-        first = max(1, last + 1 - content_limits.CONFIRMED_LOOK_BACK)
-        entries = self._store.entries(self._own, first, content_limits.CONFIRMED_LOOK_BACK)
+        first = max(1, last + 1 - _LOOK_BACK)
+        entries = self._store.entries(self._own, first, _LOOK_BACK)
         return next((entry.seq for entry in entries if entry.id == message), 0)
 
     def _sign(self, seq: int, holder: FeedId) -> None:

@@ -104,8 +104,6 @@ exclusion may be on its way over slow air. The wait ends even if that message is
 END_WAIT_US: Final = 3_600_000_000
 """How long a feed of a superseded epoch stays open. Its author writes there no more, unless the successor turns out not
 to count when parts of the group meet again."""
-READ_AT_ONCE: Final = 200
-"""Entries and packets that are read for groups in one turn of the node: some milliseconds on a Raspberry Pi."""
 WAITS_SAVE_US: Final = 600_000_000
 """How often waits are stored while nothing else is: the most that a restart adds to a wait."""
 RETRY_US: Final = 3_600_000_000

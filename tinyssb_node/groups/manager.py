@@ -141,7 +141,7 @@ class GroupManager:
         if self.reader.unfinished:
             self._apply_events(self.reader.go_on())
             return
-        for entry in self._source.next(group_limits.READ_AT_ONCE):
+        for entry in self._source.next(200):  # some milliseconds on a Raspberry Pi
             self._apply_events(self.reader.take(entry))
 
     def _apply_events(self, events: Iterable[ReaderEvent]) -> None:

@@ -27,7 +27,6 @@ from tinyssb_node.feeds.children import ends_feed
 from tinyssb_node.feeds.sidechain import ChunkAccepted, SideChain, advance, begin
 from tinyssb_node.ids import FeedId, Origin
 from tinyssb_node.node.shelf_port import BringResult
-from tinyssb_node.replication import limits as shelf_limits
 from tinyssb_node.store.port import FeedRecord, Store
 
 FULL: Final = "full"
@@ -163,7 +162,7 @@ class Shelf:
         kept: list[_Kept] = []
         refused: tuple[int, str] | None = None
         for number, packet in enumerate(packets):
-            room = here.packets < self._most // shelf_limits.SHELF_SHARE
+            room = here.packets < self._most // 4  # so that no feed evicts all others
             outcome = self._take(here, packet) if room else FULL
             if isinstance(outcome, str):
                 refused = number, outcome

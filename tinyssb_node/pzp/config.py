@@ -12,11 +12,9 @@ from tinyssb_node.daemon.config import Config
 from tinyssb_node.daemon.config_table import Address, Flaw, SubjectTable, address_rule
 from tinyssb_node.faces.access import PIN_RULE, Credentials, ListenerPolicy, read_pin
 from tinyssb_node.ids import NetworkName
-from tinyssb_node.pzp.database import limits as pzp_limits
 
-_PEERS_RULE: Final = (
-    f'it takes a list of addresses, each once, such as ["ws://10.0.0.2:{pzp_limits.GATEWAY_PORT}"]'
-)
+_PORT: Final = 8_788  # of examples: near the page's
+_PEERS_RULE: Final = f'it takes a list of addresses, each once, such as ["ws://10.0.0.2:{_PORT}"]'
 _PIN: Final = "#pin="
 """Separator between a peer's address and the fingerprint of its certificate."""
 
@@ -56,7 +54,7 @@ class PzpSettings(SubjectTable, frozen=True, kw_only=True):
     """The goal for tangles that have none of their own, as goals are written (docs/formats/pzp-store.md)."""
     budget_mib: Annotated[int, Meta(ge=1, le=1_048_576)] = 1024
     """Size of messages beyond which messages that no goal asks for are deleted."""
-    listen: Annotated[Address, Meta(description=address_rule(pzp_limits.GATEWAY_PORT))] | None = None
+    listen: Annotated[Address, Meta(description=address_rule(_PORT))] | None = None
     """Address and port where other gateways may call; None: nowhere."""
     peers: Annotated[
         tuple[Annotated[str, Meta(pattern=r"\Awss?://[!-~]{1,2000}\Z")], ...], Meta(description=_PEERS_RULE)

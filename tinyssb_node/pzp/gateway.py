@@ -34,7 +34,8 @@ class GatewayReplica(DatabaseReplica):
     def __init__(self, database: PzpDatabase, *, keep: Goal, budget_bytes: int) -> None:
         super().__init__(database, _wall_us, default=keep)
         self._held: Final = database
-        self._full_bytes: Final = budget_bytes * limits.GATEWAY_FULL_PERMILLE // 1_000
+        # Less than all, or what was collected would be fetched again.
+        self._full_bytes: Final = budget_bytes * 900 // 1_000
 
     def goal(self, root: str) -> Goal:
         """Return the goal of the tangle *root*: no new tangle is begun when the budget is nearly used up."""
@@ -78,9 +79,8 @@ class PzpGateway:
             self._database, keep=parse_goal(settings.keep), budget_bytes=settings.budget_bytes
         )
         access = settings.access
-        listener = PzpSyncListener(
-            msgs, self._roots, self._told, peers=limits.GATEWAY_PEERS_MAX, guard=access.guard
-        )
+        # 32 filters of each of 16 peers are 2 MB.
+        listener = PzpSyncListener(msgs, self._roots, self._told, peers=16, guard=access.guard)
         callers = {
             peer.url: PzpSyncConnector(peer.url, msgs, self._roots, self._told, peer.credentials)
             for peer in access.peers
@@ -124,11 +124,12 @@ class PzpGateway:
                 for link in filter(None, links):
                     link.sync(news)
             self._tell_problems(listener, callers)
-            if time.monotonic() - collected_s >= limits.GATEWAY_COLLECT_S:
+            if time.monotonic() - collected_s >= 60.0:
                 self._collect()
                 collected_s = time.monotonic()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._stop.wait(), limits.GATEWAY_LOOK_S)
+                # For entries and commands; each look takes 1 ms.
+                await asyncio.wait_for(self._stop.wait(), 1.0)
 
     def _look(self) -> None:
         """Take in what entries carry. What cannot be done now is done at one of the next looks."""

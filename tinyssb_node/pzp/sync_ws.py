@@ -32,9 +32,8 @@ Roots: TypeAlias = Callable[[], Iterable[str]]
 """Which tangles are to be synced, at the moment."""
 SUBPROTOCOL: Final = Subprotocol("pzp-sync-1")
 """The subprotocol that both sides have to speak."""
-_PROTOCOL: Final = WsProtocol(
-    size_max=sync_limits.PACKET_SIZE_MAX, queue=pzp_limits.GATEWAY_QUEUE, subprotocol=SUBPROTOCOL
-)
+# 4 packets read ahead of the database are 5 MB at most.
+_PROTOCOL: Final = WsProtocol(size_max=sync_limits.PACKET_SIZE_MAX, queue=4, subprotocol=SUBPROTOCOL)
 
 
 class PzpSyncConnection:
@@ -75,7 +74,7 @@ class PzpSyncConnection:
         await asyncio.sleep(wait_s)
         while True:
             self.sync(roots())
-            await asyncio.sleep(pzp_limits.GATEWAY_SYNC_EVERY_S)
+            await asyncio.sleep(600.0)  # two packets of 60 bytes a tangle if nothing is new
 
     async def _read(self) -> str:
         while True:

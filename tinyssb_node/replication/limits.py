@@ -25,9 +25,6 @@ knows forks has received them."""
 FORK_TELL_MAX_US: Final = 3_600_000_000
 """The same after doubling each time: an hour, so that peers that know no forks and request for ever cost two packets an
 hour."""
-DOUBT_US: Final = 600_000_000
-"""Time for which no entry of a feed fits, although others have more, before a fork is searched for: ten minutes, longer
-than most losses and queues last."""
 SEARCH_PATIENCE: Final = 3
 """Requests for one number before an earlier one is asked for: the answer may be lost, or wait."""
 
@@ -55,26 +52,9 @@ NAMES_AGAIN_US: Final = 120_000_000
 """Time after which they are named again to a node with a smaller set than ours: feeds may have left it since. Most
 exchanges about a set are over within seconds."""
 
-# --- A fresh set (decision 0052) ------------------------------------------------------------------------------------
-
-SET_KEY_MIN: Final = 8
-"""Fewest bytes of a set key: so that no network has it by chance."""
-SET_KEY_SIZE: Final = 16
-"""Bytes of one that we draw: short enough to be read out."""
-
 # --- The shelf (tinyssb_node.islands.shelf, decision 0048) --------------------------------------------------
 
 SHELF_PACKET_BYTES: Final = 240
 """Bytes of disk for an entry or chunk on the shelf: measured 212, with all indexes; the rest is SQLite's free space."""
-SHELF_SHARE: Final = 4
-"""Divisor of the shelf's quota that gives the most one feed may take: no feed evicts all others."""
 SHELF_PIECE: Final = 64
 """Packets that go from the shelf into the set at a time, while other packets wait: their signatures take some 10 ms."""
-
-# --- Claims on the air (setgossip) ------------------------------------------------------------------------------------
-
-CLAIMS_PERMILLE: Final = 500
-"""Share of the airtime that the law allows which answers to claims take at most: half. Boards that know nothing but
-claims, and a set of 80 that is half different, take as much."""
-CLAIMS_FLOODED_PERMILLE: Final = 125
-"""The same while ids are refused: an eighth. Neighbours reconcile by sketches, which take less."""

@@ -5,10 +5,16 @@ reach share the channel, and nothing decides which one sends next: see ``Content
 """
 
 from enum import IntEnum
+from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.scheduling.link import LinkMedium, LinkProfile
 from tinyssb_node.scheduling.trickle import RandomSource
+
+# Packets with refused ids, 2 for each: from here on ask as soon as we would answer.
+_IN_VAIN_PACKETS: Final = 4
+# The same for unknown networks, in excess of the others: a batch of one is soon over.
+_STRAY_PACKETS: Final = 16
 
 
 class Urgency(IntEnum):
@@ -117,7 +123,7 @@ class ContentionPacer(Pacer):
             return None
         if self._batch_left and urgency is Urgency.REPLY:
             return self._batch_us
-        chatter = self._in_vain >= limits.IN_VAIN_PACKETS or self._strays >= limits.STRAY_PACKETS
+        chatter = self._in_vain >= _IN_VAIN_PACKETS or self._strays >= _STRAY_PACKETS
         if chatter and urgency is Urgency.ADVERT:
             # Or a station that sends without end would keep us from ever requesting.
             urgency, patience = Urgency.REPLY, 1.0
@@ -159,9 +165,9 @@ class ContentionPacer(Pacer):
         """See Pacer. To such packets, if they are more than others, we give way a few times only. Strays may be of
         another network, which has a right to the air: we give way more often, and not for ever."""
         if stray:
-            self._strays = min(self._strays + 2, 2 * limits.STRAY_PACKETS)
+            self._strays = min(self._strays + 2, 2 * _STRAY_PACKETS)
         else:
-            self._in_vain = min(self._in_vain + 2, 2 * limits.IN_VAIN_PACKETS)
+            self._in_vain = min(self._in_vain + 2, 2 * _IN_VAIN_PACKETS)
 
     def wanted(self, now_us: int) -> None:
         """See Pacer. Others may have got the same idea at the same moment."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from tinyssb_node.catalog.rows import MessageKind, MessageRow
 from tinyssb_node.ids import MessageId
@@ -9,6 +10,7 @@ from tinyssb_node.screens import limits
 from tinyssb_node.screens.people import SHORT_FEED, DisplayNames
 from tinyssb_node.screens.safetext import HAPPENED, NO_HAPPENING, cells, one_line, padded, wrapped
 
+_IDS_MAX: Final = 3  # a message may follow, or wait for, many
 SHORT_MESSAGE = 8
 """Digits of a message id that are shown: enough to tell a million apart, and to type."""
 BLOCKED = "(blocked)"
@@ -76,8 +78,8 @@ def _placed_text(text: str) -> str:
 
 def _named(ids: Sequence[MessageId]) -> str:
     """Return some ids in a line."""
-    shown = ", ".join(short(one) for one in ids[: limits.IDS_TOLD_MAX])
-    more = len(ids) - limits.IDS_TOLD_MAX
+    shown = ", ".join(short(one) for one in ids[:_IDS_MAX])
+    more = len(ids) - _IDS_MAX
     return f"{shown} and {more:,} more" if more > 0 else shown
 
 
@@ -153,7 +155,7 @@ class ChatFormatter:
             return
         indent = cells(head)
         room = self.width - indent
-        if room < limits.TEXT_CELLS_MIN:
+        if room < 24:  # with less room beside name and time, the text goes below them
             # A narrow terminal: the text gets its own lines.
             yield one_line(head.rstrip(), self.width)
             head, indent = "  ", 2

@@ -7,7 +7,7 @@ import json
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens import limits
@@ -15,6 +15,8 @@ from tinyssb_node.screens import limits
 if TYPE_CHECKING:
     from tinyssb_node.control.rows import PublishedRow
     from tinyssb_node.screens.session import NodeSession
+
+_TEXT_MAX: Final = 65_000  # bytes: one entry holds them, with the list around them
 
 
 @contextmanager
@@ -78,10 +80,10 @@ def text_given(text: str) -> str:
     """Return *text*, or for ``-`` the content of standard input. Raises ProblemError."""
     if text != "-":
         return text
-    raw = sys.stdin.buffer.read(limits.TEXT_GIVEN_MAX + 1)
-    if len(raw) > limits.TEXT_GIVEN_MAX:
+    raw = sys.stdin.buffer.read(_TEXT_MAX + 1)
+    if len(raw) > _TEXT_MAX:
         raise ProblemError(
-            f"The text has more than {limits.TEXT_GIVEN_MAX:,} bytes. Nothing was published.",
+            f"The text has more than {_TEXT_MAX:,} bytes. Nothing was published.",
             "Shorten it, or publish it as a file: tinyssb attach FILE",
             exit_code=ExitCode.DATA,
         )

@@ -35,7 +35,7 @@ class UnknownPersonError(ProblemError):
 
 def alike(name: str) -> str:
     """Return the common form of names that people take for the same."""
-    plain = unicodedata.normalize("NFKC", name[: limits.NAME_MAX])
+    plain = unicodedata.normalize("NFKC", name[:256])
     seen = (
         char
         for char in plain

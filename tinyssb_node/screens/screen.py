@@ -2,9 +2,12 @@
 
 import os
 import sys
+from typing import Final
 
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens import limits
+
+_SCREEN_CELLS: Final = 80  # of a terminal that does not report its width
 
 
 def width() -> int | None:
@@ -14,8 +17,8 @@ def width() -> int | None:
     try:
         found = os.get_terminal_size(sys.stdout.fileno()).columns
     except (OSError, ValueError):
-        found = limits.SCREEN_CELLS
-    return max(limits.SCREEN_CELLS_MIN, found or limits.SCREEN_CELLS)
+        found = _SCREEN_CELLS
+    return max(limits.SCREEN_CELLS_MIN, found or _SCREEN_CELLS)
 
 
 def can_draw(glyphs: str) -> bool:

@@ -178,7 +178,7 @@ class NodeSession:
         from tinyssb_node.control.client import DaemonError, DaemonUnreachableError
 
         try:
-            listed = list(self.client.receipts(last=limits.RECEIPTS_LAST))
+            listed = list(self.client.receipts(last=256))  # more than fit on any screen
         except (DaemonError, DaemonUnreachableError):
             # Not running, or an older version: the messages can still be read.
             self.hang_up()

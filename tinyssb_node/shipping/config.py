@@ -12,15 +12,14 @@ from tinyssb_node.faces.mqtt_spec import MqttSpec, parse_mqtt
 from tinyssb_node.faces.mqtt_topics import ROOT
 from tinyssb_node.faces.spec_reader import SpecReader
 from tinyssb_node.ids import NetworkName
-from tinyssb_node.shipping import limits
 
 
 class ShipConfig(SubjectTable, frozen=True, kw_only=True):
     """Settings of ``[ship]``, checked, with defaults filled in."""
 
-    broker: str = f"mqtt:localhost:{limits.PORT}"
+    broker: str = "mqtt:localhost:1883"
     """The MQTT broker, as a spec string of a face without the options of faces."""
-    every_s: Annotated[int, Meta(ge=1, le=86_400)] = limits.EVERY_S
+    every_s: Annotated[int, Meta(ge=1, le=86_400)] = 10  # the delay of what the analytics show
     """How often an incomplete batch is sent."""
     bytes_per_s: Annotated[int, Meta(ge=0, le=1_000_000_000)] = 0
     """Bandwidth limit; 0: none."""

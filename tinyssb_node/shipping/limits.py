@@ -29,20 +29,10 @@ UNDER_WAY_SMALL: Final = 8
 """With this many unacknowledged, only full batches are sent, to save the places while the collector is away."""
 ASK_AGAIN_US: Final = 30_000_000
 """Wait for an acknowledgement before the collector is asked: longer than a batch takes at 4 kbit/s."""
-ASK_AGAIN_MAX_US: Final = 21_600_000_000
-"""Longest such wait, 6 hours: questions wait at the broker with the batches; a collector announces its start."""
 ASK_WAIT_US: Final = 5_000_000
 """Wait for the reply after connecting, before continuing from the saved state: a running collector needs less."""
 FULL_WAIT_US: Final = 600_000_000
 """Wait after the collector reported a full disk: a person has to make room."""
-FORMER_MAX: Final = 8
-"""Lives of collectors that are remembered, to tell two that reply in turns from one that was restarted."""
-LIVES_AHEAD: Final = 3
-"""How many more starts of a collector than one in ``ASK_AGAIN_US`` are allowed before nodes ignore its replies for a
-while: a person may try settings, and each start is asked for everything."""
-ALONE_AFTER: Final = 16
-"""After this many replies in a row from one collector, there is only one: two reply in turns, but one that was away for
-long sends several together."""
 OVERHEAD_BYTES: Final = 120
 """Overhead of a batch, for the bandwidth limit: MQTT's header with the topic, TCP, TLS."""
 
@@ -52,22 +42,3 @@ LOOK_S: Final = 1.0
 """Seconds between two looks at the logs: the daemon writes them once a second."""
 LOOK_AGAIN_US: Final = 60_000_000
 """How long an unchanged folder is trusted to have the same files: file systems keep times to 2 s (FAT)."""
-SAVE_S: Final = 5.0
-"""Seconds between two saves of the state: after a kill, the collector is asked for the rest."""
-SESSION_S: Final = 30 * 86_400
-"""How long the broker keeps messages for us: as long as the node keeps its log."""
-PUBLISH_S: Final = 150.0
-"""Longest wait for the broker to accept a batch: 130 kB at 9,600 bit/s."""
-AGAIN_MAX_S: Final = 60.0
-"""Longest wait before an unreachable broker is tried again: a few kB an hour, where bytes cost money."""
-RECEIVE_MAX: Final = 50
-"""Replies that the broker sends before we have read the first."""
-INCOMING_MAX: Final = 200
-"""Replies that wait in memory if it sends more: a collector sends at most three for each unacknowledged batch, and the
-broker has to send the rest again."""
-ANSWER_MAX: Final = 65_536
-"""Largest message that the broker may send: replies have 21 kB at most."""
-EVERY_S: Final = 10
-"""Default for how often an incomplete batch is sent: the delay of what the analytics show."""
-PORT: Final = 1_883
-"""Registered with IANA for MQTT."""

@@ -110,8 +110,9 @@ class _Collector:
     """The one collector whose replies count."""
 
     life: int | None
-    former: deque[int] = field(default_factory=lambda: deque(maxlen=limits.FORMER_MAX))
-    """Lives whose replies counted before. A collector has a new life each time it is started."""
+    former: deque[int] = field(default_factory=lambda: deque(maxlen=8))
+    """Lives whose replies counted before, to distinguish two collectors that reply in turns from one that was
+    restarted: it has a new life each time."""
     heard_us: int = 0
     """Time of its last reply."""
     asks_us: int = 0
@@ -242,7 +243,8 @@ class LogShipment:
         waiting = self._under_way or self._asked.open
         if self._ask is None and waiting and now_us >= waits.quiet_us + waits.patience_us:
             self._ask = self._known()
-            waits.patience_us = min(2 * waits.patience_us, limits.ASK_AGAIN_MAX_US)
+            # 6 hours: questions wait at the broker with the batches; a collector announces its start.
+            waits.patience_us = min(2 * waits.patience_us, 21_600_000_000)
         if self._ask is None:
             return None
         since, self._ask = self._ask, None
@@ -328,10 +330,13 @@ class LogShipment:
             return True
         if answer.life in known.former:
             if answer.run == self._run and self._ask is None:
-                known.other = limits.ALONE_AFTER
+                # Two collectors reply in turns, but one that was away for long sends several replies together.
+                known.other = 16
             if now_us < known.heard_us + limits.ASK_AGAIN_US:
                 return False
-        if known.asks_us > now_us + limits.LIVES_AHEAD * limits.ASK_AGAIN_US:
+        # Each start of a collector is asked for everything. Three more than one in ``ASK_AGAIN_US`` are allowed, for a
+        # person who tries settings; then its replies are ignored for a while.
+        if known.asks_us > now_us + 3 * limits.ASK_AGAIN_US:
             return False
         if known.life is not None:
             known.former.append(known.life)

@@ -137,7 +137,8 @@ class Shipper:
 
     async def _work(self) -> None:
         """Connect, ship, and reconnect. Problems that only the user can solve are logged, and retried too."""
-        spec, backoff = self._config.broker_spec, Backoff(random.random, max_s=limits.AGAIN_MAX_S)
+        # A few kB an hour, where bytes cost money.
+        spec, backoff = self._config.broker_spec, Backoff(random.random, max_s=60.0)
         while True:
             began_s = time.monotonic()
             try:
@@ -160,12 +161,13 @@ class Shipper:
         return BrokerCredentials(
             client=f"tinyssb-ship-{self._node}",
             status=self._status,
-            message_max=limits.ANSWER_MAX,
-            receive_max=limits.RECEIVE_MAX,
-            read_max=limits.INCOMING_MAX,
-            queue=limits.RECEIVE_MAX,
-            session_s=limits.SESSION_S,
-            timeout_s=limits.PUBLISH_S,
+            message_max=65_536,  # replies have 21 kB at most
+            receive_max=50,
+            # A collector sends at most three for each unacknowledged batch; the broker sends the rest again.
+            read_max=200,
+            queue=50,
+            session_s=30 * 86_400,  # as long as the node keeps its log
+            timeout_s=150.0,  # 130 kB at 9,600 bit/s
         )
 
     async def _visit(self, broker: Broker) -> None:
@@ -215,7 +217,7 @@ class Shipper:
             for log in sorted(self.logs, key=lambda log: log.sent_us):
                 await self._ship(broker, log)
             self._tell(self._troubles())
-            if time.monotonic() - self._saved_s >= limits.SAVE_S:
+            if time.monotonic() - self._saved_s >= 5.0:  # after a kill, the collector is asked for the rest
                 self._save()
             paced_us = self._pace.until_us - _now_us()
             with suppress(TimeoutError):

@@ -24,6 +24,9 @@ from tinyssb_node.codec.event_records import EVENT_VERSION, segment_name
 from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.sim import limits
 
+_NODES_MAX: Final = 20_000  # all that happens in an hour is in memory
+_HOURS_MAX: Final = 24 * 366
+_REACH_M: Final = 1_500.0
 Happening = tuple[int, int, str]
 """Virtual time, order among those of the same time, and the end of the record's line."""
 
@@ -124,10 +127,10 @@ class BulkOptions:
     """Of each node; half of them without a stop record."""
 
     def __post_init__(self) -> None:
-        if not 2 <= self.nodes <= limits.BULK_NODES_MAX:
-            raise SimulationOptionError("nodes", f"it takes 2 to {limits.BULK_NODES_MAX}")
-        if not 1 <= self.hours <= limits.BULK_HOURS_MAX:
-            raise SimulationOptionError("hours", f"it takes 1 to {limits.BULK_HOURS_MAX}")
+        if not 2 <= self.nodes <= _NODES_MAX:
+            raise SimulationOptionError("nodes", f"it takes 2 to {_NODES_MAX}")
+        if not 1 <= self.hours <= _HOURS_MAX:
+            raise SimulationOptionError("hours", f"it takes 1 to {_HOURS_MAX}")
 
     @property
     def cut(self) -> tuple[int, int]:
@@ -167,7 +170,7 @@ class BulkWriter:
         self.options = options
         self._chance = random.Random(options.seed)  # noqa: S311 - a model needs no secrets
         self._order = 0
-        side_m = math.sqrt(options.nodes * math.pi / options.neighbours) * limits.BULK_REACH_M
+        side_m = math.sqrt(options.nodes * math.pi / options.neighbours) * _REACH_M
         self.stations = [self._place(number, side_m, folder) for number in range(options.nodes)]
         self.middle_m = side_m / 2
         self._link()
@@ -212,7 +215,7 @@ class BulkWriter:
     def _link(self) -> None:
         """Link each node with those in reach, and with the nearest node before it, so that all are connected."""
         cells: defaultdict[tuple[int, int], list[_Station]] = defaultdict(list)
-        reach_m = limits.BULK_REACH_M
+        reach_m = _REACH_M
         for station in self.stations:
             cells[int(station.east_m // reach_m), int(station.north_m // reach_m)].append(station)
         for station in self.stations:
@@ -233,7 +236,7 @@ class BulkWriter:
                 self._join(station, self.stations[number])
 
     def _join(self, sender: _Station, receiver: _Station) -> None:
-        ratio = min(1.0, _distance_m(sender, receiver) / limits.BULK_REACH_M)
+        ratio = min(1.0, _distance_m(sender, receiver) / _REACH_M)
         quality = 0.98 - 0.5 * ratio**3 - self._chance.uniform(0, 0.1)
         sender.neighbours.append((receiver.number, quality, round(-70 - 50 * ratio)))
 
@@ -392,7 +395,7 @@ class BulkWriter:
             true_us, number = heapq.heappop(sendings)
             if true_us > _last_us(hour):
                 break
-            if heard[number] >= limits.BULK_ENOUGH:
+            if heard[number] >= 3:  # copies received: the effect of suppression in dense meshes
                 continue
             sender = self.stations[number]
             self._sent(sender, true_us, "entry", hash_, length, _ENTRY_US)
@@ -400,7 +403,8 @@ class BulkWriter:
                 heard[receiver.number] += 1
                 if receiver.held.get(author, 0) == seq - 1:
                     self._commit(receiver, author, seq, true_us + 2_000, "peer")
-                    wait_us = _ENTRY_US + round(self._chance.expovariate(1 / limits.BULK_WAIT_US))
+                    # Average wait of replies on shared media in a busy mesh.
+                    wait_us = _ENTRY_US + round(self._chance.expovariate(1 / 8_000_000))
                     heapq.heappush(sendings, (true_us + wait_us, receiver.number))
         self._quiet_us[author] = max(self._quiet_us[author], true_us + SECOND_US)
         if any(station.held.get(author, 0) < seq for station in self.stations):

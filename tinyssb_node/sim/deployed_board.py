@@ -192,10 +192,10 @@ class DeployedBoard:
             region = goset.region(claim.low, claim.high)
             if not region or agrees(goset, claim):
                 continue
-            if len(region) <= claim.count and asked < sim_limits.BOARD_ASKED_MAX:
+            if len(region) <= claim.count and asked < 1:
                 asked += 1
                 self._say(claim_of(region))
-            if len(region) >= claim.count and helped < sim_limits.BOARD_HELPED_MAX:
+            if len(region) >= claim.count and helped < 2:
                 helped += 1
                 self._help(region[1:-1])
             else:
@@ -303,7 +303,7 @@ class DeployedBoard:
         return finding
 
     def _learn(self, feed: FeedId, face: FaceName, finding: PacketOutcome) -> bool:
-        if feed in self._replica.goset or len(self._replica.goset) >= sim_limits.BOARD_KEYS_MAX:
+        if feed in self._replica.goset or len(self._replica.goset) >= 100:
             return False
         finding.events.extend(self._replica.add_feed(feed, face))
         self._set_changed()

@@ -4,15 +4,17 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import Final
 
 from tinyssb_node.errors import SimulationOptionError
-from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.links import LinkQuality, shadowing_db
 from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
 from tinyssb_node.sim.modems import ModemOptions
 from tinyssb_node.sim.options import SimulationOptions
 from tinyssb_node.sim.topology import FieldTopology, Placement
 from tinyssb_node.sim.world import stream
+
+_TRIES: Final = 300  # fields drawn until hills leave one whole and wide enough
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,14 +37,14 @@ def place_nodes(options: SimulationOptions) -> Ground:
     topology = options.topology
     if not isinstance(topology, FieldTopology):
         return _try(options, 0)
-    for attempt in range(sim_limits.FIELD_TRIES):
+    for attempt in range(_TRIES):
         ground = _try(options, attempt)
         hops = diameter(ground.neighbours)
         if hops is not None and hops >= topology.hops_min:
             return ground
     raise SimulationOptionError(
         "topology",
-        f"of {sim_limits.FIELD_TRIES} fields none was connected over {topology.hops_min} hops or more; another "
+        f"of {_TRIES} fields none was connected over {topology.hops_min} hops or more; another "
         "width_m, height_m or reach_m may do",
     )
 

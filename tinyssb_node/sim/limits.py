@@ -1,4 +1,4 @@
-"""Every number of the simulator, each with its source. ``tinyssb_node.limits`` has those shared with the daemon."""
+"""Numbers of the simulator, each with its source. ``tinyssb_node.limits`` has those shared with the daemon."""
 
 from typing import Final
 
@@ -13,22 +13,8 @@ HOURS_MAX: Final = 8_784.0
 """Longest simulated time: a leap year."""
 LONGEST_S: Final = 3_600 * HOURS_MAX
 """No time in a scenario is later."""
-SEED_MAX: Final = 2**63 - 1
-"""Largest seed: the largest integer of TOML."""
-HAPPENINGS: Final = 50_000_000
-"""Default number of packets and timers after which a run ends: about an hour on a PC."""
-HAPPENINGS_MAX: Final = 10**9
-"""Most that may be asked for."""
-SEARCH_HAPPENINGS: Final = 5_000_000
-"""The same for each seed of a search: hundreds of times what converging seeds take, and minutes at most."""
-ITEMS_MAX: Final = 1_000
-"""Most faults, moves, sources of traffic or streams in a scenario."""
-PACKETS_MAX: Final = 1_000_000
-"""Most entries and chunks in a scenario: each takes about a kilobyte of memory at the nodes that hold it."""
 CACHE_MAX: Final = 100_000
 """Writes that a lying disk holds before it writes after all: as many as a slow card's cache of 64 MB holds pages."""
-POSTS_MAX: Final = 20_000
-"""Most entries that a source of traffic has a node publish."""
 FILE_MAX: Final = 2**20
 """Most bytes of a scenario file."""
 BURSTS_MAX: Final = 0.5
@@ -46,13 +32,6 @@ OULU_EXPONENT: Final = 2.32
 """Exponent by which it grows with distance; same source."""
 OULU_SHADOWING_DB: Final = 7.8
 """Its standard deviation; same source."""
-EDGE_PER_DB: Final = 2.0
-"""Steepness of reception around the demodulation threshold: one decibel above it 88 % arrive, one below 12 %."""
-EDGE_DB: Final = 6.0
-"""Farther from the threshold than this chance is not asked: it would decide otherwise once in 160,000 packets."""
-IGNORED_DB: Final = 20.0
-"""Signals this far below the weakest that can be received disturb no node: a hundred of them are as strong as the
-weakest packet."""
 CAPTURE_DB: Final = 6.0
 """By how much a packet must be stronger than others like it that overlap it (Bor et al. 2016, by measurement)."""
 REJECTION_DB: Final = {
@@ -70,14 +49,6 @@ TUNED_SHARE: Final = 0.24
 """Share of the bandwidth by which centre frequencies may differ: 30, 60, 120 kHz of 125, 250, 500 (LoRaSim)."""
 SENSE_SYMBOLS: Final = 2
 """Carrier sense does not detect transmissions that began more recently: Semtech's CAD looks at about two symbols."""
-SENSE_MARGIN_DB: Final = 3.0
-"""By how much carrier sense sees deeper than reception: a symbol is seen sooner than a whole packet is understood."""
-FIELD_THROWS: Final = 1_000
-"""Throws per node before a field is found to have no room."""
-FIELD_TRIES: Final = 300
-"""Fields that are drawn until hills leave one whole and wide enough."""
-MOVE_STEP_S: Final = 5.0
-"""A move is made in steps of about this: 100 m at a car's 20 m/s, a tenth of a decibel at ten kilometres."""
 
 # --- Running, checking, reporting ---------------------------------------------------------------------------------
 
@@ -91,17 +62,10 @@ LAW_WINDOW_US: Final = 3_600 * 1_000_000
 """Duty is counted over any hour (ETSI EN 300 220-1). The checker's own, not the ledger's."""
 SIGNATURES_MAX: Final = 100_000
 """Checked signatures that a simulation remembers: 30 MB."""
-TOLD_STEPS: Final = 240
-"""Reports of progress: a screen's width and more."""
 SAMPLES_MAX: Final = 480
-"""Points of the convergence curve that are kept, likewise."""
+"""Points of the convergence curve that are kept: a screen's width and more."""
 FLUSH_BYTES: Final = 2**20
 """Bytes of a node's event log that wait in memory."""
-RANDOM_CONVERGE_S: Final = 7_200.0
-"""Seconds in which the nodes of a random scenario converge after its last fault: time for a few of the longest
-intervals between advertisements on each of seven hops, and for what follows."""
-RANDOM_SEND_S: Final = 0.6
-"""Seconds reckoned for each packet that must be sent, at full duty: three times its time on the air."""
 BOUND_STEPS: Final = 300_000
 """Sets of relays looked at before the search for the smallest ends: half a second."""
 
@@ -127,24 +91,8 @@ BOARD_CLAIMS_MAX: Final = 10
 """Differing claims remembered (its goset.cpp)."""
 BOARD_CLAIMS_KEPT: Final = 5
 """Of them, how many are kept when they have been worked on: five fewer than the most; same source."""
-BOARD_ASKED_MAX: Final = 1
-"""Claims asked about in a round."""
-BOARD_HELPED_MAX: Final = 2
-"""Claims helped with in a round."""
-BOARD_KEYS_MAX: Final = 100
-"""Feed ids that a board takes into its set."""
 
 # --- Bulk logs ---
 
-BULK_NODES_MAX: Final = 20_000
-"""Most nodes of bulk logs: all that happens in an hour is in memory."""
-BULK_HOURS_MAX: Final = 24 * 366
-"""Longest that bulk logs go on."""
-BULK_REACH_M: Final = 1_500.0
-"""Reach of nodes of bulk logs."""
-BULK_ENOUGH: Final = 3
-"""Copies received after which a node of bulk logs does not relay: the effect of suppression in dense meshes."""
-BULK_WAIT_US: Final = 8_000_000
-"""Average wait of a node of bulk logs before it relays: that of replies on shared media in a busy mesh."""
 BULK_JUNK_SIZE: Final = 61
 """Bytes of a packet of another network in bulk logs; none of ours is so long."""

@@ -27,6 +27,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from firmware_bridge.lora import LoraSettings
 from tinyssb_node.sim import limits as sim_limits
@@ -39,6 +40,10 @@ from tinyssb_node.sim.links import (
     Position,
 )
 from tinyssb_node.sim.modems import Modem, ModemOptions, can_demodulate, spoils
+
+_EDGE_DB: Final = 6.0  # farther from the threshold chance would decide otherwise once in 160,000 packets
+# Below the weakest signal received: a hundred such signals are as strong as the weakest packet.
+_IGNORED_DB: Final = 20.0
 
 
 class LossReason(StrEnum):
@@ -184,7 +189,7 @@ class SimulatedMedium:
         )
         self._modems: dict[str, Modem] = {}
         """Those that are set otherwise."""
-        self._weakest_dbm = self._usual.sensitivity_dbm - sim_limits.IGNORED_DB
+        self._weakest_dbm = self._usual.sensitivity_dbm - _IGNORED_DB
         self._spoils: dict[tuple[LoraSettings, LoraSettings], float] = {}
         self._reaches: dict[str, _Reach] = {}
         """Cached results; valid for as long as the links from which they were computed."""
@@ -235,7 +240,7 @@ class SimulatedMedium:
     def set_modem(self, name: str, modem: ModemOptions) -> None:
         """Set the modem of *name*, which is not on the air."""
         self._modems[name] = Modem(modem)
-        self._weakest_dbm = min(self._weakest_dbm, self._modems[name].sensitivity_dbm - sim_limits.IGNORED_DB)
+        self._weakest_dbm = min(self._weakest_dbm, self._modems[name].sensitivity_dbm - _IGNORED_DB)
         self._links.forget()
 
     def modem(self, name: str) -> Modem:
@@ -291,7 +296,8 @@ class SimulatedMedium:
     def is_busy(self, node: str, now_us: int) -> bool:
         """Return True if carrier sense at *node* detects another sender now. It detects none with other settings."""
         modem = self.modem(node)
-        weakest_dbm = modem.sensitivity_dbm - sim_limits.SENSE_MARGIN_DB
+        # Deeper than reception: a symbol is detected sooner than a whole packet is understood.
+        weakest_dbm = modem.sensitivity_dbm - 3.0
         for other in self._on_air.values():
             if (
                 other.begin_us + modem.sense_us <= now_us < other.end_us
@@ -370,7 +376,7 @@ class SimulatedMedium:
         for name, power_dbm in powers_dbm.items():
             modem = self.modem(name)
             above_db = power_dbm - modem.sensitivity_dbm
-            if above_db > -sim_limits.EDGE_DB and (
+            if above_db > -_EDGE_DB and (
                 modem is voice or can_demodulate(modem.options.lora, voice.options.lora)
             ):
                 ears.append(_Ear(name, power_dbm, above_db, links[name].loss))
@@ -378,9 +384,10 @@ class SimulatedMedium:
 
     def _is_weak(self, above_db: float) -> bool:
         """Return True if a packet is too weak: below the threshold, or by chance near it."""
-        if not self.options.soft_edge or abs(above_db) >= sim_limits.EDGE_DB:
+        if not self.options.soft_edge or abs(above_db) >= _EDGE_DB:
             return above_db < 0
-        return self._entropy.random() * (1 + math.exp(-sim_limits.EDGE_PER_DB * above_db)) >= 1
+        # Steepness around the threshold: one decibel above it 88 % arrive, one below 12 %.
+        return self._entropy.random() * (1 + math.exp(-2.0 * above_db)) >= 1
 
     def _go_deaf(self, new: _Transmission) -> None:
         """Drop what a node was receiving when it begins to send; it hears nothing until a moment after the end."""

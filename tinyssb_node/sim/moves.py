@@ -54,7 +54,8 @@ class NodeMove:
     def _set_out(self, world: World) -> None:
         here = world.inhabitants[self.node].position_m
         assert here is not None, "options let only nodes move that stand somewhere"
-        steps = math.ceil((us(self.until_s) - us(self.at_s)) / us(sim_limits.MOVE_STEP_S))
+        # 100 m at a car's 20 m/s, a tenth of a decibel at ten kilometres.
+        steps = math.ceil((us(self.until_s) - us(self.at_s)) / us(5.0))
         self._plan(world, here, 1, steps)
 
     def _plan(self, world: World, here: Position, step: int, steps: int) -> None:

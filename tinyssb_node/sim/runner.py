@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.errors import SimulationFailedError, SimulationOptionError
@@ -24,6 +25,7 @@ from tinyssb_node.sim.simulated_node import SimulationWatcher
 from tinyssb_node.sim.values import members, us
 from tinyssb_node.sim.world import World, stream
 
+_PROGRESS_STEPS: Final = 240  # a screen's width and more
 Tell = Callable[[float, float], None]
 """A callback for progress: share of the virtual time gone by, share of what all nodes should store that is stored."""
 
@@ -129,8 +131,8 @@ class Simulation:
 
     def _play(self, tell: Tell | None) -> None:
         options, world = self.options, self.world
-        for step in range(1, sim_limits.TOLD_STEPS + 1):
-            ended = self._play_until(options.limit_us * step // sim_limits.TOLD_STEPS)
+        for step in range(1, _PROGRESS_STEPS + 1):
+            ended = self._play_until(options.limit_us * step // _PROGRESS_STEPS)
             if tell is not None:
                 tell(world.now_us / options.limit_us, self.progress.share)
             if ended:

@@ -241,7 +241,9 @@ def _random(seed: int, nodes: int) -> SimulationOptions:
     # At most so many entries and chunks, which one node in the middle may have to send to all others.
     packets = 20 + nodes * 6 * (1 + traffic[1].size // 100)
     sends = packets * expected_sends(nodes - 1, channel.loss)
-    converge_s = sim_limits.RANDOM_CONVERGE_S + sends * sim_limits.RANDOM_SEND_S / (radio.duty or 1.0)
+    # Two hours: a few of the longest intervals between adverts on each of seven hops, and what follows; and for each
+    # packet to be sent, at full duty, three times its time on the air.
+    converge_s = 7_200.0 + sends * 0.6 / (radio.duty or 1.0)
     return SimulationOptions(
         seed=seed,
         nodes=nodes,

@@ -161,7 +161,7 @@ class FieldTopology:
     def place(self, names: Sequence[str], chance: random.Random) -> Placement:
         """Lay out *names*. Raises SimulationOptionError if there is no room for all."""
         placed: list[Position] = []
-        for _ in range(len(names) * sim_limits.FIELD_THROWS):
+        for _ in range(len(names) * 1_000):  # throws per node
             here = (chance.uniform(0, self.width_m), chance.uniform(0, self.height_m))
             nearest_m = min((math.dist(here, there) for there in placed), default=self.reach_m)
             if self.apart_m <= nearest_m <= self.reach_m:

@@ -107,7 +107,7 @@ class PeriodicPostTraffic(AtTime):
     def __post_init__(self) -> None:
         AtTime.__post_init__(self)
         check_span(self.at_s, self.until_s)
-        least_s = max(0.01, (self.until_s - self.at_s) / sim_limits.POSTS_MAX)
+        least_s = max(0.01, (self.until_s - self.at_s) / 20_000)
         within("every_s", self.every_s, least_s, sim_limits.LONGEST_S)
         within("size", self.size, 0, limits.CONTENT_PUBLISH_MAX)
 

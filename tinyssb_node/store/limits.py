@@ -32,8 +32,6 @@ IDENTITIES_MAX: Final = 8
 
 WORDS: Final = 24
 """Words of a seed: 256 bits and 8 of checksum, 11 a word."""
-WORDS_TEXT_MAX: Final = 4_096
-"""Most characters read of typed words; 24 have 215 at most."""
 WORD_BITS: Final = 11
 """Bits of a word: there are 2,048."""
 WORD_LETTERS: Final = 4
@@ -48,8 +46,3 @@ LISTEN_MAX_US: Final = 600_000_000
 """Longest time that a face is listened to; the slowest radios would take an hour."""
 CLAIM_PATIENCE: Final = 4
 """Factor on the time for which claimed entries are waited for, without a proof that they exist."""
-
-# --- Presence filter -------------------------------------------------------------------------------------------------
-
-HINTS_SIZE: Final = 1 << 20
-"""Bytes of a table that excludes seven of eight unknown packets without SQLite, with a million packets stored."""

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from typing import ClassVar, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 from textual import events
 from textual.app import App, ComposeResult
@@ -13,7 +13,6 @@ from textual.widgets import ContentSwitcher
 
 from tinyssb_node.errors import LocalError
 from tinyssb_node.screens.safetext import one_line, safe
-from tinyssb_node.tui import limits
 from tinyssb_node.tui.actions import NodeAction, ShowPage
 from tinyssb_node.tui.conversations_view import ConversationsView
 from tinyssb_node.tui.headline import head_line
@@ -21,6 +20,7 @@ from tinyssb_node.tui.screen_state import ScreenRequest, ScreenSource, ScreenSta
 from tinyssb_node.tui.views import FacesView, FeedsView, LogView, PeopleView, ScreenView
 from tinyssb_node.tui.widgets import MessageInput, TextLine, TextPage
 
+_WIDE: Final = 76  # columns at which names and conversations have all the room they need: 80 less borders
 TITLES = ("Chat", "People", "Links", "Feeds", "Log")
 """Names of the views, in the order of their keys."""
 
@@ -61,8 +61,9 @@ class Tui(App[None]):
         Binding("ctrl+c,ctrl+q", "quit", show=False, priority=True),
     ]
 
-    def __init__(self, source: ScreenSource, *, look_s: float | None = limits.LOOK_S) -> None:
-        """Create the application; *look_s*: seconds between two looks at the node; None: only after an action."""
+    def __init__(self, source: ScreenSource, *, look_s: float | None = 1.0) -> None:
+        """Create the application; *look_s*: seconds between two looks at the node; None: only after an action. With one
+        a second bars move as one watches, and a Pi Zero has time left."""
         super().__init__(ansi_color=True)  # From the beginning: with NO_COLOR, colours are decided here.
         self.animation_level = "none"  # A slow line is better used for text.
         self.asked = ScreenRequest()
@@ -93,7 +94,7 @@ class Tui(App[None]):
         self.query_one("#head", TextLine).put(" tinyssb: reading the store …")
         self._show_tabs()
         self._view.begin()
-        self.screen.set_class(self.size.width < limits.WIDE, "narrow")
+        self.screen.set_class(self.size.width < _WIDE, "narrow")
         self.run_worker(self._look_on(), name="looking")
 
     async def on_unmount(self) -> None:
@@ -102,7 +103,7 @@ class Tui(App[None]):
             asyncio.ensure_future(self._in(self._looking, self._source.end_looking)),
             asyncio.ensure_future(self._in(self._writing, self._source.end_writing)),
         ]
-        await asyncio.wait(ends, timeout=limits.END_S)
+        await asyncio.wait(ends, timeout=1.0)  # while the screen is still there
         for pool in (self._looking, self._writing):
             pool.shutdown(wait=False)
 
@@ -191,7 +192,7 @@ class Tui(App[None]):
 
     def on_resize(self, event: events.Resize) -> None:
         """Draw for the new size."""
-        self.screen.set_class(event.size.width < limits.WIDE, "narrow")
+        self.screen.set_class(event.size.width < _WIDE, "narrow")
         self.call_after_refresh(self._draw_again)
 
     def _draw_again(self) -> None:

@@ -6,6 +6,7 @@ Strangers' text comes in through ``screens.safetext`` only. Lines are ``Content`
 import datetime as dt
 import re
 from collections.abc import Mapping, Sequence
+from typing import Final
 
 from textual.content import Content
 
@@ -19,6 +20,9 @@ from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import apart, cells, one_line, padded, wrapped
 from tinyssb_node.tui import limits
 
+_NAME_CELLS: Final = 16  # a fifth of a line
+_FEW_DIGITS: Final = 4  # where there is little room and nothing is decided; private writing shows all
+_IDS_MAX: Final = 12  # a message may follow a thousand
 INDENT = 6
 """Cells before text: a time of day and a space."""
 BLANK_LINES = re.compile(r"\n{3,}")
@@ -35,22 +39,22 @@ def column(text: str, width: int) -> str:
     return padded(one_line(text, width), width)
 
 
-def name_and_digits(feed: FeedId, names: DisplayNames, digits: int = limits.FEW_DIGITS) -> tuple[str, str]:
+def name_and_digits(feed: FeedId, names: DisplayNames, digits: int = _FEW_DIGITS) -> tuple[str, str]:
     """Return a feed's name, escaped, and the digits of its id that belong to it. A name that our user gave needs none,
     nor does our own; without a name there are only digits."""
     name = names.name(feed)
     if name is None:
         return "", short(feed)
     alone = names.is_own(feed) or names.stands_alone(feed)
-    return apart(name, limits.NAME_CELLS), "" if alone else feed.hex()[:digits]
+    return apart(name, _NAME_CELLS), "" if alone else feed.hex()[:digits]
 
 
-def name_of(feed: FeedId, names: DisplayNames, digits: int = limits.FEW_DIGITS) -> str:
+def name_of(feed: FeedId, names: DisplayNames, digits: int = _FEW_DIGITS) -> str:
     """Return the same as one text."""
     return " ".join(filter(None, name_and_digits(feed, names, digits)))
 
 
-def names_of(feeds: Sequence[FeedId], names: DisplayNames, digits: int = limits.FEW_DIGITS) -> str:
+def names_of(feeds: Sequence[FeedId], names: DisplayNames, digits: int = _FEW_DIGITS) -> str:
     """Return the names of several people except us; empty if there are none."""
     return ", ".join(name_of(feed, names, digits) for feed in feeds if not names.is_own(feed))
 
@@ -65,7 +69,8 @@ def moment(wall_us: int, form: str) -> str:
 
 def clock(wall_us: int, now_us: int) -> str:
     """Return a time in five cells: the time of day, or the date if it is older."""
-    return moment(wall_us, "%H:%M" if abs(now_us - wall_us) < limits.TODAY_US else "%m-%d")
+    # A time of day older than 20 hours would be read as today's.
+    return moment(wall_us, "%H:%M" if abs(now_us - wall_us) < 20 * 3_600_000_000 else "%m-%d")
 
 
 def ago(us: int) -> str:
@@ -80,7 +85,7 @@ def ago(us: int) -> str:
 # --- Conversations ---------------------------------------------------------------------------------------------------
 
 
-def conversation_title(row: ConversationRow, names: DisplayNames, digits: int = limits.FEW_DIGITS) -> str:
+def conversation_title(row: ConversationRow, names: DisplayNames, digits: int = _FEW_DIGITS) -> str:
     """Return the title of a conversation: its other readers, with *digits* of their ids, or the name of the group."""
     if isinstance(row, GroupConversation):
         return group_title(row.title, row.name)
@@ -161,8 +166,8 @@ def _answered(row: MessageRow, names: DisplayNames, known: Mapping[MessageId, Me
 
 
 def _ids(ids: Sequence[MessageId]) -> str:
-    more = f" and {len(ids) - limits.IDS_MAX:,} more" if len(ids) > limits.IDS_MAX else ""
-    return ", ".join(map(short, ids[: limits.IDS_MAX])) + more
+    more = f" and {len(ids) - _IDS_MAX:,} more" if len(ids) > _IDS_MAX else ""
+    return ", ".join(map(short, ids[:_IDS_MAX])) + more
 
 
 def message_page(row: MessageRow, names: DisplayNames, person: PersonRow | None, receipts: str | None) -> str:
@@ -199,16 +204,16 @@ def person(row: PersonRow, names: DisplayNames, *, followed: bool | None, now_us
     if followed is False:
         marks.append("not followed")
     if row.alias is not None and row.said is not None and row.alias != row.said:
-        marks.append(f"alias {one_line(row.said, limits.NAME_CELLS)}")
+        marks.append(f"alias {one_line(row.said, _NAME_CELLS)}")
     last = "never" if row.last_us is None else f"{ago(now_us - row.last_us)} ago"
-    name = column(names.name(row.feed) or "-", limits.NAME_CELLS)
+    name = column(names.name(row.feed) or "-", _NAME_CELLS)
     line = f" {name} {short(row.feed)} {row.entries:>7,} {last:>10}  {', '.join(marks)}"
     return Content.styled(one_line(line.rstrip(), width), "dim" if row.blocked else "")
 
 
 def person_header(width: int) -> Content:
     """Return the column titles of people."""
-    return _header(f" {'NAME':<{limits.NAME_CELLS}} {'FEED':<8} {'ENTRIES':>7} {'LAST':>10}", width)
+    return _header(f" {'NAME':<{_NAME_CELLS}} {'FEED':<8} {'ENTRIES':>7} {'LAST':>10}", width)
 
 
 def person_page(row: PersonRow, now_us: int) -> str:
@@ -244,14 +249,14 @@ def feed(row: FeedRow, names: DisplayNames, width: int) -> Content:
     if not row.wanted:
         marks.append("not followed")
     id_ = FeedId.from_hex(row.feed)
-    name = column(names.name(id_) or "-", limits.NAME_CELLS)
+    name = column(names.name(id_) or "-", _NAME_CELLS)
     line = f" {name} {short(id_)} {row.seq:>10,} {row.dialect or '-':<8}  {', '.join(marks)}"
     return Content.styled(one_line(line.rstrip(), width), "")
 
 
 def feed_header(width: int) -> Content:
     """Return the column titles of feeds."""
-    return _header(f" {'NAME':<{limits.NAME_CELLS}} {'FEED':<8} {'STORED TO':>10} {'DIALECT':<8}", width)
+    return _header(f" {'NAME':<{_NAME_CELLS}} {'FEED':<8} {'STORED TO':>10} {'DIALECT':<8}", width)
 
 
 def _header(text: str, width: int) -> Content:

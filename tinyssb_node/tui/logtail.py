@@ -17,7 +17,7 @@ class _StoppedError(Exception):
 class LogTail:
     """Reader that keeps the last `limits.EVENTS_MAX` lines until it is closed."""
 
-    def __init__(self, find: Callable[[], Path], *, wait_s: float = limits.LOG_S) -> None:
+    def __init__(self, find: Callable[[], Path], *, wait_s: float = 0.5) -> None:
         """Create a reader; *find* returns the folder of the segments. A LocalError that it raises is shown, and it is
         called again."""
         self._find = find

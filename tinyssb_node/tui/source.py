@@ -5,7 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from tinyssb_node.catalog.rows import PUBLIC, MessageRow
 from tinyssb_node.control.client import DaemonClient, DaemonError, DaemonUnreachableError
@@ -23,6 +23,7 @@ from tinyssb_node.tui.lines import name_of
 from tinyssb_node.tui.logtail import LogTail
 from tinyssb_node.tui.screen_state import ScreenRequest, ScreenState
 
+_ROWS_MAX: Final = 500  # nobody scrolls further, and a set has 255 feeds in most meshes
 Given = TypeVar("Given")
 
 
@@ -49,12 +50,12 @@ def _kept(talk: NodeSession, sight: ScreenState) -> ScreenState:
     return dataclasses.replace(
         sight,
         fault=None,
-        conversations=catalog.conversations()[: limits.PEOPLE_MAX],
+        conversations=catalog.conversations()[:_ROWS_MAX],
         messages=messages,
         referred=referred,
         waiting=len(catalog.waiting(asked.conversation, limits.MESSAGES_MAX)),
-        people=people[: limits.PEOPLE_MAX],
-        hidden_people=max(len(people) - limits.PEOPLE_MAX, 0),
+        people=people[:_ROWS_MAX],
+        hidden_people=max(len(people) - _ROWS_MAX, 0),
         names=talk.names(),
     )
 
@@ -133,12 +134,12 @@ class NodeScreenSource:
     def _asked(self, sight: ScreenState, *, stale: bool) -> ScreenState:
         """Request the same once; feeds only if their number or frontier has changed. Raises LocalError."""
         if self._client is None:
-            self._client = DaemonClient(self._socket, network=self._network, timeout_s=limits.TIMEOUT_S)
+            self._client = DaemonClient(self._socket, network=self._network, timeout_s=5.0)
             stale = True
         before, status = sight.status, self._client.status()
         changed = stale or before is None or before.networks != status.networks
         holders = sight.holders
-        if changed or self._looks % limits.LOOKS_PER_RECEIPT == 0:
+        if changed or self._looks % 5 == 0:  # receipts change with what is heard, in minutes
             holders = self._holders(self._client, sight)
             sight = self._grouped(self._client, sight)
         return dataclasses.replace(
@@ -149,7 +150,7 @@ class NodeScreenSource:
             faces=tuple(self._client.faces()),
             airtime=tuple(self._client.airtime()),
             holders=holders,
-            feeds=tuple(self._client.feeds())[: limits.PEOPLE_MAX] if changed else sight.feeds,
+            feeds=tuple(self._client.feeds())[:_ROWS_MAX] if changed else sight.feeds,
         )
 
     def _holders(self, client: DaemonClient, sight: ScreenState) -> dict[MessageId, str]:
@@ -172,7 +173,7 @@ class NodeScreenSource:
         """Return *sight* with the groups, and the messages of an open one."""
         asked, messages = sight.asked, sight.messages
         try:
-            groups = rooms(client, sight.names)[: limits.PEOPLE_MAX]
+            groups = rooms(client, sight.names)[:_ROWS_MAX]
             if is_group(asked.conversation):
                 messages = group_messages(
                     client,

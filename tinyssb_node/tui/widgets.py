@@ -72,7 +72,8 @@ class RowList(OptionList):
     @property
     def room(self) -> int:
         """Cells of a row, without the scroll bar's, which keeps its column."""
-        return max(self.scrollable_content_region.width, limits.ROOM_MIN)
+        # Before a list has its size, and where a window is hardly open.
+        return max(self.scrollable_content_region.width, 12)
 
     def show(self, rows: Sequence[Row]) -> None:
         """Replace all rows; nothing is drawn if they are the same."""

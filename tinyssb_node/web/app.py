@@ -121,7 +121,7 @@ def _node_routes(service: PageService) -> list[Route]:
                 "The name of a conversation is `public` or 16 hexadecimal digits, that of a group 40."
             )
         before = number(request, "before")
-        limit = min(number(request, "limit") or limits.ROWS, limits.ROWS_MAX)
+        limit = min(number(request, "limit") or limits.ROWS, 200)
         return await service.read(lambda node: views.messages(node, name, before=before, limit=limit))
 
     async def circle(request: Request) -> Shape:

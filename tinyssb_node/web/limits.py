@@ -1,4 +1,4 @@
-"""Every number of the web page, each with its reason. What the daemon needs too is in ``tinyssb_node.limits``."""
+"""Numbers of the web page, each with its reason. What the daemon needs too is in ``tinyssb_node.limits``."""
 
 from typing import Final
 
@@ -20,13 +20,9 @@ TEXT_MAX: Final = 4_000
 assert TEXT_MAX * 6 < BODY_MAX
 ROWS: Final = 50
 """Messages that the page asks for at a time: some screens of a phone."""
-ROWS_MAX: Final = 200
-"""Most messages in an answer."""
 NAME_MAX: Final = 128
 """Characters of a name in an answer, which has it in every row: the page shows 40 at most, and drops piles of marks
 before that. What somebody calls itself may have a million."""
-PEOPLE_MAX: Final = 255
-"""People in an answer: as many as a set has feeds."""
 PATIENCE_S: Final = 3.0
 """Seconds that a page's question waits while a store is gone through for the first time, before it is told so."""
 SIGN_S: Final = 5.0

@@ -2,13 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from tinyssb_node.catalog.rows import MessageRow
 from tinyssb_node.control.rows import ReceiptRow
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens.group_conversations import is_group
 from tinyssb_node.screens.session import NodeSession
-from tinyssb_node.web import limits
 from tinyssb_node.web.errors import PageNotFoundError
 from tinyssb_node.web.shapes import (
     PeopleIndex,
@@ -20,6 +20,8 @@ from tinyssb_node.web.shapes import (
     quote_shape,
     receipt_shape,
 )
+
+_PEOPLE_MAX: Final = 255  # in an answer: as many as a set has feeds
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +43,7 @@ def conversations(node: NodeSession) -> Shape:
     known = people_of(node)
     groups = list(node.groups() or ())
     # Strangers can begin any number of conversations; groups are only our own.
-    rows = [*node.catalog.conversations()[: max(0, limits.PEOPLE_MAX - len(groups))], *groups]
+    rows = [*node.catalog.conversations()[: max(0, _PEOPLE_MAX - len(groups))], *groups]
     return {"rows": [conversation_shape(row, known) for row in rows]}
 
 
@@ -51,7 +53,7 @@ def people(node: NodeSession) -> Shape:
     rows = sorted(
         known.rows.values(), key=lambda row: (not row.own, row.blocked, -(row.last_us or 0), row.feed)
     )
-    return {"rows": [person_shape(row, known) for row in rows[: limits.PEOPLE_MAX]], "all": len(rows)}
+    return {"rows": [person_shape(row, known) for row in rows[:_PEOPLE_MAX]], "all": len(rows)}
 
 
 def find_conversation(node: NodeSession, feeds: Sequence[FeedId]) -> Shape:

@@ -11,6 +11,9 @@ from spark_sink.page.queries import common
 from spark_sink.page.scope import Answer, Scope, fetch
 from spark_sink.serving.database import pieces
 
+_RECENT_MAX: Final = 12  # one screen
+_COUNTED_MAX: Final = 1_000  # bad lines, gaps and oddities: more is no more informative
+
 
 def overview(scope: Scope) -> Answer:
     """Return the answer of ``/api/overview``. Raises DatabaseFailedError."""
@@ -47,8 +50,8 @@ def headline(scope: Scope, standing: common.Holdings) -> Answer:
     sides = {}
     for table in ("gaps", "oddities"):
         sql = f"SELECT count(*) FROM (SELECT 1 AS one FROM {table} LIMIT ?) AS some"
-        ((sides[table],),) = fetch(scope.db, sql, (limits.COUNTED_MAX,))
-    listed = fetch(scope.db, "SELECT reason FROM bad_lines LIMIT ?", (limits.COUNTED_MAX,))
+        ((sides[table],),) = fetch(scope.db, sql, (_COUNTED_MAX,))
+    listed = fetch(scope.db, "SELECT reason FROM bad_lines LIMIT ?", (_COUNTED_MAX,))
     return {
         "nodes": len(scope.nodes),
         "running": sum(node.running for node in scope.nodes.values()),
@@ -57,7 +60,7 @@ def headline(scope: Scope, standing: common.Holdings) -> Answer:
         "behind": sum(standing.behind.values()),
         "behind_nodes": sum(missing > 0 for missing in standing.behind.values()),
         "forks": forks,
-        "bad_lines": min(sum(lines_of(reason) for (reason,) in listed), limits.COUNTED_MAX),
+        "bad_lines": min(sum(lines_of(reason) for (reason,) in listed), _COUNTED_MAX),
         **sides,
     }
 
@@ -68,7 +71,7 @@ def condition(scope: Scope, standing: common.Holdings) -> Health:
         scope.db,
         "SELECT rule, subject, since_us, level FROM alerts WHERE until_us IS NULL ORDER BY since_us, rule, subject"
         " LIMIT ?",
-        (limits.COUNTED_MAX,),
+        (_COUNTED_MAX,),
     )
     names = {rule: [scope.subject(row[1])["label"] for row in rows if row[0] == rule] for rule in _TOLD}
     return health(
@@ -173,10 +176,8 @@ def latest_entries(scope: Scope, newest: dict[int, int]) -> list[tuple[Any, ...]
     """
     known = [number for number in newest if number in scope.feeds]
     tips = _latest(scope, [(number, newest[number], 1) for number in known])
-    feeds = [tip[0] for tip in tips[: limits.RECENT_SHOWN_MAX]]
-    return _latest(scope, [(number, newest[number], limits.RECENT_SHOWN_MAX) for number in feeds])[
-        : limits.RECENT_SHOWN_MAX
-    ]
+    feeds = [tip[0] for tip in tips[:_RECENT_MAX]]
+    return _latest(scope, [(number, newest[number], _RECENT_MAX) for number in feeds])[:_RECENT_MAX]
 
 
 def _latest(scope: Scope, wanted: list[tuple[int, int, int]]) -> list[tuple[Any, ...]]:

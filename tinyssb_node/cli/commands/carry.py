@@ -87,7 +87,7 @@ def carry(arguments: argparse.Namespace) -> int:
 
 def _show(done: int, total: int) -> None:
     """Print the progress, on a terminal and for many files."""
-    if total >= limits.CARRY_PROGRESS_FROM and sys.stderr.isatty():
+    if total >= 20 and sys.stderr.isatty():
         print(f"\r\x1b[K· {done:,} of {total:,} files", end="" if done + 1 < total else "\n", file=sys.stderr)
 
 

@@ -92,7 +92,7 @@ def read(arguments: argparse.Namespace) -> int:
         where = talk.conversation_with(people) if people else PUBLIC
         last = min(arguments.last, limits.CHAT_LAST_MAX)
         rows = [] if where is None else talk.catalog.messages(where, limit=last)
-        waiting = [] if where is None else talk.catalog.waiting(where, limit=limits.WAITING_SHOWN_MAX)
+        waiting = [] if where is None else talk.catalog.waiting(where, limit=10)  # the latest
         lines = _lines(arguments, talk, names, [*rows, *waiting])
         if people and not arguments.json:
             print(f"Private conversation with {', '.join(names.shown(feed) for feed in people)}:")
@@ -135,7 +135,7 @@ def _read_group(arguments: argparse.Namespace) -> int:
                 after = max(after, row.placed or 0)
             if not arguments.follow:
                 return 0
-            time.sleep(limits.GROUP_TICK_S)
+            time.sleep(1.0)  # longer than for other conversations: this asks the daemon
             talk.catch_up()
             names = talk.names()
             lines.rename(names)
@@ -252,7 +252,7 @@ def _follow(
     """Show messages behind the position *after*, until Ctrl-C."""
     while True:
         if not talk.changed():
-            time.sleep(limits.CHAT_TICK_S)
+            time.sleep(0.25)  # a person does not notice the wait, and each look takes 2 ms
             continue
         lines.rename(talk.names())
         where = where or talk.conversation_with(people)

@@ -17,9 +17,8 @@ from tinyssb_node.control.rows import ForkRow
 from tinyssb_node.daemon.config import read_config
 from tinyssb_node.errors import ExitCode, FileUnreadableError, ForkProofFormatError, ProblemError
 from tinyssb_node.feeds.fork import ForkProof, fork_ids, verify_proof
-from tinyssb_node.feeds.forkfile import ForkFile, parse_fork_file
+from tinyssb_node.feeds.forkfile import FORK_FILE_MAX, ForkFile, parse_fork_file
 from tinyssb_node.feeds.layout import layout_of
-from tinyssb_node.feeds.limits import FORK_FILE_MAX
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.screens.newfile import write_new_file
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network

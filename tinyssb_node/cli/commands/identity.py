@@ -9,6 +9,7 @@ import socket
 import sys
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Final
 
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.daemon.config import read_config
@@ -32,6 +33,8 @@ from tinyssb_node.store.sealed_seed import SealedSeed
 from tinyssb_node.store.secrets import Identity, IdentityFileContent, folder_reach, kept_plain, kept_sealed
 from tinyssb_node.store.unlock import IDENTITY_CREDENTIAL, credential_name
 from tinyssb_node.store.words import parse_words, serialize_words
+
+_WORDS_TEXT_MAX: Final = 4_096  # characters; 24 words have 215 at most
 
 
 def add(commands: CommandParsers) -> None:
@@ -257,14 +260,14 @@ def _restore_further(home: Home, arguments: argparse.Namespace) -> int:
 def _words() -> str:
     """Read typed or piped text: until there are enough words, or an empty line, or the end."""
     if not somebody_there():
-        return sys.stdin.read(limits.WORDS_TEXT_MAX)
+        return sys.stdin.read(_WORDS_TEXT_MAX)
     print(
         f"Type the {limits.WORDS} words; the first four letters of each are enough. An empty line ends the input.",
         file=sys.stderr,
     )
     text = ""
     while len(text.split()) < limits.WORDS:
-        line = sys.stdin.readline(limits.WORDS_TEXT_MAX)
+        line = sys.stdin.readline(_WORDS_TEXT_MAX)
         if not line.strip():
             break
         text += line

@@ -10,6 +10,7 @@ import time
 from collections.abc import Sequence
 from contextlib import closing
 from secrets import token_bytes
+from typing import Final
 
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content.contacts import read_contacts
@@ -19,13 +20,14 @@ from tinyssb_node.daemon.rekey import RekeyPlan, plan_rekey, set_key_of
 from tinyssb_node.errors import BadRequestError, ExitCode, ProblemError
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
 from tinyssb_node.limits import NETWORK_KEY_MAX, SET_MAX
-from tinyssb_node.replication.limits import SET_KEY_MIN, SET_KEY_SIZE
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
 from tinyssb_node.screens.passphrases import somebody_there
 from tinyssb_node.screens.render import SHORT_ID, table
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.port import FeedRecord
 from tinyssb_node.store.sqlite import SqliteStore
+
+_KEY_MIN: Final = 8  # bytes: no network has such a key by chance
 
 
 def add(commands: CommandParsers) -> None:
@@ -138,15 +140,15 @@ def _key(home: Home, arguments: argparse.Namespace) -> tuple[NetworkName, bytes]
     if arguments.back:
         return name, b""
     if arguments.key is None:
-        return name, token_bytes(SET_KEY_SIZE)
+        return name, token_bytes(16)  # short enough to be read out
     try:
         key = bytes.fromhex(arguments.key)
     except ValueError:
         key = b""
-    if not SET_KEY_MIN <= len(key) <= NETWORK_KEY_MAX:
+    if not _KEY_MIN <= len(key) <= NETWORK_KEY_MAX:
         raise ProblemError(
             f"'{arguments.key[: 2 * NETWORK_KEY_MAX]}' is not a key. Nothing was changed.",
-            f"A key has {SET_KEY_MIN} to {NETWORK_KEY_MAX} bytes, two hexadecimal digits each. Copy all of it.",
+            f"A key has {_KEY_MIN} to {NETWORK_KEY_MAX} bytes, two hexadecimal digits each. Copy all of it.",
             exit_code=ExitCode.USAGE,
         )
     if key == network.key:

@@ -11,7 +11,6 @@ from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.control.rows import CompanionRow, EndpointRow, IdentityRow, NetworkRow, StatusRow
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import Dialect
-from tinyssb_node.screens import limits
 from tinyssb_node.screens.options import CommandParsers, add_json
 from tinyssb_node.screens.render import duration, fields, print_json
 from tinyssb_node.store.home import Home
@@ -107,7 +106,7 @@ def _refusals(count: int) -> str:
 def short_spec(spec: str) -> str:
     """Return *spec* without most of its options, if it is too long for the table."""
     address, _, options = spec.partition("?")
-    if len(spec) <= limits.SPEC_SHOWN:
+    if len(spec) <= 60:  # files and fingerprints would leave no room for what is wrong
         return spec
     named = [option for option in options.split("&") if option.startswith("name=")]
     return "&".join([f"{address}?…", *named])

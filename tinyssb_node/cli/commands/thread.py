@@ -41,9 +41,9 @@ def add(commands: CommandParsers) -> None:
     action.add_argument(
         "--last",
         type=positive,
-        default=limits.THREAD_LAST,
+        default=40,
         metavar="N",
-        help=f"show N messages: those around ID (default: {limits.THREAD_LAST})",
+        help="show N messages: those around ID (default: 40)",
     )
     action.add_argument("--ascii", action="store_true", help="draw with ASCII characters only")
     action = add_action("export", export, "write a whole thread to a file")
@@ -121,7 +121,7 @@ def _draw(
     rows: Sequence[MessageRow], first: int, behind: int, names: DisplayNames, *, ascii_only: bool
 ) -> None:
     """Print messages *first* to *behind*, with the lines between all of them."""
-    begin = max(0, first - limits.THREAD_CONTEXT)
+    begin = max(0, first - 1_000)  # replies to messages before these are shown in words, without a lane
     read = list(rows[begin:behind])
     by_id = {row.id: row for row in read}
     glyphs = ASCII if ascii_only or not can_draw(UNICODE) else UNICODE

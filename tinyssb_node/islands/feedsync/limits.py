@@ -39,5 +39,3 @@ SHOWS_MAX: Final = 4_096
 """Entries that one side may request to be shown over one connection: 32 for each of 128 forked feeds."""
 OUTBOX_MAX: Final = 2 * FEEDS_MAX
 """Replies that wait to be sent. The connection to a peer that requests more without reading (slow read) is closed."""
-LINK_QUEUE: Final = 4
-"""Packets read ahead of storing: 60 kB. More wait at the sender."""

@@ -14,6 +14,8 @@ from tinyssb_node.daemon.config_table import Address, Flaw, SubjectTable, addres
 from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
 
+_FIRST_PEERS_MAX: Final = 16  # one that answers is enough: it names others
+_CARRY_MAX: Final = 3_840  # feeds: with a full set as many as one connection may be about
 GATEWAY_SOCKET: Final = "gateway.sock"
 """Name of the gateway's control socket, beside the daemon's own."""
 
@@ -30,11 +32,11 @@ class FeedSelection(StrEnum):
 
 
 _PEERS_RULE: Final = (
-    f"it takes a list of up to {limits.FIRST_PEERS_MAX} addresses, each once, "
+    f"it takes a list of up to {_FIRST_PEERS_MAX} addresses, each once, "
     f'such as ["gate.example.org:{limits.PORT}"]'
 )
 _CARRY_RULE: Final = (
-    f"it takes a list of up to {limits.CARRY_MAX} feed ids of {2 * node_limits.FEED_ID_SIZE} hexadecimal digits, "
+    f"it takes a list of up to {_CARRY_MAX} feed ids of {2 * node_limits.FEED_ID_SIZE} hexadecimal digits, "
     "each once"
 )
 _Address = Annotated[Address, Meta(description=address_rule(limits.PORT))]
@@ -47,9 +49,7 @@ class GatewayConfig(SubjectTable, frozen=True, kw_only=True):
     """Address and port, of UDP for the locator and of TCP for other gateways."""
     public: _Address | None = None
     """Address or name, and port, at which others reach it; None: where it listens."""
-    peers: Annotated[
-        tuple[Address, ...], Meta(max_length=limits.FIRST_PEERS_MAX, description=_PEERS_RULE)
-    ] = ()
+    peers: Annotated[tuple[Address, ...], Meta(max_length=_FIRST_PEERS_MAX, description=_PEERS_RULE)] = ()
     """Peers to contact first, address or name and port."""
     networks: Annotated[tuple[NetworkName, ...], Meta(description="it takes a list of networks")] = (
         DEFAULT_NETWORK,
@@ -59,7 +59,7 @@ class GatewayConfig(SubjectTable, frozen=True, kw_only=True):
     """Feeds that are advertised, and sent to others."""
     seek: FeedSelection = FeedSelection.SET
     """Feeds that are sought and fetched."""
-    carry: Annotated[tuple[WholeFeed, ...], Meta(max_length=limits.CARRY_MAX, description=_CARRY_RULE)] = ()
+    carry: Annotated[tuple[WholeFeed, ...], Meta(max_length=_CARRY_MAX, description=_CARRY_RULE)] = ()
     """Feeds that are sought though they are in no set; they are kept on the shelf."""
     cert_file: Path | None = None
     """This gateway's certificate, for connections over TLS; None, as the next two: without TLS."""

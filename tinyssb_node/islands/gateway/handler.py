@@ -105,7 +105,7 @@ class GatewayHandler:
         self, island: GatewayNetwork, feed: FeedId, seconds: int, client: ControlConnection
     ) -> LocatedRow:
         """Send locations to *client* as they come in, each when it is new or has changed."""
-        reports: asyncio.Queue[_Told] = asyncio.Queue(limits.LOCATE_REPORTS_MAX)
+        reports: asyncio.Queue[_Told] = asyncio.Queue(256)
         begun_us = self._gateway.now_us()
         told: dict[ContactAddress, ResourceParameters] = {}
         total = denials = 0

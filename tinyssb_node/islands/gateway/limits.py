@@ -4,31 +4,19 @@ from typing import Final
 
 PORT: Final = 8_789
 """Where a gateway listens unless told otherwise, by UDP and by TCP: next to a gateway of PZP."""
-FIRST_PEERS_MAX: Final = 16
-"""Most peers that the settings name: one that answers is enough, and it tells of others."""
 PEERS_FILE_MAX: Final = 262_144
 """Most bytes read of a file of the locator's peers: 8 networks with 320 peers each, all by IPv6, have 130,000."""
 RESOLVE_US: Final = 30_000_000
 """How often names are looked up that were not found: as often as a link that is down is tried."""
 RESOLVE_AGAIN_US: Final = 300_000_000
 """How often names are looked up that were: services for lines whose address changes let it be kept for 1 to 5 min."""
-WAKE_SLACK_S: Final = 0.002
-"""Timers that differ by less are the same: a datagram moves them by microseconds."""
-PROBLEMS_MAX: Final = 32
-"""Problems that are shown, each where it was last; callers alone may have more in a minute."""
-PEERS_KEEP_US: Final = 600_000_000
-"""How often the locator's peers are written to the disk, if they have changed: an SD card wears out by writes."""
 
 # --- looking for feeds ------------------------------------------------------------------------------------------------
 
-LOOK_S: Final = 1.0
-"""Seconds between two looks at the store: one millisecond when nothing is new."""
 LOOKUPS_MAX: Final = 8
 """Lookups at a time: the feeds of a full set, found at once, take seconds, and those that nobody has an hour."""
 LOOKUP_DENIALS_MAX: Final = 3
 """Reports that nobody has a feed after which its lookup ends: with 20 % of nodes dead one of three would know."""
-YOUNG_US: Final = 30_000_000
-"""How long after a start such reports are not counted: the locator knows too few for that."""
 LOOKUP_SETTLE_US: Final = 2_000_000
 """How long a lookup goes on for further places once it found one: four queries, each by another way."""
 LOOKUP_RETRY_US: Final = 2_000_000
@@ -42,8 +30,6 @@ hour, half of what a locator may say while nothing happens; news are told by old
 LOOKUP_DOUBT_US: Final = 300_000_000
 """Least time between a lookup and the next one that is due only because nothing came of what somebody told unasked:
 anybody can make that up. Who has news tells of them as often."""
-CARRY_MAX: Final = 3_840
-"""Feeds that are carried though they are in no set: with a full set as many as one connection may be about."""
 REFRAIN_US: Final = 21_600_000_000
 """How long a feed for which there is no room, or that the user does not want, is not fetched: six hours."""
 PLACES_MAX: Final = 16
@@ -53,12 +39,8 @@ NEWS_PLACES_MAX: Final = 4
 PLACES_AGE_US: Final = 43_200_000_000
 """How long a place is remembered: as long as in the locator."""
 
-LOCATE_S: Final = 20
-"""Seconds that somebody who asks by hand is told of places, unless he says otherwise."""
 LOCATE_MAX_S: Final = 600
-"""Most of them."""
-LOCATE_REPORTS_MAX: Final = 256
-"""Reports that wait for him to read them."""
+"""Most seconds that a request for places may last."""
 
 # --- connections ------------------------------------------------------------------------------------------------------
 
@@ -68,8 +50,6 @@ CALLS_LIVE_MAX: Final = 4
 """Of them, those that are kept up to hear of news at once, though nothing is known to be newer there."""
 CALLERS_MAX: Final = 16
 """Others that are connected here at a time."""
-CALLERS_EACH_MAX: Final = 4
-"""Callers from one address: a network each, or a few gateways behind one router. One alone does not take all places."""
 SETTLED_US: Final = 10_000_000
 """A connection that ends sooner was none: whoever hangs up at once is not called again for an hour."""
 PROMISE_US: Final = 20_000_000

@@ -91,7 +91,7 @@ class GatewayLinks:
         self._listener = FeedSyncListener(
             lambda: list(self._sides.values()),
             peers=limits.CALLERS_MAX,
-            each=limits.CALLERS_EACH_MAX,
+            each=4,  # from one address: a network each, or a few gateways behind one router
             ended=self._caller_left,
         )
         self._servers: list[Server] = []

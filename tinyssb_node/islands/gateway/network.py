@@ -33,6 +33,8 @@ from tinyssb_node.islands.locator.values import (
     label_of_feed,
 )
 
+# After a start the locator knows too few peers to conclude that nobody has a feed.
+_YOUNG_US: Final = 30_000_000
 Watch = Callable[[tuple[Location, ...], bool], None]
 """Called for each report with its locations (empty: not found), and whether the lookup is over."""
 
@@ -120,7 +122,7 @@ class GatewayNetwork:
             LocatorSettings(group=group_of_network(self.network)),
             me,
             self._chance,
-            token_bytes(locator_limits.SECRET_SIZE),
+            token_bytes(32),  # the key of cookies
             now_us,
             historic=tuple(dict.fromkeys(known.historic)),
             recent=self._before,
@@ -176,7 +178,7 @@ class GatewayNetwork:
             # The first peer is confirmed: earlier negative results mean nothing.
             self._young_since_us, self._met = now_us, 0
             self.seeking.hurry(now_us)
-        if now_us - self._young_since_us < limits.YOUNG_US:
+        if now_us - self._young_since_us < _YOUNG_US:
             self._ask_again(self._locator, confirmed, now_us)
 
     def wake(self, now_us: int) -> None:
@@ -308,7 +310,7 @@ class GatewayNetwork:
             self.seeking.found(feed, locations, now_us)
             self._learnt = True
         elif isinstance(effect, ResourceNotFound):
-            if now_us - self._young_since_us >= limits.YOUNG_US:
+            if now_us - self._young_since_us >= _YOUNG_US:
                 self.seeking.denied(feed)
         else:
             self.seeking.ended(feed, now_us)

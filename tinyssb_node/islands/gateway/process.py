@@ -17,7 +17,6 @@ from tinyssb_node.daemon.logs import Logger
 from tinyssb_node.daemon.shutdown import watch_for_shutdown
 from tinyssb_node.errors import ExitCode, LocalError, ProblemError
 from tinyssb_node.ids import FeedId, NetworkName
-from tinyssb_node.islands.gateway import limits
 from tinyssb_node.islands.gateway.bring_client import BringClient
 from tinyssb_node.islands.gateway.config import GATEWAY_SOCKET, gateway_config
 from tinyssb_node.islands.gateway.datagrams import DatagramSocket
@@ -160,13 +159,14 @@ class IslandGateway:
         while not self._stopping:
             self._find_way()
             self._look()
-            if self.now_us() - written_us >= limits.PEERS_KEEP_US:
+            if self.now_us() - written_us >= 600_000_000:  # ten minutes: an SD card wears out by writes
                 self._write_peers()
                 written_us = self.now_us()
             if control.done():
                 control.result()
             with suppress(TimeoutError):
-                await asyncio.wait_for(self._hurry.wait(), limits.LOOK_S)
+                # Looking at the store takes a millisecond when nothing is new.
+                await asyncio.wait_for(self._hurry.wait(), 1.0)
             self._hurry.clear()
 
     def _find_way(self) -> None:
@@ -229,7 +229,8 @@ class IslandGateway:
         loop = asyncio.get_running_loop()
         at_s = loop.time() + max(0, min(due) - self.now_us()) / 1e6
         if self._wake is not None:
-            if not self._wake.cancelled() and abs(self._wake.when() - at_s) < limits.WAKE_SLACK_S:
+            # A datagram moves timers by microseconds.
+            if not self._wake.cancelled() and abs(self._wake.when() - at_s) < 0.002:
                 return
             self._wake.cancel()
         self._wake = loop.call_at(at_s, self._woken)
@@ -294,7 +295,7 @@ class IslandGateway:
     def _keep(self, what: str, problem: str) -> None:
         self._problems.pop(what, None)
         self._problems[what] = (problem, self.now_us())
-        if len(self._problems) > limits.PROBLEMS_MAX:
+        if len(self._problems) > 32:  # callers alone may have more in a minute
             del self._problems[next(iter(self._problems))]
 
 

@@ -1,7 +1,6 @@
 """Requests at the gateway's socket (docs/formats/gateway.md). Used by both ends."""
 
 from tinyssb_node.control.requests import ControlRequest, NetworkListing, Number, Text
-from tinyssb_node.islands.gateway.limits import LOCATE_S
 from tinyssb_node.islands.gateway.rows import GatewayRow, LocatedRow, LocationRow
 
 
@@ -16,4 +15,4 @@ class Locate(NetworkListing[LocationRow, LocatedRow], frozen=True):
 
     command = "locate"
     feed: Text
-    seconds: Number = LOCATE_S
+    seconds: Number = 20

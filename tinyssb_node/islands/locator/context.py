@@ -150,7 +150,8 @@ class LocatorContext:
         self.map = LocationMap(
             set_limit=settings.location_set_max, age_us=settings.location_age_us, chance=chance
         )
-        self.proved: ExpiringMap[Peer, None] = ExpiringMap(most=limits.PROVED_MAX, age_us=limits.PROVED_US)
+        # Six hours: a little longer than confirmed peers live in a network of thousands.
+        self.proved: ExpiringMap[Peer, None] = ExpiringMap(most=limits.PROVED_MAX, age_us=21_600_000_000)
         """Peers that answered a cookie lately. No third party can make us send unrequested data to others."""
         self.shunned: ExpiringMap[ContactAddress, None] = ExpiringMap(
             most=limits.SHUNNED_MAX, age_us=limits.PLACE_SHUN_US

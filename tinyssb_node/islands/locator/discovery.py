@@ -62,15 +62,18 @@ class PeerDiscovery:
             return
         self.checks[peer] = left - 1
         self._ping(peer, now_us)
-        context.timers.set(peer, now_us + limits.CHECK_GAP_US)
+        # A second: answers from the other side of the world take a third of it.
+        context.timers.set(peer, now_us + 1_000_000)
 
     def ping_period_us(self, now_us: int) -> float:
         """Return the time between two pings: short for a young node, longer the older it is."""
         context = self._context
         longest = context.settings.ping_period_us / sqrt(max(context.unconfirmed.levels(), 1))
         if not len(context.confirmed):
-            longest = min(longest, limits.PING_LONELY_US)
-        youth_us = (now_us - self._young_since_us) / limits.PING_YOUTH
+            # Without confirmed peers: 2 kB an hour, and back within a minute.
+            longest = min(longest, 60_000_000)
+        # 12 pings while its age grows by a factor e, 80 in the first half hour.
+        youth_us = (now_us - self._young_since_us) / 12
         return min(max(youth_us, limits.PING_FIRST_US), longest)
 
     def remember(self, now_us: int) -> None:

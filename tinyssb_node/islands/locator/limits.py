@@ -44,8 +44,6 @@ COOKIE_MAC_SIZE: Final = 8
 """Bytes of the keyed hash in our cookies: a guess succeeds with 1 in 10**19, and only for seconds."""
 COOKIE_SIZE: Final = COOKIE_TIME_SIZE + COOKIE_MAC_SIZE
 """Bytes of a cookie of ours. A ping and its two pongs carry six of them: four bytes more would cost 24."""
-SECRET_SIZE: Final = 32
-"""Bytes of the key of cookies."""
 
 # --- peers (PARAMETERs) --------------------------------------------------------------------------------------------
 
@@ -68,19 +66,12 @@ PING_PERIOD_US: Final = 1_800_000_000
 with both pongs."""
 PING_FIRST_US: Final = 500_000
 """Shortest time between pings: of a node that just started."""
-PING_YOUTH: Final = 12
-"""A node that started t ago pings every t/12, until that is longer than PING_PERIOD_US: 12 pings while its age grows by
-a factor e, 80 in the first half hour."""
-PING_LONELY_US: Final = 60_000_000
-"""Longest time between pings of a node without confirmed peers: 2 kB an hour, and back within a minute."""
 CONFIRMED_AGE_US: Final = 5_400_000_000
 """Age limit of confirmed peers, times sqrt(n): three ping periods; with those that pinged us, six peers a set."""
 CHECK_AFTER_US: Final = 900_000_000
 """A peer confirmed longer ago is pinged when a query or report is sent to it. In an idle network none is."""
 CHECK_PINGS: Final = 3
 """Pings without answer after which a confirmed peer is removed: with 5 % loss, 1 in 1,000 wrongly."""
-CHECK_GAP_US: Final = 1_000_000
-"""Time between them: answers from the other side of the world take a third of it."""
 PONG_PEERS: Final = 2
 """Other peers named in a pong: the text's recommendation."""
 PONG_PEERS_TAKEN: Final = 8
@@ -121,8 +112,6 @@ QUERY_PERIOD_MAX_US: Final = 10_000_000
 """Longest such time."""
 QUERY_GROWTH: Final = 1.15
 """Factor by which each time is longer."""
-QUERY_RESPONSES: Final = 2
-"""The first time, in average response times."""
 QUERY_WAIT_US: Final = 60_000_000
 """Age of a cookie that still validates a report."""
 SEEK_QUERIES_MAX: Final = 20
@@ -137,8 +126,6 @@ AMPLIFICATION: Final = 3
 """Replies to an address that never answered have at most so many times the request's bytes (RFC 9000 8.1)."""
 PROVED_MAX: Final = 1_024
 """Addresses remembered that answered a cookie lately; the oldest is evicted."""
-PROVED_US: Final = 21_600_000_000
-"""How long they are remembered: a little longer than confirmed peers live in a network of thousands."""
 LOCATIONS_MAX: Final = 16_384
 """Locations in the map, of all labels: 14 MB; in a network of a thousand with ten feeds each there are 400. The text
 has no limit, but strangers would fill memory."""
@@ -146,14 +133,10 @@ LOCATIONS_UNPROVED_MAX: Final = 4_096
 """Those of them reported by addresses that never answered a cookie."""
 RESOURCES_MAX: Final = 4_096
 """Local resources: four times the feeds of the largest gateway that is simulated."""
-RELAYS_MAX: Final = 256
-"""Relayed lookups of nodes that cannot be reached, at a time."""
 FORWARD_BYTES: Final = 4_096
 """Bytes of reports forwarded to one address that never answered, in FORWARD_WINDOW_US: some fifty reports."""
 FORWARD_WINDOW_US: Final = 60_000_000
 """Window in which they are counted."""
-FORWARD_PLACES_MAX: Final = 1_024
-"""Addresses that are counted at a time; nothing is forwarded to further ones."""
 PLACE_SHUN_US: Final = 3_600_000_000
 """How long a failed location is not reported to the layer above: one failed connection an hour."""
 SHUNNED_MAX: Final = 1_024

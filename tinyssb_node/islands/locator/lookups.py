@@ -63,7 +63,7 @@ class ActiveLookups:
             )
         period_us: float = self._context.settings.query_period_us
         if self._response_us is not None:
-            period_us = limits.QUERY_RESPONSES * self._response_us
+            period_us = 2 * self._response_us  # the first wait is two average response times
         period_us = min(max(period_us, limits.QUERY_PERIOD_MIN_US), limits.QUERY_PERIOD_MAX_US)
         self.by_label[label] = ActiveLookup(hint, period_us)
         return True
@@ -131,13 +131,9 @@ class QueryRelay:
         self._discovery = discovery
         self._resources = resources
         self._active = active
-        self.relays: ExpiringMap[bytes, RelayedQuery] = ExpiringMap(
-            most=limits.RELAYS_MAX, age_us=limits.QUERY_WAIT_US
-        )
-        self.forwarded: ExpiringMap[Peer, int] = ExpiringMap(
-            most=limits.FORWARD_PLACES_MAX, age_us=limits.FORWARD_WINDOW_US
-        )
-        """Bytes of reports forwarded to addresses that never answered a cookie."""
+        self.relays: ExpiringMap[bytes, RelayedQuery] = ExpiringMap(most=256, age_us=limits.QUERY_WAIT_US)
+        self.forwarded: ExpiringMap[Peer, int] = ExpiringMap(most=1_024, age_us=limits.FORWARD_WINDOW_US)
+        """Bytes of reports forwarded to addresses that never answered a cookie. Beyond those none are forwarded."""
         self.told: ExpiringMap[Label, None] = ExpiringMap(
             most=limits.RESOURCES_MAX, age_us=limits.NEWER_GAP_US
         )

@@ -33,9 +33,10 @@ from tinyssb_node.islands.locator.values import (
     ResourceParameters,
     SendDatagram,
 )
-from tinyssb_node.islands.sim import limits
-from tinyssb_node.islands.sim.dht_report import DhtOptions, DhtReport, SimulatedLookup
+from tinyssb_node.islands.sim.dht_report import IDLE_H, DhtOptions, DhtReport, SimulatedLookup
 from tinyssb_node.sim.world import stream
+
+_LOOKUP_GAP_US: Final = 1_000_000  # some lookups go on at the same time
 
 
 class LyingLocator:
@@ -58,7 +59,7 @@ class LyingLocator:
             return []
         if not isinstance(message, LocatorQuery):
             return self._locator.receive(datagram, source, now_us)
-        lies = tuple(self._lie() for _ in range(limits.LIES))
+        lies = tuple(self._lie() for _ in range(4))  # as many as are enough for the asking node
         to = message.requestor if message.requestor.node else source
         report = LocatorReport(None, message.cookie, message.label, lies)
         post = LocatorPost(tuple(Advert(message.label, lie) for lie in lies))
@@ -70,7 +71,7 @@ class LyingLocator:
 
     def _lie(self) -> Location:
         """A place where nobody is, which is said to have all and the newest."""
-        node = bytes((limits.LIE_NET,)) + self._chance.randbytes(3)
+        node = bytes((45,)) + self._chance.randbytes(3)  # public addresses, and nobody's here
         return Location(
             ContactAddress(node, self._me.message, port_of(1 + self._chance.randrange(60_000))),
             ResourceParameters(10**9),
@@ -158,7 +159,7 @@ class DhtWorld:
         if options.churn_per_h:
             self._at(int(options.join_min * 60e6), self._churn)
         end_us = int(options.warm_h * HOUR_US)
-        quiet_us = end_us - int(limits.IDLE_H * HOUR_US)
+        quiet_us = end_us - int(IDLE_H * HOUR_US)
         if options.apart_h:
             self._at(end_us - int(options.apart_h * HOUR_US), lambda: self._part(apart=True))
             self._at(end_us, lambda: self._part(apart=False))
@@ -194,9 +195,9 @@ class DhtWorld:
         asking = ("query", "report", "report_cookie")
         before = sum(self._sent[kind] for kind in asking), sum(self._sent_bytes[kind] for kind in asking)
         for number, label in enumerate(chosen):
-            self._at(self.now_us + number * limits.LOOKUP_GAP_US, partial(self._seek, label))
+            self._at(self.now_us + number * _LOOKUP_GAP_US, partial(self._seek, label))
         self._run_until(
-            self.now_us + len(chosen) * limits.LOOKUP_GAP_US + limits.LOOKUP_MAX_US,
+            self.now_us + len(chosen) * _LOOKUP_GAP_US + 120_000_000,  # queries end within two minutes
             "seeking",
             0.8,
             1.0,
@@ -218,7 +219,7 @@ class DhtWorld:
             self.now_us, _, happen = heapq.heappop(self._events)
             happen()
             count += 1
-            if count % limits.PROGRESS_EVENTS == 0:
+            if count % 5_000 == 0:
                 gone = (self.now_us - begun_us) / max(1, end_us - begun_us)
                 self._progress(done + gone * (done_then - done), what)
         self.now_us = max(self.now_us, end_us)
@@ -230,14 +231,15 @@ class DhtWorld:
         chance, options = self._chance, self._options
         number = self._numbers
         self._numbers += 1
-        node = (limits.ADDRESS_FIRST + limits.ADDRESS_STEP * number).to_bytes(4, "big")
+        # From 20.0.0.0, a public address; with this step 10,000 nodes stay below 25.0.0.0.
+        node = (0x14_00_00_00 + 7_919 * number).to_bytes(4, "big")
         peer = Peer(node, _UDP)
         # The first one is who others are told of by people: it can be reached, and is honest.
         hidden = number > 0 and chance.random() < options.hidden
         lies = number > 0 and not hidden and chance.random() < options.attackers
         me = ContactAddress(b"" if hidden else node, _UDP, _TCP)
         known = [one.peer for one in self._alive.values() if not one.hidden]
-        historic = chance.sample(known, min(limits.KNOWN, len(known)))
+        historic = chance.sample(known, min(3, len(known)))  # nodes that people named to the new one
         locator = Locator(
             _SETTINGS,
             me,
@@ -306,21 +308,23 @@ class DhtWorld:
         datagram, to = send.datagram, send.to
         kind = _kind(datagram)
         self._sent[kind] += 1
-        self._sent_bytes[kind] += len(datagram) + limits.HEADERS_SIZE
+        self._sent_bytes[kind] += len(datagram) + 28  # of UDP and IPv4
         if one.hidden:
             one.open_us[to] = self.now_us
         if self._watching:
             self._note(one, datagram, depth, answered)
         if self._chance.random() < self._options.loss:
             return
-        delay_us = limits.DELAY_MIN_US + int(self._chance.expovariate(1 / limits.DELAY_US))
+        # At least 10 ms, within a country; half of all paths take less than 45 ms, one in a hundred 240 ms.
+        delay_us = 10_000 + int(self._chance.expovariate(1 / 50_000))
         self._at(self.now_us + delay_us, lambda: self._arrive(one, to, datagram))
 
     def _arrive(self, source: _Inhabitant, to: Peer, datagram: bytes) -> None:
         one = self._alive.get(to)
         if one is None or (self._apart and one.half != source.half):
             return
-        if one.hidden and self.now_us - one.open_us.get(source.peer, -HOUR_US) > limits.NAT_US:
+        # Shortest time met in practice for UDP (RFC 4787 wants two minutes).
+        if one.hidden and self.now_us - one.open_us.get(source.peer, -HOUR_US) > 30_000_000:
             return
         depth, answered = self._noted(source, datagram) if self._watching else (0, None)
         effects = one.locator.receive(datagram, source.peer, self.now_us)

@@ -7,9 +7,13 @@ from math import log2
 from typing import Final
 
 from tinyssb_node.errors import SimulationOptionError
-from tinyssb_node.islands.sim import limits
 from tinyssb_node.screens.render import fields, table
 
+IDLE_H: Final = 2.0
+"""Hours over which idle traffic is measured: half the longest period of what nodes repeat."""
+_NODES_MIN: Final = 4  # with a fifth of them dead, one seeks and one is found
+_NODES_MAX: Final = 30_000  # 1 MB each, and as many as there are addresses
+_CHURN_MAX: Final = 10.0  # per hour, of all nodes: one that lives six minutes is of no use
 NAMES: Final = {
     "nodes": "nodes",
     "seed": "seed",
@@ -57,21 +61,19 @@ class DhtOptions:
 
     def __post_init__(self) -> None:
         """Raises OptionError."""
-        if not limits.NODES_MIN <= self.nodes <= limits.NODES_MAX:
+        if not _NODES_MIN <= self.nodes <= _NODES_MAX:
+            raise SimulationOptionError("nodes", f"from {_NODES_MIN} to {_NODES_MAX:,} are possible")
+        if self.warm_h < IDLE_H + self.join_min / 60:
             raise SimulationOptionError(
-                "nodes", f"from {limits.NODES_MIN} to {limits.NODES_MAX:,} are possible"
-            )
-        if self.warm_h < limits.IDLE_H + self.join_min / 60:
-            raise SimulationOptionError(
-                "hours", f"at least {limits.IDLE_H + self.join_min / 60:g} pass before the lookups"
+                "hours", f"at least {IDLE_H + self.join_min / 60:g} pass before the lookups"
             )
         if not 0 <= self.apart_h <= self.warm_h:
             raise SimulationOptionError(
                 "apart", "a network is apart for at most the hours before the lookups"
             )
-        if not 0 <= self.churn_per_h <= limits.CHURN_MAX:
+        if not 0 <= self.churn_per_h <= _CHURN_MAX:
             raise SimulationOptionError(
-                "churn", f"at most {limits.CHURN_MAX:g} of all nodes are replaced in an hour"
+                "churn", f"at most {_CHURN_MAX:g} of all nodes are replaced in an hour"
             )
 
 

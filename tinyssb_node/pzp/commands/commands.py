@@ -54,9 +54,9 @@ def add(commands: CommandParsers) -> None:
     action.add_argument(
         "--last",
         type=positive,
-        default=limits.PZP_FEED_LAST,
+        default=40,
         metavar="N",
-        help=f"show the N last messages (default: {limits.PZP_FEED_LAST})",
+        help="show the N last messages (default: 40)",
     )
     _add_message(add_action("show", show, "show a whole message"))
     _add_message(add_action("erase", erase, "erase the content of a message here, for good"))
@@ -173,7 +173,7 @@ def identity(arguments: argparse.Namespace) -> int:
 
 
 def _create(arguments: argparse.Namespace, pzp: PzpSession) -> int:
-    nonce = arguments.group or secrets.token_hex(limits.PZP_NONCE_SIZE)
+    nonce = arguments.group or secrets.token_hex(16)  # random: no two identities of a key are the same
     known = {group.id for group in pzp.groups()}
     group = pzp.database.create_identity(pzp.unlock(), nonce, wall_us=wall_us())
     if arguments.json:

@@ -32,6 +32,8 @@ from tinyssb_node.screens import limits
 from tinyssb_node.screens.newfile import write_new_file
 from tinyssb_node.screens.render import print_json, printable
 
+_BAR_CELLS: Final = 30
+
 
 @dataclass(frozen=True, slots=True)
 class RejectedLine:
@@ -313,12 +315,12 @@ class _Bar:
     def show(self, lines: int, read_bytes: int) -> None:
         """Draw it, unless it was a moment ago."""
         now_s = time.monotonic()
-        if not self._seen or now_s - self._drawn_s < limits.PZP_PROGRESS_S:
+        if not self._seen or now_s - self._drawn_s < 0.2:
             return
         self._drawn_s, self._drawn = now_s, True
         share = min(1.0, read_bytes / self._size) if self._size else 0.0
-        full = int(share * limits.PZP_BAR_CELLS)
-        bar = f"[{'#' * full}{'.' * (limits.PZP_BAR_CELLS - full)}] {share:4.0%}, " if self._size else ""
+        full = int(share * _BAR_CELLS)
+        bar = f"[{'#' * full}{'.' * (_BAR_CELLS - full)}] {share:4.0%}, " if self._size else ""
         print(f"\r{bar}{lines:,} lines, {read_bytes:,} bytes", end="", file=sys.stderr, flush=True)
 
     def clear(self) -> None:

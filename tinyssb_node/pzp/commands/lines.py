@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from tinyssb_node.pzp.database.port import PayloadState
 from tinyssb_node.pzp.messages import message
 from tinyssb_node.pzp.messages.versions import VERSIONS
-from tinyssb_node.screens import limits
 from tinyssb_node.screens.render import fields, local_time, printable, table
 from tinyssb_node.screens.safetext import one_line
 
@@ -93,7 +92,7 @@ def message_row(record: PzpRecord, depth: int | None = None) -> dict[str, object
 def message_lines(records: Iterable[tuple[int, PzpRecord]]) -> str:
     """Messages of a feed with their depths, for people."""
     rows = [
-        [depth, record.id, author_of(record)[:8], one_line(_said_line(record), limits.PZP_SAID_CELLS)]
+        [depth, record.id, author_of(record)[:8], one_line(_said_line(record), 100)]
         for depth, record in records
     ]
     return table(("DEPTH", "MESSAGE", "BY", "SAYS"), rows)

@@ -49,6 +49,10 @@ from tinyssb_node.pzp.messages.versions import (
     version_of,
 )
 
+# Depths for which a deleted message is remembered, so that no peer gives it to us again. PZP's programs choose theirs
+# by what a feed is for; a peer that lacks so many messages has more to fetch than those.
+_GHOST_SPAN: Final = 1_000
+_GHOSTS_MAX: Final = 4_096  # deleted messages of a tangle that are remembered, the deepest ones
 NOWHERE: Final = PzpTangle("")
 """Before it is known for which tangle a message is."""
 
@@ -182,7 +186,7 @@ class PzpDatabase:
     def records(
         self,
         after: int = 0,
-        limit: int = limits.RECORDS_PAGE,
+        limit: int = 256,  # 256 MB if all were as large as possible, 200 kB mostly
         *,
         owner: str | None = None,
         kind: str | None = None,
@@ -286,7 +290,7 @@ class PzpDatabase:
                 )
             return self.strip(record, PayloadState.ERASED)
 
-    def delete(self, id_: str, *, ghost_span: int = limits.GHOST_SPAN) -> None:
+    def delete(self, id_: str, *, ghost_span: int = _GHOST_SPAN) -> None:
         """Delete a message. It is remembered, and not taken again, until the tangle is *ghost_span* deeper than it.
 
         Raises PzpMissingError, PzpDependencyError (others need it to be certified: erase it instead), StoreFullError,
@@ -353,8 +357,8 @@ class PzpDatabase:
         """Forget what was deleted long ago, as depths go, and what is too much."""
         held = self.cache.get(root)
         below = held.tangle.max_depth - span
-        if len(held.ghosts) > limits.GHOSTS_MAX:
-            below = max(below, sorted(held.ghosts.values())[-limits.GHOSTS_MAX])
+        if len(held.ghosts) > _GHOSTS_MAX:
+            below = max(below, sorted(held.ghosts.values())[-_GHOSTS_MAX])
         if any(depth < below for depth in held.ghosts.values()):
             self.rows.drop_ghosts(root, below)
             held.drop_ghosts(below)
@@ -674,7 +678,7 @@ class _Collection:
 
     def _trim(self, root: str, goal: Goal) -> None:
         """Take away what no tangle needs of the messages of this one, the deepest first and its root at last."""
-        ghost_span = limits.GHOST_SPAN if goal.keep is GoalKind.SET else 0
+        ghost_span = _GHOST_SPAN if goal.keep is GoalKind.SET else 0
         for id_ in reversed(self._database.tangle(root).topological()):
             record = self._database.record(id_)
             if record is None or self._is_whole(record, root):
@@ -714,6 +718,6 @@ def _text(said: Message) -> bytes:
     return text
 
 
-@lru_cache(maxsize=limits.FEED_IDS_KEPT)
+@lru_cache(maxsize=1_024)  # each message of a feed asks for the same one
 def _feed_id(version: int, owner: str, kind: str) -> str:
     return message.feed_id(VERSIONS[version].fields, owner, kind)

@@ -2,13 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
-from tinyssb_node.pzp.database import limits
 from tinyssb_node.pzp.database.database import PzpDatabase
 from tinyssb_node.pzp.messages.errors import MessageError, PzpRule
 from tinyssb_node.pzp.messages.jsontext import Json
 from tinyssb_node.pzp.messages.message import is_hash
 from tinyssb_node.pzp.messages.tangle import PzpTangle
+
+_LACKS_MAX: Final = 64  # remembered of a waiting message: one of these messages or tangles has to come
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +36,7 @@ def missing_dependencies(
     if error.rule is PzpRule.PREV_UNKNOWN:
         root = error.field.removeprefix("metadata.tangles.").removesuffix(".prev")
         prev = error.value if isinstance(error.value, list) else []
-        return [MissingDependency(root, one, 0) for one in filter(is_hash, prev)][: limits.LACKS_MAX]
+        return [MissingDependency(root, one, 0) for one in filter(is_hash, prev)][:_LACKS_MAX]
     if error.rule is PzpRule.GROUP_UNKNOWN:
         roots = [error.value]
     elif error.rule is PzpRule.TANGLE_UNKNOWN:
@@ -43,7 +45,7 @@ def missing_dependencies(
         roots = [error.expected]  # all of a tangle is wrong as long as its root is not here
     elif error.rule is PzpRule.NOT_MEMBER:
         roots = _identities(message)
-    known = [root for root in roots if isinstance(root, str) and is_hash(root)][: limits.LACKS_MAX]
+    known = [root for root in roots if isinstance(root, str) and is_hash(root)][:_LACKS_MAX]
     return [MissingDependency(root, "", _count(database.tangle(root))) for root in known]
 
 

@@ -166,7 +166,8 @@ def _connect(path: Path) -> sqlite3.Connection:
         except OSError as error:
             raise StoreFailedError(f"{path} cannot be made: {error.strerror}") from error
     with store_faults(path, "opening what came by entries"):
-        connection = sqlite3.connect(path, isolation_level=None, timeout=limits.CARRIED_BUSY_S)
+        # Twice as long as the wait for the database, which the other process waits for.
+        connection = sqlite3.connect(path, isolation_level=None, timeout=20.0)
         try:
             connection.execute("PRAGMA synchronous = NORMAL")
             connection.execute("BEGIN IMMEDIATE")
@@ -250,7 +251,8 @@ class _Reading:
             return
         layout = entry_layout(entry, self._dialects[entry.feed])
         last = layout.chunks == 0 if isinstance(append, StoredEntry) else append.chunk == layout.chunks - 1
-        if last and _BEGINNING in layout.head[: limits.CARRIED_HEAD]:
+        # A tag of up to 4 bytes, and the word that names what the list is.
+        if last and _BEGINNING in layout.head[:8]:
             self._take((entry.feed, entry.seq))
 
     def _message(self, place: Place) -> dict[str, Json] | None:

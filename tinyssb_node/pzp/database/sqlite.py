@@ -109,7 +109,7 @@ def open_for_writing(path: Path) -> tuple[sqlite3.Connection, int]:
         fcntl.flock(lock, fcntl.LOCK_SH)
         # What is erased or deleted is overwritten with zeros.
         connection.execute("PRAGMA secure_delete = ON")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {limits.CHECKPOINT_PAGES}")
+        connection.execute("PRAGMA wal_autocheckpoint = 4096")  # pages of 4 KiB: 16 MiB, as in the store
         sync_names(path)
         undo.pop_all()
         return connection, lock
@@ -133,7 +133,8 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     uri = f"{path.absolute().as_uri()}?mode={mode}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=limits.BUSY_S)
     connection.execute("PRAGMA temp_store = MEMORY")
-    connection.execute(f"PRAGMA cache_size = -{limits.CACHE_KIB}")
+    # KiB: ids come in no order, so that the index of a large file is touched everywhere.
+    connection.execute("PRAGMA cache_size = -16384")
     return connection
 
 
@@ -155,7 +156,8 @@ def _settle(path: Path) -> int:
             fcntl.flock(lock, fcntl.LOCK_SH)  # others have it open: one of them has done it, or does
         else:
             write_anew(log)
-            if path.exists() and path.stat().st_size <= limits.NEW_FILE_MAX:
+            # More than the schema takes; later its pages are in the log as well.
+            if path.exists() and path.stat().st_size <= 65_536:
                 write_anew(path)  # it may have been made, and not have got to the disk
     except OSError as error:
         os.close(lock)

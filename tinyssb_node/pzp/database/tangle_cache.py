@@ -106,7 +106,8 @@ class TangleCache:
         held = self._load(root)
         while self._held and (
             len(self._held) >= limits.TANGLES_HELD_MAX
-            or self._messages() + len(held.tangle) > limits.TANGLE_MESSAGES_MAX
+            # 150 MB at most; one tangle is held, however large.
+            or self._messages() + len(held.tangle) > 250_000
         ):
             self._held.popitem(last=False)
         self._held[root] = held

@@ -21,10 +21,6 @@ SHOWN_MAX: Final = 80
 BASE58_MAX: Final = 128
 """Most characters that are decoded: a signature has 88, and the work grows with the square. A power of two, in which
 ``base58`` joins digits."""
-ANCESTORS_SEARCHED_MAX: Final = 4_096
-"""Predecessors looked at to tell whether one message precedes another, when a message is checked. Ours: 2 ms."""
-DECODED_MAX: Final = 4_096
-"""Ids and keys whose bytes are remembered: 1 MB. Ours: each message of a feed names the same group and key."""
 
 # --- Over the air (docs/formats/pzp-air.md) --------------------------------------------------------------------------
 

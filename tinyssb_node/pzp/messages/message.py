@@ -72,7 +72,7 @@ def decoded(text: str) -> bytes | None:
     return _decoded(text) if len(text) <= limits.BASE58_MAX else None
 
 
-@lru_cache(maxsize=limits.DECODED_MAX)
+@lru_cache(maxsize=4_096)  # 1 MB; each message of a feed names the same group and key
 def _decoded(text: str) -> bytes | None:
     try:
         return base58.decode(text)

@@ -30,6 +30,7 @@ from tinyssb_node.pzp.messages.message import (
 )
 from tinyssb_node.pzp.messages.tangle import PzpTangle, lipmaa_depth
 
+_SEARCHED_MAX: Final = 4_096  # predecessors looked at to find whether one message precedes another: 2 ms
 _OTHER_CHARACTERS: Final = re.compile(r"[^a-zA-Z0-9_]")
 
 
@@ -404,7 +405,7 @@ def tips_and_lipmaa(case: ValidationCase) -> None:
     beside = {one: found for one, found in depths.items() if found not in (linked, deepest)}
     if not beside:
         return
-    after = case.tangle.ancestors(depths, limit=limits.ANCESTORS_SEARCHED_MAX, above=min(beside.values()))
+    after = case.tangle.ancestors(depths, limit=_SEARCHED_MAX, above=min(beside.values()))
     for message in after:
         if followed := beside.keys() & set(case.tangle.prev(message)):
             raise MessageError(PzpRule.PREV_ANCESTOR, case.field_of("prev"), min(followed))
@@ -429,7 +430,7 @@ def identity(case: ValidationCase) -> None:
     signer, prev = case.message[fields.author], case.place.get("prev")
     if not founds and isinstance(prev, list):
         known = (one for one in prev if isinstance(one, str))
-        limit = limits.ANCESTORS_SEARCHED_MAX
+        limit = _SEARCHED_MAX
         if not (isinstance(signer, str) and case.tangle.added_before(signer, known, limit=limit)):
             raise MessageError(
                 PzpRule.NOT_MEMBER, fields.author, signer, f"{case.tangle.root}, by what the message follows"

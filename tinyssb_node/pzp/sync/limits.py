@@ -16,8 +16,6 @@ FILTER_BITS_EACH: Final = 24
 """Bits of a filter for each id: with eight of them set, 1 of 24,000 that is not there looks as if it were."""
 FILTER_BITS_MORE: Final = 1_024
 """Bits on top, with which small filters, and those are most, err once in a billion."""
-FILTER_HASHES: Final = 8
-"""Bits that an id sets. Seventeen would err half as often, and take twice as long."""
 
 WINDOW_IDS_MAX: Final = 8_192
 """Messages that one exchange compares, some 50 ms of work; of a depth that has more, the first so many."""
