@@ -13,7 +13,6 @@ from typing import Any
 
 from spark_sink import limits
 from spark_sink.errors import OptionError, SinkError, StorageError, UnavailableError
-from spark_sink.page.limits import PORT
 from spark_sink.settings import LOCAL, NO_SPARK
 
 
@@ -65,7 +64,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--host", default="127.0.0.1", help="address to listen on (%(default)s: this machine only)"
     )
     serve.add_argument(
-        "--port", type=int, default=PORT, help="port to listen on, 0 for a free one (%(default)s)"
+        "--port", type=int, default=8_765, help="port to listen on, 0 for a free one (%(default)s)"
     )
     meaning = (
         "token that browsers must give, read from this file; needed if other machines can reach the page "

@@ -90,8 +90,6 @@ PACKETS_MAX: Final = 256
 """Packets used for each clock, and for it at its partners: hundreds of matches, and noise averages out."""
 PARTNERS_MAX: Final = 4
 """With how many others a clock is compared first: enough to outvote a wrong one; each more costs a search."""
-CLOCKS_AGREE_US: Final = 5_000_000
-"""Clocks no farther apart than this agree on what time it is: some are set by hand, by looking at another."""
 LOOK_BACK_US: Final = 3_600_000_000
 """Time before a packet in which its cause is searched: figures of an hour need the hour before, and no more."""
 HEARD_WITHIN_US: Final = 2_000_000

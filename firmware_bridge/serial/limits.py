@@ -13,8 +13,6 @@ ANSWER_US: Final = 500_000
 """Timeout of a request. Devices answer within milliseconds; an ESP32 may be busy with its flash."""
 HELLO_TRIES: Final = 16
 """Tries of the first request: 8 s, since some boards reset when the port opens and take up to 5 s to start."""
-IDENTIFY_ROUNDS: Final = 4
-"""Rounds of all greetings at an unknown port: 8 s too, four times half a second each."""
 ASK_TRIES: Final = 3
 """Tries of any other request."""
 CHECK_US: Final = 60_000_000

@@ -3,7 +3,7 @@
 import heapq
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from spark_sink.arrays import components, take
 from spark_sink.clocks.matches import Matches, match
 from spark_sink.clocks.shared_packets import ClockPairs, SharedPackets, best_partners
 
+_AGREE_US: Final = 5_000_000  # some clocks are set by hand, by looking at another
 LinksByClock: TypeAlias = Mapping[int, Mapping[int, Matches]]
 """For each clock, its links by the clock at the other end."""
 
@@ -60,7 +61,7 @@ def groups(near: LinksByClock) -> list[ClockGroup]:
     """Group all clocks that have links.
 
     The reference is chosen among the clocks with a quarter of the most matches or more. It is the one that most others
-    agree with (`limits.CLOCKS_AGREE_US`); among several, the smallest.
+    agree with, within 5 s; among several, the smallest.
     """
     left = set(near)
     found = []
@@ -101,7 +102,7 @@ def _reference(group: ClockGroup, near: LinksByClock) -> int:
     enough = max(known_by) / 4
     ahead = np.array(group.ahead_us)
     ordered = np.sort(ahead)
-    low, high = ahead - limits.CLOCKS_AGREE_US, ahead + limits.CLOCKS_AGREE_US
+    low, high = ahead - _AGREE_US, ahead + _AGREE_US
     agree = np.searchsorted(ordered, high, "right") - np.searchsorted(ordered, low, "left")
     choice = zip(group.clocks, known_by, agree.tolist(), strict=True)
     return min((-count, clock) for clock, known, count in choice if known >= enough)[1]

@@ -54,5 +54,3 @@ TOKEN_SIZE_MAX: Final = 4_096
 """Bytes of a file with a token that are read: a larger one is some other file."""
 STATIC_AGE_S: Final = 31_536_000
 """Time for which a browser may keep a file named by its hash: a year, the most that RFC 9111 expects caches to use."""
-PORT: Final = 8_765
-"""Default port of the page."""

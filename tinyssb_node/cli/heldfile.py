@@ -115,10 +115,7 @@ def wait_for(
     sleep: Callable[[float], None],
 ) -> int:
     """Look until all *chunks* are here or *patience_s* is over, and *show* the progress. Return how many are here, as
-    *look* counts them. Returns how many are here.
-
-    *look* tells how many are.
-    """
+    *look* counts them."""
     begun_s, held = now(), look()
     progress = FetchProgress(chunks, held, begun_s, held, begun_s)
     while True:

@@ -105,11 +105,8 @@ class Service:
         return written
 
     def uninstall(self) -> list[Path]:
-        """Stop the service and remove its files; the node's data stays. Returns the files removed. Returns what was
-        removed.
-
-        Raises ProblemError.
-        """
+        """Stop the service and remove its files; the node's data stays. Returns the files removed. Raises
+        ProblemError."""
         self._refuse_packaged()
         removed = [place for place, state in self.files().items() if state is not FileState.MISSING]
         if removed and self._manages:

@@ -79,12 +79,8 @@ Piece = FeedHeader | ExportedEntry | ExportedChunk
 # --- writing
 
 
-def _from_the_first(_record: FeedRecord) -> int:
-    return 1
-
-
 def export_pieces(
-    store: Store, records: Iterable[FeedRecord], first: Callable[[FeedRecord], int] = _from_the_first
+    store: Store, records: Iterable[FeedRecord], first: Callable[[FeedRecord], int] = lambda _record: 1
 ) -> Iterator[Piece]:
     """Yield everything that *store* has of the feeds in *records*, each from the entry number that *first* returns.
     Feeds without such entries are left out."""

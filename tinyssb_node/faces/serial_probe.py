@@ -56,7 +56,7 @@ async def _greet(
     """Greet in every protocol a few times, since opening the port restarts many boards. Return the kind that answered,
     and its answer."""
     seen = b""
-    for _ in range(serial_limits.IDENTIFY_ROUNDS):
+    for _ in range(4):  # all greetings, half a second each: 8 s in all
         for greeting in GREETINGS:
             try:
                 writer.write(greeting)

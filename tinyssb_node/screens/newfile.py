@@ -30,7 +30,7 @@ def require_absent(path: Path) -> None:
 
 def write_new_file(path: Path, write: Callable[[BinaryIO], object]) -> int:
     """Create the file at *path*, complete or not at all, with the bytes that *write* writes; durable on return but for
-    its name. Return its size in bytes. Returns its size in bytes.
+    its name. Return its size in bytes.
 
     Raises ProblemError, and what *write* raises.
     """

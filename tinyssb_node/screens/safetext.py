@@ -56,8 +56,6 @@ def one_line(text: str, cells: int | None = None) -> str:
     """Return *text* in one line, of at most *cells* cells; an ellipsis stands where it was cut.
 
     The time depends on *cells*, not on the length of *text*.
-
-    Takes time by *cells*, not by how long *text* is.
     """
     if cells is None:
         return safe(text).replace("\n", NEWLINE)
@@ -77,8 +75,6 @@ def apart(name: str, cells: int) -> str:
     """Return *name* in one line, to stand among others: in quotation marks if a sign in it could pass for its end.
 
     At most *cells* cells, and two for the marks.
-
-    Of at most *cells* cells, and two for the marks.
     """
     shown = one_line(name, cells).replace(HAPPENED, NO_HAPPENING)
     if all(char in _IN_NAMES or not unicodedata.category(char).startswith("P") for char in shown):
@@ -91,8 +87,6 @@ def wrapped(text: str, cells: int, lines_max: int) -> list[str]:
     """Split *text* into lines of at most *cells* cells, at spaces if possible.
 
     Return at least one line and at most *lines_max*: the last one then ends in an ellipsis.
-
-    At most *lines_max* lines: the last one then ends in an ellipsis. Never empty.
     """
     assert cells >= 2  # so that a wide character fits
     assert lines_max >= 1

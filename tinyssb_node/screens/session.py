@@ -102,7 +102,7 @@ class NodeSession:
 
     @property
     def own(self) -> FeedId:
-        """The node's own feed. Raises what reading the identity does. Raises what reading the identity does."""
+        """The node's own feed. Raises what reading the identity does."""
         for person in self.catalog.people():
             if person.own:
                 return person.feed

@@ -38,7 +38,5 @@ OVERHEAD_BYTES: Final = 120
 
 # --- The shipper's process
 
-LOOK_S: Final = 1.0
-"""Seconds between two looks at the logs: the daemon writes them once a second."""
 LOOK_AGAIN_US: Final = 60_000_000
 """How long an unchanged folder is trusted to have the same files: file systems keep times to 2 s (FAT)."""

@@ -22,7 +22,6 @@ from tinyssb_node.faces.errors import BrokerError
 from tinyssb_node.faces.mqtt_broker import OFFLINE, ONLINE, Broker, BrokerCredentials, connected
 from tinyssb_node.faces.mqtt_secrets import make_tls, read_password
 from tinyssb_node.ids import NetworkName
-from tinyssb_node.shipping import limits
 from tinyssb_node.shipping.config import ship_config
 from tinyssb_node.shipping.files import (
     LogFolder,
@@ -43,6 +42,8 @@ from tinyssb_node.shipping.wire import (
     topic_up,
 )
 from tinyssb_node.store.home import Home
+
+_LOOK_S: Final = 1.0  # the daemon writes the logs once a second
 
 _TWO_COLLECTORS: Final = "two collectors reply, and one of them is ignored: stop one of them"
 
@@ -221,7 +222,7 @@ class Shipper:
                 self._save()
             paced_us = self._pace.until_us - _now_us()
             with suppress(TimeoutError):
-                wait_s = min(limits.LOOK_S, paced_us / 1e6) if paced_us > 0 else limits.LOOK_S
+                wait_s = min(_LOOK_S, paced_us / 1e6) if paced_us > 0 else _LOOK_S
                 await asyncio.wait_for(self._heard.wait(), wait_s)
 
     async def _ship(self, broker: Broker, log: _Log) -> None:

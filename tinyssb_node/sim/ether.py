@@ -232,7 +232,7 @@ class Ether:
             packet_size = len(message.packet) // 2
             begin_us = self._now_us()
             end_us = self._medium.begin_send(node.name, packet_size + limits.CRC_SIZE, begin_us)
-            await self._pause(end_us - self._now_us())
+            await asyncio.sleep((end_us - self._now_us()) / self._config.time_scale / 1_000_000)
             node.sent += 1
             node.airtime_us += end_us - begin_us
             self._deliver(message.packet, self._medium.end_send(node.name))
@@ -252,9 +252,6 @@ class Ether:
     def _now_us(self) -> int:
         """Modelled microseconds since the ether began."""
         return int((self._clock() - self._begun_s) * self._config.time_scale * 1_000_000)
-
-    async def _pause(self, modelled_us: int) -> None:
-        await asyncio.sleep(modelled_us / self._config.time_scale / 1_000_000)
 
 
 async def _queue_sends(node: _Node, reader: asyncio.StreamReader) -> EtherRefused | None:

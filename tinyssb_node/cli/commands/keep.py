@@ -201,8 +201,7 @@ def verify(arguments: argparse.Namespace) -> int:
 
 
 def _repair(arguments: argparse.Namespace, network: Network, damages: Sequence[Damage]) -> int:
-    """Remove damaged data from the store. Raises what the store raises, having changed nothing. Raises what the store
-    raises; then nothing was changed."""
+    """Remove damaged data from the store. Raises what the store raises, having changed nothing."""
     from tinyssb_node.daemon.repair import plan_repair
 
     home = _home(arguments).of(NetworkName(arguments.network or DEFAULT_NETWORK))

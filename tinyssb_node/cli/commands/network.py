@@ -215,7 +215,7 @@ def _agreed() -> bool:
 
 
 def _carry_out(arguments: argparse.Namespace, home: Home, key: bytes, left: Sequence[FeedId]) -> bool:
-    """Rekey the set, by the daemon if it runs. Return whether it runs. Returns whether it does."""
+    """Rekey the set, by the daemon if it runs. Return whether it runs."""
 
     try:
         node = DaemonClient.at_home(arguments.home, arguments.network)

@@ -68,7 +68,7 @@ def uninstall(arguments: argparse.Namespace) -> int:
 
 
 def status(arguments: argparse.Namespace) -> int:
-    """Show files and state. Return 1 if the service needs attention. Returns 1 if something is to be done."""
+    """Show files and state. Return 1 if the service needs attention."""
     service = _service(arguments)
     files, manager = service.files(), service.manager()
     if arguments.json:

@@ -28,8 +28,6 @@ TIMESTAMP_MAX: Final = 2**39 - 1
 """Largest timestamp: the flag has the first of 40 bits."""
 COMPLETENESS_MAX: Final = 255
 """Completeness of a whole resource (text)."""
-LOCATION_AROUND: Final = 3 + TIMESTAMP_SIZE + 1
-"""Bytes of a location beside its three addresses: their lengths, timestamp and completeness."""
 USF_SIZE: Final = 2
 """Bytes of an unsigned short float (text)."""
 USF_MAX: Final = 511 << 254

@@ -182,7 +182,8 @@ def serialize_location(location: Location) -> bytes:
 def size_of(location: Location) -> int:
     """Return the size of a serialized location."""
     place = location.place
-    return limits.LOCATION_AROUND + len(place.node) + len(place.message) + len(place.connection)
+    # The lengths of three addresses, the timestamp and completeness.
+    return 3 + limits.TIMESTAMP_SIZE + 1 + len(place.node) + len(place.message) + len(place.connection)
 
 
 def _short(data: bytes) -> bytes:

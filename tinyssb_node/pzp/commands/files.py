@@ -251,11 +251,6 @@ def _bad_row(bad: RejectedLine) -> dict[str, object]:
     }
 
 
-def _bad_line(bad: RejectedLine) -> str:
-    """A line that was not taken, for people."""
-    return f"line {bad.line}: {bad.error.rule.code}: {printable(str(bad.error))}"
-
-
 def _messages(count: int) -> str:
     return f"{count:,} message{'' if count == 1 else 's'}"
 
@@ -294,7 +289,8 @@ def _take(arguments: argparse.Namespace, database: PzpDatabase, file: BinaryIO) 
 
     def tell(bad: RejectedLine) -> None:
         bar.clear()
-        print(json.dumps(_bad_row(bad)) if arguments.json else _bad_line(bad))
+        text = f"line {bad.line}: {bad.error.rule.code}: {printable(str(bad.error))}"
+        print(json.dumps(_bad_row(bad)) if arguments.json else text)
 
     taker = LineImporter(database, strict=not arguments.compat, wall_us=wall_us(), tell=tell)
     try:

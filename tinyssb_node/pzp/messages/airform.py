@@ -53,7 +53,7 @@ def serialize_air(message: Message) -> bytes | AirFormTooLarge:
     Raises MessageError for what has no canonical form, and for too deep nesting.
     """
     text = canonical(cast("Json", message))
-    carried = _as_text(text)
+    carried = bipf.encode([WORD, text.decode()])
     if len(text) <= limits.TEXT_MAX:
         compact = _compact(cast("Message", read(text)))
         if compact is not None and len(compact) <= len(carried):
@@ -84,10 +84,6 @@ def parse_air(content: bytes) -> dict[str, Json] | None:
     if again != content:
         raise AirFormError("the content", content, "in its one form")
     return message
-
-
-def _as_text(text: bytes) -> bytes:
-    return bipf.encode([WORD, text.decode()])
 
 
 def _parse(items: list[Value]) -> dict[str, Json]:
