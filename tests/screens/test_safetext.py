@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import wcwidth
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.catalog.fake import HOSTILE_NAME, HOSTILE_TEXT
@@ -23,6 +23,8 @@ from tinyssb_node.screens.safetext import (
     wrapped,
 )
 
+WIDEST = 7
+"""Cells of the widest glyph: a wide character, four marks that each widen it, and the sign for further ones."""
 TEXTS = st.one_of(
     st.text(max_size=60),
     st.text("a \n\t\x1b\x9b\r\u202e\u2066\u200b\u200d\ufe0f\u0301\u0336\u0903漢🏔☰👩\ud800", max_size=60),
@@ -91,7 +93,8 @@ def test_a_line_is_one_line_of_bounded_width(text: str, most: int) -> None:
         assert line == one_line(text)
 
 
-@given(TEXTS, st.integers(2, 30), st.integers(1, 6))
+@example("⺀\u0903\u0903\u0903\u0903\u0903", WIDEST, 2)
+@given(TEXTS, st.integers(WIDEST, 30), st.integers(1, 6))
 def test_wrapping_loses_nothing_but_spaces(text: str, width: int, lines_max: int) -> None:
     lines = wrapped(text, width, lines_max)
     assert 1 <= len(lines) <= lines_max

@@ -88,7 +88,7 @@ def wrapped(text: str, cells: int, lines_max: int) -> list[str]:
 
     Return at least one line and at most *lines_max*: the last one then ends in an ellipsis.
     """
-    assert cells >= 2  # so that a wide character fits
+    assert cells >= 2  # so that a wide character fits; with its marks it can take seven
     assert lines_max >= 1
     lines: list[str] = []
     for line in _lines(text, cells):
