@@ -59,7 +59,7 @@ class CatalogQueries(Protocol):
 
     def tips(self, conversation: str) -> Sequence[MessageId]:
         """Return the predecessors of a new message of a conversation, the latest first, at most
-        `limits.CATALOG_TIPS_MAX`."""
+        64."""
         ...
 
     def search(self, words: str, limit: int = 50) -> Sequence[MessageRow]:

@@ -81,7 +81,7 @@ TRIES_AT_ONCE: Final = 1_024
 """Entries that new keys are tried on in one turn of the node: 10 ms on a notebook. One addition may bring 256 keys,
 each to be tried on all unopened additions."""
 TRIES_OF_ENTRY: Final = 64
-"""The same for an entry just read, of which there are `READ_AT_ONCE`: usually there is no more to try."""
+"""The same for an entry just read, of which there are 200: usually there is no more to try."""
 WAITING_MAX: Final = 4_096
 """Most messages that wait for a name or for their group's first message: only their addresses, 200 bytes each."""
 BROKEN_MAX: Final = 256

@@ -82,7 +82,7 @@ class MediumOptions:
     fading_db: float = 0.0
     """Standard deviation of one packet's signal at one receiver, around the link's."""
     soft_edge: bool = False
-    """True if weak packets arrive by chance, with 1 / (1 + exp(k (threshold - SNR))), k = EDGE_PER_DB."""
+    """True if weak packets arrive by chance, with 1 / (1 + exp(k (threshold - SNR))), k = 2 per dB."""
     bursts: float = 0.0
     """Share of time that others in the band are on the air."""
     burst_us: int = 100_000
