@@ -23,6 +23,11 @@ target for several hops with loss uses this yardstick; both are shown there.
 _TERMS = f"""\
 A *round* of set repair is a SKETCH and the packets that follow from it; by deployed rules, 20 s. {digits(HOPS_S)} s for
 the line is eight times the time on the air and two seconds. The entry is published after ten minutes without traffic.
+
+**× least airtime** is the time until all agree, as a multiple of the airtime of the entries and chunks in the busiest
+neighbourhood by the same bound: nodes in reach of one node cannot send at the same time. The first hop of the line may
+take 0.3 s beyond the time on the air, each further hop 0.5 s
+([why these limits](../decisions/0057-windows-by-hidden-terminals.md)).
 """
 _DEPLOYED = """\
 ### By deployed rules

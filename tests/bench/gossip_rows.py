@@ -68,9 +68,20 @@ _RELAYED: Final = Measure(
 _LEAST: Final = Measure(name="airtime, least possible", unit="× bound", of=lambda report: report.ratio)
 
 
+def _haste(most: float) -> Measure:
+    return Measure(name="time", unit="× least airtime", of=lambda report: report.haste, most=most)
+
+
 def each_s(report: SimulationReport) -> float:
     """Seconds on the air for each entry that came to somebody; infinite if none did."""
     return sum(report.airtime_us.values()) / 1e6 / report.delivered if report.delivered else float("inf")
+
+
+def further_hop_s(report: SimulationReport) -> float:
+    """Seconds that each hop of a line but the first took one entry; infinite if it did not come to the end."""
+    if not report.converged:
+        return float("inf")
+    return (report.delays_us[-1] - report.delays_us[0]) / 1e6 / (report.nodes - 2)
 
 
 def rounds(report: SimulationReport) -> float:
@@ -92,25 +103,25 @@ ROWS: Final = (
     Row(
         title="10 nodes, one domain, 10 feeds × 10 entries, no loss",
         scenario="domain10",
-        measures=(_multiple(1.3),),
+        measures=(_multiple(1.3), _haste(2)),
         boards_hours=1,
     ),
     Row(
         title="the same, each receiver loses 20 %",
         scenario="lossy10",
-        measures=(_multiple(1.5),),
+        measures=(_multiple(1.5), _haste(2.5)),
         boards_hours=1,
     ),
     Row(
         title="one node holds 100 entries × 3 chunks, 9 empty nodes join",
         scenario="newcomers",
-        measures=(_multiple(1.25),),
+        measures=(_multiple(1.25), _haste(2)),
         boards_hours=1,
     ),
     Row(
         title="30 nodes, random field, diameter ≥ 4, 5 % duty, 10 % loss",
         scenario="field30",
-        measures=(_RELAYED, _LEAST),
+        measures=(_RELAYED, _LEAST, _haste(3)),
         boards_hours=1,
     ),
     Row(
@@ -164,6 +175,13 @@ ROWS: Final = (
                 of=lambda report: report.delays_us[-1] / 1e6 if report.converged else float("inf"),
                 most=HOPS_S,
             ),
+            Measure(
+                name="first hop",
+                unit="s",
+                of=lambda report: report.delays_us[0] / 1e6 if report.delays_us else float("inf"),
+                most=PACKET_S + 0.3,
+            ),
+            Measure(name="each further hop", unit="s", of=further_hop_s, most=PACKET_S + 0.5),
         ),
         boards_hours=1,
     ),

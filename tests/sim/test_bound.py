@@ -8,7 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tinyssb_node.sim import limits
-from tinyssb_node.sim.bound import RelaySet, expected_sends, relays, sends_at_least, sends_by_relays
+from tinyssb_node.sim.bound import (
+    RelaySet,
+    expected_sends,
+    relays,
+    sends_at_least,
+    sends_by_relays,
+    sends_in_busiest_reach,
+)
 
 LINE = [(1,), (0, 2), (1, 3), (2, 4), (3,)]
 DOMAIN = [tuple(other for other in range(10) if other != node) for node in range(10)]
@@ -113,3 +120,22 @@ def test_relays_that_know_nothing_of_each_other_serve_all_that_hear_them() -> No
 def test_without_loss_they_pay_no_more_and_with_loss_no_less(neighbours):
     assert sends_by_relays(neighbours, 0.0) == sends_at_least(neighbours, 0.0)
     assert sends_by_relays(neighbours, 0.2) >= sends_at_least(neighbours, 0.2) - 1e-9
+
+
+def test_the_busiest_node_of_a_line_hears_three_relays_that_take_turns() -> None:
+    assert sends_in_busiest_reach(LINE, 0.0) == 3
+    assert sends_in_busiest_reach([(1,), (0, 2), (1, 3), (2, 4), (3, 5), (4, 6), (5,)], 0.0) == 3
+    assert sends_in_busiest_reach([*LINE, (6,), (5,), ()], 0.5) == pytest.approx(3 * 2)
+    assert sends_in_busiest_reach([()], 0.5) == 0
+    assert sends_in_busiest_reach(DOMAIN, 0.2) == pytest.approx(sends_at_least(DOMAIN, 0.2))
+
+
+def test_a_search_given_up_counts_one_send(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "BOUND_STEPS", 3)
+    assert sends_in_busiest_reach(LINE, 0.5) == pytest.approx(2)
+
+
+@given(meshes())
+@settings(max_examples=50, deadline=None)
+def test_no_neighbourhood_hears_more_than_is_sent(neighbours: list[tuple[int, ...]]) -> None:
+    assert 1 <= sends_in_busiest_reach(neighbours, 0.2) <= sends_at_least(neighbours, 0.2) + 1e-9

@@ -76,6 +76,32 @@ def sends_by_relays(neighbours: Sequence[Iterable[int]], loss: float) -> float:
     return total
 
 
+def sends_in_busiest_reach(neighbours: Sequence[Iterable[int]], loss: float) -> float:
+    """Return the expected sends of one packet that the node hears, or sends, that hears most of them.
+
+    Nodes in reach of one node cannot send at the same time without a collision there, so this is the least time on the
+    air between the first packet and the last, by the relay set that was found. Where none was, one send.
+    """
+    masks = [sum(1 << other for other in set(others)) for others in neighbours]
+    busiest = 0.0
+    for part, found in zip(_parts(masks), relays(neighbours), strict=True):
+        if part.bit_count() == 1:
+            continue
+        if found.chosen is None:
+            sends = {part.bit_length() - 1: expected_sends(1, loss)}
+        elif len(found.chosen) == 1:
+            sends = {found.chosen[0]: expected_sends(part.bit_count() - 1, loss)}
+        else:
+            private = _private(masks, part, found.chosen)
+            sends = {
+                relay: expected_sends(count, loss) for relay, count in zip(found.chosen, private, strict=True)
+            }
+        for node in _bits(part):
+            heard = sum(each for relay, each in sends.items() if (masks[node] | 1 << node) >> relay & 1)
+            busiest = max(busiest, heard)
+    return busiest
+
+
 def _private(masks: Sequence[int], part: int, chosen: Sequence[int]) -> list[int]:
     """Return for each of *chosen* how many nodes hear no other one of them, at least 1."""
     counts = []

@@ -38,6 +38,8 @@ class SimulationReport:
     relayed_us: int
     """Their airtime if each node of a minimum relay set sends each until all in its reach have it: with loss, over
     several hops, more than the lower bound (``sim.bound``)."""
+    busiest_us: int
+    """Their least airtime within reach of the node that hears most of it (``sim.bound``)."""
     messages: int
     """Entries published."""
     delivered: int
@@ -70,6 +72,11 @@ class SimulationReport:
     def relayed_ratio(self) -> float:
         """Airtime as a multiple of *relayed_us*; 0 where nothing was published."""
         return sum(self.airtime_us.values()) / self.relayed_us if self.relayed_us else 0.0
+
+    @property
+    def haste(self) -> float:
+        """Time until all agreed as a multiple of *busiest_us*; 0 where nothing was published."""
+        return self.time_us / self.busiest_us if self.busiest_us else 0.0
 
 
 @dataclass(slots=True)

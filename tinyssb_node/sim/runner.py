@@ -8,7 +8,7 @@ from typing import Final
 from tinyssb_node import limits
 from tinyssb_node.errors import SimulationFailedError, SimulationOptionError
 from tinyssb_node.sim import limits as sim_limits
-from tinyssb_node.sim.bound import sends_at_least, sends_by_relays
+from tinyssb_node.sim.bound import sends_at_least, sends_by_relays, sends_in_busiest_reach
 from tinyssb_node.sim.checkers import (
     AirtimeLaw,
     BoundsChecker,
@@ -197,6 +197,7 @@ class Simulation:
             bytes=dict(totals.bytes),
             bound_us=self._cost_us(sends_at_least),
             relayed_us=self._cost_us(sends_by_relays),
+            busiest_us=self._cost_us(sends_in_busiest_reach),
             messages=progress.messages,
             delivered=progress.delivered,
             delays_us=spread(progress.delays_us),
