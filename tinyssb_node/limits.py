@@ -310,15 +310,29 @@ cost us a megabyte."""
 GIVEN_RANGES_MAX: Final = 4
 """Ranges of a feed remembered as just sent on a face: for two peers that request from different positions, and for
 entries pushed meanwhile."""
-CONTENTION_PACKETS: Final = (8.0, 4.0, 16.0)
-"""On the air: packets' time over which senders spread at random, by urgency (reply, relay, request)."""
-AFTER_DATA_PACKETS: Final = (0.0, 4.0, 16.0)
-"""Packets' time after data, by urgency, before its share of the contention begins."""
-AFTER_VECTOR_PACKETS: Final = (0.0, 4.0, 8.0)
+CONTENTION_PACKETS: Final = (4.0, 2.0, 4.0)
+"""On the air: packets' time over which senders spread at random, by urgency (reply, relay, request). Of ten senders the
+first waits 0.4 packets; two of them collide in 2 % of cases (decision 0057, like the next)."""
+AFTER_DATA_PACKETS: Final = (0.0, 1.5, 6.0)
+"""Packets' time after data, by urgency, before its share of the contention begins: requests wait for most replies."""
+AFTER_TURN_PACKETS: Final = (0.0, 1.5, 1.5)
+"""The same after data of a node that was asked by name: no other replies. One lost packet does not end its turn."""
+AFTER_VECTOR_PACKETS: Final = (0.0, 1.5, 3.0)
 """The same after a CLAIM, WANT or CHNK, or out of silence."""
-BATCH_PACKETS: Final = 4
-"""Packets in a row for the node that won the channel: contention for each would double the time, collisions of longer
-batches cost more."""
+UNASKED_WINDOW: Final = 0.5
+"""Factor on the window of a packet out of silence that nobody asked for, as a new entry of ours: 0.2 s on average at
+SF7. Programs may publish on several nodes at the same time."""
+HIDDEN_SPREAD: Final = (2.0, 0.0, 3.0)
+"""Part of all these times, by urgency, that is added where many stations do not hear each other: requests then wait
+about as long as in decision 0019."""
+HIDDEN_SHARES: Final = (0.2, 0.4)
+"""Shares of the packets for other nodes that are for nodes out of reach: below the first, all are taken to hear each
+other (lost packets make a share of 0.1), and from the second on few. In a field of five hops it is 0.6."""
+BATCH_PACKETS: Final = 10
+"""Packets in a row for the node that won the channel: contention for each would double the time."""
+BATCH_HIDDEN_PACKETS: Final = 4
+"""The same where many stations do not hear each other, or nothing is known yet: collisions of longer batches cost
+more."""
 BATCH_GAP_US: Final = 2_000
 """Gap within a batch: the turnaround of a modem (field measurements: 1 ms over SPI), less than others wait at least."""
 ASK_AGAIN_MAX: Final = 3
@@ -336,8 +350,9 @@ CARRY_DOUBT: Final = 0.7
 """Factor on the likelihood of relaying each time no echo came."""
 CARRY_LEAST: Final = 0.1
 """Likelihood that never goes away: meshes change."""
-ANSWERS_PACKETS: Final = 12
-"""Packets' time after a request, or a reply to it, in which new entries count as replies, not as just published."""
+ANSWERS_PACKETS: Final = 64
+"""Packets' time after a request that can be replied to, or a reply, in which new entries count as replies, not as just
+published: 13 s at SF7, in which nodes with a backlog request again."""
 PUSH_CHUNKS_MAX: Final = 16
 """Packets of a side chain sent unasked behind a new entry of ours; the rest is asked for."""
 
@@ -360,10 +375,12 @@ KNOWN_PACKETS: Final = 600
 """Packets' time for which a neighbour's WANT counts: two minutes at SF7, half an hour at SF11."""
 MARK_PACKETS: Final = 3_000
 """Packets' time for which a neighbour is believed to have received what was sent in reach of us."""
-ASK_FULL: Final = 64
+VOID_TURN_PACKETS: Final = 2
+"""Packets' time in which a node in reach that is asked by name is heard, even if its first packet is lost."""
+ASK_FULL: Final = 16
 """Entries for us at one neighbour that make a request as urgent as possible. With fewer of them it waits longer,
 because replies to other nodes may bring them too."""
-ASK_PATIENCE_MAX: Final = 4.0
+ASK_PATIENCE_MAX: Final = 2.0
 """Most such factors that a request waits longer."""
 ASK_PATIENCE_PACKETS: Final = 2.0
 """Packets' time that each such measure adds before the contention begins."""

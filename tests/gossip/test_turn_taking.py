@@ -314,7 +314,15 @@ def test_a_feed_that_was_never_given_has_its_chance_beside_those_that_were() -> 
 # --- how patiently it gives
 
 
-def test_the_more_an_answer_serves_the_sooner_it_goes(station: Station) -> None:
+def test_who_serves_all_that_are_known_goes_as_soon_as_may_be(station: Station) -> None:
+    station.hear(b"ab", 3, HELD + 1)
+    assert station.queue.reply_patience == 1.0
+    station.hear(b"cd", HELD + 1, HELD + 1)
+    assert station.queue.reply_patience == 2.0
+
+
+def test_with_hidden_terminals_the_more_an_answer_serves_the_sooner_it_goes(station: Station) -> None:
+    station.queue.note_exchange(hidden=True)
     patience = []
     for number in range(1, limits.GIVE_FULL + 2):
         station.hear(number.to_bytes(2), 3, HELD + 1)

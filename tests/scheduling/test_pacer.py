@@ -72,7 +72,9 @@ def test_a_stream_needs_no_silence() -> None:
     stream.sent(1, 7)
     stream.heard(7, data=True)
     stream.wanted(7)
-    stream.leave_turn(7)
+    stream.leave_turn(7, in_reach=False)
+    stream.note_exchange(hidden=True)
+    assert stream.hidden == 0
     stream.take_turn(7)
     stream.asked(7)
     stream.crowd(30)
@@ -148,6 +150,7 @@ def batch(air: Pacer, count: int) -> list[int | None]:
 
 
 def test_the_winner_sends_a_few_in_a_row_then_contends_again(air: Pacer) -> None:
+    air.note_exchange(hidden=False)
     once = [limits.BATCH_GAP_US] * (limits.BATCH_PACKETS - 1) + packets_us(0)
     assert batch(air, 2 * limits.BATCH_PACKETS) == once + once
 
@@ -166,7 +169,7 @@ def test_the_gap_in_a_batch_is_too_short_for_others(air: Pacer) -> None:
 
 @pytest.mark.parametrize("interruption", ["heard", "busy"])
 def test_an_interrupted_batch_is_over(air: Pacer, interruption: str) -> None:
-    batch(air, limits.BATCH_PACKETS - 1)
+    batch(air, limits.BATCH_HIDDEN_PACKETS - 1)
     if interruption == "heard":
         air.heard(NOW_US, data=True)
     else:
@@ -179,7 +182,9 @@ def test_an_interrupted_batch_is_over(air: Pacer, interruption: str) -> None:
 def test_a_thought_out_of_silence_contends(air: Pacer, chance: Chance) -> None:
     chance.value = 0.5
     air.wanted(NOW_US)
-    assert waits_us(air) == packets_us(*contended(limits.AFTER_VECTOR_PACKETS, 0.5))
+    reply, *others = contended(limits.AFTER_VECTOR_PACKETS, 0.5)
+    # Nobody asked: it is unlikely that another station replies at the same moment.
+    assert waits_us(air) == packets_us(reply * limits.UNASKED_WINDOW, *others)
 
 
 def test_a_thought_while_others_may_speak_waits_for_the_draw_it_has(air: Pacer, chance: Chance) -> None:
@@ -198,10 +203,10 @@ def test_who_is_asked_by_name_goes_at_once_and_so_often_in_a_row(air: Pacer, cha
     air.heard(NOW_US, data=False)
     air.take_turn(NOW_US)
     assert waits_us(air)[Urgency.REPLY] == limits.BATCH_GAP_US
-    assert waits_us(air)[1:] == packets_us(*contended(limits.AFTER_DATA_PACKETS, LATEST))[1:]
+    assert waits_us(air)[1:] == packets_us(*contended(limits.AFTER_TURN_PACKETS, LATEST))[1:]
     waits = batch(air, limits.FLOOR_PACKETS)
     assert waits[:-1] == [limits.BATCH_GAP_US] * (limits.FLOOR_PACKETS - 1)
-    assert waits[-1] == packets_us(*contended(limits.AFTER_DATA_PACKETS, LATEST))[Urgency.REPLY]
+    assert waits[-1] == packets_us(*contended(limits.AFTER_TURN_PACKETS, LATEST))[Urgency.REPLY]
 
 
 def test_the_floor_is_lost_to_who_is_heard(air: Pacer) -> None:
@@ -210,15 +215,71 @@ def test_the_floor_is_lost_to_who_is_heard(air: Pacer) -> None:
     assert waits_us(air)[Urgency.REPLY] == packets_us(0)[0]
 
 
-def test_while_somebody_else_has_the_floor_all_wait_longer(air: Pacer, chance: Chance) -> None:
+@pytest.mark.parametrize(
+    ("in_reach", "packets"), [(False, limits.FLOOR_PACKETS), (True, limits.VOID_TURN_PACKETS)]
+)
+def test_while_somebody_else_has_the_floor_all_wait_longer(
+    air: Pacer, chance: Chance, in_reach: bool, packets: int
+) -> None:
     chance.value = 0.5
     air.take_turn(NOW_US)
-    air.leave_turn(NOW_US)
-    floor_us = limits.FLOOR_PACKETS * AIR_PACKET_US
-    assert waits_us(air, NOW_US + floor_us) == packets_us(*contended(limits.AFTER_DATA_PACKETS, 0.5))
+    air.leave_turn(NOW_US, in_reach=in_reach)
+    floor_us = packets * AIR_PACKET_US
+    assert waits_us(air, NOW_US + floor_us) == packets_us(*contended(limits.AFTER_TURN_PACKETS, 0.5))
     # Until it is heard: then they wait for the end of what it says.
     air.heard(NOW_US + 1, data=True)
-    assert waits_us(air, NOW_US + 1) == packets_us(*contended(limits.AFTER_DATA_PACKETS, 0.5))
+    assert waits_us(air, NOW_US + 1) == packets_us(*contended(limits.AFTER_TURN_PACKETS, 0.5))
+
+
+def test_a_request_to_all_ends_the_turn_of_the_one_asked_before(air: Pacer) -> None:
+    air.leave_turn(NOW_US, in_reach=True)
+    air.heard(NOW_US, data=False)
+    air.heard(NOW_US, data=True)
+    assert waits_us(air) == packets_us(*limits.AFTER_DATA_PACKETS)
+    air.leave_turn(NOW_US, in_reach=True)
+    air.asked(NOW_US)
+    air.heard(NOW_US, data=True)
+    assert waits_us(air) == packets_us(*limits.AFTER_DATA_PACKETS)
+
+
+# --- hidden terminals
+
+
+def test_packets_for_stations_out_of_reach_widen_the_windows(air: Pacer, chance: Chance) -> None:
+    some, many = limits.HIDDEN_SHARES
+    for _ in range(200):
+        air.note_exchange(hidden=False)
+    assert air.hidden == 0
+    shares = []
+    for _ in range(30):
+        air.note_exchange(hidden=True)
+        shares.append(air.hidden)
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0, 1)
+    assert any(0 < share < 1 for share in shares) or many - some < 0.1
+    chance.value = 0.5
+    air.heard(NOW_US, data=True)
+    alone = contended(limits.AFTER_DATA_PACKETS, 0.5)
+    spread = [1 + share for share in limits.HIDDEN_SPREAD]
+    assert waits_us(air) == packets_us(*(each * more for each, more in zip(alone, spread, strict=True)))
+
+
+def test_the_first_packet_for_a_station_out_of_reach_counts_at_once(air: Pacer) -> None:
+    air.note_exchange(hidden=True)
+    assert air.hidden == 1
+    for _ in range(2):
+        air.note_exchange(hidden=False)
+    assert 0 < air.hidden < 1
+
+
+def test_with_hidden_terminals_batches_are_shorter_and_turns_end_like_others(air: Pacer) -> None:
+    air.note_exchange(hidden=True)
+    waits = batch(air, limits.BATCH_HIDDEN_PACKETS)
+    assert waits == [limits.BATCH_GAP_US] * (limits.BATCH_HIDDEN_PACKETS - 1) + packets_us(0)
+    air.take_turn(NOW_US)
+    air.heard(NOW_US, data=True)
+    ask = limits.AFTER_DATA_PACKETS[Urgency.ADVERT] * (1 + limits.HIDDEN_SPREAD[Urgency.ADVERT])
+    assert waits_us(air)[Urgency.ADVERT] == packets_us(ask)[0]
 
 
 def test_who_asked_everybody_waits_as_behind_any_request(air: Pacer, chance: Chance) -> None:

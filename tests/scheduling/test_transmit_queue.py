@@ -172,8 +172,8 @@ def test_what_is_to_be_asked_waits_longer_than_answers(air: TransmitQueue) -> No
     air.heard(PACKET, 7)
     air.advertise(PacketKind.WANT, 7)
     air.put(b"answer", PacketKind.ENTRY, 7)
-    assert air.pop_advert(7 + 16 * AIR_PACKET_US) is None
-    assert air.pop(7 + 9 * AIR_PACKET_US) == (b"answer", PacketKind.ENTRY)
+    assert air.pop_advert(7 + 6 * AIR_PACKET_US) is None
+    assert air.pop(7 + 5 * AIR_PACKET_US) == (b"answer", PacketKind.ENTRY)
     assert air.pop_advert(7 + SILENCE_US) is None
     air.sent(1, 7 + SILENCE_US)
     assert air.pop_advert(7 + 2 * SILENCE_US) is PacketKind.WANT
@@ -266,7 +266,7 @@ def test_news_given_back_are_still_news_of_others() -> None:
     air.relay.take(PACKET)
     assert air.pop_relayed(SILENCE_US) == PACKET
     air.give_back(SILENCE_US)
-    assert air.pop_relayed(SILENCE_US + 4 * AIR_PACKET_US) is None
+    assert air.pop_relayed(SILENCE_US + AIR_PACKET_US) is None
     assert air.pop_relayed(2 * SILENCE_US) == PACKET
     air.sent(1, 2 * SILENCE_US)
     air.relay.take(b"other")

@@ -111,7 +111,7 @@ def test_of_two_that_do_not_hear_each_other_one_is_asked_and_answers_alone(seed:
     answers = turns.answers("middle")
     assert len(answers) > len(ENTRIES) // 2
     assert {asked for asked, who in answers if asked != who} == set()
-    assert turns.entries("n0") + turns.entries("n1") <= 1.3 * len(ENTRIES)
+    assert turns.entries("n0") + turns.entries("n1") <= 1.4 * len(ENTRIES)
 
 
 @pytest.mark.parametrize("seed", SEEDS)

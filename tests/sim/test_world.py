@@ -53,9 +53,10 @@ def packets_of_airtime(world: World) -> float:
 
 
 # How much more than nodes need that knew what each other lacks: ids, requests, collisions, what was said in vain.
-# Measured over 24 seeds: 1.20 on average and 1.55 at most; with loss 1.51 and 1.63.
+# All publish in the same instant, before they know each other's feeds. Measured over 12 seeds: 1.43 on average and 1.69
+# at most; with loss 1.63 and 1.72.
 @pytest.mark.parametrize("seed", [1, 2, 3])
-@pytest.mark.parametrize(("loss", "most"), [(0.0, 1.5), (0.2, 1.7)])
+@pytest.mark.parametrize(("loss", "most"), [(0.0, 1.75), (0.2, 1.8)])
 def test_ten_nodes_with_ten_entries_each_agree_near_the_bound(seed: int, loss: float, most: float) -> None:
     world = mesh(10, seed, loss)
     for number in range(10):

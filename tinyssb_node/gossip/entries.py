@@ -155,7 +155,7 @@ class EntryGossip:
         self._forking.heard_want(queue, reading, now_us)
         asked = {feed: seq for feed, seq in reading.wanted if seq <= replica.last_to_give(feed)}
         queue.suppress(PacketKind.CLAIM)
-        if asked or reading.behind:
+        if asked or reading.behind or want.asks:
             self._peers[queue.name].expect_answers(now_us)
         if reading.behind:
             queue.want_timer.hear_inconsistent(now_us)

@@ -5,6 +5,7 @@ and FEEDS among nodes of ours (decision 0009, set reconciliation as in minisketc
 NOVELTY is answered by CLAIMs.
 """
 
+from collections import deque
 from collections.abc import Collection, Mapping, Sequence
 
 from tinyssb_node import limits
@@ -77,6 +78,9 @@ class SetGossip:
         self._refused_us: dict[FaceName, int] = {}
         """When an id was last refused that a face named."""
         self._named: dict[FaceName, NamedFeeds] = {}
+        self._salts: deque[bytes] = deque(maxlen=32)
+        """Salts of the SKETCHes sent and heard last, some minutes' worth: an ASK for another one is for a node out of
+        reach."""
 
     def face_up(self, queue: TransmitQueue, now_us: int) -> None:
         """A face can be used."""
@@ -298,6 +302,7 @@ class SetGossip:
         """Handle a sketch of a peer's set."""
         exchange = self._exchanges.get(queue.name)
         if exchange is not None:
+            self._salts.append(sketch.salt)
             reading = exchange.heard_sketch(sketch, can_learn=self._can_learn, left=self._replica.retired)
             if isinstance(reading, SetsEqual):
                 queue.suppress(PacketKind.CLAIM)
@@ -310,6 +315,7 @@ class SetGossip:
         """Handle a request for ids."""
         exchange = self._exchanges.get(queue.name)
         if exchange is not None:
+            queue.note_exchange(hidden=ask.salt not in self._salts)
             exchange.heard_ask(ask)
         return [AskSeen(direction=Direction.RX, face=queue.name, salt=ask.salt, count=len(ask.shorts))]
 
@@ -353,6 +359,7 @@ class SetGossip:
         return GossipPacket(packet, PacketKind.CLAIM, self._claim_seen(Direction.TX, queue, claim))
 
     def _sketch_packet(self, queue: TransmitQueue, sketch: Sketch) -> GossipPacket:
+        self._salts.append(sketch.salt)
         packet = serialize_sketch(self.dmx, sketch)
         return GossipPacket(packet, PacketKind.SKETCH, self._sketch_seen(Direction.TX, queue, sketch))
 

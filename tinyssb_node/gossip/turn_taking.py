@@ -104,7 +104,9 @@ class TurnTaking:
             self._asker = neighbour
             self._queue.take_turn(now_us)
         else:
-            self._queue.leave_turn(now_us)
+            in_reach = want.asks in self._neighbours
+            self._queue.note_exchange(hidden=not in_reach)
+            self._queue.leave_turn(now_us, in_reach=in_reach)
         neighbour.grant(credit)
         self.update_urgency(now_us)
 
@@ -151,7 +153,11 @@ class TurnTaking:
             return 1.0
         # The node that serves most, and has airtime left, goes first.
         thrift = 1.0 + limits.THRIFT * self._queue.spent(now_us)
-        return thrift * _patience(limits.GIVE_FULL, best[0], limits.GIVE_PATIENCE_MAX)
+        # Where all hear each other, it serves all if it serves those that are known.
+        full = (
+            limits.GIVE_FULL if self._queue.hidden == 1 else min(limits.GIVE_FULL, len(self._known(now_us)))
+        )
+        return thrift * _patience(full, best[0], limits.GIVE_PATIENCE_MAX)
 
     def next_to_give(self, now_us: int) -> Place | None:
         """Return the entry to give now; it counts as given."""

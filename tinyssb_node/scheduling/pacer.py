@@ -71,8 +71,9 @@ class Pacer:
     def take_turn(self, now_us: int) -> None:
         """We were asked by name: several packets in a row may go at once."""
 
-    def leave_turn(self, now_us: int) -> None:
-        """Another station was asked by name, by us or by others, and may send several packets in a row."""
+    def leave_turn(self, now_us: int, *, in_reach: bool) -> None:
+        """Another station was asked by name, by us or by others, and may send several packets in a row. *in_reach*: we
+        would hear it."""
 
     def asked(self, now_us: int) -> None:
         """We asked everybody: the answer may come from any station."""
@@ -80,16 +81,28 @@ class Pacer:
     def crowd(self, neighbours: int) -> None:
         """So many stations are known to be in reach; 0 if that is not known."""
 
+    def note_exchange(self, *, hidden: bool) -> None:
+        """A packet for another station was heard; *hidden* if that station is out of our reach."""
+
+    @property
+    def hidden(self) -> float:
+        """How far to take account of hidden terminals: 0 if all stations hear each other, 1 if many do not."""
+        return 0.0
+
 
 class ContentionPacer(Pacer):
     """Pacer for the air (CSMA with random backoff): every station waits a random time once the channel is silent, and
     the first to send silences the rest.
 
     A station that hears a packet, or finds the channel busy, draws a new time. Collisions happen when two draws are
-    closer than carrier sense can tell apart (two symbols), so the window is wide: waiting costs no air, colliding costs
-    two packets' worth. The winner may send a few packets in a row, with gaps too short for others to slip into, so that
-    one contention serves several packets. Less urgent packets wait for a longer silence: relayed entries longer than
-    replies, adverts longest, because a reply on its way makes a request needless.
+    closer than carrier sense can tell apart (two symbols, a hundredth of a packet). The winner may send several packets
+    in a row, with gaps too short for others to slip into, so that one contention serves several packets. Less urgent
+    packets wait for a longer silence: relayed entries longer than replies, adverts longest, because a reply on its way
+    makes a request needless. Behind the packets of a station that was asked by name no reply is on its way.
+
+    Where all stations hear each other, short windows suffice. Hidden terminals (stations that hear us and not each
+    other) collide although they listen first. So a station that hears requests for stations out of its reach widens
+    its windows.
 
     Times are in packets of 120 bytes; the numbers were found in the simulator (docs/reference/benchmarks.md).
     """
@@ -108,6 +121,9 @@ class ContentionPacer(Pacer):
         self._crowd = 1.0
         self._in_vain = 0
         self._strays = 0
+        self._in_turn = False
+        self._hidden_share = 0.0
+        self._exchanges = 0
 
     def _draw(self, now_us: int, after: tuple[float, float, float]) -> None:
         """Wait a random time, beginning for each urgency so many packets after *now_us*."""
@@ -131,7 +147,7 @@ class ContentionPacer(Pacer):
         if urgency is Urgency.ADVERT:
             packets += limits.ASK_PATIENCE_PACKETS * (patience - 1.0)
         if urgency is not Urgency.RELAY:
-            packets *= self._crowd
+            packets *= self._crowd * (1.0 + self.hidden * limits.HIDDEN_SPREAD[urgency])
         if chatter:
             # Finds room between the packets of a node that floods the channel.
             packets *= 0.25
@@ -141,8 +157,10 @@ class ContentionPacer(Pacer):
         """See Pacer."""
         self.outstanding -= count
         assert self.outstanding >= 0
-        left = (self._batch_left or limits.BATCH_PACKETS) - count
-        self._draw(now_us, limits.AFTER_DATA_PACKETS)
+        alone = self._exchanges > 0 and self.hidden < 1
+        batch = limits.BATCH_PACKETS if alone else limits.BATCH_HIDDEN_PACKETS
+        left = (self._batch_left or batch) - count
+        self._draw(now_us, self._after_data)
         self._go_on(max(0, left), now_us)
 
     def _go_on(self, packets: int, now_us: int) -> None:
@@ -150,16 +168,26 @@ class ContentionPacer(Pacer):
         self._batch_left = packets
         self._batch_us = now_us + limits.BATCH_GAP_US
 
+    @property
+    def _after_data(self) -> tuple[float, float, float]:
+        """Packets' time to wait after data, by urgency."""
+        if not self._in_turn:
+            return limits.AFTER_DATA_PACKETS
+        reply, relay, advert = limits.AFTER_TURN_PACKETS
+        # A hidden terminal may be asked next, unheard by us.
+        return reply, relay, advert + self.hidden * (limits.AFTER_DATA_PACKETS[Urgency.ADVERT] - advert)
+
     def busy(self, now_us: int) -> None:
         """See Pacer."""
         self.outstanding -= 1
-        self._draw(now_us, limits.AFTER_DATA_PACKETS)
+        self._draw(now_us, self._after_data)
 
     def heard(self, now_us: int, *, data: bool) -> None:
         """See Pacer. Behind a request no data is under way yet, so those who ask need not wait for it to end."""
         self._in_vain = max(0, self._in_vain - 1)
         self._strays = max(0, self._strays - 1)
-        self._draw(now_us, limits.AFTER_DATA_PACKETS if data else limits.AFTER_VECTOR_PACKETS)
+        self._in_turn = self._in_turn and data
+        self._draw(now_us, self._after_data if data else limits.AFTER_VECTOR_PACKETS)
 
     def heard_useless(self, *, stray: bool) -> None:
         """See Pacer. To such packets, if they are more than others, we give way a few times only. Strays may be of
@@ -170,27 +198,45 @@ class ContentionPacer(Pacer):
             self._in_vain = min(self._in_vain + 2, 2 * _IN_VAIN_PACKETS)
 
     def wanted(self, now_us: int) -> None:
-        """See Pacer. Others may have got the same idea at the same moment."""
+        """See Pacer. Others may have got the same idea at the same moment, but seldom with something to give: nobody
+        asked."""
         if all((due_us := self.due_us(urgency)) is None or due_us <= now_us for urgency in Urgency):
             self._draw(now_us, limits.AFTER_VECTOR_PACKETS)
+            self._luck[Urgency.REPLY] *= limits.UNASKED_WINDOW
 
     def take_turn(self, now_us: int) -> None:
         """See Pacer."""
-        self._draw(now_us, limits.AFTER_DATA_PACKETS)
+        self._in_turn = True
+        self._draw(now_us, self._after_data)
         self._go_on(limits.FLOOR_PACKETS, now_us)
 
-    def leave_turn(self, now_us: int) -> None:
-        """See Pacer."""
-        self._draw(now_us + limits.FLOOR_PACKETS * self._packet_us, limits.AFTER_DATA_PACKETS)
+    def leave_turn(self, now_us: int, *, in_reach: bool) -> None:
+        """See Pacer. Silence of a station in reach shows that it did not hear the request."""
+        self._in_turn = True
+        packets = limits.VOID_TURN_PACKETS if in_reach else limits.FLOOR_PACKETS
+        self._draw(now_us + packets * self._packet_us, self._after_data)
 
     def asked(self, now_us: int) -> None:
         """See Pacer."""
+        self._in_turn = False
         self._draw(now_us, limits.AFTER_VECTOR_PACKETS)
 
     def crowd(self, neighbours: int) -> None:
         """See Pacer."""
         # Answers and requests spread widely among two stations or more in reach; with fewer they need half the time.
         self._crowd = min(1.0, max(0.5, neighbours / 2)) if neighbours else 1.0
+
+    def note_exchange(self, *, hidden: bool) -> None:
+        """See Pacer."""
+        self._exchanges += 1
+        # The mean of the first ten, then a moving one: meshes change.
+        self._hidden_share += (hidden - self._hidden_share) / min(10, self._exchanges)
+
+    @property
+    def hidden(self) -> float:
+        """See Pacer."""
+        some, many = limits.HIDDEN_SHARES
+        return min(1.0, max(0.0, (self._hidden_share - some) / (many - some)))
 
 
 def make_pacer(profile: LinkProfile, entropy: RandomSource, now_us: int) -> Pacer:

@@ -198,9 +198,18 @@ class TransmitQueue:
         """We are asked by name, and may send several packets in a row."""
         self._pacer.take_turn(now_us)
 
-    def leave_turn(self, now_us: int) -> None:
-        """A neighbour is asked by name: keep silent meanwhile."""
-        self._pacer.leave_turn(now_us)
+    def leave_turn(self, now_us: int, *, in_reach: bool) -> None:
+        """A node is asked by name: keep silent meanwhile. *in_reach*: it is a neighbour of ours."""
+        self._pacer.leave_turn(now_us, in_reach=in_reach)
+
+    def note_exchange(self, *, hidden: bool) -> None:
+        """A packet for another node was heard; *hidden* if that node is out of our reach."""
+        self._pacer.note_exchange(hidden=hidden)
+
+    @property
+    def hidden(self) -> float:
+        """How far to take account of hidden terminals, 0 to 1."""
+        return self._pacer.hidden
 
     # --- queueing
 
@@ -352,7 +361,7 @@ class TransmitQueue:
         if handed.kind in _REQUESTS:
             self._timers[handed.kind].sent()
             if handed.addressed:
-                self._pacer.leave_turn(now_us)
+                self._pacer.leave_turn(now_us, in_reach=True)
             else:
                 self._pacer.asked(now_us)
         elif handed.urgency is Urgency.RELAY:
