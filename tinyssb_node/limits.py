@@ -384,6 +384,8 @@ ASK_PATIENCE_MAX: Final = 2.0
 """Most such factors that a request waits longer."""
 ASK_PATIENCE_PACKETS: Final = 2.0
 """Packets' time that each such measure adds before the contention begins."""
+CALM_PATIENCE: Final = 4.0
+"""Such factors that an advert of the set waits while all neighbours have the same: as long as before decision 0057."""
 GIVE_FULL: Final = 8
 """Neighbours served by an answer that goes as soon as may be; one that serves fewer leaves others the advantage."""
 GIVE_PATIENCE_MAX: Final = 8.0

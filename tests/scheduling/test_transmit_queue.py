@@ -141,6 +141,21 @@ def test_it_is_due_when_its_first_packet_may_go(air: TransmitQueue) -> None:
     assert air.next_us == due_us + AIR_PACKET_US + limits.BATCH_GAP_US
 
 
+def test_while_all_have_the_same_set_its_advert_waits_for_others_to_send_it() -> None:
+    air = TransmitQueue(FACE, radio_profile(), "bench", Chance(0.5), 0)
+
+    def wait_us(now_us: int) -> int:
+        air.heard(PACKET, now_us)
+        air.advertise(PacketKind.CLAIM, now_us)
+        least_us = next(at for at in range(now_us, now_us + 10**9, 10_000) if air.pop_advert(at))
+        return least_us - now_us
+
+    fresh_us = wait_us(0)
+    now_us = settle(air)
+    assert air.claim_timer.is_calm
+    assert wait_us(now_us) > 2 * fresh_us
+
+
 def test_a_packet_with_a_time_of_its_own_is_due_then(stream: TransmitQueue) -> None:
     now_us = settle(stream)
     stream.put(PACKET, PacketKind.ENTRY, now_us + 3)

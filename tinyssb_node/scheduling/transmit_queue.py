@@ -336,7 +336,11 @@ class TransmitQueue:
 
     @property
     def _advert_patience(self) -> float:
-        return self.want_patience if self._next_advert is PacketKind.WANT else 1.0
+        kind = self._next_advert
+        if kind is PacketKind.CLAIM and self.claim_timer.is_calm:
+            # All have the same set, so that there is time to hear whether a neighbour sends the same.
+            return limits.CALM_PATIENCE
+        return self.want_patience if kind is PacketKind.WANT else 1.0
 
     def _hand(self, handed: HandedPacket, now_us: int) -> None:
         if self._budget is not None:
