@@ -10,9 +10,10 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.events import Effect, Event, PacketSent, Send, SetChanged
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
+from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.ids import FaceName, FeedId
 from tinyssb_node.node.node import Node
-from tinyssb_node.scheduling.link import WIRED, stream_profile
+from tinyssb_node.scheduling.link import WIRED, LinkProfile, stream_profile
 from tinyssb_node.store.memory import MemoryStore
 
 SECOND_US = 1_000_000
@@ -24,11 +25,19 @@ CABLE_US = 1_000
 class Member:
     """A node, and what became of it."""
 
-    def __init__(self, name: str, key: SigningKey | None, store: MemoryStore | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        key: SigningKey | None,
+        store: MemoryStore | None = None,
+        admission: Admission | None = None,
+    ) -> None:
         self.name = name
         self.key = key
         self.store = store or MemoryStore()
-        self.node = Node(store=self.store, network=Network(), entropy=random.Random(name), key=key)
+        self.node = Node(
+            store=self.store, network=Network(), entropy=random.Random(name), key=key, admission=admission
+        )
         self.store.commit(0)
         self.events: list[Event] = []
         self.largest = len(self.set)
@@ -36,7 +45,7 @@ class Member:
     @property
     def set(self) -> frozenset[FeedId]:
         """The feeds of its set."""
-        return frozenset(record.feed for record in self.node.feeds() if not record.retired)
+        return frozenset(record.feed for record in self.node.feeds() if record.in_set)
 
     def held(self) -> dict[FeedId, int]:
         """Return the last entry of each feed."""
@@ -49,8 +58,11 @@ class Member:
 class Mesh:
     """Members, and what is between them."""
 
-    def __init__(self, names: Iterable[str] = ()) -> None:
+    def __init__(self, names: Iterable[str] = (), loss: float = 0.0) -> None:
+        """*loss* is the share of packets that do not arrive."""
         self.now_us = 0
+        self._loss = loss
+        self._chance = random.Random(1)
         self.members: dict[str, Member] = {}
         self._ends: dict[tuple[str, FaceName], tuple[tuple[str, FaceName], ...]] = {}
         self._under_way: deque[tuple[int, tuple[str, FaceName], bytes]] = deque()
@@ -62,18 +74,19 @@ class Mesh:
     def __getitem__(self, name: str) -> Member:
         return self.members[name]
 
-    def join(self, name: str, store: MemoryStore | None = None) -> Member:
+    def join(self, name: str, store: MemoryStore | None = None, admission: Admission | None = None) -> Member:
         """Somebody is switched on, connected to nobody."""
-        self.members[name] = Member(name, key_of(name), store)
+        self.members[name] = Member(name, key_of(name), store, admission)
         return self.members[name]
 
-    def wire(self, *pairs: tuple[str, str]) -> None:
-        """Lay cables."""
+    def wire(self, *pairs: tuple[str, str], profile: LinkProfile | None = None) -> None:
+        """Lay cables, of a *profile*, None: streams."""
         for one, other in pairs:
             ends = (one, FaceName(f"to {other}")), (other, FaceName(f"to {one}"))
             self._ends[ends[0]], self._ends[ends[1]] = (ends[1],), (ends[0],)
             for name, face in ends:
-                self.do(name, self[name].node.face_up(face, stream_profile(), "cable", self.now_us))
+                profile = profile or stream_profile()
+                self.do(name, self[name].node.face_up(face, profile, "cable", self.now_us))
 
     def wire_all(self) -> None:
         self.wire(*combinations(self.members, 2))
@@ -84,13 +97,13 @@ class Mesh:
             del self._ends[name, face]
             self.do(name, self[name].node.face_down(face, "cut", self.now_us))
 
-    def radio(self, reach: int | None = None) -> None:
-        """Give everybody a radio that reaches the next *reach* on either side; None: all.
+    def radio(self, reach: int | None = None, members: Iterable[str] = ()) -> None:
+        """Give *members*, by default everybody, a radio that reaches the next *reach* on either side; None: all.
 
         Nobody's packets collide: who sends is a matter of other tests.
         """
         face = FaceName("radio")
-        names = list(self.members)
+        names = list(members or self.members)
         for at, name in enumerate(names):
             near = names if reach is None else names[max(0, at - reach) : at + reach + 1]
             self._ends[name, face] = tuple((other, face) for other in near if other != name)
@@ -104,7 +117,8 @@ class Mesh:
             if isinstance(effect, Send):
                 self.sent += 1
                 for end in self._ends.get((name, effect.face), ()):
-                    self._under_way.append((self.now_us + CABLE_US, end, effect.packet))
+                    if not self._loss or self._chance.random() >= self._loss:
+                        self._under_way.append((self.now_us + CABLE_US, end, effect.packet))
                 self.do(name, member.node.sent(effect.face, 1, self.now_us))
             else:
                 if isinstance(effect, SetChanged):

@@ -296,14 +296,14 @@ class ReaderKeyError(LocalError):
 
 
 class SetFullError(LocalError):
-    """The set holds all the feed ids it can."""
+    """The node knows as many feeds as it can, in its set and beyond it."""
 
     code = "set_full"
 
     def __init__(self, count: int) -> None:
         super().__init__(
-            f"the set already holds {count} feeds, the most its format allows. Nothing was changed. Use another "
-            "network key for another set"
+            f"this node knows {count} feeds, the most it can. Nothing was changed. `tinyssb network rekey` leaves "
+            "those that have no entries"
         )
 
 

@@ -71,6 +71,11 @@ INSISTING_MAX: Final = 8
 """Further claims that repeat an unanswered question: with others' still fewer than the 15 that a deployed pub keeps."""
 SET_MAX: Final = 255
 """Most feed ids in a set: a CLAIM counts in one byte (spec 3.6.1)."""
+KNOWN_FEEDS_MAX: Final = 32_768
+"""Most feeds that a node knows, in its set and beyond it: three times what the largest gateway was measured with
+(docs/reference/benchmarks.md), some 40 MB."""
+EMPTY_FEEDS_MAX: Final = 1_024
+"""Feeds beyond the set that peers named and that no entry came of: the oldest makes room."""
 VECTOR_SIZE: Final = PACKET_SIZE - DMX_SIZE
 """Bytes of BIPF in a WANT or CHNK."""
 
@@ -424,7 +429,13 @@ ASK_MAX: Final = (PACKET_SIZE - DMX_SIZE - 1 - SALT_SIZE) // SHORT_ID_SIZE
 """Most short ids in an ASK."""
 assert ASK_MAX >= SKETCH_CAPACITY
 FEEDS_MAX: Final = (PACKET_SIZE - DMX_SIZE - 1) // FEED_ID_SIZE
-"""Most feed ids in a FEEDS packet."""
+"""Most feed ids in a FEEDS or MORE packet."""
+DIFF_HEAD_SIZE: Final = DMX_SIZE + 1 + SALT_SIZE + 6
+"""Bytes of a DIFF before its sums: kind, salt, depth, prefix, count."""
+DIFF_SUMS_MAX: Final = (PACKET_SIZE - DIFF_HEAD_SIZE) // SHORT_ID_SIZE
+"""Most sums in a DIFF. The last one checks the result, so one difference less can be computed."""
+NAMED_HEAD_SIZE: Final = DMX_SIZE + 1 + SALT_SIZE + 1
+"""Bytes of a named WANT or CHNK before its items: kind, salt, number of items."""
 SALTS_MAX: Final = 4
 """Salts under which a node's own sketch is kept: the one it sent, and those of answers under way; 30 kB each."""
 

@@ -15,6 +15,7 @@ VERSION: Final = 1
 """First byte of packed rows."""
 PACKETS: Final = (
     "entry", "chunk", "claim", "novelty", "zap", "sketch", "ask", "feeds", "want", "chnk", "ping", "pong",
+    "more", "diff", "named_want", "named_chnk",
 )  # fmt: skip
 """Kinds of packets in the order of their codes."""
 NO_FACE: Final = 255

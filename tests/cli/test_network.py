@@ -76,6 +76,7 @@ def test_the_daemon_leaves_the_set_at_once_and_the_feed_goes_on(home: Path) -> N
             "name": "default",
             "feeds": 3,
             "silent": 1,
+            "beyond": 0,
             "free": 252,
             "set_key": done["set_key"],
         }

@@ -15,8 +15,11 @@ from tinyssb_node.codec.packets import (
     Ask,
     Chnk,
     Claim,
+    Diff,
     Entry,
     Feeds,
+    NamedChnk,
+    NamedWant,
     Novelty,
     Ping,
     Pong,
@@ -47,6 +50,9 @@ PARSERS: list[Callable[[bytes], Any]] = [
     packets.parse_sketch,
     packets.parse_ask,
     packets.parse_feeds,
+    packets.parse_diff,
+    packets.parse_named_want,
+    packets.parse_named_chnk,
     packets.parse_want,
     packets.parse_chnk,
     packets.parse_ping,
@@ -54,6 +60,7 @@ PARSERS: list[Callable[[bytes], Any]] = [
 ]
 FEEDS = st.binary(min_size=32, max_size=32).filter(any).map(FeedId)
 NUMBERS = st.integers(0, limits.SEQ_MAX)
+SPEAKERS = st.binary(min_size=2, max_size=2).filter(any)
 WORDS = st.text("abcdef0123456789.,-", min_size=1, max_size=6)
 FIELDS = st.lists(st.tuples(st.sampled_from(["t", "gps", "rssi"]), WORDS), max_size=3).map(tuple)
 
@@ -127,6 +134,7 @@ def test_a_region_has_its_ends_in_order_and_somebody_in_it() -> None:
         (packets.parse_claim, DMX + b"c" + bytes(32) + bytes(32) + bytes(32) + b"\x01"),
         (packets.parse_novelty, DMX + b"n" + bytes(32)),
         (packets.parse_feeds, DMX + b"f" + b"1" * 32 + bytes(32)),
+        (packets.parse_feeds, DMX + b"g" + bytes(32)),
     ],
 )
 def test_the_feed_of_zeros_is_nobody(parse: Callable[[bytes], object], packet: bytes) -> None:
@@ -143,6 +151,9 @@ def test_the_feed_of_zeros_is_nobody(parse: Callable[[bytes], object], packet: b
         (packets.parse_sketch, DMX + b"a" + bytes(8)),
         (packets.parse_ask, DMX + b"f" + bytes(32)),
         (packets.parse_feeds, DMX + b"n" + bytes(32)),
+        (packets.parse_diff, DMX + b"s" + bytes(14)),
+        (packets.parse_named_want, DMX + b"k" + bytes(4) + b"\x01" + bytes(5)),
+        (packets.parse_named_chnk, DMX + b"w" + bytes(4) + b"\x01" + bytes(6)),
     ],
 )
 def test_the_byte_behind_the_dmx_tells_the_kind(parse: Callable[[bytes], Any], packet: bytes) -> None:
@@ -178,11 +189,12 @@ def test_ask_round_trip(salt: bytes, shorts: list[int]) -> None:
     assert packets.parse_ask(packet) == Ask(salt, tuple(shorts))
 
 
-@given(st.lists(FEEDS, min_size=1, max_size=limits.FEEDS_MAX))
-def test_feeds_round_trip(feeds: list[FeedId]) -> None:
-    packet = packets.serialize_feeds(DMX, Feeds(tuple(feeds)))
+@given(st.lists(FEEDS, min_size=1, max_size=limits.FEEDS_MAX), st.booleans())
+def test_feeds_round_trip(feeds: list[FeedId], more: bool) -> None:
+    packet = packets.serialize_feeds(DMX, Feeds(tuple(feeds), more))
     assert len(packet) == 8 + 32 * len(feeds)
-    assert packets.parse_feeds(packet) == Feeds(tuple(feeds))
+    assert packet[7:8] == (b"g" if more else b"f")
+    assert packets.parse_feeds(packet) == Feeds(tuple(feeds), more)
 
 
 @pytest.mark.parametrize(
@@ -196,6 +208,14 @@ def test_feeds_round_trip(feeds: list[FeedId]) -> None:
         (packets.parse_feeds, DMX + b"f", "40, 72 or 104"),
         (packets.parse_feeds, DMX + b"f" + bytes(33), "40, 72 or 104"),
         (packets.parse_feeds, DMX + b"f" + bytes(128), "40, 72 or 104"),
+        (packets.parse_feeds, DMX + b"g" + bytes(31), "40, 72 or 104"),
+        (packets.parse_diff, DMX + b"d" + bytes(10), "22, 26, … 120"),
+        (packets.parse_diff, DMX + b"d" + bytes(15), "22, 26, … 120"),
+        (packets.parse_diff, DMX + b"d" + bytes(114), "22, 26, … 120"),
+        (packets.parse_named_want, DMX + b"w" + bytes(4) + b"\x01" + bytes(4), "at most 120"),
+        (packets.parse_named_want, DMX + b"w" + bytes(4) + b"\x01" + bytes(108), "at most 120"),
+        (packets.parse_named_chnk, DMX + b"k" + bytes(4) + b"\x01" + bytes(5), "at most 120"),
+        (packets.parse_named_chnk, DMX + b"k" + bytes(4) + b"\x01" + bytes(108), "at most 120"),
     ],
 )
 def test_what_repairs_a_set_has_certain_sizes(
@@ -204,6 +224,219 @@ def test_what_repairs_a_set_has_certain_sizes(
     with pytest.raises(PacketSizeError) as caught:
         parse(packet)
     assert (caught.value.size, caught.value.allowed) == (len(packet), allowed)
+
+
+# --- packets that compare and name feeds -----------------------------------------------------------------------------
+
+
+SALTS = st.binary(min_size=4, max_size=4)
+SHORTS = st.integers(0, 2**32 - 1)
+
+
+@st.composite
+def diffs(draw: st.DrawFn) -> Diff:
+    depth = draw(st.integers(0, 16))
+    prefix = draw(st.integers(0, 2**depth - 1))
+    count = draw(st.integers(0, 2**24 - 1))
+    sums = draw(
+        st.integers(1, limits.DIFF_SUMS_MAX).flatmap(lambda n: st.binary(min_size=4 * n, max_size=4 * n))
+    )
+    return Diff(draw(SALTS), depth, prefix, count, sums)
+
+
+@given(diffs())
+def test_diff_round_trip(diff: Diff) -> None:
+    packet = packets.serialize_diff(DMX, diff)
+    assert len(packet) == limits.DIFF_HEAD_SIZE + len(diff.sums) <= limits.PACKET_SIZE
+    assert packets.parse_diff(packet) == diff
+
+
+def test_parts_of_a_diff() -> None:
+    packet = DMX + b"dsalt\x0a\x03\xff\x01\x02\x03sums"
+    assert packets.parse_diff(packet) == Diff(b"salt", 10, 1023, 66051, b"sums")
+    full = DMX + b"dsalt" + bytes(6) + b"sums" * 25
+    assert (len(full), packets.parse_diff(full).sums) == (118, b"sums" * 25)
+
+
+@pytest.mark.parametrize("place", ["11 0000", "00 0001", "03 0008", "0f 8000", "ff 0000"])
+def test_a_prefix_has_as_many_bits_as_the_depth_says(place: str) -> None:
+    packet = DMX + b"dsalt" + bytes.fromhex(place) + b"\x00\x00\x01sums"
+    with pytest.raises(VectorShapeError) as caught:
+        packets.parse_diff(packet)
+    assert caught.value.kind == "diff"
+
+
+@given(
+    SALTS,
+    st.lists(st.tuples(SHORTS, NUMBERS), min_size=1, max_size=11),
+    st.one_of(st.just((b"", b"")), st.tuples(SPEAKERS, st.one_of(st.just(b""), SPEAKERS))),
+)
+def test_named_want_round_trip(
+    salt: bytes, wanted: list[tuple[int, int]], names: tuple[bytes, bytes]
+) -> None:
+    want = NamedWant(salt, tuple(wanted), *names)
+    packet = packets.serialize_named_want(DMX, want)
+    size = sum(packets.named_item_size(seq) for _, seq in wanted)
+    assert len(packet) == limits.NAMED_HEAD_SIZE + size + len(b"".join(names))
+    assert packets.parse_named_want(packet) == want
+    if names == (b"", b""):
+        assert packets.parse_named_want(packet.ljust(limits.PACKET_SIZE, b"\x00")) == want
+
+
+@given(SALTS, st.lists(st.tuples(SHORTS, NUMBERS, NUMBERS), min_size=1, max_size=7))
+def test_named_chnk_round_trip_padded_or_not(salt: bytes, wanted: list[tuple[int, int, int]]) -> None:
+    chnk = NamedChnk(salt, tuple(wanted))
+    packet = packets.serialize_named_chnk(DMX, chnk)
+    size = sum(packets.named_item_size(seq, chunk) for _, seq, chunk in wanted)
+    assert len(packet) == limits.NAMED_HEAD_SIZE + size
+    assert packets.parse_named_chnk(packet) == chnk
+    assert packets.parse_named_chnk(packet.ljust(limits.PACKET_SIZE, b"\x00")) == chnk
+
+
+@pytest.mark.parametrize(
+    ("parse", "serialize", "body", "value"),
+    [
+        pytest.param(
+            packets.parse_diff,
+            packets.serialize_diff,
+            "64 73616c74 03 0005 00012c 0badcafe 00112233",
+            Diff(b"salt", 3, 5, 300, bytes.fromhex("0badcafe00112233")),
+            id="diff",
+        ),
+        pytest.param(
+            packets.parse_named_want,
+            packets.serialize_named_want,
+            "77 73616c74 03 00000001 01 0badcafe ac02 ffffffff ffffffff0f 9e01 0001",
+            NamedWant(b"salt", ((1, 1), (0x0BADCAFE, 300), (2**32 - 1, 2**32 - 1)), b"\x9e\x01", b"\x00\x01"),
+            id="named want",
+        ),
+        pytest.param(
+            packets.parse_named_chnk,
+            packets.serialize_named_chnk,
+            "6b 73616c74 02 00000001 01 00 0badcafe ac02 8001",
+            NamedChnk(b"salt", ((1, 1, 0), (0x0BADCAFE, 300, 128))),
+            id="named chnk",
+        ),
+        pytest.param(
+            packets.parse_feeds,
+            packets.serialize_feeds,
+            "67" + "31" * 32 + "32" * 32,
+            Feeds((FeedId(b"1" * 32), FeedId(b"2" * 32)), more=True),
+            id="more",
+        ),
+    ],
+)
+def test_bytes_of_packets_that_name_feeds(
+    parse: Callable[[bytes], Any], serialize: Callable[[Dmx, Any], bytes], body: str, value: object
+) -> None:
+    packet = DMX + bytes.fromhex(body)
+    assert parse(packet) == value
+    assert serialize(DMX, value) == packet
+
+
+def named_packet(kind: bytes, count: int, items: str) -> bytes:
+    return DMX + kind + b"salt" + bytes((count,)) + bytes.fromhex(items)
+
+
+@pytest.mark.parametrize(
+    ("parse", "packet", "error"),
+    [
+        pytest.param(
+            packets.parse_named_want, named_packet(b"w", 0, "0000000000"), VectorShapeError, id="want of none"
+        ),
+        pytest.param(
+            packets.parse_named_want, named_packet(b"w", 2, "0000000101 00000002"), VectorShapeError, id="cut"
+        ),
+        pytest.param(
+            packets.parse_named_want,
+            named_packet(b"w", 2, "0000000101 0000"),
+            VectorShapeError,
+            id="cut short id",
+        ),
+        pytest.param(
+            packets.parse_named_want, named_packet(b"w", 255, "00" * 107), VectorShapeError, id="255 feeds"
+        ),
+        pytest.param(
+            packets.parse_named_want,
+            named_packet(b"w", 1, "00000001 8080808010"),
+            VectorShapeError,
+            id="seq of 33 bits",
+        ),
+        pytest.param(
+            packets.parse_named_want,
+            named_packet(b"w", 1, "00000001 808080808000"),
+            VectorShapeError,
+            id="number of six bytes",
+        ),
+        pytest.param(
+            packets.parse_named_want,
+            named_packet(b"w", 1, "0000000101 01"),
+            PaddingError,
+            id="one byte behind",
+        ),
+        pytest.param(
+            packets.parse_named_want,
+            named_packet(b"w", 1, "0000000101 00009e01"),
+            PaddingError,
+            id="no speaker",
+        ),
+        pytest.param(
+            packets.parse_named_want,
+            named_packet(b"w", 1, "0000000101 9e019e019e01"),
+            PaddingError,
+            id="three names",
+        ),
+        pytest.param(
+            packets.parse_named_chnk,
+            named_packet(b"k", 0, "000000000000"),
+            VectorShapeError,
+            id="chnk of none",
+        ),
+        pytest.param(
+            packets.parse_named_chnk, named_packet(b"k", 1, "00000001 80 80"), VectorShapeError, id="chnk cut"
+        ),
+        pytest.param(
+            packets.parse_named_chnk,
+            named_packet(b"k", 1, "00000001 01 8080808010"),
+            VectorShapeError,
+            id="chunk of 33 bits",
+        ),
+        pytest.param(
+            packets.parse_named_chnk,
+            named_packet(b"k", 1, "000000010101 9e01"),
+            PaddingError,
+            id="chnk names",
+        ),
+    ],
+)
+def test_broken_packets_that_name_feeds(
+    parse: Callable[[bytes], Any], packet: bytes, error: type[PeerError]
+) -> None:
+    with pytest.raises(error):
+        parse(packet)
+
+
+def test_as_many_feeds_are_named_as_a_packet_holds() -> None:
+    for serialize, parse, most in (
+        (
+            lambda n: packets.serialize_named_want(DMX, NamedWant(b"salt", ((1, 1),) * n)),
+            packets.parse_named_want,
+            21,
+        ),
+        (
+            lambda n: packets.serialize_named_want(DMX, NamedWant(b"salt", ((1, 1),) * n, b"ab", b"cd")),
+            packets.parse_named_want,
+            20,
+        ),
+        (
+            lambda n: packets.serialize_named_chnk(DMX, NamedChnk(b"salt", ((1, 1, 0),) * n)),
+            packets.parse_named_chnk,
+            17,
+        ),
+    ):
+        assert len(parse(serialize(most)).wanted) == most
+        with pytest.raises(ValueError, match="at most 120 bytes"):
+            serialize(most + 1)
 
 
 # --- WANT and CHNK -------------------------------------------------------------------------------------------------
@@ -257,9 +490,6 @@ def test_chnk_round_trip_padded_or_not(wanted: list[tuple[int, int, int]]) -> No
     packet = packets.serialize_chnk(DMX, chnk)
     assert packets.parse_chnk(packet) == chnk
     assert packets.parse_chnk(packet.ljust(limits.PACKET_SIZE, b"\x00")) == chnk
-
-
-SPEAKERS = st.binary(min_size=2, max_size=2).filter(any)
 
 
 @given(NUMBERS, st.lists(NUMBERS, max_size=15), SPEAKERS, st.one_of(st.just(b""), SPEAKERS))

@@ -89,8 +89,11 @@ async def test_one_that_was_unfollowed_is_followed_again_for_what_is_its_own(off
         assert offering.follows(ANA.feed_id)
 
 
-async def test_a_full_set_is_told_before_anything_is_changed(offering: Offering) -> None:
+async def test_a_full_set_is_told_before_anything_is_changed(
+    offering: Offering, monkeypatch: pytest.MonkeyPatch
+) -> None:
     node = offering.bench.runtime.networks.node(DEFAULT_NETWORK)
+    monkeypatch.setattr(limits, "KNOWN_FEEDS_MAX", limits.SET_MAX)
     for number in range(limits.SET_MAX - len(node.feeds())):
         node.follow(feed_of(number), 0)
     before = offering.state

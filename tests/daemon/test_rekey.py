@@ -130,12 +130,16 @@ class Wire:
                 self._do(node, node.sent(FaceName(effect.face), 1, self.now_us))
                 self._do(other, other.receive(effect.packet, FACE, WIRED, self.now_us))
 
+    def _due_us(self, node: Node, never_us: int) -> int:
+        due_us = node.next_wake_us()
+        return never_us if due_us is None else due_us
+
     def publish(self, node: Node, content: bytes) -> None:
         self._do(node, node.publish(content, self.now_us)[1])
 
     def run(self, seconds: int) -> None:
         end_us = self.now_us + seconds * SECOND_US
-        while (due_us := min(node.next_wake_us() or end_us + 1 for node in self.nodes)) <= end_us:
+        while (due_us := min(self._due_us(node, end_us + 1) for node in self.nodes)) <= end_us:
             self.now_us = max(self.now_us, due_us)
             for node in self.nodes:
                 self._do(node, node.wake(self.now_us))

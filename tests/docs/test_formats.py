@@ -43,6 +43,13 @@ def test_every_kind_of_packet_is_in_the_format() -> None:
     assert sentence.split() == [kind.value for kind in PacketKind]
 
 
+def test_every_kind_of_packet_has_a_code_in_packed_rows() -> None:
+    codes = re.findall(r"(\d+) (\w+)", rows("docs/formats/serving.md")["packet"].partition("| u8 |")[2])
+    assert codes.pop() == ("255", "other")
+    assert [int(code) for code, _ in codes] == list(range(len(codes)))
+    assert {kind for _, kind in codes} == set(PacketKind) - {PacketKind.UNKNOWN}
+
+
 def test_every_key_of_the_configuration_is_described(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as refused:
         parse_config(Home(tmp_path), {"qqqqqqqq": 1})

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.nodes import FACE, OTHER, feed_of, key_of, radio_profile
+from tests.nodes import FACE, OTHER, feed_of, key_of, radio_profile, written
 from tests.store.gaps import cut_and_given_again
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
@@ -81,16 +81,40 @@ def test_connecting_again_gains_little() -> None:
     assert let_in == set_limits.SET_FACES * set_limits.SET_IDS_BURST
 
 
-def test_places_are_kept_for_whom_we_follow() -> None:
+def test_strangers_fill_the_set_and_the_user_follows_feeds_beyond_it() -> None:
     node = a_node(MemoryStore(), Admission(per_hour=100_000))
     now_us = 0
     for number in range(300):
         now_us += HOUR_US
         name(node, feed_of(number), now_us)
-    assert len(node.feeds()) == limits.SET_MAX - set_limits.SET_RESERVE
+    assert len(node.feeds()) == limits.SET_MAX
     assert not name(node, feed_of(1_000), now_us)
     node.follow(feed_of(1_000), now_us)
     assert name(node, feed_of(1_000), now_us)
+    (beyond,) = (record for record in node.feeds() if not record.in_set)
+    assert (beyond.feed, beyond.beyond, beyond.followed) == (feed_of(1_000), True, True)
+
+
+def test_followed_feeds_are_not_counted() -> None:
+    node = a_node(MemoryStore(), Admission())
+    for number in range(100, 110):
+        node.follow(feed_of(number), 1)
+    most = set_limits.SET_AT_ONCE + set_limits.SET_IDS_BURST
+    assert [name(node, feed_of(number)) for number in range(most + 1)] == [True] * most + [False]
+
+
+def test_feeds_with_entries_are_not_counted() -> None:
+    node = a_node(MemoryStore(), Admission())
+    authors = [key_of(f"author {number}") for number in range(set_limits.SET_IDS_BURST + 1)]
+    assert all(name(node, author.feed_id) for author in authors)
+    most = set_limits.SET_AT_ONCE - len(authors) + set_limits.SET_IDS_BURST
+    named = [feed_of(number) for number in range(most + 1)]
+    assert [name(node, feed) for feed in named] == [True] * most + [False]
+    # Each entry makes room for another name. The burst is used up: only the places at once are left.
+    for author in authors:
+        assert not name(node, named[most])
+        node.receive(written(author, [b"first"])[0].packet, FACE, WIRED, 1)
+    assert name(node, named[most])
 
 
 def test_by_invitation_only_whom_we_follow() -> None:
@@ -156,4 +180,7 @@ def test_what_a_radio_would_have_to_carry_comes_in_by_radio_or_by_a_policy_of_it
 
 def test_a_refusal_says_why() -> None:
     assert Admission(AdmissionPolicy.KNOWN).refusal(feed_of(1), FACE, 0, 0) == NOT_ADMITTED
-    assert Admission().refusal(feed_of(1), FACE, limits.SET_MAX - set_limits.SET_RESERVE, 0) == TOO_MANY
+    door = Admission()
+    for number in range(set_limits.SET_IDS_BURST):
+        assert door.refusal(feed_of(number), FACE, limits.SET_MAX, 0) is None
+    assert door.refusal(feed_of(99), FACE, limits.SET_MAX, 0) == TOO_MANY

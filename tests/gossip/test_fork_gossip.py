@@ -75,7 +75,7 @@ def test_two_who_hold_different_branches_learn_of_it_and_share_all_else(
     busy = per_hour(mesh)
     held = [{**mesh[name].held(), FEED: 0} for name in ("ana", "ben")]
     assert held[0] == held[1]
-    assert busy <= 1.1 * quiet_per_hour(radio=radio)
+    assert busy <= 1.1 * quiet_per_hour(radio=radio) + 4  # the message, and what asks for more behind it
 
 
 def quiet_per_hour(*, radio: bool) -> float:

@@ -19,6 +19,7 @@ def with_feeds(count: int, profile: LinkProfile) -> tuple[Bench, list[FeedId]]:
     bench.follow(*feeds)
     bench.node.face_down(FACE, "gone", bench.now_us)
     bench.up(FACE, profile)
+    bench.pass_time(0)
     bench.take()
     return bench, feeds
 

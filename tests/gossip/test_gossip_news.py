@@ -60,6 +60,13 @@ def test_who_claims_and_lacks_one_id_is_told_it_once(profile: LinkProfile) -> No
 def test_a_new_id_is_told_on_the_other_faces() -> None:
     bench = Bench()
     bench.up(OTHER, stream_profile())
+    bench.pass_time(0)
+    # A face begins with a DIFF.
+    assert [(send.face, send.kind) for send in bench.outgoing] == [
+        (FACE, PacketKind.DIFF),
+        (OTHER, PacketKind.DIFF),
+    ]
+    bench.take()
     bench.hear(novelty(feed_of(1)))
     bench.up(FaceName("air"), radio_profile())
     bench.hear(claim(claim_of([feed_of(2)])))
@@ -237,6 +244,7 @@ def test_on_the_air_news_are_told_by_advert() -> None:
 def test_what_was_published_goes_out_at_once_on_every_face() -> None:
     bench = Bench(key=ANA)
     bench.up(OTHER, lan_profile())
+    bench.pass_time(0)
     bench.take()
     bench.publish(b"l" * 250)
     entry = bench.store.entry(ANA.feed_id, 1)

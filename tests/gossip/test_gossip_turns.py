@@ -15,7 +15,9 @@ from tinyssb_node.codec.dmx import want_dmx
 from tinyssb_node.codec.packets import Chnk, Want, parse_want, serialize_want
 from tinyssb_node.feeds.author import ComposedEntry
 from tinyssb_node.gossip.entries import EntryGossip
+from tinyssb_node.gossip.frontier_gossip import FrontierGossip
 from tinyssb_node.gossip.receipts import ReceiptTracker
+from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.ids import PacketKind
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, Reception, lan_profile, stream_profile
 from tinyssb_node.scheduling.transmit_queue import TransmitQueue
@@ -208,7 +210,12 @@ class Station:
             offer(self.replica, packet)
         self.queue = TransmitQueue(FACE, AIR, "bench", Chance(0.5), 0)
         receipts = ReceiptTracker(self.replica, self.store, None, {})
-        self.gossip = EntryGossip(self.replica, self.store, NETWORK, Chance(0.5), receipts)
+        retirement = FeedRetirement(self.replica, Chance(0.5))
+        frontiers = FrontierGossip(self.replica, NETWORK, Chance(0.5))
+        frontiers.face_up(self.queue, 0)
+        self.gossip = EntryGossip(
+            self.replica, self.store, NETWORK, Chance(0.5), receipts, retirement, frontiers
+        )
         self.gossip.face_up(self.queue)
 
     def hear(self, speaker: bytes, seq: int, asks: bytes = b"") -> None:

@@ -10,7 +10,7 @@ from tests.nodes import key_of, written
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network, chunk_hash
 from tinyssb_node.codec.events import SetChanged
-from tinyssb_node.codec.packets import Chnk, Want
+from tinyssb_node.codec.packets import Want
 from tinyssb_node.feeds.author import compose_fixed
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.gossip.retirement import FeedRetirement
@@ -23,7 +23,7 @@ from tinyssb_node.replication.limits import (
     LEAVE_US,
 )
 from tinyssb_node.replication.replica import Replica
-from tinyssb_node.replication.want import NOT_WANTED
+from tinyssb_node.replication.want import NOT_WANTED, read_want
 from tinyssb_node.store.memory import MemoryStore
 
 MINUTE_US = 60 * SECOND_US
@@ -66,14 +66,15 @@ class One:
             self.replica.offer(packet, chunk_hash(packet), Origin.PEER, None).events, now_us
         )
 
-    def hear(self, seq: int, now_us: int) -> None:
-        """Somebody says what it wants of the child."""
-        self.leaving.heard_want(Want(0, (seq,)), now_us)
+    def hear(self, now_us: int, *seqs: int) -> None:
+        """A peer with the same set requests these entries of its feeds."""
+        reading = read_want(self.replica.goset, Want(0, seqs), self.replica.next_wanted)
+        self.leaving.heard_want(reading, now_us)
 
 
 def test_after_an_hour_a_feed_leaves_of_which_others_want_nothing() -> None:
     one = One()
-    one.hear(NOT_WANTED, MINUTE_US)
+    one.hear(MINUTE_US, NOT_WANTED)
     assert one.leaving.next_us == LEAVE_US
     assert one.leaving.take_due(LEAVE_US - 1) == []
     assert one.leaving.take_due(LEAVE_US) == [CHILD.feed_id]
@@ -83,23 +84,29 @@ def test_what_nobody_else_is_known_to_have_stays() -> None:
     one = One()
     assert one.leaving.take_due(LEAVE_US) == []
     assert one.leaving.next_us == LEAVE_US + LEAVE_CHECK_US
-    one.hear(NOT_WANTED, LEAVE_US + 1)
+    one.hear(LEAVE_US + 1, NOT_WANTED)
     assert one.leaving.take_due(LEAVE_US + LEAVE_CHECK_US) == [CHILD.feed_id]
+
+
+def test_a_feed_leaves_of_which_a_peer_holds_as_much_as_we() -> None:
+    one = One()
+    one.leaving.heard_equal()
+    assert one.leaving.take_due(LEAVE_US) == [CHILD.feed_id]
 
 
 def test_what_somebody_wants_stays() -> None:
     one = One()
-    one.hear(NOT_WANTED, MINUTE_US)
-    one.hear(3, LEAVE_US - MINUTE_US)
+    one.hear(MINUTE_US, NOT_WANTED)
+    one.hear(LEAVE_US - MINUTE_US, 3)
     assert one.leaving.take_due(LEAVE_US) == []
-    one.leaving.heard_chnk(Chnk(((0, 1, 0),)), LEAVE_US)
+    one.leaving.heard_chnk([(CHILD.feed_id, 1)], LEAVE_US)
     assert not one.leaving.may_leave(CHILD.feed_id, LEAVE_US + LEAVE_ASKED_US - 1)
     assert one.leaving.may_leave(CHILD.feed_id, LEAVE_US + LEAVE_ASKED_US)
 
 
 def test_who_follows_waits_less() -> None:
     one = One()
-    one.hear(NOT_WANTED, MINUTE_US)
+    one.hear(MINUTE_US, NOT_WANTED)
     assert not one.leaving.may_leave(CHILD.feed_id, LEAVE_FOLLOW_US - 1)
     assert one.leaving.may_leave(CHILD.feed_id, LEAVE_FOLLOW_US)
     assert one.leaving.closed == (CHILD.feed_id,)
@@ -110,7 +117,7 @@ def test_what_may_leave_leaves_together() -> None:
     one.replica.own_feed(OTHER_CHILD.feed_id, Dialect.SPEC, child=True)
     ended = one.replica.append(OTHER_CHILD, serialize_continued(END), EntryType.CONTINUED)
     one.leaving.appended(ended, 40 * MINUTE_US)
-    one.leaving.heard_want(Want(0, (0, 0)), 41 * MINUTE_US)
+    one.hear(41 * MINUTE_US, NOT_WANTED, NOT_WANTED)
     assert set(one.leaving.take_due(LEAVE_US)) == {CHILD.feed_id, OTHER_CHILD.feed_id}
 
 
@@ -123,13 +130,13 @@ def test_each_return_doubles_the_wait_up_to_a_day(returns: int, wait_us: int) ->
         one, now_us = One(), 0
         for _ in range(returns):
             now_us += SECOND_US
-            one.hear(NOT_WANTED, now_us)
+            one.hear(now_us, NOT_WANTED)
             one.leaving.left(CHILD.feed_id)
             one.replica.retire(CHILD.feed_id)
             one.replica.add_feed(CHILD.feed_id, None)
             one.leaving.returned(CHILD.feed_id, now_us)
             assert not one.leaving.may_leave(CHILD.feed_id, now_us + LEAVE_MAX_US)
-        one.hear(NOT_WANTED, now_us)
+        one.hear(now_us, NOT_WANTED)
         assert one.leaving.take_due(now_us + wait_us + late_us) == leaving
 
 

@@ -23,10 +23,12 @@ from tinyssb_node.codec.packets import (
     parse_claim,
     parse_feeds,
     parse_sketch,
+    serialize_diff,
 )
 from tinyssb_node.errors import PeerError
 from tinyssb_node.ids import Direction, FeedId, PacketKind, Verdict
 from tinyssb_node.replication.claim import claim_of
+from tinyssb_node.replication.frontiers import Frontiers
 from tinyssb_node.replication.salted import short_id
 from tinyssb_node.scheduling.link import LinkProfile, lan_profile, stream_profile
 
@@ -217,9 +219,10 @@ def test_a_repeated_ask_given_back_comes_again_before_its_time() -> None:
 
 
 @pytest.mark.parametrize(
-    ("profile", "says"), [(AIR, PacketKind.SKETCH), (stream_profile(), PacketKind.CLAIM)]
+    ("profile", "says"),
+    [(AIR, {PacketKind.SKETCH}), (stream_profile(), {PacketKind.CLAIM, PacketKind.DIFF})],
 )
-def test_a_face_that_comes_back_begins_anew(profile: LinkProfile, says: PacketKind) -> None:
+def test_a_face_that_comes_back_begins_anew(profile: LinkProfile, says: set[PacketKind]) -> None:
     bench = knowing(*IDS[1:])
     bench.reports_sent = False
     bench.hear(sketch_of(SALT, CAPACITY, *IDS))
@@ -229,7 +232,9 @@ def test_a_face_that_comes_back_begins_anew(profile: LinkProfile, says: PacketKi
     bench.reports_sent = True
     bench.up(FACE, profile)
     bench.pass_time(LONG_US)
-    assert {send.kind for send in bench.outgoing} - {PacketKind.WANT} == {says}
+    if profile is not AIR:
+        assert bench.outgoing[0].kind is PacketKind.DIFF
+    assert {send.kind for send in bench.outgoing} - {PacketKind.WANT} == says
 
 
 # --- deployed peers, wires
@@ -253,17 +258,40 @@ def test_on_the_air_a_novelty_is_answered_once_by_a_claim_of_our_set() -> None:
 
 
 @pytest.mark.parametrize("profile", [stream_profile(), lan_profile()])
-def test_on_wires_sketches_are_heard_and_never_said(profile: LinkProfile) -> None:
+def test_on_wires_sketches_are_answered_and_our_set_is_shown_by_claims(profile: LinkProfile) -> None:
     bench = knowing(*IDS[5:], profile=profile)
     packets = [sketch_of(SALT, CAPACITY, *IDS[:30]), ask(SALT, IDS[7]), feeds_packet(IDS[0])]
     assert [bench.verdict_of(packet).verdict for packet in packets] == [Verdict.NEW] * 3
     bench.pass_time(10 * profile.advert_max_us)
     kinds = {send.kind for send in bench.outgoing}
     assert PacketKind.CLAIM in kinds
-    assert not kinds & SET_KINDS
+    # No DIFF was heard: peers may know nothing but claims.
+    assert PacketKind.SKETCH not in kinds
     assert IDS[0] in set_of(bench)
+    given_ids = [
+        feed
+        for send in bench.outgoing
+        if send.kind is PacketKind.FEEDS
+        for feed in parse_feeds(send.packet).feeds
+    ]
+    assert sorted(given_ids) == [IDS[7], *IDS[30:]]
+    (asked,) = (parse_ask(send.packet) for send in bench.outgoing if send.kind is PacketKind.ASK)
+    assert (asked.salt, set(asked.shorts)) == (SALT, {short_id(SALT, feed) for feed in IDS[:5]})
     for kind in (SketchSeen, AskSeen, FeedsSeen):
-        assert [event.direction for event in bench.events if isinstance(event, kind)] == [Direction.RX]
+        heard = [event for event in bench.events if isinstance(event, kind)]
+        assert [event.direction for event in heard].count(Direction.RX) == 1
+
+
+@pytest.mark.parametrize("profile", [stream_profile(), lan_profile()])
+def test_on_wires_among_nodes_of_ours_sets_are_shown_by_sketches(profile: LinkProfile) -> None:
+    bench = knowing(*IDS, profile=profile)
+    bench.hear(serialize_diff(NETWORK.goset_dmx, Frontiers().under(SALT).diff(0, 0)))
+    bench.pass_time(LONG_US)
+    kinds = [send.kind for send in bench.outgoing]
+    assert PacketKind.CLAIM not in kinds
+    assert PacketKind.SKETCH in kinds
+    assert abs(kinds.count(PacketKind.SKETCH) - kinds.count(PacketKind.DIFF)) <= 1, "in turn"
+    assert all(parse_sketch(packet).count == len(IDS) for packet in bench.take(PacketKind.SKETCH))
 
 
 # --- any bytes

@@ -48,11 +48,11 @@ class Station:
 
     def asks(self, *, leaves: bool = True) -> bytes:
         """Return the addressee of a WANT that is built now, and that *leaves* unless the channel is busy."""
-        want = self.turns.address_want(Want(offset=0, seqs=(HELD + 1, HELD + 1)), self.now_us)
-        assert want.speaker == self.turns.speaker
+        speaker, asks = self.turns.address(self.now_us)
+        assert speaker == self.turns.speaker
         if leaves:
             self.turns.want_sent()
-        return want.asks
+        return asks
 
     def given(self) -> list[tuple[FeedId, int]]:
         """All that it gives now, in order."""

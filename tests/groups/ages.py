@@ -34,7 +34,7 @@ class Aged:
     def sets(self) -> set[frozenset[FeedId]]:
         """The sets of all members."""
         return {
-            frozenset(record.feed for record in self.mesh.records(name))
+            frozenset(record.feed for record in self.mesh.records(name) if record.in_set)
             for name in self.mesh.world.inhabitants
         }
 

@@ -66,7 +66,7 @@ class Country(Mesh):
         return self.world.inhabitants[name].up
 
     def records(self, name: str) -> Sequence[FeedRecord]:
-        """Return the feeds of a person's set."""
+        """Return the feeds of a person's set, and those beyond it."""
         return [record for record in self.world.inhabitants[name].node.feeds() if not record.retired]
 
 
@@ -311,7 +311,10 @@ def _texts(played: Played, name: str) -> set[str]:
 
 def _agreed(played: Played) -> bool:
     """Return whether all have the same set."""
-    sets = {frozenset(record.feed for record in played.mesh.records(name)) for name in played.here}
+    sets = {
+        frozenset(record.feed for record in played.mesh.records(name) if record.in_set)
+        for name in played.here
+    }
     return len(sets) == 1
 
 

@@ -178,7 +178,8 @@ def test_a_forked_one_is_told_as_such_and_stops_nobody() -> None:
     assert say(ana, BOT, b"yes") == 1
 
 
-def test_a_full_set_keeps_out_the_further_one_only() -> None:
+def test_a_full_set_keeps_out_the_further_one_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "KNOWN_FEEDS_MAX", limits.SET_MAX)
     store = MemoryStore()
     full = Bench(key=ANA, store=store)
     for number in range(limits.SET_MAX - 1):

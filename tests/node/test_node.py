@@ -344,11 +344,16 @@ def test_a_forked_identity_publishes_no_more() -> None:
         bench.publish(b"here again")
 
 
-def test_there_must_be_room_for_our_own_feed() -> None:
+def test_there_must_be_room_for_our_own_feed(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench()
     bench.follow(*(feed_of(number) for number in range(limits.SET_MAX)))
+    assert not Bench(store=bench.store).node.feeds()[0].beyond
+    own = Bench(key=ANA, store=bench.store).node.own()
+    assert own is not None
+    assert own.beyond, "in a full set there is none, and nodes of ours exchange it all the same"
+    monkeypatch.setattr(limits, "KNOWN_FEEDS_MAX", limits.SET_MAX + 1)
     with pytest.raises(SetFullError):
-        Bench(key=ANA, store=bench.store)
+        Bench(key=BEN, store=bench.store)
 
 
 def test_following_takes_a_feed_into_the_set_once() -> None:
@@ -370,13 +375,15 @@ def test_unfollowing_is_undone_by_following() -> None:
     assert bench.verdict_of(packet).verdict is Verdict.NEW
 
 
-def test_what_cannot_be_followed_or_unfollowed_is_said() -> None:
+def test_what_cannot_be_followed_or_unfollowed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench()
     with pytest.raises(KeyError):
         bench.node.unfollow(feed_of(1), 0)
     bench.follow(*(feed_of(number) for number in range(limits.SET_MAX)))
+    monkeypatch.setattr(limits, "KNOWN_FEEDS_MAX", limits.SET_MAX + 1)
+    bench.follow(feed_of(1_000))
     with pytest.raises(SetFullError):
-        bench.node.follow(feed_of(1_000), 0)
+        bench.node.follow(feed_of(1_001), 0)
     frozen = Bench(read_only=True)
     assert frozen.node.read_only
     with pytest.raises(NodeReadOnlyError):
@@ -405,7 +412,8 @@ def test_imported_packets_are_kept_and_offered() -> None:
     assert (finding.verdict, effects) == (Verdict.DUPLICATE, [])
     assert {event.origin for event in bench.seen(EntryAppended)} == {Origin.IMPORT}
     bench.pass_time(SECOND_US)
-    assert len(bench.take(PacketKind.WANT)) > 0
+    told = [send.kind for send in bench.outgoing if send.kind in {PacketKind.WANT, PacketKind.NAMED_WANT}]
+    assert told
 
 
 def test_an_imported_fork_is_kept_as_proof() -> None:

@@ -94,7 +94,8 @@ def test_after_a_restart_a_child_is_a_child_and_has_ended() -> None:
         write(again, b"one more")
 
 
-def test_there_must_be_room_for_a_child() -> None:
+def test_there_must_be_room_for_a_child(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "KNOWN_FEEDS_MAX", limits.SET_MAX)
     bench = Bench(key=ANA)
     bench.follow(*(FeedId(bytes((number, 1)) * 16) for number in range(1, limits.SET_MAX)))
     with pytest.raises(SetFullError):
@@ -172,4 +173,4 @@ def test_groups_do_not_bring_back_what_has_left() -> None:
     assert writer.want(CHILD.feed_id, wanted=True)
     assert (writer.effects, list(replica.retired)) == ([], [CHILD.feed_id])
     assert writer.want(BEN.feed_id, wanted=True)
-    assert BEN.feed_id in replica.goset
+    assert BEN.feed_id in replica.followed_beyond

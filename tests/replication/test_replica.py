@@ -16,8 +16,10 @@ from tinyssb_node.feeds.author import ComposedEntry, compose, compose_fixed, sig
 from tinyssb_node.feeds.chain import Tip, expectations
 from tinyssb_node.feeds.children import END, EntryType, serialize_continued
 from tinyssb_node.feeds.fork import verify_proof
-from tinyssb_node.ids import Dialect, FeedId, Origin, PacketKind, Verdict
+from tinyssb_node.ids import Dialect, FeedId, Origin, PacketKind, Verdict, blocked_short
+from tinyssb_node.replication.frontiers import Frontiers
 from tinyssb_node.replication.packet_outcome import FORKED, ORPHANS_FULL, READ_ONLY
+from tinyssb_node.replication.salted import short_id
 from tinyssb_node.replication.want import NOT_WANTED
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import FeedRecord
@@ -292,8 +294,119 @@ def test_a_full_set_takes_no_feed() -> None:
     replica = replica_of(store, *(feed_of(number) for number in range(limits.SET_MAX)))
     assert replica.add_feed(feed_of(999), FACE) == []
     assert len(store.feeds()) == limits.SET_MAX
+    state = replica.goset.state
+    assert replica.own_feed(ANA.feed_id, Dialect.SPEC) == []
+    record = replica.record(ANA.feed_id)
+    assert (record.own, record.beyond, record.in_set, replica.goset.state) == (True, True, False, state)
+
+
+def test_no_more_feeds_are_known_than_can_be(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "KNOWN_FEEDS_MAX", 3)
+    replica = replica_of(MemoryStore(), feed_of(1))
+    assert replica.add_beyond(feed_of(2), keep=True)
+    assert replica.add_beyond(feed_of(3), keep=False)
+    assert replica.add_beyond(feed_of(4), keep=True), "a feed that only a peer named makes room"
+    assert not replica.knows(feed_of(3))
+    assert not replica.add_beyond(feed_of(5), keep=True)
     with pytest.raises(SetFullError):
-        replica.own_feed(ANA.feed_id, Dialect.SPEC)
+        replica.own_feed(ANA.feed_id, Dialect.SPEC, beyond=True)
+    assert len(replica.frontiers) == 3
+
+
+# --- beyond the set
+
+
+def test_a_feed_beyond_the_set_is_stored_once_an_entry_of_it_comes() -> None:
+    store = MemoryStore()
+    replica = replica_of(store)
+    assert replica.add_beyond(ANA.feed_id, keep=False)
+    assert not replica.add_beyond(ANA.feed_id, keep=False)
+    assert (store.feeds(), replica.named_only, replica.next_wanted(ANA.feed_id)) == ([], 1, 1)
+    (entry,) = written(ANA, [b"one"])
+    assert offer(replica, entry.packet).verdict is Verdict.NEW
+    (record,) = store.feeds()
+    assert (record.beyond, record.followed, record.seq, replica.named_only) == (True, False, 1, 0)
+    again = replica_of(store)
+    assert (len(again.goset), again.next_wanted(ANA.feed_id), again.followed_beyond) == (0, 2, set())
+
+
+def test_a_feed_that_is_asked_for_beyond_the_set_is_stored_at_once() -> None:
+    store = MemoryStore()
+    replica = replica_of(store)
+    assert replica.add_beyond(feed_of(1), keep=False)
+    assert replica.add_beyond(feed_of(1), keep=True), "now it is asked for"
+    assert replica.add_beyond(feed_of(2), keep=True)
+    assert not replica.add_beyond(feed_of(2), keep=True)
+    assert {record.feed: record.followed for record in store.feeds()} == {feed_of(1): True, feed_of(2): True}
+    assert (replica.followed_beyond, replica.named_only) == ({feed_of(1), feed_of(2)}, 0)
+    assert replica_of(store).followed_beyond == {feed_of(1), feed_of(2)}
+    replica.set_wanted(feed_of(1), wanted=False)
+    assert replica.followed_beyond == {feed_of(2)}
+
+
+def test_of_feeds_that_only_peers_named_the_oldest_makes_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "EMPTY_FEEDS_MAX", 2)
+    replica = replica_of(MemoryStore())
+    authors = [key_of(f"author {number}") for number in range(4)]
+    for author in authors[:2]:
+        replica.add_beyond(author.feed_id, keep=False)
+    offer(replica, written(authors[0], [b"one"])[0].packet)
+    for author in authors[2:]:
+        replica.add_beyond(author.feed_id, keep=False)
+    known = [author for author in authors if replica.knows(author.feed_id)]
+    assert known == [authors[0], authors[2], authors[3]]
+    assert offer(replica, written(authors[1], [b"one"])[0].packet).verdict is not Verdict.NEW
+
+
+def test_a_feed_that_peers_named_beyond_the_set_may_enter_it() -> None:
+    store = MemoryStore()
+    replica = replica_of(store)
+    replica.add_beyond(feed_of(1), keep=False)
+    (event,) = replica.add_feed(feed_of(1), FACE)
+    assert event == SetChanged(feed=feed_of(1), count=1, state=feed_of(1), face=FACE)
+    (record,) = store.feeds()
+    assert (record.beyond, record.followed, replica.named_only) == (False, False, 1)
+    assert not replica.add_beyond(feed_of(1), keep=True)
+
+
+def test_a_read_only_copy_takes_nothing_beyond_the_set() -> None:
+    replica = replica_of(MemoryStore(), read_only=True)
+    assert not replica.add_beyond(feed_of(1), keep=True)
+    assert not replica_of(MemoryStore()).add_beyond(FeedId(bytes(32)), keep=True)
+
+
+def test_a_closed_feed_beyond_the_set_leaves_and_comes_back_without_an_event() -> None:
+    store = MemoryStore()
+    replica = replica_of(store)
+    replica.own_feed(ANA.feed_id, Dialect.SPEC, child=True, beyond=True)
+    replica.append(ANA, serialize_continued(END), EntryType.CONTINUED)
+    assert replica.followed_beyond == set()
+    assert replica.frontiers.under(b"salt").diff(0, 0).count == 1
+    assert replica.retire(ANA.feed_id) == []
+    assert not replica.is_current(ANA.feed_id)
+    assert replica.frontiers.under(b"salt").diff(0, 0).count == 0, "it is given no more"
+    assert replica.add_beyond(ANA.feed_id, keep=False)
+    assert replica.is_current(ANA.feed_id)
+    assert replica.frontiers.under(b"salt").diff(0, 0).count == 1
+    (record,) = store.feeds()
+    assert (record.retired, record.beyond, record.seq) == (False, True, 1)
+
+
+def test_frontiers_are_those_of_all_feeds_that_are_given() -> None:
+    store = MemoryStore()
+    replica = replica_of(store, BEN.feed_id, feed_of(1))
+    replica.add_beyond(ANA.feed_id, keep=False)
+    offer_all(replica, packets_of(written(ANA, [b"one", b"two"])))
+    offer_all(replica, packets_of(written(BEN, [b"one"])))
+    expected = Frontiers()
+    expected.set(ANA.feed_id, 2)
+    expected.set(BEN.feed_id, 1)
+    for each in (replica, replica_of(store)):
+        assert each.frontiers.under(b"salt").diff(0, 0) == expected.under(b"salt").diff(0, 0)
+        assert each.frontiers.under(b"salt").find(short_id(b"salt", feed_of(1))) == feed_of(1)
+    replica.set_blocked({blocked_short(BEN.feed_id)})
+    expected.set(BEN.feed_id, 0)
+    assert replica.frontiers.under(b"salt").diff(0, 0) == expected.under(b"salt").diff(0, 0)
 
 
 def test_feeds_are_asked_for_from_their_frontier_on_unless_unfollowed() -> None:
@@ -345,6 +458,7 @@ def test_records_are_sorted_and_up_to_date() -> None:
         own=False,
         wanted=True,
         forked_at=None,
+        followed=False,
     )
 
 

@@ -176,7 +176,7 @@ class StoreContract:
         records = [
             feed_record(EVE, dialect=Dialect.DEPLOYED, own=True),
             feed_record(BOB, dialect=Dialect.SPEC, wanted=False, forked_at=7, retired=True),
-            feed_record(ANA, child=True),
+            feed_record(ANA, child=True, beyond=True, followed=False),
         ]
         for record in records:
             store.put_feed(record)

@@ -15,7 +15,9 @@ from tinyssb_node.store.port import AirtimeCharge, FeedRecord, Receipt, Store
 
 FOLDER = Path(__file__).parents[1] / "vectors" / "store"
 NETWORK = Network()
-OWN, PEER, FORKED, UNWANTED, CHILD, RETIRED = (SigningKey(bytes((n,)) * 32) for n in range(1, 7))
+OWN, PEER, FORKED, UNWANTED, CHILD, RETIRED, BEYOND, NAMED = (
+    SigningKey(bytes((n,)) * 32) for n in range(1, 9)
+)
 
 
 def fill(store: Store, version: int) -> None:
@@ -27,6 +29,18 @@ def fill(store: Store, version: int) -> None:
         _receipts(store)
     if version >= 4:
         _children(store)
+    if version >= 5:
+        _beyond(store)
+
+
+def _beyond(store: Store) -> None:
+    """A feed beyond the set that is followed, and one in the set that only a peer named, with an entry each."""
+    for key, beyond in ((BEYOND, True), (NAMED, False)):
+        tip = _put(store, key, Dialect.SPEC, beyond=beyond, followed=beyond)
+        entry = compose(NETWORK, key, tip, b"short")
+        assert entry.extended.tip.id is not None
+        store.append_entry(key.feed_id, 1, entry.packet, entry.extended.tip.id, Origin.PEER, FaceName("udp"))
+    store.commit(1_700_000_006_000_000)
 
 
 def _children(store: Store) -> None:
@@ -90,6 +104,8 @@ def _put(
     *,
     child: bool = False,
     retired: bool = False,
+    beyond: bool = False,
+    followed: bool = True,
 ) -> Tip:
     record = FeedRecord(
         feed=key.feed_id,
@@ -101,6 +117,8 @@ def _put(
         forked_at=forked_at,
         child=child,
         retired=retired,
+        beyond=beyond,
+        followed=followed,
     )
     store.put_feed(record)
     return Tip(key.feed_id, dialect, 0, None)

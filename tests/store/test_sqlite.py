@@ -278,9 +278,9 @@ def test_a_reader_of_an_empty_file(path):
 
 def test_a_newer_schema_is_refused_and_left_alone(store, path):
     store.close()
-    tamper(path, "PRAGMA user_version = 5")
+    tamper(path, "PRAGMA user_version = 6")
     before = path.read_bytes()
-    with pytest.raises(StoreTooNewError, match=r"format 5.*up to 4"):
+    with pytest.raises(StoreTooNewError, match=r"format 6.*up to 5"):
         SqliteStore.open(path)
     with pytest.raises(StoreTooNewError):
         SqliteStore.open_readonly(path)

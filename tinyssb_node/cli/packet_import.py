@@ -11,7 +11,7 @@ from tinyssb_node.daemon.packet_import import BLOCKED
 from tinyssb_node.ids import FeedId
 from tinyssb_node.store.port import FeedRecord, Store
 
-NO_PLACE: Final = "the set of feeds is full"
+NO_PLACE: Final = "the node knows as many feeds as it can"
 """Why a feed that is not followed is refused."""
 FORKED: Final = "forked"
 """Why entries of a feed are refused, followed or not."""

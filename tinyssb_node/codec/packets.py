@@ -3,6 +3,7 @@
 Parsers check the shape alone. Expected DMX values and signatures are checked elsewhere.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
@@ -10,6 +11,7 @@ from typing import Final
 from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX
+from tinyssb_node.codec.varint import encode_varint, read_varint
 from tinyssb_node.errors import (
     NobodyError,
     PacketKindError,
@@ -34,6 +36,14 @@ ASK_KIND: Final = b"a"
 """Byte behind the DMX of an ASK."""
 FEEDS_KIND: Final = b"f"
 """Byte behind the DMX of a FEEDS packet."""
+MORE_KIND: Final = b"g"
+"""Byte behind the DMX of a MORE packet."""
+DIFF_KIND: Final = b"d"
+"""Byte behind the DMX of a DIFF."""
+NAMED_WANT_KIND: Final = b"w"
+"""Byte behind the DMX of a named WANT."""
+NAMED_CHNK_KIND: Final = b"k"
+"""Byte behind the DMX of a named CHNK."""
 _SET_KINDS: Final = {
     CLAIM_KIND: PacketKind.CLAIM,
     NOVELTY_KIND: PacketKind.NOVELTY,
@@ -41,6 +51,10 @@ _SET_KINDS: Final = {
     ASK_KIND: PacketKind.ASK,
     FEEDS_KIND: PacketKind.FEEDS,
     ZAP_KIND: PacketKind.ZAP,
+    MORE_KIND: PacketKind.MORE,
+    DIFF_KIND: PacketKind.DIFF,
+    NAMED_WANT_KIND: PacketKind.NAMED_WANT,
+    NAMED_CHNK_KIND: PacketKind.NAMED_CHNK,
 }
 """The byte behind the GOSET DMX."""
 
@@ -211,28 +225,118 @@ def serialize_ask(dmx: Dmx, ask: Ask) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Feeds:
-    """Feed ids for nodes that lack them."""
+    """Feed ids for nodes that lack them: FEEDS, or MORE."""
 
     feeds: tuple[FeedId, ...]
     """1 to 3 feed ids."""
+    more: bool = False
+    """True for MORE: feeds that are not in the sender's set, which has at most 255."""
 
 
 def parse_feeds(packet: bytes) -> Feeds:
-    """Read a FEEDS packet, 40, 72 or 104 bytes. Raises PacketSizeError, PacketKindError, NobodyError."""
+    """Read a FEEDS or MORE packet, 40, 72 or 104 bytes. Raises PacketSizeError, PacketKindError, NobodyError."""
     size = limits.FEED_ID_SIZE
     ids = packet[limits.DMX_SIZE + 1 :]
     if len(ids) not in range(size, limits.FEEDS_MAX * size + 1, size):
         raise PacketSizeError("feeds", len(packet), "40, 72 or 104")
-    _check_kind("feeds", packet, FEEDS_KIND)
+    more = packet[limits.DMX_SIZE : limits.DMX_SIZE + 1] == MORE_KIND
+    if not more:
+        _check_kind("feeds", packet, FEEDS_KIND)
     feeds = tuple(FeedId(ids[at : at + size]) for at in range(0, len(ids), size))
     for feed in feeds:
         _check_somebody("feeds", feed)
-    return Feeds(feeds)
+    return Feeds(feeds, more)
 
 
 def serialize_feeds(dmx: Dmx, feeds: Feeds) -> bytes:
-    """Write a FEEDS packet for the network with the GOSET DMX *dmx*."""
-    return dmx + FEEDS_KIND + b"".join(feeds.feeds)
+    """Write a FEEDS or MORE packet for the network with the GOSET DMX *dmx*."""
+    return dmx + (MORE_KIND if feeds.more else FEEDS_KIND) + b"".join(feeds.feeds)
+
+
+@dataclass(frozen=True, slots=True)
+class Diff:
+    """A summary of a range of the sender's feeds and of how much it holds of each, from which a receiver computes in
+    which feeds the two differ."""
+
+    salt: bytes
+    """4 bytes that go into every short id and every mark."""
+    depth: int
+    """Bits of the prefix, 0 to 16; 0: the range is all feeds."""
+    prefix: int
+    """The first bits of the short ids of the feeds in the range."""
+    count: int
+    """Feeds in the range, up to 2^24 - 1."""
+    sums: bytes
+    """The sketch of the marks of these feeds (``replication.frontiers``), 4 bytes a sum, 1 to 25 sums."""
+
+
+def parse_diff(packet: bytes) -> Diff:
+    """Read a DIFF, 22 to 118 bytes in steps of 4. Raises PacketSizeError, PacketKindError, VectorShapeError."""
+    smallest = limits.DIFF_HEAD_SIZE + limits.SHORT_ID_SIZE
+    salt, rest = _salted("diff", packet, DIFF_KIND, smallest)
+    depth, prefix = rest[0], int.from_bytes(rest[1:3])
+    if depth > 16 or prefix >> depth:
+        raise VectorShapeError("diff", "a prefix of at most 16 bits, as many as the depth says")
+    return Diff(salt, depth, prefix, int.from_bytes(rest[3:6]), rest[6:])
+
+
+def serialize_diff(dmx: Dmx, diff: Diff) -> bytes:
+    """Write a DIFF for the network with the GOSET DMX *dmx*."""
+    place = bytes((diff.depth,)) + diff.prefix.to_bytes(2) + diff.count.to_bytes(3)
+    return dmx + DIFF_KIND + diff.salt + place + diff.sums
+
+
+@dataclass(frozen=True, slots=True)
+class NamedWant:
+    """The entries that the sender lacks of feeds that it names one by one: understood by nodes with another set."""
+
+    salt: bytes
+    """4 bytes that go into every short id."""
+    wanted: tuple[tuple[int, int], ...]
+    """(short id, next wanted sequence number, 0 for "not this one") of each feed, 1 to 20 of them."""
+    speaker: bytes = b""
+    """As in a WANT."""
+    asks: bytes = b""
+    """As in a WANT."""
+
+
+def parse_named_want(packet: bytes) -> NamedWant:
+    """Read a named WANT. Raises PacketSizeError, PacketKindError, VectorShapeError, PaddingError."""
+    salt, items, rest = _named("named want", packet, NAMED_WANT_KIND, 1)
+    speaker, asks = _names("named want", rest, len(packet))
+    return NamedWant(salt, tuple((short, seq) for short, seq in items), speaker, asks)
+
+
+def serialize_named_want(dmx: Dmx, want: NamedWant) -> bytes:
+    """Write a named WANT. Raises ValueError if it takes more than 120 bytes."""
+    return _named_packet(dmx, NAMED_WANT_KIND, want.salt, want.wanted, want.speaker + want.asks)
+
+
+@dataclass(frozen=True, slots=True)
+class NamedChnk:
+    """The chunks that the sender lacks of feeds that it names one by one."""
+
+    salt: bytes
+    """4 bytes that go into every short id."""
+    wanted: tuple[tuple[int, int, int], ...]
+    """(short id, sequence number, chunk number from 0) each, 1 to 17 of them."""
+
+
+def parse_named_chnk(packet: bytes) -> NamedChnk:
+    """Read a named CHNK. Raises PacketSizeError, PacketKindError, VectorShapeError, PaddingError."""
+    salt, items, rest = _named("named chnk", packet, NAMED_CHNK_KIND, 2)
+    _check_padding("named chnk", rest, len(packet))
+    return NamedChnk(salt, tuple((short, seq, chunk) for short, seq, chunk in items))
+
+
+def serialize_named_chnk(dmx: Dmx, chnk: NamedChnk) -> bytes:
+    """Write a named CHNK. Raises ValueError if it takes more than 120 bytes."""
+    return _named_packet(dmx, NAMED_CHNK_KIND, chnk.salt, chnk.wanted)
+
+
+def named_item_size(*numbers: int) -> int:
+    """Return the bytes that a feed with these numbers takes in a named WANT or CHNK."""
+    return limits.SHORT_ID_SIZE + sum(len(encode_varint(number)) for number in numbers)
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,6 +465,41 @@ def _salted(kind: str, packet: bytes, letter: bytes, smallest: int) -> tuple[byt
     _check_kind(kind, packet, letter)
     begin = limits.DMX_SIZE + 1
     return packet[begin : begin + limits.SALT_SIZE], packet[begin + limits.SALT_SIZE :]
+
+
+def _named(
+    kind: str, packet: bytes, letter: bytes, numbers: int
+) -> tuple[bytes, list[tuple[int, ...]], bytes]:
+    """Return the salt of a named WANT or CHNK, its items of a short id and so many *numbers*, and the bytes behind."""
+    if not limits.NAMED_HEAD_SIZE + limits.SHORT_ID_SIZE + numbers <= len(packet) <= limits.PACKET_SIZE:
+        raise PacketSizeError(kind, len(packet), f"at most {limits.PACKET_SIZE}")
+    _check_kind(kind, packet, letter)
+    at = limits.NAMED_HEAD_SIZE
+    count, items = packet[at - 1], []
+    for _ in range(count):
+        item = [int.from_bytes(packet[at : at + limits.SHORT_ID_SIZE])]
+        at += limits.SHORT_ID_SIZE
+        for _ in range(numbers):
+            read = read_varint(packet, at, len(packet), 5)
+            if read is None or read[0] > limits.SEQ_MAX:
+                raise VectorShapeError(kind, f"{count} short ids, each with {numbers} numbers up to 2^32 - 1")
+            item.append(read[0])
+            at = read[1]
+        items.append(tuple(item))
+    if not items:
+        raise VectorShapeError(kind, "not empty")
+    return packet[limits.DMX_SIZE + 1 : limits.NAMED_HEAD_SIZE - 1], items, packet[at:]
+
+
+def _named_packet(
+    dmx: Dmx, letter: bytes, salt: bytes, items: Sequence[tuple[int, ...]], names: bytes = b""
+) -> bytes:
+    packet = dmx + letter + salt + bytes((len(items),))
+    for short, *numbers in items:
+        packet += short.to_bytes(limits.SHORT_ID_SIZE) + b"".join(map(encode_varint, numbers))
+    if len(packet + names) > limits.PACKET_SIZE:
+        raise ValueError(f"a packet has at most {limits.PACKET_SIZE} bytes, this one {len(packet + names)}")
+    return packet + names
 
 
 def _vector(kind: str, packet: bytes) -> tuple[list[bipf.Value], bytes]:

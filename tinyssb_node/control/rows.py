@@ -136,6 +136,7 @@ class FeedRow(ControlRow, frozen=True, kw_only=True):
     identity: str | None = None
     writable: bool | None = None
     retired: bool
+    beyond: bool = False
 
 
 class ForkRow(ControlRow, frozen=True):

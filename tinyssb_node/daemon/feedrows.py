@@ -27,6 +27,7 @@ def feed_rows(node: Node, identities: Mapping[FeedId, str], now_us: int) -> Iter
             if identity is None
             else not (node.read_only or record.forked_at is not None or node.waiting(now_us, record.feed)),
             retired=record.retired,
+            beyond=record.beyond,
         )
 
 

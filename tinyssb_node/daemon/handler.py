@@ -267,7 +267,7 @@ class ControlHandler:
 
     async def _goset(self, request: requests.GetSet, _client: ControlConnection) -> rows.GosetRow:
         node = self._node(self._place(request))
-        feeds = [record.feed.hex() for record in node.feeds() if not record.retired]
+        feeds = [record.feed.hex() for record in node.feeds() if record.in_set]
         return rows.GosetRow(state=node.set_state.hex(), count=len(feeds), feeds=feeds)
 
     async def _faces(self, _request: requests.ListFaces, client: ControlConnection) -> rows.CountRow:

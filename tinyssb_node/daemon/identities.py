@@ -119,7 +119,7 @@ def require_room(home: Home, name: str) -> None:
         raise ProblemError(
             f"There are {limits.IDENTITIES_MAX} identities in {home.identities}, the most there may be. Nothing was "
             "made.",
-            "Each takes one of the 255 places in the set that all nodes share. Make another node: "
+            "Each takes a place in the set that all nodes share. Make another node: "
             "`tinyssb --home FOLDER init`.",
             exit_code=ExitCode.CREATE,
         )

@@ -56,11 +56,12 @@ def rekey(store: Store, set_key: bytes, left: Collection[FeedId]) -> Sequence[Ev
     """Change the set of *store* to one of *set_key*, without the feeds *left*, which are in the set and not ours. The
     caller commits; then every reader of the store loads it again. Returns the events."""
     records = {record.feed: record for record in store.feeds()}
-    goset = Goset(feed for feed, record in records.items() if not record.retired)
+    goset = Goset(feed for feed, record in records.items() if record.in_set)
     events: list[Event] = []
     for feed in left:
         assert not records[feed].ours, "our own feeds are never left"
-        goset.remove(feed)
+        if records[feed].in_set:
+            goset.remove(feed)
         if records[feed].dialect is None:
             store.drop_feed(feed)
         else:

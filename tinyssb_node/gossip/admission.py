@@ -85,25 +85,28 @@ class Admission:
         self._unasked.pop(face, None)
         self._asked.pop(face, None)
 
+    def lets_in(self, feed: FeedId, *, across: bool) -> bool:
+        """Return True if the policy lets *feed* in, however many there are. *across*: the face is no radio, and one is
+        up, which is to carry what comes in."""
+        policies = {self._policy, self._across} if across else {self._policy}
+        return all(self._is_allowed(feed, policy) for policy in policies)
+
     def refusal(
         self,
         feed: FeedId,
         face: FaceName,
-        places: int,
+        named_only: int,
         now_us: int,
         *,
         asked: bool = False,
         across: bool = False,
     ) -> str | None:
-        """Return the rule by which *feed*, which *face* names while *places* of the set are taken, is refused; None: it
-        is admitted, and counted. *asked*: we requested it, since a neighbour's set has it. *across*: the face is no
-        radio, and one is up, which is to carry what comes in."""
-        policies = {self._policy, self._across} if across else {self._policy}
-        if not all(self._lets_in(feed, policy) for policy in policies):
+        """Return the rule by which *feed*, which *face* names, does not enter the set; None: it may, and is counted.
+        *named_only* feeds are in the set of which no entry is here: a feed with entries costs who sends them, and is
+        not counted. *asked*: we requested it, since a neighbour's set has it. *across*: as in ``lets_in``."""
+        if not self.lets_in(feed, across=across):
             return NOT_ADMITTED
-        if places >= limits.SET_MAX - set_limits.SET_RESERVE:
-            return TOO_MANY
-        if places < set_limits.SET_AT_ONCE:
+        if named_only < set_limits.SET_AT_ONCE:
             return None
         if self._total is None:
             self._total = self._bucket(
@@ -125,7 +128,7 @@ class Admission:
     def _bucket(self, most: int, now_us: int, times: int = 1) -> TokenBucket:
         return TokenBucket(most, self._per_hour * times, 3_600_000_000, now_us)
 
-    def _lets_in(self, feed: FeedId, policy: AdmissionPolicy) -> bool:
+    def _is_allowed(self, feed: FeedId, policy: AdmissionPolicy) -> bool:
         known = policy is AdmissionPolicy.KNOWN and (feed in self._known or feed in self._children)
         return policy is AdmissionPolicy.OPEN or known
 

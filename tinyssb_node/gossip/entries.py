@@ -5,6 +5,7 @@ first; new entries are offered on the other faces. Effects are returned, packets
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network, chnk_dmx, want_dmx
@@ -18,16 +19,29 @@ from tinyssb_node.codec.events import (
     Send,
     WantSeen,
 )
-from tinyssb_node.codec.packets import Chnk, Want, serialize_chnk, serialize_want
+from tinyssb_node.codec.packets import (
+    Chnk,
+    Diff,
+    NamedChnk,
+    NamedWant,
+    Want,
+    serialize_chnk,
+    serialize_named_chnk,
+    serialize_named_want,
+    serialize_want,
+)
+from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.gossip.fork_gossip import ForkGossip
+from tinyssb_node.gossip.frontier_gossip import FrontierGossip
 from tinyssb_node.gossip.peer_memory import PeerMemory
 from tinyssb_node.gossip.receipts import ReceiptTracker
+from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.gossip.turn_taking import TurnTaking
 from tinyssb_node.ids import Direction, Dmx, FaceName, FeedId, PacketKind, Verdict
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
 from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import Replica
-from tinyssb_node.replication.want import build_want, read_want
+from tinyssb_node.replication.want import WantReading, build_want, read_numbers, read_want
 from tinyssb_node.scheduling.link import LinkMedium, Reception
 from tinyssb_node.scheduling.requester import share_out, take_turns
 from tinyssb_node.scheduling.transmit_queue import GossipPacket, HandedPacket, TransmitQueue
@@ -45,15 +59,22 @@ class EntryGossip:
         network: Network,
         entropy: RandomSource,
         receipts: ReceiptTracker,
+        retirement: FeedRetirement,
+        frontiers: FrontierGossip,
     ) -> None:
         self._replica = replica
         self._receipts = receipts
+        self._retirement = retirement
+        self._frontiers = frontiers
         self._store = store
         self._network = network
         self._entropy = entropy
         self._peers: dict[FaceName, PeerMemory] = {}
         self._turns: dict[FaceName, TurnTaking] = {}
+        self._turn: dict[tuple[FaceName, PacketKind], bool] = {}
+        """True if the last request named feeds, where both kinds are to be sent."""
         self._forking = ForkGossip(replica)
+        self._goset_dmx = network.goset_dmx
         self._follow_set()
 
     def face_up(self, queue: TransmitQueue) -> None:
@@ -66,6 +87,8 @@ class EntryGossip:
         """A face is gone."""
         del self._peers[face]
         self._turns.pop(face, None)
+        for kind in (PacketKind.WANT, PacketKind.CHNK):
+            self._turn.pop((face, kind), None)
         self._forking.face_down(face)
 
     def kind(self, dmx: bytes) -> PacketKind | None:
@@ -99,7 +122,28 @@ class EntryGossip:
         """Build the packet for an advert of *kind*: WANT, CHNK or a pong. None if there is nothing to advertise."""
         if kind is PacketKind.PONG:
             return queue.build_pong()
-        return self._build_want(queue, now_us) if kind is PacketKind.WANT else self._build_chnk(queue)
+        by_name = self._names_feeds(queue, kind, now_us)
+        if kind is PacketKind.WANT:
+            return self._build_named_want(queue, now_us) if by_name else self._build_want(queue, now_us)
+        return self._build_named_chnk(queue) if by_name else self._build_chnk(queue)
+
+    def _names_feeds(self, queue: TransmitQueue, kind: PacketKind, now_us: int) -> bool:
+        """Return True if the next request names feeds, rather than counting on peers with the same set."""
+        if self._frontiers.sets_differ(queue, now_us):
+            return True
+        if not (queue.on_air or self._frontiers.understood(queue.name)):
+            return False
+        if kind is PacketKind.WANT:
+            beyond = self._frontiers.has_requests(queue.name) or bool(self._frontiers.beyond(queue, now_us))
+        else:
+            in_set = len(self._chains_in_set())
+            beyond = len(self._replica.expectations.side_chains) > in_set
+            if beyond and not in_set:
+                return True
+        if not beyond:
+            return False
+        self._turn[queue.name, kind] = turn = not self._turn.get((queue.name, kind), False)
+        return turn
 
     def _build_want(self, queue: TransmitQueue, now_us: int) -> GossipPacket | None:
         replica = self._replica
@@ -110,19 +154,47 @@ class EntryGossip:
         if built is None:
             return None
         want, following = built
-        self._forking.asked(queue, want, now_us)
+        feeds = replica.goset.feeds
+        named = [feeds[(want.offset + number) % len(feeds)] for number in range(len(want.seqs))]
+        self._forking.asked(queue, named, now_us)
         cursor.built(following if start == cursor.start else cursor.start)
         if turn is not None:
-            want = turn.address_want(want, now_us)
+            speaker, asks = turn.address(now_us)
+            want = replace(want, speaker=speaker, asks=asks)
         packet, seen = (
             serialize_want(self._dmx(PacketKind.WANT), want),
             self._want_seen(Direction.TX, queue, want),
         )
         return GossipPacket(packet, PacketKind.WANT, seen, addressed=bool(want.asks))
 
+    def _build_named_want(
+        self, queue: TransmitQueue, now_us: int, *, again: bool = True
+    ) -> GossipPacket | None:
+        """Build a request that names feeds: on the air, where sets differ, all feeds of the set in turn."""
+        turn = self._turns.get(queue.name)
+        rest = self._frontiers.beyond(queue, now_us)
+        if turn is not None and self._frontiers.sets_differ(queue, now_us):
+            rest = (*self._replica.goset.feeds, *rest)
+        rest = self._peers[queue.name].named_from(rest) if again else ()
+        if again:
+            self._frontiers.ask_again(queue.name)
+        want = self._frontiers.build_want(queue, rest, self._forking.next_wanted(queue))
+        if want is None:
+            return None
+        self._peers[queue.name].named(len(want.wanted))
+        speaker, asks = (b"", b"") if turn is None else turn.address(now_us)
+        packet = serialize_named_want(self._goset_dmx, replace(want, speaker=speaker, asks=asks))
+        return GossipPacket(packet, PacketKind.NAMED_WANT, None, addressed=bool(asks))
+
+    def more_wants(self, queue: TransmitQueue, now_us: int) -> GossipPacket | None:
+        """Return another named WANT that need not wait for a timer: on wires, where requests cost nothing."""
+        if queue.on_air or not self._frontiers.has_news(queue.name):
+            return None
+        return self._build_named_want(queue, now_us, again=False)
+
     def _build_chnk(self, queue: TransmitQueue) -> GossipPacket | None:
         cursor = self._peers[queue.name].chnk_cursor
-        built = build_chnk(self._replica.goset, self._replica.expectations.side_chains, cursor.start)
+        built = build_chnk(self._replica.goset, self._chains_in_set(), cursor.start)
         if built is None:
             return None
         chnk, following = built
@@ -130,13 +202,29 @@ class EntryGossip:
         packet = serialize_chnk(self._dmx(PacketKind.CHNK), chnk)
         return GossipPacket(packet, PacketKind.CHNK, self._chnk_seen(Direction.TX, queue, chnk))
 
+    def _chains_in_set(self) -> Sequence[SideChain]:
+        goset, chains = self._replica.goset, self._replica.expectations.side_chains
+        return [chain for chain in chains if chain.feed in goset]
+
+    def _build_named_chnk(self, queue: TransmitQueue) -> GossipPacket | None:
+        chains = self._replica.expectations.side_chains
+        if not chains:
+            return None
+        cursor = self._peers[queue.name].chnk_cursor
+        start = cursor.start % len(chains)
+        asked = [(chain.feed, chain.seq, chain.held) for chain in (*chains[start:], *chains[:start])]
+        chnk = self._frontiers.build_chnk(queue, asked)
+        cursor.built((start + len(chnk.wanted)) % len(chains))
+        return GossipPacket(serialize_named_chnk(self._goset_dmx, chnk), PacketKind.NAMED_CHNK, None)
+
     def sent(self, queue: TransmitQueue, sent: HandedPacket, now_us: int) -> None:
         """A packet has left: the next request begins behind this one."""
         peers = self._peers[queue.name]
-        if sent.kind is PacketKind.CHNK:
+        if sent.kind in {PacketKind.CHNK, PacketKind.NAMED_CHNK}:
             peers.chnk_cursor.sent()
-        elif sent.kind is PacketKind.WANT:
-            peers.want_cursor.sent()
+        elif sent.kind in {PacketKind.WANT, PacketKind.NAMED_WANT}:
+            if sent.kind is PacketKind.WANT:
+                peers.want_cursor.sent()
             if (turn := self._turns.get(queue.name)) is not None:
                 turn.want_sent()
             if sent.addressed:
@@ -149,27 +237,73 @@ class EntryGossip:
         replica = self._replica
         if not len(replica.goset):
             return []
-        turn = self._turns.get(queue.name)
-        self._receipts.heard_want(queue.name, want, now_us, on_air=turn is not None)
-        reading = read_want(replica.goset, want, self._forking.next_wanted(queue))
-        self._forking.heard_want(queue, reading, now_us)
-        asked = {feed: seq for feed, seq in reading.wanted if seq <= replica.last_to_give(feed)}
+        self._frontiers.set_compared(queue.name, same=True, now_us=now_us)
         queue.suppress(PacketKind.CLAIM)
-        if asked or reading.behind or want.asks:
-            self._peers[queue.name].expect_answers(now_us)
+        reading = read_want(replica.goset, want, self._forking.next_wanted(queue))
+        turn = self._turns.get(queue.name)
+        self._heard_requests(queue, want, reading, now_us)
+        if not reading.behind:
+            if turn is None and reading.same:
+                queue.suppress(PacketKind.WANT)
+            elif turn is not None and reading.serves and turn.speaks_for_us(want):
+                queue.suppress_served(PacketKind.WANT, same=reading.same)
+        self._reply(queue, want, reading, reception, now_us)
+        return [self._want_seen(Direction.RX, queue, want)]
+
+    def heard_named_want(
+        self, queue: TransmitQueue, want: NamedWant, reception: Reception, now_us: int
+    ) -> list[Effect]:
+        """Handle a named WANT of a peer, whatever its set is: the next entry it wants of each feed that we know."""
+        shorts, empty = [short for short, _ in want.wanted], {short for short, seq in want.wanted if seq == 1}
+        feeds = self._frontiers.named(queue, want.salt, shorts, now_us, empty)
+        numbers = [(feed, seq) for feed, (_, seq) in zip(feeds, want.wanted, strict=True) if feed is not None]
+        reading = read_numbers(numbers, self._forking.next_wanted(queue))
+        if reading.behind:
+            self._frontiers.behind(queue.name, reading.wanted)
+        self._heard_requests(queue, want, reading, now_us)
+        self._reply(queue, want, reading, reception, now_us)
+        return []
+
+    def heard_diff(self, queue: TransmitQueue, diff: Diff, now_us: int) -> None:
+        """Handle a peer's summary of what it holds: name feeds, soon, if it differs."""
+        if self._frontiers.heard_diff(queue, diff, now_us):
+            queue.want_timer.hear_inconsistent(now_us)
+            queue.claim_timer.hear_inconsistent(now_us)
+        elif diff.depth == 0:
+            queue.suppress(PacketKind.CLAIM)
+        if diff.depth == 0 and self._frontiers.equal(queue.name):
+            self._receipts.heard_equal(queue.name, now_us)
+            self._retirement.heard_equal()
+
+    def _heard_requests(
+        self, queue: TransmitQueue, want: Want | NamedWant, reading: WantReading, now_us: int
+    ) -> None:
+        """Note what the request of a peer shows."""
+        turn = self._turns.get(queue.name)
+        # Off the air names mean nothing.
+        self._receipts.heard_want(queue.name, want.speaker if turn is not None else b"", reading, now_us)
+        self._retirement.heard_want(reading, now_us)
+        self._forking.heard_want(queue, reading, now_us)
         if reading.behind:
             queue.want_timer.hear_inconsistent(now_us)
             if turn is not None:
                 queue.advertise(PacketKind.WANT, now_us)
-        elif turn is None and reading.same:
-            queue.suppress(PacketKind.WANT)
-        elif turn is not None and reading.serves and turn.speaks_for_us(want):
-            queue.suppress_served(PacketKind.WANT, same=reading.same)
-        if turn is not None:
+
+    def _reply(
+        self,
+        queue: TransmitQueue,
+        want: Want | NamedWant,
+        reading: WantReading,
+        reception: Reception,
+        now_us: int,
+    ) -> None:
+        asked = {feed: seq for feed, seq in reading.wanted if seq <= self._replica.last_to_give(feed)}
+        if asked or reading.behind or want.asks:
+            self._peers[queue.name].expect_answers(now_us)
+        if (turn := self._turns.get(queue.name)) is not None:
             turn.heard_want(want, reading, reception, now_us)
         else:
             self._answer(queue, reading.wanted, asked, now_us)
-        return [self._want_seen(Direction.RX, queue, want)]
 
     def _answer(
         self,
@@ -226,11 +360,25 @@ class EntryGossip:
         """Handle a CHNK of a peer with the same set: the chunks it lacks."""
         goset = self._replica.goset
         asked = {(feed, seq): chunk for feed, seq, chunk in read_chnk(goset, chnk)}
-        self._peers[queue.name].expect_answers(now_us)
         if self._serves_our_chunks(queue, asked):
             queue.suppress_served(PacketKind.CHNK, same=False)
-        self._give_chunks(queue, asked, now_us)
+        self._heard_chunks_asked(queue, asked, now_us)
         return [self._chnk_seen(Direction.RX, queue, chnk)]
+
+    def heard_named_chnk(self, queue: TransmitQueue, chnk: NamedChnk, now_us: int) -> list[Effect]:
+        """Handle a named CHNK of a peer, whatever its set is."""
+        feeds = self._frontiers.named(queue, chnk.salt, [short for short, _, _ in chnk.wanted], now_us)
+        places = zip(feeds, chnk.wanted, strict=True)
+        asked = {(feed, seq): chunk for feed, (_, seq, chunk) in places if feed is not None}
+        self._heard_chunks_asked(queue, asked, now_us)
+        return []
+
+    def _heard_chunks_asked(
+        self, queue: TransmitQueue, asked: dict[tuple[FeedId, int], int], now_us: int
+    ) -> None:
+        self._retirement.heard_chnk(asked, now_us)
+        self._peers[queue.name].expect_answers(now_us)
+        self._give_chunks(queue, asked, now_us)
 
     def _give_chunks(self, queue: TransmitQueue, asked: dict[tuple[FeedId, int], int], now_us: int) -> None:
         peers = self._peers[queue.name]
@@ -259,7 +407,7 @@ class EntryGossip:
         if queue.profile.medium is not LinkMedium.AIR:
             return False
         start = self._peers[queue.name].chnk_cursor.start
-        ours = build_chnk(self._replica.goset, self._replica.expectations.side_chains, start)
+        ours = build_chnk(self._replica.goset, self._chains_in_set(), start)
         if ours is None:
             return True
         wanted = read_chnk(self._replica.goset, ours[0])
@@ -301,25 +449,33 @@ class EntryGossip:
     ) -> None:
         """Something was appended: request more where it came from, offer it on the other faces, and prove forks on
         all."""
-        request_entries = request_chunks = False
-        peers = None if origin is None else self._peers[origin.name]
+        requests: set[PacketKind] = set()
         for event in events:
             if isinstance(event, ForkFound):
                 self._forking.found(queues, event.feed, now_us)
             if not isinstance(event, EntryAppended | ChunkAppended):
                 continue
-            if peers is not None and isinstance(event, EntryAppended):
-                chained = event.chunks > 0
-                request_entries |= peers.took_entry(event.feed, event.seq, now_us, chained=chained)
-            elif peers is not None and isinstance(event, ChunkAppended):
-                request_chunks |= peers.took_chunk(event.feed, event.seq, event.chunk, now_us)
+            if origin is not None and (kind := self._took(origin, event, now_us)) is not None:
+                requests.add(kind)
             for queue in queues:
                 if queue is not origin:
                     self._offer(queue, event, now_us)
-        if origin is not None and request_entries:
-            origin.advertise(PacketKind.WANT, now_us)
-        if origin is not None and request_chunks:
-            origin.advertise(PacketKind.CHNK, now_us)
+        for kind in (PacketKind.WANT, PacketKind.CHNK):
+            if origin is not None and kind in requests:
+                origin.advertise(kind, now_us)
+
+    def _took(
+        self, origin: TransmitQueue, event: EntryAppended | ChunkAppended, now_us: int
+    ) -> PacketKind | None:
+        """Note what *origin* brought. Return the kind of request to send at once, None: it is too early for more."""
+        peers = self._peers[origin.name]
+        if isinstance(event, ChunkAppended):
+            more = peers.took_chunk(event.feed, event.seq, event.chunk, now_us)
+            return PacketKind.CHNK if more else None
+        if event.feed not in self._replica.goset or self._frontiers.sets_differ(origin, now_us):
+            self._frontiers.took(origin.name, event.feed)
+        more = peers.took_entry(event.feed, event.seq, now_us, chained=event.chunks > 0)
+        return PacketKind.WANT if more else None
 
     def _offer(self, queue: TransmitQueue, appended: EntryAppended | ChunkAppended, now_us: int) -> None:
         """Offer an appended entry or chunk on a face that did not bring it: push it to a peer that waits for just that,
@@ -327,8 +483,17 @@ class EntryGossip:
         peers = self._peers[queue.name]
         if isinstance(appended, EntryAppended):
             queue.want_timer.hear_inconsistent(now_us)
-            if queue.profile.medium is LinkMedium.STREAM and peers.next_entry[appended.feed] == appended.seq:
+            awaited = peers.next_entry[appended.feed]
+            if awaited is None and self._frontiers.equal(queue.name):
+                awaited = appended.seq
+                if appended.seq == 1 and appended.feed not in self._replica.goset:
+                    self._frontiers.introduce(queue, appended.feed, now_us)
+            if not queue.on_air:
+                queue.claim_timer.hear_inconsistent(now_us)
+            if queue.profile.medium is LinkMedium.STREAM and awaited == appended.seq:
                 self._push_entry(queue, appended, now_us)
+            elif not queue.on_air or appended.feed not in self._replica.goset:
+                self._frontiers.news(queue.name, appended.feed)
             return
         chain = (appended.feed, appended.seq)
         if queue.profile.medium is LinkMedium.STREAM and peers.next_chunk[chain] == appended.chunk:

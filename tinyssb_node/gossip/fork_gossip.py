@@ -9,11 +9,10 @@ arrives that is stored here. The fork is behind it, and the next request shows i
 on one face, with a limited number of requests: a liar gains a few repeats.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from tinyssb_node.codec.packets import Want
 from tinyssb_node.ids import FaceName, FeedId, PacketKind, Verdict
 from tinyssb_node.replication import limits
 from tinyssb_node.replication.packet_outcome import PacketOutcome
@@ -151,16 +150,15 @@ class ForkGossip:
             return ours
         return lambda feed: min(ours(feed), search.asked) if feed == search.feed else ours(feed)
 
-    def asked(self, queue: TransmitQueue, want: Want, now_us: int) -> None:
-        """*want* was built for *queue*."""
+    def asked(self, queue: TransmitQueue, feeds: Collection[FeedId], now_us: int) -> None:
+        """A request for entries of *feeds* was built for *queue*."""
         search = self._search
         if search is None or search.face != queue.name:
             return
-        goset = self._replica.goset
-        if search.feed not in goset or self._replica.next_wanted(search.feed) != search.wanted:
+        if self._replica.next_wanted(search.feed) != search.wanted:
             self._search = None  # The lacking entry came, or is not wanted any more.
             return
-        if (goset.index(search.feed) - want.offset) % len(goset) >= len(want.seqs):
+        if search.feed not in feeds:
             return
         search.in_vain += 1
         search.requests += 1

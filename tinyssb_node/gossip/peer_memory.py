@@ -3,6 +3,8 @@
 On a shared medium this is one memory for all that hear it; at the end of a stream there is one peer.
 """
 
+from collections.abc import Sequence
+
 from tinyssb_node import limits
 from tinyssb_node.ids import FeedId, PacketKind
 from tinyssb_node.scheduling.link import LinkMedium
@@ -38,23 +40,33 @@ class PeerMemory:
         self._queue = queue
         self._shared = profile.medium is not LinkMedium.STREAM
         self.given_entries: RecentReplies[FeedId] = RecentReplies(
-            hold_us=profile.hold_us, most=limits.SET_MAX
+            hold_us=profile.hold_us, most=limits.RECENT_MAX
         )
         self.given_chunks: RecentReplies[tuple[FeedId, int]] = RecentReplies(
             hold_us=profile.hold_us, most=limits.RECENT_MAX
         )
-        self.next_entry: LatestByKey[FeedId] = LatestByKey(limits.SET_MAX)
+        self.next_entry: LatestByKey[FeedId] = LatestByKey(limits.KNOWN_FEEDS_MAX)
         """Next sequence number the peer of a stream takes, by its WANTs and what it was given."""
         self.next_chunk: LatestByKey[tuple[FeedId, int]] = LatestByKey(limits.RECENT_MAX)
         """Next chunk the peer of a stream takes, likewise."""
         self.entry_credit: ReplyCredit[FeedId] = ReplyCredit(profile.burst, profile.burst_max)
         self.chunk_credit: ReplyCredit[tuple[FeedId, int]] = ReplyCredit(profile.burst, profile.burst_max)
         self.want_cursor = RequestCursor()
+        self._named = 0
         self.chnk_cursor = RequestCursor()
         self._entries_requester = RequestPacer()
         self._chunks_requester = RequestPacer()
         self._first_feed = 0
         self._answers_us = _NEVER_US
+
+    def named_from(self, feeds: Sequence[FeedId]) -> Sequence[FeedId]:
+        """Return *feeds*, of which named WANTs name some each, so that each begins behind the last one."""
+        start = self._named % max(1, len(feeds))
+        return (*feeds[start:], *feeds[:start])
+
+    def named(self, count: int) -> None:
+        """A named WANT named so many feeds."""
+        self._named += count
 
     # --- what came from here
 

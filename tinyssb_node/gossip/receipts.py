@@ -13,7 +13,7 @@ from typing import Final, TypeAlias
 
 from tinyssb_node import limits
 from tinyssb_node.codec.events import ChunkAppended, EntryAppended, Event
-from tinyssb_node.codec.packets import Want, parse_entry
+from tinyssb_node.codec.packets import parse_entry
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.acks import ACK_TYPE, CONFIRMING_WORDS, Ack, confirmed, parse_acks
 from tinyssb_node.errors import AckShapeError
@@ -21,6 +21,7 @@ from tinyssb_node.feeds.layout import VARIABLE_TYPE
 from tinyssb_node.gossip.certainty import TipCertainty
 from tinyssb_node.ids import FaceName, FeedId, MessageId
 from tinyssb_node.replication.replica import Replica
+from tinyssb_node.replication.want import WantReading
 from tinyssb_node.store.entries import entry_layout, read_whole_content
 from tinyssb_node.store.port import Receipt, Store
 
@@ -63,21 +64,27 @@ class ReceiptTracker:
 
     # --- what is heard
 
-    def heard_want(self, face: FaceName, want: Want, now_us: int, *, on_air: bool) -> None:
-        """Handle the WANT of a peer on *face* with the same set. Off the air names mean nothing."""
-        goset = self._replica.goset
-        for feed, certainty in self._certainties.items():
-            if feed not in goset:
-                continue
-            place = (goset.index(feed) - want.offset) % len(goset)
-            if place >= len(want.seqs):
-                continue
-            # A peer that claims more of our feed than is stored here is no witness for the rest either.
-            seq, frontier = want.seqs[place] - 1, self._replica.frontier(feed)
-            certainty.heard(seq, frontier, now_us)
-            who = (face, want.speaker if on_air else b"")
-            if feed == self._own and self._held(feed, who) < seq <= frontier:
-                self._put(feed, seq, who)
+    def heard_want(self, face: FaceName, speaker: bytes, reading: WantReading, now_us: int) -> None:
+        """Handle a request of a peer on *face*, which calls itself *speaker* on the air."""
+        if not self._certainties.keys().isdisjoint(dict(reading.wanted)):
+            for feed, seq in reading.wanted:
+                if feed in self._certainties:
+                    self.heard_holder(face, speaker, feed, seq - 1, now_us)
+
+    def heard_equal(self, face: FaceName, now_us: int) -> None:
+        """A peer on *face*, no radio, holds all that we hold."""
+        for feed in self._certainties:
+            if self._replica.is_current(feed):
+                self.heard_holder(face, b"", feed, self._replica.frontier(feed), now_us)
+
+    def heard_holder(self, face: FaceName, speaker: bytes, feed: FeedId, seq: int, now_us: int) -> None:
+        """A peer claims to hold *feed*, one of ours, up to entry *seq*."""
+        # A peer that claims more of our feed than is stored here is no witness for the rest either.
+        frontier = self._replica.frontier(feed)
+        self._certainties[feed].heard(seq, frontier, now_us)
+        who = (face, speaker)
+        if feed == self._own and self._held(feed, who) < seq <= frontier:
+            self._put(feed, seq, who)
 
     # --- what others sign
 

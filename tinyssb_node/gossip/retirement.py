@@ -8,12 +8,10 @@ needs it names it, and it comes back; each time it does, the next attempt is twi
 from collections.abc import Iterable, Sequence
 
 from tinyssb_node.codec.events import ChunkAppended, EntryAppended, Event
-from tinyssb_node.codec.packets import Chnk, Want
 from tinyssb_node.ids import FeedId
 from tinyssb_node.replication import limits
-from tinyssb_node.replication.chnk import read_chnk
 from tinyssb_node.replication.replica import Replica
-from tinyssb_node.replication.want import NOT_WANTED
+from tinyssb_node.replication.want import WantReading
 from tinyssb_node.scheduling.trickle import RandomSource
 
 
@@ -43,7 +41,7 @@ class FeedRetirement:
         """A face is up. Quiet times are counted from the first one."""
         if not self._begun:
             self._begun = True
-            for feed in self._replica.goset.feeds:
+            for feed in sorted(self._replica.closed):
                 self._look(feed, now_us)
 
     def appended(self, events: Iterable[Event], now_us: int) -> None:
@@ -68,7 +66,7 @@ class FeedRetirement:
 
     def _look(self, feed: FeedId, now_us: int) -> None:
         replica = self._replica
-        if feed in self._since_us or not replica.is_closed(feed) or feed not in replica.goset:
+        if feed in self._since_us or not replica.is_closed(feed) or feed in replica.retired:
             return
         if replica.record(feed).own:
             return  # It names us, and what becomes of us is told by nothing else.
@@ -78,23 +76,22 @@ class FeedRetirement:
         self._due_us[feed] = now_us + int(wait_us * (1.0 + 0.5 * self._entropy.random()))
         self._plan(now_us)
 
-    def heard_want(self, want: Want, now_us: int) -> None:
-        """A peer with the same set requested entries."""
+    def heard_want(self, reading: WantReading, now_us: int) -> None:
+        """A peer requested entries."""
         if not self._since_us:
             return
-        feeds = self._replica.goset.feeds
-        for number, seq in enumerate(want.seqs[: len(feeds)], want.offset):
-            feed = feeds[number % len(feeds)]
-            if seq != NOT_WANTED:
-                self._asked(feed, now_us)
-            elif feed in self._since_us:
-                self._had.add(feed)
+        for feed, _ in reading.wanted:
+            self._asked(feed, now_us)
+        self._had.update(feed for feed in reading.unwanted if feed in self._since_us)
 
-    def heard_chnk(self, chnk: Chnk, now_us: int) -> None:
-        """A peer with the same set requested chunks."""
-        if self._since_us:
-            for feed, _, _ in read_chnk(self._replica.goset, chnk):
-                self._asked(feed, now_us)
+    def heard_equal(self) -> None:
+        """A peer holds all that we hold."""
+        self._had.update(self._since_us)
+
+    def heard_chnk(self, asked: Iterable[tuple[FeedId, int]], now_us: int) -> None:
+        """A peer requested chunks of side chains, each a feed and a sequence number."""
+        for feed, _ in asked:
+            self._asked(feed, now_us)
 
     def _asked(self, feed: FeedId, now_us: int) -> None:
         if feed in self._since_us:

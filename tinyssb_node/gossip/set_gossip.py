@@ -1,11 +1,11 @@
 """Gossip about the set of feeds: how neighbours come to have the same one.
 
-Where air costs nothing: CLAIMs, which every peer knows (spec 3.3), with ids named one by one. On the air: SKETCH, ASK
-and FEEDS among nodes of ours (decision 0009, set reconciliation as in minisketch); a peer that begins with CLAIM or
-NOVELTY is answered by CLAIMs.
+Among nodes of ours: SKETCH, ASK and FEEDS (decision 0009, set reconciliation as in minisketch). To peers that know
+nothing but CLAIM and NOVELTY (spec 3.3), CLAIMs: on the air as replies; where air costs nothing also from the
+beginning, with ids named one by one, until a node of ours is heard there.
 """
 
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Collection, Mapping, Sequence
 
 from tinyssb_node import limits
@@ -22,7 +22,8 @@ from tinyssb_node.codec.packets import (
     serialize_feeds,
     serialize_sketch,
 )
-from tinyssb_node.gossip.admission import Admission
+from tinyssb_node.gossip.admission import NOT_ADMITTED, Admission
+from tinyssb_node.gossip.frontier_gossip import FrontierGossip
 from tinyssb_node.gossip.named_feeds import NamedFeeds
 from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind
@@ -59,6 +60,7 @@ class SetGossip:
         *,
         admission: Admission | None,
         retirement: FeedRetirement,
+        frontiers: FrontierGossip,
     ) -> None:
         """*own* is the node's own feed: nodes that help a third begin at different places of the set. *queues* are
         those that are up at any moment. *admission* decides which ids that peers name enter the set, None: all;
@@ -67,11 +69,18 @@ class SetGossip:
         self._queues = queues
         self._admission = admission
         self._retirement = retirement
+        self._frontiers = frontiers
         self.dmx = network.goset_dmx
         self._entropy = entropy
         self._own = own or _NOBODY
         self._sets = SaltedSets(replica.goset)
         self._exchanges: dict[FaceName, SetReconciliation] = {}
+        self._claimed_us: dict[FaceName, int] = {}
+        """When a packet was heard that only peers send which know nothing but claims, on faces other than radios."""
+        self._adverts: dict[FaceName, int] = {}
+        """How many adverts were built."""
+        self._stuck: dict[FaceName, OrderedDict[tuple[bytes, int], tuple[int, int]]] = {}
+        """How often a set of so many ids was compared in vain with this one of ours, and since when."""
         self._asked: dict[FaceName, int] = {}
         self._claimed: dict[FaceName, AirShare] = {}
         """The share of the airtime that claims take, on faces where it has a limit."""
@@ -85,19 +94,34 @@ class SetGossip:
     def face_up(self, queue: TransmitQueue, now_us: int) -> None:
         """A face can be used."""
         self._named[queue.name] = NamedFeeds(now_us)
-        if queue.profile.medium is LinkMedium.AIR:
-            self._exchanges[queue.name] = SetReconciliation(self._sets, self._own)
-            self._asked[queue.name] = 0
-            if queue.profile.allowance is not None:
-                self._claimed[queue.name] = AirShare(queue.profile.allowance)
+        self._exchanges[queue.name] = SetReconciliation(self._sets, self._own)
+        self._asked[queue.name] = 0
+        if queue.profile.allowance is not None:
+            self._claimed[queue.name] = AirShare(queue.profile.allowance)
 
     def face_down(self, face: FaceName) -> None:
         """A face is gone."""
         self._exchanges.pop(face, None)
+        for table in (self._claimed_us, self._adverts, self._stuck):
+            table.pop(face, None)
         self._asked.pop(face, None)
         self._claimed.pop(face, None)
         self._refused_us.pop(face, None)
         self._named.pop(face, None)
+
+    def _speaks_claims(self, queue: TransmitQueue, now_us: int) -> bool:
+        """Return True if we begin with claims on *queue*: on wires, while no peer there is known to be a node of ours,
+        or another one was heard lately that knows nothing but claims."""
+        if queue.on_air:
+            return False
+        if not self._frontiers.understood(queue.name):
+            return True
+        heard_us = self._claimed_us.get(queue.name)
+        return (
+            queue.profile.medium is LinkMedium.LAN
+            and heard_us is not None
+            and now_us - heard_us < 600_000_000
+        )
 
     def sent(self, face: FaceName, kind: PacketKind, airtime_us: int, now_us: int) -> None:
         """A packet has left. On the air claims are replies to claims."""
@@ -126,21 +150,40 @@ class SetGossip:
     # --- entering and leaving the set
 
     def refusal(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> str | None:
-        """Return the rule by which *feed*, which a peer on *queue* names, is not admitted now; None: it is."""
-        replica = self._replica
+        """Return the rule by which *feed*, which a peer on *queue* names, does not enter the set now; None: it may."""
         # A retired feed comes back: it is here, and was admitted before.
-        if self._admission is None or feed in replica.retired or replica.goset.full or replica.read_only:
+        if feed in self._replica.retired or self._replica.goset.full:
             return None
-        asked = self._awaits(queue, feed)
-        across = not queue.on_air and any(other.on_air for other in self._queues.values())
+        return self._ask_admission(queue, feed, now_us)
+
+    def refusal_beyond(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> str | None:
+        """Return the rule by which *feed*, which a peer on *queue* names, is not taken beyond the set; None: it is. On
+        wires only the policy counts: such a feed costs memory alone, until an entry of it comes."""
+        if queue.on_air:
+            return self._ask_admission(queue, feed, now_us)
+        if self._admission is None or self._admission.lets_in(feed, across=self._crosses(queue)):
+            return None
+        return NOT_ADMITTED
+
+    def _ask_admission(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> str | None:
+        if self._admission is None or self._replica.read_only:
+            return None
         return self._admission.refusal(
-            feed, queue.name, len(replica.goset), now_us, asked=asked, across=across
+            feed,
+            queue.name,
+            self._replica.named_only,
+            now_us,
+            asked=self._awaits(queue, feed),
+            across=self._crosses(queue),
         )
+
+    def _crosses(self, queue: TransmitQueue) -> bool:
+        """Return True if what comes in on *queue*, no radio, is to be carried by one."""
+        return not queue.on_air and any(other.on_air for other in self._queues.values())
 
     def _awaits(self, queue: TransmitQueue, feed: FeedId) -> bool:
         """Return True if a neighbour on *queue* showed that it has *feed*, and we requested it."""
-        exchange = self._exchanges.get(queue.name)
-        return exchange is not None and exchange.awaits(feed)
+        return self._exchanges[queue.name].awaits(feed)
 
     def grew(self, feed: FeedId, origin: TransmitQueue | None, now_us: int) -> list[Effect]:
         """*feed* was added to our set, because of what *origin* brought: offer it on all other faces."""
@@ -159,10 +202,9 @@ class SetGossip:
     def _queue_novelty(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> list[Effect]:
         """Offer a feed id that is new in our set on a face that did not bring it."""
         self._named[queue.name].add(feed)
-        exchange = self._exchanges.get(queue.name)
-        if exchange is None:
+        if self._speaks_claims(queue, now_us):
             return self._claim_once(queue, [claims.claim_of([feed])], now_us)
-        exchange.queue_feeds(feed)
+        self._exchanges[queue.name].queue_feeds(feed)
         return []
 
     def retire_absent(self, queue: TransmitQueue, said: Claim | Sketch, now_us: int) -> list[Effect]:
@@ -171,7 +213,7 @@ class SetGossip:
         closed = self._retirement.closed
         if not closed:
             return []
-        lacked = self._lacked(queue, said, closed)
+        lacked = self._lacked(said, closed)
         # Those that may not leave are given, though they were named before.
         self._named[queue.name].forget(lacked)
         return self.retire([feed for feed in lacked if self._retirement.may_leave(feed, now_us)], now_us)
@@ -198,13 +240,9 @@ class SetGossip:
                 queue.advertise(PacketKind.CLAIM, now_us)
         return effects
 
-    def _lacked(
-        self, queue: TransmitQueue, said: Claim | Sketch, among: Sequence[FeedId]
-    ) -> Sequence[FeedId]:
+    def _lacked(self, said: Claim | Sketch, among: Sequence[FeedId]) -> Sequence[FeedId]:
         """Return which feeds of our set, *among* some of it, a peer's set lacks, as far as the packet *said* shows."""
         if isinstance(said, Sketch):
-            if queue.name not in self._exchanges:
-                return ()
             reading = read_sketch(self._sets.under(said.salt), said)
             lacked = reading.ours if isinstance(reading, SetDifference) else ()
             return [feed for feed in lacked if feed in among]
@@ -219,8 +257,11 @@ class SetGossip:
                     return found
         return ()
 
-    @property
-    def _can_learn(self) -> bool:
+    def _can_learn(self, queue: TransmitQueue, now_us: int) -> bool:
+        """Return True if an id that is named on *queue* would be admitted, as far as is known."""
+        refused_us = self._refused_us.get(queue.name)
+        if not queue.on_air and refused_us is not None and now_us - refused_us < 60_000_000:
+            return False  # To ask again and again for what is refused would never end.
         return not (self._replica.goset.full or self._replica.read_only)
 
     def _salt(self) -> bytes:
@@ -228,14 +269,19 @@ class SetGossip:
 
     # --- adverts
 
-    def build(self, queue: TransmitQueue) -> GossipPacket | None:
-        """Build the advert of our set. None for an empty one."""
+    def build(self, queue: TransmitQueue, now_us: int) -> GossipPacket | None:
+        """Build the advert of our set, or on wires, in turn, of our frontiers. None for an empty set."""
         goset = self._replica.goset
         if not len(goset):
             return None
-        exchange = self._exchanges.get(queue.name)
-        if exchange is None:
+        turn = self._adverts[queue.name] = self._adverts.get(queue.name, 0) + 1
+        if self._speaks_claims(queue, now_us):
+            if turn % 4 == 0:
+                return self._frontiers.advert(queue)  # A node of ours may have missed the first one.
             return self._claim_packet(queue, claims.claim_of(goset.feeds))
+        if not queue.on_air and turn % 2 == 0:
+            return self._frontiers.advert(queue)
+        exchange = self._exchanges[queue.name]
         if exchange.lacking:
             # The requested ids did not come. Request them again, but not for ever: the node that had them may be gone.
             self._asked[queue.name] += 1
@@ -249,11 +295,13 @@ class SetGossip:
         capacity = 0 if queue.claim_timer.is_calm else limits.SKETCH_CAPACITY
         return self._sketch_packet(queue, exchange.advert(self._salt(), capacity))
 
+    def has_packets(self, face: FaceName) -> bool:
+        """Return True if ``next_packet`` has one for *face*."""
+        return self._exchanges[face].has_packets
+
     def next_packet(self, queue: TransmitQueue) -> GossipPacket | None:
         """Return the next packet of the exchange on *queue*, if there is one."""
-        exchange = self._exchanges.get(queue.name)
-        if exchange is None:
-            return None
+        exchange = self._exchanges[queue.name]
         if (ask := exchange.next_ask()) is not None:
             return self._ask_packet(queue, ask)
         if (sketch := exchange.next_sketch(self._salt())) is not None:
@@ -272,18 +320,22 @@ class SetGossip:
         goset = self._replica.goset
         effects: list[Effect] = [self._claim_seen(Direction.RX, queue, claim)]
         agrees = claims.agrees(goset, claim)
+        if not queue.on_air and self._ignores_claims(queue, now_us):
+            return effects
         if agrees and claims.covers(goset, claim):
             queue.suppress(PacketKind.CLAIM)
             self._named[queue.name].reset_interval()
+            self._frontiers.set_compared(queue.name, same=True, now_us=now_us)
             return effects
-        if queue.name in self._exchanges:
+        if queue.on_air:
             return effects + self._answer_classic(queue, claim, now_us) if welcome else effects
+        can_learn = self._can_learn(queue, now_us)
         names = self._named[queue.name].name_next(goset, claim, now_us)
         repairs: list[Claim] = [claims.claim_of([feed]) for feed in names]
         if not agrees:
-            said = claims.reconciling_claims(goset, claim, can_learn=self._can_learn, helping=not names)
+            said = claims.reconciling_claims(goset, claim, can_learn=can_learn, helping=not names)
             repairs += [claims.claim_of([each.feed]) if isinstance(each, Novelty) else each for each in said]
-            if self._can_learn and self._unanswered(queue, claim):
+            if can_learn and self._unanswered(queue, claim):
                 repairs += claims.near_full_claims(goset, claim)
         if repairs:
             queue.claim_timer.hear_inconsistent(now_us)
@@ -294,37 +346,61 @@ class SetGossip:
     ) -> list[Effect]:
         """Handle a packet that names one id; see ``heard_claim``."""
         seen = NoveltySeen(direction=Direction.RX, face=queue.name, feed=novelty.feed)
-        if queue.name not in self._exchanges or not welcome:
+        if not queue.on_air:
+            self._claimed_us[queue.name] = now_us
+        if not queue.on_air or not welcome:
             return [seen]
         return [seen, *self._answer_classic(queue, novelty, now_us)]
 
     def heard_sketch(self, queue: TransmitQueue, sketch: Sketch, now_us: int) -> list[Effect]:
         """Handle a sketch of a peer's set."""
-        exchange = self._exchanges.get(queue.name)
-        if exchange is not None:
-            self._salts.append(sketch.salt)
-            reading = exchange.heard_sketch(sketch, can_learn=self._can_learn, left=self._replica.retired)
-            if isinstance(reading, SetsEqual):
-                queue.suppress(PacketKind.CLAIM)
-            else:
-                self._asked[queue.name] = 0
-                queue.claim_timer.hear_inconsistent(now_us)
+        exchange = self._exchanges[queue.name]
+        self._salts.append(sketch.salt)
+        can_learn = self._can_learn(queue, now_us)
+        reading = exchange.heard_sketch(sketch, can_learn=can_learn, left=self._replica.retired)
+        same = isinstance(reading, SetsEqual)
+        self._frontiers.set_compared(queue.name, same=same, now_us=now_us)
+        if same:
+            queue.suppress(PacketKind.CLAIM)
+        elif not queue.on_air and self._is_stuck(queue, sketch, now_us):
+            queue.suppress(PacketKind.CLAIM)
+            exchange.drop()
+        else:
+            self._asked[queue.name] = 0
+            queue.claim_timer.hear_inconsistent(now_us)
         return [self._sketch_seen(Direction.RX, queue, sketch)]
+
+    def _is_stuck(self, queue: TransmitQueue, sketch: Sketch, now_us: int) -> bool:
+        """Return True if a set of so many ids was compared with ours in vain several times: one of them is full, or
+        refuses ids. It is tried again when one of them changes, or a day later."""
+        stuck = self._stuck.setdefault(queue.name, OrderedDict())
+        key = self._replica.goset.state, sketch.count
+        tries, since_us = stuck.pop(key, (0, now_us))
+        if now_us - since_us >= 86_400_000_000:
+            tries, since_us = 0, now_us
+        stuck[key] = tries + 1, since_us
+        if len(stuck) > limits.NEIGHBOURS_MAX:
+            stuck.popitem(last=False)
+        return tries >= 4  # packets may be lost
 
     def heard_ask(self, queue: TransmitQueue, ask: Ask) -> list[Effect]:
         """Handle a request for ids."""
-        exchange = self._exchanges.get(queue.name)
-        if exchange is not None:
+        if not self._frontiers.knows_salt(ask.salt):
             queue.note_exchange(hidden=ask.salt not in self._salts)
-            exchange.heard_ask(ask)
+        self._exchanges[queue.name].heard_ask(ask)
         return [AskSeen(direction=Direction.RX, face=queue.name, salt=ask.salt, count=len(ask.shorts))]
 
     def heard_feeds(self, queue: TransmitQueue, feeds: Feeds) -> list[Effect]:
         """Handle a packet of ids."""
-        exchange = self._exchanges.get(queue.name)
-        if exchange is not None:
-            exchange.heard_feeds(feeds)
+        self._exchanges[queue.name].heard_feeds(feeds)
         return [FeedsSeen(direction=Direction.RX, face=queue.name, count=len(feeds.feeds))]
+
+    def _ignores_claims(self, queue: TransmitQueue, now_us: int) -> bool:
+        """Return True for claims of a node of ours, which says them only before it knows that we are one, too."""
+        if queue.profile.medium is LinkMedium.STREAM:
+            return self._frontiers.understood(queue.name)
+        self._claimed_us[queue.name] = now_us
+        return False
 
     def _unanswered(self, queue: TransmitQueue, claim: Claim) -> bool:
         """Return True if a stream's peer repeats the claim of its larger set, and we learned nothing meanwhile."""
@@ -338,7 +414,7 @@ class SetGossip:
             # Nor does it keep us from speaking of other things.
             queue.heard_useless()
             return []
-        answer = answer_classic(self._replica.goset, said, can_learn=self._can_learn)
+        answer = answer_classic(self._replica.goset, said, can_learn=self._can_learn(queue, now_us))
         return self._claim_once(queue, answer, now_us)
 
     def _claim_once(self, queue: TransmitQueue, said: Sequence[Claim], now_us: int) -> list[Effect]:

@@ -7,7 +7,7 @@ nobody is answered by the first node to reply.
 """
 
 from tinyssb_node import limits
-from tinyssb_node.codec.packets import Want
+from tinyssb_node.codec.packets import NamedWant, Want
 from tinyssb_node.ids import FeedId
 from tinyssb_node.replication.neighbours import Neighbour, Neighbours, Place
 from tinyssb_node.replication.replica import Replica
@@ -53,8 +53,8 @@ class TurnTaking:
         ahead = (number % len(feeds) for number in range(start, start + len(feeds)))
         return next((number for number in ahead if feeds[number] in offered), start)
 
-    def address_want(self, want: Want, now_us: int) -> Want:
-        """Return *want* with our name on it, and that of the neighbour it asks."""
+    def address(self, now_us: int) -> tuple[bytes, bytes]:
+        """Return for the next request our name, and that of the neighbour it asks."""
         asked = self._asked
         if asked is not None and self._wants_sent > self._asked_after:
             # It was asked, and nothing came since.
@@ -62,7 +62,7 @@ class TurnTaking:
         self._asked = self._whom_to_ask(now_us)
         self._asked_after = self._wants_sent
         asks = b"" if self._asked is None else self._asked.speaker
-        return Want(offset=want.offset, seqs=want.seqs, speaker=self.speaker, asks=asks)
+        return self.speaker, asks
 
     def want_sent(self) -> None:
         """A WANT has left."""
@@ -83,15 +83,17 @@ class TurnTaking:
 
     # --- what is heard
 
-    def speaks_for_us(self, want: Want) -> bool:
+    def speaks_for_us(self, want: Want | NamedWant) -> bool:
         """Return True if replies to *want*, which requests what we would request, may be heard here, and no known
         neighbour would have to be asked by us."""
         if want.asks:
             return want.asks == self.speaker or want.asks in self._neighbours
         return not self._offered
 
-    def heard_want(self, want: Want, reading: WantReading, reception: Reception, now_us: int) -> None:
-        """Handle the WANT of a neighbour with the same set."""
+    def heard_want(
+        self, want: Want | NamedWant, reading: WantReading, reception: Reception, now_us: int
+    ) -> None:
+        """Handle the request of a neighbour."""
         neighbour = self._neighbours.get_or_add(want.speaker)
         neighbour.record_want(reading, self._signal(reception), now_us)
         neighbour.count_offers(self._replica.next_wanted)

@@ -19,7 +19,10 @@ from tinyssb_node.codec.packets import (
     parse_ask,
     parse_chnk,
     parse_claim,
+    parse_diff,
     parse_feeds,
+    parse_named_chnk,
+    parse_named_want,
     parse_novelty,
     parse_sketch,
     parse_want,
@@ -38,6 +41,7 @@ from tinyssb_node.gossip.acknowledgements import Acknowledger
 from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.gossip.certainty import TipCertainty, TipUncertainError, TipWait
 from tinyssb_node.gossip.entries import EntryGossip
+from tinyssb_node.gossip.frontier_gossip import FrontierGossip
 from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.gossip.set_gossip import SetGossip
@@ -53,7 +57,7 @@ from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
 from tinyssb_node.scheduling.budget import UNKNOWN_BOOT, AirBudgets, AirStatus, BootReference
 from tinyssb_node.scheduling.link import LinkProfile, Reception, face_up_event
 from tinyssb_node.scheduling.refusals import RefusalLog
-from tinyssb_node.scheduling.transmit_queue import FaceStatus, TransmitQueue
+from tinyssb_node.scheduling.transmit_queue import FaceStatus, GossipPacket, TransmitQueue
 from tinyssb_node.scheduling.trickle import RandomSource
 from tinyssb_node.store.port import FeedRecord, Store
 
@@ -117,8 +121,11 @@ class Node:
             own=own,
             permille=acknowledge_permille,
         )
-        self._entries = EntryGossip(self._replica, store, network, entropy, self._receipts)
         self._retirement = FeedRetirement(self._replica, entropy)
+        self._frontiers = FrontierGossip(self._replica, network, entropy)
+        self._entries = EntryGossip(
+            self._replica, store, network, entropy, self._receipts, self._retirement, self._frontiers
+        )
         self._admission = admission
         if admission is not None:
             admission.begin(store)
@@ -130,6 +137,7 @@ class Node:
             self._queues,
             admission=admission,
             retirement=self._retirement,
+            frontiers=self._frontiers,
         )
         self._groups = GroupHost(groups, self._replica, store)
         self._shelf = ShelfTransfer(shelf, self._replica)
@@ -154,6 +162,7 @@ class Node:
         if profile.allowance is not None:
             budget = self._budgets.open(profile.allowance, profile.airtime_us[limits.PACKET_SIZE], now_us)
         self._queues[face] = TransmitQueue(face, profile, spec, self._entropy, now_us, budget)
+        self._frontiers.face_up(self._queues[face], now_us)
         self._entries.face_up(self._queues[face])
         self._set.face_up(self._queues[face], now_us)
         self._receptions.face_up(face, now_us)
@@ -170,6 +179,7 @@ class Node:
             return []
         queue.close(now_us)
         self._entries.face_down(face)
+        self._frontiers.face_down(face)
         self._set.face_down(face)
         if self._admission is not None:
             self._admission.face_down(face)
@@ -350,13 +360,17 @@ class Node:
         """Handle a packet that tells what a peer has or lacks. Raises PeerError, before anything has changed."""
         match kind:
             case PacketKind.WANT:
-                want = parse_want(packet)
-                self._retirement.heard_want(want, now_us)
-                return self._entries.heard_want(queue, want, reception, now_us)
+                return self._entries.heard_want(queue, parse_want(packet), reception, now_us)
             case PacketKind.CHNK:
-                chnk = parse_chnk(packet)
-                self._retirement.heard_chnk(chnk, now_us)
-                return self._entries.heard_chnk(queue, chnk, now_us)
+                return self._entries.heard_chnk(queue, parse_chnk(packet), now_us)
+            case PacketKind.NAMED_WANT:
+                want = parse_named_want(packet)
+                return self._entries.heard_named_want(queue, want, reception, now_us)
+            case PacketKind.NAMED_CHNK:
+                return self._entries.heard_named_chnk(queue, parse_named_chnk(packet), now_us)
+            case PacketKind.DIFF:
+                self._entries.heard_diff(queue, parse_diff(packet), now_us)
+                return []
             case PacketKind.ZAP:
                 parse_zap(packet)  # "Wipe yourself": counted, never obeyed (docs/formats/packets.md).
                 return []
@@ -389,11 +403,16 @@ class Node:
                 effects = self._set.retire_absent(queue, sketch, now_us)
                 return effects + self._set.heard_sketch(queue, sketch, now_us)
             case PacketKind.ASK:
-                return self._set.heard_ask(queue, parse_ask(packet))
+                ask = parse_ask(packet)
+                self._frontiers.heard_ask(queue, ask)
+                return self._set.heard_ask(queue, ask)
             case PacketKind.FEEDS:
                 feeds = parse_feeds(packet)
                 effects = self._set.heard_feeds(queue, feeds)
-                return effects + self._admit(queue, feeds.feeds, now_us)[1]
+                effects += self._admit(queue, feeds.feeds, now_us)[1]
+                return effects + self._admit_beyond(queue, feeds.feeds, now_us)
+            case PacketKind.MORE:
+                return self._admit_beyond(queue, parse_feeds(packet).feeds, now_us)
             case _:
                 raise PacketKindError("goset", packet[limits.DMX_SIZE : limits.DMX_SIZE + 1])
 
@@ -419,6 +438,27 @@ class Node:
             queue.heard_useless()
             self._set.refused(queue.name, now_us)
         return all_admitted, effects
+
+    def _admit_beyond(self, queue: TransmitQueue, feeds: Sequence[FeedId], now_us: int) -> list[Effect]:
+        """Take feeds that a peer on *queue* named, and that have no place in the set, beyond it: nodes of ours exchange
+        them by name."""
+        effects: list[Effect] = []
+        for feed in feeds:
+            if self._replica.is_current(feed) or self._replica.is_blocked(feed):
+                continue
+            if (rule := self._set.refusal_beyond(queue, feed, now_us)) is not None:
+                self._refusals.refuse(rule, queue.name)
+            elif self._replica.add_beyond(feed, keep=False):
+                self._shelf.entered(feed)
+                self._retirement.returned(feed, now_us)
+                self._frontiers.learned(queue, feed, now_us)
+                adopted = self._replica.adopt_orphans(feed, queue.name)
+                self._propagate(adopted, None, queue, now_us)
+                effects += adopted
+            else:
+                self._refusals.refuse("read_only" if self.read_only else "feeds", queue.name)
+        self._frontiers.heard_feeds(queue, feeds)
+        return effects
 
     def _enter_set(
         self, feed: FeedId, events: Sequence[Event], origin: TransmitQueue | None, now_us: int
@@ -456,7 +496,7 @@ class Node:
         """Hand over what may go now, on all faces."""
         effects: list[Effect] = []
         for queue in self._queues.values():
-            if queue.has_work:
+            if queue.has_work or self._frontiers.has_packets(queue.name) or self._set.has_packets(queue.name):
                 effects += self._send(queue, now_us)
         if self._refusals.may_tell(now_us):
             effects += self._refusals.due(now_us)
@@ -470,17 +510,28 @@ class Node:
             queue.put(advert.packet, advert.kind, now_us)
             if advert.event is not None:
                 effects.append(advert.event)
+        while (advert := self._next_by_name(queue, now_us)) is not None:
+            queue.put(advert.packet, advert.kind, now_us)
+            if advert.event is not None:
+                effects.append(advert.event)
         while (first := queue.pop(now_us)) is not None:
             effects.append(Send(queue.name, *first))
         effects += self._entries.give(queue, now_us)
         while (kind := queue.pop_advert(now_us)) is not None:
             about_set = kind is PacketKind.CLAIM
-            built = self._set.build(queue) if about_set else self._entries.build(queue, kind, now_us)
+            built = self._set.build(queue, now_us) if about_set else self._entries.build(queue, kind, now_us)
             if built is not None:
                 queue.hand_advert(built)
                 effects.append(Send(queue.name, built.packet, built.kind))
         self._refusals.note(queue.name, queue.counters)
         return effects
+
+    def _next_by_name(self, queue: TransmitQueue, now_us: int) -> GossipPacket | None:
+        """Return the next packet by which nodes with different sets find what to exchange, if one may wait in *queue*:
+        on the air one at a time, since what peers send meanwhile may make the rest needless."""
+        if queue.waiting and (queue.on_air or queue.waiting.room < limits.QUEUE_MAX // 2):
+            return None
+        return self._entries.more_wants(queue, now_us) or self._frontiers.next_packet(queue)
 
     # --- the user
 
@@ -494,19 +545,31 @@ class Node:
         return first, effects + self._send_due(now_us)
 
     def append_to_feed(
-        self, key: SigningKey, content: bytes, now_us: int, type_: int | None = None
+        self,
+        key: SigningKey,
+        content: bytes,
+        now_us: int,
+        type_: int | None = None,
+        *,
+        beyond: bool = False,
     ) -> tuple[EntryAppended, list[Effect]]:
-        """Append *content* to the feed of *key*, which becomes a further feed of ours by that, and send it on every
-        face. With a *type_* of its own content has at most 48 bytes.
+        """Append *content* to the feed of *key*, which becomes a further feed of ours by that, in the set or *beyond*
+        it, and send it on every face. With a *type_* of its own content has at most 48 bytes.
 
         Raises ContentTooLongError, FeedFullError, FeedForkedError, FeedEndedError, SetFullError, NodeReadOnlyError,
         TipUncertainError.
         """
-        first, effects = self._append(key, content, type_, now_us)
+        first, effects = self._append(key, content, type_, now_us, beyond=beyond)
         return first, effects + self._send_due(now_us)
 
     def _append(
-        self, key: SigningKey | None, content: bytes, type_: int | None, now_us: int
+        self,
+        key: SigningKey | None,
+        content: bytes,
+        type_: int | None,
+        now_us: int,
+        *,
+        beyond: bool = False,
     ) -> tuple[EntryAppended, list[Effect]]:
         """Append an entry of ours, and queue it on every face."""
         if key is None:
@@ -518,10 +581,7 @@ class Node:
             raise NodeReadOnlyError
         if self._replica.ended(feed):
             raise FeedEndedError(feed, self._replica.frontier(feed))
-        effects: list[Effect] = []
-        if feed not in self._replica.goset or not self._replica.record(feed).ours:
-            for event in self._replica.own_feed(feed, CHILD_DIALECT, child=True):
-                effects += [event, *self._set.grew(feed, None, now_us)]
+        effects = self._make_ours(feed, now_us, beyond=beyond)
         appended = self._replica.append(key, content, type_)
         effects += appended
         self._retirement.appended(appended, now_us)
@@ -534,19 +594,40 @@ class Node:
         assert isinstance(first, EntryAppended)
         return first, effects
 
+    def _make_ours(self, feed: FeedId, now_us: int, *, beyond: bool) -> list[Effect]:
+        """Begin to write *feed*, unless we do already, and tell peers its id."""
+        if self._replica.is_current(feed) and self._replica.record(feed).ours:
+            return []
+        effects: list[Effect] = []
+        for event in self._replica.own_feed(feed, CHILD_DIALECT, child=True, beyond=beyond):
+            effects += [event, *self._set.grew(feed, None, now_us)]
+        if feed not in self._replica.goset:
+            for queue in self._queues.values():
+                self._frontiers.introduce(queue, feed, now_us)
+        return effects
+
     def be_sure(self, feed: FeedId | None = None) -> None:
         """Our user confirms that nothing is missing of *feed*, that of an identity of ours; None: the main one."""
         (self._certainty if feed is None else self._certainties[feed]).be_sure()
 
-    def follow(self, feed: FeedId, now_us: int) -> list[Effect]:
-        """Add *feed* to the set, if it is not there, and request it. Raises SetFullError, NodeReadOnlyError."""
+    def follow(self, feed: FeedId, now_us: int, *, beyond: bool = False) -> list[Effect]:
+        """Add *feed* to the set, or if there is no room, or with *beyond*, beyond the set, and request it.
+
+        Raises SetFullError if more feeds are known than can be, NodeReadOnlyError.
+        """
+        replica = self._replica
         if self.read_only:
             raise NodeReadOnlyError
-        events = self._replica.add_feed(feed, None)
-        if feed not in self._replica.goset:
-            raise SetFullError(len(self._replica.goset))
-        self._replica.set_wanted(feed, wanted=True)
+        events = [] if beyond else replica.add_feed(feed, None)
         effects = self._enter_set(feed, events, None, now_us) if events else []
+        if feed not in replica.goset:
+            added = replica.add_beyond(feed, keep=True)
+            if not added and not replica.is_current(feed):
+                raise SetFullError(limits.KNOWN_FEEDS_MAX)
+            self._shelf.entered(feed)
+            for queue in self._queues.values():
+                self._frontiers.news(queue.name, feed)
+        replica.set_wanted(feed, wanted=True)
         return effects + self._request_again(now_us)
 
     def unfollow(self, feed: FeedId, now_us: int) -> list[Effect]:
@@ -600,9 +681,9 @@ class Node:
         replica = self._replica
         if replica.read_only:
             raise NodeReadOnlyError
-        if replica.is_blocked(feed) or (feed in replica.goset and not replica.record(feed).wanted):
+        if replica.is_blocked(feed) or (replica.is_current(feed) and not replica.record(feed).wanted):
             return BringResult(shelved=False, refused=(0, "not wanted")), []
-        if feed not in replica.goset and feed not in replica.retired:
+        if not replica.knows(feed):
             shelved = self._shelf.bring(feed, packets)
             return shelved or BringResult(shelved=False, refused=(0, "no shelf")), []
         effects: list[Effect] = []
@@ -701,7 +782,9 @@ class NodeGroupWriter:
 
     def write(self, key: SigningKey, content: bytes, type_: int | None = None) -> EntryAppended:
         """See ``GroupWriterPort``."""
-        appended, effects = self._node.append_to_feed(key, content, self._now_us, type_)
+        # Feeds of groups take no place of the set: its 255 are for those that everybody may read.
+        beyond = key is not self.main
+        appended, effects = self._node.append_to_feed(key, content, self._now_us, type_, beyond=beyond)
         self.effects += effects
         return appended
 
@@ -709,13 +792,11 @@ class NodeGroupWriter:
         """See ``GroupWriterPort``."""
         if self._replica.is_closed(feed):
             return True  # All of it is here. To follow it would bring it back into everybody's set.
-        known = feed in self._replica.goset
+        known = self._replica.is_current(feed)
         if known and self._replica.record(feed).wanted == wanted:
             return True
-        if wanted and not known and self._replica.goset.full:
-            return False
         if wanted:
-            self.effects += self._node.follow(feed, self._now_us)
+            self.effects += self._node.follow(feed, self._now_us, beyond=feed not in self._replica.goset)
         elif known:
             self.effects += self._node.unfollow(feed, self._now_us)
         return True

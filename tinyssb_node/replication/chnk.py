@@ -11,11 +11,8 @@ from tinyssb_node.replication.goset import Goset
 
 
 def build_chnk(goset: Goset, chains: Sequence[SideChain], start: int) -> tuple[Chnk, int] | None:
-    """Build a CHNK of as many unfinished side chains from number *start* on as fit a packet, and where to start the
-    next.
-
-    None if there are none.
-    """
+    """Build a CHNK of as many unfinished side chains, of feeds in the set, from number *start* on as fit a packet, and
+    where to start the next. None if there are none."""
     if not chains:
         return None
     asked: list[tuple[int, int, int]] = []

@@ -34,7 +34,7 @@ assert LEAVE_FOLLOW_US < LEAVE_US
 # --- Ids that peers name (decision 0045)
 
 SET_AT_ONCE: Final = 64
-"""Places of a set that are taken as fast as ids are named: a newcomer is in a mesh of this size at once."""
+"""Feeds of a set without an entry that are admitted as fast as ids are named. Those with entries are not counted."""
 SET_IDS_PER_HOUR: Final = 32
 """Ids of strangers that each face may add an hour beyond that: a group's epochs need fewer, and junk takes hours to
 fill a set, time for people to notice."""
@@ -43,8 +43,6 @@ SET_IDS_BURST: Final = 8
 again in between."""
 SET_FACES: Final = 4
 """Limit for all faces together, in faces: reconnecting again and again gains nothing."""
-SET_RESERVE: Final = 16
-"""Places that strangers' ids do not take: for our own feeds, and those our user follows."""
 
 # --- Naming ids again (setgossip) -------------------------------------------------------------------------------------
 

@@ -167,6 +167,12 @@ class SetReconciliation:
             self._lacking.discard(short)
             self._asking.discard(short)
 
+    def drop(self) -> None:
+        """Send nothing of what the last packets called for."""
+        self._giving.clear()
+        self._answering = None
+        self.give_up()
+
     def unlearned(self, feed: FeedId) -> None:
         """Note that *feed* left our set: it is not sent any more."""
         self._giving.discard(feed)
@@ -191,6 +197,11 @@ class SetReconciliation:
         """Drop what is lacking because no reply came; the next SKETCH shows it again."""
         self._lacking.clear()
         self._asking.clear()
+
+    @property
+    def has_packets(self) -> bool:
+        """True if there is a packet to send."""
+        return bool(self._giving or self._asking or self._answering is not None)
 
     def next_ask(self) -> Ask | None:
         """Return the next ASK; it counts as sent."""

@@ -28,6 +28,7 @@ from tinyssb_node.feeds.fork import ForkProof, fork_ids
 from tinyssb_node.feeds.sidechain import ChunkAccepted, SideChain, advance, begin
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin, PacketKind, Verdict, blocked_short
 from tinyssb_node.replication.expectations import Expectations, Orphans
+from tinyssb_node.replication.frontiers import Frontiers
 from tinyssb_node.replication.goset import Goset
 from tinyssb_node.replication.packet_outcome import (
     FORKED,
@@ -58,7 +59,7 @@ class Replica:
         self._records = {record.feed: record for record in store.feeds()}
         self._tips = {record.feed: self._stored_tip(record) for record in self._records.values()}
         self._retired = {feed for feed, record in self._records.items() if record.retired}
-        self.goset = Goset(self._records.keys() - self._retired)
+        self.goset = Goset(feed for feed, record in self._records.items() if record.in_set)
         self.expectations = Expectations()
         self.orphans = Orphans()
         self._other_firsts: dict[bytes, FeedId] = {}
@@ -76,12 +77,20 @@ class Replica:
             self._forks.setdefault(proof.feed, proof)
         self.strays = 0
         """Packets that came and that nothing expected."""
+        self._empty: dict[FeedId, None] = {}
+        """Feeds beyond the set that only a peer named so far, oldest first: not in the store before an entry comes."""
+        self.frontiers = Frontiers()
+        """Up to which entry each known feed is given."""
+        self.followed_beyond: set[FeedId] = set()
+        """Feeds beyond the set that are ours, or that our user or a group of ours asked for."""
         for chain in store.side_chains():
             self._watch_chain(chain)
         for feed, tip in self._tips.items():
             self._expect_entries(feed)
             self._watch_other_first(tip)
             self._watch_end(feed)
+            self._follow_frontier(feed)
+            self._note_followed(self._records[feed])
         self._expect_stored_chains()
 
     def _stored_tip(self, record: FeedRecord) -> Tip:
@@ -93,8 +102,8 @@ class Replica:
     # --- looking
 
     def records(self) -> list[FeedRecord]:
-        """Return all feeds with their frontiers, retired ones included, sorted by feed id."""
-        return [self.record(feed) for feed in sorted(self._records)]
+        """Return all stored feeds with their frontiers, retired ones included, sorted by feed id."""
+        return [self.record(feed) for feed in sorted(self._records.keys() - self._empty.keys())]
 
     def record(self, feed: FeedId) -> FeedRecord:
         """Return the record of a feed. Raises KeyError."""
@@ -119,6 +128,27 @@ class Replica:
     def retired(self) -> Collection[FeedId]:
         """The feeds that have left the set."""
         return self._retired
+
+    @property
+    def closed(self) -> Collection[FeedId]:
+        """The feeds that have ended, and of which nothing is lacking."""
+        return self._closed
+
+    @property
+    def named_only(self) -> int:
+        """Feeds that only peers named: neither followed here, nor is an entry of them stored."""
+        named = sum(
+            not self._tips[feed].seq and not self._records[feed].followed for feed in self.goset.feeds
+        )
+        return named + len(self._empty)
+
+    def knows(self, feed: FeedId) -> bool:
+        """Return True if *feed* is in the set, beyond it, or has left it."""
+        return feed in self._records
+
+    def takes(self, feed: FeedId) -> bool:
+        """Return True if *feed* is known, and more of it is requested where there is some."""
+        return feed in self._records and self.next_wanted(feed) != NOT_WANTED
 
     def is_closed(self, feed: FeedId) -> bool:
         """Return True if *feed* has ended and all of it is stored."""
@@ -148,7 +178,13 @@ class Replica:
         a fork."""
         record = self._records[feed]
         # A call less than ``_is_open``, in the place where a node asks itself most often.
-        if not record.wanted or record.forked_at is not None or feed in self._closed or feed in self.blocked:
+        if (
+            not record.wanted
+            or record.forked_at is not None
+            or record.retired
+            or feed in self._closed
+            or feed in self.blocked
+        ):
             return NOT_WANTED
         return self._tips[feed].seq + 1
 
@@ -167,48 +203,110 @@ class Replica:
         cannot be added (set full, read-only)."""
         if self.read_only or not self.goset.add(feed):
             return []
+        self._take_in(feed, beyond=False, keep=True, followed=face is None)
+        return [SetChanged(feed=feed, count=len(self.goset), state=self.goset.state, face=face)]
+
+    def add_beyond(self, feed: FeedId, *, keep: bool) -> bool:
+        """Add *feed* beyond the set, again if it has left. *keep*: in the store at once, as our user or a group asked
+        for it; else once an entry of it comes, and until then it may have to make room for others. Return False if it
+        is known, or cannot be added."""
+        known = feed in self._records and feed not in self._retired
+        if self.read_only or not any(feed) or (known and not (keep and feed in self._empty)):
+            return False
+        if not known and len(self._records) >= limits.KNOWN_FEEDS_MAX and not self._forget_empty():
+            return False
+        self._take_in(feed, beyond=True, keep=keep or feed in self._retired, followed=keep)
+        if len(self._empty) > limits.EMPTY_FEEDS_MAX:
+            self._forget_empty()
+        return True
+
+    def _take_in(self, feed: FeedId, *, beyond: bool, keep: bool, followed: bool) -> None:
+        self._empty.pop(feed, None)
         if feed in self._records:
-            self._keep(replace(self.record(feed), retired=False))
+            record = self.record(feed)
+            self._keep(replace(record, retired=False, beyond=beyond, followed=followed or record.followed))
             self._retired.discard(feed)
             self._expect_stored_chains()
         else:
             self._tips[feed] = Tip(feed, None, 0, None)
-            self._keep(
-                FeedRecord(feed=feed, dialect=None, seq=0, tip=None, own=False, wanted=True, forked_at=None)
+            record = FeedRecord(
+                feed=feed,
+                dialect=None,
+                seq=0,
+                tip=None,
+                own=False,
+                wanted=True,
+                forked_at=None,
+                beyond=beyond,
+                followed=followed,
             )
+            if keep:
+                self._keep(record)
+            else:
+                self._records[feed] = record
+                self._empty[feed] = None
             self.blocked |= {feed} if self.is_blocked(feed) else set()
         self._expect_entries(feed)
-        return [SetChanged(feed=feed, count=len(self.goset), state=self.goset.state, face=face)]
+        self._follow_frontier(feed)
+
+    def _forget_empty(self) -> bool:
+        """Forget the feed that a peer named longest ago and of which no entry came. False if there is none."""
+        feed = next(iter(self._empty), None)
+        if feed is None:
+            return False
+        del self._empty[feed], self._records[feed], self._tips[feed]
+        self.blocked.discard(feed)
+        self.expectations.forget_feed(feed)
+        self.frontiers.forget(feed)
+        return True
 
     def retire(self, feed: FeedId) -> list[Event]:
-        """Let a closed feed leave the set; its entries stay stored."""
+        """Let a closed feed leave the set, or what is beyond it; its entries stay stored."""
         assert feed in self._closed
         assert not self.read_only
-        self.goset.remove(feed)
         self._keep(replace(self.record(feed), retired=True))
         self._retired.add(feed)
+        self._follow_frontier(feed)
+        if feed not in self.goset:
+            return []
+        self.goset.remove(feed)
         return [SetChanged(feed=feed, count=len(self.goset), state=self.goset.state, face=None, left=True)]
 
-    def own_feed(self, feed: FeedId, dialect: Dialect, *, child: bool = False) -> list[Event]:
-        """Make *feed* ours, as a *child* or as our main feed, to be written in *dialect* if it has no entry yet.
+    def _follow_frontier(self, feed: FeedId) -> None:
+        """Note up to which entry *feed* is given: nothing of feeds that left the set or are blocked."""
+        hidden = feed in self._retired or feed in self.blocked
+        self.frontiers.set(feed, 0 if hidden else self.last_to_give(feed))
 
-        Raises SetFullError.
+    def own_feed(
+        self, feed: FeedId, dialect: Dialect, *, child: bool = False, beyond: bool = False
+    ) -> list[Event]:
+        """Make *feed* ours, as a *child* or as our main feed, to be written in *dialect* if it has no entry yet: in the
+        set, if there is room, or *beyond* it.
+
+        Raises SetFullError if more feeds are known than can be.
         """
-        events = self.add_feed(feed, None)
-        if feed not in self.goset:
-            raise SetFullError(len(self.goset))
+        events = [] if beyond else self.add_feed(feed, None)
+        if feed not in self.goset and not self.add_beyond(feed, keep=True) and not self.is_current(feed):
+            raise SetFullError(len(self._records))
         tip = self._tips[feed]
         if not self._records[feed].ours or tip.dialect is None:
             self._tips[feed] = replace(tip, dialect=tip.dialect or dialect)
             self._keep(replace(self.record(feed), own=not child, child=child, wanted=True))
             self.blocked.discard(feed)
             self._expect_entries(feed)
+            self._follow_frontier(feed)
         return events
 
+    def is_current(self, feed: FeedId) -> bool:
+        """Return True if *feed* is in the set or beyond it."""
+        return feed in self._records and feed not in self._retired
+
     def set_wanted(self, feed: FeedId, *, wanted: bool) -> None:
-        """Set whether a feed is wanted. Its entries stay stored."""
-        if self._records[feed].wanted != wanted:
-            self._keep(replace(self.record(feed), wanted=wanted))
+        """Set whether a feed is wanted, as our user says. Its entries stay stored."""
+        before = self._records[feed]
+        if before.wanted != wanted or before.followed != wanted:
+            self._empty.pop(feed, None)
+            self._keep(replace(self.record(feed), wanted=wanted, followed=wanted))
             self._expect_anew([feed])
 
     def set_blocked(self, shorts: Collection[bytes]) -> bool:
@@ -227,11 +325,20 @@ class Replica:
         for feed in feeds:
             self.expectations.forget_feed(feed)
             self._expect_entries(feed)
+            self._follow_frontier(feed)
         self._expect_stored_chains()
 
     def _keep(self, record: FeedRecord) -> None:
         self._records[record.feed] = record
         self._store.put_feed(record)
+        self._note_followed(record)
+
+    def _note_followed(self, record: FeedRecord) -> None:
+        asked_for = record.ours or (record.followed and record.wanted)
+        if record.beyond and asked_for and not record.retired and record.feed not in self._closed:
+            self.followed_beyond.add(record.feed)
+        else:
+            self.followed_beyond.discard(record.feed)
 
     # --- packets of 120 bytes
 
@@ -322,6 +429,7 @@ class Replica:
         first = self._tips[feed].dialect is None
         self._tips[feed] = tip
         if first:
+            self._empty.pop(feed, None)
             self._keep(replace(self._records[feed], dialect=tip.dialect))
         if seq == 1:
             self._watch_other_first(tip)
@@ -348,6 +456,7 @@ class Replica:
             self._watch_chain(chain)
             self._expect_chain(chain)
         self._watch_end(feed)
+        self._follow_frontier(feed)
         return outcome
 
     def _append_chunk(
@@ -454,6 +563,7 @@ class Replica:
         self._forks[proof.feed] = proof
         self._keep(replace(record, forked_at=proof.seq))
         self.expectations.expect_entries(proof.feed, ())
+        self._follow_frontier(proof.feed)
         held, other = fork_ids(self._network, proof)
         return [ForkFound(feed=proof.feed, seq=proof.seq, held=held, other=other)]
 
@@ -499,6 +609,7 @@ class Replica:
     def _watch_end(self, feed: FeedId) -> None:
         if self._tips[feed].ended and not self._growing.get(feed):
             self._closed.add(feed)
+            self.followed_beyond.discard(feed)
 
     def _watch_other_first(self, tip: Tip) -> None:
         if tip.seq and tip.dialect is not None:

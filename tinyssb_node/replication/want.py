@@ -1,6 +1,6 @@
 """WANT: requests for entries (spec 3.4)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tinyssb_node import limits
@@ -51,13 +51,18 @@ def build_want(goset: Goset, next_wanted: Callable[[FeedId], int], start: int) -
 
 def read_want(goset: Goset, want: Want, next_wanted: Callable[[FeedId], int]) -> WantReading:
     """Compare a WANT about our very set with our entries. The set is not empty."""
+    feeds = goset.feeds
+    numbers = enumerate(want.seqs[: len(feeds)], want.offset)
+    return read_numbers([(feeds[number % len(feeds)], seq) for number, seq in numbers], next_wanted)
+
+
+def read_numbers(numbers: Sequence[tuple[FeedId, int]], next_wanted: Callable[[FeedId], int]) -> WantReading:
+    """Compare what a peer requests with our entries: *numbers* are (feed, next wanted sequence number)."""
     wanted: list[tuple[FeedId, int]] = []
     unwanted: list[FeedId] = []
     behind = False
-    same = serves = len(want.seqs) > 0
-    feeds = goset.feeds
-    for number, seq in enumerate(want.seqs[: len(feeds)], want.offset):
-        feed = feeds[number % len(feeds)]
+    same = serves = len(numbers) > 0
+    for feed, seq in numbers:
         ours = next_wanted(feed)
         same = same and seq == ours
         serves = serves and (ours == NOT_WANTED or NOT_WANTED < seq <= ours)

@@ -88,10 +88,15 @@ class FaceStatus:
 _NEW = Verdict.NEW
 _INVALID = Verdict.INVALID
 """Module-level aliases: a global lookup is ten times faster than `Enum.member`, and this is the hot path."""
-_REQUESTS = frozenset({PacketKind.WANT, PacketKind.CHNK})
-"""Adverts that replies follow."""
-_REBUILT = _REQUESTS | {PacketKind.PONG}
-"""Adverts that are built again as the same kind if a face gives them back."""
+_REQUESTS = {
+    PacketKind.WANT: PacketKind.WANT,
+    PacketKind.NAMED_WANT: PacketKind.WANT,
+    PacketKind.CHNK: PacketKind.CHNK,
+    PacketKind.NAMED_CHNK: PacketKind.CHNK,
+}
+"""Requests that replies follow, and as which advert each is built."""
+_REBUILT = _REQUESTS | {PacketKind.PONG: PacketKind.PONG}
+"""As which adverts those are built again that a face gives back; all others instead of a CLAIM."""
 
 
 class TransmitQueue:
@@ -147,6 +152,11 @@ class TransmitQueue:
             entropy=self._entropy,
             now_us=now_us,
         )
+
+    def slow_adverts(self, longest_us: int) -> None:
+        """Let adverts that nobody contradicts become as rare as once in *longest_us*."""
+        for timer in self._timers.values():
+            timer.lengthen(longest_us)
 
     # --- what is heard on the face
 
@@ -362,8 +372,8 @@ class TransmitQueue:
         self._settle(handed, now_us)
         self.counters.sent += 1
         self.counters.airtime_us += self.profile.airtime_us[len(handed.packet)]
-        if handed.kind in _REQUESTS:
-            self._timers[handed.kind].sent()
+        if (request := _REQUESTS.get(handed.kind)) is not None:
+            self._timers[request].sent()
             if handed.addressed:
                 self._pacer.leave_turn(now_us, in_reach=True)
             else:
@@ -382,8 +392,7 @@ class TransmitQueue:
         if handed.urgency is Urgency.RELAY:
             self.relay.give_back(handed.packet)
         elif handed.urgency is Urgency.ADVERT:
-            # Packets of any other kind about the set were sent instead of a CLAIM.
-            self.adverts[handed.kind if handed.kind in _REBUILT else PacketKind.CLAIM] = None
+            self.adverts[_REBUILT.get(handed.kind, PacketKind.CLAIM)] = None
         else:
             self.put(handed.packet, handed.kind, now_us)
 

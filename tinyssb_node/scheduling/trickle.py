@@ -50,6 +50,10 @@ class Trickle:
         """True once no neighbour was inconsistent for so long that intervals are their longest."""
         return self._interval_us >= self._longest_us
 
+    def lengthen(self, longest_us: int) -> None:
+        """Let intervals grow up to *longest_us*."""
+        self._longest_us = max(self._longest_us, longest_us)
+
     def hear_consistent(self) -> None:
         """A neighbour sent what we would have sent: no need to repeat it in this interval."""
         self._agreed = True

@@ -32,6 +32,15 @@ class FeedRecord:
     retired: bool = False
     """True if it has left the set, or the set was left for one without it. Its entries stay stored, and it returns when
     a peer names it; until then no more of it is accepted."""
+    beyond: bool = False
+    """True if it is beyond the set, which has at most 255 feeds: nodes of ours exchange it by name."""
+    followed: bool = True
+    """False if only peers named it: nobody here asked for it."""
+
+    @property
+    def in_set(self) -> bool:
+        """True if it is in the set that peers agree on."""
+        return not (self.retired or self.beyond)
 
     @property
     def ours(self) -> bool:

@@ -85,14 +85,16 @@ def feed_row(feed: KeptFeed) -> tuple[SqlValue, ...]:
         record.forked_at,
         record.child,
         record.retired,
+        record.beyond,
+        record.followed,
     )
 
 
 def kept_feed(
-    row: tuple[int, bytes, str | None, int, bytes | None, int, int, int | None, int, int],
+    row: tuple[int, bytes, str | None, int, bytes | None, int, int, int | None, int, int, int, int],
 ) -> KeptFeed:
     """Parse a row of ``feeds``."""
-    number, feed, dialect, seq, tip, own, wanted, forked_at, child, retired = row
+    number, feed, dialect, seq, tip, own, wanted, forked_at, child, retired, beyond, followed = row
     record = FeedRecord(
         feed=FeedId(feed),
         dialect=None if dialect is None else Dialect(dialect),
@@ -103,6 +105,8 @@ def kept_feed(
         forked_at=forked_at,
         child=bool(child),
         retired=bool(retired),
+        beyond=bool(beyond),
+        followed=bool(followed),
     )
     return KeptFeed(number, record, record.seq, record.tip)
 
@@ -191,7 +195,7 @@ class SqliteStore:
     def put_feed(self, record: FeedRecord) -> None:
         """Add or replace the record of a feed."""
         known = self._feeds.get(record.feed)
-        number = max(self._ids, default=0) + 1 if known is None else known.number
+        number = next(reversed(self._ids), 0) + 1 if known is None else known.number
         self._feeds[record.feed] = KeptFeed(number, record, record.seq, record.tip)
         self._ids[number] = record.feed
         self._moved.add(record.feed)
@@ -398,7 +402,7 @@ class SqliteStore:
         self._flush()
         if self._moved:
             rows = [feed_row(self._feeds[feed]) for feed in self._moved]
-            self._write("INSERT OR REPLACE INTO feeds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._write("INSERT OR REPLACE INTO feeds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
         if self._new_receipts:
             dated = [self._receipt_row(receipt, wall_us) for receipt in self._new_receipts.values()]
             self._write("INSERT OR REPLACE INTO receipts VALUES (?, ?, ?, ?, ?, ?, ?)", dated)
@@ -450,7 +454,7 @@ class SqliteStore:
                 "(SELECT coalesce(max(arrival), 0) FROM chunks))"
             ).fetchone()
         self._feeds = {feed.record.feed: feed for feed in feeds}
-        self._ids = {feed.number: feed.record.feed for feed in feeds}
+        self._ids = {feed.number: feed.record.feed for feed in sorted(feeds, key=attrgetter("number"))}
         self._arrival = self._committed = arrival
 
     @contextmanager

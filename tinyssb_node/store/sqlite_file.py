@@ -15,7 +15,7 @@ from tinyssb_node.errors import (
 )
 from tinyssb_node.store.durable import can_write, lacks_room
 
-STORE_VERSION: Final = 4
+STORE_VERSION: Final = 5
 """The schema written, and the newest read (``PRAGMA user_version``)."""
 APPLICATION_ID: Final = int.from_bytes(b"tSSn", "big")
 """Distinguishes a node's store from other databases, the analytics' own among them (``PRAGMA application_id``)."""
@@ -109,12 +109,17 @@ _FEEDS: Final = """
 ALTER TABLE feeds ADD COLUMN child INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE feeds ADD COLUMN retired INTEGER NOT NULL DEFAULT 0;
 """
-_ADDED: Final = {2: f"CREATE {_CHARGES}", 3: f"CREATE {_RECEIPTS}", 4: _FEEDS}
+_BEYOND: Final = """
+ALTER TABLE feeds ADD COLUMN beyond INTEGER NOT NULL DEFAULT 0;
+ALTER TABLE feeds ADD COLUMN followed INTEGER NOT NULL DEFAULT 1;
+"""
+_ADDED: Final = {2: f"CREATE {_CHARGES}", 3: f"CREATE {_RECEIPTS}", 4: _FEEDS, 5: _BEYOND}
 """Statements that each version added to the one before."""
 _LENT: Final = {
     2: f"CREATE TEMPORARY {_CHARGES}",
     3: f"CREATE TEMPORARY {_RECEIPTS}",
-    4: "CREATE TEMPORARY VIEW feeds AS SELECT *, 0 AS child, 0 AS retired FROM main.feeds",
+    4: "CREATE TEMPORARY VIEW feeds AS SELECT *, 0 AS child, 0 AS retired, 0 AS beyond, 1 AS followed FROM main.feeds",
+    5: "CREATE TEMPORARY VIEW IF NOT EXISTS feeds AS SELECT *, 0 AS beyond, 1 AS followed FROM main.feeds",
 }
 """The same for a reader, which may not change the file: tables that it lacks exist for one connection, empty."""
 

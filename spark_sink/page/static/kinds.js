@@ -1,8 +1,9 @@
 // Kinds of packets, verdicts and uses of airtime: names as a reader says them, in the order they are shown.
 
 const KINDS = [
-  ["entry", "entries"], ["chunk", "chunks"], ["want", "WANT"], ["chnk", "CHNK"], ["claim", "CLAIM"], ["novelty", "NOVELTY"],
-  ["sketch", "SKETCH"], ["ask", "ASK"], ["feeds", "FEEDS"], ["zap", "ZAP"], ["ping", "ping"], ["pong", "pong"], ["other", "other"], ["unknown", "unknown"],
+  ["entry", "entries"], ["chunk", "chunks"], ["want", "WANT"], ["chnk", "CHNK"], ["named_want", "named WANT"], ["named_chnk", "named CHNK"],
+  ["diff", "DIFF"], ["claim", "CLAIM"], ["novelty", "NOVELTY"],
+  ["sketch", "SKETCH"], ["ask", "ASK"], ["feeds", "FEEDS"], ["more", "MORE"], ["zap", "ZAP"], ["ping", "ping"], ["pong", "pong"], ["other", "other"], ["unknown", "unknown"],
 ];
 const NAMES = new Map(KINDS);
 const ORDER = new Map(KINDS.map(([kind], at) => [kind, at]));

@@ -8,14 +8,21 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import PING_DMX, Network, chnk_dmx, chunk_hash, want_dmx
 from tinyssb_node.codec.events import ForkFound, PacketReceived
 from tinyssb_node.codec.packets import (
+    Ask,
     Chnk,
     Feeds,
+    NamedChnk,
+    NamedWant,
     Novelty,
     Want,
     parse_entry,
+    serialize_ask,
     serialize_chnk,
     serialize_claim,
+    serialize_diff,
     serialize_feeds,
+    serialize_named_chnk,
+    serialize_named_want,
     serialize_novelty,
     serialize_want,
 )
@@ -24,6 +31,8 @@ from tinyssb_node.feeds.chain import Extended, Tip, accept, expectations
 from tinyssb_node.feeds.layout import NO_CHUNK, layout_of
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Verdict
 from tinyssb_node.replication.claim import claim_of
+from tinyssb_node.replication.frontiers import SaltedFrontiers, mark_of
+from tinyssb_node.replication.salted import short_id
 from tinyssb_node.scheduling.link import lan_profile, stream_profile
 
 STEPS_MAX = 40
@@ -43,7 +52,8 @@ KNOWN = [
     serialize_feeds(NETWORK.goset_dmx, Feeds(feeds=tuple(FEEDS[1:4]))),
     PING_DMX + b"Q 1234 t=1",
 ]
-HEADS = [b"", b"c", b"n", b"s", b"a", b"f", b"z"]
+HEADS = [b"", b"c", b"n", b"s", b"a", b"f", b"z", b"g", b"d", b"w", b"k"]
+SALTS = [b"salt", b"seas", bytes(4)]
 
 
 class Story:
@@ -116,7 +126,31 @@ class Story:
             return want_dmx(NETWORK, state) + script.piece()
         if what == 3:
             return chnk_dmx(NETWORK, state) + script.piece()
+        if what == 4:
+            return self._by_name()
         return NETWORK.goset_dmx + script.pick(HEADS) + script.piece()
+
+    def _by_name(self) -> bytes:
+        """A packet that names feeds, known or not, as peers with other sets do."""
+        script, dmx = self.script, NETWORK.goset_dmx
+        salt, what = script.pick(SALTS), script.number(5)
+        feeds = [script.pick([*FEEDS, feed_of(script.number(256))]) for _ in range(1 + script.number(3))]
+        shorts = [short_id(salt, feed) for feed in feeds]
+        if what == 0:
+            return serialize_named_want(
+                dmx, NamedWant(salt, tuple((short, script.number(8)) for short in shorts))
+            )
+        if what == 1:
+            wanted = tuple((short, script.number(6), script.number(5)) for short in shorts)
+            return serialize_named_chnk(dmx, NamedChnk(salt, wanted))
+        if what == 2:
+            held = SaltedFrontiers(salt, [(feed, script.number(8)) for feed in feeds])
+            depth = script.number(4)
+            return serialize_diff(dmx, held.diff(depth, script.number(1 << depth), 1 + script.number(25)))
+        if what == 3:
+            marks = [mark_of(salt, feed, script.number(8)) for feed in feeds]
+            return serialize_ask(dmx, Ask(salt, tuple(shorts + marks)))
+        return serialize_feeds(dmx, Feeds(tuple(feeds), more=True))
 
     def _switch(self) -> None:
         """Go on at another face, which comes up, or goes down."""
@@ -198,3 +232,6 @@ def seeds() -> Iterable[bytes]:
     yield bytes([1, 0, 0, 60, 1, 0, 4, 15, 0, 0, 0, 1, 1, 2, 1, 7, 3, 100, 1, 0, 6, 3, 5, 2, 6, 1])
     sketch = bytes([3, 4, 3, 16]) + bytes(17)
     yield sketch + bytes([5, 1, 4, 14]) + sketch
+    for what in range(5):
+        named = bytes([3, 4, 0, what, 2, 0, 7, 1, 9, 1, 1, 1, 1, 1, 1])
+        yield named + bytes([4, 15]) + named + bytes([5, 2]) + named

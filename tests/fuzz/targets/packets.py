@@ -13,12 +13,14 @@ from tinyssb_node.ids import Dmx
 from tinyssb_node.replication import sketch
 from tinyssb_node.replication.chnk import read_chnk
 from tinyssb_node.replication.claim import named_feeds
+from tinyssb_node.replication.frontiers import FrontiersTooFarApart, SaltedFrontiers
 from tinyssb_node.replication.goset import Goset
 from tinyssb_node.replication.reconcile import answer_classic, read_sketch
 from tinyssb_node.replication.salted import SaltedSet
 from tinyssb_node.replication.want import read_want
 
 SET = Goset(feed_of(number) for number in range(9))
+HELD = [(feed, 3) for feed in SET.feeds]
 DMX = Dmx(bytes(7))
 KINDS: list[tuple[Callable[[bytes], Any], Callable[[Dmx, Any], bytes]]] = [
     (packets.parse_claim, packets.serialize_claim),
@@ -27,6 +29,9 @@ KINDS: list[tuple[Callable[[bytes], Any], Callable[[Dmx, Any], bytes]]] = [
     (packets.parse_sketch, packets.serialize_sketch),
     (packets.parse_ask, packets.serialize_ask),
     (packets.parse_feeds, packets.serialize_feeds),
+    (packets.parse_diff, packets.serialize_diff),
+    (packets.parse_named_want, packets.serialize_named_want),
+    (packets.parse_named_chnk, packets.serialize_named_chnk),
     (packets.parse_want, packets.serialize_want),
     (packets.parse_chnk, packets.serialize_chnk),
     (packets.parse_ping, lambda _, ping: packets.serialize_ping(ping)),
@@ -60,6 +65,10 @@ def _use(found: Any) -> None:
         elif isinstance(found, packets.Sketch):
             sketch.decode(found.sums)
             read_sketch(SaltedSet(found.salt, SET.feeds), found)
+        elif isinstance(found, packets.Diff):
+            held = SaltedFrontiers(found.salt, HELD)
+            if isinstance(held.read(found), FrontiersTooFarApart) and not held.is_small(found):
+                held.parts(found)
 
 
 def seeds() -> Iterable[bytes]:
@@ -68,6 +77,11 @@ def seeds() -> Iterable[bytes]:
     made = [
         packets.serialize_sketch(
             dmx, packets.Sketch(salt=bytes(4), count=9, sums=bytes(60), checksum=bytes(3))
-        )
+        ),
+        packets.serialize_diff(dmx, SaltedFrontiers(b"salt", HELD[3:]).diff(0, 0)),
+        packets.serialize_diff(dmx, packets.Diff(b"salt", 3, 5, 9, bytes(60))),
+        packets.serialize_named_want(dmx, packets.NamedWant(b"salt", ((1, 300), (7, 0)), b"ab", b"cd")),
+        packets.serialize_named_chnk(dmx, packets.NamedChnk(b"salt", ((1, 300, 0), (7, 2, 5)))),
+        packets.serialize_feeds(dmx, packets.Feeds((feed_of(1),), more=True)),
     ]
     return [*vectors, *made, b"ping a=1", b"pong a=1 b=2"]

@@ -28,6 +28,10 @@ PACKETS = (
     "chnk",
     "ping",
     "pong",
+    "more",
+    "diff",
+    "named_want",
+    "named_chnk",
 )
 VERDICTS = ("new", "duplicate", "invalid", "not_ours", "sent", "own", "peer", "import")
 MESH = 2**40

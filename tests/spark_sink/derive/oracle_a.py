@@ -183,7 +183,7 @@ def uses(heard: Heard) -> list[Row]:
         else:
             use = "redundant" if new_to[place] else "unheard"
         face = heard.facts.sights.faces[row["face"]] if row["face"] >= 0 else ""
-        key = row["mesh_us"] // HOUR_US * HOUR_US, row["node_no"], face, KINDS[min(row["packet"], 12)], use
+        key = row["mesh_us"] // HOUR_US * HOUR_US, row["node_no"], face, KINDS[min(row["packet"], 16)], use
         packets[key] += 1
         airtime_us[key] += row["airtime_us"]
     names = "hour_us", "node_no", "face", "packet", "use"

@@ -16,7 +16,7 @@ TEXTS = st.sampled_from(["", "timeout", "invalid", "own", "<b>", "\x00", "é"])
 FEEDS = st.sampled_from([feed_name(0), feed_name(1), "G" + feed_name(2)[1:], "f" * 64])
 IDS = st.sampled_from([digits("a", 40), digits("b", 40), "é" * 20])
 HASHES = st.sampled_from(["f" * 16, "0" * 15 + "1", "7" * 16, "x" * 16, "A" * 16])
-PACKETS = st.sampled_from(["entry", "chunk", "want", "pong", "unknown", "thing"])
+PACKETS = st.sampled_from(["entry", "chunk", "want", "pong", "named_chnk", "unknown", "thing"])
 LISTS = st.lists(st.sampled_from([0, 1, 5, None, -1]), max_size=4)
 DIRECTIONS = st.sampled_from(["rx", "tx"])
 

@@ -272,6 +272,10 @@ PACKETS = (
     "chnk",
     "ping",
     "pong",
+    "more",
+    "diff",
+    "named_want",
+    "named_chnk",
 )
 VERDICTS = {"new": 0, "duplicate": 1, "invalid": 2, "not_ours": 3}
 ORIGINS = {"own": 5, "peer": 6, "import": 7}

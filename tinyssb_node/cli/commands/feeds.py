@@ -200,6 +200,8 @@ def _feed_state(row: FeedRow) -> str:
         words.append("cannot be written for now")
     if row.retired:
         words.append("not in the set")
+    elif row.beyond:
+        words.append("beyond the set")
     return ", ".join(words)
 
 

@@ -75,15 +75,24 @@ def network(arguments: argparse.Namespace) -> int:
         if path.exists():
             with closing(SqliteStore.open_readonly(path)) as store:
                 records = [record for record in store.feeds() if not record.retired]
-        silent = sum(not record.seq for record in records)
-        rows.append((name, len(records), silent, SET_MAX - len(records), _set_key(home, name).hex()))
+        in_set = sum(record.in_set for record in records)
+        silent = sum(not record.seq for record in records if record.in_set)
+        beyond = len(records) - in_set
+        rows.append((name, in_set, silent, SET_MAX - in_set, beyond, _set_key(home, name).hex()))
     if arguments.json:
-        for name, feeds, silent, free, key in rows:
-            row = {"name": name, "feeds": feeds, "silent": silent, "free": free, "set_key": key or None}
+        for name, feeds, silent, free, beyond, key in rows:
+            row = {
+                "name": name,
+                "feeds": feeds,
+                "silent": silent,
+                "free": free,
+                "beyond": beyond,
+                "set_key": key or None,
+            }
             print(json.dumps(row))
         return 0
-    listed = [(*row[:4], row[4] or "the network's own") for row in rows]
-    print(table(("NETWORK", "FEEDS", "SILENT", "FREE", "KEY OF THE SET"), listed))
+    listed = [(*row[:5], row[5] or "the network's own") for row in rows]
+    print(table(("NETWORK", "FEEDS", "SILENT", "FREE", "BEYOND", "KEY OF THE SET"), listed))
     return 0
 
 

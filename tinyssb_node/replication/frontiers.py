@@ -1,0 +1,243 @@
+"""Frontiers under a salt: how much a node holds of each feed, compared with a peer at a cost that grows with the
+difference (decision 0058).
+
+Each feed whose entries are given has a *mark*, a hash of salt, feed id and the last sequence number to give. Two nodes
+hold the same of a feed exactly if their marks are equal. A DIFF is the sketch (PinSketch, as in minisketch) of the
+marks of a range of feeds; from two of them the marks in which they differ are computed. Ranges are divided by the first
+bits of the feeds' short ids, as in range-based set reconciliation (A. Meyer, arXiv 2212.13567; Negentropy), until a
+packet is enough for each.
+"""
+
+from bisect import bisect_left, insort
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+
+from tinyssb_node import limits
+from tinyssb_node.codec.packets import Diff
+from tinyssb_node.ids import FeedId
+from tinyssb_node.replication.salted import short_id
+from tinyssb_node.replication.sketch import combine, decode, sketch_of
+
+_SHORT_BITS = 8 * limits.SHORT_ID_SIZE
+_SPLIT_BITS = 3
+"""Bits by which a range is divided that differs by more than a DIFF can tell: eight packets."""
+_SALTS_MAX = 8
+"""Salts in use: neighbours come to use the same, and an attacker's last ones matter to nobody."""
+_SUMS_KEPT = 64
+"""Ranges of which the sums are kept under one salt: 100 bytes each."""
+
+
+def mark_of(salt: bytes, feed: FeedId, seq: int) -> int:
+    """Return the mark of a feed held up to entry *seq*: the first 4 bytes of the SHA-256 over salt, feed id and number
+    (4 bytes, big-endian); 1 in place of 0, which no sketch can represent."""
+    return int.from_bytes(sha256(salt + feed + seq.to_bytes(4)).digest()[: limits.SHORT_ID_SIZE]) or 1
+
+
+@dataclass(frozen=True, slots=True)
+class FrontiersEqual:
+    """Both hold the same in the range."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontiersDiffer:
+    """The exact difference in the range."""
+
+    ours: tuple[FeedId, ...]
+    """Feeds of which we hold another number of entries than they, or which they lack."""
+    theirs: tuple[int, ...]
+    """Marks of those of which they hold another number than we, or which we lack."""
+
+
+@dataclass(frozen=True, slots=True)
+class FrontiersTooFarApart:
+    """More differs in the range than can be computed from the packet."""
+
+
+FrontierReading = FrontiersEqual | FrontiersDiffer | FrontiersTooFarApart
+"""The result of comparing a DIFF with what we hold."""
+
+_Range = tuple[int, int]
+"""Depth and prefix."""
+
+
+class SaltedFrontiers:
+    """All feeds under one salt."""
+
+    def __init__(self, salt: bytes, seqs: Iterable[tuple[FeedId, int]]) -> None:
+        """*seqs* are the known feeds, and up to which entry each is given, 0 for nothing."""
+        self.salt = salt
+        self._feeds: dict[int, FeedId | None] = {}
+        """Known feeds by short id; None where two have the same."""
+        self._marked: dict[int, FeedId] = {}
+        self._marks: dict[FeedId, int] = {}
+        self._shorts: list[tuple[int, FeedId]] = []
+        """The feeds that have a mark, with their short ids, in order."""
+        self._sums: OrderedDict[_Range, bytes] = OrderedDict()
+        self.ambiguous = False
+        """True if two feeds have the same short id or mark: the next salt is better."""
+        self._late: dict[FeedId, int | None] = {}
+        """Changes since this was used last: hashes are made when they are needed. None: known no more."""
+        for feed, seq in seqs:
+            self._set(feed, seq)
+
+    def set(self, feed: FeedId, seq: int | None) -> None:
+        """Note up to which entry *feed* is given, 0 for nothing; None: it is known no more."""
+        self._late[feed] = seq
+
+    def catch_up(self) -> None:
+        """Work in what changed."""
+        late, self._late = self._late, {}
+        for feed, seq in late.items():
+            self._set(feed, seq)
+
+    def _set(self, feed: FeedId, seq: int | None) -> None:
+        short = short_id(self.salt, feed)
+        if seq is None:
+            if self._feeds.get(short) == feed:
+                del self._feeds[short]
+        elif self._feeds.setdefault(short, feed) != feed:
+            self._feeds[short] = None
+            self.ambiguous = True
+        changed = []
+        if (before := self._marks.pop(feed, None)) is not None:
+            del self._marked[before]
+            del self._shorts[bisect_left(self._shorts, (short, feed))]
+            changed.append(before)
+        if seq:
+            mark = mark_of(self.salt, feed, seq)
+            if mark in self._marked:
+                self.ambiguous = True
+            else:
+                self._marked[mark] = feed
+                self._marks[feed] = mark
+                insort(self._shorts, (short, feed))
+                changed.append(mark)
+        for (depth, prefix), sums in self._sums.items() if any(changed) else ():
+            if short >> _SHORT_BITS - depth == prefix:
+                self._sums[depth, prefix] = combine(sums, sketch_of(changed))
+
+    def find(self, short: int) -> FeedId | None:
+        """Return the known feed with this short id; None if there is none, or more than one."""
+        return self._feeds.get(short)
+
+    def find_marked(self, mark: int) -> FeedId | None:
+        """Return the feed that has this mark now."""
+        return self._marked.get(mark)
+
+    # --- ranges
+
+    def diff(self, depth: int, prefix: int, sums: int = limits.DIFF_SUMS_MAX) -> Diff:
+        """Return the summary of a range, from which others can compute *sums* - 1 differences."""
+        counted = self._count(depth, prefix)
+        return Diff(
+            self.salt,
+            depth,
+            prefix,
+            min(counted, 0xFFFFFF),
+            self._sums_of(depth, prefix)[: sums * limits.SHORT_ID_SIZE],
+        )
+
+    def parts(self, diff: Diff) -> Sequence[Diff]:
+        """Return the summaries of the parts of a range that differs by too much."""
+        depth = diff.depth + _SPLIT_BITS
+        if depth > 16:
+            return ()
+        # As many sums as the parts are likely to differ by at most: all of theirs, and all of ours.
+        likely = -(-diff.count // 2**_SPLIT_BITS)
+        parts = []
+        for number in range(2**_SPLIT_BITS):
+            prefix = diff.prefix << _SPLIT_BITS | number
+            sums = min(limits.DIFF_SUMS_MAX, self._count(depth, prefix) + 2 * likely + 2)
+            parts.append(self.diff(depth, prefix, sums))
+        return parts
+
+    def read(self, diff: Diff) -> FrontierReading:
+        """Compare a received DIFF with what we hold under its salt."""
+        count, ours = self._count(diff.depth, diff.prefix), self._sums_of(diff.depth, diff.prefix)
+        difference = combine(diff.sums, ours)
+        size = limits.SHORT_ID_SIZE
+        if count == diff.count and not any(difference):
+            return FrontiersEqual()
+        capacity = len(diff.sums) // size - 1
+        held = self._marked
+        if diff.count <= capacity and (theirs := decode(diff.sums)) is not None and len(theirs) == diff.count:
+            inside = set(self._members(diff.depth, diff.prefix))
+            return FrontiersDiffer(
+                tuple(sorted(held[mark] for mark in inside - theirs)), tuple(sorted(theirs - inside))
+            )
+        if abs(count - diff.count) > capacity:
+            return FrontiersTooFarApart()
+        apart = decode(difference)
+        if apart is None or len(apart) > capacity:
+            return FrontiersTooFarApart()
+        feeds = tuple(sorted(held[mark] for mark in apart if mark in held))
+        marks = tuple(sorted(mark for mark in apart if mark not in held))
+        if count - len(feeds) + len(marks) != diff.count:
+            return FrontiersTooFarApart()
+        return FrontiersDiffer(feeds, marks)
+
+    def is_small(self, diff: Diff) -> bool:
+        """Return True if a DIFF of ours for the same range tells all that we hold there."""
+        return self._count(diff.depth, diff.prefix) < limits.DIFF_SUMS_MAX
+
+    def _bounds(self, depth: int, prefix: int) -> tuple[int, int]:
+        low, high = prefix << _SHORT_BITS - depth, prefix + 1 << _SHORT_BITS - depth
+        return bisect_left(self._shorts, (low,)), bisect_left(self._shorts, (high,))
+
+    def _count(self, depth: int, prefix: int) -> int:
+        first, end = self._bounds(depth, prefix)
+        return end - first
+
+    def _members(self, depth: int, prefix: int) -> Iterable[int]:
+        """Marks of the feeds in a range."""
+        if not depth:
+            return self._marked
+        first, end = self._bounds(depth, prefix)
+        return [self._marks[feed] for _, feed in self._shorts[first:end]]
+
+    def _sums_of(self, depth: int, prefix: int) -> bytes:
+        sums = self._sums.pop((depth, prefix), None)
+        if sums is None:
+            sums = sketch_of(self._members(depth, prefix), limits.DIFF_SUMS_MAX)
+        self._sums[depth, prefix] = sums
+        if len(self._sums) > _SUMS_KEPT:
+            self._sums.popitem(last=False)
+        return sums
+
+
+class Frontiers:
+    """How much a node holds of each feed it knows, under the few salts that are in use."""
+
+    def __init__(self) -> None:
+        self._seqs: dict[FeedId, int] = {}
+        self._salted: OrderedDict[bytes, SaltedFrontiers] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._seqs)
+
+    def set(self, feed: FeedId, seq: int) -> None:
+        """Note up to which entry *feed* is given, 0 for nothing."""
+        self._seqs[feed] = seq
+        for salted in self._salted.values():
+            salted.set(feed, seq)
+
+    def forget(self, feed: FeedId) -> None:
+        """Forget a feed that is known no more."""
+        del self._seqs[feed]
+        for salted in self._salted.values():
+            salted.set(feed, None)
+
+    def knows_salt(self, salt: bytes) -> bool:
+        """Return True if *salt* is in use: a further one costs 12 µs a feed on a PC."""
+        return salt in self._salted
+
+    def under(self, salt: bytes) -> SaltedFrontiers:
+        """Return all feeds under *salt*; the salt unused for longest is evicted."""
+        found = self._salted.pop(salt, None) or SaltedFrontiers(salt, self._seqs.items())
+        found.catch_up()
+        self._salted[salt] = found
+        if len(self._salted) > _SALTS_MAX:
+            self._salted.popitem(last=False)
+        return found
