@@ -9,17 +9,18 @@ SETUP := rm -f "$(LEFT_OUT)"; bash .ci/setup.sh
 
 # Seconds until the demo ends; empty: it runs until Ctrl-C.
 DEMO_SECONDS ?=
-# Processes that run tests in parallel: one more than the processors, since many tests wait for a process or a timeout.
+# Processes that run tests in parallel: two more than the processors, since many tests wait for a process or a timeout.
 # 0 runs them in one process, for a debugger.
-WORKERS ?= $(shell expr $$(nproc) + 1)
+WORKERS ?= $(shell expr $$(nproc) + 2)
 # More arguments for the program that a target runs, such as ARGS="-k goset -x".
 ARGS ?=
 
-# Runs the tests that the first argument selects (a marker expression; empty: all): first in parallel, then those marked
-# `realtime`, one at a time. The second argument holds options for both. pytest exits with 5 if ARGS leaves a run no test.
+# Runs the tests that the first argument selects (a marker expression; empty: all): first those marked `realtime`, one at
+# a time, then the others in parallel. So the last line counts tests, also where none is marked. The second argument holds
+# options for both. pytest exits with 5 if it has no test to run.
 define run_tests
-@$(PYTHON) -m pytest -n $(WORKERS) --dist loadfile -m "$(if $(1),$(1) and )not realtime" $(2) $(ARGS) || [ $$? = 5 ]
 @$(PYTHON) -m pytest -m "$(if $(1),$(1) and )realtime" $(2) $(ARGS) || [ $$? = 5 ]
+@$(PYTHON) -m pytest -n $(WORKERS) --dist loadfile -m "$(if $(1),$(1) and )not realtime" $(2) $(ARGS) || [ $$? = 5 ]
 endef
 TEST_PROGRAMS := dev java chromium dbus postgres mosquitto gcc micropython
 

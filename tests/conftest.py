@@ -1,6 +1,7 @@
 """Setup that all tests share: a test that lacks a system package is skipped, or fails under CI."""
 
 import functools
+import gc
 import os
 from collections.abc import Generator
 from pathlib import Path
@@ -38,6 +39,12 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 def _spells(path: Path, marker: str) -> bool:
     return f"pytest.mark.{marker}" in path.read_text("utf-8")
+
+
+def pytest_collection_finish() -> None:
+    """Take what was imported and collected out of the garbage collector's rounds: they took an eighth of the time."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(tryfirst=True)
