@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 from tests.browser.visits import Visit
 from tests.catalog.fake import (
@@ -107,6 +107,30 @@ def test_a_private_conversation_begins_with_a_person(browser: Browser) -> None:
             {"text": "Thank you", "conversation": PRIVATE, "reply_to": None},
             {"text": "Hello", "recipients": (ZOE,), "reply_to": None},
         ]
+        assert visit.complaints == []
+
+
+def test_an_answer_that_comes_after_the_reader_left_moves_nobody(browser: Browser) -> None:
+    held: list[Route] = []
+
+    def hold(route: Route) -> None:
+        held.append(route)
+
+    with serving(FakeNode()) as address, Visit(browser, address) as visit:
+        page = opened(visit, "/people")
+        page.get_by_role("link", name="Write to Bob from the hut").click()
+        expect(page.locator(".conversation > header")).to_contain_text("can read this")
+        page.route("**/api/say", hold)
+        box(page).fill("Thank you")
+        with page.expect_request("**/api/say"):
+            box(page).press("Enter")
+        page.go_back()
+        with page.expect_response("**/api/say") as answered:
+            held[0].continue_()
+        answered.value.finished()
+        page.evaluate("fetch('/static/app.js').then((found) => found.text())")  # a round trip later
+        assert page.url == f"{visit.address}/people"
+        expect(page.get_by_role("heading", name="People")).to_be_visible()
         assert visit.complaints == []
 
 
@@ -270,9 +294,9 @@ def test_the_token_opens_the_page_by_link_and_by_hand(browser: Browser) -> None:
     with serving(FakeNode(), token=TOKEN) as address:
         with Visit(browser, address) as visit:
             page = visit.page
-            page.goto(f"{address}/people#token={TOKEN}")
+            page.goto(f"{visit.address}/people#token={TOKEN}")
             expect(page.locator(".person")).to_have_count(5)
-            assert page.url == f"{address}/people"
+            assert page.url == f"{visit.address}/people"
             (cookie,) = visit.context.cookies()
             assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
             assert TOKEN not in page.evaluate("document.cookie + JSON.stringify(localStorage)")

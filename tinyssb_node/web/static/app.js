@@ -22,6 +22,7 @@ const ROUTES = [
 
 function show({ focus = true } = {}) {
   view?.close?.();
+  if (view) view.go = null; // an answer that comes after its reader left moves nobody
   for (const [pattern, make, tab] of ROUTES) {
     const found = pattern.exec(location.pathname);
     if (!found) continue;
