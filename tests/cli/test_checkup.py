@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import socket
 import time
@@ -9,9 +10,14 @@ from collections import namedtuple
 from pathlib import Path
 
 import pytest
+from websockets.sync.client import connect
 
 from tests.daemon.processes import PATIENCE_S, daemon, make_home, tinyssb
+from tests.daemon.test_process import free_port
+from tests.nodes import feed_of
 from tinyssb_node.cli.checkup import CheckResult, examine
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.codec.packets import Novelty, serialize_novelty
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.store.home import Home
 
@@ -110,3 +116,24 @@ def test_a_process_beside_the_daemon_that_keeps_ending_is_named(tmp_path: Path) 
     assert "is started again" in finding.advice
     assert "gateway to other islands:" in told
     assert "It is started again." in told
+
+
+def test_a_limit_that_keeps_feeds_out_is_named_with_what_to_do(tmp_path: Path) -> None:
+    port = free_port()
+    make_home(tmp_path / "a", f"ws:listen:127.0.0.1:{port}")
+    with daemon(tmp_path / "a"):
+        until_s = time.monotonic() + PATIENCE_S
+        while not re.search(rb"face ws:listen\S+ +open", told := tinyssb(tmp_path / "a", "status").stdout):
+            assert time.monotonic() < until_s, told.decode()
+        with connect(f"ws://127.0.0.1:{port}") as peer:
+            for number in range(100):
+                peer.send(serialize_novelty(Network().goset_dmx, Novelty(feed_of(number))))
+            while b"ids of strangers" not in (told := tinyssb(tmp_path / "a", "status").stdout):
+                assert time.monotonic() < until_s, told.decode()
+        examined = tinyssb(tmp_path / "a", "doctor", "--json")
+    assert examined.returncode == ExitCode.ATTENTION
+    rows = [json.loads(line) for line in examined.stdout.splitlines()]
+    (limit,) = (row for row in rows if not row["ok"])
+    assert limit["check"] == "limits"
+    assert "64 feeds of the set have no entry yet" in limit["found"]
+    assert "set.ids_per_hour" in limit["advice"]

@@ -3,7 +3,7 @@
 from tinyssb_node import limits
 from tinyssb_node.codec.events import AnswersSpared, Refused
 from tinyssb_node.ids import FaceName
-from tinyssb_node.scheduling.refusals import RefusalLog
+from tinyssb_node.scheduling.refusals import RefusalLog, RefusalTotal
 from tinyssb_node.scheduling.transmit_queue import Counters
 
 AIR = FaceName("air")
@@ -84,3 +84,17 @@ def test_flapping_faces_leave_nothing_behind() -> None:
     for number in range(100):
         refusals.refuse("rate", FaceName(f"ws#{number}"))
     assert len(refusals.due(0)) == 100, "when each was told last is forgotten, too"
+
+
+def test_totals_are_over_all_faces_the_latest_first_and_without_spared_replies() -> None:
+    refusals = RefusalLog()
+    for rule, face in (("ids", AIR), ("ids", LAN), ("queue", AIR), ("spared", AIR)):
+        refusals.refuse(rule, face)
+    assert refusals.totals() == [], "nothing is recorded yet"
+    refusals.due(SECOND_US)
+    refusals.refuse("ids", AIR, 5)
+    refusals.due(2 * limits.REFUSED_EVERY_US)
+    assert refusals.totals() == [
+        RefusalTotal("ids", 7, 2 * limits.REFUSED_EVERY_US),
+        RefusalTotal("queue", 1, SECOND_US),
+    ]

@@ -25,8 +25,10 @@ from tinyssb_node.control.rows import (
     EndpointRow,
     FaceRow,
     FollowedRow,
+    NetworkRow,
     PublishedRow,
     ReceiptRow,
+    RefusalRow,
     StatusRow,
 )
 from tinyssb_node.ids import FeedId, MessageId
@@ -156,7 +158,13 @@ class FakeNode:
         return StatusRow(
             name="hut", feed=ANA.hex(), dialect="spec", version="0.1.0", home="/var/lib/tinyssb",
             pid=1, boot=3, uptime_us=7_300_000_000, read_only=None, feeds=5, entries=1_234,
-            arrivals=2_000, forked=0, faces=1, networks=[],
+            arrivals=2_000, forked=0, faces=1,
+            networks=[
+                NetworkRow(
+                    name="default", network=None, feeds=5, entries=1_234, arrivals=2_000, forked=0,
+                    refusals=[RefusalRow("ids", 27, 7_200_000_000), RefusalRow("queue", 3, 1)],
+                )
+            ],
             endpoints=[
                 EndpointRow(spec="lora:hut", problem=None),
                 EndpointRow(spec="ble:peripheral", problem="it is switched off"),

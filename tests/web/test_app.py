@@ -84,6 +84,9 @@ def test_people_node_and_receipts(quiet: str) -> None:
     receipts = ask(quiet, "/api/receipts").json["receipts"]
     assert (people["all"], people["rows"][0]["own"]) == (5, True)
     assert (node["name"], node["links"][0]["received"], node["airtime"][0]["wait_us"]) == ("hut", 5_678, 0)
+    (limit,) = node["limits"]
+    assert limit["what"].startswith("27 ids of strangers' feeds")
+    assert "set.ids_per_hour" in limit["todo"]
     receipt = receipts[message_id("first").hex()]
     assert (receipt["held"], receipt["expected"], receipt["missing"][0]["name"]) == (2, 3, "Bob from the hut")
 

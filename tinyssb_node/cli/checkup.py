@@ -3,19 +3,20 @@
 import shlex
 import shutil
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass
 
 from tinyssb_node import __version__, limits
 from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
-from tinyssb_node.control.rows import CompanionRow, EndpointRow, IdentityRow
+from tinyssb_node.control.rows import CompanionRow, EndpointRow, IdentityRow, NetworkRow
 from tinyssb_node.daemon.config import Config, read_config
 from tinyssb_node.daemon.identities import names_of
 from tinyssb_node.daemon.setup import read_node_identity
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
+from tinyssb_node.screens.limit_words import STRANGERS, recent, what_to_do, what_was_refused
 from tinyssb_node.store.durable import can_write
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.secrets import folder_reach
@@ -196,6 +197,16 @@ def _check_open(end: EndpointRow) -> CheckResult | None:
     )
 
 
+def _check_limits(network: NetworkRow, now_us: int) -> Iterator[CheckResult]:
+    """Report feeds that were kept out of a network in the last hour although nobody here decided that."""
+    for one in recent(network.refusals, now_us):
+        if one.rule in STRANGERS:
+            where = "" if network.name == DEFAULT_NETWORK else f"network {network.name}: "
+            yield CheckResult(
+                "limits", ok=False, found=f"{where}{what_was_refused(one)}", advice=what_to_do(one)
+            )
+
+
 def _check_companion(one: CompanionRow) -> CheckResult | None:
     """Check that a companion process runs; None if it does."""
     if one.problem is None:
@@ -243,6 +254,7 @@ def _check_daemon(home: Home) -> CheckResult | list[CheckResult]:
         *map(_check_written, status.identities),
         *map(_check_open, status.endpoints),
         *map(_check_companion, status.companions),
+        *(one for network in status.networks for one in _check_limits(network, status.uptime_us)),
     )
     if findings := [finding for finding in parts if finding is not None]:
         return findings

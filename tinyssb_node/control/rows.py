@@ -70,6 +70,14 @@ class IdentityRow(ControlRow, frozen=True):
     waiting: WaitingRow | None
 
 
+class RefusalRow(ControlRow, frozen=True):
+    """A limit that was reached in a network."""
+
+    rule: str
+    count: int
+    last_us: int
+
+
 class NetworkRow(ControlRow, frozen=True, kw_only=True):
     """One network of a node."""
 
@@ -82,6 +90,8 @@ class NetworkRow(ControlRow, frozen=True, kw_only=True):
     waiting: WaitingRow | None = None
     frozen_at: int | None = None
     identities: list[IdentityRow] = []
+    beyond: int = 0
+    refusals: list[RefusalRow] = []
 
 
 class StatusRow(ControlRow, frozen=True, kw_only=True):

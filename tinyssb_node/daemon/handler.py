@@ -163,6 +163,8 @@ class ControlHandler:
             waiting=waiting_row(node.waiting(now_us)),
             frozen_at=None if own is None else own.forked_at,
             identities=[] if self._authorship is None else [*self._authorship.rows(node, now_us)],
+            beyond=sum(record.beyond and not record.retired for record in feeds),
+            refusals=[rows.RefusalRow(each.rule, each.count, each.last_us) for each in node.refusals()],
         )
 
     async def _sure(self, request: requests.ConfirmTip, _client: ControlConnection) -> rows.SureRow:

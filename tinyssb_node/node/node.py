@@ -56,7 +56,7 @@ from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
 from tinyssb_node.scheduling.budget import UNKNOWN_BOOT, AirBudgets, AirStatus, BootReference
 from tinyssb_node.scheduling.link import LinkProfile, Reception, face_up_event
-from tinyssb_node.scheduling.refusals import RefusalLog
+from tinyssb_node.scheduling.refusals import RefusalLog, RefusalTotal
 from tinyssb_node.scheduling.transmit_queue import FaceStatus, GossipPacket, TransmitQueue
 from tinyssb_node.scheduling.trickle import RandomSource
 from tinyssb_node.store.port import FeedRecord, Store
@@ -763,6 +763,10 @@ class Node:
     def air(self, now_us: int) -> list[AirStatus]:
         """Return the airtime accounts, sorted by sub-band; none where no face has a limit."""
         return self._budgets.status(now_us)
+
+    def refusals(self) -> list[RefusalTotal]:
+        """Return what was refused at a limit since the start, the latest first."""
+        return self._refusals.totals()
 
     def faces(self) -> list[FaceStatus]:
         """Return the faces that are up, in the order they came up."""

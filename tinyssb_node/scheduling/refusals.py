@@ -1,11 +1,25 @@
 """Refusals, recorded at a limited rate: a flood must not fill the event log."""
 
+from dataclasses import dataclass
+
 from tinyssb_node import limits
 from tinyssb_node.codec.events import AnswersSpared, Refused
 from tinyssb_node.ids import FaceName
 from tinyssb_node.scheduling.transmit_queue import Counters
 
 _SPARED = "spared"
+
+
+@dataclass(frozen=True, slots=True)
+class RefusalTotal:
+    """All refusals by one rule, on all faces, as far as they were recorded."""
+
+    rule: str
+    """As in ``events.Refused``."""
+    count: int
+    """Their number since the start."""
+    last_us: int
+    """When the latest record was written: at most a minute after the refusal."""
 
 
 class RefusalLog:
@@ -15,6 +29,7 @@ class RefusalLog:
         self._counts: dict[tuple[str, FaceName | None], int] = {}
         self._told_us: dict[tuple[str, FaceName | None], int] = {}
         self._noted: dict[FaceName, tuple[int, int, int]] = {}
+        self._totals: dict[str, RefusalTotal] = {}
         self._quiet_us: int | None = None
         """Until when nothing more may be told, if no rule is broken that was not broken before."""
 
@@ -48,11 +63,19 @@ class RefusalLog:
         for key in sorted(self._counts, key=str):
             told_us = self._told_us.get(key)
             if told_us is None or now_us - told_us >= limits.REFUSED_EVERY_US:
-                due.append(_record(*key, self._counts.pop(key)))
+                rule, count = key[0], self._counts.pop(key)
+                before = self._totals.get(rule)
+                self._totals[rule] = RefusalTotal(rule, count + (before.count if before else 0), now_us)
+                due.append(_record(*key, count))
                 self._told_us[key] = now_us
         self._quiet_us = min((self._told_us[key] for key in self._counts), default=now_us)
         self._quiet_us += limits.REFUSED_EVERY_US
         return due
+
+    def totals(self) -> list[RefusalTotal]:
+        """Return what was refused since the start, the latest first; replies that were spared are no refusals."""
+        totals = (total for total in self._totals.values() if total.rule != _SPARED)
+        return sorted(totals, key=lambda total: (-total.last_us, total.rule))
 
     def forget(self, face: FaceName) -> None:
         """Drop the counts of a face that is gone, lest a face that flaps under ever new names fill the tables."""

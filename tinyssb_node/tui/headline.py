@@ -1,5 +1,6 @@
 """The first line: the node's name and status, or why these are not known."""
 
+from tinyssb_node.screens.limit_words import STRANGERS, recent, what_was_refused
 from tinyssb_node.tui.lines import ago, clock
 from tinyssb_node.tui.screen_state import ScreenState
 
@@ -24,6 +25,12 @@ def head_line(sight: ScreenState) -> str:
         wrong.append("CANNOT WRITE: your feed is forked")
     if status.forked:
         wrong.append(_count(status.forked, "forked feed"))
+    wrong += [
+        what_was_refused(one)
+        for network in status.networks
+        for one in recent(network.refusals, status.uptime_us)
+        if one.rule in STRANGERS
+    ]
     words = [
         who,
         "just started" if status.uptime_us < MINUTE_US else f"up {ago(status.uptime_us)}",

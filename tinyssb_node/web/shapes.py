@@ -9,6 +9,7 @@ from tinyssb_node.control.rows import AirtimeRow, FaceRow, ReceiptRow, StatusRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.estimate import AirtimeCost
 from tinyssb_node.screens.group_conversations import GroupConversation, called
+from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
 from tinyssb_node.screens.limits import TITLE_CELLS
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import apart
@@ -122,6 +123,11 @@ def node_shape(status: StatusRow, faces: Iterable[FaceRow], airtime: Iterable[Ai
         "feeds": status.feeds,
         "entries": status.entries,
         "endpoints": [row.fields() for row in status.endpoints],
+        "limits": [
+            {"what": what_was_refused(row), "todo": what_to_do(row)}
+            for network in status.networks
+            for row in recent(network.refusals, status.uptime_us)
+        ],
         "links": [row.fields() for row in faces],
         "airtime": [row.fields() for row in airtime],
     }

@@ -8,9 +8,17 @@ import os
 import socket
 
 from tinyssb_node.control.client import DaemonClient
-from tinyssb_node.control.rows import CompanionRow, EndpointRow, IdentityRow, NetworkRow, StatusRow
+from tinyssb_node.control.rows import (
+    CompanionRow,
+    EndpointRow,
+    IdentityRow,
+    NetworkRow,
+    RefusalRow,
+    StatusRow,
+)
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import Dialect
+from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
 from tinyssb_node.screens.options import CommandParsers, add_json
 from tinyssb_node.screens.render import duration, fields, print_json
 from tinyssb_node.store.home import Home
@@ -89,6 +97,10 @@ def status(arguments: argparse.Namespace) -> int:
                 ("feeds", f"{row.feeds} with {row.entries:,} entries"),
                 ("forked feeds", f"{row.forked} (see `tinyssb forks`)" if row.forked else 0),
                 *([("refused", _refusals(row.turned_away))] if row.turned_away else []),
+                *(
+                    (f"limit {one.rule}", f"{what_was_refused(one)}. {what_to_do(one)}")
+                    for one in _limits(row)
+                ),
                 ("faces up", row.faces),
                 *((f"face {short_spec(end.spec)}", _endpoint(end)) for end in row.endpoints),
                 *((one.name, companion_text(one)) for one in row.companions),
@@ -97,6 +109,10 @@ def status(arguments: argparse.Namespace) -> int:
         )
     )
     return 0
+
+
+def _limits(row: StatusRow) -> list[RefusalRow]:
+    return [one for network in row.networks for one in recent(network.refusals, row.uptime_us)]
 
 
 def _refusals(count: int) -> str:

@@ -11,9 +11,10 @@ export class NodeView {
   constructor() {
     this.about = h("p", { class: "soft", role: "status", text: "Loading…" });
     this.facts = h("dl", { class: "facts card" });
+    this.limits = h("ul", { class: "cards", hidden: true });
     this.links = h("ul", { class: "cards" });
     this.airtime = h("ul", { class: "cards" });
-    this.body = h("div", { class: "cards", hidden: true }, this.facts, h("h2", { text: "Links" }), this.links, h("h2", { text: "Airtime" }), this.airtime);
+    this.body = h("div", { class: "cards", hidden: true }, this.facts, this.limits, h("h2", { text: "Links" }), this.links, h("h2", { text: "Airtime" }), this.airtime);
     this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: "Node" }), this.about, this.body);
     this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, EVERY_MS);
   }
@@ -43,6 +44,8 @@ export class NodeView {
         ["Version", found.version],
       ]),
     );
+    this.limits.hidden = !found.limits.length;
+    this.limits.replaceChildren(...found.limits.map(limit));
     const broken = found.endpoints.filter((one) => one.problem).map(problem);
     const links = [...found.links.map(link), ...broken];
     this.links.replaceChildren(...(links.length ? links : [h("li", { class: "card soft", text: "No link is up. Links are configured in config.toml." })]));
@@ -66,6 +69,10 @@ function link(row) {
       ["Waiting", count(row.queued + row.outstanding, "packet")],
     ])),
   );
+}
+
+function limit(one) {
+  return h("li", { class: "card" }, h("h3", { text: "A limit was reached" }), h("p", { text: `${line(one.what, 200)}. ${line(one.todo, 300)}` }));
 }
 
 function problem(one) {

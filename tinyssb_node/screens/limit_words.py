@@ -1,0 +1,57 @@
+"""Limits that were reached, in words: what was refused or put off, and what to do about it."""
+
+from typing import Final
+
+from tinyssb_node.control.rows import RefusalRow
+
+_WORDS: Final = {
+    "ids": (
+        "ids of strangers' feeds were put off: 64 feeds of the set have no entry yet",
+        "They come in with an entry, or 32 an hour. More: set.ids_per_hour in config.toml.",
+    ),
+    "admission": (
+        "ids of feeds were refused, as set.admit in config.toml says",
+        "What it lets in: docs/reference/config.md",
+    ),
+    "set": (
+        "ids of feeds found the set full",
+        "Nodes exchange such feeds by name. Phones and boards do not.",
+    ),
+    "feeds": (
+        "feeds were refused: this node knows as many as it can",
+        "`tinyssb network rekey` leaves those that have no entries.",
+    ),
+    "queue": (
+        "packets found the queue of a face full",
+        "Peers ask for them again. If it goes on, the link is too slow for what is asked of it: `tinyssb faces`",
+    ),
+    "budget": ("packets had to wait for airtime", "The law sets this limit: `tinyssb airtime`"),
+    "orphans": (
+        "packets that came too early were dropped for later ones",
+        "They are requested again.",
+    ),
+    "faces": ("links were refused: as many are up as can be", "See `tinyssb faces`."),
+    "rate": ("records of junk were left out of the event log", "Somebody sends what is no packet."),
+    "read_only": ("packets were not stored: nothing can be written", "Free disk space."),
+}
+_RECENT_US: Final = 3_600_000_000
+"""For how long a limit counts as reached: somebody who looks wants to know what bites now."""
+STRANGERS: Final = frozenset({"ids", "set", "feeds"})
+"""The rules that keep out feeds which nobody here decided to keep out."""
+
+
+def recent(refusals: list[RefusalRow], now_us: int) -> list[RefusalRow]:
+    """Return the limits that were reached in the last hour."""
+    return [row for row in refusals if now_us - row.last_us < _RECENT_US]
+
+
+def what_was_refused(row: RefusalRow) -> str:
+    """Say what was refused."""
+    words = _WORDS.get(row.rule)
+    return f"{row.count:,} {words[0] if words else f'refusals by the rule {row.rule!r}'}"
+
+
+def what_to_do(row: RefusalRow) -> str:
+    """Say what to do about it."""
+    words = _WORDS.get(row.rule)
+    return words[1] if words else "docs/formats/events.md explains the rules."
