@@ -46,6 +46,16 @@ HOLD_STILL = """(rules) => {
   window.scrollTo(0, 0);
 }"""
 
+STAYS_WIDE = """() => new Promise((done) => {
+  const until = performance.now() + 5000;
+  const look = () => {
+    const wide = document.documentElement.scrollWidth > window.innerWidth;
+    if (wide && performance.now() < until) setTimeout(look, 50);
+    else done(wide);
+  };
+  look();
+})"""
+
 COMPARE = Path(__file__).with_name("compare.js")
 """Tells how two pictures differ; reading their pixels is what a browser does well."""
 
@@ -96,8 +106,8 @@ class Visit:
         )
 
     def wide(self) -> bool:
-        """Return True if the whole page has to be scrolled sideways."""
-        return bool(self.page.evaluate("document.documentElement.scrollWidth > window.innerWidth"))
+        """Return True if the whole page stays wider than the window: drawings follow a new size a moment later."""
+        return bool(self.page.evaluate(STAYS_WIDE))
 
     def barriers(self) -> list[str]:
         """Return the serious and critical findings of axe-core: rule, and the first elements concerned."""
