@@ -114,6 +114,7 @@ class PacketKind(StrEnum):
     CHNK = "chnk"
     NAMED_WANT = "named_want"
     NAMED_CHNK = "named_chnk"
+    CODED = "coded"
     PING = "ping"
     PONG = "pong"
     UNKNOWN = "unknown"

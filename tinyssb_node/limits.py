@@ -324,6 +324,9 @@ AFTER_TURN_PACKETS: Final = (0.0, 1.5, 1.5)
 """The same after data of a node that was asked by name: no other replies. One lost packet does not end its turn."""
 AFTER_VECTOR_PACKETS: Final = (0.0, 1.5, 3.0)
 """The same after a CLAIM, WANT or CHNK, or out of silence."""
+BUSY_PACKETS: Final = 2
+"""Packets' time added where the channel was busy. The packet may be one in a row, and of ten stations that try again
+within it one would hit a gap of the row in 30 % of cases."""
 UNASKED_WINDOW: Final = 0.5
 """Factor on the window of a packet out of silence that nobody asked for, as a new entry of ours: 0.2 s on average at
 SF7. Programs may publish on several nodes at the same time."""
@@ -368,6 +371,17 @@ SPEAKER_SIZE: Final = 2
 time, and then both answer."""
 WANT_VECTOR_SIZE: Final = VECTOR_SIZE - 2 * SPEAKER_SIZE
 """Bytes of a WANT's list: the names of its sender and of the node it addresses follow."""
+LACKING_MAX: Final = 15
+"""Most rows of a generation that a WANT can say it lacks: half a byte for each feed."""
+CODED_TAG_SIZE: Final = 4
+"""Bytes by which a coded packet names its feed: 32,768 feeds take one packet in 130,000 for a coded one by mistake."""
+CODED_BODY_SIZE: Final = PACKET_SIZE - DMX_SIZE
+"""Bytes of an entry that are coded: all but its DMX, which follows from its place."""
+GENERATIONS_MAX: Final = 256
+"""Generations of which coded entries are kept, 2 kB each: those of a set while all its feeds are repaired. The one
+without progress for longest makes room."""
+CODED_DISTRUST_US: Final = 600_000_000
+"""Time for which a station asks for plain entries after a coded one was a lie: 10 minutes."""
 NEIGHBOURS_MAX: Final = 32
 """Stations remembered in reach of a face; the one silent for longest makes room."""
 MARKS_MAX: Final = 64

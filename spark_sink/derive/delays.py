@@ -12,11 +12,11 @@ from spark_sink.derive.buckets import bucket_of
 from spark_sink.derive.facts import ENTRY, HOUR_US, RX, Copies, Facts
 from spark_sink.derive.mesh_time import comparable
 from spark_sink.derive.row_keys import grouped, keys, last_before
+from spark_sink.derive.sights import ENTRY_PACKETS
 from spark_sink.derive.transmissions import Transmissions
 
 _NEW: Final = 0
 _PEER: Final = 6
-_ENTRY_PACKET: Final = 0
 _EVER_US: Final = 2**62
 
 
@@ -40,7 +40,7 @@ def arrivals(facts: Facts, heard: Transmissions) -> Arrivals:
     """
     sights = facts.sights
     commit = _first_commits(facts)
-    entry = (sights.kind == RX) & (sights.verdict == _NEW) & (sights.packet == _ENTRY_PACKET)
+    entry = (sights.kind == RX) & (sights.verdict == _NEW) & np.isin(sights.packet, ENTRY_PACKETS)
     rx = np.flatnonzero(entry & (sights.feed_no >= 0))
     rx = rx[np.lexsort((sights.offset[rx], sights.boot[rx]))]
     both = np.concatenate([commit, rx])

@@ -7,6 +7,7 @@ import numpy as np
 from spark_sink.arrays import Ints, take
 from spark_sink.derive.delays import arrivals, hop_delays
 from spark_sink.derive.facts import RX, TX, Facts
+from spark_sink.derive.sights import ENTRY_PACKETS
 from spark_sink.derive.transmissions import transmissions
 
 _NEW = 0
@@ -67,7 +68,12 @@ def journey(facts: Facts, feed_no: int, seq: int) -> Journey:
         )
         for commit, tx in zip(found.commit.tolist(), found.tx.tolist(), strict=True)
     ]
-    carries = (sights.kind == RX) & (sights.packet == 0) & (sights.feed_no == feed_no) & (sights.seq == seq)
+    carries = (
+        (sights.kind == RX)
+        & np.isin(sights.packet, ENTRY_PACKETS)
+        & (sights.feed_no == feed_no)
+        & (sights.seq == seq)
+    )
     carriers = np.flatnonzero(np.isin(sights.hash, np.unique(sights.hash[carries])))
     sent, rx = carriers[sights.kind[carriers] == TX], carriers[sights.kind[carriers] == RX]
     sendings = [_sending(facts, place, rx[heard.tx[rx] == place]) for place in sent.tolist()]

@@ -15,9 +15,11 @@ VERSION: Final = 1
 """First byte of packed rows."""
 PACKETS: Final = (
     "entry", "chunk", "claim", "novelty", "zap", "sketch", "ask", "feeds", "want", "chnk", "ping", "pong",
-    "more", "diff", "named_want", "named_chnk",
+    "more", "diff", "named_want", "named_chnk", "coded",
 )  # fmt: skip
 """Kinds of packets in the order of their codes."""
+ENTRY_PACKETS: Final = (PACKETS.index("entry"), PACKETS.index("coded"))
+"""Codes of packets that carry an entry; a sum of several carries none in particular, and has no sequence number."""
 NO_FACE: Final = 255
 NO_RSSI: Final = -32_768
 NO_CHUNK: Final = 2**32 - 1

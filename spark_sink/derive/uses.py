@@ -18,8 +18,8 @@ KINDS: Final = (*PACKETS, "unknown")
 USES: Final = ("news", "repair", "redundant", "unheard", "overhead")
 NEWS, REPAIR, REDUNDANT, UNHEARD, OVERHEAD = range(len(USES))
 _NEW: Final = 0
-_CONTENT: Final = 1
-"""Highest code of packets that carry content: entries and chunks."""
+_CONTENT: Final = tuple(PACKETS.index(kind) for kind in ("entry", "chunk", "coded"))
+"""Codes of packets that carry content."""
 
 
 def uses(facts: Facts, heard: Transmissions) -> pa.Table:
@@ -57,13 +57,13 @@ def _use(facts: Facts, heard: Transmissions, sent: Ints) -> Ints:
     before = _sent_before(facts, sent) | _old(facts, heard, sent)
     use = np.where(was_heard[sent], REDUNDANT, UNHEARD)
     use = np.where(was_new[sent], np.where(before, REPAIR, NEWS), use)
-    return np.where(sights.packet[sent] <= _CONTENT, use, OVERHEAD)
+    return np.where(np.isin(sights.packet[sent], _CONTENT), use, OVERHEAD)
 
 
 def _sent_before(facts: Facts, sent: Ints) -> Bools:
     """Return whether the same node had sent the same packet on the same face shortly before."""
     sights = facts.sights
-    rows = np.flatnonzero((sights.kind == TX) & (sights.packet <= _CONTENT))
+    rows = np.flatnonzero((sights.kind == TX) & np.isin(sights.packet, _CONTENT))
     key = keys(sights.node_no[rows], sights.face[rows], sights.hash[rows])
     order = np.lexsort((sights.offset[rows], sights.boot[rows], sights.mesh_us[rows], key))
     rows, key = rows[order], key[order]

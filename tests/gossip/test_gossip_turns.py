@@ -12,13 +12,14 @@ from tests.scheduling.chances import Chance
 from tests.words import ANA, NETWORK, holding, want
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import want_dmx
-from tinyssb_node.codec.packets import Chnk, Want, parse_want, serialize_want
+from tinyssb_node.codec.packets import Chnk, Want, parse_coded, parse_want, serialize_want
 from tinyssb_node.feeds.author import ComposedEntry
 from tinyssb_node.gossip.entries import EntryGossip
 from tinyssb_node.gossip.frontier_gossip import FrontierGossip
 from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.ids import PacketKind
+from tinyssb_node.replication.coded_entries import code
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, Reception, lan_profile, stream_profile
 from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 from tinyssb_node.store.memory import MemoryStore
@@ -319,3 +320,65 @@ def _with_our_name(said: Want, own: bytes) -> Want:
     """*said*, with our name where it was left open."""
     speaker, asks = (own if name == b"own" else name for name in (said.speaker, said.asks))
     return replace(said, speaker=speaker, asks=asks)
+
+
+# --- coded entries
+
+
+def coded_want(
+    bench: Bench, *, asks: bytes = b"", ana: int = 5, rows: int | None = 0, by: bytes = b"ab"
+) -> bytes:
+    """Return the WANT of a neighbour that reads coded entries, and lacks *rows* of the generation it is at."""
+    dmx = want_dmx(NETWORK, bench.node.set_state)
+    return serialize_want(dmx, Want(0, (ana,), by, asks, None if rows is None else (rows,)))
+
+
+def heads(packets: list[bytes]) -> list[tuple[int, int, int]]:
+    """Return generation, length and row of coded entries."""
+    coded = [parse_coded(packet) for packet in packets]
+    return [(each.generation, each.length, each.row) for each in coded if each is not None]
+
+
+def test_who_reads_coded_entries_is_given_them() -> None:
+    bench, name = quiet()
+    bench.hear(coded_want(bench, asks=name, ana=15))
+    bench.pass_time(ROW_US)
+    first = [(0, 16, 14), (0, 16, 15), *((1, 16, row) for row in range(limits.FLOOR_PACKETS - 2))]
+    assert heads(bench.take(PacketKind.CODED)) == first
+
+
+def test_who_says_how_many_rows_lack_is_given_so_many_sums() -> None:
+    bench, name = quiet()
+    bench.hear(coded_want(bench, asks=name, ana=35, rows=3))
+    bench.pass_time(ROW_US)
+    given = heads(bench.take(PacketKind.CODED))
+    assert [(generation, length) for generation, length, _ in given] == [(2, 8)] * 3
+    assert len({row for _, _, row in given if row >= 16}) == 3
+
+
+def test_where_somebody_reads_none_all_get_plain_entries() -> None:
+    bench, name = quiet()
+    bench.hear(coded_want(bench, ana=5, rows=None, by=b"cd"))
+    bench.pass_time(AIR_PACKET_US)
+    bench.take()
+    bench.hear(coded_want(bench, asks=name, ana=15))
+    bench.pass_time(ROW_US)
+    assert bench.take() == entries(15, 14 + limits.FLOOR_PACKETS)
+
+
+def test_a_want_says_how_many_rows_lack_and_after_a_lie_asks_for_plain_entries() -> None:
+    bench = holding(FEED[:2], AIR)
+    packets = [entry.packet for entry in FEED[:10]]
+    for row in (4, 77):
+        bench.hear(code(NETWORK, ANA.feed_id, 0, row, packets))
+    bench.take()
+    bench.pass_time(AIR.advert_max_us)
+    wants = [parse_want(packet) for packet in bench.take(PacketKind.WANT)]
+    assert [(want.seqs, want.lacking) for want in wants[-1:]] == [((3,), (6, 0))]
+    lie = code(NETWORK, ANA.feed_id, 0, 2, packets)
+    bench.hear(lie[:-1] + b"?")
+    bench.take()
+    bench.pass_time(AIR.advert_max_us)
+    assert {parse_want(packet).lacking for packet in bench.take(PacketKind.WANT)} == {None}
+    bench.pass_time(limits.CODED_DISTRUST_US)
+    assert parse_want(bench.take(PacketKind.WANT)[-1]).lacking == (0, 0)

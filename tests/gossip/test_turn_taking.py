@@ -7,8 +7,9 @@ from tests.replication.replicas import offer, replica_of
 from tests.scheduling.chances import Chance
 from tinyssb_node import limits
 from tinyssb_node.codec.packets import Want
-from tinyssb_node.gossip.turn_taking import TurnTaking
+from tinyssb_node.gossip.turn_taking import TurnTaking, feed_of
 from tinyssb_node.ids import FeedId
+from tinyssb_node.replication.neighbours import GenerationSum
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import read_want
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, Reception, air_profile
@@ -57,8 +58,9 @@ class Station:
     def given(self) -> list[tuple[FeedId, int]]:
         """All that it gives now, in order."""
         places = []
-        while (place := self.turns.next_to_give(self.now_us)) is not None:
-            places.append(place)
+        while (gift := self.turns.next_to_give(self.now_us)) is not None:
+            assert not isinstance(gift, GenerationSum)
+            places.append(gift)
         return places
 
 
@@ -293,9 +295,9 @@ def test_it_goes_on_with_the_feed_that_chance_says() -> None:
     station.hear(b"ab", 1, 1)
 
     def next_feed() -> FeedId:
-        place = station.turns.next_to_give(station.now_us)
-        assert place is not None
-        return place[0]
+        gift = station.turns.next_to_give(station.now_us)
+        assert gift is not None
+        return feed_of(gift)
 
     first = next_feed()
     assert next_feed() == first
@@ -308,7 +310,7 @@ def test_a_feed_that_was_never_given_has_its_chance_beside_those_that_were() -> 
     station = Station(luck=0.4)
     station.hear(b"ab", 1, 1)
     places = [station.turns.next_to_give(station.now_us) for _ in range(2)]
-    assert {place[0] for place in places if place is not None} == {ANA.feed_id, BEN.feed_id}
+    assert {feed_of(place) for place in places if place is not None} == {ANA.feed_id, BEN.feed_id}
 
 
 # --- how patiently it gives

@@ -136,7 +136,8 @@ def test_who_finds_the_channel_busy_draws_anew_and_holds_nothing(air: Pacer, cha
     chance.value = 0.25
     air.busy(NOW_US)
     assert air.outstanding == 0
-    assert waits_us(air) == packets_us(*contended(limits.AFTER_DATA_PACKETS, 0.25))
+    after_us = NOW_US + limits.BUSY_PACKETS * AIR_PACKET_US
+    assert waits_us(air, after_us) == packets_us(*contended(limits.AFTER_DATA_PACKETS, 0.25))
 
 
 def batch(air: Pacer, count: int) -> list[int | None]:
@@ -174,7 +175,7 @@ def test_an_interrupted_batch_is_over(air: Pacer, interruption: str) -> None:
         air.heard(NOW_US, data=True)
     else:
         air.handed()
-        air.busy(NOW_US)
+        air.busy(NOW_US - limits.BUSY_PACKETS * AIR_PACKET_US)
     assert waits_us(air)[Urgency.REPLY] == packets_us(0)[0]
     assert batch(air, 1) == [limits.BATCH_GAP_US]
 

@@ -291,7 +291,7 @@ def test_news_given_back_are_still_news_of_others() -> None:
 
 def test_what_is_given_as_an_answer_is_not_carried_on_too(air: TransmitQueue) -> None:
     air.relay.take(PACKET)
-    air.hand_reply(PACKET, SILENCE_US)
+    air.hand_reply(PACKET, PacketKind.ENTRY, SILENCE_US)
     air.sent(1, SILENCE_US + AIR_PACKET_US)
     assert air.pop_relayed(3 * SILENCE_US) is None
 

@@ -74,7 +74,7 @@ def test_an_answer_that_is_chosen_when_it_goes_is_due_with_the_patience_it_was_g
 
 
 def test_what_is_given_is_with_the_face_like_what_waited(air: TransmitQueue) -> None:
-    air.hand_reply(PACKET, 0)
+    air.hand_reply(PACKET, PacketKind.ENTRY, 0)
     assert air.outstanding == 1
     air.give_back(0)
     assert air.pop(SILENCE_US) == (PACKET, PacketKind.ENTRY)

@@ -22,7 +22,7 @@ def test_a_domain_agrees_and_the_report_adds_up() -> None:
     assert report.converged
     assert report.messages == 40
     assert report.delivered == 40 * 3
-    assert report.packets[PacketKind.ENTRY] >= 40
+    assert report.packets[PacketKind.CODED] >= 40
     assert report.bound_us == 40 * 205_056
     assert report.ratio == sum(report.airtime_us.values()) / report.bound_us
     assert 0 < report.delays_us[0] <= report.delays_us[-1] <= report.time_us

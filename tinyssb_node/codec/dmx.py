@@ -76,6 +76,11 @@ def chnk_dmx(network: Network, state: bytes) -> Dmx:
     return dmx_of(network.set_prefix + b"blob" + state)
 
 
+def coded_tag(network: Network, feed: FeedId) -> bytes:
+    """Return the 4 bytes with which coded entries of *feed* begin (``docs/formats/packets.md``)."""
+    return sha256(network.prefix + b"code" + feed).digest()[: limits.CODED_TAG_SIZE]
+
+
 def chunk_hash(packet: bytes) -> bytes:
     """Return the 20 bytes by which the packet before it, or its entry, points to a chunk (spec, message type 1)."""
     return sha256(packet).digest()[: limits.MESSAGE_ID_SIZE]

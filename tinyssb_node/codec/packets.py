@@ -58,6 +58,9 @@ _SET_KINDS: Final = {
 }
 """The byte behind the GOSET DMX."""
 
+GENERATION_SIZE: Final = 16
+"""Entries that are coded together: more would gain 5 % at a fifth of loss, and take several times the work."""
+
 _TYPE_AT: Final = limits.DMX_SIZE
 _CONTENT_AT: Final = _TYPE_AT + limits.TYPE_SIZE
 _SIGNATURE_AT: Final = _CONTENT_AT + limits.CONTENT_SIZE
@@ -96,6 +99,40 @@ def parse_entry(packet: bytes) -> Entry:
 def serialize_entry(entry: Entry) -> bytes:
     """Put an entry together: 120 bytes."""
     return entry.dmx + bytes((entry.type,)) + entry.content + entry.signature
+
+
+@dataclass(frozen=True, slots=True)
+class Coded:
+    """A row of the erasure code over a generation of entries, 120 bytes."""
+
+    tag: bytes
+    """4 bytes that name the feed."""
+    generation: int
+    """Low byte of the generation's number: generation b holds the entries 16 b + 1 to 16 b + 16."""
+    length: int
+    """How many entries of the generation the row is made of, 1 to 16."""
+    row: int
+    """0 to 15 for that entry of the generation alone, 16 to 255 for a sum of all (``replication.erasure``)."""
+    body: bytes
+    """113 bytes: what follows the DMX of an entry, or the sum of that of several."""
+
+
+def parse_coded(packet: bytes) -> Coded | None:
+    """Take a coded entry apart; None if it can be none."""
+    if len(packet) != limits.PACKET_SIZE:
+        return None
+    tag, (generation, length, row) = (
+        packet[: limits.CODED_TAG_SIZE],
+        packet[limits.CODED_TAG_SIZE : limits.DMX_SIZE],
+    )
+    if not 1 <= length <= GENERATION_SIZE or length <= row < GENERATION_SIZE:
+        return None
+    return Coded(tag, generation, length, row, packet[limits.DMX_SIZE :])
+
+
+def serialize_coded(coded: Coded) -> bytes:
+    """Put a coded entry together: 120 bytes."""
+    return coded.tag + bytes((coded.generation, coded.length, coded.row)) + coded.body
 
 
 @dataclass(frozen=True, slots=True)
@@ -351,26 +388,37 @@ class Want:
     """2 bytes by which the speaker may be asked, as long as it is switched on; empty if it has no name."""
     asks: bytes = b""
     """2 bytes: the name of the addressed node, which should reply; empty for all nodes."""
+    lacking: tuple[int, ...] | None = None
+    """For each of the first numbers, how many rows of its generation are missing, 0 to 15, as far as is known; the rest
+    is 0. None: the sender reads no coded entries."""
 
 
 @lru_cache(maxsize=256)  # a second's WANTs in a dense mesh
 def parse_want(packet: bytes) -> Want:
     """Parse a WANT. Raises PacketSizeError, BipfError, PaddingError, VectorShapeError, VectorNumberError.
 
-    Zeros, or one or two names, follow the list. The same bytes may come on several faces, and in a simulation come to
-    every neighbour: they are parsed once.
+    Zeros, or one or two names, or both and what is lacking, follow the list. The same bytes may come on several faces,
+    and in a simulation come to every neighbour: they are parsed once.
     """
     vector, rest = _vector("want", packet)
+    lacking = None
+    names = 2 * limits.SPEAKER_SIZE
+    if names < len(rest) <= names + len(vector) // 2 and any(rest[: limits.SPEAKER_SIZE]):
+        lacking = tuple(half for byte in rest[names:] for half in (byte >> 4, byte & 15))
+        rest = rest[: names if any(rest[limits.SPEAKER_SIZE : names]) else limits.SPEAKER_SIZE]
     speaker, asks = _names("want", rest, len(packet))
     if not vector:
         raise VectorShapeError("want", "a list that begins with an offset")
     offset, *seqs = (_number("want", item) for item in vector)
-    return Want(offset=offset, seqs=tuple(seqs), speaker=speaker, asks=asks)
+    return Want(offset=offset, seqs=tuple(seqs), speaker=speaker, asks=asks, lacking=lacking)
 
 
 def serialize_want(dmx: Dmx, want: Want) -> bytes:
     """Write a WANT. Raises ValueError if it takes more than 120 bytes."""
-    return _vector_packet(dmx, [want.offset, *want.seqs], want.speaker + want.asks)
+    behind = want.speaker + want.asks
+    if want.lacking is not None:
+        behind = want.speaker + (want.asks or bytes(limits.SPEAKER_SIZE)) + _halves(want.lacking)
+    return _vector_packet(dmx, [want.offset, *want.seqs], behind)
 
 
 @dataclass(frozen=True, slots=True)
@@ -529,6 +577,13 @@ def _names(kind: str, rest: bytes, size: int) -> tuple[bytes, bytes]:
         return names
     _check_padding(kind, rest, size)
     return b"", b""
+
+
+def _halves(lacking: Sequence[int]) -> bytes:
+    """Write numbers below 16 in half a byte each, without the zeros at the end, but at least one byte."""
+    last = max((at for at, rows in enumerate(lacking) if rows), default=0)
+    padded = (*lacking[: last + 1], 0, 0)
+    return bytes(padded[at] << 4 | padded[at + 1] for at in range(0, last + 1, 2))
 
 
 def _number(kind: str, item: bipf.Value) -> int:

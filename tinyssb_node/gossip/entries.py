@@ -4,7 +4,7 @@ Adverts go out by Trickle timers; replies wait a random moment on shared media a
 first; new entries are offered on the other faces. Effects are returned, packets wait in the transmit queue.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import replace
 
 from tinyssb_node import limits
@@ -20,6 +20,7 @@ from tinyssb_node.codec.events import (
     WantSeen,
 )
 from tinyssb_node.codec.packets import (
+    GENERATION_SIZE,
     Chnk,
     Diff,
     NamedChnk,
@@ -39,6 +40,9 @@ from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.gossip.turn_taking import TurnTaking
 from tinyssb_node.ids import Direction, Dmx, FaceName, FeedId, PacketKind, Verdict
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
+from tinyssb_node.replication.coded_entries import code, generation_of
+from tinyssb_node.replication.erasure import ROWS
+from tinyssb_node.replication.neighbours import GenerationSum, Gift
 from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import WantReading, build_want, read_numbers, read_want
@@ -73,6 +77,8 @@ class EntryGossip:
         self._turns: dict[FaceName, TurnTaking] = {}
         self._turn: dict[tuple[FaceName, PacketKind], bool] = {}
         """True if the last request named feeds, where both kinds are to be sent."""
+        self._plain_until_us: dict[FaceName, int] = {}
+        """Until when a face takes no coded entries, as one was a lie."""
         self._forking = ForkGossip(replica)
         self._goset_dmx = network.goset_dmx
         self._follow_set()
@@ -87,6 +93,7 @@ class EntryGossip:
         """A face is gone."""
         del self._peers[face]
         self._turns.pop(face, None)
+        self._plain_until_us.pop(face, None)
         for kind in (PacketKind.WANT, PacketKind.CHNK):
             self._turn.pop((face, kind), None)
         self._forking.face_down(face)
@@ -150,7 +157,8 @@ class EntryGossip:
         turn = self._turns.get(queue.name)
         cursor = self._peers[queue.name].want_cursor
         start = cursor.start if turn is None else turn.first_index(cursor.start, now_us)
-        built = build_want(replica.goset, self._forking.next_wanted(queue), start)
+        next_wanted = self._forking.next_wanted(queue)
+        built = build_want(replica.goset, next_wanted, start, self._lacking(queue, now_us))
         if built is None:
             return None
         want, following = built
@@ -166,6 +174,12 @@ class EntryGossip:
             self._want_seen(Direction.TX, queue, want),
         )
         return GossipPacket(packet, PacketKind.WANT, seen, addressed=bool(want.asks))
+
+    def _lacking(self, queue: TransmitQueue, now_us: int) -> Callable[[FeedId], int] | None:
+        """Return what tells how many rows we lack of a feed; None where we take no coded entries."""
+        if not queue.on_air or now_us < self._plain_until_us.get(queue.name, now_us):
+            return None
+        return self._replica.rows_lacking
 
     def _build_named_want(
         self, queue: TransmitQueue, now_us: int, *, again: bool = True
@@ -345,16 +359,33 @@ class EntryGossip:
         effects: list[Effect] = []
         if turn is None:
             return effects
-        while queue.may_reply(now_us) and (place := turn.next_to_give(now_us)) is not None:
-            entry = self._store.entry(*place)
-            assert entry is not None
-            queue.hand_reply(entry.packet, now_us)
-            effects.append(Send(queue.name, entry.packet, PacketKind.ENTRY))
+        while queue.may_reply(now_us) and (gift := turn.next_to_give(now_us)) is not None:
+            packet, kind = self._wrap(turn, gift, now_us)
+            queue.hand_reply(packet, kind, now_us)
+            effects.append(Send(queue.name, packet, kind))
         while (relayed := queue.pop_relayed(now_us)) is not None:
             for place in self._store.find_entries(relayed[: limits.DMX_SIZE]):
                 turn.record_given(*place, now_us)
             effects.append(Send(queue.name, relayed, PacketKind.ENTRY))
         return effects
+
+    def _wrap(self, turn: TurnTaking, gift: Gift, now_us: int) -> tuple[bytes, PacketKind]:
+        """Return the packet for what a neighbour is given."""
+        if isinstance(gift, GenerationSum):
+            feed, generation = gift.feed, gift.generation
+            # One of 240: the same as another node's would help nobody.
+            row = GENERATION_SIZE + int(self._entropy.random() * (ROWS - GENERATION_SIZE))
+        else:
+            feed, seq = gift
+            if not turn.all_read_coded(feed, seq, now_us):
+                entry = self._store.entry(feed, seq)
+                assert entry is not None
+                return entry.packet, PacketKind.ENTRY
+            generation, row = generation_of(seq), (seq - 1) % GENERATION_SIZE
+        first = generation * GENERATION_SIZE + 1
+        length = min(GENERATION_SIZE, self._replica.last_to_give(feed) - first + 1)
+        packets = [entry.packet for entry in self._store.entries(feed, first, length)]
+        return code(self._network, feed, generation, row, packets), PacketKind.CODED
 
     def heard_chnk(self, queue: TransmitQueue, chnk: Chnk, now_us: int) -> list[Effect]:
         """Handle a CHNK of a peer with the same set: the chunks it lacks."""
@@ -418,6 +449,9 @@ class EntryGossip:
     def heard_content(self, queue: TransmitQueue, packet: bytes, finding: PacketOutcome, now_us: int) -> None:
         """An entry or chunk was heard, new or not: stations in reach of both senders heard it too."""
         feed, seq = finding.feed, finding.seq
+        if finding.kind is PacketKind.CODED:
+            self._heard_coded(queue, packet, finding, now_us)
+            return
         if finding.verdict not in {Verdict.NEW, Verdict.DUPLICATE}:
             return
         peers = self._peers[queue.name]
@@ -437,6 +471,19 @@ class EntryGossip:
             self._turns[queue.name].heard_entry(feed, seq, now_us, new=new)
         elif finding.verdict is Verdict.DUPLICATE:
             peers.entry_given(feed, seq, now_us)
+
+    def _heard_coded(self, queue: TransmitQueue, packet: bytes, finding: PacketOutcome, now_us: int) -> None:
+        if not queue.on_air or finding.feed is None or finding.generation is None:
+            return
+        turn = self._turns[queue.name]
+        if finding.verdict is Verdict.INVALID:
+            self._plain_until_us[queue.name] = now_us + limits.CODED_DISTRUST_US
+            turn.heard_lie()
+        elif finding.seq is not None:
+            turn.heard_entry(finding.feed, finding.seq, now_us, new=finding.verdict is Verdict.NEW)
+        else:
+            last = finding.generation * GENERATION_SIZE + packet[limits.CODED_TAG_SIZE + 1]
+            turn.heard_sum(finding.feed, finding.generation, last, now_us)
 
     # --- news
 

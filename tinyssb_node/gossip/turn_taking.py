@@ -7,9 +7,9 @@ nobody is answered by the first node to reply.
 """
 
 from tinyssb_node import limits
-from tinyssb_node.codec.packets import NamedWant, Want
+from tinyssb_node.codec.packets import GENERATION_SIZE, NamedWant, Want
 from tinyssb_node.ids import FeedId
-from tinyssb_node.replication.neighbours import Neighbour, Neighbours, Place
+from tinyssb_node.replication.neighbours import GenerationSum, Gift, Neighbour, Neighbours
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import WantReading
 from tinyssb_node.scheduling.link import Reception
@@ -75,7 +75,8 @@ class TurnTaking:
             if not neighbour.speaker:
                 continue
             worth = neighbour.signal * min(
-                neighbour.count_offers(self._replica.next_wanted), 2 * limits.FLOOR_PACKETS
+                neighbour.count_offers(self._replica.next_wanted, self._replica.rows_lacking),
+                2 * limits.FLOOR_PACKETS,
             )
             if worth > most:
                 best, most = neighbour, worth
@@ -96,13 +97,13 @@ class TurnTaking:
         """Handle the request of a neighbour."""
         neighbour = self._neighbours.get_or_add(want.speaker)
         neighbour.record_want(reading, self._signal(reception), now_us)
-        neighbour.count_offers(self._replica.next_wanted)
+        neighbour.count_offers(self._replica.next_wanted, self._replica.rows_lacking)
         self._asker = None
         credit = 0
         if not want.asks:
             credit = self._queue.profile.burst_max if want.speaker else self._queue.profile.burst
         elif want.asks == self.speaker:
-            credit = limits.FLOOR_PACKETS
+            credit = self._queue.turn_packets
             self._asker = neighbour
             self._queue.take_turn(now_us)
         else:
@@ -130,6 +131,18 @@ class TurnTaking:
                 neighbour.record_received(feed, seq)
         self._neighbours.heard(feed, seq, now_us)
         self.update_urgency(now_us)
+
+    def heard_sum(self, feed: FeedId, generation: int, last: int, now_us: int) -> None:
+        """A sum of entries of a generation, up to entry *last*, was heard."""
+        self._asked = None
+        self._neighbours.heard_sum(feed, generation, last, now_us)
+        self.update_urgency(now_us)
+
+    def heard_lie(self) -> None:
+        """A coded entry was a lie: who was asked for it may have told it."""
+        if self._asked is not None:
+            self._neighbours.forget(self._asked)
+            self._asked = None
 
     def is_unheard(self, feed: FeedId, seq: int) -> bool:
         """Return True if no neighbour is known to have an entry: those that have it give it when asked."""
@@ -161,8 +174,8 @@ class TurnTaking:
         )
         return thrift * _patience(full, best[0], limits.GIVE_PATIENCE_MAX)
 
-    def next_to_give(self, now_us: int) -> Place | None:
-        """Return the entry to give now; it counts as given."""
+    def next_to_give(self, now_us: int) -> Gift | None:
+        """Return what to give now; it counts as given."""
         best = self._best(now_us)
         if best is not None:
             self._gave(best[1], now_us)
@@ -174,9 +187,17 @@ class TurnTaking:
         self._gave((feed, seq), now_us)
         self.update_urgency(now_us)
 
-    def _gave(self, place: Place, now_us: int) -> None:
-        feed, seq = place
-        self._neighbours.heard(feed, seq, now_us)
+    def all_read_coded(self, feed: FeedId, seq: int, now_us: int) -> bool:
+        """Return True if all neighbours that lack an entry read coded ones."""
+        return all(each.coded or each.has(feed, seq) for each in self._known(now_us))
+
+    def _gave(self, gift: Gift, now_us: int) -> None:
+        feed = feed_of(gift)
+        if isinstance(gift, GenerationSum):
+            last = min(self._replica.last_to_give(feed), (gift.generation + 1) * GENERATION_SIZE)
+            self._neighbours.heard_sum(feed, gift.generation, last, now_us)
+        else:
+            self._neighbours.heard(*gift, now_us)
         for neighbour in self._askers(now_us):
             neighbour.spend()
         # Each station gives in an order of its own: two that serve the same request do not give the same first.
@@ -196,11 +217,12 @@ class TurnTaking:
     def _since_us(self, packets: int, now_us: int) -> int:
         return now_us - packets * self._packet_us
 
-    def _best(self, now_us: int) -> tuple[float, Place] | None:
-        """Return the requested entry that serves most neighbours, and how many it serves."""
+    def _best(self, now_us: int) -> tuple[float, Gift] | None:
+        """Return the requested entry, or the generation that lacks rows, that serves most neighbours, and how many it
+        serves."""
         heard_us = self._since_us(limits.MARK_PACKETS, now_us)
         frontier = self._replica.last_to_give
-        asked: dict[Place, float] = {}
+        asked: dict[Gift, float] = {}
         askers = self._askers(now_us)
         for neighbour in askers:
             for place in neighbour.lacks(frontier, heard_us):
@@ -213,8 +235,13 @@ class TurnTaking:
                     if place in asked:
                         asked[place] += 0.9  # less than one that has just sent a request
         # A feed of which nothing was given yet has an even chance: with none, on a busy channel, its turn never comes.
-        place = max(asked, key=lambda each: (asked[each], self._order.get(each[0], 0.5)))
+        place = max(asked, key=lambda each: (asked[each], self._order.get(feed_of(each), 0.5)))
         return asked[place], place
+
+
+def feed_of(gift: Gift) -> FeedId:
+    """Return the feed of what a neighbour can be given."""
+    return gift.feed if isinstance(gift, GenerationSum) else gift[0]
 
 
 def _patience(full: float, have: float, most: float) -> float:

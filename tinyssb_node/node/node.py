@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from tinyssb_node.node.further_identities import FurtherIdentity
 
 Result = TypeVar("Result")
+_CONTENT = frozenset({PacketKind.ENTRY, PacketKind.CODED, PacketKind.CHUNK})
 
 
 class Node:
@@ -203,7 +204,7 @@ class Node:
         digest = sha256(packet).digest()
         outcome, effects = self._dispatch(queue, packet, digest, reception, now_us)
         # Neighbours that hear the same face have now received it too.
-        if outcome.kind is PacketKind.ENTRY or outcome.kind is PacketKind.CHUNK:
+        if outcome.kind in _CONTENT:
             self._entries.heard_content(queue, packet, outcome, now_us)
         elif outcome.kind is PacketKind.UNKNOWN:
             queue.heard_useless(stray=True)
@@ -307,6 +308,7 @@ class Node:
             or expected.chunks(hash_)
             or self._store.find_entries(dmx)
             or self._store.find_chunks(hash_)
+            or self._replica.coded.feed_of(packet) is not None
         )
 
     def offer_stray(self, packet: bytes, face: FaceName) -> list[Effect]:

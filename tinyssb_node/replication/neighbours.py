@@ -10,10 +10,23 @@ from dataclasses import dataclass, field
 
 from tinyssb_node import limits
 from tinyssb_node.ids import FeedId
+from tinyssb_node.replication.coded_entries import generation_of
 from tinyssb_node.replication.want import NOT_WANTED, WantReading
 
 Place = tuple[FeedId, int]
 """A feed and a sequence number."""
+
+
+@dataclass(frozen=True, slots=True)
+class GenerationSum:
+    """A sum of the entries of a generation, any that was not sent yet."""
+
+    feed: FeedId
+    generation: int
+
+
+Gift = Place | GenerationSum
+"""An entry, or what completes a generation: what a neighbour can be given."""
 
 
 @dataclass(slots=True, eq=False)
@@ -28,21 +41,32 @@ class Neighbour:
     """Time of its last WANT."""
     credit: int = 0
     """Packets that its last request may still be answered with."""
+    coded: bool = False
+    """True if its last WANT said that it reads coded entries."""
     offered: int = 0
     """About how many entries it has that we want and lack."""
     _next: dict[FeedId, int] = field(default_factory=dict)
     _marks: dict[FeedId, OrderedDict[int, int]] = field(default_factory=dict)
+    _lacking: dict[FeedId, int] = field(default_factory=dict)
+    """How many rows of the generation it is at it still needs, where that is known."""
 
     def record_want(self, reading: WantReading, signal: float, now_us: int) -> None:
         """Record a WANT of it, heard with *signal*. It did not hear the first entry it lacks of a feed; of those behind
-        that one the WANT says nothing."""
+        that one the WANT says at most how many are lacking."""
         self.said_us = now_us
         self.signal = signal
+        self.coded = reading.lacking is not None
+        lacking = reading.lacking or {}
         for feed in reading.unwanted:
             self._next.pop(feed, None)
             self._marks.pop(feed, None)
+            self._lacking.pop(feed, None)
         for feed, seq in reading.wanted:
             self._next[feed] = seq
+            if feed in lacking:
+                self._lacking[feed] = lacking[feed]
+            else:
+                self._lacking.pop(feed, None)
             marks = self._marks.get(feed)
             if marks:
                 for heard in [each for each in marks if each <= seq]:
@@ -66,6 +90,19 @@ class Neighbour:
         if len(marks) > limits.MARKS_MAX:
             marks.popitem(last=False)
 
+    def heard_sum(self, feed: FeedId, generation: int, last: int, now_us: int) -> None:
+        """Record that a sum of entries of a generation, up to entry *last*, was sent in reach of us."""
+        rows = self._lacking.get(feed)
+        if rows is None or generation_of(self._next[feed]) != generation:
+            return
+        rows = min(rows, last - self._next[feed] + 1)
+        if rows > 1:
+            self._lacking[feed] = rows - 1
+            return
+        del self._lacking[feed]
+        for seq in range(self._next[feed], last + 1):
+            self.heard(feed, seq, now_us)
+
     def awaits(self, feed: FeedId, seq: int) -> bool:
         """Return True if it lacks an entry by its WANT, and was not in reach of a node that sent it since."""
         following = self._next.get(feed)
@@ -75,13 +112,16 @@ class Neighbour:
         """Return True if it has an entry by its WANT."""
         return self._next.get(feed, 0) > seq
 
-    def lacks(self, frontier: Callable[[FeedId], int], since_us: int) -> Sequence[Place]:
+    def lacks(self, frontier: Callable[[FeedId], int], since_us: int) -> Sequence[Gift]:
         """Return for each feed the first entry that we have and it lacks, but for those it may have received after
-        *since_us*."""
-        places = []
+        *since_us*; or the generation of which it lacks some."""
+        places: list[Gift] = []
         for feed, seq in self._next.items():
             last = frontier(feed)
             if seq > last:
+                continue
+            if feed in self._lacking:
+                places.append(GenerationSum(feed, generation_of(seq)))
                 continue
             marks = self._marks.get(feed)
             first = seq
@@ -109,9 +149,12 @@ class Neighbour:
         if self.offered and self.has(feed, seq):
             self.offered -= 1
 
-    def count_offers(self, next_wanted: Callable[[FeedId], int]) -> int:
-        """Return how many entries it has that we want and lack."""
-        self.offered = sum(self._offers(next_wanted).values())
+    def count_offers(
+        self, next_wanted: Callable[[FeedId], int], lacking: Callable[[FeedId], int] = lambda _feed: 0
+    ) -> int:
+        """Return how many packets of it we want: entries, or rows of a generation where *lacking* says how many."""
+        offers = self._offers(next_wanted)
+        self.offered = sum(min(entries, lacking(feed) or entries) for feed, entries in offers.items())
         return self.offered
 
 
@@ -144,6 +187,11 @@ class Neighbours:
         """Record an entry that we sent or received."""
         for neighbour in self._by_name.values():
             neighbour.heard(feed, seq, now_us)
+
+    def heard_sum(self, feed: FeedId, generation: int, last: int, now_us: int) -> None:
+        """Record a sum of entries of a generation, up to entry *last*, that we sent or received."""
+        for neighbour in self._by_name.values():
+            neighbour.heard_sum(feed, generation, last, now_us)
 
     def any_has(self, feed: FeedId, seq: int) -> bool:
         """Return True if a neighbour has an entry by its WANT."""

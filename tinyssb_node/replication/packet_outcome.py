@@ -17,6 +17,8 @@ class PacketOutcome:
     feed: FeedId | None = None
     seq: int | None = None
     chunk: int | None = None
+    generation: int | None = None
+    """Of a coded packet that is a sum of entries: their generation."""
     events: list[Event] = field(default_factory=list)
     """Events of appends, those of packets that had waited for this one included; and of forks."""
 
@@ -25,6 +27,8 @@ READ_ONLY = "read_only"
 """Reason of a finding that would have been new, had it been possible to keep it."""
 ORPHANS_FULL = "orphans"
 """Reason of a finding for which an older orphan had to go."""
+POISONED = "Poisoned"
+"""Reason of a finding that is a coded entry of which something follows that nobody signed."""
 FORKED = "Forked"
 """Reason of a finding that is a second entry for one place."""
 STRAYS = {full: PacketOutcome(PacketKind.UNKNOWN, Verdict.NOT_OURS, full) for full in (None, ORPHANS_FULL)}

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
-from tinyssb_node.codec.dmx import Network, dmx_of, entry_name, first_prev
+from tinyssb_node.codec.dmx import Network, chunk_hash, dmx_of, entry_name, first_prev
 from tinyssb_node.codec.events import ChunkAppended, EntryAppended, Event, ForkFound, SetChanged
-from tinyssb_node.codec.packets import parse_entry
+from tinyssb_node.codec.packets import GENERATION_SIZE, Coded, parse_coded, parse_entry
 from tinyssb_node.errors import FeedForkedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.feeds.author import compose, compose_fixed
 from tinyssb_node.feeds.chain import (
@@ -27,12 +27,14 @@ from tinyssb_node.feeds.children import ends_feed
 from tinyssb_node.feeds.fork import ForkProof, fork_ids
 from tinyssb_node.feeds.sidechain import ChunkAccepted, SideChain, advance, begin
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin, PacketKind, Verdict, blocked_short
+from tinyssb_node.replication.coded_entries import CodedEntries, generation_of
 from tinyssb_node.replication.expectations import Expectations, Orphans
 from tinyssb_node.replication.frontiers import Frontiers
 from tinyssb_node.replication.goset import Goset
 from tinyssb_node.replication.packet_outcome import (
     FORKED,
     ORPHANS_FULL,
+    POISONED,
     READ_ONLY,
     STRAYS,
     PacketOutcome,
@@ -62,6 +64,8 @@ class Replica:
         self.goset = Goset(feed for feed, record in self._records.items() if record.in_set)
         self.expectations = Expectations()
         self.orphans = Orphans()
+        self.coded = CodedEntries(network)
+        """Coded entries that came."""
         self._other_firsts: dict[bytes, FeedId] = {}
         """DMX of an entry 1 in the dialect that its feed is not written in: if it comes, that is a fork."""
         self._blocked_shorts: frozenset[bytes] = frozenset()
@@ -188,6 +192,10 @@ class Replica:
             return NOT_WANTED
         return self._tips[feed].seq + 1
 
+    def rows_lacking(self, feed: FeedId) -> int:
+        """Return how many rows of its generation *feed* lacks; 0 also if no coded entry of it came."""
+        return self.coded.lacking(feed, self._tips[feed].seq + 1)
+
     def _is_open(self, feed: FeedId) -> bool:
         return self._records[feed].forked_at is None and self._takes(feed)
 
@@ -257,6 +265,7 @@ class Replica:
         del self._empty[feed], self._records[feed], self._tips[feed]
         self.blocked.discard(feed)
         self.expectations.forget_feed(feed)
+        self.coded.forget(feed)
         self.frontiers.forget(feed)
         return True
 
@@ -352,12 +361,65 @@ class Replica:
         """
         dmx = packet[: limits.DMX_SIZE]
         expected = self.expectations.expects(dmx, hash_)
-        if not expected and not (dmx in self._other_firsts or self._store.may_hold(dmx, hash_)):
-            return self._keep_orphan(packet, hash_)
+        if not expected:
+            feed = self.coded.feed_of(packet)
+            if feed is not None and (coded := parse_coded(packet)) is not None:
+                return self._offer_coded(feed, coded, origin, face)
+            if dmx not in self._other_firsts and not self._store.may_hold(dmx, hash_):
+                return self._keep_orphan(packet, hash_)
         outcome = self._append_or_compare(packet, hash_, origin, face)
-        if outcome.verdict is Verdict.NEW and (len(self.orphans) or self.expectations.has_chains):
+        if outcome.verdict is Verdict.NEW and (
+            len(self.orphans) or len(self.coded) or self.expectations.has_chains
+        ):
             self._append_followers(outcome, origin, face)
         return outcome
+
+    def _offer_coded(
+        self, feed: FeedId, coded: Coded, origin: Origin, face: FaceName | None
+    ) -> PacketOutcome:
+        """Keep a coded entry, and append the entries that can be computed with it."""
+        following = self.next_wanted(feed)
+        here = generation_of(self._tips[feed].seq + 1)
+        # The number that ends with this byte and is nearest to where we are.
+        generation = here + (coded.generation - here + 128) % 256 - 128
+        seq = generation * GENERATION_SIZE + coded.row + 1 if coded.row < GENERATION_SIZE else None
+        events: list[Event] = []
+        reason = None
+        if self.read_only or following == NOT_WANTED:
+            verdict = Verdict.NOT_OURS
+        elif generation < here or (new := self._add_row(feed, generation, coded)) is False:
+            verdict = Verdict.DUPLICATE
+        else:
+            verdict = Verdict.NEW
+            for hash_, packet in self._coded_next(feed):
+                appended = self._append_or_compare(packet, hash_, origin, face)
+                if appended.verdict is Verdict.NEW:
+                    self._append_followers(appended, origin, face)
+                    events = appended.events
+                    break
+            if new is None or self.coded.refute(feed, self._tips[feed].seq + 1):
+                verdict, reason = Verdict.INVALID, POISONED
+        return PacketOutcome(
+            PacketKind.CODED, verdict, reason, feed, seq, generation=generation, events=events
+        )
+
+    def _add_row(self, feed: FeedId, generation: int, coded: Coded) -> bool | None:
+        first = generation * GENERATION_SIZE + 1
+
+        def held() -> list[bytes]:
+            count = self._tips[feed].seq - first + 1
+            return [entry.packet for entry in self._store.entries(feed, first, count)] if count > 0 else []
+
+        return self.coded.add(feed, generation, coded, held)
+
+    def _coded_next(self, feed: FeedId) -> list[tuple[bytes, bytes]]:
+        """Return what the next entry of *feed* must be by the rows of its generation, with its hash: once for each
+        dialect that is possible."""
+        body = self.coded.solution(feed, self._tips[feed].seq + 1)
+        if body is None:
+            return []
+        packets = [expectation.dmx + body for expectation in self.expectations.of_feed(feed)]
+        return [(chunk_hash(packet), packet) for packet in packets]
 
     def _append_or_compare(
         self, packet: bytes, hash_: bytes, origin: Origin, face: FaceName | None
@@ -434,6 +496,7 @@ class Replica:
         if seq == 1:
             self._watch_other_first(tip)
         arrival = self._store.append_entry(feed, seq, extended.packet, id_, origin, face)
+        self.coded.stored(feed, seq, extended.packet)
         self.expectations.expect_entries(feed, expectations(self._network, tip))
         layout = extended.layout
         outcome = _entry_outcome(Verdict.NEW, feed, seq)
@@ -510,7 +573,7 @@ class Replica:
             event = unread.pop(0)
             if not isinstance(event, EntryAppended | ChunkAppended):
                 continue
-            known = self._orphans_next(event.feed, event.seq)
+            known = self._orphans_next(event.feed, event.seq) + self._coded_next(event.feed)
             if shared < limits.SHARED_CHUNKS_MAX:
                 held = self._shared_next(event.feed, event.seq)
                 shared += len(held)
@@ -619,6 +682,10 @@ class Replica:
 
     def _expect_entries(self, feed: FeedId) -> None:
         places = expectations(self._network, self._tips[feed]) if self._is_open(feed) else ()
+        if places:
+            self.coded.watch(feed)
+        else:
+            self.coded.forget(feed)
         self.expectations.expect_entries(feed, places)
 
     def _expect_chain(self, chain: SideChain) -> None:

@@ -1,7 +1,7 @@
 """WANT: requests for entries (spec 3.4)."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from tinyssb_node import limits
 from tinyssb_node.codec.bipf import encoded_size
@@ -27,12 +27,20 @@ class WantReading:
     """True if its sender has entries that we want and lack."""
     same: bool
     """True if our own WANT would request the same of these feeds."""
+    lacking: Mapping[FeedId, int] | None = None
+    """How many rows of a generation it lacks, where it says that; None if its sender reads no coded entries."""
 
 
-def build_want(goset: Goset, next_wanted: Callable[[FeedId], int], start: int) -> tuple[Want, int] | None:
+def build_want(
+    goset: Goset,
+    next_wanted: Callable[[FeedId], int],
+    start: int,
+    lacking: Callable[[FeedId], int] | None = None,
+) -> tuple[Want, int] | None:
     """Build a WANT of as many feeds from index *start* on as fit a packet, and the index to start the next one from.
 
-    *next_wanted* returns the next sequence number wanted of a feed, NOT_WANTED for none. None for an empty set.
+    *next_wanted* returns the next sequence number wanted of a feed, NOT_WANTED for none; *lacking* how many coded
+    entries of its generation are missing, as far as is known. None for an empty set.
     """
     if not len(goset):
         return None
@@ -43,17 +51,25 @@ def build_want(goset: Goset, next_wanted: Callable[[FeedId], int], start: int) -
     while len(seqs) < len(goset):
         seq = next_wanted(goset[(start + len(seqs)) % len(goset)])
         size += encoded_size(seq)
+        if lacking is not None and len(seqs) % 2 == 0:
+            size += 1
         if size > limits.WANT_VECTOR_SIZE:
             break
         seqs.append(seq)
-    return Want(offset=start, seqs=tuple(seqs)), (start + len(seqs)) % len(goset)
+    rows = None
+    if lacking is not None:
+        rows = tuple(lacking(goset[(start + number) % len(goset)]) for number in range(len(seqs)))
+    return Want(offset=start, seqs=tuple(seqs), lacking=rows), (start + len(seqs)) % len(goset)
 
 
 def read_want(goset: Goset, want: Want, next_wanted: Callable[[FeedId], int]) -> WantReading:
     """Compare a WANT about our very set with our entries. The set is not empty."""
-    feeds = goset.feeds
-    numbers = enumerate(want.seqs[: len(feeds)], want.offset)
-    return read_numbers([(feeds[number % len(feeds)], seq) for number, seq in numbers], next_wanted)
+    feeds = [goset.feeds[number % len(goset)] for number in range(want.offset, want.offset + len(goset))]
+    reading = read_numbers([*zip(feeds, want.seqs, strict=False)], next_wanted)
+    if want.lacking is None:
+        return reading
+    lacking = {feed: rows for feed, rows in zip(feeds, want.lacking, strict=False) if rows}
+    return replace(reading, lacking=lacking)
 
 
 def read_numbers(numbers: Sequence[tuple[FeedId, int]], next_wanted: Callable[[FeedId], int]) -> WantReading:

@@ -85,6 +85,11 @@ class Pacer:
         """A packet for another station was heard; *hidden* if that station is out of our reach."""
 
     @property
+    def turn_packets(self) -> int:
+        """Packets in a row that a station that is asked by name may send."""
+        return 0
+
+    @property
     def hidden(self) -> float:
         """How far to take account of hidden terminals: 0 if all stations hear each other, 1 if many do not."""
         return 0.0
@@ -139,8 +144,7 @@ class ContentionPacer(Pacer):
             return None
         if self._batch_left and urgency is Urgency.REPLY:
             return self._batch_us
-        chatter = self._in_vain >= _IN_VAIN_PACKETS or self._strays >= _STRAY_PACKETS
-        if chatter and urgency is Urgency.ADVERT:
+        if self._chatter and urgency is Urgency.ADVERT:
             # Or a station that sends without end would keep us from ever requesting.
             urgency, patience = Urgency.REPLY, 1.0
         packets = self._after[urgency] + self._luck[urgency] * limits.CONTENTION_PACKETS[urgency] * patience
@@ -148,20 +152,33 @@ class ContentionPacer(Pacer):
             packets += limits.ASK_PATIENCE_PACKETS * (patience - 1.0)
         if urgency is not Urgency.RELAY:
             packets *= self._crowd * (1.0 + self.hidden * limits.HIDDEN_SPREAD[urgency])
-        if chatter:
+        if self._chatter:
             # Finds room between the packets of a node that floods the channel.
             packets *= 0.25
         return self._since_us + self._between_us + int(packets * self._packet_us)
+
+    @property
+    def _chatter(self) -> bool:
+        """True if most of what was heard lately was of no use."""
+        return self._in_vain >= _IN_VAIN_PACKETS or self._strays >= _STRAY_PACKETS
 
     def sent(self, count: int, now_us: int) -> None:
         """See Pacer."""
         self.outstanding -= count
         assert self.outstanding >= 0
-        alone = self._exchanges > 0 and self.hidden < 1
-        batch = limits.BATCH_PACKETS if alone else limits.BATCH_HIDDEN_PACKETS
-        left = (self._batch_left or batch) - count
+        left = (self._batch_left or self._batch) - count
         self._draw(now_us, self._after_data)
         self._go_on(max(0, left), now_us)
+
+    @property
+    def _batch(self) -> int:
+        alone = self._exchanges > 0 and self.hidden < 1
+        return limits.BATCH_PACKETS if alone else limits.BATCH_HIDDEN_PACKETS
+
+    @property
+    def turn_packets(self) -> int:
+        """See Pacer."""
+        return max(limits.FLOOR_PACKETS, self._batch)
 
     def _go_on(self, packets: int, now_us: int) -> None:
         """Let so many more packets in a row follow now."""
@@ -178,9 +195,10 @@ class ContentionPacer(Pacer):
         return reply, relay, advert + self.hidden * (limits.AFTER_DATA_PACKETS[Urgency.ADVERT] - advert)
 
     def busy(self, now_us: int) -> None:
-        """See Pacer."""
+        """See Pacer. The packet on the air may be one in a row: a try in each of its gaps would hit one."""
         self.outstanding -= 1
-        self._draw(now_us, self._after_data)
+        packets = 0 if self._chatter else limits.BUSY_PACKETS
+        self._draw(now_us + packets * self._packet_us, self._after_data)
 
     def heard(self, now_us: int, *, data: bool) -> None:
         """See Pacer. Behind a request no data is under way yet, so those who ask need not wait for it to end."""
@@ -208,7 +226,7 @@ class ContentionPacer(Pacer):
         """See Pacer."""
         self._in_turn = True
         self._draw(now_us, self._after_data)
-        self._go_on(limits.FLOOR_PACKETS, now_us)
+        self._go_on(self.turn_packets, now_us)
 
     def leave_turn(self, now_us: int, *, in_reach: bool) -> None:
         """See Pacer. Silence of a station in reach shows that it did not hear the request."""

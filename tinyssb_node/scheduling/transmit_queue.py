@@ -217,6 +217,11 @@ class TransmitQueue:
         self._pacer.note_exchange(hidden=hidden)
 
     @property
+    def turn_packets(self) -> int:
+        """Packets in a row that we may send when we are asked by name."""
+        return self._pacer.turn_packets
+
+    @property
     def hidden(self) -> float:
         """How far to take account of hidden terminals, 0 to 1."""
         return self._pacer.hidden
@@ -314,9 +319,9 @@ class TransmitQueue:
         """True if a reply may be chosen now, to be handed over by ``hand_reply``."""
         return self.reply_patience is not None and self._may(Urgency.REPLY, now_us, self.reply_patience)
 
-    def hand_reply(self, packet: bytes, now_us: int) -> None:
-        """Hand an entry, chosen at once when ``may_reply`` said so, to the face."""
-        self._hand(HandedPacket(packet, PacketKind.ENTRY, Urgency.REPLY), now_us)
+    def hand_reply(self, packet: bytes, kind: PacketKind, now_us: int) -> None:
+        """Hand an entry, coded or not, chosen at once when ``may_reply`` said so, to the face."""
+        self._hand(HandedPacket(packet, kind, Urgency.REPLY), now_us)
 
     def pop_relayed(self, now_us: int) -> bytes | None:
         """Hand the next entry to relay to the face, if it may go now."""

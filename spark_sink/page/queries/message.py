@@ -8,6 +8,7 @@ import numpy as np
 from spark_sink.derive.facts import Facts, Sights, Uptimes
 from spark_sink.derive.journeys import Hop, Journey, journey
 from spark_sink.derive.mesh_time import Corrections, corrections
+from spark_sink.derive.sights import ENTRY_PACKETS
 from spark_sink.errors import NotKnownError
 from spark_sink.facts_loader import in_order, read_copies, read_sights
 from spark_sink.limits import LOOK_BACK_US
@@ -33,7 +34,9 @@ def _sights(scope: Scope, times_us: Sequence[int], put_right: Corrections, feed:
     digits = np.array([int(feed.feed[:16], 16)], np.uint64).view(np.int64)[0]
     named = (columns["feed"] == digits) & (columns["seq"] == seq)
     # The record of a sending does not name the entry; it has the same hash as the records of its receivers.
-    packets = np.unique(columns["hash"][named & (columns["packet"] == 0) & (columns["hash"] != 0)])
+    packets = np.unique(
+        columns["hash"][named & np.isin(columns["packet"], ENTRY_PACKETS) & (columns["hash"] != 0)]
+    )
     kept = np.flatnonzero(named | np.isin(columns["hash"], packets))
     columns = {name: column[kept] for name, column in columns.items()}
     times = (columns[name] for name in ("node_no", "boot", "t_us", "mono_us"))

@@ -32,6 +32,7 @@ PACKETS = (
     "diff",
     "named_want",
     "named_chnk",
+    "coded",
 )
 VERDICTS = ("new", "duplicate", "invalid", "not_ours", "sent", "own", "peer", "import")
 MESH = 2**40

@@ -13,6 +13,8 @@ from spark_sink.derive.uses import KINDS
 
 Row = dict[str, Any]
 NEW, PEER = 0, 6
+CONTENT = {0, 1, 16}
+"""Codes of entries, chunks and coded entries."""
 
 
 def rows_of(columns: Sights | Copies | Uptimes) -> list[Row]:
@@ -86,7 +88,12 @@ class Heard:
         ]
         brought = defaultdict(list)
         for row in self.rows:
-            if row["kind"] == RX and row["verdict"] == NEW and row["packet"] == 0 and row["feed_no"] >= 0:
+            if (
+                row["kind"] == RX
+                and row["verdict"] == NEW
+                and row["packet"] in {0, 16}
+                and row["feed_no"] >= 0
+            ):
                 brought[row["node_no"], row["feed_no"], row["seq"]].append(row)
         for row in sorted(commits, key=lambda row: (row["boot"], row["offset"])):
             key = row["node_no"], row["feed_no"], row["seq"]
@@ -174,16 +181,24 @@ def uses(heard: Heard) -> list[Row]:
         before = any(
             order(other) < order(row) and row["mesh_us"] - other["mesh_us"] <= limits.LOOK_BACK_US
             for other in heard.sent[row["hash"]]
-            if other["node_no"] == row["node_no"] and other["face"] == row["face"] and other["packet"] <= 1
+            if other["node_no"] == row["node_no"]
+            and other["face"] == row["face"]
+            and other["packet"] in CONTENT
         )
-        if row["packet"] > 1:
+        if row["packet"] not in CONTENT:
             use = "overhead"
         elif any(new_to[place]):
             use = "repair" if before or place in old else "news"
         else:
             use = "redundant" if new_to[place] else "unheard"
         face = heard.facts.sights.faces[row["face"]] if row["face"] >= 0 else ""
-        key = row["mesh_us"] // HOUR_US * HOUR_US, row["node_no"], face, KINDS[min(row["packet"], 16)], use
+        key = (
+            row["mesh_us"] // HOUR_US * HOUR_US,
+            row["node_no"],
+            face,
+            KINDS[min(row["packet"], len(KINDS) - 1)],
+            use,
+        )
         packets[key] += 1
         airtime_us[key] += row["airtime_us"]
     names = "hour_us", "node_no", "face", "packet", "use"

@@ -276,6 +276,7 @@ PACKETS = (
     "diff",
     "named_want",
     "named_chnk",
+    "coded",
 )
 VERDICTS = {"new": 0, "duplicate": 1, "invalid": 2, "not_ours": 3}
 ORIGINS = {"own": 5, "peer": 6, "import": 7}
