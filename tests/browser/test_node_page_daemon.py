@@ -84,6 +84,7 @@ def test_two_people_talk_over_the_page_of_one(browser: Browser, mesh: tuple[Path
 
             page.get_by_role("link", name="People").click()
             page.get_by_role("link", name="Write to “Ben⟨202E⟩”").click()
+            expect(page.locator(".conversation > header")).to_contain_text("read this")
             box = page.get_by_role("textbox", name="Message")
             box.fill("The key is under the stone.")
             box.press("Enter")
