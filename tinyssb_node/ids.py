@@ -115,6 +115,7 @@ class PacketKind(StrEnum):
     NAMED_WANT = "named_want"
     NAMED_CHNK = "named_chnk"
     CODED = "coded"
+    CODED_CHUNK = "coded_chunk"
     PING = "ping"
     PONG = "pong"
     UNKNOWN = "unknown"

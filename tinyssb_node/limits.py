@@ -380,6 +380,17 @@ CODED_BODY_SIZE: Final = PACKET_SIZE - DMX_SIZE
 GENERATIONS_MAX: Final = 256
 """Generations of which coded entries are kept, 2 kB each: those of a set while all its feeds are repaired. The one
 without progress for longest makes room."""
+CODED_CHUNK_SIZE: Final = CODED_TAG_SIZE + 4 + CHUNK_CONTENT_SIZE
+"""Bytes of a coded chunk: the pointer follows from the next chunk."""
+CHUNK_BLOCKS_MAX: Final = 256
+"""Chunk blocks of which coded chunks are kept, 2 kB each: those of 1,000 entries with four chunks. The one without
+progress for longest makes room: rows of blocks that do not exist, which a stranger may send, cost only what is gained
+by coding."""
+CHUNK_LAYOUTS_MAX: Final = 256
+"""Blocks of entries of which the layout of chunk blocks is remembered, 1 kB each; others are read again."""
+CHUNK_ROWS_MAX: Final = 512
+"""Chunk blocks of which the last row heard or sent on a face is remembered. Of others a request gets rows that its
+sender may have, by chance."""
 CODED_DISTRUST_US: Final = 600_000_000
 """Time for which a station asks for plain entries after a coded one was a lie: 10 minutes."""
 NEIGHBOURS_MAX: Final = 32

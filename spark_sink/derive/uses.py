@@ -18,7 +18,7 @@ KINDS: Final = (*PACKETS, "unknown")
 USES: Final = ("news", "repair", "redundant", "unheard", "overhead")
 NEWS, REPAIR, REDUNDANT, UNHEARD, OVERHEAD = range(len(USES))
 _NEW: Final = 0
-_CONTENT: Final = tuple(PACKETS.index(kind) for kind in ("entry", "chunk", "coded"))
+_CONTENT: Final = tuple(PACKETS.index(kind) for kind in ("entry", "chunk", "coded", "coded_chunk"))
 """Codes of packets that carry content."""
 
 

@@ -17,6 +17,7 @@ from tinyssb_node.codec.packets import (
     Chnk,
     Claim,
     Coded,
+    CodedChunk,
     Diff,
     Entry,
     Feeds,
@@ -298,6 +299,62 @@ def test_coded_round_trip(tag: bytes, block: int, length: int, data: st.DataObje
 def test_what_can_be_no_coded_entry(head: str) -> None:
     assert packets.parse_coded(b"tags" + bytes.fromhex(head) + bytes(113)) is None
     assert packets.parse_coded(b"tags\x00\x03\x02" + bytes(112)) is None
+
+
+@given(
+    st.binary(min_size=4, max_size=4),
+    st.integers(0, 65_535),
+    st.integers(0, 15),
+    st.integers(1, 16),
+    st.data(),
+)
+def test_coded_chunk_round_trip(
+    tag: bytes, generation: int, part: int, length: int, data: st.DataObject
+) -> None:
+    row = data.draw(st.sampled_from([*range(length), *range(16, 256)]))
+    body = data.draw(st.binary(min_size=100, max_size=100))
+    coded = CodedChunk(tag, generation, part, length, row, body)
+    packet = packets.serialize_coded_chunk(coded)
+    assert len(packet) == limits.CODED_CHUNK_SIZE
+    assert packets.parse_coded_chunk(packet) == coded
+
+
+def test_bytes_of_a_coded_chunk() -> None:
+    packet = b"tags" + bytes.fromhex("0102 5e ff") + bytes(range(100))
+    assert packets.parse_coded_chunk(packet) == CodedChunk(b"tags", 258, 5, 15, 255, bytes(range(100)))
+
+
+@pytest.mark.parametrize("head", ["0000 00 01", "0000 1d 0e", "0000 02 0f"])
+def test_what_can_be_no_coded_chunk(head: str) -> None:
+    packet = b"tags" + bytes.fromhex(head) + bytes(100)
+    assert packets.parse_coded_chunk(packet) is None
+    assert packets.parse_coded_chunk(b"tags" + bytes(103)) is None
+    assert packets.parse_coded_chunk(b"tags" + bytes(105)) is None
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 254), st.integers(1, 300), st.integers(0, 9)), min_size=1, max_size=12),
+    st.data(),
+)
+def test_what_a_chnk_lacks_round_trip(wanted: list[tuple[int, int, int]], data: st.DataObject) -> None:
+    rows = data.draw(st.lists(st.integers(0, 15), min_size=len(wanted), max_size=len(wanted)))
+    packet = packets.serialize_chnk(DMX, Chnk(tuple(wanted), tuple(rows)))
+    for read in (packets.parse_chnk(packet), packets.parse_chnk(packet.ljust(limits.PACKET_SIZE, b"\x00"))):
+        assert read.wanted == tuple(wanted)
+        assert read.lacking is not None
+        assert [*read.lacking, *([0] * len(rows))][: len(rows)] == rows
+        assert not any(read.lacking[len(rows) :])
+
+
+def test_bytes_of_what_a_chnk_lacks() -> None:
+    plain = packets.serialize_chnk(DMX, Chnk(((0, 1, 0), (0, 17, 2), (3, 1, 0))))
+    chnk = Chnk(((0, 1, 0), (0, 17, 2), (3, 1, 0)), (0, 10, 5, 0))
+    assert packets.serialize_chnk(DMX, chnk) == plain + bytes.fromhex("01 0a50")
+    assert packets.parse_chnk(plain + bytes.fromhex("01 0a50")) == chnk
+    assert packets.parse_chnk(plain + b"\x01").lacking == ()
+    for behind in ("02", "010a5000a0", "0001"):
+        with pytest.raises(PaddingError):
+            packets.parse_chnk(plain + bytes.fromhex(behind))
 
 
 @given(

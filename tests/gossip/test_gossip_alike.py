@@ -16,7 +16,7 @@ from tinyssb_node.scheduling.link import LinkProfile, stream_profile
 
 SECOND_US = 1_000_000
 MINUTE_US = 60 * SECOND_US
-DATA = {PacketKind.ENTRY, PacketKind.CODED, PacketKind.CHUNK}
+DATA = {PacketKind.ENTRY, PacketKind.CODED, PacketKind.CHUNK, PacketKind.CODED_CHUNK}
 CONTENT = b"x" * 600
 FEED = written(ANA, [CONTENT] * 5)
 CHUNKS = list(FEED[0].chunks)

@@ -10,7 +10,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network, chnk_dmx
 from tinyssb_node.codec.packets import Chnk, parse_chnk, serialize_chnk
 from tinyssb_node.feeds.sidechain import SideChain
-from tinyssb_node.replication.chnk import build_chnk, read_chnk
+from tinyssb_node.replication.chnk import Coding, build_chnk, read_chnk
 from tinyssb_node.replication.goset import Goset
 
 FEEDS = sorted(feed_of(number) for number in range(limits.SET_MAX))
@@ -65,3 +65,29 @@ def test_vectors_of_other_programs_are_read(number: int) -> None:
     vector = vectors.load("want_chnk.json")["chnk"][number]
     chnk = parse_chnk(bytes.fromhex(vector["packet"]))
     assert read_chnk(GOSET, chnk) == [(FEEDS[index], seq, chunk) for index, seq, chunk in vector["vector"]]
+
+
+@given(
+    st.lists(chains, min_size=1, max_size=60, unique_by=lambda chain: (chain.feed, chain.seq)),
+    st.integers(0, 200),
+)
+def test_of_each_chunk_block_one_side_chain_is_asked_for(open_: list[SideChain], start: int) -> None:
+    def block_of(chain: SideChain) -> int | None:
+        return chain.seq // 4 or None
+
+    coding = Coding(block_of, lambda chain: chain.seq % 20)
+    built = build_chnk(GOSET, open_, start, coding)
+    assert built is not None
+    chnk, following = built
+    assert chnk.lacking is not None
+    assert len(chnk.lacking) == len(chnk.wanted)
+    packet = serialize_chnk(DMX, chnk) if chnk.wanted else b""
+    assert len(packet) <= limits.PACKET_SIZE
+    passed = (following - start) % len(open_) or len(open_)
+    firsts: dict[int | None, tuple[SideChain, int]] = {}
+    for number in range(passed):
+        chain = open_[(start + number) % len(open_)]
+        if block_of(chain) is not None:
+            firsts.setdefault(block_of(chain), (chain, chain.seq % 20 if chain.seq % 20 < 16 else 0))
+    expected = [((GOSET.index(chain.feed), chain.seq, chain.held), rows) for chain, rows in firsts.values()]
+    assert list(zip(chnk.wanted, chnk.lacking, strict=True)) == expected

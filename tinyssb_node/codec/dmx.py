@@ -81,6 +81,11 @@ def coded_tag(network: Network, feed: FeedId) -> bytes:
     return sha256(network.prefix + b"code" + feed).digest()[: limits.CODED_TAG_SIZE]
 
 
+def coded_chunk_tag(network: Network, feed: FeedId) -> bytes:
+    """Return the 4 bytes with which coded chunks of *feed* begin (``docs/formats/packets.md``)."""
+    return sha256(network.prefix + b"codechunk" + feed).digest()[: limits.CODED_TAG_SIZE]
+
+
 def chunk_hash(packet: bytes) -> bytes:
     """Return the 20 bytes by which the packet before it, or its entry, points to a chunk (spec, message type 1)."""
     return sha256(packet).digest()[: limits.MESSAGE_ID_SIZE]

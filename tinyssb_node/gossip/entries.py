@@ -4,7 +4,7 @@ Adverts go out by Trickle timers; replies wait a random moment on shared media a
 first; new entries are offered on the other faces. Effects are returned, packets wait in the transmit queue.
 """
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from tinyssb_node import limits
@@ -32,6 +32,7 @@ from tinyssb_node.codec.packets import (
     serialize_want,
 )
 from tinyssb_node.feeds.sidechain import SideChain
+from tinyssb_node.gossip.chunk_rows import ChunkRows
 from tinyssb_node.gossip.fork_gossip import ForkGossip
 from tinyssb_node.gossip.frontier_gossip import FrontierGossip
 from tinyssb_node.gossip.peer_memory import PeerMemory
@@ -40,6 +41,7 @@ from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.gossip.turn_taking import TurnTaking
 from tinyssb_node.ids import Direction, Dmx, FaceName, FeedId, PacketKind, Verdict
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
+from tinyssb_node.replication.chunk_blocks import ChunkBlockId
 from tinyssb_node.replication.coded_entries import code, generation_of
 from tinyssb_node.replication.erasure import ROWS
 from tinyssb_node.replication.neighbours import GenerationSum, Gift
@@ -79,6 +81,8 @@ class EntryGossip:
         """True if the last request named feeds, where both kinds are to be sent."""
         self._plain_until_us: dict[FaceName, int] = {}
         """Until when a face takes no coded entries, as one was a lie."""
+        self._rows: dict[FaceName, ChunkRows] = {}
+        """On the air."""
         self._forking = ForkGossip(replica)
         self._goset_dmx = network.goset_dmx
         self._follow_set()
@@ -88,11 +92,13 @@ class EntryGossip:
         self._peers[queue.name] = PeerMemory(queue)
         if queue.on_air:
             self._turns[queue.name] = TurnTaking(self._replica, queue, self._entropy)
+            self._rows[queue.name] = ChunkRows(self._replica, self._network, queue, self._entropy)
 
     def face_down(self, face: FaceName) -> None:
         """A face is gone."""
         del self._peers[face]
         self._turns.pop(face, None)
+        self._rows.pop(face, None)
         self._plain_until_us.pop(face, None)
         for kind in (PacketKind.WANT, PacketKind.CHNK):
             self._turn.pop((face, kind), None)
@@ -132,7 +138,7 @@ class EntryGossip:
         by_name = self._names_feeds(queue, kind, now_us)
         if kind is PacketKind.WANT:
             return self._build_named_want(queue, now_us) if by_name else self._build_want(queue, now_us)
-        return self._build_named_chnk(queue) if by_name else self._build_chnk(queue)
+        return self._build_named_chnk(queue) if by_name else self._build_chnk(queue, now_us)
 
     def _names_feeds(self, queue: TransmitQueue, kind: PacketKind, now_us: int) -> bool:
         """Return True if the next request names feeds, rather than counting on peers with the same set."""
@@ -206,15 +212,23 @@ class EntryGossip:
             return None
         return self._build_named_want(queue, now_us, again=False)
 
-    def _build_chnk(self, queue: TransmitQueue) -> GossipPacket | None:
+    def _build_chnk(self, queue: TransmitQueue, now_us: int) -> GossipPacket | None:
         cursor = self._peers[queue.name].chnk_cursor
-        built = build_chnk(self._replica.goset, self._chains_in_set(), cursor.start)
+        built = self._ask_chunks(queue, now_us)
         if built is None:
             return None
         chnk, following = built
         cursor.built(following)
         packet = serialize_chnk(self._dmx(PacketKind.CHNK), chnk)
         return GossipPacket(packet, PacketKind.CHNK, self._chnk_seen(Direction.TX, queue, chnk))
+
+    def _ask_chunks(self, queue: TransmitQueue, now_us: int) -> tuple[Chnk, int] | None:
+        """Build our next CHNK, and where to start the one behind it. None if no chunk is missing."""
+        rows, chains = self._rows.get(queue.name), self._chains_in_set()
+        start = self._peers[queue.name].chnk_cursor.start
+        if rows is None:
+            return build_chnk(self._replica.goset, chains, start)
+        return rows.build_chnk(chains, start, now_us)
 
     def _chains_in_set(self) -> Sequence[SideChain]:
         goset, chains = self._replica.goset, self._replica.expectations.side_chains
@@ -391,9 +405,11 @@ class EntryGossip:
         """Handle a CHNK of a peer with the same set: the chunks it lacks."""
         goset = self._replica.goset
         asked = {(feed, seq): chunk for feed, seq, chunk in read_chnk(goset, chnk)}
-        if self._serves_our_chunks(queue, asked):
+        coded = self._rows.get(queue.name)
+        rows = {} if coded is None else coded.heard_chnk(chnk, now_us)
+        if self._serves_our_chunks(queue, asked, rows, now_us):
             queue.suppress_served(PacketKind.CHNK, same=False)
-        self._heard_chunks_asked(queue, asked, now_us)
+        self._heard_chunks_asked(queue, asked, rows, now_us)
         return [self._chnk_seen(Direction.RX, queue, chnk)]
 
     def heard_named_chnk(self, queue: TransmitQueue, chnk: NamedChnk, now_us: int) -> list[Effect]:
@@ -401,19 +417,28 @@ class EntryGossip:
         feeds = self._frontiers.named(queue, chnk.salt, [short for short, _, _ in chnk.wanted], now_us)
         places = zip(feeds, chnk.wanted, strict=True)
         asked = {(feed, seq): chunk for feed, (_, seq, chunk) in places if feed is not None}
-        self._heard_chunks_asked(queue, asked, now_us)
+        self._heard_chunks_asked(queue, asked, {}, now_us)
         return []
 
     def _heard_chunks_asked(
-        self, queue: TransmitQueue, asked: dict[tuple[FeedId, int], int], now_us: int
+        self,
+        queue: TransmitQueue,
+        asked: dict[tuple[FeedId, int], int],
+        rows: Mapping[ChunkBlockId, int],
+        now_us: int,
     ) -> None:
-        self._retirement.heard_chnk(asked, now_us)
-        self._peers[queue.name].expect_answers(now_us)
-        self._give_chunks(queue, asked, now_us)
-
-    def _give_chunks(self, queue: TransmitQueue, asked: dict[tuple[FeedId, int], int], now_us: int) -> None:
         peers = self._peers[queue.name]
-        room = queue.room(peers.chunk_credit.grant(asked))
+        self._retirement.heard_chnk(asked, now_us)
+        peers.expect_answers(now_us)
+        room, due_us = queue.room(peers.chunk_credit.grant(asked)), queue.reply_due_us(now_us)
+        if rows and self._rows[queue.name].gives_rows(now_us):
+            asked, room = self._rows[queue.name].give(asked, rows, room, due_us)
+        self._give_chunks(queue, asked, room, due_us, now_us)
+
+    def _give_chunks(
+        self, queue: TransmitQueue, asked: dict[tuple[FeedId, int], int], room: int, due_us: int, now_us: int
+    ) -> None:
+        peers = self._peers[queue.name]
         firsts = {chain: peers.given_chunks.first_to_give(chain, asked[chain], now_us) for chain in asked}
         # Chunks that side chains have in common are given once, to all of them: they must not use up each one's share.
         heads = {self._store.chunk(*chain, first) for chain, first in firsts.items()} - {None}
@@ -429,26 +454,40 @@ class EntryGossip:
                 packets.append(packet)
             chains.append(packets)
             peers.gave_chunks(chain, first, len(packets), now_us)
-        due_us = queue.reply_due_us(now_us)
         for packet in take_turns(chains):
             queue.put(packet, PacketKind.CHUNK, due_us)
 
-    def _serves_our_chunks(self, queue: TransmitQueue, asked: dict[tuple[FeedId, int], int]) -> bool:
+    def _serves_our_chunks(
+        self,
+        queue: TransmitQueue,
+        asked: Mapping[tuple[FeedId, int], int],
+        rows: Mapping[ChunkBlockId, int],
+        now_us: int,
+    ) -> bool:
         """Return True if replies to *asked* bring, on the air, what our own CHNK would request."""
         if queue.profile.medium is not LinkMedium.AIR:
             return False
-        start = self._peers[queue.name].chnk_cursor.start
-        ours = build_chnk(self._replica.goset, self._chains_in_set(), start)
-        if ours is None:
+        built = self._ask_chunks(queue, now_us)
+        if built is None:
             return True
-        wanted = read_chnk(self._replica.goset, ours[0])
-        return all((feed, seq) in asked and asked[feed, seq] <= chunk for feed, seq, chunk in wanted)
+        goset, ours = self._replica.goset, built[0]
+        lacked = self._rows[queue.name].asked(ours)
+        if any(lacking > rows.get(id_, 0) for id_, lacking in lacked.items() if rows):
+            return False
+        return all(
+            (feed, seq) in asked and asked[feed, seq] <= chunk
+            for feed, seq, chunk in read_chnk(goset, ours)
+            if not (rows and self._replica.coded_chunks.block_with(feed, seq))
+        )
 
     # --- what is heard
 
     def heard_content(self, queue: TransmitQueue, packet: bytes, finding: PacketOutcome, now_us: int) -> None:
         """An entry or chunk was heard, new or not: stations in reach of both senders heard it too."""
         feed, seq = finding.feed, finding.seq
+        if finding.kind is PacketKind.CODED_CHUNK:
+            self._heard_coded_chunk(queue, packet, finding, now_us)
+            return
         if finding.kind is PacketKind.CODED:
             self._heard_coded(queue, packet, finding, now_us)
             return
@@ -471,6 +510,19 @@ class EntryGossip:
             self._turns[queue.name].heard_entry(feed, seq, now_us, new=new)
         elif finding.verdict is Verdict.DUPLICATE:
             peers.entry_given(feed, seq, now_us)
+
+    def _heard_coded_chunk(
+        self, queue: TransmitQueue, packet: bytes, finding: PacketOutcome, now_us: int
+    ) -> None:
+        if not queue.on_air or finding.chunk_block is None:
+            return
+        if finding.verdict is Verdict.INVALID:
+            self._rows[queue.name].heard_lie(now_us)
+            return
+        self._peers[queue.name].expect_answers(now_us)
+        self._rows[queue.name].heard(finding.chunk_block, packet[limits.CODED_TAG_SIZE + 3])
+        if finding.verdict is Verdict.NEW:
+            queue.request_when_quiet(PacketKind.CHNK, now_us)
 
     def _heard_coded(self, queue: TransmitQueue, packet: bytes, finding: PacketOutcome, now_us: int) -> None:
         if not queue.on_air or finding.feed is None or finding.generation is None:

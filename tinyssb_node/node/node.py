@@ -67,7 +67,7 @@ if TYPE_CHECKING:
     from tinyssb_node.node.further_identities import FurtherIdentity
 
 Result = TypeVar("Result")
-_CONTENT = frozenset({PacketKind.ENTRY, PacketKind.CODED, PacketKind.CHUNK})
+_CONTENT = frozenset({PacketKind.ENTRY, PacketKind.CODED, PacketKind.CHUNK, PacketKind.CODED_CHUNK})
 
 
 class Node:
@@ -301,7 +301,7 @@ class Node:
         if kind is not None and kind is not PacketKind.PING and kind is not PacketKind.PONG:
             return True
         if len(packet) != limits.PACKET_SIZE:
-            return False
+            return self._replica.coded_chunks.feed_of(packet) is not None
         hash_, expected = chunk_hash(packet), self._replica.expectations
         return bool(
             expected.entries(dmx)
@@ -336,6 +336,9 @@ class Node:
             if kind is None or self._replica.expectations.chunks(hash_):
                 return self._replica.offer(packet, hash_, Origin.PEER, queue.name), []
         elif kind is None:
+            feed = self._replica.coded_chunks.feed_of(packet)
+            if feed is not None:
+                return self._replica.offer_coded_chunk(feed, packet, Origin.PEER, queue.name), []
             return PacketOutcome(PacketKind.UNKNOWN, Verdict.NOT_OURS), []
         verdict = Verdict.DUPLICATE if self._receptions.is_repeat(queue, hash_, now_us) else Verdict.NEW
         try:

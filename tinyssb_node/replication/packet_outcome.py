@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from tinyssb_node.codec.events import Event
 from tinyssb_node.ids import FeedId, PacketKind, Verdict
+from tinyssb_node.replication.chunk_blocks import ChunkBlockId
 
 
 @dataclass(slots=True)
@@ -19,6 +20,8 @@ class PacketOutcome:
     chunk: int | None = None
     generation: int | None = None
     """Of a coded packet that is a sum of entries: their generation."""
+    chunk_block: ChunkBlockId | None = None
+    """Of a coded chunk: the chunk block that it is a row of."""
     events: list[Event] = field(default_factory=list)
     """Events of appends, those of packets that had waited for this one included; and of forks."""
 
@@ -29,6 +32,8 @@ ORPHANS_FULL = "orphans"
 """Reason of a finding for which an older orphan had to go."""
 POISONED = "Poisoned"
 """Reason of a finding that is a coded entry of which something follows that nobody signed."""
+MALFORMED = "Malformed"
+"""Reason of a finding that is a coded chunk with an impossible row."""
 FORKED = "Forked"
 """Reason of a finding that is a second entry for one place."""
 STRAYS = {full: PacketOutcome(PacketKind.UNKNOWN, Verdict.NOT_OURS, full) for full in (None, ORPHANS_FULL)}

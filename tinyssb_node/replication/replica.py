@@ -10,7 +10,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import Network, chunk_hash, dmx_of, entry_name, first_prev
 from tinyssb_node.codec.events import ChunkAppended, EntryAppended, Event, ForkFound, SetChanged
-from tinyssb_node.codec.packets import GENERATION_SIZE, Coded, parse_coded, parse_entry
+from tinyssb_node.codec.packets import GENERATION_SIZE, Coded, parse_coded, parse_coded_chunk, parse_entry
 from tinyssb_node.errors import FeedForkedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.feeds.author import compose, compose_fixed
 from tinyssb_node.feeds.chain import (
@@ -27,12 +27,16 @@ from tinyssb_node.feeds.children import ends_feed
 from tinyssb_node.feeds.fork import ForkProof, fork_ids
 from tinyssb_node.feeds.sidechain import ChunkAccepted, SideChain, advance, begin
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin, PacketKind, Verdict, blocked_short
+from tinyssb_node.replication.chunk_blocks import ChunkBlock, ChunkBlockId
+from tinyssb_node.replication.coded_chunks import CodedChunks
 from tinyssb_node.replication.coded_entries import CodedEntries, generation_of
+from tinyssb_node.replication.erasure import LENGTH_MAX
 from tinyssb_node.replication.expectations import Expectations, Orphans
 from tinyssb_node.replication.frontiers import Frontiers
 from tinyssb_node.replication.goset import Goset
 from tinyssb_node.replication.packet_outcome import (
     FORKED,
+    MALFORMED,
     ORPHANS_FULL,
     POISONED,
     READ_ONLY,
@@ -66,6 +70,8 @@ class Replica:
         self.orphans = Orphans()
         self.coded = CodedEntries(network)
         """Coded entries that came."""
+        self.coded_chunks = CodedChunks(store, network, self._frontier_to_code)
+        """Coded chunks that came."""
         self._other_firsts: dict[bytes, FeedId] = {}
         """DMX of an entry 1 in the dialect that its feed is not written in: if it comes, that is a fork."""
         self._blocked_shorts: frozenset[bytes] = frozenset()
@@ -196,6 +202,21 @@ class Replica:
         """Return how many rows of its generation *feed* lacks; 0 also if no coded entry of it came."""
         return self.coded.lacking(feed, self._tips[feed].seq + 1)
 
+    def chunk_rows_lacking(self, block: ChunkBlock) -> int:
+        """Return how many rows of a chunk block are missing, 0 if all are."""
+
+        def held(seq: int) -> int:
+            chain = self.expectations.of_chain(block.id.feed, seq)
+            return block.place(seq).chunks if chain is None else chain.held
+
+        return self.coded_chunks.lacking(block, held)
+
+    def _frontier_to_code(self, feed: FeedId) -> tuple[int, Dialect | None]:
+        """Return up to which entry the side chains of *feed* are the same at every node, and its dialect: where a fork
+        begins, they end."""
+        tip, proof = self._tips[feed], self._forks.get(feed)
+        return (tip.seq if proof is None else proof.seq - 1), tip.dialect
+
     def _is_open(self, feed: FeedId) -> bool:
         return self._records[feed].forked_at is None and self._takes(feed)
 
@@ -266,6 +287,7 @@ class Replica:
         self.blocked.discard(feed)
         self.expectations.forget_feed(feed)
         self.coded.forget(feed)
+        self.coded_chunks.forget(feed)
         self.frontiers.forget(feed)
         return True
 
@@ -421,6 +443,55 @@ class Replica:
         packets = [expectation.dmx + body for expectation in self.expectations.of_feed(feed)]
         return [(chunk_hash(packet), packet) for packet in packets]
 
+    def offer_coded_chunk(
+        self, feed: FeedId, packet: bytes, origin: Origin, face: FaceName | None
+    ) -> PacketOutcome:
+        """Keep a coded chunk of *feed*, and append the chunks that can be computed with it."""
+        coded = parse_coded_chunk(packet)
+        if coded is None:
+            return PacketOutcome(PacketKind.CODED_CHUNK, Verdict.INVALID, MALFORMED, feed)
+        id_ = self.coded_chunks.id_of(feed, coded)
+        block = self.coded_chunks.block(id_)
+        if id_.generation < 0 or self.read_only or not self._takes(feed):
+            return _row_outcome(Verdict.NOT_OURS, id_)
+        if block is not None and self._holds_all(block, coded.length):
+            return _row_outcome(Verdict.DUPLICATE, id_)
+        new = self.coded_chunks.add(id_, coded)
+        rebuilt = [] if block is None or not new else self._rebuilt(block)
+        if new is None or rebuilt is None:
+            return _row_outcome(Verdict.INVALID, id_, POISONED)
+        outcome = _row_outcome(Verdict.NEW if new else Verdict.DUPLICATE, id_)
+        for hash_, chunk in rebuilt:
+            outcome.events.extend(self._append_or_compare(chunk, hash_, origin, face).events)
+        self._append_followers(outcome, origin, face)
+        if block is not None and block.final and self._holds_all(block, LENGTH_MAX):
+            self.coded_chunks.drop(id_)
+        return outcome
+
+    def _holds_all(self, block: ChunkBlock, length: int) -> bool:
+        """Return True if the first *length* chunks of a chunk block are stored."""
+        return (block.final or length <= block.length) and not any(
+            self.expectations.of_chain(block.id.feed, chain.seq) for chain in block.chains
+        )
+
+    def _rebuilt(self, block: ChunkBlock) -> list[tuple[bytes, bytes]] | None:
+        """Return the chunks that the rows of a block determine, each behind its hash; None if one of them was a lie,
+        and all are forgotten."""
+        rebuilt: list[tuple[bytes, bytes]] = []
+        for place in block.chains:
+            chain = self.expectations.of_chain(block.id.feed, place.seq)
+            rest = [] if chain is None else self.coded_chunks.rest_of(block, chain)
+            if chain is not None and rest and rest[0][0] != chain.next_hash:
+                self.coded_chunks.drop(block.id)
+                return None
+            rebuilt += rest
+        return rebuilt
+
+    def _coded_chunks_next(self, feed: FeedId, seq: int) -> list[tuple[bytes, bytes]]:
+        """Return the chunks that rows determine now that an entry or chunk was appended, each behind its hash."""
+        block = self.coded_chunks.block_with(feed, seq)
+        return [] if block is None else self._rebuilt(block) or []
+
     def _append_or_compare(
         self, packet: bytes, hash_: bytes, origin: Origin, face: FaceName | None
     ) -> PacketOutcome:
@@ -531,6 +602,7 @@ class Replica:
             return PacketOutcome(PacketKind.CHUNK, Verdict.NOT_OURS, READ_ONLY, *place)
         arrival = self._store.append_chunk(chain.feed, chain.seq, grown.chunk, packet, origin, face)
         self._store.put_side_chain(chain)
+        self.coded_chunks.stored(chain.feed, chain.seq, grown.chunk, packet)
         self._watch_chain(chain)
         self._watch_end(chain.feed)
         if grown.complete:
@@ -574,6 +646,8 @@ class Replica:
             if not isinstance(event, EntryAppended | ChunkAppended):
                 continue
             known = self._orphans_next(event.feed, event.seq) + self._coded_next(event.feed)
+            if len(self.coded_chunks) and (isinstance(event, ChunkAppended) or event.chunks):
+                known += self._coded_chunks_next(event.feed, event.seq)
             if shared < limits.SHARED_CHUNKS_MAX:
                 held = self._shared_next(event.feed, event.seq)
                 shared += len(held)
@@ -682,6 +756,7 @@ class Replica:
 
     def _expect_entries(self, feed: FeedId) -> None:
         places = expectations(self._network, self._tips[feed]) if self._is_open(feed) else ()
+        self.coded_chunks.watch(feed)
         if places:
             self.coded.watch(feed)
         else:
@@ -712,3 +787,7 @@ class Replica:
 
 def _entry_outcome(verdict: Verdict, feed: FeedId, seq: int, reason: str | None = None) -> PacketOutcome:
     return PacketOutcome(PacketKind.ENTRY, verdict, reason, feed, seq)
+
+
+def _row_outcome(verdict: Verdict, id_: ChunkBlockId, reason: str | None = None) -> PacketOutcome:
+    return PacketOutcome(PacketKind.CODED_CHUNK, verdict, reason, id_.feed, chunk_block=id_)

@@ -95,6 +95,8 @@ _REQUESTS = {
     PacketKind.NAMED_CHNK: PacketKind.CHNK,
 }
 """Requests that replies follow, and as which advert each is built."""
+_DATA_SIZES = {limits.PACKET_SIZE, limits.CODED_CHUNK_SIZE}
+"""Sizes of entries and chunks. A request of just that size is taken for one: the next reply waits a little less."""
 _REBUILT = _REQUESTS | {PacketKind.PONG: PacketKind.PONG}
 """As which adverts those are built again that a face gives back; all others instead of a CLAIM."""
 
@@ -166,7 +168,7 @@ class TransmitQueue:
         self.counters.last_heard_us = now_us
         self.counters.spared += self.waiting.cancel(packet)
         self.relay.heard(packet, now_us)
-        self._pacer.heard(now_us, data=len(packet) == limits.PACKET_SIZE)
+        self._pacer.heard(now_us, data=len(packet) in _DATA_SIZES)
 
     def heard_junk(self) -> None:
         """Something came in that was no frame."""

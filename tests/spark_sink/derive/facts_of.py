@@ -33,6 +33,7 @@ PACKETS = (
     "named_want",
     "named_chnk",
     "coded",
+    "coded_chunk",
 )
 VERDICTS = ("new", "duplicate", "invalid", "not_ours", "sent", "own", "peer", "import")
 MESH = 2**40

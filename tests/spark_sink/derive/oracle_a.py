@@ -13,8 +13,8 @@ from spark_sink.derive.uses import KINDS
 
 Row = dict[str, Any]
 NEW, PEER = 0, 6
-CONTENT = {0, 1, 16}
-"""Codes of entries, chunks and coded entries."""
+CONTENT = {0, 1, 16, 17}
+"""Codes of entries and chunks, coded or not."""
 
 
 def rows_of(columns: Sights | Copies | Uptimes) -> list[Row]:

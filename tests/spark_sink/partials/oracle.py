@@ -277,6 +277,7 @@ PACKETS = (
     "named_want",
     "named_chnk",
     "coded",
+    "coded_chunk",
 )
 VERDICTS = {"new": 0, "duplicate": 1, "invalid": 2, "not_ours": 3}
 ORIGINS = {"own": 5, "peer": 6, "import": 7}
