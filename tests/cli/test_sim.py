@@ -42,8 +42,17 @@ def test_the_report_has_it_all(screen: Screen) -> None:
     assert "× the least possible (6.2 s)" in out
     for title in ("PACKET", "NODE", "all agree:", "delays:", "history:"):
         assert title in out
+    assert "J (Pi Zero 2 W), " in out
+    assert "contacts of" not in out
     assert any(block in out for block in "▂▃▄▅▆▇")
     assert out.count("\n") < 30
+
+
+def test_contacts_of_a_node_that_is_mostly_away_are_reported(screen: Screen) -> None:
+    code, out, _ = screen.run("--scenario", "mobile", "--hours", "0.1")
+    assert code == 0
+    assert "contacts of n0:" in out
+    assert "entries and chunks crossed, which alone take" in out
 
 
 def test_json_has_the_same_in_numbers(screen: Screen) -> None:

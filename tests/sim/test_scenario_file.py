@@ -14,6 +14,7 @@ from firmware_bridge.regions import Region
 from tests.docs.pages import read
 from tinyssb_node.errors import ScenarioFileError
 from tinyssb_node.sim import limits
+from tinyssb_node.sim.absences import Absence, Sleep, Visits
 from tinyssb_node.sim.faults import (
     BrownOut,
     Churn,
@@ -108,6 +109,19 @@ node = "n2"
 at_s = 1
 until_s = 2
 to_m = [3, 4]
+
+[[absences]]
+kind = "sleep"
+nodes = ["n3"]
+awake_s = 3
+every_s = 60
+
+[[absences]]
+kind = "visits"
+node = "n0"
+places = ["n1-n2", "n3"]
+stay_s = 40
+every_s = 300
 """
 
 
@@ -139,6 +153,10 @@ def test_everything_that_can_be_said() -> None:
             ClockJump(nodes=("n2",), at_s=1.0),
         ),
         moves=(NodeMove(node="n2", at_s=1.0, until_s=2.0, to_m=(3.0, 4.0)),),
+        absences=(
+            Sleep(nodes=("n3",), awake_s=3.0, every_s=60.0),
+            Visits(node="n0", places=("n1-n2", "n3"), stay_s=40.0, every_s=300.0),
+        ),
     )
 
 
@@ -152,7 +170,7 @@ def test_an_empty_file_is_the_default(tmp_path: Path) -> None:
     ("text", "line", "key", "reason"),
     [
         ("nodes = 4\nnoodles = 5\n", 2, "noodles", "did you mean nodes?"),
-        ("xyzzy = 1", 1, "xyzzy", "there are acquainted, boards, "),
+        ("xyzzy = 1", 1, "xyzzy", "there are absences, acquainted, boards, "),
         ("scenario = 'x'", 1, "scenario", "there is no such key"),
         ("[radio]\n\nspreading_factor = 13", 3, "radio.spreading_factor", "is 13; possible: 7 to 12"),
         ("[radio]\nbandwith_hz = 1", 2, "radio.bandwith_hz", "did you mean bandwidth_hz?"),
@@ -195,7 +213,7 @@ def test_an_empty_file_is_the_default(tmp_path: Path) -> None:
         ),
         (
             EVERYTHING + "[[faults]]\nkind='cut'\nright=['n0']\nleft=['n1-n3']\nuntil_s=11\n",
-            73,
+            86,
             "faults[3].until_s",
             "the same sides are cut from 10 s to 20 s already",
         ),
@@ -283,6 +301,7 @@ def test_every_key_and_kind_is_on_the_page() -> None:
         *get_args(Topology),
         *get_args(Traffic),
         *get_args(Fault),
+        *get_args(Absence),
     ]
     missing = [
         f"{record.__name__}.{field.name}"

@@ -5,6 +5,7 @@ from bisect import bisect_right
 from dataclasses import asdict
 
 from tinyssb_node.screens.render import duration, fields, table
+from tinyssb_node.sim.contacts import ContactFigures
 from tinyssb_node.sim.report import SimulationReport
 
 _BLOCKS = "▁▂▃▄▅▆▇█"
@@ -42,9 +43,26 @@ def _summary(report: SimulationReport) -> str:
             ("delays", delays or None),
             ("airtime", f"{sum(report.airtime_us.values()) / 1e6:.1f} s"),
             ("bound", bound),
+            *((f"contacts of {name}", _contact(contact)) for name, contact in report.contacts.items()),
+            ("energy", _energy(report)),
             ("history", report.history[:16]),
         )
     )
+
+
+def _contact(contact: ContactFigures) -> str:
+    return (
+        f"{duration(contact.contact_us)}; {contact.packets} entries and chunks crossed, "
+        f"which alone take {contact.share:.0%} of that"
+    )
+
+
+def _energy(report: SimulationReport) -> str | None:
+    """Return the energy for each entry that came to a node; None if none did."""
+    if not report.delivered:
+        return None
+    each = (f"{joules / report.delivered:.3g} J ({name})" for name, joules in report.energy_j.items())
+    return f"{', '.join(each)} for each delivery"
 
 
 def sparkline(report: SimulationReport) -> str:

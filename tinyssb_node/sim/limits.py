@@ -69,6 +69,31 @@ FLUSH_BYTES: Final = 2**20
 BOUND_STEPS: Final = 300_000
 """Sets of relays looked at before the search for the smallest ends: half a second."""
 
+# --- Power (docs/reference/sim.md) ------------------------------------------------------------------------------------
+
+RADIO_LISTEN_MW: Final = 5.3 * 3.3
+"""An SX1262 that receives LoRa with boosted gain and DC-DC converter, as our driver sets it: 5.3 mA at 3.3 V (SX1261/2
+data sheet, current consumption; 4.6 mA without the boost)."""
+RADIO_SEND_MW: Final = 90 * 3.3
+"""The same chip at +14 dBm, 868 MHz, its amplifier set up for +22 dBm as our driver does: 90 mA (same table; 45 mA with
+the amplifier set up for +14 dBm)."""
+RADIO_SEND_HIGH_MW: Final = 118 * 3.3
+"""The same at +22 dBm: 118 mA (same table)."""
+RADIO_LOW_DBM: Final = 14
+"""Up to this power the former is reckoned with, above it the latter."""
+PI_MW: Final = 120 * 5.0
+"""A Pi Zero 2 W that idles under Raspberry Pi OS Lite: 120 mA at 5 V (CNX Software, 2021-12-09, by measurement; 75 mA
+with HDMI off and fewer cores). Gossip at LoRa's pace keeps it idle: our assumption."""
+PI_OFF_MW: Final = 0.1
+"""A Pi whose power a timer has cut, and its radio: the timer alone. Our assumption; timers for this need less."""
+PI_BOOT_S: Final = 30
+"""Time from switching a Pi Zero 2 W on until the daemon listens. Our assumption."""
+ESP32_MW: Final = 44 * 3.3
+"""An ESP32 under MicroPython at 160 MHz, Wi-Fi and Bluetooth off: 27 to 44 mA (ESP32 data sheet, modem-sleep); we take
+the upper end."""
+ESP32_ASLEEP_MW: Final = (0.8 + 0.0006) * 3.3
+"""An ESP32 in light sleep, 0.8 mA (same data sheet), its radio asleep with its settings kept, 0.6 µA (SX1261/2)."""
+
 # --- Deployed boards ----------------------------------------------------------------------------------------------
 
 BOARD_SLOT_US: Final = 250_000

@@ -275,7 +275,8 @@ class SimulatedMedium:
 
     def reaches(self, left: str, right: str) -> bool:
         """Return True if two nodes hear each other, without interference, more often than not."""
-        return self._hears(left, right) and self._hears(right, left)
+        both_here = self._links.is_here(left) and self._links.is_here(right)
+        return both_here and self._hears(left, right) and self._hears(right, left)
 
     def _hears(self, receiver: str, sender: str) -> bool:
         ear, voice, link = self.modem(receiver), self.modem(sender), self.link(sender, receiver)
@@ -335,6 +336,11 @@ class SimulatedMedium:
                 new.others.append(other)
         self._on_air[node] = new
         return new.end_us
+
+    def sending_until_us(self, node: str) -> int | None:
+        """Return when the transmission of *node* ends; None if there is none."""
+        sending = self._on_air.get(node)
+        return None if sending is None else sending.end_us
 
     def end_send(self, node: str) -> TransmissionOutcome:
         """End the transmission of *node*; return the nodes that got it and those that did not."""

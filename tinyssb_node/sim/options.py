@@ -15,6 +15,7 @@ from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.faces.radio import allowance_of
 from tinyssb_node.scheduling.link import Allowance
 from tinyssb_node.sim import limits as sim_limits
+from tinyssb_node.sim.absences import Absence, Sleep
 from tinyssb_node.sim.faults import Fault, Partition
 from tinyssb_node.sim.links import PathLoss
 from tinyssb_node.sim.moves import NodeMove, check_moves
@@ -201,6 +202,7 @@ class SimulationOptions:
     traffic: tuple[Traffic, ...] = ()
     faults: tuple[Fault, ...] = ()
     moves: tuple[NodeMove, ...] = ()
+    absences: tuple[Absence, ...] = ()
 
     def __post_init__(self) -> None:
         within("nodes", self.nodes, 1, sim_limits.NODES_MAX)
@@ -209,7 +211,7 @@ class SimulationOptions:
         within("seed", self.seed, 0, 2**63 - 1)  # the largest integer of TOML
         if self.converge_s is not None:
             within("converge_s", self.converge_s, 1, 3_600 * sim_limits.HOURS_MAX)
-        for key in ("streams", "traffic", "faults", "moves", "radios"):
+        for key in ("streams", "traffic", "faults", "moves", "absences", "radios"):
             self._check_items(key)
         _check_radios(self.radios)
         # Each takes about a kilobyte of memory at the nodes that hold it.
@@ -226,6 +228,7 @@ class SimulationOptions:
                     "topology", f"there is no node {missing[0]}; they are n0 to n{self.nodes - 1}"
                 )
         _check_cuts(self.faults)
+        _check_sleepers(self.absences)
         check_moves("moves", self.moves)
         if self.moves and not (isinstance(self.topology, FieldTopology) or self._given_places()):
             raise SimulationOptionError(
@@ -258,6 +261,12 @@ class SimulationOptions:
         return tuple(f"n{number}" for number in range(self.nodes))
 
     @property
+    def visitors(self) -> tuple[str, ...]:
+        """The nodes that are out of touch most of the time."""
+        absent = (item.named() if isinstance(item, Sleep) else (item.node,) for item in self.absences)
+        return tuple(dict.fromkeys(name for names in absent for name in names))
+
+    @property
     def limit_us(self) -> int:
         """Virtual time at which the run ends."""
         return int(self.hours * HOUR_US)
@@ -268,7 +277,9 @@ class SimulationOptions:
         return max((item.over_us for item in (*self.traffic, *self.faults, *self.moves)), default=0)
 
 
-def _names_in(item: CableOptions | Traffic | Fault | NodeMove | OtherRadioOptions) -> tuple[str, ...]:
+def _names_in(
+    item: CableOptions | Traffic | Fault | NodeMove | Absence | OtherRadioOptions,
+) -> tuple[str, ...]:
     return (item.left, item.right) if isinstance(item, CableOptions) else item.named()
 
 
@@ -280,6 +291,18 @@ def _check_radios(radios: tuple[OtherRadioOptions, ...]) -> None:
         if twice:
             raise SimulationOptionError(f"radios[{number}].nodes", f"{twice[0]} has another radio already")
         seen.update(item.named())
+
+
+def _check_sleepers(absences: tuple[Absence, ...]) -> None:
+    """Check that a node sleeps by one schedule."""
+    seen: set[str] = set()
+    for number, item in enumerate(absences):
+        for name in item.named() if isinstance(item, Sleep) else ():
+            if name in seen:
+                raise SimulationOptionError(
+                    f"absences[{number}].nodes", f"{name} sleeps by another schedule already"
+                )
+            seen.add(name)
 
 
 def _check_cuts(faults: tuple[Fault, ...]) -> None:

@@ -8,6 +8,7 @@ from hashlib import sha256
 
 from tinyssb_node.codec.events import EntryAppended, Event, Send
 from tinyssb_node.ids import PacketKind
+from tinyssb_node.sim.contacts import ContactFigures
 from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 
 
@@ -52,6 +53,10 @@ class SimulationReport:
     """The same in the hour in which it was most."""
     idle_duty: Mapping[str, float]
     """The same after all agreed; empty if the run ended then."""
+    contacts: Mapping[str, ContactFigures]
+    """Contacts of each node that is out of touch most of the time."""
+    energy_j: Mapping[str, float]
+    """Joules that all nodes together took until the end of the run, by the device they are (``sim.power``)."""
     curve: tuple[tuple[int, float], ...]
     """Time in microseconds, and the share of what all nodes should store that was stored then."""
     places: Mapping[str, tuple[float, float]]

@@ -16,9 +16,11 @@ from tinyssb_node.sim.checkers import (
     FeedChecker,
     InvariantError,
 )
+from tinyssb_node.sim.contacts import ContactWatcher
 from tinyssb_node.sim.eventfiles import EventFiles
 from tinyssb_node.sim.ground import place_nodes
 from tinyssb_node.sim.options import RadioOptions, SimulationOptions
+from tinyssb_node.sim.power import POWER_MODELS, PowerModel
 from tinyssb_node.sim.progress import ConvergenceWatcher
 from tinyssb_node.sim.report import SimulationReport, TrafficMeter, TrafficTotals, spread
 from tinyssb_node.sim.simulated_node import SimulationWatcher
@@ -63,6 +65,7 @@ class Simulation:
         self._radios = options.radio_by_node
         self.duty = DutyCycleChecker({name: _law(radio) for name, radio in self._radios.items()})
         self.ground = place_nodes(options)
+        self.contacts = ContactWatcher(options.visitors, options.names, self.ground.medium.reaches)
         self.world = World(
             options.seed,
             lambda _: self.ground.medium,
@@ -72,6 +75,7 @@ class Simulation:
                 self.duty,
                 self.progress,
                 self.meter,
+                self.contacts,
                 *watchers,
                 *filter(None, [self._files]),
             ),
@@ -126,7 +130,7 @@ class Simulation:
             world.switch_on_air(name)
         for cable in options.streams:
             world.connect(cable.left, cable.right, 1_000 * cable.latency_ms, 1_000 * cable.jitter_ms)
-        for item in (*options.faults, *options.moves):
+        for item in (*options.faults, *options.moves, *options.absences):
             item.schedule(world)
 
     def _play(self, tell: Tell | None) -> None:
@@ -204,6 +208,8 @@ class Simulation:
             duty={name: self.meter.totals.by_node_us[name] / max(1, world.now_us) for name in names},
             peak_duty={name: self.duty.peak_us.get(name, 0) / sim_limits.LAW_WINDOW_US for name in names},
             idle_duty=self._idle_duty(),
+            contacts=self.contacts.figures(self._packet_us, world.now_us),
+            energy_j={model.name: self._energy_j(model) for model in POWER_MODELS},
             curve=progress.curve,
             places=self.ground.placement.positions_m or self.ground.placement.sketch,
             in_metres=bool(self.ground.placement.positions_m),
@@ -224,13 +230,31 @@ class Simulation:
         before, after = self._agreed.by_node_us, self.meter.totals.by_node_us
         return {name: (after[name] - before[name]) / span_us for name in self.options.names}
 
+    def _packet_us(self, name: str) -> int:
+        """Return the airtime of a full packet of a node."""
+        return self.ground.medium.modem(name).airtime_us(limits.PACKET_SIZE + limits.CRC_SIZE)
+
+    def _energy_j(self, model: PowerModel) -> float:
+        """Return the energy of all nodes together in the whole run, if each is such a device."""
+        now_us = self.world.now_us
+        each_mj = (
+            model.energy_mj(
+                span_us=now_us,
+                sent_us=self.meter.totals.by_node_us[name],
+                slept_us=node.asleep_us(now_us),
+                woken=node.woken,
+                power_dbm=self._radios[name].power_dbm,
+            )
+            for name, node in self.world.inhabitants.items()
+        )
+        return sum(each_mj) / 1e3
+
     def _cost_us(self, sends: Callable[[Sequence[Iterable[int]], float], float]) -> int:
         """Return the cost of all that was published by *sends* per packet, in the mesh as it was in the beginning;
         where radios differ, as if all were the fastest."""
         if not self.progress.packets:
             return 0
-        length = limits.PACKET_SIZE + limits.CRC_SIZE
-        packet_us = min(self.ground.medium.modem(name).airtime_us(length) for name in self.options.names)
+        packet_us = min(self._packet_us(name) for name in self.options.names)
         each = sends(self.ground.neighbours, self.options.channel.loss)
         return round(self.progress.packets * packet_us * each)
 

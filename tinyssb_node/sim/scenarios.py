@@ -9,6 +9,7 @@ from typing import Final
 from firmware_bridge.regions import Region
 from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.sim import limits as sim_limits
+from tinyssb_node.sim.absences import Sleep, Visits
 from tinyssb_node.sim.bound import expected_sends
 from tinyssb_node.sim.faults import (
     BrownOut,
@@ -155,6 +156,52 @@ def _line8(seed: int, nodes: int) -> SimulationOptions:
         acquainted=True,
         topology=LineTopology(),
         traffic=(PostTraffic(nodes=("n0",), at_s=600),),
+    )
+
+
+def _line12(seed: int, nodes: int) -> SimulationOptions:
+    # Entries from both ends, so that they meet, and a tenth of the packets lost.
+    return SimulationOptions(
+        seed=seed,
+        nodes=nodes,
+        acquainted=True,
+        topology=LineTopology(),
+        channel=ChannelOptions(loss=0.1),
+        traffic=(PostTraffic(nodes=("n0", f"n{nodes - 1}"), at_s=600),),
+    )
+
+
+def _mobile(seed: int, nodes: int) -> SimulationOptions:
+    # Two places out of reach of each other, and more to carry than fits into eight contacts of 40 s.
+    return SimulationOptions(
+        seed=seed,
+        nodes=nodes,
+        hours=6.0,
+        topology=StarTopology(),
+        traffic=(BacklogTraffic(nodes=(f"n1-n{nodes - 1}",), entries=800 // nodes),),
+        absences=(
+            Visits(
+                node="n0",
+                places=tuple(f"n{number}" for number in range(1, nodes)),
+                at_s=60,
+                stay_s=40,
+                every_s=300,
+            ),
+        ),
+    )
+
+
+def _solar(seed: int, nodes: int) -> SimulationOptions:
+    # A minute of every twenty: less often, as a computer takes half a minute to boot.
+    return SimulationOptions(
+        seed=seed,
+        nodes=nodes,
+        hours=6.0,
+        traffic=(
+            BacklogTraffic(nodes=("n0",), entries=200),
+            BacklogTraffic(nodes=(f"n1-n{nodes - 1}",), entries=400 // nodes),
+        ),
+        absences=(Sleep(nodes=("n0",), at_s=1_200, awake_s=60, every_s=1_200),),
     )
 
 
@@ -311,6 +358,11 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
     "idle": Scenario("no traffic for a day", 10, _idle),
     "goset": Scenario("100 feed ids, of which each half of the nodes lacks five", 10, _goset),
     "line8": Scenario("a line of eight hops, one entry at its end", 9, _line8),
+    "line12": Scenario(
+        "a line of twelve hops, a tenth of packets lost, one entry from each end", 13, _line12
+    ),
+    "mobile": Scenario("a node carries entries between two places, 40 s in reach of each", 3, _mobile),
+    "solar": Scenario("one node of a domain is awake for a minute of every twenty", 4, _solar),
     "islands": Scenario("three groups, each in touch with the next through one node", 12, _islands),
     "partition": Scenario("two halves fall apart for most of an hour and meet again", 10, _partition),
     "bridge": Scenario(

@@ -39,6 +39,12 @@ class SimulatedNode:
     """The time when it last was."""
     wall_offset_us: int = sim_limits.EPOCH_US
     """Difference of its wall clock to virtual time."""
+    asleep_since_us: int | None = None
+    """Since when it sleeps; None: it is awake."""
+    slept_us: int = 0
+    """How long it slept before that, all together."""
+    woken: int = 0
+    """How often it woke."""
     hung_until_us: int = 0
     """Until when its radio does nothing."""
     down_us: int | None = None
@@ -47,6 +53,11 @@ class SimulatedNode:
     """Time for which it will be off after a brown-out during a packet; None for none."""
     woken_for_us: int | None = None
     """The wake-up that is scheduled."""
+
+    @property
+    def on_air(self) -> bool:
+        """True if its radio is on."""
+        return self.up and self.asleep_since_us is None
 
     def begin(self, now_us: int) -> None:
         """Note *now_us* as the beginning of this boot."""
@@ -78,6 +89,21 @@ class SimulatedNode:
     def hang(self, until_us: int) -> None:
         """Let the radio do nothing until *until_us*."""
         self.hung_until_us = until_us
+
+    def sleep(self, now_us: int) -> None:
+        """Fall asleep."""
+        self.asleep_since_us = now_us
+
+    def wake(self, now_us: int) -> None:
+        """Wake."""
+        self.slept_us = self.asleep_us(now_us)
+        self.asleep_since_us = None
+        self.woken += 1
+
+    def asleep_us(self, now_us: int) -> int:
+        """Return how long it has slept up to now."""
+        since_us = now_us if self.asleep_since_us is None else self.asleep_since_us
+        return self.slept_us + now_us - since_us
 
     def set_clock(self, offset_us: int) -> int:
         """Set the wall clock's difference to virtual time. Return by how much the clock jumped."""
@@ -116,6 +142,9 @@ class SimulationWatcher:
 
     def sending(self, inhabitant: SimulatedNode, send: Send, begin_us: int, end_us: int) -> None:
         """Note a node that began to send over the air."""
+
+    def links_changed(self, now_us: int) -> None:
+        """Note that from now on other nodes may be in reach of each other."""
 
     def acknowledged(self, inhabitant: SimulatedNode, entry: EntryAppended, now_us: int) -> None:
         """Note that an entry was acknowledged to its user as committed."""

@@ -109,6 +109,7 @@ class World:
         self._on_send = _those_who_look("sending", watchers)
         self._on_forget = _those_who_look("forgot", watchers)
         self._on_acknowledge = _those_who_look("acknowledged", watchers)
+        self._on_links = _those_who_look("links_changed", watchers)
         self._keep_events = keep_events
         self._spoil = spoil
         self._acknowledge_permille = acknowledge_permille
@@ -177,7 +178,12 @@ class World:
         assert self._medium is not None
         inhabitant = self.inhabitants[name]
         self._medium.add_node(name, inhabitant.position_m)
+        self._links_changed()
         self._up(inhabitant, AIR, self._air_profile(inhabitant))
+
+    def _links_changed(self) -> None:
+        for watch in self._on_links:
+            watch(self.now_us)
 
     def _air_profile(self, inhabitant: SimulatedNode) -> LinkProfile:
         assert self._medium is not None
@@ -320,11 +326,13 @@ class World:
         """Cut all links between *left* and *right* from now on."""
         assert self._medium is not None
         self._medium.cut(left, right)
+        self._links_changed()
 
     def uncut(self, left: Iterable[str], right: Iterable[str]) -> None:
         """End that cut."""
         assert self._medium is not None
         self._medium.uncut(left, right)
+        self._links_changed()
 
     def crash(self, name: str, down_us: int, *, torn: bool = False) -> None:
         """Let a node lose power for *down_us*: now, or if *torn* when it is about to commit something, which is
@@ -351,12 +359,34 @@ class World:
         """Move a node to another position from now on."""
         inhabitant = self.inhabitants[name]
         inhabitant.move(position_m)
-        if inhabitant.up and self._medium is not None:
+        if inhabitant.on_air and self._medium is not None:
             self._medium.add_node(name, position_m)
+            self._links_changed()
 
     def brown_out(self, name: str, down_us: int) -> None:
         """Let a node lose power for *down_us* in the middle of the next packet it sends."""
         self.inhabitants[name].brown_out(down_us)
+
+    def sleep(self, name: str) -> None:
+        """Let a node sleep until ``wake``: its radio is off, and its shell has closed the face."""
+        assert self._medium is not None
+        inhabitant = self.inhabitants[name]
+        if (end_us := self._medium.sending_until_us(name)) is not None:
+            self.at(end_us, lambda: self.sleep(name))  # behind the end of the packet
+            return
+        on_air = inhabitant.on_air
+        inhabitant.sleep(self.now_us)
+        if on_air:
+            self._medium.switch_off(name)
+            self._links_changed()
+            self._perform(inhabitant, inhabitant.node.face_down(AIR, "asleep", self.now_us))
+
+    def wake(self, name: str) -> None:
+        """Wake a node."""
+        inhabitant = self.inhabitants[name]
+        inhabitant.wake(self.now_us)
+        if inhabitant.up:
+            self.switch_on_air(name)
 
     def hang(self, name: str, for_us: int) -> None:
         """Let a node's radio neither send nor receive for *for_us*; a packet given to it waits."""
@@ -383,6 +413,7 @@ class World:
                 watch(inhabitant, loss, self.now_us)
         if self._medium is not None:
             self._medium.switch_off(inhabitant.name)
+            self._links_changed()
         for _, stream in self._streams_of(inhabitant.name):
             other = self.inhabitants[stream.other]
             if other.up:
@@ -402,7 +433,7 @@ class World:
         )
         inhabitant.switch_on(node)
         self._begin(inhabitant)
-        if self._medium is not None:
+        if self._medium is not None and inhabitant.on_air:
             self.switch_on_air(name)
         for face, stream in self._streams_of(name):
             other = self.inhabitants[stream.other]
