@@ -279,7 +279,7 @@ class SetGossip:
             if turn % 4 == 0:
                 return self._frontiers.advert(queue)  # A node of ours may have missed the first one.
             return self._claim_packet(queue, claims.claim_of(goset.feeds))
-        if not queue.on_air and turn % 2 == 0:
+        if not queue.on_air and turn % (2 if self._frontiers.equal(queue.name) else 4) != 1:
             return self._frontiers.advert(queue)
         exchange = self._exchanges[queue.name]
         if exchange.lacking:
