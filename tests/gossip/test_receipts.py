@@ -16,6 +16,7 @@ from tinyssb_node.feeds.author import compose_fixed
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.feeds.layout import FIXED_TYPE
 from tinyssb_node.ids import Dialect, FaceName
+from tinyssb_node.replication.coded_entries import code
 from tinyssb_node.scheduling.link import stream_profile
 from tinyssb_node.store.memory import MemoryStore
 
@@ -188,6 +189,12 @@ def test_messages_of_the_phone_app_prove_it_too(bench, word, dialect):
         for packet in packets_of(written(BEN, [content], dialect)):
             made.hear(packet)
         assert [row[:2] for row in known(made)] == [(BEN.feed_id, 2)]
+
+
+def test_what_came_in_coded_form_proves_it_too(bench):
+    packets = packets_of(written(BEN, [bipf.encode(["DLV", ids_of(bench)[2]])]))
+    bench.hear(code(Network(), BEN.feed_id, 0, 77, packets))
+    assert known(bench) == [(BEN.feed_id, 2, 0)]
 
 
 def _copy_of_own(entries: int) -> MemoryStore:

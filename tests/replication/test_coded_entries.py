@@ -138,5 +138,5 @@ def test_only_so_many_blocks_are_kept() -> None:
 def test_the_bytes_of_a_coded_entry() -> None:
     """Frozen: what other programs have to make."""
     assert coded_tag(NETWORK, KEY.feed_id).hex() == "ea56e81f"
-    assert row(1, length=3) == coded_tag(NETWORK, KEY.feed_id) + b"\x00\x03\x01" + FEED[1][7:]
-    assert row(255, generation=1, length=2)[:20].hex() == "ea56e81f0102ff836c5fab0429ddadf66b000000"
+    assert row(1, length=3) == coded_tag(NETWORK, KEY.feed_id) + b"\x00\x02\x01" + FEED[1][7:]
+    assert row(255, generation=1, length=2)[:20].hex() == "ea56e81f0011ff836c5fab0429ddadf66b000000"

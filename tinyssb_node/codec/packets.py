@@ -58,6 +58,8 @@ _SET_KINDS: Final = {
 }
 """The byte behind the GOSET DMX."""
 
+GENERATIONS: Final = 4_096
+"""Numbers that a coded entry can give its generation; then they begin anew."""
 GENERATION_SIZE: Final = 16
 """Entries that are coded together: more would gain 5 % at a fifth of loss, and take several times the work."""
 
@@ -111,7 +113,7 @@ class Coded:
     tag: bytes
     """4 bytes that name the feed."""
     generation: int
-    """Low byte of the generation's number: generation b holds the entries 16 b + 1 to 16 b + 16."""
+    """Low 12 bits of the generation's number: generation g holds the entries 16 g + 1 to 16 g + 16."""
     length: int
     """How many entries of the generation the row is made of, 1 to 16."""
     row: int
@@ -124,18 +126,18 @@ def parse_coded(packet: bytes) -> Coded | None:
     """Take a coded entry apart; None if it can be none."""
     if len(packet) != limits.PACKET_SIZE:
         return None
-    tag, (generation, length, row) = (
-        packet[: limits.CODED_TAG_SIZE],
-        packet[limits.CODED_TAG_SIZE : limits.DMX_SIZE],
-    )
-    if not 1 <= length <= GENERATION_SIZE or length <= row < GENERATION_SIZE:
+    tag, number = packet[: limits.CODED_TAG_SIZE], packet[limits.CODED_TAG_SIZE : limits.DMX_SIZE - 1]
+    generation, last = divmod(int.from_bytes(number), GENERATION_SIZE)
+    row = packet[limits.DMX_SIZE - 1]
+    if last < row < GENERATION_SIZE:
         return None
-    return Coded(tag, generation, length, row, packet[limits.DMX_SIZE :])
+    return Coded(tag, generation, last + 1, row, packet[limits.DMX_SIZE :])
 
 
 def serialize_coded(coded: Coded) -> bytes:
     """Put a coded entry together: 120 bytes."""
-    return coded.tag + bytes((coded.generation, coded.length, coded.row)) + coded.body
+    number = coded.generation * GENERATION_SIZE + coded.length - 1
+    return coded.tag + number.to_bytes(2) + bytes((coded.row,)) + coded.body
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,6 +26,7 @@ from tinyssb_node.codec.packets import (
     NamedChnk,
     NamedWant,
     Want,
+    parse_coded,
     serialize_chnk,
     serialize_named_chnk,
     serialize_named_want,
@@ -534,7 +535,9 @@ class EntryGossip:
         elif finding.seq is not None:
             turn.heard_entry(finding.feed, finding.seq, now_us, new=finding.verdict is Verdict.NEW)
         else:
-            last = finding.generation * GENERATION_SIZE + packet[limits.CODED_TAG_SIZE + 1]
+            coded = parse_coded(packet)
+            assert coded is not None
+            last = finding.generation * GENERATION_SIZE + coded.length
             turn.heard_sum(finding.feed, finding.generation, last, now_us)
 
     # --- news

@@ -67,6 +67,7 @@ if TYPE_CHECKING:
     from tinyssb_node.node.further_identities import FurtherIdentity
 
 Result = TypeVar("Result")
+_CODED = frozenset({PacketKind.CODED, PacketKind.CODED_CHUNK})
 _CONTENT = frozenset({PacketKind.ENTRY, PacketKind.CODED, PacketKind.CHUNK, PacketKind.CODED_CHUNK})
 
 
@@ -213,7 +214,8 @@ class Node:
         # Pass on what it added to the store, and send what may go now.
         if outcome.events:
             effects += outcome.events
-            self._propagate(outcome.events, packet, queue, now_us)
+            coded = outcome.kind in _CODED
+            self._propagate(outcome.events, None if coded else packet, queue, now_us)
         effects += self._send_due(now_us)
         return [received, *effects] if received is not None else effects
 

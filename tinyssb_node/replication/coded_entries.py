@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network, coded_tag
-from tinyssb_node.codec.packets import GENERATION_SIZE, Coded, serialize_coded
+from tinyssb_node.codec.packets import GENERATION_SIZE, GENERATIONS, Coded, serialize_coded
 from tinyssb_node.ids import FeedId
 from tinyssb_node.replication.erasure import ContradictionError, Equations, coefficients, combine
 
@@ -23,7 +23,7 @@ def generation_of(seq: int) -> int:
 def code(network: Network, feed: FeedId, generation: int, row: int, packets: Sequence[bytes]) -> bytes:
     """Return the packet with *row* of a generation's first entries, *packets*: 1 to 16."""
     body = combine(row, [packet[limits.DMX_SIZE :] for packet in packets])
-    return serialize_coded(Coded(coded_tag(network, feed), generation & 0xFF, len(packets), row, body))
+    return serialize_coded(Coded(coded_tag(network, feed), generation % GENERATIONS, len(packets), row, body))
 
 
 class _Generation:

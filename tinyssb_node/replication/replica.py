@@ -10,7 +10,14 @@ from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import Network, chunk_hash, dmx_of, entry_name, first_prev
 from tinyssb_node.codec.events import ChunkAppended, EntryAppended, Event, ForkFound, SetChanged
-from tinyssb_node.codec.packets import GENERATION_SIZE, Coded, parse_coded, parse_coded_chunk, parse_entry
+from tinyssb_node.codec.packets import (
+    GENERATION_SIZE,
+    GENERATIONS,
+    Coded,
+    parse_coded,
+    parse_coded_chunk,
+    parse_entry,
+)
 from tinyssb_node.errors import FeedForkedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.feeds.author import compose, compose_fixed
 from tinyssb_node.feeds.chain import (
@@ -402,8 +409,8 @@ class Replica:
         """Keep a coded entry, and append the entries that can be computed with it."""
         following = self.next_wanted(feed)
         here = generation_of(self._tips[feed].seq + 1)
-        # The number that ends with this byte and is nearest to where we are.
-        generation = here + (coded.generation - here + 128) % 256 - 128
+        # Of the numbers that end so, the one that is nearest to where we are.
+        generation = here + (coded.generation - here + GENERATIONS // 2) % GENERATIONS - GENERATIONS // 2
         seq = generation * GENERATION_SIZE + coded.row + 1 if coded.row < GENERATION_SIZE else None
         events: list[Event] = []
         reason = None
