@@ -90,7 +90,7 @@ def test_plain_entries_that_came_early_follow_coded_ones(replica: Replica, store
 
 
 @pytest.mark.parametrize("lie", [30, 1])
-def test_a_lie_costs_the_rows_of_its_block_and_nothing_else(
+def test_a_lie_costs_the_rows_of_its_generation_and_nothing_else(
     replica: Replica, store: MemoryStore, lie: int
 ) -> None:
     offer(replica, FEED[0])
