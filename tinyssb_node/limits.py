@@ -315,7 +315,7 @@ cost us a megabyte."""
 GIVEN_RANGES_MAX: Final = 4
 """Ranges of a feed remembered as just sent on a face: for two peers that request from different positions, and for
 entries pushed meanwhile."""
-CONTENTION_PACKETS: Final = (4.0, 2.0, 4.0)
+CONTENTION_PACKETS: Final = (4.0, 1.6, 4.0)
 """On the air: packets' time over which senders spread at random, by urgency (reply, relay, request). Of ten senders the
 first waits 0.4 packets; two of them collide in 2 % of cases (decision 0057, like the next)."""
 AFTER_DATA_PACKETS: Final = (0.0, 1.5, 6.0)
