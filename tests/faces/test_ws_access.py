@@ -145,6 +145,17 @@ async def test_who_does_not_show_the_token_is_told_401_and_counted(
         assert pub.turned_away == 1
 
 
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://127.0.0.1:{port}", ""])
+async def test_web_pages_do_not_reach_it(origin: str) -> None:
+    """A browser that runs on this machine connects for any site; it always states the site in this header."""
+    async with server() as (pub, heard):
+        with pytest.raises(InvalidStatus) as caught:
+            await stranger(pub.port, headers={"Origin": origin.format(port=pub.port)})
+        assert caught.value.response.status_code == 403
+        await until(lambda: pub.turned_away == 1)
+        assert not heard.ups
+
+
 def test_two_tokens_are_none() -> None:
     right = f"Bearer {TOKEN}"
     assert has_token(TOKEN, [right])

@@ -11,6 +11,7 @@ import pytest
 from websockets.asyncio.client import connect
 from websockets.asyncio.server import ServerConnection, serve
 from websockets.exceptions import ConnectionClosed, InvalidHandshake, InvalidStatus
+from websockets.typing import Origin
 
 from tests.certificates import Authority
 from tests.faces.recording_sink import PATIENCE_S
@@ -175,6 +176,18 @@ async def test_who_speaks_otherwise_is_hung_up_on(said: str | bytes) -> None:
         assert [type(event) for event in told.events] == [PzpSyncViolation] * isinstance(said, bytes)
         with pytest.raises(InvalidHandshake):
             await connect(f"ws://127.0.0.1:{port}", proxy=None)
+
+
+async def test_web_pages_do_not_reach_it() -> None:
+    async with listening(Replica()) as (port, _, listener):
+        with pytest.raises(InvalidStatus, match="403"):
+            await connect(
+                f"ws://127.0.0.1:{port}",
+                origin=Origin("https://evil.example"),
+                subprotocols=[SUBPROTOCOL],
+                proxy=None,
+            )
+        assert not listener.links
 
 
 async def test_there_are_only_so_many_peers() -> None:

@@ -115,6 +115,8 @@ class WsListenerAccess:
                 ssl=tls,
                 ssl_handshake_timeout=None if tls is None else limits.WS_OPEN_S,
                 process_request=refuse,
+                # Browsers state the site of the page that connects, programs need not; no page of ours connects.
+                origins=[None],
                 server_header=None,
                 **protocol.options,
             )

@@ -11,6 +11,7 @@ from typing import Any, cast
 import pytest
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
+from websockets.typing import Origin as WebOrigin
 
 from tests.certificates import Authority
 from tests.daemon.processes import PATIENCE_S, RunningDaemon, daemon, make_home
@@ -180,6 +181,17 @@ async def test_strangers_are_hung_up_on() -> None:
         assert await running
         await there.until(lambda: bool(ended))
         assert "another network" in ended[0]
+
+
+async def test_web_pages_do_not_reach_it() -> None:
+    there = Bench()
+    async with linked(Bench(), there):
+        with pytest.raises(InvalidStatus, match="403"):
+            await connect(
+                f"ws://127.0.0.1:{there.port}{PATH}",
+                origin=WebOrigin("https://evil.example"),
+                subprotocols=[SUBPROTOCOL],
+            )
 
 
 async def test_who_speaks_something_else_gets_nowhere() -> None:
