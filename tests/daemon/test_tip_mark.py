@@ -57,6 +57,7 @@ tips = st.builds(
     st.integers(0, 2**32 - 1),
     st.binary(min_size=20, max_size=20).map(MessageId),
     st.none() | st.sampled_from(TipUncertainty),
+    st.none() | st.integers(0, 2**62),
 )
 marks = st.builds(
     TipMark,

@@ -147,10 +147,20 @@ def test_a_liar_costs_minutes_once() -> None:
     ana.hear(packet)
     with pytest.raises(TipUncertainError, match="waiting for entries 4 to"):
         ana.publish(b"four")
-    ana.pass_time(121 * SECOND)
+    ana.pass_time(61 * SECOND)
     ana.publish(b"four")
     ana.hear(packet)
     ana.publish(b"five")
+
+
+def test_a_liar_that_hangs_up_costs_nothing() -> None:
+    ana = Bench(key=ANA, certainty=TipCertainty())
+    ana.publish(b"one")
+    lie = serialize_want(want_dmx(Network(), ana.node.set_state), Want(offset=0, seqs=(2**31,)))
+    ana.hear(lie)
+    assert ana.node.waiting(ana.now_us) is not None
+    ana.perform(ana.node.face_down(FACE, "gone", ana.now_us))
+    ana.publish(b"two")
 
 
 def test_a_frozen_feed_is_told_as_such() -> None:

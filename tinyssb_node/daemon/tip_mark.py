@@ -31,6 +31,8 @@ class MarkedTip:
     """Its message id; zeros for none."""
     doubt: TipUncertainty | None = None
     """Why the node was not certain of this tip; None: it was."""
+    waited_us: int | None = None
+    """The wall clock when the node last began to wait for entries that a peer only claimed to have; None: never."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,10 +55,11 @@ class TipMark:
         return self.tips.get(network, MarkedTip(doubt=self.doubt))
 
 
-class _Tip(msgspec.Struct):
+class _Tip(msgspec.Struct, omit_defaults=True):
     seq: int
     id: str
     doubt: str | None
+    waited_us: int | None = None
 
 
 class _File(msgspec.Struct):
@@ -86,7 +89,9 @@ def read_mark(path: Path) -> TipMark | None:
             feed=FeedId(bytes.fromhex(found.feed)),
             machine=found.machine,
             tips={
-                NetworkName(name): MarkedTip(tip.seq, MessageId(bytes.fromhex(tip.id)), _doubt(tip.doubt))
+                NetworkName(name): MarkedTip(
+                    tip.seq, MessageId(bytes.fromhex(tip.id)), _doubt(tip.doubt), tip.waited_us
+                )
                 for name, tip in found.tips.items()
             },
             doubt=_doubt(found.doubt),
@@ -107,7 +112,9 @@ def write_mark(path: Path, mark: TipMark, wall_us: int) -> None:
             inode=os.fstat(file.fileno()).st_ino,
             written_us=wall_us,
             doubt=mark.doubt,
-            tips={name: _Tip(tip.seq, tip.id.hex(), tip.doubt) for name, tip in mark.tips.items()},
+            tips={
+                name: _Tip(tip.seq, tip.id.hex(), tip.doubt, tip.waited_us) for name, tip in mark.tips.items()
+            },
         )
         file.write(msgspec.json.encode(record) + b"\n")
 

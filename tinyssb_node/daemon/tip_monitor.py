@@ -21,7 +21,7 @@ from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.node.networks import Networks
 
 _LASTING = frozenset(TipUncertainty) - {TipUncertainty.CLAIMED}
-"""Doubts that survive a restart. A peer that claims more will claim it again."""
+"""Doubts that survive a restart. A claim does not: only the time when it was waited for."""
 
 
 class TipMonitor:
@@ -57,10 +57,16 @@ class TipMonitor:
         self._certainties: dict[NetworkName, TipCertainty] = {}
         for place in places:
             doubt = None if sure else judge_tip(known, feed, machine, place.name, place.store)
-            self._certainties[place.name] = TipCertainty(doubt, mark.tip_in(place.name).seq)
+            tip = mark.tip_in(place.name)
+            waited_us = None if tip.waited_us is None else self._node_us(tip.waited_us)
+            self._certainties[place.name] = TipCertainty(doubt, tip.seq, waited_us=waited_us)
         others = None if sure else mark.doubt
         self._mark = replace(mark, machine=machine, doubt=others, in_place=True)
         self._logged: dict[NetworkName, TipUncertainty | None] = dict.fromkeys(self._certainties)
+
+    def _node_us(self, wall_us: int) -> int:
+        """Return when that was, on the node's clock; a wall clock that went back may show a time to come."""
+        return self._clock.now_us() - abs(self._clock.wall_us() - wall_us)
 
     def certainty(self, network: NetworkName) -> TipCertainty:
         """Return the certainty that the node of *network* checks before it writes."""
@@ -69,7 +75,7 @@ class TipMonitor:
     def tick(self, networks: Networks, now_us: int) -> None:
         """Log changes, and write the tip mark when it is due."""
         mark = self._marked(networks, now_us)
-        changed = any(mark.tip_in(name).doubt != self._mark.tip_in(name).doubt for name in self._certainties)
+        changed = any(_standing(mark, name) != _standing(self._mark, name) for name in self._certainties)
         due = self._written_us is None or (
             # Every 10 s while entries are published: a late mark does no harm, and SD cards wear out.
             mark.tips != self._mark.tips and now_us - self._written_us >= 10_000_000
@@ -89,8 +95,12 @@ class TipMonitor:
             node = networks.node(name)
             waiting = node.waiting(now_us, self._feed)
             doubt = None if waiting is None else waiting.doubt
+            before = self._mark.tip_in(name)
+            waited_us = before.waited_us
             if doubt != self._logged[name]:
                 self._logged[name] = doubt
+                if doubt is TipUncertainty.CLAIMED:
+                    waited_us = self._clock.wall_us()
                 if waiting is None:
                     self._logger.info(
                         "certain of the tip of the node's own feed: writing is allowed", network=name
@@ -105,11 +115,12 @@ class TipMonitor:
             record = node.own(self._feed)
             if doubt is not None:
                 # The tip that was written once stays marked until it is stored again.
-                tips[name] = replace(self._mark.tip_in(name), doubt=doubt if doubt in _LASTING else None)
+                lasting = doubt if doubt in _LASTING else None
+                tips[name] = replace(before, doubt=lasting, waited_us=waited_us)
             elif record is not None and record.tip is not None:
-                tips[name] = MarkedTip(record.seq, record.tip)
+                tips[name] = MarkedTip(record.seq, record.tip, waited_us=waited_us)
             else:
-                tips[name] = MarkedTip()
+                tips[name] = MarkedTip(waited_us=waited_us)
         return replace(self._mark, tips=tips)
 
     def _write(self, mark: TipMark, now_us: int) -> None:
@@ -121,6 +132,12 @@ class TipMonitor:
             self._logger.debug("the tip mark cannot be written", error=error.strerror)
             return
         self._mark = mark
+
+
+def _standing(mark: TipMark, network: NetworkName) -> tuple[TipUncertainty | None, int | None]:
+    """Return what of a tip is written at once."""
+    tip = mark.tip_in(network)
+    return tip.doubt, tip.waited_us
 
 
 def waiting_row(waiting: TipWait | None) -> WaitingRow | None:

@@ -3,8 +3,9 @@
 
 Two entries for one place freeze a feed for everybody, for ever. A node restored from a backup, run from a copied card,
 or without its store may have written entries that are not here, and that others have. So it listens first: to WANTs,
-which state how much of our feed their senders hold, and for the entries themselves. WANTs are not signed, so the node
-waits for what they claim, but not for ever.
+which state how much of our feed their senders hold, and for the entries themselves. WANTs are not signed: a claim alone
+makes a node that was certain wait for a minute, once a day, and only while the face that brought it is up (decision
+0064).
 """
 
 from dataclasses import dataclass
@@ -53,7 +54,7 @@ class TipWait:
     faces: int
     """Links that are up: without any, no time is counted."""
     left_us: int
-    """Time that has to pass without news, at least."""
+    """Time that has to pass without news, at least; for what is only claimed, at most."""
 
     @property
     def reason(self) -> str:
@@ -65,13 +66,16 @@ class TipWait:
         """The condition that is waited for, as the second half of a sentence."""
         if not self.faces:
             return "waiting for a link: none is up"
+        left = f"for {-(-self.left_us // 1_000_000)} s more"
         if self.held < self.expected:
             first, last = self.held + 1, self.expected
             which = f"entry {last}" if first == last else f"entries {first} to {last}"
+            if self.doubt is TipUncertainty.CLAIMED:
+                return f"waiting for {which}, {left} at most"
             return f"waiting for {which}, which others should have"
         if not self.heard:
             return "waiting to hear somebody who has this feed"
-        return f"listening for {-(-self.left_us // 1_000_000)} s more"
+        return f"listening {left}"
 
 
 _REASONS: Final = {
@@ -105,10 +109,18 @@ class TipUncertainError(LocalError):
 class TipCertainty:
     """The knowledge of our own feed's end, from what was heard of it."""
 
-    def __init__(self, doubt: TipUncertainty | None = None, known: int = 0, *, watch: bool = True) -> None:
+    def __init__(
+        self,
+        doubt: TipUncertainty | None = None,
+        known: int = 0,
+        *,
+        watch: bool = True,
+        waited_us: int | None = None,
+    ) -> None:
         """*doubt* is the reason for uncertainty at the start, None for certainty; *known* the number of entries that
         were written for sure. *watch*: whether later events may raise doubts; where one key is used twice on purpose
-        they must not."""
+        they must not. *waited_us* is when the node last began to wait for what was only claimed, on its clock, so
+        before 0; None: never."""
         self._doubt = doubt
         self._known = known
         self._watch = watch
@@ -120,6 +132,9 @@ class TipCertainty:
         self._claimed = 0
         self._claimed_us: int | None = None
         """When we began to wait for what is only claimed; None: we do not."""
+        self._claimant: FaceName | None = None
+        """The face whose claim is the only reason for uncertainty."""
+        self._waited_us = waited_us
         self._deaf = False
         """True once claims were not made good: no more is waited for them until an entry comes."""
 
@@ -133,18 +148,22 @@ class TipCertainty:
             self._since_us = now_us
 
     def face_down(self, face: FaceName) -> None:
-        """A face is gone."""
+        """A face is gone. A peer that claimed something and hung up is not waited for."""
         self._listening.pop(face, None)
+        if self._doubt is TipUncertainty.CLAIMED and face == self._claimant:
+            self.be_sure()
 
-    def heard(self, claimed: int, held: int, now_us: int) -> None:
-        """A peer claimed that it holds our feed up to entry *claimed*; we hold *held*."""
+    def heard(self, face: FaceName, claimed: int, held: int, now_us: int) -> None:
+        """A peer on *face* claimed that it holds our feed up to entry *claimed*; we hold *held*."""
         if claimed <= held:
             self._heard = self._heard or 0 < claimed == held
             return
         if self._deaf or not self._watch:
             return
         if self._doubt is None:
-            self._doubt = TipUncertainty.CLAIMED
+            if self._waited_us is not None and now_us - self._waited_us < limits.CLAIM_EVERY_US:
+                return
+            self._doubt, self._claimant, self._waited_us = TipUncertainty.CLAIMED, face, now_us
         if self._claimed_us is None:
             self._claimed_us = now_us
         self._claimed = max(self._claimed, claimed)
@@ -161,7 +180,7 @@ class TipCertainty:
             self._claimed_us = now_us
 
     def be_sure(self) -> None:
-        """Our user confirms that nothing is missing."""
+        """Nothing is missing, as our user confirms: claims count no more until an entry comes."""
         self._settle()
         self._deaf = True
 
@@ -172,7 +191,7 @@ class TipCertainty:
         if self._doubt is None:
             return True
         if self._claimed_us is not None and self._claimed > held:
-            if now_us - self._claimed_us < limits.CLAIM_PATIENCE * self._listen_us():
+            if now_us - self._claimed_us < self._patience_us():
                 return False
             self._deaf = True
         if self._doubt is not TipUncertainty.CLAIMED and not self._is_quiet(held, now_us):
@@ -186,13 +205,16 @@ class TipCertainty:
             return None
         assert self._doubt is not None
         claims = self._claimed if self._claimed_us is not None and not self._deaf else 0
+        until_us = self._since_us + self._listen_us()
+        if self._doubt is TipUncertainty.CLAIMED and self._claimed_us is not None:
+            until_us = self._claimed_us + self._patience_us()
         return TipWait(
             doubt=self._doubt,
             held=held,
             expected=max(held, self._known, claims),
             heard=self._heard,
             faces=len(self._listening),
-            left_us=max(0, self._since_us + self._listen_us() - now_us) if self._listening else 0,
+            left_us=max(0, until_us - now_us) if self._listening else 0,
         )
 
     @property
@@ -209,6 +231,12 @@ class TipCertainty:
             and held >= self._known
             and now_us - self._since_us >= self._listen_us()
         )
+
+    def _patience_us(self) -> int:
+        """Return for how long claimed entries are waited for."""
+        if self._doubt is TipUncertainty.CLAIMED:
+            return limits.CLAIM_WAIT_US
+        return limits.CLAIM_PATIENCE * self._listen_us()
 
     def _listen_us(self) -> int:
         return max(self._listening.values(), default=limits.LISTEN_MAX_US)

@@ -81,7 +81,7 @@ class ReceiptTracker:
         """A peer claims to hold *feed*, one of ours, up to entry *seq*."""
         # A peer that claims more of our feed than is stored here is no witness for the rest either.
         frontier = self._replica.frontier(feed)
-        self._certainties[feed].heard(seq, frontier, now_us)
+        self._certainties[feed].heard(face, seq, frontier, now_us)
         who = (face, speaker)
         if feed == self._own and self._held(feed, who) < seq <= frontier:
             self._put(feed, seq, who)

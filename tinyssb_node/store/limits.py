@@ -45,4 +45,10 @@ entries."""
 LISTEN_MAX_US: Final = 600_000_000
 """Longest time that a face is listened to; the slowest radios would take an hour."""
 CLAIM_PATIENCE: Final = 4
-"""Factor on the time for which claimed entries are waited for, without a proof that they exist."""
+"""Factor on the time for which claimed entries are waited for, by a node that has another reason to be uncertain."""
+CLAIM_WAIT_US: Final = 60_000_000
+"""Time for which they are waited for, if the claim is the only reason: entries that exist come within seconds, as they
+are requested at once."""
+CLAIM_EVERY_US: Final = 86_400_000_000
+"""Least time between two such waits, also over restarts: a stranger can cause a minute of silence a day (decision
+0064)."""
