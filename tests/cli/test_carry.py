@@ -453,3 +453,35 @@ def test_what_an_export_lacks_of_another_is_all_that_a_node_needs(tmp_path: Path
         said(ana, "publish", "two")
         said(ana, "export", str(tmp_path / "rest"), "--since", str(tmp_path / "all"))
         assert json.loads(said(ben, "import", str(tmp_path / "rest"), "--json"))["entries"] == 1
+
+
+@pytest.mark.parametrize("link", ["tinyssb", "tinyssb/open"])
+@pytest.mark.parametrize("way", ["--take", "--leave"])
+def test_a_link_on_the_stick_leads_nowhere(tmp_path: Path, stick: Path, link: str, way: str) -> None:
+    """A stick that a stranger prepared must not read or write elsewhere on this machine."""
+    ana, elsewhere = tmp_path / "ana", tmp_path / "elsewhere"
+    make_home(ana, name="ana")
+    with daemon(ana):
+        said(ana, "publish", "one")
+    (elsewhere / "open").mkdir(parents=True)
+    leftover = elsewhere / "open" / f".tinyssb-{'0' * 16}.part"
+    leftover.touch()
+    os.utime(leftover, (0, 0))
+    (stick / link).parent.mkdir(exist_ok=True)
+    (stick / link).symlink_to(elsewhere if link == "tinyssb" else elsewhere / "open")
+    ended = tinyssb(ana, "carry", str(stick), way)
+    assert ended.returncode == ExitCode.DATA
+    assert f"{stick / link} is a link" in ended.stderr.decode()
+    assert list((elsewhere / "open").iterdir()) == [leftover]
+
+
+def test_files_that_are_links_count_as_absent(tmp_path: Path, stick: Path) -> None:
+    ana = tmp_path / "ana"
+    make_home(ana, name="ana")
+    with daemon(ana):
+        said(ana, "publish", "one")
+        first = Path(carried(ana, str(stick))["left"]["file"])
+        moved = first.rename(tmp_path / "export.tssb")
+        first.symlink_to(moved)
+        again = carried(ana, str(stick))
+    assert (again["files"], again["left"]["entries"]) == (0, 1)

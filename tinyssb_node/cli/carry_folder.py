@@ -2,6 +2,7 @@
 (docs/formats/carry.md)."""
 
 import re
+import stat
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, field
@@ -94,8 +95,9 @@ def folder_of(place: Path, network: Network) -> Path:
 def read_folder(place: Path, folder: Path, progress: Callable[[int, int], None]) -> FolderContents:
     """Read all files in *folder*, which is in *place*. *progress* gets the number of files done, and of all.
 
-    Raises ProblemError, FileUnreadableError.
+    Raises ProblemError, also for a folder that is a link; FileUnreadableError.
     """
+    _refuse_links(folder)
     found = FolderContents()
     try:
         paths = sorted(filter(_is_ours, folder.iterdir())) if folder.exists() else []
@@ -122,13 +124,25 @@ def read_folder(place: Path, folder: Path, progress: Callable[[int, int], None])
     return found
 
 
+def _refuse_links(folder: Path) -> None:
+    """Check that neither *folder* nor the one around it is a symbolic link: a stick that a stranger prepared must not
+    direct us elsewhere on this machine. The place around both is the user's choice. Raises ProblemError."""
+    for part in (folder.parent, folder):
+        if part.is_symlink():
+            raise ProblemError(
+                f"{one_line(str(part))} is a link to another place, and is not followed. Nothing was written there.",
+                "Delete the link: `tinyssb carry` makes a folder of that name. To use the other place, name it.",
+                exit_code=ExitCode.DATA,
+            )
+
+
 def _is_ours(path: Path) -> bool:
     """Return whether *path* is a file to read. Files that other systems put beside it (``._x.tssb``) are not, nor is
-    anything that is not a file: reading a pipe would block."""
+    anything that is not a regular file: reading a pipe would block, and a link's file is not in the folder."""
     if path.suffix != SUFFIX or path.name.startswith("."):
         return False
     try:
-        return path.is_file()
+        return stat.S_ISREG(path.lstat().st_mode)
     except OSError:
         return True  # reading it will show the problem
 
@@ -244,6 +258,7 @@ def _free_path(folder: Path, node: FeedId) -> Path:
 
 def make_folder(folder: Path) -> None:
     """Create *folder*, and the one for all networks, in a place that exists. Raises ProblemError."""
+    _refuse_links(folder)
     try:
         folder.parent.mkdir(exist_ok=True)
         folder.mkdir(exist_ok=True)
