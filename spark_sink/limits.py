@@ -8,6 +8,8 @@ EVENTS_VERSION: Final = 1
 """Newest version of the event log that is understood."""
 LINE_SIZE_MAX: Final = 4_096
 """Most bytes of a record, its line feed included."""
+NESTING_MAX: Final = 64
+"""Most levels of lists and objects in a record: nodes write three. Readers of JSON differ in how many they take."""
 RECORD_SIZE_MIN: Final = 64
 """Fewer bytes than any record has: the fields that all of them have take more, written as short as can be."""
 
