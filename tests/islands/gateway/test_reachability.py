@@ -171,12 +171,13 @@ async def test_the_first_peer_that_there_is_a_way_to_tells_who_we_are() -> None:
 
 async def test_who_is_not_asked_is_told_of() -> None:
     system = System(node_of("203.0.113.5"))
-    peers = (("2001:db8::1", 1), ("203.0.113.5", 8), ("gone.example.org", 2), THERE)
+    peers = (("2001:db8::1", 1), ("203.0.113.5", 8), ("gone.example.org", 2), ("169.254.1.1", 3), THERE)
     looked = way(system, peers=peers)
     await looked_up(looked, 0)
     assert looked.first == [peer_of("203.0.113.5", 8), peer_of(*THERE)]
     assert {peer: why.split(":")[0] for peer, why in looked.passed_over.items()} == {
         "[2001:db8::1]:1": "its address is IPv6, but `gateway.listen` is IPv4",
+        "169.254.1.1:3": "its address is link-local, multicast, or of another kind that no other network reaches",
         "203.0.113.5:8": "it has our own address",
         "gone.example.org:2": "its name cannot be resolved",
     }

@@ -21,7 +21,7 @@ from tests.islands.locator.villages import (
 )
 from tinyssb_node.errors import LocalError
 from tinyssb_node.islands.locator import limits
-from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
+from tinyssb_node.islands.locator.addresses import ContactAddress, Peer, node_of
 from tinyssb_node.islands.locator.locator import Locator
 from tinyssb_node.islands.locator.packets import (
     LocatorPost,
@@ -386,6 +386,23 @@ def test_whoever_has_proved_to_be_there_is_passed_back_all() -> None:
 def test_what_we_know_ourselves_goes_straight_to_who_cannot_be_reached() -> None:
     locator = knowing(located(10, 5), friends=(FAR,))
     assert asked(locator, Peer(b"", PORT)) == [(SOURCE, reported(LABEL, b"cookie", located(10, 5)))]
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["169.254.169.254", "64:ff9b::7f00:1", "2002:a00:1::1", "2001:0:c000:201:0:ffff:80ff:fffe", "::7f00:1"],
+)
+@pytest.mark.parametrize("me", ["192.168.0.5", "2001:db8::5"])
+def test_no_peer_names_a_place_inside_our_network(me: str, host: str) -> None:
+    locator = alone(me=ContactAddress(node_of(me), PORT, TCP))
+    befriend(locator, NEAR)
+    inside = ContactAddress(node_of(host), PORT, TCP)
+    query = query_of(locator.seek(LABEL, 0))
+    there = Location(inside, ResourceParameters(9))
+    assert tell(locator, LocatorReport(None, query.cookie, LABEL, (there,)), peer(NEAR)) == []
+    assert tell(locator, LocatorPost((Advert(LABEL, there),)), peer(NEAR)) == []
+    assert tell(locator, LocatorQuery(inside.peer, LABEL, b"cookie"), peer(NEAR)) == []
+    assert locator.counts().locations == 0
 
 
 def test_who_cannot_be_reached_itself_asks_for_nobody() -> None:

@@ -81,15 +81,43 @@ def test_the_first_bit_that_differs(mine: Label, other: Label) -> None:
     [
         ("0.1.2.3", Scope.NOWHERE), ("224.0.0.1", Scope.NOWHERE), ("255.255.255.255", Scope.NOWHERE),
         ("127.0.0.2", Scope.LOOPBACK), ("10.1.2.3", Scope.PRIVATE), ("172.16.0.1", Scope.PRIVATE),
-        ("172.32.0.1", Scope.GLOBAL), ("192.168.1.1", Scope.PRIVATE), ("169.254.1.1", Scope.PRIVATE),
+        ("172.32.0.1", Scope.GLOBAL), ("192.168.1.1", Scope.PRIVATE), ("169.254.169.254", Scope.NOWHERE),
+        ("192.0.0.8", Scope.PRIVATE), ("198.18.0.1", Scope.PRIVATE), ("198.20.0.1", Scope.GLOBAL),
         ("100.64.0.1", Scope.PRIVATE), ("100.128.0.1", Scope.GLOBAL), ("192.0.2.1", Scope.GLOBAL),
         ("::", Scope.NOWHERE), ("::1", Scope.LOOPBACK), ("fe80::1", Scope.NOWHERE), ("ff02::1", Scope.NOWHERE),
-        ("fd00::1", Scope.PRIVATE), ("2001:db8::1", Scope.GLOBAL),
+        ("fd00::1", Scope.PRIVATE), ("2001:db8::1", Scope.GLOBAL), ("2606:4700::1", Scope.GLOBAL),
+        ("fec0::1", Scope.NOWHERE), ("100::1", Scope.NOWHERE), ("4000::1", Scope.NOWHERE),
+        # IPv4 within IPv6: compatible, NAT64, NAT64 for local use, 6to4, Teredo (its client's bits are inverted).
+        ("::7f00:1", Scope.NOWHERE), ("::c000:201", Scope.NOWHERE),
+        ("64:ff9b::7f00:1", Scope.NOWHERE), ("64:ff9b::a00:1", Scope.NOWHERE), ("64:ff9b::a9fe:a9fe", Scope.NOWHERE),
+        ("64:ff9b::c000:201", Scope.GLOBAL), ("64:ff9b:1::c000:201", Scope.NOWHERE),
+        ("2002:7f00:1::1", Scope.NOWHERE), ("2002:a00:1::1", Scope.NOWHERE), ("2002:c0a8:101::", Scope.NOWHERE),
+        ("2002:c000:201::1", Scope.GLOBAL),
+        ("2001:0:c000:201:0:ffff:80ff:fffe", Scope.NOWHERE), ("2001:0:c000:201:0:ffff:f5ff:fffe", Scope.NOWHERE),
+        ("2001:0:a00:1:0:ffff:3fff:fdfe", Scope.NOWHERE), ("2001:0:c000:201:0:ffff:3fff:fdfe", Scope.GLOBAL),
     ],
 )  # fmt: skip
 def test_from_where_an_address_can_be_reached(text: str, scope: Scope) -> None:
     assert scope_of(node_of(text)) is scope
     assert host_of(node_of(text)) == text
+
+
+@given(st.integers(2, 2**32 - 1))
+def test_no_form_of_an_ipv4_address_reaches_further_than_itself(number: int) -> None:
+    """Of no form of it a stranger makes us send where the address itself would not."""
+    four = number.to_bytes(4, "big")
+    inverted = (number ^ 0xFFFFFFFF).to_bytes(4, "big")
+    for form in (
+        bytes(10) + b"\xff\xff" + four,
+        bytes(12) + four,
+        node_of("64:ff9b::")[:12] + four,
+        b"\x20\x02" + four + bytes(9) + b"\1",
+        node_of("2001:0:c000:201::")[:12] + inverted,
+        node_of("2001::")[:4] + four + node_of("::ffff:3fff:fdfe")[8:],
+    ):
+        assert scope_of(form) in (
+            {Scope.GLOBAL, Scope.NOWHERE} if scope_of(four) is Scope.GLOBAL else {Scope.NOWHERE}
+        )
 
 
 def test_nobody_is_sent_into_a_network_that_others_cannot_see() -> None:

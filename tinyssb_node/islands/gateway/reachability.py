@@ -80,6 +80,8 @@ class Reachability:
         found = self._found.get(name)
         if found is None:
             return "its name cannot be resolved" if name in self._due_us else None
+        if scope_of(found.node) is Scope.NOWHERE:
+            return "its address is link-local, multicast, or of another kind that no other network reaches"
         if not self._can_send(found):
             return "its address is IPv6, but `gateway.listen` is IPv4"
         if self.me is not None and self.me.node == found.node:
@@ -87,7 +89,7 @@ class Reachability:
         return None
 
     def _can_send(self, peer: Peer) -> bool:
-        return self._ipv6 or len(peer.node) == _IPV4_SIZE
+        return (self._ipv6 or len(peer.node) == _IPV4_SIZE) and scope_of(peer.node) is not Scope.NOWHERE
 
     def look(self, now_us: int) -> bool:
         """Check. Return True if the locator must be started or restarted: our address or those of the first peers have

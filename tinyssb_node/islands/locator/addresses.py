@@ -1,14 +1,26 @@
 """Addresses of nodes as bytes (IPv4, IPv6, ports), and which of them a datagram may be sent to."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
-from ipaddress import IPv4Address, IPv6Address, ip_address
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_address
 from typing import Final
 
 from tinyssb_node.islands.locator import limits
 
-_MAPPED: Final = bytes(10) + b"\xff\xff"
+_LINK_LOCAL4: Final = bytes((169, 254))
+_PRIVATE4: Final = tuple(
+    (int(network.network_address), int(network.netmask))
+    for network in map(
+        IPv4Network,
+        ("10.0.0.0/8", "100.64.0.0/10", "172.16.0.0/12", "192.0.0.0/24", "192.168.0.0/16", "198.18.0.0/15"),
+    )
+)
+"""Networks inside a home, company or provider: number and mask."""
 _LOOPBACK6: Final = bytes(15) + b"\x01"
+_NAT64: Final = IPv6Address("64:ff9b::").packed[:12]
+_6TO4: Final = IPv6Address("2002::").packed[:2]
+_TEREDO: Final = IPv6Address("2001::").packed[:4]
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,36 +55,50 @@ class Scope(IntEnum):
     """The part of the internet from which an address can be reached."""
 
     NOWHERE = 0
-    """Not the address of one node: multicast, unspecified, or of an unknown format."""
+    """Not the address of one node on the internet or in a private network: multicast, unspecified, link-local, of an
+    unknown format, or a form of IPv4 within IPv6 that leads to such an address or a private one."""
     LOOPBACK = 1
     PRIVATE = 2
     GLOBAL = 3
 
 
 def scope_of(node: bytes) -> Scope:
-    """Return from where a node address can be reached, by its first bytes (RFC 6890)."""
+    """Return from where a node address can be reached, by its first bytes (IANA special-purpose registries, RFC 6890).
+
+    Link-local addresses name a machine on one cable only; other machines of a cloud read passwords at 169.254.169.254.
+    """
     if len(node) == limits.IPV4_SIZE:
-        first, second = node[0], node[1]
-        if first == 0 or first >= 224:
+        if node[0] == 0 or node[0] >= 224 or node.startswith(_LINK_LOCAL4):
             return Scope.NOWHERE
-        if first == 127:
+        if node[0] == 127:
             return Scope.LOOPBACK
-        private = (
-            first == 10
-            or (first == 172 and 16 <= second < 32)
-            or (first == 192 and second == 168)
-            or (first == 169 and second == 254)
-            or (first == 100 and 64 <= second < 128)
+        address = int.from_bytes(node, "big")
+        return (
+            Scope.PRIVATE if any(address & mask == network for network, mask in _PRIVATE4) else Scope.GLOBAL
         )
-        return Scope.PRIVATE if private else Scope.GLOBAL
-    if len(node) == limits.IPV6_SIZE:
-        if node == _LOOPBACK6:
-            return Scope.LOOPBACK
-        link_local = node[0] == 0xFE and node[1] & 0xC0 == 0x80
-        if node[0] == 0xFF or link_local or node.startswith(_MAPPED) or not any(node):
-            return Scope.NOWHERE
-        return Scope.PRIVATE if node[0] & 0xFE == 0xFC else Scope.GLOBAL
-    return Scope.NOWHERE
+    if len(node) != limits.IPV6_SIZE:
+        return Scope.NOWHERE
+    if node == _LOOPBACK6:
+        return Scope.LOOPBACK
+    if node[0] & 0xFE == 0xFC:
+        return Scope.PRIVATE
+    within = _ipv4_within(node)
+    if within is not None:
+        return Scope.GLOBAL if all(scope_of(one) is Scope.GLOBAL for one in within) else Scope.NOWHERE
+    # Global unicast (RFC 4291 2.4); the rest is multicast, link-local, another form of IPv4, or not assigned.
+    return Scope.GLOBAL if node[0] & 0xE0 == 0x20 else Scope.NOWHERE
+
+
+def _ipv4_within(node: bytes) -> Sequence[bytes] | None:
+    """Return the addresses of IPv4 to which a translator or tunnel sends what is for this address of IPv6; None if it
+    has no such form: NAT64 (RFC 6052), 6to4 (RFC 3056), Teredo (RFC 4380: a server's, and a client's inverted)."""
+    if node.startswith(_NAT64):
+        return (node[12:],)
+    if node.startswith(_6TO4):
+        return (node[2:6],)
+    if node.startswith(_TEREDO):
+        return (node[4:8], bytes(byte ^ 0xFF for byte in node[12:]))
+    return None
 
 
 def reachable(mine: bytes, node: bytes, port: bytes) -> bool:
