@@ -197,9 +197,8 @@ def test_what_waited_is_placed_by_place_and_then_by_arrival():
         assert placed == ["root", "left", "right", "below 1", "below 0", "below 2"]
 
 
-@pytest.mark.parametrize(("last", "read"), [("bob", 8), ("ana", 6)])
-def test_a_store_that_was_repaired_is_read_to_its_end(monkeypatch, last, read):
-    """Anew, if what arrived last was cut."""
+@pytest.mark.parametrize("last", ["bob", "ana"])
+def test_a_store_that_was_repaired_is_read_anew(monkeypatch, last):
     monkeypatch.setattr(limits, "CATALOG_BATCH", 2)
     ana, bob = Author("ana"), Author("bob")
     said = [[ana.say(post("hello"))], [bob.say(post(str(number))) for number in range(7)]]
@@ -210,6 +209,24 @@ def test_a_store_that_was_repaired_is_read_to_its_end(monkeypatch, last, read):
             assert catalog.catch_up().done == 8
         home.store = cut_and_given_again(home.store, home.folder / STORE_FILE, bob.feed, 1)
         with home.catalog() as catalog:
-            assert catalog.catch_up().done == read
+            assert catalog.catch_up().done == 8
             assert sorted(row.text for row in catalog.messages(PUBLIC)) == [*"0123456", "hello"]
             assert catalog.catch_up().done == catalog.behind() == 0
+
+
+@pytest.mark.parametrize("again", [0, 2, 3])
+def test_what_was_cut_from_the_store_is_in_the_catalog_no_more(again: int) -> None:
+    bob = Author("bob")
+    entries = [bob.say(post(f"bob {number}")) for number in range(3)]
+    with home_of("ana") as home:
+        home.keep(entries)
+        home.keep([home.owner.say(post("first"))])
+        with home.catalog() as catalog:
+            catalog.catch_up()
+        home.store.cut_feed(bob.feed, 0)
+        home.keep(entries[:again])
+        home.keep([home.owner.say(post("second"))])
+        with home.catalog() as catalog:
+            catalog.catch_up()
+            texts = sorted(row.text for row in catalog.messages(PUBLIC))
+            assert texts == [*(f"bob {number}" for number in range(again)), "first", "second"]

@@ -14,6 +14,7 @@ from tinyssb_node.daemon.config import (
     AcknowledgeTable,
     Config,
     ControlTable,
+    DiskTable,
     EventsTable,
     LogFormat,
     LogLevel,
@@ -81,6 +82,9 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         ids_per_hour = 99
         admit_across = "invite"
         shelf_mib = 5
+        [disk]
+        others_percent = 20
+        reserve_mib = 100
         [web]
         enabled = true
         listen = "[::]:80"
@@ -107,6 +111,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
         "set": SetTable(
             admit=AdmissionPolicy.KNOWN, ids_per_hour=99, admit_across=AdmissionPolicy.INVITE, shelf_mib=5
         ),
+        "disk": DiskTable(others_percent=20, reserve_mib=100),
         "web": WebTable(enabled=True, listen=Address(("::", 80)), token_file=Path("/etc/token")),
         "optional": {
             "pzp": PzpSettings(
@@ -197,7 +202,7 @@ def test_every_key_is_read(tmp_path: Path) -> None:
             "zzz = 1",
             "zzz",
             "zzz = 1",
-            "there are acknowledge.enabled, control.group, control.socket, events.",
+            "there are acknowledge.enabled, control.group, control.socket, disk.",
         ),
     ],
 )

@@ -12,6 +12,7 @@ from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
 from tinyssb_node.store.port import (
     AirtimeCharge,
     FeedRecord,
+    FeedUsage,
     Receipt,
     Store,
     StoredChunk,
@@ -84,6 +85,60 @@ class StoreContract:
         put_entry(store, ANA, 3)
         store.commit(1_000)
         return store
+
+    # Cutting
+
+    def test_a_feed_is_cut_behind_an_entry_and_goes_on_from_there(self, filled):
+        filled.put_side_chain(side_chain(ANA, 2, 2))
+        filled.put_fork(fork_proof(ANA, 3))
+        filled.put_fork(fork_proof(ANA, 1))
+        assert filled.cut_feed(ANA, 1) == 4
+        left = [(each.feed, each.seq) for each in filled.after(0, 10)]
+        assert left == [(ANA, 1), (BOB, 1)]
+        assert filled.side_chains() == []
+        assert [proof.seq for proof in filled.forks()] == [1]
+        assert filled.find_entries(packet_of(ANA, 2)[:7]) == []
+        assert filled.find_chunks(chunk_hash(packet_of(ANA, 2, 0))) == []
+        assert next(each for each in filled.feeds() if each.feed == ANA).tip == id_of(ANA, 1)
+        assert put_entry(filled, ANA, 2) == 7
+        filled.commit(2_000)
+        assert [each.committed_us for each in filled.after(0, 10)] == [1_000, 1_000, 2_000]
+
+    def test_nothing_is_left_of_one_that_is_cut_altogether(self, filled):
+        assert filled.cut_feed(ANA, 0) == 5
+        record = next(each for each in filled.feeds() if each.feed == ANA)
+        assert (record.seq, record.tip) == (0, None)
+        assert filled.entry(ANA, 1) is None
+        assert filled.cut_feed(ANA, 0) == 0
+
+    def test_a_cut_is_undone_like_any_write(self, filled):
+        before = snapshot(filled)
+        filled.cut_feed(ANA, 2)
+        put_entry(filled, ANA, 3)
+        filled.rollback()
+        assert snapshot(filled) == before
+        assert put_entry(filled, ANA, 4) == 7
+
+    def test_arrival_numbers_are_not_given_again_after_a_cut(self, filled):
+        filled.cut_feed(ANA, 0)
+        filled.commit(2_000)
+        assert filled.last_arrival() == 6
+        assert put_entry(filled, BOB, 2) == 7
+
+    def test_the_room_of_each_feed_is_counted(self, store):
+        assert store.usage() == []
+        for feed in (EVE, BOB, ANA):
+            store.put_feed(feed_record(feed))
+        put_entry(store, BOB, 1)
+        for seq in (1, 2):
+            put_entry(store, ANA, seq)
+        put_chunk(store, ANA, 2, 0)
+        assert store.usage() == [
+            FeedUsage(feed=ANA, packets=3, begun=2),
+            FeedUsage(feed=BOB, packets=1, begun=1),
+        ]
+        store.cut_feed(ANA, 0)
+        assert store.usage() == [FeedUsage(feed=BOB, packets=1, begun=1)]
 
     # Airtime
 

@@ -98,6 +98,31 @@ class TestSqliteStore(StoreContract):
         finally:
             again.close()
 
+    def test_numbers_are_not_given_again_after_the_last_append_was_cut_and_the_store_closed(
+        self, filled, path
+    ):
+        filled.cut_feed(ANA, 2)
+        filled.commit(2_000)
+        filled.close()
+        again = SqliteStore.open(path)
+        try:
+            assert again.last_arrival() == 6
+            assert put_entry(again, BOB, 2) == 7
+        finally:
+            again.close()
+
+    def test_commits_that_date_nothing_any_more_are_deleted(self, store, connection):
+        for feed in (ANA, BOB):
+            store.put_feed(feed_record(feed))
+        for seq in range(1, 9):
+            put_entry(store, ANA if seq < 8 else BOB, seq if seq < 8 else 1)
+            store.commit(seq)
+        store.cut_feed(ANA, 2)
+        store.commit(9)
+        rows = connection.execute("SELECT arrival FROM commits ORDER BY arrival").fetchall()
+        assert rows == [(1,), (2,), (7,), (8,)]
+        assert [each.committed_us for each in store.after(0, 9)] == [1, 2, 8]
+
     def test_a_chunk_put_twice_is_refused_and_can_be_undone(self, filled):
         before = snapshot(filled)
         put_chunk(filled, ANA, 2, 1)

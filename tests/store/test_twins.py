@@ -76,6 +76,12 @@ class Twins(RuleBasedStateMachine):
         if self.record_of(feed) is not None:
             self.both(lambda store: store.put_side_chain(side_chain(feed, seq, held)))
 
+    @rule(feed=feeds, keep=seqs)
+    def cut_feed(self, feed, keep):
+        if self.record_of(feed) is not None:
+            self.both(lambda store: store.cut_feed(feed, keep))
+            self.both(lambda store: store.usage())
+
     @rule(feed=feeds, seq=st.integers(1, 3), other=contents)
     def put_fork(self, feed, seq, other):
         self.both(lambda store: store.put_fork(fork_proof(feed, seq, other)))

@@ -37,6 +37,13 @@ TRIES: Final = 5
 """A check that reads between a commit and its records is done again."""
 
 
+def free_port() -> int:
+    """Return a port that nobody listens on."""
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
 @dataclass
 class Life:
     """One home over many kills, and the daemon that it replicates with."""
@@ -55,9 +62,7 @@ class Life:
         """Kill it *kills* times; yields how each came. Raises BrokenError."""
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
-        with socket.socket() as found:
-            found.bind(("127.0.0.1", 0))
-            port = found.getsockname()[1]
+        port = free_port()
         make_home(self.folder / "peer", f"ws:listen:127.0.0.1:{port}", name="peer")
         self.feed = make_home(self.folder / "victim", f"ws:connect:127.0.0.1:{port}", name="victim")
         with daemon(self.folder / "peer") as peer:

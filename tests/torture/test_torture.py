@@ -12,6 +12,7 @@ import pytest
 from tests.architecture.sources import ROOT
 from tests.nodes import key_of
 from tests.torture.checks import BrokenError, Log, check_log, check_store, read_log
+from tests.torture.flood import unshared
 from tests.torture.images import SECTOR, Disk
 from tests.torture.shim import Did
 from tests.torture.victim import Claim
@@ -183,3 +184,17 @@ def test_a_removed_name_may_come_back_and_a_truncation_may_not_have_been(tmp_pat
     assert images(tmp_path, *there, ("U", FILE, 0, b"")) == {None, b"ab"}
     assert images(tmp_path, *there, ("U", FILE, 0, b""), NAMED) == {None}
     assert images(tmp_path, *there, ("T", FILE, 1, b"")) == {b"a", b"ab"}
+
+
+# A flood
+
+
+@pytest.mark.slow
+def test_strangers_do_not_fill_the_disk() -> None:
+    try:
+        subprocess.run(unshared(["true"]), check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        pytest.skip(f"nothing can be mounted here: {error}")
+    command = [sys.executable, "-m", "tests.torture.flood", "--seconds", "8"]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stdout + run.stderr

@@ -190,16 +190,26 @@ class Catalog(SqliteCatalogQueries):
         return self._read(mine, key, progress)
 
     def _read(self, mine: bytes, key: "SealKey | None", progress: Callable[[int, int], None]) -> int:
-        from tinyssb_node.catalog.catch_up import catch_up  # noqa: PLC0415 - lazy, see above
+        from tinyssb_node.catalog.catch_up import FeedCutError, catch_up  # noqa: PLC0415 - lazy, see above
         from tinyssb_node.store.sqlite import SqliteStore  # noqa: PLC0415 - reading alone does without it
 
-        with schema.writing(self._connection, self._path):
-            self._connection.execute("UPDATE state SET reader = ? WHERE arrival = 0", (mine,))
+        self._note_reader(mine)
         store = SqliteStore.open_readonly(self._folder / STORE_FILE)
         try:
-            return catch_up(self._connection, self._path, store, key, progress)
+            try:
+                return catch_up(self._connection, self._path, store, key, progress)
+            except FeedCutError:
+                arrival, packet, _ = self._state()
+                self._rebuild("entries were deleted from the store", arrival, packet)
+                self._note_reader(mine)
+                return catch_up(self._connection, self._path, store, key, progress)
         finally:
             store.close()
+
+    def _note_reader(self, mine: bytes) -> None:
+        """Note in an empty catalog whose key opens what is sealed."""
+        with schema.writing(self._connection, self._path):
+            self._connection.execute("UPDATE state SET reader = ? WHERE arrival = 0", (mine,))
 
     def _key(self) -> "SealKey | None":
         """Return the key that opens messages sealed for this node; None if its identity cannot be used."""

@@ -11,6 +11,7 @@ from tinyssb_node.catalog.entry_meaning import CHAT, Meaning, meaning_of
 from tinyssb_node.catalog.rows import PUBLIC, MessageKind
 from tinyssb_node.catalog.tangle_placement import TangleMembership, TanglePlacer, TanglePosition
 from tinyssb_node.content.private import SealKey
+from tinyssb_node.errors import LocalError
 from tinyssb_node.feeds.layout import Layout
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import FeedId, MessageId
@@ -70,13 +71,17 @@ class _Batch:
     """Conversations that are known to be in the table."""
 
 
+class FeedCutError(LocalError):
+    """A feed of which the store has less than the catalog, or had less meanwhile."""
+
+
 def catch_up(
     connection: sqlite3.Connection, path: Path, store: Store, key: SealKey | None, progress: Progress
 ) -> int:
     """Read the appends of *store* that the catalog lacks; return their number.
 
     *store* is one state of the store, of which the catalog has a beginning. Raises CatalogFailedError; earlier
-    transactions stay committed.
+    transactions stay committed. Raises FeedCutError if entries that were read are there no more, or came again.
     """
     done = 0
     while True:
@@ -98,7 +103,9 @@ def _read(batch: _Batch, appends: Sequence[StoredEntry | StoredChunk]) -> None:
     for number, feed, *rest in execute(
         "SELECT number, feed, own, entries, last_us, said, said_seq FROM people"
     ):
-        batch.people[FeedId(feed)] = _Person(number, *rest)
+        person = batch.people[FeedId(feed)] = _Person(number, *rest)
+        if person.entries > batch.records[FeedId(feed)].seq:
+            raise FeedCutError
     for append in appends:
         if isinstance(append, StoredEntry):
             _read_entry(batch, append)
@@ -140,6 +147,8 @@ def _person(batch: _Batch, feed: FeedId) -> _Person:
 
 def _read_entry(batch: _Batch, entry: StoredEntry) -> None:
     person = _person(batch, entry.feed)
+    if entry.seq <= person.entries:
+        raise FeedCutError
     person.entries, person.last_us = entry.seq, entry.committed_us
     layout = entry_layout(entry, batch.records[entry.feed].dialect)
     if layout.chunks:

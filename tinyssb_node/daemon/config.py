@@ -128,6 +128,17 @@ class SetTable(ConfigTable, frozen=True, kw_only=True):
     """Disk space that feeds in no set may take, for each network; 0: none are kept."""
 
 
+class DiskTable(ConfigTable, frozen=True, kw_only=True):
+    """Table ``[disk]``: the room for feeds that nobody here asked for."""
+
+    others_percent: Annotated[float, Meta(ge=0, le=100)] = 10.0
+    """Share of the disk for all of them together."""
+    other_feed_percent: Annotated[float, Meta(ge=0, le=100)] = 1.0
+    """Share of the disk for each of them."""
+    reserve_mib: Annotated[int, Meta(ge=0, le=1_048_576)] | None = None
+    """While less than this is free, nothing of them is taken; None: a tenth of the disk, at most 512 MiB."""
+
+
 class _NetworkTable(ConfigTable, frozen=True, kw_only=True):
     key: _NetworkKey
 
@@ -154,6 +165,7 @@ class RootTable(ConfigTable, frozen=True, kw_only=True):
     control: ControlTable
     web: WebTable
     set: SetTable = SetTable()
+    disk: DiskTable = DiskTable()
 
     def flaw(self, _networks: Collection[NetworkName]) -> Flaw | None:
         """Check the name, and that each face is there once."""

@@ -24,6 +24,7 @@ from tinyssb_node.daemon.block_policy import BlockPolicy
 from tinyssb_node.daemon.clock import SystemClock, find_boot
 from tinyssb_node.daemon.companion import CompanionProcess, companion_command
 from tinyssb_node.daemon.config import Config, read_config
+from tinyssb_node.daemon.disk_space import DiskSpace, DiskWatch
 from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
 from tinyssb_node.daemon.face_manager import FaceManager
 from tinyssb_node.daemon.handler import KEEPERS_ONLY, ControlHandler, DaemonInfo
@@ -146,6 +147,7 @@ class Daemon:
         self._groups = groups
         self._clock = SystemClock()
         self._notifier = Notifier(os.environ, os.getpid())
+        self._disk = DiskSpace(home.root, config.disk)
         self._stop_reason = ""
 
     async def run(self) -> None:
@@ -175,10 +177,12 @@ class Daemon:
                 if identities is not None:
                     identities.tick(runtime.networks, now_us)
                 blocks.tick(runtime)
+                disk.tick(runtime)
 
+            disk = DiskWatch(self._disk, places)
             blocks = BlockPolicy(self._home.root, places, self._logger)
             runtime = Runtime(
-                make_networks=self._networks_maker(stack, places, tip_monitor, identities, blocks),
+                make_networks=self._networks_maker(stack, places, tip_monitor, identities, blocks, disk),
                 places=places,
                 clock=self._clock,
                 logger=self._logger,
@@ -273,6 +277,7 @@ class Daemon:
         tip_monitor: TipMonitor,
         identities: "IdentityManager | None",
         blocks: BlockPolicy,
+        disk: DiskWatch,
     ) -> Callable[[bool], Networks]:
         entropy, boot = random.SystemRandom(), find_boot(self._clock)
         shelves = {place.name: self._shelf(stack, place) for place in places}
@@ -301,6 +306,7 @@ class Daemon:
                         groups=self._groups,
                         admission=self._admission(),
                         shelf=shelves[place.name],
+                        quota=disk.quota(),
                     )
                     for place in places
                 },
@@ -360,10 +366,12 @@ class Daemon:
 
     def _open_events(self, home: Home, store: SqliteStore, network: Network) -> EventLog:
         events = self._config.events
+        keep_bytes = min(events.keep_mib * 2**20, self._disk.log_bytes)
         options = EventLogOptions(
-            segment_bytes=events.segment_mib * 2**20,
+            # Only whole segments are deleted.
+            segment_bytes=min(events.segment_mib * 2**20, keep_bytes // 8),
             segment_age_us=events.segment_hours * 3_600_000_000,
-            retention_bytes=events.keep_mib * 2**20,
+            retention_bytes=keep_bytes,
             retention_age_us=events.keep_days * 86_400_000_000,
         )
         name = node_name(self._key.feed_id)

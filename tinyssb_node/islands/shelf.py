@@ -4,7 +4,7 @@ They are checked as any, and kept in a store of their own, of which what is in n
 feed that enters the set takes along what is here of it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple, Protocol
 
@@ -41,10 +41,6 @@ UNKNOWN: Final = "nothing the node holds leads to it"
 
 class ShelfStore(Store, Protocol):
     """A store of which feeds can be deleted."""
-
-    def chunk_counts(self) -> Mapping[FeedId, int]:
-        """Packets of side chains held, by feed."""
-        ...
 
     def delete_feed(self, feed: FeedId) -> None:
         """Delete all that is held of *feed*."""
@@ -106,15 +102,15 @@ class Shelf:
             self._load()
 
     def _load(self) -> None:
-        counts = self._store.chunk_counts()
+        packets = {each.feed: each.packets for each in self._store.usage()}
         self._feeds = {}
         for record in self._store.feeds():
             last = self._store.entry(record.feed, record.seq) if record.seq else None
             entry = None if last is None else parse_entry(last.packet)
             ended = entry is not None and ends_feed(entry.type, entry.content)
             tip = Tip(record.feed, record.dialect, record.seq, record.tip, ended)
-            packets, latest = record.seq + counts.get(record.feed, 0), 0 if last is None else last.arrival
-            self._feeds[record.feed] = _Feed(record, tip, packets, latest)
+            latest = 0 if last is None else last.arrival
+            self._feeds[record.feed] = _Feed(record, tip, packets.get(record.feed, 0), latest)
         for chain in self._store.side_chains():
             self._feeds[chain.feed].chains[chain.seq] = chain
         self._packets = sum(feed.packets for feed in self._feeds.values())

@@ -53,6 +53,7 @@ from tinyssb_node.node.shelf_transfer import ShelfTransfer
 from tinyssb_node.replication import limits as set_limits
 from tinyssb_node.replication.claim import named_feeds
 from tinyssb_node.replication.packet_outcome import PacketOutcome
+from tinyssb_node.replication.quota import UNLIMITED, QuotaLimits
 from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
 from tinyssb_node.scheduling.budget import UNKNOWN_BOOT, AirBudgets, AirStatus, BootReference
 from tinyssb_node.scheduling.link import LinkProfile, Reception, face_up_event
@@ -91,6 +92,7 @@ class Node:
         groups: MakeGroups | None = None,
         admission: Admission | None = None,
         shelf: OpenShelf | None = None,
+        quota: QuotaLimits = UNLIMITED,
     ) -> None:
         """Load what *store* holds. *key* signs our main feed, written in *dialect*; *read_only* while the disk is full.
 
@@ -98,13 +100,12 @@ class Node:
         if other networks share them. *verify* checks signatures of received entries. *acknowledge_permille* is the
         share of airtime for all acknowledgements in the mesh; 0: write none. *groups* opens private groups; None: take
         part in none. *certainty* is what is known of our feed's tip; None: nothing is missing. *admission* decides
-        which ids that peers name enter the set; None: all. *shelf* opens the shelf; None: there is none.
+        which ids that peers name enter the set; None: all. *shelf* opens the shelf. *quota*: room for others' feeds.
 
         May write to the store (our own feed, at first): commit before anything else. Raises SetFullError, without room.
         """
-        self._store, self._key = store, key
-        self._entropy = entropy
-        self._replica = Replica(store, network, read_only=read_only, verify=verify)
+        self._store, self._key, self._entropy = store, key, entropy
+        self._replica = Replica(store, network, read_only=read_only, verify=verify, quota=quota)
         own = None if key is None else key.feed_id
         if own is not None and not read_only:
             self._replica.own_feed(own, dialect)
@@ -215,6 +216,8 @@ class Node:
         if outcome.events:
             effects += outcome.events
             coded = outcome.kind in _CODED
+            if outcome.feed in self._replica.quota.refused:
+                self._refusals.refuse("quota", face)
             self._propagate(outcome.events, None if coded else packet, queue, now_us)
         effects += self._send_due(now_us)
         return [received, *effects] if received is not None else effects
@@ -269,6 +272,8 @@ class Node:
         if may_write and (acknowledgement := self._acknowledger.take(now_us)) is not None:
             effects += self._append(self._key, acknowledgement, ACK_TYPE, now_us)[1]
         effects += self._set.retire(self._retirement.take_due(now_us), now_us)
+        if self._evicts and (evicted := self._replica.evict(set_limits.EVICTION_PIECE)) is not None:
+            self._retirement.left(evicted)
         if self._shelf.due:
             for packet in self._shelf.take(set_limits.SHELF_PIECE):
                 effects += self._store_packet(packet, now_us)[1]
@@ -280,7 +285,7 @@ class Node:
 
     def next_wake_us(self) -> int | None:
         """Return when ``wake`` is due next; None: not before something happens."""
-        if self._shelf.due:
+        if self._shelf.due or self._evicts:
             return 0
         due = [queue.next_us for queue in self._queues.values()]
         if (keep_us := self._budgets.next_us) is not None:
@@ -293,6 +298,11 @@ class Node:
         if may_write and (groups_us := self._groups.next_us) is not None:
             due.append(groups_us)
         return min(due, default=None)
+
+    @property
+    def _evicts(self) -> bool:
+        """True while feeds that nobody here asked for have to make room."""
+        return self._replica.quota.is_due and not self.read_only
 
     # --- other networks in the same program (``networks``)
 
@@ -651,6 +661,18 @@ class Node:
         """Accept nothing more of feeds whose ids begin with one of *shorts* (``content.blocklist``), except ours, and
         accept all others again. Stored entries stay."""
         return self._request_again(now_us) if self._replica.set_blocked(shorts) else []
+
+    def purge(self, feed: FeedId, now_us: int) -> tuple[int, list[Effect]]:
+        """Delete, from now on, all that is stored of *feed*, which nobody here follows, and request no more of it.
+        Return how many packets that are. Raises KeyError if it is not known, NodeReadOnlyError."""
+        if self.read_only:
+            raise NodeReadOnlyError
+        packets = self._replica.purge(feed)
+        return packets, self._request_again(now_us)
+
+    def set_quota(self, quota: QuotaLimits, now_us: int) -> list[Effect]:
+        """Set the room for feeds that nobody here asked for."""
+        return self._request_again(now_us) if self._replica.set_quota(quota) else []
 
     def _request_again(self, now_us: int) -> list[Effect]:
         """Send another WANT soon, on every face: the wanted feeds have changed."""

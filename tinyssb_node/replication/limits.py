@@ -44,6 +44,11 @@ again in between."""
 SET_FACES: Final = 4
 """Limit for all faces together, in faces: reconnecting again and again gains nothing."""
 
+# --- Room on the disk (decision 0063)
+
+EVICTION_PIECE: Final = 256
+"""Packets of an evicted feed that are deleted at a time, while other packets wait: 1 ms on a PC."""
+
 # --- Naming ids again (setgossip) -------------------------------------------------------------------------------------
 
 NAMES_AGAIN_US: Final = 120_000_000

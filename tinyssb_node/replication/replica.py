@@ -50,6 +50,7 @@ from tinyssb_node.replication.packet_outcome import (
     STRAYS,
     PacketOutcome,
 )
+from tinyssb_node.replication.quota import UNLIMITED, FeedQuota, QuotaLimits
 from tinyssb_node.replication.want import NOT_WANTED
 from tinyssb_node.store.port import FeedRecord, Store
 
@@ -61,9 +62,16 @@ class Replica:
     """Our copy of the feeds."""
 
     def __init__(
-        self, store: Store, network: Network, *, read_only: bool, verify: Verify = verify_signed
+        self,
+        store: Store,
+        network: Network,
+        *,
+        read_only: bool,
+        verify: Verify = verify_signed,
+        quota: QuotaLimits = UNLIMITED,
     ) -> None:
-        """*verify* checks the signature of a received entry."""
+        """*verify* checks the signature of a received entry; *quota* is the room for feeds that nobody here asked
+        for."""
         self._store = store
         self._network = network
         self._verify = verify
@@ -96,6 +104,8 @@ class Replica:
         """Packets that came and that nothing expected."""
         self._empty: dict[FeedId, None] = {}
         """Feeds beyond the set that only a peer named so far, oldest first: not in the store before an entry comes."""
+        self.quota = FeedQuota(store.usage(), quota)
+        """The room that each feed takes."""
         self.frontiers = Frontiers()
         """Up to which entry each known feed is given."""
         self.followed_beyond: set[FeedId] = set()
@@ -103,11 +113,11 @@ class Replica:
         for chain in store.side_chains():
             self._watch_chain(chain)
         for feed, tip in self._tips.items():
+            self._note_followed(self._records[feed])
             self._expect_entries(feed)
             self._watch_other_first(tip)
             self._watch_end(feed)
             self._follow_frontier(feed)
-            self._note_followed(self._records[feed])
         self._expect_stored_chains()
 
     def _stored_tip(self, record: FeedRecord) -> Tip:
@@ -153,11 +163,12 @@ class Replica:
 
     @property
     def named_only(self) -> int:
-        """Feeds that only peers named: neither followed here, nor is an entry of them stored."""
+        """Feeds that only peers named: neither followed here, nor is an entry of them stored, or it was evicted."""
         named = sum(
             not self._tips[feed].seq and not self._records[feed].followed for feed in self.goset.feeds
         )
-        return named + len(self._empty)
+        evicted = sum(feed not in self.goset for feed in self.quota.evicted)
+        return named + evicted + len(self._empty)
 
     def knows(self, feed: FeedId) -> bool:
         """Return True if *feed* is in the set, beyond it, or has left it."""
@@ -191,8 +202,8 @@ class Replica:
         return 1, first_prev(feed, (tip and tip.dialect) or CHILD_DIALECT)
 
     def next_wanted(self, feed: FeedId) -> int:
-        """Sequence number that we would take next; NOT_WANTED for a feed that is not wanted, is closed, or is frozen by
-        a fork."""
+        """Sequence number that we would take next; NOT_WANTED for a feed that is not wanted, is closed, has no more
+        room, or is frozen by a fork."""
         record = self._records[feed]
         # A call less than ``_is_open``, in the place where a node asks itself most often.
         if (
@@ -201,6 +212,7 @@ class Replica:
             or record.retired
             or feed in self._closed
             or feed in self.blocked
+            or feed in self.quota.refused
         ):
             return NOT_WANTED
         return self._tips[feed].seq + 1
@@ -228,9 +240,11 @@ class Replica:
         return self._records[feed].forked_at is None and self._takes(feed)
 
     def _takes(self, feed: FeedId) -> bool:
-        """Return True if missing entries of *feed* are requested: it is in the set, wanted and not blocked."""
+        """Return True if missing entries of *feed* are requested: it is in the set, wanted, not blocked, and there is
+        room for it."""
         record = self._records[feed]
-        return record.wanted and not record.retired and feed not in self.blocked
+        refused = feed in self.blocked or feed in self.quota.refused
+        return record.wanted and not record.retired and not refused
 
     # --- the set
 
@@ -280,6 +294,7 @@ class Replica:
                 self._keep(record)
             else:
                 self._records[feed] = record
+                self._note_followed(record)
                 self._empty[feed] = None
             self.blocked |= {feed} if self.is_blocked(feed) else set()
         self._expect_entries(feed)
@@ -292,6 +307,7 @@ class Replica:
             return False
         del self._empty[feed], self._records[feed], self._tips[feed]
         self.blocked.discard(feed)
+        self.quota.forget(feed)
         self.expectations.forget_feed(feed)
         self.coded.forget(feed)
         self.coded_chunks.forget(feed)
@@ -348,9 +364,14 @@ class Replica:
             self._expect_anew([feed])
 
     def set_blocked(self, shorts: Collection[bytes]) -> bool:
-        """Block feeds whose ids begin so, known or not, but for our own. Return False if they were blocked before."""
+        """Block feeds whose ids begin so, known or not, but for our own. What is stored of them is deleted, unless
+        somebody here follows them. Return False if they were blocked before."""
         self._blocked_shorts = frozenset(shorts)
         before, self.blocked = self.blocked, set(filter(self.is_blocked, self._records))
+        for feed in before - self.blocked:
+            self.quota.stay(feed)
+        for feed in self.blocked & self.quota.others:
+            self.quota.evict(feed)
         self._expect_anew([*(before ^ self.blocked)])
         return before != self.blocked
 
@@ -371,8 +392,68 @@ class Replica:
         self._store.put_feed(record)
         self._note_followed(record)
 
+    # --- room on the disk
+
+    def set_quota(self, limits: QuotaLimits) -> bool:
+        """Set the room for feeds that nobody here asked for. Return True if it changes what is requested."""
+        changed = self.quota.set_limits(limits)
+        self._expect_anew([*changed])
+        return bool(changed)
+
+    def evict(self, count: int) -> FeedId | None:
+        """Delete some *count* packets of a feed that is to be evicted, more if it takes more to stay within the quota:
+        from its end, so that the rest is a whole feed at any time. Return it; None: there is room for all."""
+        chosen = None if self.read_only else self.quota.choose()
+        if chosen is None:
+            return None
+        feed, excess = chosen
+        seq = self._tips[feed].seq
+        # Entries have as many packets as they have on average.
+        entries = -(-max(count, excess) * seq // self.quota.packets[feed])
+        self._cut(feed, max(0, seq - entries))
+        return feed
+
+    def purge(self, feed: FeedId) -> int:
+        """Let ``evict`` delete all that is stored of *feed*, which nobody here follows. Return how many packets that
+        are."""
+        packets = self.quota.evict(feed)
+        self._expect_anew([feed])
+        return packets
+
+    def _close_if_full(self, feed: FeedId) -> None:
+        """Expect no more of *feed* if it has used up its room."""
+        if feed in self.quota.refused:
+            self._expect_anew([feed])
+
+    def _cut(self, feed: FeedId, keep: int) -> int:
+        """Delete all that is stored of *feed* behind entry *keep*."""
+        packets = self._store.cut_feed(feed, keep)
+        self.quota.removed(feed, packets)
+        last = self._store.entry(feed, keep) if keep else None
+        # Of an evicted feed the dialect shows that entries were here. Of a blocked one nothing is requested anyway, and
+        # all of it once it is not blocked any more.
+        dialect = None if not keep and feed in self.blocked else self._tips[feed].dialect
+        self._tips[feed] = Tip(feed, dialect, keep, None if last is None else last.id)
+        forked_at = self._records[feed].forked_at
+        if forked_at is not None and forked_at > keep:
+            self._forks.pop(feed, None)
+            forked_at = None
+        self._keep(replace(self.record(feed), forked_at=forked_at))
+        self._growing[feed] = {seq for seq in self._growing.get(feed, ()) if seq <= keep}
+        self._closed.discard(feed)
+        if not keep:
+            self._other_firsts = {dmx: of for dmx, of in self._other_firsts.items() if of != feed}
+        self.coded.forget(feed)
+        self.coded_chunks.forget(feed)
+        self._expect_anew([feed])
+        return packets
+
     def _note_followed(self, record: FeedRecord) -> None:
         asked_for = record.ours or (record.followed and record.wanted)
+        evicted = record.evicted and not self._tips[record.feed].seq
+        self.quota.note(record.feed, asked_for=asked_for, evicted=evicted)
+        if not asked_for and record.feed in self.blocked:
+            self.quota.evict(record.feed)
         if record.beyond and asked_for and not record.retired and record.feed not in self._closed:
             self.followed_beyond.add(record.feed)
         else:
@@ -574,6 +655,7 @@ class Replica:
         if seq == 1:
             self._watch_other_first(tip)
         arrival = self._store.append_entry(feed, seq, extended.packet, id_, origin, face)
+        self.quota.added(feed)
         self.coded.stored(feed, seq, extended.packet)
         self.expectations.expect_entries(feed, expectations(self._network, tip))
         layout = extended.layout
@@ -598,6 +680,7 @@ class Replica:
             self._expect_chain(chain)
         self._watch_end(feed)
         self._follow_frontier(feed)
+        self._close_if_full(feed)
         return outcome
 
     def _append_chunk(
@@ -608,6 +691,7 @@ class Replica:
         if self.read_only:
             return PacketOutcome(PacketKind.CHUNK, Verdict.NOT_OURS, READ_ONLY, *place)
         arrival = self._store.append_chunk(chain.feed, chain.seq, grown.chunk, packet, origin, face)
+        self.quota.added(chain.feed)
         self._store.put_side_chain(chain)
         self.coded_chunks.stored(chain.feed, chain.seq, grown.chunk, packet)
         self._watch_chain(chain)
@@ -617,6 +701,7 @@ class Replica:
         else:
             self._expect_chain(chain)
         self._expect_left_out_chains()
+        self._close_if_full(chain.feed)
         outcome = PacketOutcome(PacketKind.CHUNK, Verdict.NEW, None, *place)
         outcome.events.append(
             ChunkAppended(

@@ -52,3 +52,17 @@ are requested at once."""
 CLAIM_EVERY_US: Final = 86_400_000_000
 """Least time between two such waits, also over restarts: a stranger can cause a minute of silence a day (decision
 0064)."""
+
+# --- Room on the disk (decision 0063) --------------------------------------------------------------------------------
+
+STORE_PACKET_BYTES: Final = 256
+"""Bytes of disk for an entry or chunk in the store: measured 231 with all indexes, and a commit each; the rest is
+SQLite's free space."""
+RESERVE_MAX: Final = 512 * 1024 * 1024
+"""Most bytes of a disk that are kept free by default: years of what people write."""
+LOG_PAGES_MAX: Final = 4_096
+"""Pages of 4 KiB in the write-ahead log from which on they are moved to the store: 16 MiB, some ten full commits."""
+LOG_PAGES_MIN: Final = 64
+"""The same on the smallest disks."""
+LOG_DISK_PART: Final = 64
+"""The part of a disk from which on they are, between the two."""

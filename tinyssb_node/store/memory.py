@@ -1,8 +1,10 @@
 """The store in memory: for the simulator and for tests. The same contract tests apply to it and to SQLite."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import Generic, TypeVar
 
 from tinyssb_node import limits
@@ -10,12 +12,20 @@ from tinyssb_node.codec.dmx import chunk_hash
 from tinyssb_node.feeds.fork import ForkProof
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import FaceName, FeedId, MessageId, Origin
-from tinyssb_node.store.port import AirtimeCharge, FeedRecord, Receipt, StoredChunk, StoredEntry
+from tinyssb_node.store.port import (
+    AirtimeCharge,
+    FeedRecord,
+    FeedUsage,
+    Receipt,
+    StoredChunk,
+    StoredEntry,
+)
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 
+_KeyOf = Callable[[bytes], bytes]
 _Journal = list[Callable[[], None]]
 """The undo steps of each write since the last commit, oldest first. There is one for all tables: most packets write
 nothing, and committing nothing must cost next to nothing."""
@@ -62,8 +72,8 @@ class MemoryStore:
         self._undated: set[int] = set()
         """Receipts put since the last commit."""
         self._meta = _Table[str, str](self._journal)
-        self._appends: list[StoredEntry | StoredChunk] = []
-        """In order of arrival: number n at index n - 1."""
+        self._appends: list[StoredEntry | StoredChunk | None] = []
+        """In order of arrival: number n at index n - 1; None if it was cut."""
         self._committed = 0
         """The last arrival number that a rollback keeps."""
 
@@ -82,6 +92,51 @@ class MemoryStore:
         self._feeds.remove(feed)
         about = [receipt for receipt in self.receipts() if feed in {receipt.feed, receipt.holder}]
         self.drop_receipts([receipt.number for receipt in about])
+
+    def cut_feed(self, feed: FeedId, keep: int) -> int:
+        """Delete all that is stored of *feed* behind entry *keep*. Returns how many packets that were."""
+        record = self._feeds.rows[feed]
+        entries = [place for place in self._entries.rows if place[0] == feed and place[1] > keep]
+        chunks = [place for place in self._chunks.rows if place[0] == feed and place[1] > keep]
+        for entry in entries:
+            self._cut(self._entries, entry, self._entries_by_dmx, _dmx_of)
+        for chunk in chunks:
+            self._cut(self._chunks, chunk, self._chunks_by_hash, chunk_hash)
+        for chain in [chain for chain in self._side_chains.rows if chain[0] == feed and chain[1] > keep]:
+            self._side_chains.remove(chain)
+        for fork in [fork for fork in self._forks.rows if fork[0] == feed and fork[1] > keep]:
+            self._forks.remove(fork)
+        if record.seq > keep:
+            last = self.entry(feed, keep)
+            self._feeds.put(feed, replace(record, seq=keep, tip=None if last is None else last.id))
+        return len(entries) + len(chunks)
+
+    def _cut(
+        self, places: "_Table[K, int]", place: K, index: "_Table[bytes, tuple[int, ...]]", key_of: _KeyOf
+    ) -> None:
+        arrival = places.rows[place]
+        append = self._appends[arrival - 1]
+        assert append is not None
+        key = key_of(append.packet)
+        left = tuple(other for other in index.rows[key] if other != arrival)
+        if left:
+            index.put(key, left)
+        else:
+            index.remove(key)
+        places.remove(place)
+        self._journal.append(partial(self._appends.__setitem__, arrival - 1, append))
+        self._appends[arrival - 1] = None
+
+    def usage(self) -> Sequence[FeedUsage]:
+        """Return the room that each feed takes of which an entry is stored, sorted by feed id."""
+        packets = Counter(feed for feed, *_ in (*self._entries.rows, *self._chunks.rows))
+        begun: dict[FeedId, int] = {}
+        for (feed, _), arrival in sorted(self._entries.rows.items(), reverse=True):
+            begun[feed] = arrival
+        return [
+            FeedUsage(feed=feed, packets=packets[feed], begun=arrival)
+            for feed, arrival in sorted(begun.items())
+        ]
 
     def append_entry(
         self, feed: FeedId, seq: int, packet: bytes, id_: MessageId, origin: Origin, face: FaceName | None
@@ -104,7 +159,7 @@ class MemoryStore:
             )
         )
         self._entries.put((feed, seq), arrival)
-        dmx = packet[: limits.DMX_SIZE]
+        dmx = _dmx_of(packet)
         self._entries_by_dmx.put(dmx, (*self._entries_by_dmx.rows.get(dmx, ()), arrival))
         self._feeds.put(feed, replace(record, seq=seq, tip=id_))
         return arrival
@@ -158,7 +213,8 @@ class MemoryStore:
     def chunk(self, feed: FeedId, seq: int, chunk: int) -> bytes | None:
         """Return one packet of a side chain."""
         arrival = self._chunks.rows.get((feed, seq, chunk))
-        return None if arrival is None else self._appends[arrival - 1].packet
+        append = None if arrival is None else self._appends[arrival - 1]
+        return None if append is None else append.packet
 
     def chunks(self, feed: FeedId, seq: int, first: int, limit: int) -> Sequence[bytes]:
         """Return up to *limit* packets of a side chain from number *first* on, in order, up to the first one
@@ -199,7 +255,8 @@ class MemoryStore:
     def after(self, arrival: int, limit: int) -> Sequence[StoredEntry | StoredChunk]:
         """Return the next *limit* appends with arrival numbers above *arrival*, in order; fewer if there are no
         more."""
-        return self._appends[arrival : arrival + limit]
+        left = (append for append in islice(self._appends, arrival, None) if append is not None)
+        return [*islice(left, limit)]
 
     def last_arrival(self) -> int:
         """Return the highest arrival number, 0 for none."""
@@ -233,6 +290,10 @@ class MemoryStore:
         """Return all receipts, by number."""
         return [receipt for _, receipt in sorted(self._receipts.rows.items())]
 
+    def unused(self) -> int:
+        """Return the bytes of the store that hold nothing: none, in memory."""
+        return 0
+
     def get_meta(self, key: str) -> str | None:
         """Return a small value stored by name."""
         return self._meta.rows.get(key)
@@ -244,7 +305,8 @@ class MemoryStore:
     def commit(self, wall_us: int) -> None:
         """Make what was written so far final, and date it *wall_us*."""
         for index in range(self._committed, len(self._appends)):
-            self._appends[index] = replace(self._appends[index], committed_us=wall_us)
+            if (append := self._appends[index]) is not None:
+                self._appends[index] = replace(append, committed_us=wall_us)
         self._committed = len(self._appends)
         for number in self._undated:
             self._receipts.rows[number] = replace(self._receipts.rows[number], known_us=wall_us)
@@ -253,10 +315,10 @@ class MemoryStore:
 
     def rollback(self) -> None:
         """Undo everything written since the last commit."""
-        del self._appends[self._committed :]
         self._undated.clear()
         while self._journal:
             self._journal.pop()()
+        del self._appends[self._committed :]
 
     def close(self) -> None:
         """Drop uncommitted writes; committed ones can still be read, which tests of restarts make use of."""
@@ -266,3 +328,7 @@ class MemoryStore:
         entry = self._appends[arrival - 1]
         assert isinstance(entry, StoredEntry)
         return entry
+
+
+def _dmx_of(packet: bytes) -> bytes:
+    return packet[: limits.DMX_SIZE]

@@ -47,6 +47,11 @@ class FeedRecord:
         """True if we hold its key."""
         return self.own or self.child
 
+    @property
+    def evicted(self) -> bool:
+        """True if entries of it were stored and were deleted, since nobody here asked for it (decision 0063)."""
+        return self.dialect is not None and not (self.seq or self.followed or self.ours)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoredEntry:
@@ -117,6 +122,17 @@ class Receipt:
     """Wall clock at the commit that kept it, microseconds since 1970; 0 before."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FeedUsage:
+    """The room that a feed takes."""
+
+    feed: FeedId
+    packets: int
+    """Stored entries and chunks, 120 bytes each."""
+    begun: int
+    """Arrival number of its first entry that is stored."""
+
+
 class Store(Protocol):
     """The store. Everything between two commits is one transaction: all of it is stored, or none.
 
@@ -134,6 +150,15 @@ class Store(Protocol):
 
     def drop_feed(self, feed: FeedId) -> None:
         """Delete a feed of which nothing is stored, and that is not ours. Added again, it is new."""
+        ...
+
+    def cut_feed(self, feed: FeedId, keep: int) -> int:
+        """Delete all that is stored of *feed* behind entry *keep*, 0 for all of it, proofs of forks included, and move
+        its frontier back. Returns how many packets that were. Arrival numbers are not given again."""
+        ...
+
+    def usage(self) -> Sequence[FeedUsage]:
+        """Return the room that each feed takes of which an entry is stored, sorted by feed id."""
         ...
 
     def append_entry(
@@ -205,12 +230,12 @@ class Store(Protocol):
     def after(self, arrival: int, limit: int) -> Sequence[StoredEntry | StoredChunk]:
         """Return the next *limit* appends with arrival numbers above *arrival*, in order; fewer if there are no more.
 
-        Numbers may be missing between them, where something was removed (``store.repair``).
+        Numbers may be missing between them, where something was removed (``cut_feed``, ``store.repair``).
         """
         ...
 
     def last_arrival(self) -> int:
-        """Return the highest arrival number, 0 for none."""
+        """Return the highest arrival number that was given, 0 for none."""
         ...
 
     def put_charge(self, charge: AirtimeCharge) -> None:
@@ -235,6 +260,10 @@ class Store(Protocol):
 
     def receipts(self) -> Sequence[Receipt]:
         """Return all receipts, by number."""
+        ...
+
+    def unused(self) -> int:
+        """Return the bytes of the store that hold nothing: what is appended takes these first."""
         ...
 
     def get_meta(self, key: str) -> str | None:

@@ -25,7 +25,14 @@ from tinyssb_node.feeds.fork import ForkProof, parse_proof, serialize_proof
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
 from tinyssb_node.store.lock import FolderLock
-from tinyssb_node.store.port import AirtimeCharge, FeedRecord, Receipt, StoredChunk, StoredEntry
+from tinyssb_node.store.port import (
+    AirtimeCharge,
+    FeedRecord,
+    FeedUsage,
+    Receipt,
+    StoredChunk,
+    StoredEntry,
+)
 from tinyssb_node.store.presence_filter import PresenceFilter
 from tinyssb_node.store.recovery import recover_log, sync_names, take_lock
 from tinyssb_node.store.sqlite_file import (
@@ -119,6 +126,22 @@ _MEND_PROOF: Final = (
 )
 """Advice about a damaged proof."""
 
+_META_ARRIVALS: Final = "arrivals"
+"""Name in the store of the last arrival number that was given when something was cut."""
+_COMMITS_OF_NOTHING: Final = """
+WITH spans AS (
+    SELECT arrival AS last, coalesce(
+        (SELECT max(earlier.arrival) FROM commits AS earlier WHERE earlier.arrival < commits.arrival), 0
+    ) AS before FROM commits WHERE arrival >= ?1 AND arrival < ?2
+)
+DELETE FROM commits WHERE arrival IN (
+    SELECT last FROM spans
+    WHERE NOT EXISTS (SELECT 1 FROM entries WHERE arrival > before AND arrival <= last)
+    AND NOT EXISTS (SELECT 1 FROM chunks WHERE arrival > before AND arrival <= last)
+)
+"""
+"""Deletion of commits, from one arrival number to another one, that date no append any more."""
+
 _EntryRow = tuple[int, int, bytes, bytes, str, str | None, int, int]
 _ChunkRow = tuple[int, int, int, bytes, str, str | None, int, int]
 
@@ -207,6 +230,43 @@ class SqliteStore:
         self.put_feed(replace(record, retired=True))
         about = [receipt for receipt in self.receipts() if feed in {receipt.feed, receipt.holder}]
         self.drop_receipts([receipt.number for receipt in about])
+
+    def cut_feed(self, feed: FeedId, keep: int) -> int:
+        """Delete all that is stored of *feed* behind entry *keep*. Returns how many packets that were. The file does
+        not get smaller: what comes next takes the room."""
+        known = self._feeds[feed]
+        place = (known.number, keep)
+        sql = (
+            "SELECT count(*), min(arrival), max(arrival) FROM ("
+            "SELECT arrival FROM entries WHERE feed = ?1 AND seq > ?2 UNION ALL "
+            "SELECT arrival FROM chunks WHERE feed = ?1 AND seq > ?2)"
+        )
+        ((packets, first, last),) = self._select(sql, place)
+        for table in ("entries", "chunks", "side_chains"):
+            self._write(f"DELETE FROM {table} WHERE feed = ? AND seq > ?", [place])  # noqa: S608 - our names
+        self._write("DELETE FROM forks WHERE feed = ? AND seq > ?", [(bytes(feed), keep)])
+        if packets:
+            self._write(_COMMITS_OF_NOTHING, [(first, last)])
+            self.put_meta(_META_ARRIVALS, str(self._arrival))
+        if known.seq > keep:
+            before = self.entry(feed, keep)
+            known.seq, known.tip = keep, None if before is None else before.id
+            self._moved.add(feed)
+        return int(packets)
+
+    def usage(self) -> Sequence[FeedUsage]:
+        """Return the room that each feed takes of which an entry is stored, sorted by feed id."""
+        # Counted in the indexes by place: no row is read but the first one of each feed.
+        sql = (
+            "SELECT (SELECT count(*) FROM entries WHERE feed = ?1) + (SELECT count(*) FROM chunks WHERE feed = ?1), "
+            "(SELECT arrival FROM entries WHERE feed = ?1 ORDER BY seq LIMIT 1)"
+        )
+        found = []
+        for feed, known in sorted(self._feeds.items()):
+            ((packets, begun),) = self._select(sql, (known.number,)) if known.seq else ((0, None),)
+            if begun is not None:
+                found.append(FeedUsage(feed=feed, packets=packets, begun=begun))
+        return found
 
     def append_entry(
         self, feed: FeedId, seq: int, packet: bytes, id_: MessageId, origin: Origin, face: FaceName | None
@@ -349,7 +409,7 @@ class SqliteStore:
         return sorted(found, key=attrgetter("arrival"))
 
     def last_arrival(self) -> int:
-        """Return the highest arrival number, 0 for none."""
+        """Return the highest arrival number that was given, 0 for none."""
         return self._arrival
 
     def put_charge(self, charge: AirtimeCharge) -> None:
@@ -386,6 +446,12 @@ class SqliteStore:
         sql = "SELECT number, feed, seq, holder, face, speaker, known_us FROM receipts"
         found = {row[0]: self._receipt(row) for row in self._select(sql, ())}
         return [receipt for _, receipt in sorted((found | self._new_receipts).items())]
+
+    def unused(self) -> int:
+        """Return the bytes of the file that hold nothing: what is appended takes these first."""
+        sql = "SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size"
+        ((size,),) = self._select(sql, ())
+        return int(size)
 
     def get_meta(self, key: str) -> str | None:
         """Return a small value stored by name."""
@@ -451,7 +517,9 @@ class SqliteStore:
             feeds = [kept_feed(row) for row in self._connection.execute("SELECT * FROM feeds")]
             (arrival,) = self._connection.execute(
                 "SELECT max((SELECT coalesce(max(arrival), 0) FROM entries), "
-                "(SELECT coalesce(max(arrival), 0) FROM chunks))"
+                "(SELECT coalesce(max(arrival), 0) FROM chunks), "
+                "coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?), 0))",
+                (_META_ARRIVALS,),
             ).fetchone()
         self._feeds = {feed.record.feed: feed for feed in feeds}
         self._ids = {feed.number: feed.record.feed for feed in sorted(feeds, key=attrgetter("number"))}

@@ -1,5 +1,6 @@
 """The file behind the SQLite store: schema, opening, and errors. Format: ``docs/formats/store.md``."""
 
+import shutil
 import sqlite3
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
@@ -13,6 +14,7 @@ from tinyssb_node.errors import (
     StoreFullError,
     StoreTooNewError,
 )
+from tinyssb_node.store import limits as store_limits
 from tinyssb_node.store.durable import can_write, lacks_room
 
 STORE_VERSION: Final = 5
@@ -177,10 +179,15 @@ def open_for_writing(path: Path, *, alone: bool = False) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         # 8 MiB: an idle daemon has 60 MB for everything.
         connection.execute("PRAGMA cache_size = -8192")
-        # Pages of 4 KiB: 16 MiB, some ten full commits.
-        connection.execute("PRAGMA wal_autocheckpoint = 4096")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {_log_pages(path)}")
         undo.pop_all()
         return connection
+
+
+def _log_pages(path: Path) -> int:
+    """Return how many pages the write-ahead log may have: on a small disk few. Raises OSError."""
+    pages = shutil.disk_usage(path.parent).total // 4_096 // store_limits.LOG_DISK_PART
+    return min(store_limits.LOG_PAGES_MAX, max(store_limits.LOG_PAGES_MIN, pages))
 
 
 def end_exclusive_mode(path: Path, connection: sqlite3.Connection) -> None:
