@@ -1,10 +1,16 @@
 """`tinyssb web` from the shell."""
 
+import contextlib
+import os
+import re
+import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.daemon.processes import make_home, tinyssb
+from tests.daemon.processes import PROGRAM, make_home, tinyssb
+from tests.web.asking import ask, post
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.web import command
 from tinyssb_node.web.server import bind
@@ -16,11 +22,37 @@ def home(tmp_path: Path) -> Path:
     return tmp_path / "home"
 
 
-def test_beyond_this_machine_it_wants_a_token_and_says_how_to_get_one(home: Path) -> None:
-    ended = tinyssb(home, "web", "--listen", "0.0.0.0:0")
-    assert ended.returncode == ExitCode.CONFIG
-    assert b"could read and write as you" in ended.stderr
-    assert b"tinyssb web --link" in ended.stderr
+@contextlib.contextmanager
+def running(home: Path, *, terminal: bool) -> Iterator[str]:
+    """The command in a process of its own, on a terminal or not; gives what it prints first: the page's address."""
+    ours, theirs = os.openpty() if terminal else os.pipe()
+    process = subprocess.Popen(
+        [*PROGRAM, "--home", str(home), "web", "--listen", "127.0.0.1:0"],
+        stdout=theirs,
+    )
+    os.close(theirs)
+    try:
+        yield os.read(ours, 4_096).decode()
+    finally:
+        os.close(ours)
+        process.terminate()
+        process.wait(timeout=10)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_other_accounts_of_this_machine_read_nothing_and_its_user_needs_only_the_link(
+    home: Path, *, terminal: bool
+) -> None:
+    with running(home, terminal=terminal) as printed:
+        match = re.search(r"http://127\.0\.0\.1:\d+", printed)
+        assert match is not None, printed
+        address = match[0]
+        for path in ("/api/conversations", "/api/messages?conversation=public", "/api/people", "/api/events"):
+            assert ask(address, path).status == 401
+        token = (home / "web.token").read_text().strip()
+        assert (f"{address}/#token={token}" in printed) == terminal, "in a journal others could read it"
+        cookie = post(address, "/api/login", {"token": token}).headers["set-cookie"].partition(";")[0]
+        assert ask(address, "/api/people", headers={"cookie": cookie}).status == 200
 
 
 def test_the_link_has_the_token_and_a_code_for_the_camera(home: Path) -> None:

@@ -1,4 +1,4 @@
-"""Where the token is kept, and when one is needed."""
+"""Where the token is kept."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.web.errors import TokenError
 from tinyssb_node.web.page_server.addresses import is_local
-from tinyssb_node.web.tokens import TOKEN_SIZE, find_token, make_token, read_token
+from tinyssb_node.web.tokens import TOKEN_SIZE, make_token, read_token
 
 
 def write(path: Path, content: bytes, mode: int = 0o600) -> Path:
@@ -21,20 +21,8 @@ def test_a_token_is_made_once_and_is_its_owners_alone(tmp_path: Path) -> None:
     token = make_token(file)
     assert len(token) == 2 * TOKEN_SIZE
     assert file.stat().st_mode & 0o777 == 0o600
-    assert make_token(file) == token == read_token(file) == find_token(file, "0.0.0.0", named=True)
+    assert make_token(file) == token == read_token(file)
     assert make_token(tmp_path / "other") != token
-
-
-def test_beyond_this_machine_there_must_be_one(tmp_path: Path) -> None:
-    file = tmp_path / "none"
-    for host in ("0.0.0.0", "::", "192.168.4.1", "hut.local"):
-        with pytest.raises(TokenError, match="could read and write as you") as caught:
-            find_token(file, host, named=False)
-        assert caught.value.exit_code == ExitCode.CONFIG
-    for host in ("127.0.0.1", "::1", "localhost", "127.8.9.10"):
-        assert find_token(file, host, named=False) is None
-    with pytest.raises(TokenError, match="there is no token in"):
-        find_token(file, "127.0.0.1", named=True)
 
 
 @pytest.mark.parametrize(

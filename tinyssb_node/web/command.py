@@ -29,12 +29,12 @@ def add(commands: CommandParsers) -> None:
         "--token-file",
         type=Path,
         metavar="FILE",
-        help="the file whose first line is the token (default: web.token in the home)",
+        help="the file whose first line is the token, created if there is none (default: web.token in the home)",
     )
     parser.add_argument(
         "--link",
         action="store_true",
-        help="only show the link for a phone, with its QR code; creates the token if there is none",
+        help="only show the link that lets a browser in, with its QR code",
     )
     parser.add_argument(
         "--supervised", action="store_true", help="end when standard input ends (the daemon uses this)"
@@ -43,7 +43,7 @@ def add(commands: CommandParsers) -> None:
 
 
 def web(arguments: argparse.Namespace) -> int:
-    """Serve the page, or show its link."""
+    """Serve the page, or show its link. The token is created if there is none."""
     from tinyssb_node.daemon.config import read_config
     from tinyssb_node.daemon.config_table import Address
     from tinyssb_node.limits import WEB_PORT
@@ -80,10 +80,10 @@ def _serve(arguments: argparse.Namespace, home: Home, address: tuple[str, int], 
     _require_libraries()
     from tinyssb_node.web.opener import NodeOpener
     from tinyssb_node.web.server import serve
-    from tinyssb_node.web.tokens import find_token
+    from tinyssb_node.web.tokens import make_token
 
     host, port = address
-    token = find_token(file, host, named=arguments.token_file is not None)
+    token = make_token(file)
 
     def announce(port: int) -> None:
         # In a journal others could read the token; a terminal has one reader.
@@ -101,7 +101,7 @@ def _serve(arguments: argparse.Namespace, home: Home, address: tuple[str, int], 
     return 0
 
 
-def print_address(address: tuple[str, int], token: str | None, *, show_token: bool = True) -> None:
+def print_address(address: tuple[str, int], token: str, *, show_token: bool = True) -> None:
     """Print the address of the page, and how to log in."""
     from tinyssb_node.screens.invite import link, page_addresses, qr_code
     from tinyssb_node.web.page_server.addresses import is_local
@@ -110,9 +110,9 @@ def print_address(address: tuple[str, int], token: str | None, *, show_token: bo
     shown = token if show_token else None
     for each in addresses:
         print(f"The page is at {link(each, shown)}")
-    if token is not None and not show_token:
+    if not show_token:
         print("It needs a token. To see a link with the token, and its QR code: tinyssb web --link")
-    elif token is not None and not is_local(address[0]):
+    elif not is_local(address[0]):
         drawn = qr_code(link(addresses[0], token))
         print(drawn or "For a QR code of the link: pip install 'tinyssb-node[web]'")
 

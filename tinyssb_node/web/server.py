@@ -65,7 +65,7 @@ def serve(
     *,
     host: str,
     port: int,
-    token: str | None,
+    token: str,
     announce: Callable[[int], None],
     supervised: bool = False,
 ) -> None:

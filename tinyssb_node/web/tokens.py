@@ -1,4 +1,4 @@
-"""The page's token: where it is stored, and when one is needed."""
+"""The page's token: where it is stored. There always is one: other accounts of this machine reach the page, too."""
 
 import os
 import secrets
@@ -9,7 +9,6 @@ from tinyssb_node.errors import ExitCode
 from tinyssb_node.faces import secretfiles
 from tinyssb_node.faces.errors import SecretExposedError, SecretUnusableError
 from tinyssb_node.web.errors import TokenError
-from tinyssb_node.web.page_server.addresses import is_local
 
 TOKEN_SIZE: Final = 16
 """Bytes of a token that we make: nobody guesses 128 bits, and a QR code of the link stays small."""
@@ -31,19 +30,6 @@ def read_token(file: Path) -> str | None:
             f"Delete the file, and create a token of {2 * TOKEN_SIZE} characters: tinyssb web --link",
             exit_code=ExitCode.CONFIG,
         ) from error
-
-
-def find_token(file: Path, host: str, *, named: bool) -> str | None:
-    """Return the token of *file*; None if there is none and *host* can be reached only from this machine, unless the
-    file was *named*. Raises TokenError."""
-    token = read_token(file)
-    if token is None and (named or not is_local(host)):
-        raise TokenError(
-            f"At {host} anyone could read and write as you, and there is no token in {file}. Nothing was served.",
-            "Create one: tinyssb web --link (it shows a link and a QR code). Then start the page again.",
-            exit_code=ExitCode.CONFIG,
-        )
-    return token
 
 
 def make_token(file: Path) -> str:
