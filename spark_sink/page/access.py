@@ -11,7 +11,7 @@ from starlette.types import Scope
 
 from spark_sink.errors import ConfigurationError
 from spark_sink.page import limits
-from tinyssb_node.web.page_server.access import TokenAuthenticator, security_headers
+from tinyssb_node.web.page_server.access import TokenAuthenticator, is_foreign, security_headers
 
 
 def refusal(status: int, message: str, **headers: str) -> Response:
@@ -22,7 +22,8 @@ def refusal(status: int, message: str, **headers: str) -> Response:
 TOKEN_VARIABLE: Final = "TINYSSB_PAGE_TOKEN"  # noqa: S105 - its name
 COOKIE: Final = "tinyssb_page"
 GUARDED: Final = ("/api/", "/metrics")
-"""Paths that need a token. The page itself holds no figures, and asks for the token."""
+"""Paths that need a token, and are for no page of another site. The page itself holds no figures, and asks for the
+token."""
 
 
 def headers(tiles: str | None = None) -> Mapping[str, str]:
@@ -72,11 +73,14 @@ def check_token(token: str, where: str) -> str:
 
 
 def refuse_request(scope: Scope) -> Response | None:
-    """Refuse other methods than GET and HEAD, and addresses that are too long; None: the request is neither."""
+    """Refuse other methods than GET and HEAD, addresses that are too long, and figures for pages of other sites; None:
+    the request is none of these."""
     if scope["method"] not in ("GET", "HEAD"):
         return refusal(405, "This server is read-only: it answers GET and HEAD.", allow="GET, HEAD")
     if len(scope["path"]) + len(scope["query_string"]) > limits.TARGET_SIZE_MAX:
         return refusal(414, f"The address has more than {limits.TARGET_SIZE_MAX} characters.")
+    if scope["path"].startswith(GUARDED) and is_foreign(Headers(scope=scope)):
+        return refusal(403, "The request came from another site.")
     return None
 
 

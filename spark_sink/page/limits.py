@@ -44,6 +44,11 @@ API_VERSION: Final = 2
 """`v` in every answer (docs/reference/dashboard.md)."""
 CLIENTS_MAX: Final = 64
 """Pages that may listen at one time: each holds a connection and nothing else."""
+CONNECTIONS_WAITING_MAX: Final = 128
+"""Connections that have sent no whole request: twenty browsers hold as many between requests. An address has no limit
+of its own: in a cluster all viewers come from that of the ingress."""
+REQUEST_S: Final = 10.0
+"""Seconds that a request may take to come: mobile networks need one or two."""
 WAITING_MAX: Final = 64
 """Requests that may wait for the database at one time; further ones are answered 503. Each takes about 10 ms."""
 TARGET_SIZE_MAX: Final = 2_048

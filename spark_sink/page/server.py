@@ -7,10 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from spark_sink.errors import ConfigurationError, UnavailableError
+from spark_sink.page import limits
 from spark_sink.page.answers import AnswerService
 from spark_sink.page.app import make_app
 from spark_sink.page.tiles import Tiles
 from tinyssb_node.web.page_server.addresses import is_local, listen
+from tinyssb_node.web.page_server.connections import ConnectionLimits, connection_options
 from tinyssb_node.web.page_server.server import PageServer, page_config
 
 
@@ -42,10 +44,16 @@ def make_server(
     answers = AnswerService(name)
     config = page_config(
         make_app(answers, host=host, token=token, tls=tls is not None, tiles=tiles),
-        limit_concurrency=256,  # 64 listening pages, each with some more while it loads
         timeout_graceful_shutdown=3,
         ssl_certfile=tls.certificate if tls else None,
         ssl_keyfile=tls.key if tls else None,
+        **connection_options(
+            ConnectionLimits(
+                served=256,  # 64 listening pages, each with some more while it loads
+                waiting=limits.CONNECTIONS_WAITING_MAX,
+                request_s=limits.REQUEST_S,
+            )
+        ),
     )
     return PageServer(config, answers.stop)
 

@@ -15,10 +15,11 @@ from starlette.types import Message
 from tests.sse import Events
 from tests.web.asking import ask, post
 from tests.web.fake import TOKEN, FakeNode, serving
-from tinyssb_node.web import connections, limits
+from tinyssb_node.web import limits
 from tinyssb_node.web.app import body_of
 from tinyssb_node.web.errors import RequestTooLargeError
-from tinyssb_node.web.page_server.addresses import allowed_hosts
+from tinyssb_node.web.page_server import connections
+from tinyssb_node.web.page_server.addresses import allowed_hosts, owner_of
 
 SAYING = {"conversation": "public", "text": "hello", "once": "once-0001"}
 PRIVATE_PATHS = (
@@ -175,10 +176,12 @@ async def test_a_body_is_counted_as_it_comes() -> None:
     assert asked == limits.BODY_MAX // 10_000 + 1
 
 
-def connect(address: str, *sent: bytes) -> socket.socket:
-    """A connection that says *sent*, and waits."""
+def connect(address: str, *sent: bytes, source: str = "127.0.0.1") -> socket.socket:
+    """A connection from *source* that says *sent*, and waits."""
     place = urlsplit(address)
-    talk = socket.create_connection((place.hostname or "", place.port or 0), timeout=10)
+    talk = socket.create_connection(
+        (place.hostname or "", place.port or 0), timeout=10, source_address=(source, 0)
+    )
     talk.sendall(b"".join(sent))
     return talk
 
@@ -226,6 +229,60 @@ def test_one_address_does_not_take_all_places(monkeypatch: pytest.MonkeyPatch, n
                 assert ask(address, "/api/session").status == 200
                 return
         pytest.fail("a place that was left stays taken")
+
+
+HALF = b"GET /api/session HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: "
+
+
+def test_half_requests_keep_nobody_out() -> None:
+    with serving(FakeNode()) as address, contextlib.ExitStack() as stack:
+        listening = Events(address)
+        for _ in range(260):
+            stack.enter_context(connect(address, HALF))
+        begun_s = time.monotonic()
+        assert ask(address, "/api/session").status == 200
+        assert time.monotonic() - begun_s < 1
+        listening.next("sign")
+        listening.close()
+
+
+def test_who_is_silent_makes_room_by_its_own_connections(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(limits, "WAITING_MAX", 4)
+    with serving(FakeNode()) as address, contextlib.ExitStack() as stack:
+        honest = stack.enter_context(connect(address, HALF))
+        for _ in range(20):
+            stack.enter_context(connect(address, HALF, source="127.0.0.2"))
+        assert ask(address, "/api/session").status == 200
+        honest.sendall(b"no more\r\n\r\n")
+        assert honest.recv(64).startswith(b"HTTP/1.1 200 ")
+
+
+def test_one_person_may_have_many_addresses_of_ipv6() -> None:
+    assert owner_of("2001:db8::1%eth0") == owner_of("2001:db8::ffff:2") != owner_of("2001:db8:0:1::1")
+    assert owner_of("::ffff:192.0.2.1") == owner_of("192.0.2.1") != owner_of("192.0.2.2")
+    assert owner_of("a socket") == "a socket"
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},  # another port of this machine, which even gets the cookie
+        {"origin": "https://evil.example"},
+    ],
+)
+def test_pages_of_other_sites_take_no_listeners(header: dict[str, str]) -> None:
+    with serving(FakeNode(), token=TOKEN) as address:
+        cookie = cookie_for(address)
+        foreign = [Events(address, **header, cookie=cookie) for _ in range(limits.LISTENERS_MAX)]
+        ours = Events(address, cookie=cookie, **{"sec-fetch-site": "same-origin"})
+        assert [one.status for one in foreign] == [403] * limits.LISTENERS_MAX
+        assert ours.status == 200
+        assert ask(address, "/api/people", headers={**header, "cookie": cookie}).status == 403
+        for one in (*foreign, ours):
+            one.close()
+        # A link on another page opens this one.
+        assert ask(address, "/", headers=header).status == 200
 
 
 def test_there_are_only_so_many_listeners() -> None:

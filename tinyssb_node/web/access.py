@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import Scope
 
 from tinyssb_node.web import limits
-from tinyssb_node.web.page_server.access import TokenAuthenticator, security_headers
+from tinyssb_node.web.page_server.access import TokenAuthenticator, is_foreign, security_headers
 
 OPEN: Final = ("/api/session", "/api/login")
 """Addresses that need no token: the question whether one is needed, and the login. The page itself has no data of the
@@ -31,6 +31,8 @@ def refuse_request(gate: TokenAuthenticator, scope: Scope) -> Response | None:
     if "transfer-encoding" in headers:
         # Chunks would override a declared length, and have no bound.
         return refusal(411, "This server needs a Content-Length, and accepts no chunks.")
+    if path.startswith("/api/") and is_foreign(headers):
+        return refusal(403, "The request came from another site. Nothing was done.")
     if scope["method"] == "POST" and (answer := _refuse_post(headers)) is not None:
         return answer
     if path.startswith("/api/") and path not in OPEN and not gate.knows(headers):
@@ -45,11 +47,6 @@ def refuse_request(gate: TokenAuthenticator, scope: Scope) -> Response | None:
 
 def _refuse_post(headers: Headers) -> Response | None:
     """Return why a request that would change something is rejected; None if it is not."""
-    origin, site = headers.get("origin"), headers.get("sec-fetch-site", "same-origin")
-    # Browsers state the origin of a POST. Other programs need not: no site can make them send one.
-    own = {f"{scheme}://{headers.get('host', '')}" for scheme in ("http", "https")}
-    if (origin is not None and origin not in own) or site != "same-origin":
-        return refusal(403, "The request came from another site. Nothing was done.")
     if headers.get("content-type", "").partition(";")[0].strip().lower() != "application/json":
         return refusal(415, "This server accepts JSON only.")
     size = headers.get("content-length", "")

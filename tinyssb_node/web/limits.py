@@ -6,6 +6,8 @@ from tinyssb_node.limits import COMPANION_END_S
 
 EACH_MAX: Final = 12
 """Connections from one address at a time, a quarter of all: browsers open six, and a phone may have two of them."""
+WAITING_MAX: Final = 32
+"""Connections that have sent no whole request: a browser holds six between requests, and opens them in milliseconds."""
 REQUEST_S: Final = 10.0
 """Seconds that a request may take to come, counted from when the connection was there or the last answer gone: a phone
 at the edge of the Wi-Fi needs one."""

@@ -9,11 +9,11 @@ from tinyssb_node.errors import ExitCode
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.web import limits
 from tinyssb_node.web.app import make_app
-from tinyssb_node.web.connections import make_connection_class
 from tinyssb_node.web.errors import PageStartError
 from tinyssb_node.web.opener import NodeOpener
 from tinyssb_node.web.page_server.access import TokenAuthenticator
 from tinyssb_node.web.page_server.addresses import listen
+from tinyssb_node.web.page_server.connections import ConnectionLimits, connection_options
 from tinyssb_node.web.page_server.server import PageServer, page_config
 from tinyssb_node.web.page_service import PageService
 
@@ -40,10 +40,15 @@ def make_server(
         make_app(service, host=host, gate=gate),
         # The minimum of features: a Pi has little memory.
         loop="asyncio",
-        http=make_connection_class(),
-        ws="none",
-        limit_concurrency=48,  # a dozen phones, of which each listens on one connection and asks on some
         timeout_graceful_shutdown=limits.SHUTDOWN_S,
+        **connection_options(
+            ConnectionLimits(
+                served=48,  # a dozen phones, of which each listens on one connection and asks on some
+                waiting=limits.WAITING_MAX,
+                each=limits.EACH_MAX,
+                request_s=limits.REQUEST_S,
+            )
+        ),
     )
     return PageServer(config, service.stop)
 

@@ -1,8 +1,11 @@
 """The page's server, asked over real sockets."""
 
+import contextlib
 import http.client
 import json
 import re
+import socket
+import time
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -289,6 +292,33 @@ def test_beyond_the_limit_a_page_is_turned_away_with_a_sentence(
     assert (status, headers["retry-after"]) == (503, "10")
     assert "pages are open already" in json.loads(body)["message"]
     page.close()
+
+
+def test_half_requests_keep_nobody_out(address: str) -> None:
+    place = urlsplit(address)
+    with contextlib.ExitStack() as stack:
+        for _ in range(260):
+            talk = stack.enter_context(socket.create_connection((place.hostname, place.port), timeout=10))
+            talk.sendall(b"GET /api/overview HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ")
+        begun_s = time.monotonic()
+        assert get(f"{address}/api/overview")[0] == 200
+        assert time.monotonic() - begun_s < 1
+
+
+def test_pages_of_other_sites_read_nothing_and_take_no_listeners(address: str) -> None:
+    for header in (
+        {"sec-fetch-site": "cross-site"},
+        {"sec-fetch-site": "same-site"},
+        {"origin": "https://evil.example"},
+    ):
+        foreign = [Events(address, **header) for _ in range(limits.CLIENTS_MAX)]
+        assert {one.status for one in foreign} == {403}
+        ours = Events(address, **{"sec-fetch-site": "same-origin"})
+        assert ours.status == 200
+        for one in (*foreign, ours):
+            one.close()
+        assert get(f"{address}/metrics", header)[0] == 403
+        assert get(address, header)[0] == 200
 
 
 def test_more_questions_than_may_wait_are_turned_away(address: str, monkeypatch: pytest.MonkeyPatch) -> None:

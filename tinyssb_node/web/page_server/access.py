@@ -30,6 +30,17 @@ def security_headers(
     }
 
 
+def is_foreign(headers: Headers) -> bool:
+    """Return whether a browser sent a request for a page that is not ours: of another site, or of another server on
+    this machine, which browsers count as the same site, so that they send our cookie.
+
+    Other programs state neither; no site can make them send a request.
+    """
+    origin, site = headers.get("origin"), headers.get("sec-fetch-site", "none")
+    own = {f"{scheme}://{headers.get('host', '')}" for scheme in ("http", "https")}
+    return (origin is not None and origin not in own) or site not in ("same-origin", "none")
+
+
 class FixedHeaders:
     """Middleware that sets headers on every response, and *cache_control* on those without one of their own."""
 

@@ -1,7 +1,7 @@
 """Addresses that a page's server listens on, and the host names that it answers to."""
 
 import socket
-from ipaddress import ip_address
+from ipaddress import IPv6Address, IPv6Network, ip_address
 
 
 def is_local(host: str) -> bool:
@@ -10,6 +10,19 @@ def is_local(host: str) -> bool:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost"
+
+
+def owner_of(address: str) -> str:
+    """Return the part of *address* that one person controls: all of an IPv4 address, the first half of an IPv6 one."""
+    try:
+        parsed = ip_address(address.partition("%")[0])
+    except ValueError:
+        return address
+    if isinstance(parsed, IPv6Address):
+        if parsed.ipv4_mapped is None:
+            return str(IPv6Network((int(parsed), 64), strict=False))
+        parsed = parsed.ipv4_mapped
+    return str(parsed)
 
 
 def allowed_hosts(host: str) -> list[str]:

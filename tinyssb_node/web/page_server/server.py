@@ -9,9 +9,10 @@ from typing import Final
 import uvicorn
 
 page_config: Final = partial(
-    uvicorn.Config, log_level="warning", access_log=False, server_header=False, proxy_headers=False
+    uvicorn.Config, log_level="warning", access_log=False, server_header=False, proxy_headers=False, ws="none"
 )
-"""Settings that all pages share: no line per request, and no trust in the headers of a proxy."""
+"""Settings that all pages share: no line per request, and no trust in the headers of a proxy. ``connection_options``
+returns others that each page needs."""
 
 
 class PageServer(uvicorn.Server):
