@@ -114,6 +114,8 @@ class PacketKind(StrEnum):
     CHNK = "chnk"
     NAMED_WANT = "named_want"
     NAMED_CHNK = "named_chnk"
+    NEWEST = "newest"
+    ANCHOR = "anchor"
     CODED = "coded"
     CODED_CHUNK = "coded_chunk"
     PING = "ping"

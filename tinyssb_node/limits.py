@@ -461,6 +461,17 @@ DIFF_SUMS_MAX: Final = (PACKET_SIZE - DIFF_HEAD_SIZE) // SHORT_ID_SIZE
 """Most sums in a DIFF. The last one checks the result, so one difference less can be computed."""
 NAMED_HEAD_SIZE: Final = DMX_SIZE + 1 + SALT_SIZE + 1
 """Bytes of a named WANT or CHNK before its items: kind, salt, number of items."""
+ANCHOR_SIZE: Final = DMX_SIZE + 1 + SALT_SIZE + SHORT_ID_SIZE + SEQ_SIZE + MESSAGE_ID_SIZE
+"""Bytes of an ANCHOR."""
+assert ANCHOR_SIZE == 40
+NEWEST_MAX: Final = 32
+"""Most entries that one request for the newest brings: 7 s at SF7."""
+NEWEST_KEPT_MAX: Final = 64
+"""Entries of a feed that are stored before its history: those of two requests."""
+NEWEST_CHUNKS_MAX: Final = 64
+"""Packets of the longest side chain that is fetched for such an entry: 6,400 bytes, more than any message of people."""
+NEWEST_ANCHORS_MAX: Final = 4
+"""Anchors of a feed that wait for their entry: of several liars and one honest node, one is honest."""
 SALTS_MAX: Final = 4
 """Salts under which a node's own sketch is kept: the one it sent, and those of answers under way; 30 kB each."""
 

@@ -15,7 +15,7 @@ VERSION: Final = 1
 """First byte of packed rows."""
 PACKETS: Final = (
     "entry", "chunk", "claim", "novelty", "zap", "sketch", "ask", "feeds", "want", "chnk", "ping", "pong",
-    "more", "diff", "named_want", "named_chnk", "coded", "coded_chunk",
+    "more", "diff", "named_want", "named_chnk", "coded", "coded_chunk", "newest", "anchor",
 )  # fmt: skip
 """Kinds of packets in the order of their codes."""
 ENTRY_PACKETS: Final = (PACKETS.index("entry"), PACKETS.index("coded"))

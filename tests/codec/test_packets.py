@@ -13,6 +13,7 @@ from tinyssb_node.codec import packets
 from tinyssb_node.codec.bipf import BipfError, Value, encode
 from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network, chnk_dmx, want_dmx
 from tinyssb_node.codec.packets import (
+    Anchor,
     Ask,
     Chnk,
     Claim,
@@ -23,6 +24,7 @@ from tinyssb_node.codec.packets import (
     Feeds,
     NamedChnk,
     NamedWant,
+    Newest,
     Novelty,
     Ping,
     Pong,
@@ -41,7 +43,7 @@ from tinyssb_node.errors import (
     VectorNumberError,
     VectorShapeError,
 )
-from tinyssb_node.ids import Dialect, Dmx, FeedId
+from tinyssb_node.ids import Dialect, Dmx, FeedId, MessageId
 
 OPEN = Network()
 DMX = Dmx(b"\x01\x02\x03\x04\x05\x06\x07")
@@ -56,6 +58,8 @@ PARSERS: list[Callable[[bytes], Any]] = [
     packets.parse_diff,
     packets.parse_named_want,
     packets.parse_named_chnk,
+    packets.parse_newest,
+    packets.parse_anchor,
     packets.parse_want,
     packets.parse_chnk,
     packets.parse_ping,
@@ -418,6 +422,20 @@ def test_named_chnk_round_trip_padded_or_not(salt: bytes, wanted: list[tuple[int
             id="named chnk",
         ),
         pytest.param(
+            packets.parse_newest,
+            packets.serialize_newest,
+            "6c 73616c74 02 00000001 01 0a 0badcafe ac02 20",
+            Newest(b"salt", ((1, 1, 10), (0x0BADCAFE, 300, 32))),
+            id="newest",
+        ),
+        pytest.param(
+            packets.parse_anchor,
+            packets.serialize_anchor,
+            "68 73616c74 0badcafe 0000012c" + "5a" * 20,
+            Anchor(b"salt", 0x0BADCAFE, 300, MessageId(b"Z" * 20)),
+            id="anchor",
+        ),
+        pytest.param(
             packets.parse_feeds,
             packets.serialize_feeds,
             "67" + "31" * 32 + "32" * 32,
@@ -507,6 +525,19 @@ def named_packet(kind: bytes, count: int, items: str) -> bytes:
             PaddingError,
             id="chnk names",
         ),
+        pytest.param(
+            packets.parse_newest, named_packet(b"l", 0, "000000000000"), VectorShapeError, id="newest of none"
+        ),
+        pytest.param(
+            packets.parse_newest, named_packet(b"l", 1, "000000010a01 01"), PaddingError, id="newest padded"
+        ),
+        pytest.param(
+            packets.parse_anchor,
+            DMX + b"hsalt" + bytes(7) + b"\x01" + bytes(20),
+            VectorNumberError,
+            id="anchor of entry 1",
+        ),
+        pytest.param(packets.parse_anchor, DMX + b"hsalt" + bytes(29), PacketSizeError, id="anchor too long"),
     ],
 )
 def test_broken_packets_that_name_feeds(

@@ -13,6 +13,7 @@ from tinyssb_node.store.port import (
     AirtimeCharge,
     FeedRecord,
     FeedUsage,
+    NewestEntry,
     Receipt,
     Store,
     StoredChunk,
@@ -67,6 +68,11 @@ def charge(band: str, number: int, ended_us: int | None = None, *, advert: bool 
 def receipt(number: int, seq: int = 1, known_us: int = 0, **changes: object) -> Receipt:
     values: dict[str, Any] = {"feed": ANA, "holder": BOB, "face": None, "speaker": b""}
     return Receipt(number=number, seq=seq, known_us=known_us, **(values | changes))
+
+
+def newest_entry(feed: FeedId, seq: int, **changes: object) -> NewestEntry:
+    values: dict[str, Any] = {"prev": id_of(feed, seq - 1), "id": id_of(feed, seq)}
+    return NewestEntry(feed=feed, seq=seq, packet=packet_of(feed, seq), **(values | changes))
 
 
 class StoreContract:
@@ -210,6 +216,33 @@ class StoreContract:
         filled.commit(6)
         filled.rollback()
         assert filled.receipts() == [receipt(3, known_us=5)]
+
+    # Entries beyond a frontier
+
+    def test_entries_beyond_a_frontier_come_back_sorted_and_dated_by_their_commit(self, filled):
+        later, earlier = newest_entry(BOB, 9), newest_entry(BOB, 7, chunks=(packet_of(1), packet_of(2)))
+        filled.put_newest_entry(later)
+        filled.put_newest_entry(earlier)
+        filled.put_newest_entry(newest_entry(ANA, 30))
+        assert filled.newest_entries() == [newest_entry(ANA, 30), earlier, later]
+        filled.commit(5)
+        assert {entry.known_us for entry in filled.newest_entries()} == {5}
+        assert filled.entries(BOB, 1, 100) == filled.entries(BOB, 1, 1)
+
+    def test_an_entry_beyond_a_frontier_can_be_replaced_dropped_and_undone(self, filled):
+        filled.put_newest_entry(newest_entry(BOB, 7))
+        filled.put_newest_entry(newest_entry(BOB, 8))
+        filled.commit(5)
+        filled.put_newest_entry(newest_entry(BOB, 7, chunks=(packet_of(1),)))
+        filled.drop_newest_entry(BOB, 8)
+        filled.put_newest_entry(newest_entry(BOB, 9))
+        filled.drop_newest_entry(BOB, 9)
+        assert filled.newest_entries() == [newest_entry(BOB, 7, chunks=(packet_of(1),))]
+        filled.rollback()
+        assert [(entry.seq, entry.chunks) for entry in filled.newest_entries()] == [(7, ()), (8, ())]
+        filled.drop_newest_entry(BOB, 7)
+        filled.commit(6)
+        assert filled.newest_entries() == [newest_entry(BOB, 8, known_us=5)]
 
     # Feeds
 
@@ -558,5 +591,6 @@ def snapshot(store: Store) -> tuple[object, ...]:
         store.last_arrival(),
         list(store.charges()),
         list(store.receipts()),
+        list(store.newest_entries()),
         store.get_meta("boot"),
     )

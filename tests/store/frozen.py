@@ -11,12 +11,12 @@ from tinyssb_node.feeds.fork import ForkProof
 from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.feeds.sidechain import ChunkAccepted, advance, begin
 from tinyssb_node.ids import Dialect, FaceName, Origin
-from tinyssb_node.store.port import AirtimeCharge, FeedRecord, Receipt, Store
+from tinyssb_node.store.port import AirtimeCharge, FeedRecord, NewestEntry, Receipt, Store
 
 FOLDER = Path(__file__).parents[1] / "vectors" / "store"
 NETWORK = Network()
-OWN, PEER, FORKED, UNWANTED, CHILD, RETIRED, BEYOND, NAMED = (
-    SigningKey(bytes((n,)) * 32) for n in range(1, 9)
+OWN, PEER, FORKED, UNWANTED, CHILD, RETIRED, BEYOND, NAMED, NEWEST = (
+    SigningKey(bytes((n,)) * 32) for n in range(1, 10)
 )
 
 
@@ -31,6 +31,32 @@ def fill(store: Store, version: int) -> None:
         _children(store)
     if version >= 5:
         _beyond(store)
+    if version >= 6:
+        _newest(store)
+
+
+def _newest(store: Store) -> None:
+    """A feed that is followed newest first, with an entry beyond its frontier and part of that one's side chain."""
+    tip = _put(store, NEWEST, Dialect.SPEC, newest=10)
+    entries = []
+    for content in (b"first", b"missing", b"last " * 70):
+        entries.append(compose(NETWORK, NEWEST, tip, content))
+        tip = entries[-1].extended.tip
+    first, last = entries[0], entries[2]
+    assert first.extended.tip.id is not None
+    assert last.extended.tip.id is not None
+    store.append_entry(NEWEST.feed_id, 1, first.packet, first.extended.tip.id, Origin.PEER, FaceName("udp"))
+    store.put_newest_entry(
+        NewestEntry(
+            feed=NEWEST.feed_id,
+            seq=3,
+            prev=last.extended.prev,
+            id=last.extended.tip.id,
+            packet=last.packet,
+            chunks=last.chunks[:2],
+        )
+    )
+    store.commit(1_700_000_007_000_000)
 
 
 def _beyond(store: Store) -> None:
@@ -106,6 +132,7 @@ def _put(
     retired: bool = False,
     beyond: bool = False,
     followed: bool = True,
+    newest: int = 0,
 ) -> Tip:
     record = FeedRecord(
         feed=key.feed_id,
@@ -119,6 +146,7 @@ def _put(
         retired=retired,
         beyond=beyond,
         followed=followed,
+        newest=newest,
     )
     store.put_feed(record)
     return Tip(key.feed_id, dialect, 0, None)

@@ -303,9 +303,9 @@ def test_a_reader_of_an_empty_file(path):
 
 def test_a_newer_schema_is_refused_and_left_alone(store, path):
     store.close()
-    tamper(path, "PRAGMA user_version = 6")
+    tamper(path, "PRAGMA user_version = 7")
     before = path.read_bytes()
-    with pytest.raises(StoreTooNewError, match=r"format 6.*up to 5"):
+    with pytest.raises(StoreTooNewError, match=r"format 7.*up to 6"):
         SqliteStore.open(path)
     with pytest.raises(StoreTooNewError):
         SqliteStore.open_readonly(path)

@@ -10,7 +10,7 @@ A catalog may be used by one thread at a time.
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ from tinyssb_node.catalog.errors import (
     CatalogReadOnlyError,
 )
 from tinyssb_node.catalog.people import ContactBook
-from tinyssb_node.catalog.rows import MessageRow
+from tinyssb_node.catalog.rows import PUBLIC, MessageRow
 from tinyssb_node.catalog.schema import CatalogFileState
 from tinyssb_node.catalog.sqlite_queries import SqliteCatalogQueries
 from tinyssb_node.errors import LocalError
@@ -122,6 +122,27 @@ class Catalog(SqliteCatalogQueries):
         return CatalogUpdate(
             done=done, behind=behind, rebuilt=rebuilt, stopped=self._stopped if behind else None
         )
+
+    def waiting(self, conversation: str, limit: int = 50) -> Sequence[MessageRow]:
+        """Return messages that are not placed, the latest first: the newest ones of feeds followed newest first, and
+        those that wait for predecessors. Raises CatalogFailedError, StoreFailedError and others for the store."""
+        newest = self._newest(conversation)[:limit] if self._summary.has_newest_entries() else []
+        return [*newest, *super().waiting(conversation, limit - len(newest))]
+
+    def _newest(self, conversation: str) -> list[MessageRow]:
+        from tinyssb_node.catalog.newest import newest_messages  # noqa: PLC0415 - lazy, see above
+        from tinyssb_node.content.chat import PUBLIC_ROOT  # noqa: PLC0415 - lazy, see above
+        from tinyssb_node.store.sqlite import SqliteStore  # noqa: PLC0415 - lazy, see above
+
+        root = PUBLIC_ROOT if conversation == PUBLIC else self._root(conversation)
+        blocked = {person.feed for person in self.people() if person.blocked}
+        store = SqliteStore.open_readonly(self._folder / STORE_FILE)
+        try:
+            found = [*newest_messages(store, self._key(), root, conversation)]
+        finally:
+            store.close()
+        shown = [row for row in found if row.feed not in blocked]
+        return sorted(shown, key=lambda row: (row.committed_us, row.seq), reverse=True)
 
     def forked(self) -> dict[FeedId, int]:
         """Return the forked feeds, and the entry at which each is forked. Raises StoreDamagedError,

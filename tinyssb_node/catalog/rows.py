@@ -81,6 +81,8 @@ class MessageRow:
     chunks_held: int
     """Number of those stored; without all of them there is no meaning yet, and *kind* is `OPAQUE`."""
     private: bool
+    older_missing: int = 0
+    """How many earlier entries of its author are missing, if it came ahead of them, on request; it is not placed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,7 @@ from tinyssb_node.errors import (
     VectorNumberError,
     VectorShapeError,
 )
-from tinyssb_node.ids import Dmx, FeedId, PacketKind
+from tinyssb_node.ids import Dmx, FeedId, MessageId, PacketKind
 
 CLAIM_KIND: Final = b"c"
 """Byte behind the DMX of a CLAIM."""
@@ -44,6 +44,10 @@ NAMED_WANT_KIND: Final = b"w"
 """Byte behind the DMX of a named WANT."""
 NAMED_CHNK_KIND: Final = b"k"
 """Byte behind the DMX of a named CHNK."""
+NEWEST_KIND: Final = b"l"
+"""Byte behind the DMX of a NEWEST."""
+ANCHOR_KIND: Final = b"h"
+"""Byte behind the DMX of an ANCHOR."""
 _SET_KINDS: Final = {
     CLAIM_KIND: PacketKind.CLAIM,
     NOVELTY_KIND: PacketKind.NOVELTY,
@@ -55,6 +59,8 @@ _SET_KINDS: Final = {
     DIFF_KIND: PacketKind.DIFF,
     NAMED_WANT_KIND: PacketKind.NAMED_WANT,
     NAMED_CHNK_KIND: PacketKind.NAMED_CHNK,
+    NEWEST_KIND: PacketKind.NEWEST,
+    ANCHOR_KIND: PacketKind.ANCHOR,
 }
 """The byte behind the GOSET DMX."""
 
@@ -411,6 +417,60 @@ def serialize_named_chnk(dmx: Dmx, chnk: NamedChnk) -> bytes:
     return _named_packet(dmx, NAMED_CHNK_KIND, chnk.salt, chnk.wanted)
 
 
+@dataclass(frozen=True, slots=True)
+class Newest:
+    """A request for the last entries of feeds, before their history."""
+
+    salt: bytes
+    """4 bytes that go into every short id."""
+    wanted: tuple[tuple[int, int, int], ...]
+    """(short id, next sequence number, how many of the last entries) each, 1 to 17 of them. The sender may lack entries
+    before the next one."""
+
+
+def parse_newest(packet: bytes) -> Newest:
+    """Read a NEWEST. Raises PacketSizeError, PacketKindError, VectorShapeError, PaddingError."""
+    salt, items, rest = _named("newest", packet, NEWEST_KIND, 2)
+    _check_padding("newest", rest, len(packet))
+    return Newest(salt, tuple((short, seq, count) for short, seq, count in items))
+
+
+def serialize_newest(dmx: Dmx, newest: Newest) -> bytes:
+    """Write a NEWEST. Raises ValueError if it takes more than 120 bytes."""
+    return _named_packet(dmx, NEWEST_KIND, newest.salt, newest.wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class Anchor:
+    """A statement about what an entry follows. Only the entry's signature proves it."""
+
+    salt: bytes
+    """The salt of the NEWEST that it answers."""
+    short: int
+    """Short id of the feed."""
+    seq: int
+    """Sequence number of the entry, at least 2."""
+    prev: MessageId
+    """Message id of the entry before."""
+
+
+def parse_anchor(packet: bytes) -> Anchor:
+    """Read an ANCHOR, 40 bytes. Raises PacketSizeError, PacketKindError, VectorNumberError."""
+    _check_size("anchor", packet, limits.ANCHOR_SIZE)
+    _check_kind("anchor", packet, ANCHOR_KIND)
+    at = limits.DMX_SIZE + 1
+    salt, short, seq = packet[at : at + 4], int.from_bytes(packet[at + 4 : at + 8]), packet[at + 8 : at + 12]
+    if int.from_bytes(seq) < 2:
+        raise VectorNumberError("anchor", int.from_bytes(seq))
+    return Anchor(salt, short, int.from_bytes(seq), MessageId(packet[at + 12 :]))
+
+
+def serialize_anchor(dmx: Dmx, anchor: Anchor) -> bytes:
+    """Write an ANCHOR, 40 bytes."""
+    place = anchor.short.to_bytes(limits.SHORT_ID_SIZE) + anchor.seq.to_bytes(limits.SEQ_SIZE)
+    return dmx + ANCHOR_KIND + anchor.salt + place + anchor.prev
+
+
 def named_item_size(*numbers: int) -> int:
     """Return the bytes that a feed with these numbers takes in a named WANT or CHNK."""
     return limits.SHORT_ID_SIZE + sum(len(encode_varint(number)) for number in numbers)
@@ -572,7 +632,8 @@ def _salted(kind: str, packet: bytes, letter: bytes, smallest: int) -> tuple[byt
 def _named(
     kind: str, packet: bytes, letter: bytes, numbers: int
 ) -> tuple[bytes, list[tuple[int, ...]], bytes]:
-    """Return the salt of a named WANT or CHNK, its items of a short id and so many *numbers*, and the bytes behind."""
+    """Return the salt of a packet that names feeds, its items of a short id and so many *numbers*, and the bytes
+    behind."""
     if not limits.NAMED_HEAD_SIZE + limits.SHORT_ID_SIZE + numbers <= len(packet) <= limits.PACKET_SIZE:
         raise PacketSizeError(kind, len(packet), f"at most {limits.PACKET_SIZE}")
     _check_kind(kind, packet, letter)

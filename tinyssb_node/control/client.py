@@ -170,9 +170,10 @@ class DaemonClient:
         """Return one entry, checked."""
         return self._ask(requests.ShowEntry(feed, seq, network=self._network))
 
-    def follow(self, feed: str) -> rows.FollowedRow:
-        """Add *feed* (64 digits) to the set and request it from peers."""
-        return self._ask(requests.Follow(feed, network=self._network))
+    def follow(self, feed: str, newest: int | None = None) -> rows.FollowedRow:
+        """Add *feed* (64 digits) to the set and request it from peers: so many of its *newest* entries before the
+        others, 0 for none; None: as before."""
+        return self._ask(requests.Follow(feed, newest, network=self._network))
 
     def unfollow(self, feed: str) -> rows.FollowedRow:
         """Stop requesting *feed*."""

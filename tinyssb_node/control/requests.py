@@ -30,6 +30,10 @@ Number = Annotated[
     int,
     Meta(ge=1, le=limits.SEQ_MAX, description=f"takes a whole number from 1 to {limits.SEQ_MAX}"),
 ]
+NewestCount = Annotated[
+    int,
+    Meta(ge=0, le=limits.NEWEST_MAX, description=f"takes a whole number from 0 to {limits.NEWEST_MAX}"),
+]
 Octets = Annotated[
     str,
     Meta(pattern=rf"\A(?:{_BYTE})*+{_SPACE}\Z", description="takes hexadecimal digits, two a byte"),
@@ -218,6 +222,7 @@ class Follow(NetworkRequest[rows.FollowedRow], frozen=True):
 
     command = "follow"
     feed: WholeFeed
+    newest: NewestCount | None = None
 
 
 class Unfollow(NetworkRequest[rows.FollowedRow], frozen=True):

@@ -147,6 +147,8 @@ class FeedRow(ControlRow, frozen=True, kw_only=True):
     writable: bool | None = None
     retired: bool
     beyond: bool = False
+    newest: int = 0
+    newest_held: int = 0
 
 
 class ForkRow(ControlRow, frozen=True):

@@ -28,6 +28,8 @@ def feed_rows(node: Node, identities: Mapping[FeedId, str], now_us: int) -> Iter
             else not (node.read_only or record.forked_at is not None or node.waiting(now_us, record.feed)),
             retired=record.retired,
             beyond=record.beyond,
+            newest=record.newest,
+            newest_held=len(node.replica.newest.of_feed(record.feed)),
         )
 
 

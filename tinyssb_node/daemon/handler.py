@@ -1,7 +1,7 @@
 """Answers the control protocol's commands (docs/formats/control.md), each by a method."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,9 +30,9 @@ from tinyssb_node.daemon.verify import check_entry
 from tinyssb_node.errors import BadRequestError, ProblemError, UnknownIdentityError
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.groups.waits import META as GROUPS_META
-from tinyssb_node.ids import Dialect, FeedId
+from tinyssb_node.ids import Dialect, FeedId, Origin
 from tinyssb_node.node.node import Node
-from tinyssb_node.store.entries import count_chunks, entry_layout, type_of
+from tinyssb_node.store.entries import count_chunks, entry_layout, newest_content, type_of
 from tinyssb_node.store.home import MAIN_IDENTITY
 from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
 
@@ -55,6 +55,8 @@ class DaemonInfo:
 
 Answer = Callable[[Any, ControlConnection], Awaitable[object]]
 """Takes a request of one kind."""
+_LISTED_MAX = 4_096
+"""Most bytes of content in an item of `log`."""
 KEEPERS_ONLY = ("sure", "rekey")
 """Commands that members of the node's group may not use. Only the keeper of its backups knows whether its
 feed goes on elsewhere, and only its operator may leave the others."""
@@ -224,13 +226,39 @@ class ControlHandler:
                 dialect = self._find(place, feed.hex()).dialect
                 for entry in page:
                     # Longer content is requested by itself, with `show`.
-                    await client.send(entry_row(place.store, entry, dialect, 4_096))
+                    await client.send(entry_row(place.store, entry, dialect, _LISTED_MAX))
                 count += len(page)
                 await asyncio.sleep(0)  # the node gets its turn between pages
                 seq = page[-1].seq + 1
             if not request.follow or client.gone.is_set():
+                if request.first is None and not request.follow:
+                    for ahead in self._newest_rows(place, feed):
+                        await client.send(ahead)
+                        count += 1
                 return rows.CountRow(count=count)
             await _first_of(appended, client.gone)
+
+    def _newest_rows(self, place: NetworkStorage, feed: FeedId) -> Iterator[rows.EntryRow]:
+        """Return the rows of the entries of *feed* that came before those they follow."""
+        for entry in place.store.newest_entries():
+            if entry.feed != feed:
+                continue
+            layout = entry_layout(entry, self._find(place, feed.hex()).dialect)
+            content = newest_content(entry, layout) if layout.size <= _LISTED_MAX else None
+            yield rows.EntryRow(
+                feed=feed.hex(),
+                seq=entry.seq,
+                id=entry.id.hex(),
+                type=type_of(entry),
+                size=layout.size,
+                chunks=layout.chunks,
+                chunks_held=len(entry.chunks),
+                origin=Origin.PEER.value,
+                face=None,
+                arrival=0,
+                committed_us=entry.known_us,
+                content=None if content is None else content.hex(),
+            )
 
     async def _show(self, request: requests.ShowEntry, _client: ControlConnection) -> rows.ShownRow:
         place = self._place(request)
@@ -258,7 +286,9 @@ class ControlHandler:
             record.feed == feed and record.wanted and not record.retired
             for record in self._node(place).feeds()
         )
-        self._runtime.do(lambda node, now_us: (None, node.follow(feed, now_us)), place.name)
+        self._runtime.do(
+            lambda node, now_us: (None, node.follow(feed, now_us, newest=request.newest)), place.name
+        )
         return rows.FollowedRow(feed=feed.hex(), changed=changed)
 
     async def _unfollow(self, request: requests.Unfollow, _client: ControlConnection) -> rows.FollowedRow:

@@ -41,7 +41,8 @@ def plan_repair(
 
 def _cut(store: Store, network: Network, record: FeedRecord, damages: Sequence[Damage]) -> FeedCut:
     entries = [damage.seq for damage in damages if damage.seq and damage.chunk is None]
-    keep = min(entries) - 1 if entries else _last(store, record.feed)
+    # Damaged entries beyond the frontier come again, and so do those that are not: all are removed with every cut.
+    keep = min([_last(store, record.feed), *(seq - 1 for seq in entries)])
     chains = [
         ChainCut(damage.seq, *_whole(store, network, record, damage.seq, damage.chunk))
         for damage in damages

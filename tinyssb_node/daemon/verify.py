@@ -12,13 +12,14 @@ from tinyssb_node.feeds.chain import (
     WrongDmx,
     WrongSignature,
     accept,
+    expectation_behind,
     expectations,
 )
 from tinyssb_node.feeds.fork import verify_proof
 from tinyssb_node.feeds.layout import Layout
 from tinyssb_node.feeds.sidechain import WrongHash, advance, begin
 from tinyssb_node.ids import FeedId
-from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
+from tinyssb_node.store.port import FeedRecord, NewestEntry, Store, StoredEntry
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +95,29 @@ class Verifier:
                     yield Damage(record.feed, entry.seq, _PROBLEMS[type(outcome)])
         if (tip.seq, tip.id) != (record.seq, record.tip):
             yield Damage(record.feed, 0, f"it should end at entry {record.seq}, but ends at {tip.seq}")
+        for ahead in self._store.newest_entries():
+            if ahead.feed == record.feed:
+                self.entries += 1
+                yield from self._newest(record, ahead)
+
+    def _newest(self, record: FeedRecord, entry: NewestEntry) -> Iterator[Damage]:
+        """Check an entry beyond the frontier, and its side chain."""
+        if record.dialect is None or entry.seq <= record.seq + 1:
+            yield Damage(record.feed, entry.seq, "it is stored apart, though its history is not missing")
+            return
+        place = expectation_behind(self._network, record.feed, entry.seq, record.dialect, entry.prev)
+        outcome = accept(place, entry.packet)
+        if not isinstance(outcome, Extended) or outcome.tip.id != entry.id:
+            yield Damage(record.feed, entry.seq, "it does not prove its place")
+            return
+        chain = begin(entry.feed, entry.seq, outcome.layout)
+        for packet in entry.chunks:
+            self.chunks += 1
+            grown = advance(chain, packet) if chain is not None and not chain.complete else None
+            if grown is None or isinstance(grown, WrongHash):
+                yield Damage(record.feed, entry.seq, "its side chain does not match")
+                return
+            chain = grown.chain
 
     def _entry(self, entry: StoredEntry, extended: Extended) -> Iterator[Damage]:
         if extended.tip.id != entry.id:

@@ -161,14 +161,18 @@ def expectations(network: Network, tip: Tip) -> tuple[Expectation, ...]:
     if tip.id is None:
         dialects = _DIALECTS if tip.dialect is None else (tip.dialect,)
         return tuple(
-            _expectation(network, tip.feed, 1, dialect, first_prev(tip.feed, dialect)) for dialect in dialects
+            expectation_behind(network, tip.feed, 1, dialect, first_prev(tip.feed, dialect))
+            for dialect in dialects
         )
     assert tip.dialect is not None, "the first entry fixed it"
-    place = _expectation(network, tip.feed, tip.seq + 1, tip.dialect, tip.id)
+    place = expectation_behind(network, tip.feed, tip.seq + 1, tip.dialect, tip.id)
     return (replace(place, behind_end=True) if tip.ended else place,)
 
 
-def _expectation(network: Network, feed: FeedId, seq: int, dialect: Dialect, prev: MessageId) -> Expectation:
+def expectation_behind(
+    network: Network, feed: FeedId, seq: int, dialect: Dialect, prev: MessageId
+) -> Expectation:
+    """Return the position of entry *seq* of *feed* behind *prev*, the id of the entry before."""
     name = entry_name(network, feed, seq, prev)
     return Expectation(feed, seq, dialect, prev, name, dmx_of(name))
 

@@ -21,26 +21,31 @@ from tinyssb_node.codec.events import (
 )
 from tinyssb_node.codec.packets import (
     GENERATION_SIZE,
+    Anchor,
     Chnk,
     Diff,
     NamedChnk,
     NamedWant,
+    Newest,
     Want,
     parse_coded,
+    serialize_anchor,
     serialize_chnk,
     serialize_named_chnk,
     serialize_named_want,
+    serialize_newest,
     serialize_want,
 )
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.gossip.chunk_rows import ChunkRows
 from tinyssb_node.gossip.fork_gossip import ForkGossip
 from tinyssb_node.gossip.frontier_gossip import FrontierGossip
+from tinyssb_node.gossip.newest_gossip import NewestGossip
 from tinyssb_node.gossip.peer_memory import PeerMemory
 from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.gossip.turn_taking import TurnTaking
-from tinyssb_node.ids import Direction, Dmx, FaceName, FeedId, PacketKind, Verdict
+from tinyssb_node.ids import Direction, Dmx, FaceName, FeedId, Origin, PacketKind, Verdict
 from tinyssb_node.replication.chnk import build_chnk, read_chnk
 from tinyssb_node.replication.chunk_blocks import ChunkBlockId
 from tinyssb_node.replication.coded_entries import code, generation_of
@@ -85,12 +90,14 @@ class EntryGossip:
         self._rows: dict[FaceName, ChunkRows] = {}
         """On the air."""
         self._forking = ForkGossip(replica)
+        self._newest = NewestGossip(replica, frontiers)
         self._goset_dmx = network.goset_dmx
         self._follow_set()
 
     def face_up(self, queue: TransmitQueue) -> None:
         """A face can be used."""
         self._peers[queue.name] = PeerMemory(queue)
+        self._newest.face_up(queue.name)
         if queue.on_air:
             self._turns[queue.name] = TurnTaking(self._replica, queue, self._entropy)
             self._rows[queue.name] = ChunkRows(self._replica, self._network, queue, self._entropy)
@@ -104,6 +111,7 @@ class EntryGossip:
         for kind in (PacketKind.WANT, PacketKind.CHNK):
             self._turn.pop((face, kind), None)
         self._forking.face_down(face)
+        self._newest.face_down(face)
 
     def kind(self, dmx: bytes) -> PacketKind | None:
         """Return the kind of a packet with this DMX, WANT or CHNK; None: it is neither. Both depend on the set (spec
@@ -131,6 +139,7 @@ class EntryGossip:
         """Move the timers of a face on to *now_us*."""
         for kind in queue.wake(now_us):
             self._peers[queue.name].timer_requested(kind)
+        self._newest.wake(queue.name, now_us)
 
     def build(self, queue: TransmitQueue, kind: PacketKind, now_us: int) -> GossipPacket | None:
         """Build the packet for an advert of *kind*: WANT, CHNK or a pong. None if there is nothing to advertise."""
@@ -207,8 +216,15 @@ class EntryGossip:
         packet = serialize_named_want(self._goset_dmx, replace(want, speaker=speaker, asks=asks))
         return GossipPacket(packet, PacketKind.NAMED_WANT, None, addressed=bool(asks))
 
+    def has_packets(self, face: FaceName) -> bool:
+        """Return True if a request is to be sent on *face* that waits for no timer, besides named WANTs."""
+        return self._newest.has_requests(face)
+
     def more_wants(self, queue: TransmitQueue, now_us: int) -> GossipPacket | None:
-        """Return another named WANT that need not wait for a timer: on wires, where requests cost nothing."""
+        """Return a request that need not wait for a timer: for newest entries, or another named WANT on wires, where
+        requests cost nothing."""
+        if (newest := self._newest.build(queue, now_us)) is not None:
+            return GossipPacket(serialize_newest(self._goset_dmx, newest), PacketKind.NEWEST, None)
         if queue.on_air or not self._frontiers.has_news(queue.name):
             return None
         return self._build_named_want(queue, now_us, again=False)
@@ -232,8 +248,14 @@ class EntryGossip:
         return rows.build_chnk(chains, start, now_us)
 
     def _chains_in_set(self) -> Sequence[SideChain]:
-        goset, chains = self._replica.goset, self._replica.expectations.side_chains
-        return [chain for chain in chains if chain.feed in goset]
+        """Return the side chains that a CHNK names: of the set, and of entries whose place in it all know."""
+        replica = self._replica
+        chains = replica.expectations.side_chains
+        return [
+            chain
+            for chain in chains
+            if chain.feed in replica.goset and chain.seq <= replica.frontier(chain.feed)
+        ]
 
     def _build_named_chnk(self, queue: TransmitQueue) -> GossipPacket | None:
         chains = self._replica.expectations.side_chains
@@ -258,6 +280,8 @@ class EntryGossip:
                 turn.want_sent()
             if sent.addressed:
                 peers.expect_answers(now_us)
+        elif sent.kind is PacketKind.NEWEST:
+            peers.expect_answers(now_us)
 
     # --- answers
 
@@ -313,6 +337,7 @@ class EntryGossip:
         self._receipts.heard_want(queue.name, want.speaker if turn is not None else b"", reading, now_us)
         self._retirement.heard_want(reading, now_us)
         self._forking.heard_want(queue, reading, now_us)
+        self._newest.heard_want(queue, reading, now_us)
         if reading.behind:
             queue.want_timer.hear_inconsistent(now_us)
             if turn is not None:
@@ -366,6 +391,40 @@ class EntryGossip:
         due_us = queue.reply_due_us(now_us)
         for packet in take_turns(chains):
             queue.put(packet, PacketKind.ENTRY, due_us)
+
+    def heard_newest(self, queue: TransmitQueue, newest: Newest, now_us: int) -> None:
+        """Handle a NEWEST of a peer: give the last entries of feeds, with an anchor where it does not know their
+        place."""
+        peers = self._peers[queue.name]
+        feeds = self._frontiers.named(queue, newest.salt, [short for short, _, _ in newest.wanted], now_us)
+        peers.expect_answers(now_us)
+        room, due_us = queue.room(limits.NEWEST_MAX), queue.reply_due_us(now_us)
+        for feed, (short, seq, count) in zip(feeds, newest.wanted, strict=True):
+            last = 0 if feed is None else self._replica.last_to_give(feed)
+            first = max(1, seq, last - min(count, room) + 1)
+            if feed is None or first > last:
+                continue
+            if first > max(1, seq):
+                begin, before = self._store.entry(feed, 1), self._store.entry(feed, first - 1)
+                assert begin is not None
+                assert before is not None
+                if seq <= 1:
+                    queue.put(begin.packet, PacketKind.ENTRY, due_us)
+                anchor = serialize_anchor(self._goset_dmx, Anchor(newest.salt, short, first, before.id))
+                queue.put(anchor, PacketKind.ANCHOR, due_us)
+            entries = self._store.entries(feed, first, last - first + 1)
+            room -= len(entries)
+            for entry in entries:
+                if peers.given_entries.first_to_give(feed, entry.seq, now_us) == entry.seq:
+                    queue.put(entry.packet, PacketKind.ENTRY, due_us)
+                    peers.gave_entries(feed, entry.seq, entry.seq, now_us)
+
+    def heard_anchor(self, queue: TransmitQueue, anchor: Anchor) -> None:
+        """Handle an ANCHOR: expect the entry that it is about."""
+        feed = self._frontiers.feed_of(anchor.salt, anchor.short)
+        if feed is not None:
+            for hash_, packet in self._replica.expect_newest(feed, anchor.seq, anchor.prev):
+                self._replica.offer(packet, hash_, Origin.PEER, queue.name)
 
     def give(self, queue: TransmitQueue, now_us: int) -> list[Effect]:
         """Hand over what may go now on the air: entries chosen by the requests heard up to now, then entries to

@@ -216,6 +216,10 @@ class FrontierGossip:
         exchange.salt = found.salt
         return found
 
+    def salt_to_name(self, face: FaceName) -> bytes:
+        """Return the salt under which feeds are named on *face*."""
+        return self._fresh(self._exchanges[face]).salt
+
     def _admits_salt(self, exchange: _Exchange, salt: bytes, now_us: int) -> bool:
         if self._frontiers.knows_salt(salt):
             return True
@@ -373,6 +377,10 @@ class FrontierGossip:
             if not exchange.asked.within(key, _ANSWER_US, now_us):
                 exchange.asked.add(key, now_us)
                 exchange.asking[key] = None
+
+    def feed_of(self, salt: bytes, short: int) -> FeedId | None:
+        """Return the feed with this short id, if both are known."""
+        return self._frontiers.under(salt).find(short) if self._frontiers.knows_salt(salt) else None
 
     def behind(self, face: FaceName, numbers: Iterable[tuple[FeedId, int]]) -> None:
         """A peer on *face* wants these numbers of feeds, and so has all before: of some that is more than we have."""

@@ -16,6 +16,7 @@ from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network, chunk_hash
 from tinyssb_node.codec.events import ChunkAppended, Effect, EntryAppended, Event, FaceDown, PacketSent, Send
 from tinyssb_node.codec.packets import (
+    parse_anchor,
     parse_ask,
     parse_chnk,
     parse_claim,
@@ -23,6 +24,7 @@ from tinyssb_node.codec.packets import (
     parse_feeds,
     parse_named_chnk,
     parse_named_want,
+    parse_newest,
     parse_novelty,
     parse_sketch,
     parse_want,
@@ -385,6 +387,12 @@ class Node:
                 return self._entries.heard_named_want(queue, want, reception, now_us)
             case PacketKind.NAMED_CHNK:
                 return self._entries.heard_named_chnk(queue, parse_named_chnk(packet), now_us)
+            case PacketKind.NEWEST:
+                self._entries.heard_newest(queue, parse_newest(packet), now_us)
+                return []
+            case PacketKind.ANCHOR:
+                self._entries.heard_anchor(queue, parse_anchor(packet))
+                return []
             case PacketKind.DIFF:
                 self._entries.heard_diff(queue, parse_diff(packet), now_us)
                 return []
@@ -513,7 +521,8 @@ class Node:
         """Hand over what may go now, on all faces."""
         effects: list[Effect] = []
         for queue in self._queues.values():
-            if queue.has_work or self._frontiers.has_packets(queue.name) or self._set.has_packets(queue.name):
+            gossips = (self._frontiers, self._set, self._entries)
+            if queue.has_work or any(gossip.has_packets(queue.name) for gossip in gossips):
                 effects += self._send(queue, now_us)
         if self._refusals.may_tell(now_us):
             effects += self._refusals.due(now_us)
@@ -627,8 +636,11 @@ class Node:
         """Our user confirms that nothing is missing of *feed*, that of an identity of ours; None: the main one."""
         (self._certainty if feed is None else self._certainties[feed]).be_sure()
 
-    def follow(self, feed: FeedId, now_us: int, *, beyond: bool = False) -> list[Effect]:
-        """Add *feed* to the set, or if there is no room, or with *beyond*, beyond the set, and request it.
+    def follow(
+        self, feed: FeedId, now_us: int, *, beyond: bool = False, newest: int | None = None
+    ) -> list[Effect]:
+        """Add *feed* to the set, or if there is no room, or with *beyond*, beyond the set, and request it: first so
+        many of its *newest* entries, 0 to 32; None: as before.
 
         Raises SetFullError if more feeds are known than can be, NodeReadOnlyError.
         """
@@ -645,6 +657,8 @@ class Node:
             for queue in self._queues.values():
                 self._frontiers.news(queue.name, feed)
         replica.set_wanted(feed, wanted=True)
+        if newest is not None:
+            replica.set_newest(feed, newest)
         return effects + self._request_again(now_us)
 
     def unfollow(self, feed: FeedId, now_us: int) -> list[Effect]:

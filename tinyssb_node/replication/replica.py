@@ -22,6 +22,7 @@ from tinyssb_node.errors import FeedForkedError, NodeReadOnlyError, SetFullError
 from tinyssb_node.feeds.author import compose, compose_fixed
 from tinyssb_node.feeds.chain import (
     Duplicate,
+    Expectation,
     Extended,
     Forked,
     HeldEntry,
@@ -41,6 +42,7 @@ from tinyssb_node.replication.erasure import LENGTH_MAX
 from tinyssb_node.replication.expectations import Expectations, Orphans
 from tinyssb_node.replication.frontiers import Frontiers
 from tinyssb_node.replication.goset import Goset
+from tinyssb_node.replication.newest_entries import NewestEntries
 from tinyssb_node.replication.packet_outcome import (
     FORKED,
     MALFORMED,
@@ -87,6 +89,8 @@ class Replica:
         """Coded entries that came."""
         self.coded_chunks = CodedChunks(store, network, self._frontier_to_code)
         """Coded chunks that came."""
+        self.newest = NewestEntries(store, network)
+        """Entries beyond the frontiers."""
         self._other_firsts: dict[bytes, FeedId] = {}
         """DMX of an entry 1 in the dialect that its feed is not written in: if it comes, that is a fork."""
         self._blocked_shorts: frozenset[bytes] = frozenset()
@@ -216,6 +220,29 @@ class Replica:
         ):
             return NOT_WANTED
         return self._tips[feed].seq + 1
+
+    def newest_wanted(self, feed: FeedId) -> tuple[int, int] | None:
+        """Return the next sequence number behind the newest entry of *feed* that is stored, and how many of the last
+        ones our user wants before its history; None if they want none, or the feed takes no more."""
+        record = self._records.get(feed)
+        if record is None or not record.newest or self.next_wanted(feed) == NOT_WANTED:
+            return None
+        return max(self._tips[feed].seq, self.newest.last(feed)) + 1, record.newest
+
+    def set_newest(self, feed: FeedId, count: int) -> None:
+        """Set how many of the last entries of *feed* are wanted before its history, as our user says; 0 for none."""
+        if self._records[feed].newest != count:
+            self._keep(replace(self.record(feed), newest=count))
+
+    def expect_newest(self, feed: FeedId, seq: int, prev: MessageId) -> list[tuple[bytes, bytes]]:
+        """A peer says that entry *seq* of *feed* follows *prev*: expect it. Return orphans that may be this entry, each
+        behind its hash, to be offered again."""
+        tip = self._tips[feed]
+        wanted = self.newest_wanted(feed) is not None and tip.dialect is not None and seq > tip.seq + 1
+        if not wanted or not self.newest.expect(feed, seq, prev):
+            return []
+        self._expect_entries(feed)
+        return self._orphans_next(feed, 0)
 
     def rows_lacking(self, feed: FeedId) -> int:
         """Return how many rows of its generation *feed* lacks; 0 also if no coded entry of it came."""
@@ -445,6 +472,7 @@ class Replica:
             self._other_firsts = {dmx: of for dmx, of in self._other_firsts.items() if of != feed}
         self.coded.forget(feed)
         self.coded_chunks.forget(feed)
+        self.newest.forget(feed)
         self._expect_anew([feed])
         return packets
 
@@ -475,14 +503,28 @@ class Replica:
             feed = self.coded.feed_of(packet)
             if feed is not None and (coded := parse_coded(packet)) is not None:
                 return self._offer_coded(feed, coded, origin, face)
+            if (place := self.newest.find(packet)) is not None:
+                return _entry_outcome(Verdict.DUPLICATE, *place)
             if dmx not in self._other_firsts and not self._store.may_hold(dmx, hash_):
                 return self._keep_orphan(packet, hash_)
         outcome = self._append_or_compare(packet, hash_, origin, face)
         if outcome.verdict is Verdict.NEW and (
-            len(self.orphans) or len(self.coded) or self.expectations.has_chains
+            len(self.orphans) or len(self.coded) or len(self.newest) or self.expectations.has_chains
         ):
             self._append_followers(outcome, origin, face)
+            if not outcome.events:
+                self._adopt_newest(outcome, origin, face)
         return outcome
+
+    def _adopt_newest(self, outcome: PacketOutcome, origin: Origin, face: FaceName | None) -> None:
+        """Store orphans that follow what was stored beyond a frontier, and so on while anything fits."""
+        unread = [outcome]
+        while unread:
+            adopted = unread.pop()
+            if adopted.verdict is not Verdict.NEW or adopted.feed is None or adopted.seq is None:
+                continue
+            for hash_, packet in self._orphans_next(adopted.feed, adopted.seq):
+                unread.append(self._append_or_compare(packet, hash_, origin, face))
 
     def _offer_coded(
         self, feed: FeedId, coded: Coded, origin: Origin, face: FaceName | None
@@ -525,10 +567,12 @@ class Replica:
     def _coded_next(self, feed: FeedId) -> list[tuple[bytes, bytes]]:
         """Return what the next entry of *feed* must be by the rows of its generation, with its hash: once for each
         dialect that is possible."""
-        body = self.coded.solution(feed, self._tips[feed].seq + 1)
+        following = self._tips[feed].seq + 1
+        body = self.coded.solution(feed, following)
         if body is None:
             return []
-        packets = [expectation.dmx + body for expectation in self.expectations.of_feed(feed)]
+        places = [place for place in self.expectations.of_feed(feed) if place.seq == following]
+        packets = [place.dmx + body for place in places]
         return [(chunk_hash(packet), packet) for packet in packets]
 
     def offer_coded_chunk(
@@ -598,14 +642,20 @@ class Replica:
         for expectation in self.expectations.entries(packet[: limits.DMX_SIZE]):
             verified = accept(expectation, packet, self._verify)
             if isinstance(verified, Extended):
-                outcome = self._append_entry(verified, origin, face)
+                beyond = expectation.seq > self._tips[expectation.feed].seq + 1
+                outcome = self._add_newest(verified) if beyond else self._append_entry(verified, origin, face)
                 break
             reason = type(verified).__name__
             outcome = _entry_outcome(Verdict.INVALID, expectation.feed, expectation.seq, reason)
         for chain in self.expectations.chunks(hash_):
             grown = advance(chain, packet)
             assert isinstance(grown, ChunkAccepted)
-            chunk = self._append_chunk(grown, packet, origin, face)
+            beyond = chain.seq > self._tips[chain.feed].seq
+            chunk = (
+                self._add_newest_chunk(grown, packet)
+                if beyond
+                else self._append_chunk(grown, packet, origin, face)
+            )
             if outcome is None or outcome.verdict is not Verdict.NEW:
                 outcome = chunk
             else:
@@ -657,7 +707,7 @@ class Replica:
         arrival = self._store.append_entry(feed, seq, extended.packet, id_, origin, face)
         self.quota.added(feed)
         self.coded.stored(feed, seq, extended.packet)
-        self.expectations.expect_entries(feed, expectations(self._network, tip))
+        self.expectations.expect_entries(feed, self._places(tip))
         layout = extended.layout
         outcome = _entry_outcome(Verdict.NEW, feed, seq)
         outcome.events.append(
@@ -717,6 +767,39 @@ class Replica:
         )
         return outcome
 
+    def _add_newest(self, extended: Extended) -> PacketOutcome:
+        """Store an entry beyond the frontier, which its signature proves."""
+        feed, seq = extended.tip.feed, extended.tip.seq
+        if self.read_only:
+            return _entry_outcome(Verdict.NOT_OURS, feed, seq, READ_ONLY)
+        chain = self.newest.add(extended)
+        self._expect_entries(feed)
+        if chain is not None:
+            self._expect_chain(chain)
+        return _entry_outcome(Verdict.NEW, feed, seq)
+
+    def _add_newest_chunk(self, grown: ChunkAccepted, packet: bytes) -> PacketOutcome:
+        """Store a packet of the side chain of such an entry."""
+        chain = grown.chain
+        place = chain.feed, chain.seq, grown.chunk
+        if self.read_only:
+            return PacketOutcome(PacketKind.CHUNK, Verdict.NOT_OURS, READ_ONLY, *place)
+        self.newest.add_chunk(chain, packet)
+        if grown.complete:
+            self.expectations.forget_chain(chain.feed, chain.seq)
+        else:
+            self._expect_chain(chain)
+        return PacketOutcome(PacketKind.CHUNK, Verdict.NEW, None, *place)
+
+    def _newest_next(self, appended: EntryAppended) -> Sequence[tuple[bytes, bytes]]:
+        """Return the entry behind *appended* that was stored beyond the frontier, with its side chain."""
+        following = self.newest.following(appended.feed, appended.seq + 1, appended.id)
+        if following is None:
+            # Like an entry that fits nothing: it may be of another branch.
+            self.strays += 1
+            self._expect_entries(appended.feed)
+        return following or []
+
     def forget_orphans(self) -> None:
         """Drop all packets that came too early."""
         self.orphans = Orphans()
@@ -738,6 +821,8 @@ class Replica:
             if not isinstance(event, EntryAppended | ChunkAppended):
                 continue
             known = self._orphans_next(event.feed, event.seq) + self._coded_next(event.feed)
+            if isinstance(event, EntryAppended):
+                known += self._newest_next(event)
             if len(self.coded_chunks) and (isinstance(event, ChunkAppended) or event.chunks):
                 known += self._coded_chunks_next(event.feed, event.seq)
             if shared < limits.SHARED_CHUNKS_MAX:
@@ -847,13 +932,20 @@ class Replica:
             self._other_firsts[dmx_of(name)] = tip.feed
 
     def _expect_entries(self, feed: FeedId) -> None:
-        places = expectations(self._network, self._tips[feed]) if self._is_open(feed) else ()
+        places = self._places(self._tips[feed]) if self._is_open(feed) else ()
         self.coded_chunks.watch(feed)
         if places:
             self.coded.watch(feed)
         else:
             self.coded.forget(feed)
         self.expectations.expect_entries(feed, places)
+
+    def _places(self, tip: Tip) -> tuple[Expectation, ...]:
+        """Return where an entry of the feed may come: behind its tip, and behind the newest entries."""
+        places = expectations(self._network, tip)
+        if tip.dialect is None or tip.ended:
+            return places
+        return places + self.newest.places(tip.feed, tip.dialect, tip.seq)
 
     def _expect_chain(self, chain: SideChain) -> None:
         self.expectations.forget_chain(chain.feed, chain.seq)
@@ -870,6 +962,12 @@ class Replica:
         for chain in self._store.side_chains():
             if self._takes(chain.feed) and self.expectations.of_chain(chain.feed, chain.seq) is None:
                 self._expect_chain(chain)
+        for feed in self.newest.feeds:
+            dialect = self._tips[feed].dialect
+            if dialect is not None and self._is_open(feed):
+                for chain in self.newest.chains(feed, dialect):
+                    if self.expectations.of_chain(feed, chain.seq) is None:
+                        self._expect_chain(chain)
 
     def _expect_left_out_chains(self) -> None:
         # Half empty before the store is asked again: a full scan per finished chain would be quadratic.

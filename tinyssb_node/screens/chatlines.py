@@ -126,6 +126,8 @@ class ChatFormatter:
     def waiting(self, row: MessageRow) -> Iterator[str]:
         """Format a message that waits for a predecessor."""
         note = f"[waits for {_named(row.missing)}]" if row.missing else "[waiting]"
+        if row.older_missing:
+            note = f"[{row.older_missing:,} older missing]"
         yield from self._block(local_minute(row.committed_us)[1], row, displayed_text(row), note)
 
     def found(self, row: MessageRow) -> Iterator[str]:

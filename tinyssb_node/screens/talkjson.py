@@ -20,7 +20,18 @@ def message_json(row: MessageRow, names: DisplayNames) -> dict[str, object]:
     return {
         **_columns(row, "id", "feed", "seq"),
         "name": names.name(row.feed),
-        **_columns(row, "own", "kind", "conversation", "private", "tangle", "previous", "placed", "missing"),
+        **_columns(
+            row,
+            "own",
+            "kind",
+            "conversation",
+            "private",
+            "tangle",
+            "previous",
+            "placed",
+            "missing",
+            "older_missing",
+        ),
         **_columns(
             row, "committed_us", "said_us", "text", "cut", "voice_size", "size", "chunks", "chunks_held"
         ),

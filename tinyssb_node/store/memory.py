@@ -16,6 +16,7 @@ from tinyssb_node.store.port import (
     AirtimeCharge,
     FeedRecord,
     FeedUsage,
+    NewestEntry,
     Receipt,
     StoredChunk,
     StoredEntry,
@@ -71,6 +72,7 @@ class MemoryStore:
         self._receipts = _Table[int, Receipt](self._journal)
         self._undated: set[int] = set()
         """Receipts put since the last commit."""
+        self._newest = _Table[tuple[FeedId, int], NewestEntry](self._journal)
         self._meta = _Table[str, str](self._journal)
         self._appends: list[StoredEntry | StoredChunk | None] = []
         """In order of arrival: number n at index n - 1; None if it was cut."""
@@ -294,6 +296,18 @@ class MemoryStore:
         """Return the bytes of the store that hold nothing: none, in memory."""
         return 0
 
+    def put_newest_entry(self, entry: NewestEntry) -> None:
+        """Add or replace an entry of which earlier ones are missing; the next commit dates it."""
+        self._newest.put((entry.feed, entry.seq), replace(entry, known_us=0))
+
+    def drop_newest_entry(self, feed: FeedId, seq: int) -> None:
+        """Delete such an entry."""
+        self._newest.remove((feed, seq))
+
+    def newest_entries(self) -> Sequence[NewestEntry]:
+        """Return all of them, sorted by feed and sequence number."""
+        return [entry for _, entry in sorted(self._newest.rows.items())]
+
     def get_meta(self, key: str) -> str | None:
         """Return a small value stored by name."""
         return self._meta.rows.get(key)
@@ -311,6 +325,9 @@ class MemoryStore:
         for number in self._undated:
             self._receipts.rows[number] = replace(self._receipts.rows[number], known_us=wall_us)
         self._undated.clear()
+        for place, entry in self._newest.rows.items():
+            if not entry.known_us:
+                self._newest.rows[place] = replace(entry, known_us=wall_us)
         self._journal.clear()
 
     def rollback(self) -> None:

@@ -36,6 +36,8 @@ class FeedRecord:
     """True if it is beyond the set, which has at most 255 feeds: nodes of ours exchange it by name."""
     followed: bool = True
     """False if only peers named it: nobody here asked for it."""
+    newest: int = 0
+    """How many of its last entries our user wants before its history, 0 for none."""
 
     @property
     def in_set(self) -> bool:
@@ -84,6 +86,23 @@ class StoredChunk:
     face: FaceName | None
     arrival: int
     committed_us: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewestEntry:
+    """An entry that is proven, and of whose predecessors some are missing (docs/formats/packets.md, ANCHOR)."""
+
+    feed: FeedId
+    seq: int
+    prev: MessageId
+    """Id of the entry before, as its signature proves."""
+    id: MessageId
+    packet: bytes
+    """120 bytes."""
+    chunks: tuple[bytes, ...] = ()
+    """The packets of its side chain that are stored, from the first without gaps."""
+    known_us: int = 0
+    """Wall clock at the commit that kept it, microseconds since 1970; 0 before."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -264,6 +283,19 @@ class Store(Protocol):
 
     def unused(self) -> int:
         """Return the bytes of the store that hold nothing: what is appended takes these first."""
+        ...
+
+    def put_newest_entry(self, entry: NewestEntry) -> None:
+        """Add or replace an entry of which earlier ones are missing; the next commit dates it. Its feed was put
+        before."""
+        ...
+
+    def drop_newest_entry(self, feed: FeedId, seq: int) -> None:
+        """Delete such an entry."""
+        ...
+
+    def newest_entries(self) -> Sequence[NewestEntry]:
+        """Return all of them, sorted by feed and sequence number."""
         ...
 
     def get_meta(self, key: str) -> str | None:

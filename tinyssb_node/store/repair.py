@@ -30,7 +30,7 @@ class ChainCut:
 
 @dataclass(frozen=True, slots=True)
 class FeedCut:
-    """A feed that is cut to its intact part."""
+    """A feed that is cut to its intact part, without entries beyond its frontier."""
 
     feed: FeedId
     keep: int
@@ -86,6 +86,7 @@ def _shorten(connection: sqlite3.Connection, cut: FeedCut) -> None:
     (number,) = connection.execute("SELECT number FROM feeds WHERE feed = ?", (bytes(cut.feed),)).fetchone()
     for table in ("entries", "chunks", "side_chains"):
         connection.execute(f"DELETE FROM {table} WHERE feed = ? AND seq > ?", (number, cut.keep))  # noqa: S608 - our names
+    connection.execute("DELETE FROM newest_entries WHERE feed = ?", (number,))
     for short in cut.chains:
         place = (number, short.seq)
         connection.execute(

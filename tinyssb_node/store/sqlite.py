@@ -29,6 +29,7 @@ from tinyssb_node.store.port import (
     AirtimeCharge,
     FeedRecord,
     FeedUsage,
+    NewestEntry,
     Receipt,
     StoredChunk,
     StoredEntry,
@@ -94,14 +95,15 @@ def feed_row(feed: KeptFeed) -> tuple[SqlValue, ...]:
         record.retired,
         record.beyond,
         record.followed,
+        record.newest,
     )
 
 
 def kept_feed(
-    row: tuple[int, bytes, str | None, int, bytes | None, int, int, int | None, int, int, int, int],
+    row: tuple[int, bytes, str | None, int, bytes | None, int, int, int | None, int, int, int, int, int],
 ) -> KeptFeed:
     """Parse a row of ``feeds``."""
-    number, feed, dialect, seq, tip, own, wanted, forked_at, child, retired, beyond, followed = row
+    number, feed, dialect, seq, tip, own, wanted, forked_at, child, retired, beyond, followed, newest = row
     record = FeedRecord(
         feed=FeedId(feed),
         dialect=None if dialect is None else Dialect(dialect),
@@ -114,6 +116,7 @@ def kept_feed(
         retired=bool(retired),
         beyond=bool(beyond),
         followed=bool(followed),
+        newest=newest,
     )
     return KeptFeed(number, record, record.seq, record.tip)
 
@@ -167,6 +170,7 @@ class SqliteStore:
         self._new_chunks: list[tuple[int, int, int, int, int, bytes, str, str | None]] = []
         self._new_side_chains: dict[tuple[int, int], SideChain] = {}
         self._new_receipts: dict[int, Receipt] = {}
+        self._new_newest: dict[tuple[FeedId, int], NewestEntry] = {}
         self._arrival = 0
         """The last arrival number given."""
         self._committed = 0
@@ -453,6 +457,24 @@ class SqliteStore:
         ((size,),) = self._select(sql, ())
         return int(size)
 
+    def put_newest_entry(self, entry: NewestEntry) -> None:
+        """Add or replace an entry of which earlier ones are missing; the next commit dates it."""
+        self._new_newest[entry.feed, entry.seq] = replace(entry, known_us=0)
+
+    def drop_newest_entry(self, feed: FeedId, seq: int) -> None:
+        """Delete such an entry."""
+        self._new_newest.pop((feed, seq), None)
+        self._write(
+            "DELETE FROM newest_entries WHERE feed = ? AND seq = ?", [(self._feeds[feed].number, seq)]
+        )
+
+    def newest_entries(self) -> Sequence[NewestEntry]:
+        """Return all of them, sorted by feed and sequence number."""
+        rows = self._select("SELECT feed, seq, prev, id, packet, chunks, known_us FROM newest_entries", ())
+        stored = [self._newest_entry(row) for row in rows]
+        found = {(entry.feed, entry.seq): entry for entry in stored} | self._new_newest
+        return [entry for _, entry in sorted(found.items())]
+
     def get_meta(self, key: str) -> str | None:
         """Return a small value stored by name."""
         return next(
@@ -468,11 +490,15 @@ class SqliteStore:
         self._flush()
         if self._moved:
             rows = [feed_row(self._feeds[feed]) for feed in self._moved]
-            self._write("INSERT OR REPLACE INTO feeds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self._write("INSERT OR REPLACE INTO feeds VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
         if self._new_receipts:
             dated = [self._receipt_row(receipt, wall_us) for receipt in self._new_receipts.values()]
             self._write("INSERT OR REPLACE INTO receipts VALUES (?, ?, ?, ?, ?, ?, ?)", dated)
             self._new_receipts.clear()
+        if self._new_newest:
+            proven = [self._newest_row(entry, wall_us) for entry in self._new_newest.values()]
+            self._write("INSERT OR REPLACE INTO newest_entries VALUES (?, ?, ?, ?, ?, ?, ?)", proven)
+            self._new_newest.clear()
         if self._arrival > self._committed:
             self._write("INSERT INTO commits VALUES (?, ?)", [(self._arrival, wall_us)])
         if self._connection.in_transaction:
@@ -501,6 +527,7 @@ class SqliteStore:
         self._new_chunks.clear()
         self._new_side_chains.clear()
         self._new_receipts.clear()
+        self._new_newest.clear()
         self._moved.clear()
         self._load()
 
@@ -594,6 +621,23 @@ class SqliteStore:
             arrival=arrival,
             committed_us=committed_us,
         )
+
+    def _newest_entry(self, row: tuple[int, int, bytes, bytes, bytes, bytes, int]) -> NewestEntry:
+        number, seq, prev, id_, packet, chunks, known_us = row
+        size = limits.PACKET_SIZE
+        return NewestEntry(
+            feed=self._ids[number],
+            seq=seq,
+            prev=MessageId(prev),
+            id=MessageId(id_),
+            packet=packet,
+            chunks=tuple(chunks[at : at + size] for at in range(0, len(chunks), size)),
+            known_us=known_us,
+        )
+
+    def _newest_row(self, entry: NewestEntry, wall_us: int) -> tuple[SqlValue, ...]:
+        place = self._feeds[entry.feed].number, entry.seq, bytes(entry.prev), bytes(entry.id)
+        return (*place, entry.packet, b"".join(entry.chunks), wall_us)
 
     def _receipt(self, row: tuple[int, int, int, int | None, str | None, bytes, int]) -> Receipt:
         number, feed, seq, holder, face, speaker, known_us = row

@@ -2,7 +2,7 @@
 
 import shutil
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
@@ -17,7 +17,7 @@ from tinyssb_node.errors import (
 from tinyssb_node.store import limits as store_limits
 from tinyssb_node.store.durable import can_write, lacks_room
 
-STORE_VERSION: Final = 5
+STORE_VERSION: Final = 6
 """The schema written, and the newest read (``PRAGMA user_version``)."""
 APPLICATION_ID: Final = int.from_bytes(b"tSSn", "big")
 """Distinguishes a node's store from other databases, the analytics' own among them (``PRAGMA application_id``)."""
@@ -115,14 +115,38 @@ _BEYOND: Final = """
 ALTER TABLE feeds ADD COLUMN beyond INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE feeds ADD COLUMN followed INTEGER NOT NULL DEFAULT 1;
 """
-_ADDED: Final = {2: f"CREATE {_CHARGES}", 3: f"CREATE {_RECEIPTS}", 4: _FEEDS, 5: _BEYOND}
-"""Statements that each version added to the one before."""
-_LENT: Final = {
-    2: f"CREATE TEMPORARY {_CHARGES}",
-    3: f"CREATE TEMPORARY {_RECEIPTS}",
-    4: "CREATE TEMPORARY VIEW feeds AS SELECT *, 0 AS child, 0 AS retired, 0 AS beyond, 1 AS followed FROM main.feeds",
-    5: "CREATE TEMPORARY VIEW IF NOT EXISTS feeds AS SELECT *, 0 AS beyond, 1 AS followed FROM main.feeds",
+_NEWEST: Final = """TABLE newest_entries (
+    feed INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    prev BLOB NOT NULL,
+    id BLOB NOT NULL,
+    packet BLOB NOT NULL,
+    chunks BLOB NOT NULL,
+    known_us INTEGER NOT NULL,
+    PRIMARY KEY (feed, seq)
+);
+"""
+_NEWEST_FIRST: Final = f"""
+ALTER TABLE feeds ADD COLUMN newest INTEGER NOT NULL DEFAULT 0;
+CREATE {_NEWEST}
+"""
+_ADDED: Final = {
+    2: f"CREATE {_CHARGES}",
+    3: f"CREATE {_RECEIPTS}",
+    4: _FEEDS,
+    5: _BEYOND,
+    6: _NEWEST_FIRST,
 }
+"""Statements that each version added to the one before."""
+_FEEDS_LENT: Final = "CREATE TEMPORARY VIEW IF NOT EXISTS feeds AS SELECT *"
+_LENT: Final = (
+    (2, f"CREATE TEMPORARY {_CHARGES}"),
+    (3, f"CREATE TEMPORARY {_RECEIPTS}"),
+    (4, f"{_FEEDS_LENT}, 0 AS child, 0 AS retired, 0 AS beyond, 1 AS followed, 0 AS newest FROM main.feeds"),
+    (5, f"{_FEEDS_LENT}, 0 AS beyond, 1 AS followed, 0 AS newest FROM main.feeds"),
+    (6, f"{_FEEDS_LENT}, 0 AS newest FROM main.feeds"),
+    (6, f"CREATE TEMPORARY {_NEWEST}"),
+)
 """The same for a reader, which may not change the file: tables that it lacks exist for one connection, empty."""
 
 _FULL: Final = {sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR_SHMSIZE}
@@ -351,10 +375,10 @@ def _create(connection: sqlite3.Connection) -> None:
 
 def _migrate(connection: sqlite3.Connection, version: int) -> None:
     """Migrate an older *version* to this one, all of it or nothing: tables and columns are added, no row is touched."""
-    added = " ".join(_since(_ADDED, version))
+    added = " ".join(_since(_ADDED.items(), version))
     connection.executescript(f"BEGIN IMMEDIATE; {added} PRAGMA user_version = {STORE_VERSION}; COMMIT;")
 
 
-def _since(statements: Mapping[int, str], version: int) -> list[str]:
-    """Return those of *statements* that add what a file of *version* lacks."""
-    return [statement for number, statement in statements.items() if number > version]
+def _since(statements: Iterable[tuple[int, str]], version: int) -> list[str]:
+    """Return those of *statements*, each with the version that it makes, that add what a file of *version* lacks."""
+    return [statement for number, statement in statements if number > version]

@@ -45,6 +45,11 @@ class StoreSummary(StoreFile):
             ).fetchone()
         return None if row is None else bytes(row[0])
 
+    def has_newest_entries(self) -> bool:
+        """Return True if there are entries beyond a frontier. Raises StoreDamagedError, StoreFailedError."""
+        with store_faults(self._path, "reading"):
+            return self._connection.execute("SELECT 1 FROM newest_entries LIMIT 1").fetchone() is not None
+
     def feeds(self) -> Sequence[FeedSummary]:
         """Return all main feeds, sorted by feed id. Further feeds are left out: our own, and those that declare to be
         one. Raises StoreDamagedError, StoreFailedError."""

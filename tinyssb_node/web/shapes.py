@@ -56,6 +56,7 @@ def message_shape(row: MessageRow, people: PeopleIndex) -> Shape:
         "said_us": row.said_us,
         "placed": row.placed,
         "missing": len(row.missing),
+        "older_missing": row.older_missing,
         "voice_size": row.voice_size,
         "size": row.size,
         "packets": 1 + row.chunks,

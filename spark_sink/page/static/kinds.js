@@ -1,7 +1,7 @@
 // Kinds of packets, verdicts and uses of airtime: names as a reader says them, in the order they are shown.
 
 const KINDS = [
-  ["entry", "entries"], ["coded", "coded entries"], ["chunk", "chunks"], ["coded_chunk", "coded chunks"], ["want", "WANT"], ["chnk", "CHNK"], ["named_want", "named WANT"], ["named_chnk", "named CHNK"],
+  ["entry", "entries"], ["coded", "coded entries"], ["chunk", "chunks"], ["coded_chunk", "coded chunks"], ["want", "WANT"], ["chnk", "CHNK"], ["named_want", "named WANT"], ["named_chnk", "named CHNK"], ["newest", "NEWEST"], ["anchor", "ANCHOR"],
   ["diff", "DIFF"], ["claim", "CLAIM"], ["novelty", "NOVELTY"],
   ["sketch", "SKETCH"], ["ask", "ASK"], ["feeds", "FEEDS"], ["more", "MORE"], ["zap", "ZAP"], ["ping", "ping"], ["pong", "pong"], ["other", "other"], ["unknown", "unknown"],
 ];

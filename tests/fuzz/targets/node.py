@@ -8,14 +8,17 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import PING_DMX, Network, chnk_dmx, chunk_hash, want_dmx
 from tinyssb_node.codec.events import ForkFound, PacketReceived
 from tinyssb_node.codec.packets import (
+    Anchor,
     Ask,
     Chnk,
     Feeds,
     NamedChnk,
     NamedWant,
+    Newest,
     Novelty,
     Want,
     parse_entry,
+    serialize_anchor,
     serialize_ask,
     serialize_chnk,
     serialize_claim,
@@ -23,11 +26,12 @@ from tinyssb_node.codec.packets import (
     serialize_feeds,
     serialize_named_chnk,
     serialize_named_want,
+    serialize_newest,
     serialize_novelty,
     serialize_want,
 )
 from tinyssb_node.errors import FeedForkedError
-from tinyssb_node.feeds.chain import Extended, Tip, accept, expectations
+from tinyssb_node.feeds.chain import Extended, Tip, accept, expectation_behind, expectations
 from tinyssb_node.feeds.layout import NO_CHUNK, layout_of
 from tinyssb_node.ids import Dialect, FaceName, FeedId, Verdict
 from tinyssb_node.replication.claim import claim_of
@@ -41,8 +45,10 @@ ANA, BEN, EVE = key_of("ana"), key_of("ben"), key_of("eve")
 FACES = [FaceName("ws#1"), FaceName("lan"), FaceName("radio")]
 PROFILES = dict(zip(FACES, (stream_profile(), lan_profile(), radio_profile()), strict=True))
 FEEDS = [ANA.feed_id, EVE.feed_id, feed_of(1), feed_of(2), FeedId(bytes(31) + b"\x01")]
+LONG = written(ANA, [b"one", b"l" * 300, b"three", b"m" * 250, b"five"], Dialect.DEPLOYED)
+IDS = [entry.extended.prev for entry in LONG]
 KNOWN = [
-    *packets_of(written(ANA, [b"one", b"l" * 300, b"three", b"m" * 250, b"five"], Dialect.DEPLOYED)),
+    *packets_of(LONG),
     *packets_of(written(ANA, [b"one", b"another second"], Dialect.DEPLOYED)),
     *packets_of(written(EVE, [b"e" * 48, b"l" * 300, b"m" * 250])),
     pointing_to(EVE, bytes(120)),
@@ -64,7 +70,7 @@ class Story:
         self.bench = Bench(key=BEN, profile=PROFILES[FACES[0]])
         self.faces = {FACES[0]}
         self.face = FACES[0]
-        self.bench.follow(ANA.feed_id)
+        self.bench.perform(self.bench.node.follow(ANA.feed_id, 0, newest=3))
         self.said: list[bytes] = []
         self.acts = [
             lambda: self.hear(self.script.pick(KNOWN)),
@@ -104,7 +110,8 @@ class Story:
 
     def _stored(self) -> object:
         store = self.bench.store
-        return store.last_arrival(), store.side_chains(), store.forks(), store.feeds()
+        stored = store.last_arrival(), store.side_chains(), store.forks(), store.feeds()
+        return *stored, store.newest_entries()
 
     def _damaged(self, packet: bytes) -> bytes:
         damaged = bytearray(packet)
@@ -150,7 +157,17 @@ class Story:
         if what == 3:
             marks = [mark_of(salt, feed, script.number(8)) for feed in feeds]
             return serialize_ask(dmx, Ask(salt, tuple(shorts + marks)))
-        return serialize_feeds(dmx, Feeds(tuple(feeds), more=True))
+        return self._newest(salt, shorts) or serialize_feeds(dmx, Feeds(tuple(feeds), more=True))
+
+    def _newest(self, salt: bytes, shorts: list[int]) -> bytes | None:
+        """A NEWEST, or an ANCHOR that may be true."""
+        script, dmx, what = self.script, NETWORK.goset_dmx, self.script.number(3)
+        if what == 0:
+            wanted = tuple((short, script.number(6), script.number(40)) for short in shorts)
+            return serialize_newest(dmx, Newest(salt, wanted))
+        if what == 1:
+            return serialize_anchor(dmx, Anchor(salt, shorts[0], 2 + script.number(6), script.pick(IDS)))
+        return None
 
     def _switch(self) -> None:
         """Go on at another face, which comes up, or goes down."""
@@ -205,6 +222,12 @@ class Story:
                 self._check_chunks(record.feed, seq, entry.packet, record.dialect)
             assert tip.id == record.tip or record.seq == 0
             assert store.entry(record.feed, record.seq + 1) is None, "an entry behind the last"
+        for ahead in store.newest_entries():
+            record = next(record for record in store.feeds() if record.feed == ahead.feed)
+            assert ahead.seq > record.seq + 1, "an entry that can be appended is stored apart"
+            assert record.dialect is not None
+            place = expectation_behind(NETWORK, ahead.feed, ahead.seq, record.dialect, ahead.prev)
+            assert isinstance(accept(place, ahead.packet), Extended), "an entry that nothing proves"
 
     def _check_chunks(self, feed: FeedId, seq: int, packet: bytes, dialect: Dialect | None) -> None:
         assert dialect is not None

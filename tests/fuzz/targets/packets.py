@@ -9,7 +9,7 @@ from tests.nodes import feed_of
 from tinyssb_node.codec import packets
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.errors import PeerError
-from tinyssb_node.ids import Dmx
+from tinyssb_node.ids import Dmx, MessageId
 from tinyssb_node.replication import sketch
 from tinyssb_node.replication.chnk import read_chnk
 from tinyssb_node.replication.claim import named_feeds
@@ -32,6 +32,8 @@ KINDS: list[tuple[Callable[[bytes], Any], Callable[[Dmx, Any], bytes]]] = [
     (packets.parse_diff, packets.serialize_diff),
     (packets.parse_named_want, packets.serialize_named_want),
     (packets.parse_named_chnk, packets.serialize_named_chnk),
+    (packets.parse_newest, packets.serialize_newest),
+    (packets.parse_anchor, packets.serialize_anchor),
     (packets.parse_want, packets.serialize_want),
     (packets.parse_chnk, packets.serialize_chnk),
     (packets.parse_ping, lambda _, ping: packets.serialize_ping(ping)),
@@ -82,6 +84,8 @@ def seeds() -> Iterable[bytes]:
         packets.serialize_diff(dmx, packets.Diff(b"salt", 3, 5, 9, bytes(60))),
         packets.serialize_named_want(dmx, packets.NamedWant(b"salt", ((1, 300), (7, 0)), b"ab", b"cd")),
         packets.serialize_named_chnk(dmx, packets.NamedChnk(b"salt", ((1, 300, 0), (7, 2, 5)))),
+        packets.serialize_newest(dmx, packets.Newest(b"salt", ((1, 300, 10), (7, 2, 5)))),
+        packets.serialize_anchor(dmx, packets.Anchor(b"salt", 7, 300, MessageId(bytes(20)))),
         packets.serialize_feeds(dmx, packets.Feeds((feed_of(1),), more=True)),
     ]
     return [*vectors, *made, b"ping a=1", b"pong a=1 b=2"]

@@ -9,7 +9,7 @@ from typing import Final
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.control.rows import EntryRow, FeedRow, FollowedRow, ShownRow
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.limits import FEED_ID_SIZE
+from tinyssb_node.limits import FEED_ID_SIZE, NEWEST_MAX
 from tinyssb_node.screens.message_commands import open_node
 from tinyssb_node.screens.options import (
     CommandParsers,
@@ -74,7 +74,20 @@ def _add_follow(commands: CommandParsers) -> argparse.ArgumentParser:
         metavar="FEED",
         help="a feed id, all 64 digits if it is new to the node; or the name of a person",
     )
+    parser.add_argument(
+        "--newest",
+        type=_newest_count,
+        metavar="N",
+        help=f"fetch its N newest entries before its history, 0 to {NEWEST_MAX}; 0: in order again",
+    )
     return parser
+
+
+def _newest_count(text: str) -> int:
+    """Parse the number of --newest. Raises ArgumentTypeError."""
+    if not (text.isascii() and text.isdigit() and int(text) <= NEWEST_MAX):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 0 to {NEWEST_MAX}")
+    return int(text)
 
 
 def _add_unfollow(commands: CommandParsers) -> argparse.ArgumentParser:
@@ -101,7 +114,12 @@ def feeds(arguments: argparse.Namespace) -> int:
 def log(arguments: argparse.Namespace) -> int:
     """List entries."""
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
+        following = None
         for row in node.log(arguments.feed, last=arguments.limit, follow=arguments.follow):
+            if row.seq > (following or row.seq) and not arguments.json:
+                older = row.seq - (following or 0)
+                print(f"        ({older:,} older {'entry' if older == 1 else 'entries'} missing)", flush=True)
+            following = row.seq + 1
             # Flushed: the reader of a pipe sees each entry when it comes.
             print(json.dumps(_decoded(row)) if arguments.json else _log_line(row), flush=True)
     return 0
@@ -119,8 +137,13 @@ def follow(arguments: argparse.Namespace) -> int:
     """Follow a feed."""
     feed = _feed_to_follow(arguments)
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
-        row = node.follow(feed)
-    return _print_followed(arguments, row, "Now following", "Already following")
+        row = node.follow(feed, arguments.newest)
+    code = _print_followed(arguments, row, "Now following", "Already following")
+    if arguments.newest and not arguments.json:
+        print(
+            f"Its {arguments.newest} newest entries are fetched before the others, from peers that support it."
+        )
+    return code
 
 
 def unfollow(arguments: argparse.Namespace) -> int:
@@ -202,7 +225,14 @@ def _feed_state(row: FeedRow) -> str:
         words.append("not in the set")
     elif row.beyond:
         words.append("beyond the set")
-    return ", ".join(words)
+    return ", ".join([*words, *_newest_state(row)])
+
+
+def _newest_state(row: FeedRow) -> list[str]:
+    words = [f"newest {row.newest} first"] if row.newest else []
+    if row.newest_held:
+        words.append(f"{row.newest_held} newer with older missing")
+    return words
 
 
 def _decoded(row: EntryRow) -> dict[str, object]:

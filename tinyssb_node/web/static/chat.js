@@ -41,7 +41,7 @@ export class ChatView {
     this.earlier = h("button", { type: "button", class: "plain middle", text: "Show earlier messages", hidden: true, onclick: () => this.loadEarlier() });
     this.empty = h("li", { class: "middle soft", text: "There are no messages yet." });
     this.list = h("ol", { "aria-label": "Messages" });
-    this.waitingHead = h("p", { class: "waiting-head", text: "These answer messages that have not arrived yet:" });
+    this.waitingHead = h("p", { class: "waiting-head", text: "Earlier messages have not arrived yet:" });
     this.waiting = h("ol", { "aria-label": "Waiting messages" });
     this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation", onscroll: () => this.scrolled() }, h("p", { class: "middle" }, this.earlier), this.list, this.waitingHead, this.waiting);
     this.newer = h("button", { type: "button", class: "button newer", hidden: true, onclick: () => this.toEnd() });

@@ -90,6 +90,7 @@ export class Message {
 
   foot() {
     const { row } = this;
+    if (row.older_missing) return h("span", { text: `${count(row.older_missing, "older message")} of this author missing` });
     if (row.placed === null) return h("span", { text: `Waiting for ${count(row.missing, "message")}` });
     return h("span", { text: row.packets > 1 ? count(row.packets, "packet") : "" });
   }
