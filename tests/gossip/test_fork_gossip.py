@@ -7,7 +7,7 @@ from tests.nodes import Bench, key_of, packets_of, radio_profile, written
 from tests.replication.replicas import NETWORK, offer_all, replica_of
 from tinyssb_node.codec.dmx import want_dmx
 from tinyssb_node.codec.events import ForkFound, WantSeen
-from tinyssb_node.codec.packets import Want, serialize_want
+from tinyssb_node.codec.packets import Want, parse_want, serialize_want
 from tinyssb_node.feeds.author import ComposedEntry, compose
 from tinyssb_node.feeds.fork import verify_proof
 from tinyssb_node.ids import Dialect, Direction, PacketKind
@@ -90,9 +90,17 @@ def quiet_per_hour(*, radio: bool) -> float:
     return per_hour(mesh)
 
 
-def test_all_in_a_crowd_with_three_branches_know_the_first_place() -> None:
-    mesh = meeting({"ana": 5, "ada": 4, "ben": 7, "bob": 7, "cleo": 9, "zoe": 0}, 3, radio=True)
-    mesh.pass_time(2 * HOUR_US)
+@pytest.mark.parametrize(
+    "lengths",
+    [
+        {"ana": 5, "ada": 4, "ben": 7, "bob": 7, "cleo": 9, "zoe": 0},
+        {"z928": 0, "c829": 9, "b_221": 4, "b570": 7, "a_186": 7, "a506": 7},
+        {"c829": 9, "b_221": 4, "b570": 7, "a_186": 7, "a506": 7},
+    ],
+)
+def test_all_in_a_crowd_with_three_branches_know_the_first_place(lengths: dict[str, int]) -> None:
+    mesh = meeting(lengths, 3, radio=True)
+    mesh.pass_time(HOUR_US // 2)
     for name, member in mesh.members.items():
         record = next(record for record in member.node.feeds() if record.feed == FEED)
         assert record.forked_at == 3, name
@@ -265,6 +273,24 @@ def test_what_is_common_is_not_asked_for_again() -> None:
     said = len(bench.seen(WantSeen))
     bench.pass_time(MINUTE_US)
     assert next(seen.seqs[0] for seen in bench.seen(WantSeen)[said:]) == at + 1
+
+
+def test_a_reply_from_our_own_branch_does_not_end_the_search() -> None:
+    feed = branch(3, 5, b"a")
+    bench = Bench(store=holding(feed))
+    begin_search(bench)
+    assert asked(bench)[-1] == 5
+    bench.hear(feed[4].packet)
+    bench.pass_time(MINUTE_US // 60)
+    assert asked(bench)[-1] == 4
+
+
+def test_while_a_fork_is_searched_plain_entries_are_requested() -> None:
+    bench = Bench(store=holding(branch(3, 5, b"a")), profile=radio_profile())
+    bench.pass_time(MINUTE_US)
+    assert parse_want(bench.take(PacketKind.WANT)[-1]).lacking is not None
+    begin_search(bench)
+    assert parse_want(bench.take(PacketKind.WANT)[-1]).lacking is None
 
 
 @pytest.mark.parametrize("dialect", list(Dialect))

@@ -14,7 +14,7 @@ from tinyssb_node.codec.packets import GENERATION_SIZE, parse_coded
 from tinyssb_node.ids import Dialect, PacketKind, Verdict
 from tinyssb_node.replication.coded_entries import CodedEntries, code
 from tinyssb_node.replication.erasure import ROWS
-from tinyssb_node.replication.packet_outcome import POISONED
+from tinyssb_node.replication.packet_outcome import FORKED, POISONED
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.store.memory import MemoryStore
 
@@ -111,6 +111,20 @@ def test_a_plain_entry_shows_that_rows_were_lies(replica: Replica, store: Memory
         offer(replica, packet)
     offer(replica, row(50, length=3))
     assert contents(store, KEY.feed_id) == CONTENTS[:3]
+
+
+@pytest.mark.parametrize("generation", [0, 1])
+def test_a_row_of_another_branch_proves_the_fork(replica: Replica, generation: int) -> None:
+    at = generation * GENERATION_SIZE + 2
+    for packet in FEED[: at + 20]:
+        offer(replica, packet)
+    other = packets_of(written(KEY, [*CONTENTS[:at], b"two", b"behind it"]))
+    common, behind, first = (
+        offer(replica, row(number, generation=generation, length=4, feed=other)) for number in (1, 3, 2)
+    )
+    assert (common.verdict, behind.events) == (Verdict.DUPLICATE, [])
+    assert (first.kind, first.verdict, first.reason) == (PacketKind.CODED, Verdict.INVALID, FORKED)
+    assert replica.forks[KEY.feed_id].seq == at + 1
 
 
 def test_of_a_feed_that_is_not_wanted_nothing_is_kept(replica: Replica) -> None:

@@ -192,8 +192,10 @@ class EntryGossip:
         return GossipPacket(packet, PacketKind.WANT, seen, addressed=bool(want.asks))
 
     def _lacking(self, queue: TransmitQueue, now_us: int) -> Callable[[FeedId], int] | None:
-        """Return what tells how many rows we lack of a feed; None where we take no coded entries."""
-        if not queue.on_air or now_us < self._plain_until_us.get(queue.name, now_us):
+        """Return what tells how many rows we lack of a feed; None where we take no coded entries: one was a lie, or a
+        fork is searched, which a row hides, as it stands for a place on any branch."""
+        distrusts = now_us < self._plain_until_us.get(queue.name, now_us)
+        if not queue.on_air or distrusts or self._forking.searches(queue):
             return None
         return self._replica.rows_lacking
 

@@ -5,8 +5,9 @@ forks then freezes the feed and requests no more; to one that does not, the proo
 
 Found: two nodes on different branches give each other entries that neither can append. If a peer has more of a feed,
 and nothing of it fits for a while, earlier and earlier entries are requested, as if they were lacking, until one
-arrives that is stored here. The fork is behind it, and the next request shows it. This is done for one feed at a time,
-on one face, with a limited number of requests: a liar gains a few repeats.
+arrives that is stored here. The fork is behind it, and the next requests show it, unless a peer on our own branch
+replied: then the search begins again, further back. This is done for one feed at a time, on one face, with a limited
+number of requests: a liar gains a few repeats.
 """
 
 from collections.abc import Callable, Collection, Iterable
@@ -46,10 +47,8 @@ class _Search:
     """The sequence number that is lacking."""
     asked: int
     """The one that is asked for."""
-    common: int = 0
-    """The last entry that came and is ours, too."""
-    step: int = 1
-    """How far back is gone next."""
+    back: int = 1
+    """How far before *wanted* it began this time."""
     in_vain: int = 0
     """Requests for this number that brought nothing we know."""
     requests: int = 0
@@ -137,10 +136,13 @@ class ForkGossip:
             and self._replica.strays > doubt.strays
             and (rest is None or now_us >= rest.until_us)
         ):
-            self._search = _Search(feed, queue.name, ours, ours)
-            self._ask_earlier(self._search, now_us)
+            self._search = _Search(feed, queue.name, ours, ours - 1)
 
     # --- looking for where branches part
+
+    def searches(self, queue: TransmitQueue) -> bool:
+        """Return True if a fork is searched on *queue*."""
+        return self._search is not None and self._search.face == queue.name
 
     def next_wanted(self, queue: TransmitQueue) -> Callable[[FeedId], int]:
         """Return the function that tells the sequence number to request on *queue*: the next one lacking, or, of the
@@ -166,29 +168,29 @@ class ForkGossip:
         if search.requests > 100:
             self._give_up(search, now_us)
         elif search.in_vain > limits.SEARCH_PATIENCE:
-            self._ask_earlier(search, now_us)
+            self._begin_earlier(search, now_us)
         queue.want_timer.hear_inconsistent(now_us)
 
     def heard_entry(self, queue: TransmitQueue, finding: PacketOutcome, now_us: int) -> None:
-        """An entry was heard. If it is stored here, the branches part behind it."""
+        """An entry was heard. If it is stored here, the branches part behind it, or it is of a peer on our branch."""
         search = self._search
         if search is None or finding.feed != search.feed or queue.name != search.face:
             return
         seq = finding.seq
         if finding.verdict is not Verdict.DUPLICATE or seq is None or seq < search.asked:
             return
-        search.common, search.asked, search.step, search.in_vain = seq, seq + 1, 1, 0
+        search.asked, search.in_vain = seq + 1, 0
         if search.asked >= search.wanted:
-            self._give_up(search, now_us)
-        else:
-            queue.want_timer.hear_inconsistent(now_us)
+            self._begin_earlier(search, now_us)
+        queue.want_timer.hear_inconsistent(now_us)
 
-    def _ask_earlier(self, search: _Search, now_us: int) -> None:
-        earlier = max(search.common + 1, search.asked - search.step)
-        if earlier == search.asked:
+    def _begin_earlier(self, search: _Search, now_us: int) -> None:
+        """Begin again, twice as far back."""
+        if search.back >= search.wanted:
             self._give_up(search, now_us)
             return
-        search.asked, search.step, search.in_vain = earlier, 2 * search.step, 0
+        search.back *= 2
+        search.asked, search.in_vain = max(1, search.wanted - search.back), 0
 
     def _give_up(self, search: _Search, now_us: int) -> None:
         """End the search: it is no fork, or the nodes that could show it are out of reach."""

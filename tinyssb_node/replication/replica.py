@@ -535,9 +535,11 @@ class Replica:
         # Of the numbers that end so, the one that is nearest to where we are.
         generation = here + (coded.generation - here + GENERATIONS // 2) % GENERATIONS - GENERATIONS // 2
         seq = generation * GENERATION_SIZE + coded.row + 1 if coded.row < GENERATION_SIZE else None
-        events: list[Event] = []
+        events = [] if seq is None else self._forks_by_row(feed, seq, coded)
         reason = None
-        if self.read_only or following == NOT_WANTED:
+        if events:
+            verdict, reason = Verdict.INVALID, FORKED
+        elif self.read_only or following == NOT_WANTED:
             verdict = Verdict.NOT_OURS
         elif generation < here or (new := self._add_row(feed, generation, coded)) is False:
             verdict = Verdict.DUPLICATE
@@ -554,6 +556,13 @@ class Replica:
         return PacketOutcome(
             PacketKind.CODED, verdict, reason, feed, seq, generation=generation, events=events
         )
+
+    def _forks_by_row(self, feed: FeedId, seq: int, coded: Coded) -> list[Event]:
+        """Return the fork that a row of entry *seq* alone proves: where branches part, the DMX that it leaves out is
+        that of the stored entry."""
+        if not 0 < seq <= self._tips[feed].seq:
+            return []
+        return self._compare(feed, seq, self._held(feed, seq).packet[: limits.DMX_SIZE] + coded.body).events
 
     def _add_row(self, feed: FeedId, generation: int, coded: Coded) -> bool | None:
         first = generation * GENERATION_SIZE + 1
