@@ -336,6 +336,13 @@ about as long as in decision 0019."""
 HIDDEN_SHARES: Final = (0.2, 0.4)
 """Shares of the packets for other nodes that are for nodes out of reach: below the first, all are taken to hear each
 other (lost packets make a share of 0.1), and from the second on few. In a field of five hops it is 0.6."""
+LOAD_PACKETS: Final = 16.0
+"""Packets that were heard of late, from which on these parts are added in full. On a channel where little is sent a
+request need not wait: over twelve hops with losses an entry takes a quarter of the time (decision 0061)."""
+LOAD_LEAK: Final = 0.03
+"""Packets by which that number falls in a packet's time: 3 % of the channel's time do not count as a load."""
+LOAD_ADVERT: Final = 0.4
+"""Load of a short packet, in packets of 120 bytes: the airtime of most WANTs and SKETCHes."""
 BATCH_PACKETS: Final = 10
 """Packets in a row for the node that won the channel: contention for each would double the time."""
 BATCH_HIDDEN_PACKETS: Final = 4
@@ -347,6 +354,9 @@ ASK_AGAIN_MAX: Final = 3
 """Most requests for ids of which nothing but their existence is known."""
 TRICKLE_DRIFT: Final = 4
 """The longest intervals of timers differ by up to this part of them."""
+ALONE_ADVERTS: Final = 2
+"""Longest intervals between adverts without a packet, after which no node was in reach: a neighbour sends one at the
+latest after one and a half, TRICKLE_DRIFT included after not quite two. 107 s at SF7 (decision 0061)."""
 YIELDS_MAX: Final = 2
 """Requests in a row that are left to other nodes: they may be out of reach of the nodes that could reply, or we out of
 theirs."""

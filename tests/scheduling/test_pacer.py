@@ -246,6 +246,36 @@ def test_a_request_to_all_ends_the_turn_of_the_one_asked_before(air: Pacer) -> N
 # --- hidden terminals
 
 
+def fill(air: Pacer) -> None:
+    """Let so much be heard that the channel counts as fully loaded."""
+    for _ in range(int(limits.LOAD_PACKETS)):
+        air.heard(NOW_US, data=True)
+
+
+def test_hidden_terminals_matter_by_the_load_of_the_channel(air: Pacer) -> None:
+    air.note_exchange(hidden=True)
+    fill(air)
+    advert = Urgency.ADVERT
+    full_us = waits_us(air)[advert]
+    half_us = NOW_US + int(limits.LOAD_PACKETS / 2 / limits.LOAD_LEAK * AIR_PACKET_US)
+    air.heard(half_us, data=False)
+    lighter_us = waits_us(air, half_us)[advert]
+    idle_us = 10 * half_us
+    air.heard(idle_us, data=False)
+    least_us = waits_us(air, idle_us)[advert]
+    assert full_us is not None
+    assert lighter_us is not None
+    assert least_us is not None
+    after = limits.AFTER_VECTOR_PACKETS[advert]
+    for load, found_us in (
+        (0.5 + limits.LOAD_ADVERT / limits.LOAD_PACKETS, lighter_us),
+        (limits.LOAD_ADVERT / limits.LOAD_PACKETS, least_us),
+    ):
+        wanted_us = BETWEEN_US + after * (1 + load * limits.HIDDEN_SPREAD[advert]) * AIR_PACKET_US
+        assert found_us == pytest.approx(wanted_us, abs=2)
+    assert least_us < lighter_us < full_us
+
+
 def test_packets_for_stations_out_of_reach_widen_the_windows(air: Pacer, chance: Chance) -> None:
     some, many = limits.HIDDEN_SHARES
     for _ in range(200):
@@ -259,7 +289,7 @@ def test_packets_for_stations_out_of_reach_widen_the_windows(air: Pacer, chance:
     assert (shares[0], shares[-1]) == (0, 1)
     assert any(0 < share < 1 for share in shares) or many - some < 0.1
     chance.value = 0.5
-    air.heard(NOW_US, data=True)
+    fill(air)
     alone = contended(limits.AFTER_DATA_PACKETS, 0.5)
     spread = [1 + share for share in limits.HIDDEN_SPREAD]
     assert waits_us(air) == packets_us(*(each * more for each, more in zip(alone, spread, strict=True)))
@@ -278,7 +308,7 @@ def test_with_hidden_terminals_batches_are_shorter_and_turns_end_like_others(air
     waits = batch(air, limits.BATCH_HIDDEN_PACKETS)
     assert waits == [limits.BATCH_GAP_US] * (limits.BATCH_HIDDEN_PACKETS - 1) + packets_us(0)
     air.take_turn(NOW_US)
-    air.heard(NOW_US, data=True)
+    fill(air)
     ask = limits.AFTER_DATA_PACKETS[Urgency.ADVERT] * (1 + limits.HIDDEN_SPREAD[Urgency.ADVERT])
     assert waits_us(air)[Urgency.ADVERT] == packets_us(ask)[0]
 

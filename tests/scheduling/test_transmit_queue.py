@@ -118,9 +118,10 @@ def test_answers_wait_at_random_where_others_may_give_them(air: TransmitQueue, s
 
 
 def settle(queue: TransmitQueue) -> int:
-    """Let all three timers reach their longest interval, and return the time."""
+    """Let all three timers reach their longest interval beside neighbours, and return the time."""
     now_us = 0
     while now_us < 20 * queue.profile.advert_max_us:
+        queue.heard(b"what a neighbour says", now_us)
         now_us = queue.next_us
         for timer in (queue.claim_timer, queue.want_timer, queue.chnk_timer):
             timer.wake(now_us)
@@ -154,6 +155,19 @@ def test_while_all_have_the_same_set_its_advert_waits_for_others_to_send_it() ->
     now_us = settle(air)
     assert air.claim_timer.is_calm
     assert wait_us(now_us) > 2 * fresh_us
+
+
+def test_the_first_packet_after_a_long_silence_is_answered_by_adverts(
+    air: TransmitQueue, stream: TransmitQueue
+) -> None:
+    alone_us = limits.ALONE_ADVERTS * air.profile.advert_max_us
+    air.heard(PACKET, alone_us)
+    air.heard(PACKET, 2 * alone_us)
+    assert not air.adverts
+    air.heard(PACKET, 3 * alone_us + 1)
+    assert list(air.adverts) == [PacketKind.CLAIM, PacketKind.WANT]
+    stream.heard(PACKET, 10 * alone_us)
+    assert not stream.adverts
 
 
 def test_a_packet_with_a_time_of_its_own_is_due_then(stream: TransmitQueue) -> None:

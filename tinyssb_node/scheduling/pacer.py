@@ -107,7 +107,7 @@ class ContentionPacer(Pacer):
 
     Where all stations hear each other, short windows suffice. Hidden terminals (stations that hear us and not each
     other) collide although they listen first. So a station that hears requests for stations out of its reach widens
-    its windows.
+    its windows, the more the more it hears.
 
     Times are in packets of 120 bytes; the numbers were found in the simulator (docs/reference/benchmarks.md).
     """
@@ -129,6 +129,8 @@ class ContentionPacer(Pacer):
         self._in_turn = False
         self._hidden_share = 0.0
         self._exchanges = 0
+        self._load = 0.0
+        self._load_us = now_us
 
     def _draw(self, now_us: int, after: tuple[float, float, float]) -> None:
         """Wait a random time, beginning for each urgency so many packets after *now_us*."""
@@ -151,7 +153,9 @@ class ContentionPacer(Pacer):
         if urgency is Urgency.ADVERT:
             packets += limits.ASK_PATIENCE_PACKETS * (patience - 1.0)
         if urgency is not Urgency.RELAY:
-            packets *= self._crowd * (1.0 + self.hidden * limits.HIDDEN_SPREAD[urgency])
+            # On a channel that is hardly used there is nothing to collide with.
+            spread = self.hidden * self._load / limits.LOAD_PACKETS
+            packets *= self._crowd * (1.0 + spread * limits.HIDDEN_SPREAD[urgency])
         if self._chatter:
             # Finds room between the packets of a node that floods the channel.
             packets *= 0.25
@@ -205,7 +209,15 @@ class ContentionPacer(Pacer):
         self._in_vain = max(0, self._in_vain - 1)
         self._strays = max(0, self._strays - 1)
         self._in_turn = self._in_turn and data
+        self._count_load(now_us, data=data)
         self._draw(now_us, self._after_data if data else limits.AFTER_VECTOR_PACKETS)
+
+    def _count_load(self, now_us: int, *, data: bool) -> None:
+        """Count a packet that was heard into the load of the channel, a leaky bucket."""
+        passed = (now_us - self._load_us) / self._packet_us
+        self._load_us = now_us
+        left = max(0.0, self._load - passed * limits.LOAD_LEAK)
+        self._load = min(limits.LOAD_PACKETS, left + (1.0 if data else limits.LOAD_ADVERT))
 
     def heard_useless(self, *, stray: bool) -> None:
         """See Pacer. To such packets, if they are more than others, we give way a few times only. Strays may be of

@@ -129,6 +129,8 @@ class TransmitQueue:
         """How patiently the next reply waits that is chosen when it goes; None: there is none to choose."""
         self.want_patience = 1.0
         """How patiently WANTs wait."""
+        self._heard_us = now_us
+        """When something was heard last, or the face came up."""
         self._advert_us = now_us
         """When ``pop_advert`` returned a kind last."""
         self._sent_once: RecentSet[bytes] = RecentSet(limits.RECENT_MAX)
@@ -165,7 +167,11 @@ class TransmitQueue:
     def heard(self, packet: bytes, now_us: int) -> None:
         """A packet was heard: drop it where it waits, and leave the channel to others for a while."""
         self.counters.received += 1
-        self.counters.last_heard_us = now_us
+        if self.on_air and now_us - self._heard_us > limits.ALONE_ADVERTS * self.profile.advert_max_us:
+            # A node came into reach, perhaps not for long.
+            self.advertise(PacketKind.CLAIM, now_us)
+            self.advertise(PacketKind.WANT, now_us)
+        self._heard_us = self.counters.last_heard_us = now_us
         self.counters.spared += self.waiting.cancel(packet)
         self.relay.heard(packet, now_us)
         self._pacer.heard(now_us, data=len(packet) in _DATA_SIZES)
