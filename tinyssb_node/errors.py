@@ -63,6 +63,7 @@ EXIT_CODES = {
     "too_long": ExitCode.DATA,
     "feed_forked": ExitCode.DATA,
     "set_full": ExitCode.DATA,
+    "feed_kept": ExitCode.DATA,
     "read_only": ExitCode.STORAGE,
     "busy": ExitCode.BUSY,
     "not_allowed": ExitCode.PERMISSION,

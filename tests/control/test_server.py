@@ -238,6 +238,7 @@ commands = st.sampled_from(
         "show",
         "follow",
         "unfollow",
+        "purge",
         "goset",
         "faces",
         "airtime",

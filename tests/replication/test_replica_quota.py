@@ -166,3 +166,14 @@ def test_the_disk_full_nothing_is_evicted() -> None:
     store.commit(1)
     replica = Replica(store, NETWORK, read_only=True, quota=QuotaLimits(total_packets=5))
     assert replica.evict(4) is None
+
+
+def test_what_a_group_gave_up_is_kept_and_what_our_user_gave_up_is_not() -> None:
+    store = MemoryStore()
+    replica = filled(store, total_packets=99)
+    for key, keep in ((ANA, True), (EVE, False)):
+        replica.set_wanted(key.feed_id, wanted=True)
+        replica.set_wanted(key.feed_id, wanted=False, keep=keep)
+    replica.set_quota(QuotaLimits(total_packets=5))
+    evict_all(replica)
+    assert replica.quota.packets == {ANA.feed_id: 10}

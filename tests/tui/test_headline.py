@@ -3,7 +3,7 @@
 from msgspec.structs import replace
 
 from tests.tui.node import NOW_US, STATUS
-from tinyssb_node.control.rows import NetworkRow, RefusalRow
+from tinyssb_node.control.rows import DiskUseRow, NetworkRow, RefusalRow
 from tinyssb_node.tui.headline import head_line
 from tinyssb_node.tui.screen_state import ScreenState
 
@@ -21,3 +21,12 @@ def test_feeds_that_are_kept_out_are_told_and_other_limits_are_not() -> None:
     line = head_line(ScreenState(now_us=NOW_US, status=replace(STATUS, networks=[network])))
     assert line.startswith(" ! 27 ids of strangers' feeds were put off")
     assert "queue" not in line
+
+
+def test_a_share_of_the_disk_that_is_used_up_is_told() -> None:
+    use = DiskUseRow(
+        own=0, followed=0, groups=0, others=950_000, others_max=1_000_000, biggest=[], evicted=0, closed=False
+    )
+    network = NetworkRow(name="default", network=None, feeds=5, entries=431, arrivals=500, forked=0, disk=use)
+    line = head_line(ScreenState(now_us=NOW_US, status=replace(STATUS, networks=[network])))
+    assert line.startswith(" ! feeds that nobody here follows take 950 kB")

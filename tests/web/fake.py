@@ -22,8 +22,10 @@ from tinyssb_node.catalog.rows import PUBLIC, MessageRow
 from tinyssb_node.control.client import DaemonUnreachableError
 from tinyssb_node.control.rows import (
     AirtimeRow,
+    DiskUseRow,
     EndpointRow,
     FaceRow,
+    FeedUseRow,
     FollowedRow,
     NetworkRow,
     PublishedRow,
@@ -163,6 +165,10 @@ class FakeNode:
                 NetworkRow(
                     name="default", network=None, feeds=5, entries=1_234, arrivals=2_000, forked=0,
                     refusals=[RefusalRow("ids", 27, 7_200_000_000), RefusalRow("queue", 3, 1)],
+                    disk=DiskUseRow(
+                        own=30_000, followed=2_000_000, groups=0, others=4_900_000, others_max=5_000_000,
+                        biggest=[FeedUseRow(EVE.hex(), 900_000)], evicted=2, closed=False,
+                    ),
                 )
             ],
             endpoints=[

@@ -84,6 +84,10 @@ def test_people_node_and_receipts(quiet: str) -> None:
     receipts = ask(quiet, "/api/receipts").json["receipts"]
     assert (people["all"], people["rows"][0]["own"]) == (5, True)
     assert (node["name"], node["links"][0]["received"], node["airtime"][0]["wait_us"]) == ("hut", 5_678, 0)
+    (disk,) = node["disk"]
+    assert disk["use"] == "own 30.0 kB, followed 2.0 MB, groups 0 B, others 4.9 MB of 5.0 MB"
+    assert disk["biggest"].endswith(" 900 kB")
+    assert "tinyssb purge" in disk["problem"]
     (limit,) = node["limits"]
     assert limit["what"].startswith("27 ids of strangers' feeds")
     assert "set.ids_per_hour" in limit["todo"]

@@ -16,6 +16,7 @@ from tinyssb_node.daemon.setup import read_node_identity
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
+from tinyssb_node.screens.disk_words import disk_problem
 from tinyssb_node.screens.limit_words import STRANGERS, recent, what_to_do, what_was_refused
 from tinyssb_node.store.durable import can_write
 from tinyssb_node.store.home import Home
@@ -207,6 +208,15 @@ def _check_limits(network: NetworkRow, now_us: int) -> Iterator[CheckResult]:
             )
 
 
+def _check_use(network: NetworkRow) -> CheckResult | None:
+    """Check that feeds which nobody here follows have room; None if they do."""
+    problem = None if network.disk is None else disk_problem(network.disk)
+    if problem is None:
+        return None
+    where = "" if network.name == DEFAULT_NETWORK else f"network {network.name}: "
+    return CheckResult("disk", ok=False, found=where + problem[0], advice=problem[1])
+
+
 def _check_companion(one: CompanionRow) -> CheckResult | None:
     """Check that a companion process runs; None if it does."""
     if one.problem is None:
@@ -254,6 +264,7 @@ def _check_daemon(home: Home) -> CheckResult | list[CheckResult]:
         *map(_check_written, status.identities),
         *map(_check_open, status.endpoints),
         *map(_check_companion, status.companions),
+        *map(_check_use, status.networks),
         *(one for network in status.networks for one in _check_limits(network, status.uptime_us)),
     )
     if findings := [finding for finding in parts if finding is not None]:

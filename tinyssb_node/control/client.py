@@ -179,6 +179,10 @@ class DaemonClient:
         """Stop requesting *feed*."""
         return self._ask(requests.Unfollow(feed, network=self._network))
 
+    def purge(self, feed: str) -> rows.PurgedRow:
+        """Delete what is stored of a feed that nobody here follows. Raises DaemonError."""
+        return self._ask(requests.Purge(feed, network=self._network))
+
     def goset(self) -> rows.GosetRow:
         """Return the set of feed ids."""
         return self._ask(requests.GetSet(network=self._network))

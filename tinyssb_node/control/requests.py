@@ -232,6 +232,13 @@ class Unfollow(NetworkRequest[rows.FollowedRow], frozen=True):
     feed: Text
 
 
+class Purge(NetworkRequest[rows.PurgedRow], frozen=True):
+    """Delete what is stored of a feed that nobody here follows."""
+
+    command = "purge"
+    feed: Text
+
+
 class GetSet(NetworkRequest[rows.GosetRow], frozen=True):
     """The set of feed ids."""
 

@@ -78,6 +78,26 @@ class RefusalRow(ControlRow, frozen=True):
     last_us: int
 
 
+class FeedUseRow(ControlRow, frozen=True):
+    """The room that a feed takes."""
+
+    feed: str
+    bytes: int
+
+
+class DiskUseRow(ControlRow, frozen=True, kw_only=True):
+    """The room that the feeds of a network take, and for whom, in bytes."""
+
+    own: int
+    followed: int
+    groups: int
+    others: int
+    others_max: int
+    biggest: list[FeedUseRow]
+    evicted: int
+    closed: bool
+
+
 class NetworkRow(ControlRow, frozen=True, kw_only=True):
     """One network of a node."""
 
@@ -92,6 +112,7 @@ class NetworkRow(ControlRow, frozen=True, kw_only=True):
     identities: list[IdentityRow] = []
     beyond: int = 0
     refusals: list[RefusalRow] = []
+    disk: DiskUseRow | None = None
 
 
 class StatusRow(ControlRow, frozen=True, kw_only=True):
@@ -149,6 +170,9 @@ class FeedRow(ControlRow, frozen=True, kw_only=True):
     beyond: bool = False
     newest: int = 0
     newest_held: int = 0
+    followed: bool | None = None
+    bytes: int = 0
+    evicted: bool = False
 
 
 class ForkRow(ControlRow, frozen=True):
@@ -188,6 +212,14 @@ class FollowedRow(ControlRow, frozen=True):
 
     feed: str
     changed: bool
+
+
+class PurgedRow(ControlRow, frozen=True):
+    """Answer of `purge`."""
+
+    feed: str
+    packets: int
+    bytes: int
 
 
 class GosetRow(ControlRow, frozen=True):

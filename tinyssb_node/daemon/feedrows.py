@@ -3,9 +3,10 @@
 from collections.abc import Iterator, Mapping
 
 from tinyssb_node.codec.events import EntryAppended
-from tinyssb_node.control.rows import FeedRow, PublishedRow
+from tinyssb_node.control.rows import DiskUseRow, FeedRow, FeedUseRow, PublishedRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.node.node import Node
+from tinyssb_node.store.limits import STORE_PACKET_BYTES
 
 
 def feed_rows(node: Node, identities: Mapping[FeedId, str], now_us: int) -> Iterator[FeedRow]:
@@ -30,7 +31,33 @@ def feed_rows(node: Node, identities: Mapping[FeedId, str], now_us: int) -> Iter
             beyond=record.beyond,
             newest=record.newest,
             newest_held=len(node.replica.newest.of_feed(record.feed)),
+            followed=record.followed or record.ours,
+            bytes=node.replica.quota.packets.get(record.feed, 0) * STORE_PACKET_BYTES,
+            evicted=record.evicted,
         )
+
+
+def disk_use_row(node: Node) -> DiskUseRow:
+    """Return the room that the feeds of *node* take: as much as rows take on average."""
+    quota = node.replica.quota
+    use = dict.fromkeys(("own", "followed", "groups", "others"), 0)
+    for feed, packets in quota.packets.items():
+        record = node.replica.record(feed)
+        if feed in quota.others:
+            use["others"] += packets
+        elif record.beyond:
+            # Those of groups are never in the set, where all others are that have room there.
+            use["groups"] += packets
+        else:
+            use["own" if record.ours else "followed"] += packets
+    biggest = sorted(quota.others & quota.packets.keys(), key=lambda feed: (-quota.packets[feed], feed))
+    return DiskUseRow(
+        **{whose: packets * STORE_PACKET_BYTES for whose, packets in use.items()},
+        others_max=quota.limits.total_packets * STORE_PACKET_BYTES,
+        biggest=[FeedUseRow(feed.hex(), quota.packets[feed] * STORE_PACKET_BYTES) for feed in biggest[:5]],
+        evicted=len(quota.evicted),
+        closed=quota.limits.closed,
+    )
 
 
 def published_row(event: EntryAppended) -> PublishedRow:

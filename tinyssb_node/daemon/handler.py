@@ -18,7 +18,7 @@ from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.companion import CompanionProcess
 from tinyssb_node.daemon.config import find_network
 from tinyssb_node.daemon.feed_names import find_feed
-from tinyssb_node.daemon.feedrows import feed_rows, published_row
+from tinyssb_node.daemon.feedrows import disk_use_row, feed_rows, published_row
 from tinyssb_node.daemon.fork_handler import send_forks
 from tinyssb_node.daemon.holders import Holders, first_of_newest, messages
 from tinyssb_node.daemon.network_storage import NetworkStorage
@@ -34,6 +34,7 @@ from tinyssb_node.ids import Dialect, FeedId, Origin
 from tinyssb_node.node.node import Node
 from tinyssb_node.store.entries import count_chunks, entry_layout, newest_content, type_of
 from tinyssb_node.store.home import MAIN_IDENTITY
+from tinyssb_node.store.limits import STORE_PACKET_BYTES
 from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
 
 if TYPE_CHECKING:
@@ -100,6 +101,7 @@ class ControlHandler:
             requests.ShowEntry: self._show,
             requests.Follow: self._follow,
             requests.Unfollow: self._unfollow,
+            requests.Purge: self._purge,
             requests.GetSet: self._goset,
             requests.ListFaces: self._faces,
             requests.ListAirtime: self._airtime,
@@ -167,6 +169,7 @@ class ControlHandler:
             identities=[] if self._authorship is None else [*self._authorship.rows(node, now_us)],
             beyond=sum(record.beyond and not record.retired for record in feeds),
             refusals=[rows.RefusalRow(each.rule, each.count, each.last_us) for each in node.refusals()],
+            disk=disk_use_row(node),
         )
 
     async def _sure(self, request: requests.ConfirmTip, _client: ControlConnection) -> rows.SureRow:
@@ -296,6 +299,19 @@ class ControlHandler:
         record = self._find(place, request.feed)
         self._runtime.do(lambda node, now_us: (None, node.unfollow(record.feed, now_us)), place.name)
         return rows.FollowedRow(feed=record.feed.hex(), changed=record.wanted)
+
+    async def _purge(self, request: requests.Purge, _client: ControlConnection) -> rows.PurgedRow:
+        place = self._place(request)
+        record = self._find(place, request.feed)
+        if record.ours or record.followed:
+            whose = "your own" if record.ours else "followed here"
+            raise ProblemError(
+                f"The feed {record.feed.hex()} is {whose}. Nothing was deleted.",
+                "" if record.ours else f"If you do not want it: tinyssb unfollow {record.feed.hex()}",
+                code="feed_kept",
+            )
+        packets = self._runtime.do(lambda node, now_us: node.purge(record.feed, now_us), place.name)
+        return rows.PurgedRow(record.feed.hex(), packets, packets * STORE_PACKET_BYTES)
 
     async def _goset(self, request: requests.GetSet, _client: ControlConnection) -> rows.GosetRow:
         node = self._node(self._place(request))

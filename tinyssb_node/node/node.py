@@ -274,8 +274,8 @@ class Node:
         if may_write and (acknowledgement := self._acknowledger.take(now_us)) is not None:
             effects += self._append(self._key, acknowledgement, ACK_TYPE, now_us)[1]
         effects += self._set.retire(self._retirement.take_due(now_us), now_us)
-        if self._evicts and (evicted := self._replica.evict(set_limits.EVICTION_PIECE)) is not None:
-            self._retirement.left(evicted)
+        if self._evicts:
+            self._evict()
         if self._shelf.due:
             for packet in self._shelf.take(set_limits.SHELF_PIECE):
                 effects += self._store_packet(packet, now_us)[1]
@@ -300,6 +300,15 @@ class Node:
         if may_write and (groups_us := self._groups.next_us) is not None:
             due.append(groups_us)
         return min(due, default=None)
+
+    def _evict(self) -> None:
+        """Make room: delete a piece of a feed that nobody here asked for."""
+        quota = self._replica.quota
+        chosen = quota.chosen
+        if (feed := self._replica.evict(set_limits.EVICTION_PIECE)) is not None:
+            self._retirement.left(feed)
+        for _ in range(quota.chosen - chosen):
+            self._refusals.refuse("evicted", None)
 
     @property
     def _evicts(self) -> bool:
@@ -661,14 +670,15 @@ class Node:
             replica.set_newest(feed, newest)
         return effects + self._request_again(now_us)
 
-    def unfollow(self, feed: FeedId, now_us: int) -> list[Effect]:
-        """Request *feed* no more; it stays in the set, and what is stored of it is kept.
+    def unfollow(self, feed: FeedId, now_us: int, *, keep: bool = False) -> list[Effect]:
+        """Request *feed* no more; it stays in the set. What is stored of it is kept, unless others need the room; with
+        *keep*, for a group, in any case.
 
         Raises KeyError if it is not in the set, NodeReadOnlyError.
         """
         if self._replica.read_only:
             raise NodeReadOnlyError
-        self._replica.set_wanted(feed, wanted=False)
+        self._replica.set_wanted(feed, wanted=False, keep=keep)
         return self._request_again(now_us)
 
     def block(self, shorts: Collection[bytes], now_us: int) -> list[Effect]:
@@ -845,5 +855,5 @@ class NodeGroupWriter:
         if wanted:
             self.effects += self._node.follow(feed, self._now_us, beyond=feed not in self._replica.goset)
         elif known:
-            self.effects += self._node.unfollow(feed, self._now_us)
+            self.effects += self._node.unfollow(feed, self._now_us, keep=True)
         return True

@@ -44,6 +44,8 @@ class FeedQuota:
         self._evicted: set[FeedId] = set()
         self._leaving: dict[FeedId, None] = {}
         self._total = 0
+        self.chosen = 0
+        """How often ``choose`` found a feed that had to make room."""
         self.refused: set[FeedId] = set()
         """Feeds of which nothing more is taken now."""
 
@@ -157,6 +159,7 @@ class FeedQuota:
                 if feed in self._others and 2 * packets < self._total:
                     young.append(feed)
                     packets += self._packets[feed]
+            self.chosen += 1
             self.evict(max(young, key=self._packets.__getitem__))
         if not self._leaving:
             return None

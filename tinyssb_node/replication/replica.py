@@ -382,12 +382,14 @@ class Replica:
         """Return True if *feed* is in the set or beyond it."""
         return feed in self._records and feed not in self._retired
 
-    def set_wanted(self, feed: FeedId, *, wanted: bool) -> None:
-        """Set whether a feed is wanted, as our user says. Its entries stay stored."""
+    def set_wanted(self, feed: FeedId, *, wanted: bool, keep: bool = False) -> None:
+        """Set whether a feed is wanted, as our user says, or a group. With *keep* it is not evicted even if it is not
+        wanted: a group reads it again after each start."""
         before = self._records[feed]
-        if before.wanted != wanted or before.followed != wanted:
+        followed = wanted or (keep and before.followed)
+        if before.wanted != wanted or before.followed != followed:
             self._empty.pop(feed, None)
-            self._keep(replace(self.record(feed), wanted=wanted, followed=wanted))
+            self._keep(replace(self.record(feed), wanted=wanted, followed=followed))
             self._expect_anew([feed])
 
     def set_blocked(self, shorts: Collection[bytes]) -> bool:
@@ -478,9 +480,10 @@ class Replica:
 
     def _note_followed(self, record: FeedRecord) -> None:
         asked_for = record.ours or (record.followed and record.wanted)
+        kept = record.ours or record.followed
         evicted = record.evicted and not self._tips[record.feed].seq
-        self.quota.note(record.feed, asked_for=asked_for, evicted=evicted)
-        if not asked_for and record.feed in self.blocked:
+        self.quota.note(record.feed, asked_for=kept, evicted=evicted)
+        if not kept and record.feed in self.blocked:
             self.quota.evict(record.feed)
         if record.beyond and asked_for and not record.retired and record.feed not in self._closed:
             self.followed_beyond.add(record.feed)

@@ -13,6 +13,10 @@ _WORDS: Final = {
         "feeds that nobody here follows have used up their share of the disk",
         "More of one: `tinyssb follow`. A larger share: disk.other_feed_percent in config.toml.",
     ),
+    "evicted": (
+        "feeds that nobody here follows were deleted, to make room",
+        "`tinyssb feeds` lists them. `tinyssb follow` fetches one again.",
+    ),
     "admission": (
         "ids of feeds were refused, as set.admit in config.toml says",
         "What it lets in: docs/reference/config.md",
@@ -40,8 +44,8 @@ _WORDS: Final = {
 }
 _RECENT_US: Final = 3_600_000_000
 """For how long a limit counts as reached: somebody who looks wants to know what bites now."""
-STRANGERS: Final = frozenset({"ids", "set", "feeds"})
-"""The rules that keep out feeds which nobody here decided to keep out."""
+STRANGERS: Final = frozenset({"ids", "set", "feeds", "quota", "evicted"})
+"""The rules that keep out feeds, or parts of them, which nobody here decided to keep out."""
 
 
 def recent(refusals: list[RefusalRow], now_us: int) -> list[RefusalRow]:

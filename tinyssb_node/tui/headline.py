@@ -1,5 +1,6 @@
 """The first line: the node's name and status, or why these are not known."""
 
+from tinyssb_node.screens.disk_words import disk_problem
 from tinyssb_node.screens.limit_words import STRANGERS, recent, what_was_refused
 from tinyssb_node.tui.lines import ago, clock
 from tinyssb_node.tui.screen_state import ScreenState
@@ -30,6 +31,11 @@ def head_line(sight: ScreenState) -> str:
         for network in status.networks
         for one in recent(network.refusals, status.uptime_us)
         if one.rule in STRANGERS
+    ]
+    wrong += [
+        problem[0]
+        for network in status.networks
+        if network.disk is not None and (problem := disk_problem(network.disk)) is not None
     ]
     words = [
         who,

@@ -14,6 +14,7 @@ from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, Perso
 from tinyssb_node.control.rows import FeedRow
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens.chatlines import displayed_text
+from tinyssb_node.screens.disk_words import size_words
 from tinyssb_node.screens.group_conversations import GroupConversation, called, is_group
 from tinyssb_node.screens.limits import TITLE_CELLS
 from tinyssb_node.screens.people import DisplayNames
@@ -21,6 +22,8 @@ from tinyssb_node.screens.safetext import apart, cells, one_line, padded, wrappe
 from tinyssb_node.tui import limits
 
 _NAME_CELLS: Final = 16  # a fifth of a line
+_WIDE_CELLS: Final = 72
+"""Width from which on there is room for one column more."""
 _FEW_DIGITS: Final = 4  # where there is little room and nothing is decided; private writing shows all
 _IDS_MAX: Final = 12  # a message may follow a thousand
 INDENT = 6
@@ -248,15 +251,19 @@ def feed(row: FeedRow, names: DisplayNames, width: int) -> Content:
         marks.append(f"! forked at {row.forked_at}")
     if not row.wanted:
         marks.append("not followed")
+    if row.evicted:
+        marks.append("deleted to make room")
     id_ = FeedId.from_hex(row.feed)
     name = column(names.name(id_) or "-", _NAME_CELLS)
-    line = f" {name} {short(id_)} {row.seq:>10,} {row.dialect or '-':<8}  {', '.join(marks)}"
+    size = f" {size_words(row.bytes):>8}" if width >= _WIDE_CELLS else ""
+    line = f" {name} {short(id_)} {row.seq:>10,}{size} {row.dialect or '-':<8}  {', '.join(marks)}"
     return Content.styled(one_line(line.rstrip(), width), "")
 
 
 def feed_header(width: int) -> Content:
     """Return the column titles of feeds."""
-    return _header(f" {'NAME':<{_NAME_CELLS}} {'FEED':<8} {'STORED TO':>10} {'DIALECT':<8}", width)
+    size = f" {'DISK':>8}" if width >= _WIDE_CELLS else ""
+    return _header(f" {'NAME':<{_NAME_CELLS}} {'FEED':<8} {'STORED TO':>10}{size} {'DIALECT':<8}", width)
 
 
 def _header(text: str, width: int) -> Content:

@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tinyssb_node.catalog.rows import ConversationRow, MessageRow, PersonRow
-from tinyssb_node.control.rows import AirtimeRow, FaceRow, ReceiptRow, StatusRow
+from tinyssb_node.control.rows import AirtimeRow, FaceRow, NetworkRow, ReceiptRow, StatusRow
 from tinyssb_node.ids import FeedId
+from tinyssb_node.screens.disk_words import biggest_words, disk_problem, use_words
 from tinyssb_node.screens.estimate import AirtimeCost
 from tinyssb_node.screens.group_conversations import GroupConversation, called
 from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
@@ -129,8 +130,22 @@ def node_shape(status: StatusRow, faces: Iterable[FaceRow], airtime: Iterable[Ai
             for network in status.networks
             for row in recent(network.refusals, status.uptime_us)
         ],
+        "disk": [disk_shape(network) for network in status.networks if network.disk is not None],
         "links": [row.fields() for row in faces],
         "airtime": [row.fields() for row in airtime],
+    }
+
+
+def disk_shape(network: NetworkRow) -> Shape:
+    """Return the room that the feeds of a network take, in words."""
+    row = network.disk
+    assert row is not None
+    problem = disk_problem(row)
+    return {
+        "network": network.name,
+        "use": use_words(row),
+        "biggest": biggest_words(row),
+        "problem": None if problem is None else " ".join(problem),
     }
 
 

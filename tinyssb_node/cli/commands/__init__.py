@@ -29,6 +29,7 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
         "show": "show one entry in full, and check its signature",
         "follow": "add a feed to the set and request its entries",
         "unfollow": "stop requesting a feed's entries",
+        "purge": "delete what is stored of a feed that nobody here follows",
         "goset": "show the set of feed ids that peers agree on",
     },
     f"{__name__}.forks": {"forks": "list forked feeds: two entries were signed with one sequence number"},

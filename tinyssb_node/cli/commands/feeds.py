@@ -10,6 +10,7 @@ from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.control.rows import EntryRow, FeedRow, FollowedRow, ShownRow
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.limits import FEED_ID_SIZE, NEWEST_MAX
+from tinyssb_node.screens.disk_words import size_words
 from tinyssb_node.screens.message_commands import open_node
 from tinyssb_node.screens.options import (
     CommandParsers,
@@ -43,6 +44,7 @@ def add(commands: CommandParsers) -> None:
         _add_show(commands),
         _add_follow(commands),
         _add_unfollow(commands),
+        _add_purge(commands),
         commands.add("goset", goset),
     ]
     for parser in parsers:
@@ -98,14 +100,24 @@ def _add_unfollow(commands: CommandParsers) -> argparse.ArgumentParser:
     return parser
 
 
+def _add_purge(commands: CommandParsers) -> argparse.ArgumentParser:
+    parser = commands.add("purge", purge, more="Your own feeds and those that you follow are not deleted.")
+    parser.add_argument(
+        "feed", metavar="FEED", help="a feed id, the beginning of one, or the name of a person"
+    )
+    return parser
+
+
 def feeds(arguments: argparse.Namespace) -> int:
     """List feeds."""
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         rows = list(node.feeds())
     if arguments.json:
         return print_json(row.fields() for row in rows)
-    listed = [(row.feed[:SHORT_ID], row.seq, row.dialect, _feed_state(row)) for row in rows]
-    print(table(("FEED", "ENTRIES", "DIALECT", "STATE"), listed))
+    listed = [
+        (row.feed[:SHORT_ID], row.seq, size_words(row.bytes), row.dialect, _feed_state(row)) for row in rows
+    ]
+    print(table(("FEED", "ENTRIES", "DISK", "DIALECT", "STATE"), listed))
     if any(row.forked_at is not None for row in rows):
         print("\nSee `tinyssb forks` about forked feeds.")
     return 0
@@ -152,6 +164,21 @@ def unfollow(arguments: argparse.Namespace) -> int:
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.unfollow(feed)
     return _print_followed(arguments, row, "No longer following", "Was not following")
+
+
+def purge(arguments: argparse.Namespace) -> int:
+    """Delete what is stored of a feed."""
+    feed = feed_named(arguments)
+    with DaemonClient.at_home(arguments.home, arguments.network) as node:
+        row = node.purge(feed)
+    if arguments.json:
+        return print_json([row.fields()])
+    if not row.packets:
+        print(f"Nothing is stored of {row.feed}.")
+        return 0
+    print(f"Deleted {row.feed}: {row.packets:,} entries and chunks, {size_words(row.bytes)} of disk.")
+    print("Nothing of it is requested any more. To have it again: tinyssb follow " + row.feed)
+    return 0
 
 
 def goset(arguments: argparse.Namespace) -> int:
@@ -216,6 +243,8 @@ def _feed_state(row: FeedRow) -> str:
         words.append("not followed")
     if row.blocked:
         words.append("blocked")
+    if row.evicted:
+        words.append("deleted to make room")
     identity = row.identity
     if row.child:
         words.append("own, further" if identity is None else f"own: {identity}")

@@ -17,7 +17,8 @@ from tinyssb_node.control.rows import (
     StatusRow,
 )
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.ids import Dialect
+from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
+from tinyssb_node.screens.disk_words import biggest_words, use_words
 from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
 from tinyssb_node.screens.options import CommandParsers, add_json
 from tinyssb_node.screens.render import duration, fields, print_json
@@ -96,6 +97,12 @@ def status(arguments: argparse.Namespace) -> int:
                 *((f"identity {one.name}", _identity(one, row.read_only)) for one in row.identities),
                 ("feeds", f"{row.feeds} with {row.entries:,} entries"),
                 ("forked feeds", f"{row.forked} (see `tinyssb forks`)" if row.forked else 0),
+                *((f"disk{_of(one)}", use_words(one.disk)) for one in row.networks if one.disk is not None),
+                *(
+                    (f"biggest others{_of(one)}", biggest_words(one.disk))
+                    for one in row.networks
+                    if one.disk is not None and one.disk.biggest
+                ),
                 *([("refused", _refusals(row.turned_away))] if row.turned_away else []),
                 *(
                     (f"limit {one.rule}", f"{what_was_refused(one)}. {what_to_do(one)}")
@@ -113,6 +120,10 @@ def status(arguments: argparse.Namespace) -> int:
 
 def _limits(row: StatusRow) -> list[RefusalRow]:
     return [one for network in row.networks for one in recent(network.refusals, row.uptime_us)]
+
+
+def _of(network: NetworkRow) -> str:
+    return "" if network.name == DEFAULT_NETWORK else f" of {network.name}"
 
 
 def _refusals(count: int) -> str:

@@ -41,6 +41,7 @@ export class NodeView {
         ["Feed", h("span", { class: "digits", text: found.feed })],
         ["Running for", duration(found.uptime_us)],
         ["Stored", `${count(found.entries, "entry", "entries")} of ${count(found.feeds, "feed")}`],
+        ...found.disk.flatMap(room),
         ["Version", found.version],
       ]),
     );
@@ -69,6 +70,12 @@ function link(row) {
       ["Waiting", count(row.queued + row.outstanding, "packet")],
     ])),
   );
+}
+
+function room(one) {
+  const of = one.network === "default" ? "" : ` of ${one.network}`;
+  const rows = [[`Disk${of}`, line(one.use, 200)], [`Biggest others${of}`, line(one.biggest || "none", 300)]];
+  return one.problem === null ? rows : [...rows, [`Disk problem${of}`, h("span", { class: "failed", text: line(one.problem, 500) })]];
 }
 
 function limit(one) {
