@@ -2,17 +2,12 @@
 
 from tinyssb_node import limits
 from tinyssb_node.scheduling.link import lan_profile, stream_profile
-from tinyssb_node.scheduling.requester import RequestPacer
 
 
 def test_a_whole_answer_fits_the_queue_and_the_orphans() -> None:
     for profile in (stream_profile(), lan_profile()):
         assert profile.burst_max <= limits.QUEUE_MAX
         assert profile.burst_max <= limits.ORPHANS_MAX
-
-
-def test_the_next_request_comes_when_half_of_the_longest_answer_came() -> None:
-    assert stream_profile().burst_max == RequestPacer.MOST * 2
 
 
 def test_a_pushed_side_chain_fits_the_queue() -> None:

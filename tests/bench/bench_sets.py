@@ -6,6 +6,7 @@ import time
 from contextlib import closing
 from pathlib import Path
 from random import Random
+from statistics import median
 
 from firmware_bridge.lora import airtime_us
 from tests.bench.figure import Figure
@@ -29,6 +30,8 @@ EACH = 10
 """Entries of each feed."""
 ISLANDS = ((51, 51), (120, 120), (250, 250), (0, 250))
 """Feeds on either side, none in common."""
+RUNS = 3
+"""Of each meeting the median counts."""
 LONGEST_S = 30.0
 ALONE_MOST = 1.5
 """Time, against that of sending the entries alone."""
@@ -39,7 +42,7 @@ AIR_MOST = 1.5
 
 
 def run() -> list[Figure]:
-    """All figures; two minutes."""
+    """All figures; four minutes."""
     figures = [
         figure for medium in ("WebSocket", "UDP") for pair in ISLANDS for figure in _islands(medium, *pair)
     ]
@@ -54,6 +57,19 @@ def _islands(medium: str, here: int, there: int) -> list[Figure]:
     faces = (
         (spec, spec) if medium == "UDP" else (f"ws:listen:127.0.0.1:{port}", f"ws:connect:127.0.0.1:{port}")
     )
+    took_s = median(_meet(faces, here, there) for _ in range(RUNS))
+    name = f"{medium}: {here} feeds meet {there}, {EACH} entries each, nothing in common"
+    figures = [Figure(name, took_s, "s", f"at most {LONGEST_S:.0f}", took_s <= LONGEST_S)]
+    if medium == "UDP":
+        ratio = took_s / (max(here, there) * EACH * lan_profile().gap_us / 1e6)
+        figures.append(
+            Figure("against the entries alone", ratio, "×", f"at most {ALONE_MOST}", ratio <= ALONE_MOST)
+        )
+    return figures
+
+
+def _meet(faces: tuple[str, str], here: int, there: int) -> float:
+    """Return the seconds until two daemons on *faces* have all of *here* and *there* feeds."""
     with tempfile.TemporaryDirectory() as folder:
         homes = [Path(folder) / name for name in "ab"]
         for home, face, feeds in zip(homes, faces, (here, there), strict=True):
@@ -66,15 +82,7 @@ def _islands(medium: str, here: int, there: int) -> list[Figure]:
                 if time.monotonic() - begun_s > 2 * LONGEST_S:
                     break
                 time.sleep(0.02)
-            took_s = time.monotonic() - begun_s
-    name = f"{medium}: {here} feeds meet {there}, {EACH} entries each, nothing in common"
-    figures = [Figure(name, took_s, "s", f"at most {LONGEST_S:.0f}", took_s <= LONGEST_S)]
-    if medium == "UDP":
-        ratio = took_s / (max(here, there) * EACH * lan_profile().gap_us / 1e6)
-        figures.append(
-            Figure("against the entries alone", ratio, "×", f"at most {ALONE_MOST}", ratio <= ALONE_MOST)
-        )
-    return figures
+            return time.monotonic() - begun_s
 
 
 def _fill(home: Path, feeds: int) -> None:

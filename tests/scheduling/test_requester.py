@@ -13,14 +13,14 @@ def asked_after(requester: RequestPacer, count: int) -> list[int]:
 
 
 def test_asking_again_takes_ever_more_packets_up_to_half_the_longest_answer() -> None:
-    requester = RequestPacer()
-    asked = asked_after(requester, 2_000)
-    gaps = [asked[0], *(later - earlier for earlier, later in itertools.pairwise(asked))]
-    assert gaps[:9] == [3, 6, 12, 24, 48, 96, 192, 256, 256]
+    for longest, first_gaps in ((512, [3, 6, 12, 24, 48, 96, 192, 256, 256]), (64, [3, 6, 12, 24, 32, 32])):
+        asked = asked_after(RequestPacer(longest), 2_000)
+        gaps = [asked[0], *(later - earlier for earlier, later in itertools.pairwise(asked))]
+        assert gaps[: len(first_gaps)] == first_gaps
 
 
 def test_when_the_timer_had_to_ask_what_came_was_a_whole_answer() -> None:
-    requester = RequestPacer()
+    requester = RequestPacer(512)
     asked_after(requester, 3 + 6 + 12)
     asked_after(requester, 5)
     requester.timer_asked()
@@ -28,7 +28,7 @@ def test_when_the_timer_had_to_ask_what_came_was_a_whole_answer() -> None:
 
 
 def test_after_a_failed_attempt_at_more_it_stays_with_what_came_for_a_while() -> None:
-    requester = RequestPacer()
+    requester = RequestPacer(512)
     asked_after(requester, 3 + 3)
     requester.timer_asked()
     asked = [0, *asked_after(requester, 3 * RequestPacer.STEADY + 3 + 6)]
@@ -38,7 +38,7 @@ def test_after_a_failed_attempt_at_more_it_stays_with_what_came_for_a_while() ->
 
 
 def test_silence_falls_back_to_the_least() -> None:
-    requester = RequestPacer()
+    requester = RequestPacer(512)
     asked_after(requester, 500)
     requester.timer_asked()
     requester.timer_asked()

@@ -54,8 +54,8 @@ class PeerMemory:
         self.want_cursor = RequestCursor()
         self._named = 0
         self.chnk_cursor = RequestCursor()
-        self._entries_requester = RequestPacer()
-        self._chunks_requester = RequestPacer()
+        self._entries_requester = RequestPacer(profile.burst_max)
+        self._chunks_requester = RequestPacer(profile.burst_max)
         self._first_feed = 0
         self._answers_us = _NEVER_US
 

@@ -97,7 +97,7 @@ def lan_profile() -> LinkProfile:
         burst_max=64,
         answer_delay_us=50_000,
         hold_us=300_000,
-        quiet_us=None,
+        quiet_us=100_000,
         advert_min_us=500_000,
         advert_max_us=15_000_000,
     )
@@ -115,6 +115,7 @@ def broker_profile() -> LinkProfile:
         gap_us=10_000,
         answer_delay_us=500_000,
         hold_us=2_000_000,
+        quiet_us=None,
         advert_min_us=1_000_000,
         advert_max_us=300_000_000,
     )

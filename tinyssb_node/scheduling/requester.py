@@ -16,13 +16,12 @@ class RequestPacer:
 
     LEAST = 3
     """Packets that the most frugal deployed peers give in one answer."""
-    MOST = 256
-    """Half of the longest answer (scheduling.link.stream_profile)."""
-
     STEADY = 8
     """Requests without an attempt at more, after one failed."""
 
-    def __init__(self) -> None:
+    def __init__(self, answer_max: int) -> None:
+        """*answer_max* is the longest answer that a node of ours gives."""
+        self._most = max(self.LEAST, answer_max // 2)
         self._trigger = self.LEAST
         self._steady = 0
         self._fresh = 0
@@ -35,7 +34,7 @@ class RequestPacer:
         if self._steady:
             self._steady -= 1
         else:
-            self._trigger = min(2 * self._trigger, self.MOST)
+            self._trigger = min(2 * self._trigger, self._most)
         self._fresh = 0
         return True
 

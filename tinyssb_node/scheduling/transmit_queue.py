@@ -309,10 +309,14 @@ class TransmitQueue:
 
     def request_when_quiet(self, kind: PacketKind, now_us: int) -> None:
         """Something requested came: let the timer of *kind* request more when no more comes."""
-        if self.profile.quiet_us is None:
+        quiet_us = self.profile.quiet_us
+        if quiet_us is None:
             self._timers[kind].hear_inconsistent(now_us)
-        else:
-            self._timers[kind].speak_at(now_us + self.profile.quiet_us, now_us)
+            return
+        if self.profile.medium is not LinkMedium.STREAM:
+            # Others heard the same: the first of them to request speaks for all that lack no more.
+            quiet_us += int(2 * quiet_us * self._entropy.random())
+        self._timers[kind].speak_at(now_us + quiet_us, now_us)
 
     # --- handing packets to the face
 
