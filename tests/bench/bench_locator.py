@@ -11,8 +11,9 @@ from collections.abc import Callable
 from statistics import median
 
 from tests.bench.figure import Figure
-from tests.islands.locator.villages import GROUP, SETTINGS, befriend, located, peer, place
+from tests.islands.locator.villages import GROUP, PORT, SETTINGS, befriend, located, peer, place
 from tinyssb_node.islands.locator import limits
+from tinyssb_node.islands.locator.addresses import Peer
 from tinyssb_node.islands.locator.locator import Locator
 from tinyssb_node.islands.locator.packets import (
     LocatorPing,
@@ -70,6 +71,8 @@ def filled(how: str) -> Locator:
     for number in range(limits.PROVED_MAX):
         locator.context.proved.put(peer(number), None, 0)
         locator.failed(place(number), 0)
+    for number in range(limits.CREDITS_MAX):
+        locator.context.earn(peer(number), limits.QUERY_SIZE, 0)
     return locator
 
 
@@ -85,14 +88,12 @@ def _kinds() -> dict[str, Callable[[int], tuple[Message, int]]]:
     return {
         "pings of strangers": lambda number: (LocatorPing(peer(1_000 + number), bytes(12)), 1_000 + number),
         "queries": lambda number: (
-            LocatorQuery(peer(2_000 + number), label(number % 800), bytes(12)),
+            LocatorQuery(Peer(b"", PORT), label(number % 800), bytes(12)),
             1 + number % FRIENDS,
         ),
         "posts of four adverts": lambda number: (_post(number), 1 + number % FRIENDS),
-        "reports passed on": lambda number: (
-            LocatorReport(
-                peer(3_000 + number), bytes(12), label(number % 800), (located(5, 5), located(6, 6))
-            ),
+        "reports that nobody asked for": lambda number: (
+            LocatorReport(None, bytes(12), label(number % 800), (located(5, 5), located(6, 6))),
             1 + number % FRIENDS,
         ),
     }

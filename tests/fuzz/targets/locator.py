@@ -64,7 +64,7 @@ class Story:
         self.seen: list[bytes] = [b"\0"]
         self.proved: set[Peer] = set()
         self.credit: dict[Peer, int] = defaultdict(int)
-        """Bytes that may be sent to each who never answered."""
+        """Bytes that may be sent to each address because of messages: three times those that came from it."""
         self.meet()
 
     def meet(self) -> None:
@@ -179,10 +179,7 @@ class Story:
         self.receive_bytes(serialize(message, GROUP), source)
 
     def receive_bytes(self, datagram: bytes, source: Peer) -> None:
-        with suppress(PeerError):
-            message = parse(datagram, GROUP)
-            for one in named(message) | {source}:
-                self.credit[one] += limits.AMPLIFICATION * len(datagram)
+        self.credit[source] += 3 * len(datagram)
         self.take(self.locator.receive(datagram, source, self.now_us), datagram)
 
     def take(self, effects: list[Effect], evoked_by: bytes | None) -> None:
@@ -208,15 +205,16 @@ class Story:
             self.cookies[to].append(message.cookie)
         elif isinstance(message, LocatorPong) and message.fresh is not None:
             self.cookies[to].append(message.fresh)
-        elif isinstance(message, LocatorReport) and message.destination is not None:
-            direct = LocatorReport(None, message.cookie, message.label, message.locations, message.exact)
-            self.charge(message.destination, len(serialize(direct, GROUP)), evoked_by)
-        self.charge(to, size, evoked_by)
-
-    def charge(self, to: Peer, size: int, evoked_by: bytes | None) -> None:
-        if evoked_by is not None and to not in self.proved:
+        if evoked_by is None:
+            return
+        if isinstance(message, LocatorPong | LocatorReport):
+            # Whoever it is, and whoever's message it was.
             self.credit[to] -= size
-            assert self.credit[to] >= 0, f"more is sent to {to} than it may be"
+            assert self.credit[to] >= 0, f"{to} is sent more than three times the bytes that came from it"
+            return
+        # What goes on to others, or looks whether they are there, goes to peers that answered us only.
+        assert to in self.proved
+        assert isinstance(message, LocatorPost) or size <= max(len(evoked_by), limits.QUERY_SIZE)
 
     def check_tables(self) -> None:
         counts = self.locator.counts()
@@ -224,19 +222,6 @@ class Story:
         assert counts.confirmed <= len(PEOPLE)
         assert counts.unconfirmed <= len(PEOPLE)
         assert counts.seeks <= len(LABELS)
-
-
-def named(message: Message) -> set[Peer]:
-    """Return the peers that may be sent something because of *message*."""
-    match message:
-        case LocatorQuery(requestor=requestor):
-            return {requestor}
-        case LocatorReport(destination=Peer() as destination):
-            return {destination}
-        case LocatorPost(adverts=adverts):
-            return {one.location.place.peer for one in adverts} | set(PEOPLE)
-        case _:
-            return set()
 
 
 def run(data: bytes) -> None:

@@ -22,7 +22,13 @@ from tests.islands.locator.villages import (
 from tinyssb_node.islands.locator import limits
 from tinyssb_node.islands.locator.addresses import ContactAddress, Peer
 from tinyssb_node.islands.locator.locator import Locator
-from tinyssb_node.islands.locator.packets import LocatorPing, LocatorPong, LocatorQuery, serialize
+from tinyssb_node.islands.locator.packets import (
+    LocatorPing,
+    LocatorPong,
+    LocatorQuery,
+    LocatorReport,
+    serialize,
+)
 from tinyssb_node.islands.locator.values import Label, NodeParameters
 
 NODE = NodeParameters(5, 1_000_000, 2**20)
@@ -97,6 +103,7 @@ def test_who_was_proved_gets_long_answers() -> None:
 def test_a_pong_fits_in_a_datagram_however_many_are_to_be_named() -> None:
     locator = alone(replace(SETTINGS, pong_peers=600, confirmed_set_max=200))
     befriend(locator, *range(10, 200))
+    tell(locator, LocatorReport(None, bytes(255), Label(bytes(20)), ()), peer(10))
     ((_, answer),) = said(tell(locator, LocatorPing(peer(10), bytes(255)), peer(10)))
     assert isinstance(answer, LocatorPong)
     assert limits.DATAGRAM_MAX - 20 < len(serialize(answer, GROUP)) <= limits.DATAGRAM_MAX

@@ -10,7 +10,6 @@ from tests.islands.locator.villages import (
     SETTINGS,
     TCP,
     Village,
-    address,
     alone,
     befriend,
     located,
@@ -28,6 +27,7 @@ from tinyssb_node.islands.locator.packets import (
     LocatorQuery,
     LocatorReport,
     RoutingHint,
+    parse,
     serialize,
 )
 from tinyssb_node.islands.locator.values import (
@@ -46,6 +46,7 @@ from tinyssb_node.islands.locator.values import (
 
 NEAR, FAR = BY_POSITION[2][0], BY_POSITION[0][0]
 SOURCE = peer(77)
+NOBODY = Peer(b"", PORT)
 
 
 def knowing(*known: Location, friends: tuple[int, ...] = (NEAR, FAR), label: Label = LABEL) -> Locator:
@@ -57,7 +58,7 @@ def knowing(*known: Location, friends: tuple[int, ...] = (NEAR, FAR), label: Lab
 
 
 def asked(
-    locator: Locator, requestor: Peer = SOURCE, label: Label = LABEL, hint: RoutingHint = RoutingHint.TIME
+    locator: Locator, label: Label = LABEL, hint: RoutingHint = RoutingHint.TIME, requestor: Peer = NOBODY
 ) -> list[tuple[Peer, object]]:
     return [*said(tell(locator, LocatorQuery(requestor, label, b"cookie", hint), SOURCE))]
 
@@ -74,31 +75,52 @@ def reported(label: Label, cookie: bytes, *locations: Location, exact: bool = Fa
 # --- queries of others
 
 
-def test_a_query_goes_on_to_who_is_closer_and_unchanged() -> None:
+def test_a_query_goes_on_to_who_is_closer_and_as_large_as_it_came() -> None:
     for hint in RoutingHint:
         locator = knowing()
-        assert asked(locator, hint=hint) == [(peer(NEAR), LocatorQuery(SOURCE, LABEL, b"cookie", hint))]
+        (effect,) = tell(locator, LocatorQuery(NOBODY, LABEL, b"cookie", hint), SOURCE)
+        ((to, query),) = said([effect])
+        assert to == peer(NEAR)
+        assert isinstance(query, LocatorQuery)
+        assert (query.requestor, query.label, query.hint) == (NOBODY, LABEL, hint)
+        assert query.cookie != b"cookie"
+        assert isinstance(effect, SendDatagram)
+        assert len(effect.datagram) == limits.QUERY_SIZE
 
 
-def test_who_knows_answers_by_way_of_another_and_passes_on_until_it_knows_enough() -> None:
+def test_who_knows_answers_who_asked_and_passes_on_until_it_knows_enough() -> None:
     few = [located(number, 5) for number in range(10, 13)]
     enough = [*few, located(13, 5)]
     uncounted = [*few, located(13, 5, 254), located(14, 4, old=True)]
     for known, goes_on in ((few, True), (enough, False), (uncounted, True)):
-        locator = knowing(*known)
-        sent = asked(locator)
+        sent = asked(knowing(*known))
         (to, report), rest = sent[0], sent[1:]
         assert isinstance(report, LocatorReport)
-        assert to in (peer(NEAR), peer(FAR))
-        assert (report.destination, report.cookie, report.exact) == (SOURCE, b"cookie", False)
+        assert (to, report.destination, report.cookie, report.exact) == (SOURCE, None, b"cookie", False)
         assert {*report.locations} <= {*known}
-        assert rest == ([(peer(NEAR), LocatorQuery(SOURCE, LABEL, b"cookie"))] if goes_on else [])
+        assert [to for to, _ in rest] == ([peer(NEAR)] if goes_on else [])
+
+
+def test_a_query_that_names_another_or_is_too_short_for_its_answers_is_dropped() -> None:
+    locator = knowing(located(10, 5))
+    for other in (peer(NEAR), peer(78), Peer(SOURCE.node, TCP), peer(0)):
+        assert asked(locator, requestor=other) == []
+    assert asked(locator, requestor=SOURCE)
+    query = serialize(LocatorQuery(NOBODY, LABEL, b"cookie"), GROUP)
+    short = query[:40] + query[-len(GROUP) - 2 :]
+    assert parse(short, GROUP) == parse(query, GROUP)
+    assert locator.receive(short, SOURCE, 0) == []
+    assert locator.counts().drops == {"address": 4, "short": 1}
 
 
 def test_the_best_locations_come_first_if_not_all_may_be_sent() -> None:
     known = [located(10, 3, old=True), located(11, 9, 100), located(12, 9), located(13, 8, old=True)]
-    many = [located(number, 2, old=True) for number in range(20, 30)]
-    ((_, report), _) = asked(knowing(*known, *many))
+    many = [located(number, 2, old=True) for number in range(20, 50)]
+    locator = alone(replace(SETTINGS, location_set_max=100))
+    befriend(locator, NEAR, FAR)
+    for one in (*known, *many):
+        locator.context.map.add(LABEL, one, 0, proved=True)
+    ((_, report), _) = asked(locator)
     assert isinstance(report, LocatorReport)
     assert report.locations[:4] == (
         located(12, 9),
@@ -106,9 +128,8 @@ def test_the_best_locations_come_first_if_not_all_may_be_sent() -> None:
         located(13, 8, old=True),
         located(10, 3, old=True),
     )
-    assert 4 <= len(report.locations) < 14
-    direct = serialize(replace(report, destination=None), GROUP)
-    assert len(direct) <= 3 * len(serialize(LocatorQuery(SOURCE, LABEL, b"cookie"), GROUP))
+    assert 16 <= len(report.locations) < 34, "as many as a node keeps, but not all"
+    assert len(serialize(report, GROUP)) <= 3 * limits.QUERY_SIZE
 
 
 def test_what_we_have_is_reported_as_it_is_now() -> None:
@@ -126,38 +147,38 @@ def test_what_we_have_is_reported_as_it_is_now() -> None:
 
 def test_nobody_closer_and_nothing_known_is_not_found() -> None:
     locator = knowing(friends=(FAR,))
-    assert asked(locator) == [(peer(FAR), LocatorReport(SOURCE, b"cookie", LABEL, ()))]
+    assert asked(locator) == [(SOURCE, LocatorReport(None, b"cookie", LABEL, ()))]
 
 
 def test_a_node_says_that_a_label_is_its_own() -> None:
     locator = knowing()
     ((_, report),) = asked(locator, label=MINE)
-    assert report == LocatorReport(SOURCE, b"cookie", MINE, (), True)
+    assert report == LocatorReport(None, b"cookie", MINE, (), True)
 
 
 def test_a_query_does_not_go_back_to_who_asks() -> None:
     locator = knowing()
-    sent = said(tell(locator, LocatorQuery(peer(NEAR), LABEL, b"c"), peer(NEAR)))
-    assert [message for _, message in sent] == [LocatorReport(peer(NEAR), b"c", LABEL, ())]
+    sent = said(tell(locator, LocatorQuery(NOBODY, LABEL, b"c"), peer(NEAR)))
+    assert sent == [(peer(NEAR), LocatorReport(None, b"c", LABEL, ()))]
 
 
-def test_who_knows_nobody_cannot_answer_others() -> None:
-    locator = knowing(friends=())
-    assert asked(locator) == []
-    assert locator.counts().drops == {"alone": 1}
+def test_who_knows_nobody_answers_too() -> None:
+    assert asked(knowing(friends=())) == [(SOURCE, LocatorReport(None, b"cookie", LABEL, ()))]
 
 
-def test_who_has_proved_to_be_there_gets_all_in_parts_that_fit() -> None:
+def test_who_sent_enough_gets_all_in_parts_that_fit() -> None:
     wide = replace(SETTINGS, location_set_max=100)
     locator = alone(wide)
-    befriend(locator, FAR, 77)
+    befriend(locator, FAR)
     everything = set()
     for number in range(100):
         where = ContactAddress(b"\x20\x01" + bytes(13) + bytes([number]), PORT, TCP)
         everything.add(Location(where, ResourceParameters(5)))
         locator.context.map.add(LABEL, Location(where, ResourceParameters(5)), 0, proved=True)
-    sent = asked(locator)
-    reports = [report for _, report in sent if isinstance(report, LocatorReport)]
+    for _ in range(8):
+        tell(locator, LocatorPost(()), SOURCE)
+        tell(locator, LocatorReport(None, bytes(255), LABEL, ()), SOURCE)
+    reports = [report for _, report in asked(locator) if isinstance(report, LocatorReport)]
     assert len(reports) == 3
     assert {one for report in reports for one in report.locations} == everything
     assert all(len(serialize(report, GROUP)) <= limits.DATAGRAM_MAX for report in reports)
@@ -166,48 +187,13 @@ def test_who_has_proved_to_be_there_gets_all_in_parts_that_fit() -> None:
 # --- reports
 
 
-def test_a_report_for_another_is_passed_on_without_its_address() -> None:
-    locator = alone()
-    report = LocatorReport(peer(5), b"c", LABEL, (located(1, 5),), True)
-    (effect,) = tell(locator, report, SOURCE)
-    assert effect == SendDatagram(peer(5), serialize(replace(report, destination=None), GROUP))
-
-
-def test_reports_are_not_passed_on_to_where_nothing_is_sent() -> None:
-    locator = alone()
-    for wrong in (
-        Peer(b"", PORT),
-        Peer(b"\x0a\0\0\1", PORT),
-        Peer(address(5), b"\0\0"),
-        Peer(address(0), TCP),
-    ):
-        assert tell(locator, LocatorReport(wrong, b"c", LABEL, ()), SOURCE) == []
-    assert locator.counts().drops == {"address": 4}
-
-
-def test_who_never_answered_is_passed_on_only_so_much_a_minute() -> None:
-    locator = alone()
-    befriend(locator, 6)
-    report = LocatorReport(peer(5), b"c", LABEL, (located(1, 5),))
-    passed = [effect for _ in range(200) for effect in tell(locator, report, SOURCE)]
-    assert passed
-    size = sum(len(effect.datagram) for effect in passed if isinstance(effect, SendDatagram))
-    assert size <= limits.FORWARD_BYTES < size + 200
-    assert locator.counts().drops == {"forwarded": 200 - len(passed)}
-    assert (
-        len([1 for _ in range(200) for _ in tell(locator, replace(report, destination=peer(6)), SOURCE)])
-        == 200
-    )
-    assert tell(locator, report, SOURCE, limits.FORWARD_WINDOW_US)
-
-
-def test_a_report_to_ourselves_has_arrived() -> None:
+def test_a_report_for_another_goes_nowhere() -> None:
     locator = knowing()
     query = query_of(locator.seek(LABEL, 0))
-    effects = tell(
-        locator, replace(reported(LABEL, query.cookie, located(1, 5)), destination=peer(0)), SOURCE, 40_000
-    )
-    assert effects == [ResourceFound(LABEL, (located(1, 5),), 40_000)]
+    for to in (peer(5), peer(NEAR), SOURCE, peer(0)):
+        report = replace(reported(LABEL, query.cookie, located(1, 5)), destination=to)
+        assert tell(locator, report, SOURCE) == []
+    assert locator.counts().drops == {"indirect": 4}
 
 
 def test_without_a_cookie_of_ours_nothing_is_handed_up() -> None:
@@ -335,57 +321,33 @@ def test_the_best_way_is_among_who_is_closer_and_any_other_way_goes_anywhere() -
     assert knowing(friends=(FAR,)).seek(LABEL, 0, RoutingHint.BEST) == [ResourceNotFound(LABEL, 0)]
 
 
-# --- who cannot be reached
+# --- the way back
 
 
-def requestors(locator: Locator) -> list[Peer]:
-    """Where the answers to the first queries of a lookup are to come to."""
-    effects = locator.seek(LABEL, 0)
-    for _ in range(8):
-        effects += locator.wake(locator.next_wake_us())
-    return [message.requestor for _, message in said(effects) if isinstance(message, LocatorQuery)]
+def test_what_comes_goes_back_to_who_asked_three_times_its_bytes_at_most() -> None:
+    for friends in (
+        (NEAR, FAR),
+        (NEAR, FAR, 77),
+    ):  # SOURCE is 77: that it proved to be there makes no difference
+        locator = knowing(friends=friends)
+        before = locator.context.credit_of(SOURCE, 0)
+        ((to, query),) = asked(locator)
+        assert to == peer(NEAR)
+        assert isinstance(query, LocatorQuery)
+        passed = []
+        for number in range(20):
+            passed += tell(locator, reported(LABEL, query.cookie, located(number + 10, 5)), peer(NEAR))
+        assert said(passed)[0] == (SOURCE, reported(LABEL, b"cookie", located(10, 5)))
+        size = sum(len(one.datagram) for one in passed if isinstance(one, SendDatagram))
+        assert 0 < size <= before + 3 * limits.QUERY_SIZE
+        assert locator.counts().drops["amplified"] > 5
+        assert tell(locator, reported(beside(4), query.cookie), peer(NEAR)) == []
+        assert tell(locator, reported(LABEL, query.cookie), peer(NEAR), limits.QUERY_WAIT_US) == []
 
 
-def test_until_somebody_pinged_us_answers_are_to_come_to_where_we_ask() -> None:
-    nobody = Peer(b"", PORT)
-    locator = knowing()
-    locator.context.reached = False
-    assert {*requestors(locator)} == {nobody}
-    locator = knowing()
-    assert locator.counts().reached
-    assert requestors(locator)[:4] == [peer(0), nobody, peer(0), nobody]
-
-
-def test_we_ask_in_place_of_who_cannot_be_reached_and_pass_back_what_comes() -> None:
-    locator = knowing(friends=(NEAR, FAR))
-    ((to, query),) = asked(locator, Peer(b"", PORT))
-    assert to == peer(NEAR)
-    assert isinstance(query, LocatorQuery)
-    assert (query.requestor, query.label) == (peer(0), LABEL)
-    assert query.cookie != b"cookie"
-    # A stranger gets three times the bytes of its query, all together.
-    allowed = 3 * len(serialize(LocatorQuery(Peer(b"", PORT), LABEL, b"cookie"), GROUP))
-    passed = []
-    for number in range(20):
-        passed += tell(locator, reported(LABEL, query.cookie, located(number + 10, 5)), peer(NEAR))
-    assert said(passed)[0] == (SOURCE, reported(LABEL, b"cookie", located(10, 5)))
-    assert 0 < sum(len(one.datagram) for one in passed if isinstance(one, SendDatagram)) <= allowed
-    assert locator.counts().drops["amplified"] > 10
-    assert tell(locator, reported(beside(4), query.cookie), peer(NEAR)) == []
-    assert tell(locator, reported(LABEL, query.cookie), peer(NEAR), limits.QUERY_WAIT_US) == []
-
-
-def test_whoever_has_proved_to_be_there_is_passed_back_all() -> None:
-    locator = knowing(friends=(NEAR, FAR, 77))
-    ((_, query),) = asked(locator, Peer(b"", PORT))
-    assert isinstance(query, LocatorQuery)
-    for number in range(20):
-        assert tell(locator, reported(LABEL, query.cookie, located(number + 10, 5)), peer(NEAR))
-
-
-def test_what_we_know_ourselves_goes_straight_to_who_cannot_be_reached() -> None:
+def test_what_we_know_ourselves_goes_straight_to_who_asked() -> None:
     locator = knowing(located(10, 5), friends=(FAR,))
-    assert asked(locator, Peer(b"", PORT)) == [(SOURCE, reported(LABEL, b"cookie", located(10, 5)))]
+    assert asked(locator) == [(SOURCE, reported(LABEL, b"cookie", located(10, 5)))]
 
 
 @pytest.mark.parametrize(
@@ -403,13 +365,6 @@ def test_no_peer_names_a_place_inside_our_network(me: str, host: str) -> None:
     assert tell(locator, LocatorPost((Advert(LABEL, there),)), peer(NEAR)) == []
     assert tell(locator, LocatorQuery(inside.peer, LABEL, b"cookie"), peer(NEAR)) == []
     assert locator.counts().locations == 0
-
-
-def test_who_cannot_be_reached_itself_asks_for_nobody() -> None:
-    locator = alone(me=ContactAddress(b"", PORT, TCP))
-    befriend(locator, NEAR, FAR)
-    assert asked(locator, Peer(b"", PORT)) == []
-    assert locator.counts().drops == {"unreachable": 1}
 
 
 # --- villages
@@ -445,4 +400,4 @@ def test_a_village_finds_what_it_has(seed: int) -> None:
     assert all(hidden_found)
     assert village.largest <= limits.DATAGRAM_MAX
     drops = {reason for node in village.nodes.values() for reason in node.counts().drops}
-    assert drops <= {"unsought", "useless", "amplified", "cookie", "alone", "forwarded"}
+    assert drops <= {"unsought", "useless", "amplified", "cookie"}

@@ -152,7 +152,12 @@ class LocatorContext:
         )
         # Six hours: a little longer than confirmed peers live in a network of thousands.
         self.proved: ExpiringMap[Peer, None] = ExpiringMap(most=limits.PROVED_MAX, age_us=21_600_000_000)
-        """Peers that answered a cookie lately. No third party can make us send unrequested data to others."""
+        """Peers that answered a cookie lately."""
+        self.credit: ExpiringMap[Peer, int] = ExpiringMap(
+            most=limits.CREDITS_MAX, age_us=limits.CREDIT_AGE_US
+        )
+        """Bytes of answers that each address may get: a multiple of those that came from it, less those that it got. So
+        nobody makes us send an address more than that, proved or not (amplification, reflection)."""
         self.shunned: ExpiringMap[ContactAddress, None] = ExpiringMap(
             most=limits.SHUNNED_MAX, age_us=limits.PLACE_SHUN_US
         )
@@ -180,20 +185,31 @@ class LocatorContext:
         """Serialize *message* into a datagram."""
         return serialize(message, self.settings.group)
 
-    def send(self, to: Peer, message: Message, most: int = limits.DATAGRAM_MAX) -> int:
-        """Send *message*, unless it has more than *most* bytes. Return its size, 0 if it was not sent."""
+    def send(self, to: Peer, message: Message) -> int:
+        """Send *message* of our own accord. Return its size."""
         datagram = self.bytes_of(message)
-        if len(datagram) > most:
-            self.drop("amplified")
-            return 0
-        self.send_bytes(to, datagram, type_of(message).name)
+        self.effects.append(SendDatagram(to, datagram))
+        self.sent[type_of(message).name.lower()] += 1
+        self.sent_bytes += len(datagram)
         return len(datagram)
 
-    def send_bytes(self, to: Peer, datagram: bytes, type_: str) -> None:
-        """Send a datagram unchanged."""
-        self.effects.append(SendDatagram(to, datagram))
-        self.sent[type_.lower()] += 1
-        self.sent_bytes += len(datagram)
+    def answer(self, to: Peer, message: Message, now_us: int) -> bool:
+        """Send *message* because of others' messages, if *to* sent us enough for it. Return False if it did not."""
+        left = self.credit_of(to, now_us)
+        if len(self.bytes_of(message)) > left:
+            self.drop("amplified")
+            return False
+        self.credit.change(to, left - self.send(to, message))
+        return True
+
+    def earn(self, source: Peer, size: int, now_us: int) -> None:
+        """Count the bytes of a message that came from *source*."""
+        credit = self.credit_of(source, now_us) + limits.AMPLIFICATION * size
+        self.credit.put(source, min(credit, limits.CREDIT_MAX), now_us)
+
+    def credit_of(self, peer: Peer, now_us: int) -> int:
+        """Return how many bytes of answers *peer* may get."""
+        return self.credit.get(peer, now_us) or 0
 
     def drop(self, reason: str) -> None:
         """Count a message that was dropped."""
@@ -202,12 +218,8 @@ class LocatorContext:
     # --- judging addresses
 
     def is_proved(self, peer: Peer, now_us: int) -> bool:
-        """Return True if it answered a cookie lately: replies to it need no bound (amplification)."""
+        """Return True if it answered a cookie lately."""
         return peer in self.confirmed or self.proved.has(peer, now_us)
-
-    def budget(self, peer: Peer, size: int, now_us: int) -> int | None:
-        """Return how many bytes may be sent to *peer* for a request of *size* bytes; None: no bound."""
-        return None if self.is_proved(peer, now_us) else limits.AMPLIFICATION * size
 
     def may_send(self, peer: Peer) -> bool:
         """Return True if its addresses are valid, and not ours."""

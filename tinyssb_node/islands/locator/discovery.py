@@ -88,15 +88,15 @@ class PeerDiscovery:
 
     # --- when a message comes
 
-    def on_ping(self, ping: LocatorPing, source: Peer, size: int, now_us: int) -> None:
+    def on_ping(self, ping: LocatorPing, source: Peer, now_us: int) -> None:
         """Reply to the source address, whatever address the ping claims: only a node there can have asked."""
         context = self._context
         if ping.sender == source and source not in context.confirmed:
             context.mark_reached()
         fresh = context.cookies.make(CookiePurpose.PONG, context.peer_bytes(source), now_us)
-        self._pong(source, fresh, ping.cookie, size, now_us)
+        self._pong(source, fresh, ping.cookie, now_us)
 
-    def on_pong(self, pong: LocatorPong, source: Peer, size: int, now_us: int) -> None:
+    def on_pong(self, pong: LocatorPong, source: Peer, now_us: int) -> None:
         """Confirm a peer that answered our cookie, add the peers that it names, and answer its own cookie."""
         context = self._context
         rtt_us = context.cookies.age_us(
@@ -114,27 +114,26 @@ class PeerDiscovery:
             if context.may_send(other):
                 context.unconfirmed.add(other)
         if pong.fresh is not None:
-            self._pong(source, None, pong.fresh, size, now_us)
+            self._pong(source, None, pong.fresh, now_us)
 
     def _be_young(self, now_us: int) -> None:
         """Ping as often as after a start: no peer was confirmed before."""
         self._young_since_us = now_us
         self._context.timers.set(PING, now_us + quasi_period_us(self._context.chance, limits.PING_FIRST_US))
 
-    def _pong(self, to: Peer, fresh: bytes | None, copied: bytes, size: int, now_us: int) -> None:
+    def _pong(self, to: Peer, fresh: bytes | None, copied: bytes, now_us: int) -> None:
         context = self._context
         stated = context.settings.node
         parameters = NodeParameters(
             max(0, now_us - self._begun_us) // 1_000_000, stated.bandwidth_bps, stated.free_bytes
         )
         others = self._others(to)
-        budget = context.budget(to, size, now_us)
-        most = limits.DATAGRAM_MAX if budget is None else min(budget, limits.DATAGRAM_MAX)
+        most = min(context.credit_of(to, now_us), limits.DATAGRAM_MAX)
         pong = LocatorPong(fresh, copied, context.me, tuple(others), parameters)
         while others and len(context.bytes_of(pong)) > most:
             others.pop()
             pong = LocatorPong(fresh, copied, context.me, tuple(others), parameters)
-        context.send(to, pong, most)
+        context.answer(to, pong, now_us)
 
     def _others(self, to: Peer) -> list[Peer]:
         context = self._context

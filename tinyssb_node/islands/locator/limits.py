@@ -34,8 +34,6 @@ USF_MAX: Final = 511 << 254
 """Largest unsigned short float."""
 COUNT_MAX: Final = 255
 """Most items of a list, or bytes of an address: the count has one byte (text)."""
-DESTINATION_SIZE_MAX: Final = 1 + 1 + IPV6_SIZE + 1 + PORT_SIZE
-"""Most bytes by which an indirect report is larger than a direct one."""
 COOKIE_TIME_SIZE: Final = 4
 """Bytes of the time in our cookies: milliseconds, which wrap around after 49 days."""
 COOKIE_MAC_SIZE: Final = 8
@@ -121,7 +119,18 @@ SEEKS_MAX: Final = 256
 # --- what strangers can cost -----------------------------------------------------------------------------------------
 
 AMPLIFICATION: Final = 3
-"""Replies to an address that never answered have at most so many times the request's bytes (RFC 9000 8.1)."""
+"""An address gets at most so many times the bytes in answers that came from it (RFC 9000 8.1)."""
+QUERY_SIZE: Final = 128
+"""Bytes of a query, with padding; shorter ones are dropped (RFC 9000 14.1). So its answers may have 384 bytes: 19
+locations of IPv4, 11 of IPv6; ENOUGH are 4."""
+CREDIT_MAX: Final = 8_192
+"""Bytes of answers that an address saves up at most: of seven full datagrams, as a gateway with many feeds needs."""
+CREDITS_MAX: Final = 4_096
+"""Addresses whose bytes are counted; the one that is silent for longest is evicted, and gets nothing until it sends."""
+CREDIT_AGE_US: Final = 21_600_000_000
+"""How long they are counted: six hours, a little longer than confirmed peers live in a network of thousands."""
+RELAYS_MAX: Final = 1_024
+"""Forwarded queries whose answers are awaited: seventeen a second."""
 PROVED_MAX: Final = 1_024
 """Addresses remembered that answered a cookie lately; the oldest is evicted."""
 LOCATIONS_MAX: Final = 16_384
@@ -131,10 +140,6 @@ LOCATIONS_UNPROVED_MAX: Final = 4_096
 """Those of them reported by addresses that never answered a cookie."""
 RESOURCES_MAX: Final = 4_096
 """Local resources: four times the feeds of the largest gateway that is simulated."""
-FORWARD_BYTES: Final = 4_096
-"""Bytes of reports forwarded to one address that never answered, in FORWARD_WINDOW_US: some fifty reports."""
-FORWARD_WINDOW_US: Final = 60_000_000
-"""Window in which they are counted."""
 PLACE_SHUN_US: Final = 3_600_000_000
 """How long a failed location is not reported to the layer above: one failed connection an hour."""
 SHUNNED_MAX: Final = 1_024

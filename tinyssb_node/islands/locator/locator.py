@@ -80,15 +80,16 @@ class Locator:
             context.drop(error.reason)
             return []
         self._received[type_of(message).name.lower()] += 1
+        context.earn(source, size, now_us)
         match message:
             case LocatorPing():
-                self.discovery.on_ping(message, source, size, now_us)
+                self.discovery.on_ping(message, source, now_us)
             case LocatorPong():
-                self.discovery.on_pong(message, source, size, now_us)
+                self.discovery.on_pong(message, source, now_us)
             case LocatorReport():
-                self.relay.on_report(message, datagram, now_us)
+                self.relay.on_report(message, now_us)
             case LocatorPost():
-                self.maintenance.on_post(message, source, size, now_us)
+                self.maintenance.on_post(message, source, now_us)
             case LocatorQuery():
                 self.relay.on_query(message, source, size, now_us)
         return self._effects()
@@ -174,9 +175,7 @@ class Locator:
     def _ask(self, label: Label, now_us: int) -> None:
         seek = self.active.due(label, now_us)
         if seek is not None:
-            # Being reached once may have been chance, so every second query does not rely on it.
-            direct = self.context.reached and seek.asked % 2 == 1
-            self.relay.ask(label, seek.hint, now_us, direct=direct)
+            self.relay.ask(label, seek.hint, now_us)
 
     def _effects(self) -> list[Effect]:
         return self.context.take_effects()
@@ -189,7 +188,5 @@ class Locator:
         context = self.context
         context.confirmed.expire(now_us - context.confirmed_age_us())
         context.map.expire(now_us)
-        for table in (
-            context.proved, context.shunned, self.relay.relays, self.relay.forwarded, self.relay.told,
-        ):  # fmt: skip
+        for table in (context.proved, context.credit, context.shunned, self.relay.relays, self.relay.told):
             table.expire(now_us)

@@ -13,7 +13,6 @@ from tinyssb_node.islands.locator.packets import (
     LocatorReport,
     RoutingHint,
     size_of,
-    without_indirection,
 )
 from tinyssb_node.islands.locator.peers import ConfirmedPeer, quasi_period_us, weighed
 from tinyssb_node.islands.locator.table import ExpiringMap, LocalResources
@@ -107,18 +106,16 @@ class ActiveLookups:
 
 @dataclass(frozen=True, slots=True)
 class RelayedQuery:
-    """A query of a node that cannot be reached, whose reports we forward."""
+    """A query that we forwarded, whose reports go back to where it came from."""
 
     source: Peer
     cookie: bytes
     """The cookie of the query."""
     label: Label
-    left: int | None
-    """Bytes that may still be forwarded; None: no bound."""
 
 
 class QueryRelay:
-    """Replies to queries, and forwarding of queries and reports."""
+    """Replies to queries, and forwarding of queries and of the reports that come back."""
 
     def __init__(
         self,
@@ -131,20 +128,18 @@ class QueryRelay:
         self._discovery = discovery
         self._resources = resources
         self._active = active
-        self.relays: ExpiringMap[bytes, RelayedQuery] = ExpiringMap(most=256, age_us=limits.QUERY_WAIT_US)
-        self.forwarded: ExpiringMap[Peer, int] = ExpiringMap(most=1_024, age_us=limits.FORWARD_WINDOW_US)
-        """Bytes of reports forwarded to addresses that never answered a cookie. Beyond those none are forwarded."""
+        self.relays: ExpiringMap[bytes, RelayedQuery] = ExpiringMap(
+            most=limits.RELAYS_MAX, age_us=limits.QUERY_WAIT_US
+        )
+        """By our cookie."""
         self.told: ExpiringMap[Label, None] = ExpiringMap(
             most=limits.RESOURCES_MAX, age_us=limits.NEWER_GAP_US
         )
 
     # --- queries
 
-    def ask(self, label: Label, hint: RoutingHint, now_us: int, *, direct: bool) -> None:
-        """Query ourselves: report what we know, and forward the query to a peer.
-
-        *direct*: reports are to come to our address, and not to where the query came from.
-        """
+    def ask(self, label: Label, hint: RoutingHint, now_us: int) -> None:
+        """Query ourselves: report what we know, and send the query to a peer."""
         context = self._context
         cookie = context.cookies.make(CookiePurpose.REPORT, label, now_us)
         peer = self._first_hop(label, hint)
@@ -152,9 +147,14 @@ class QueryRelay:
         if known or peer is None:
             self._arrived(LocatorReport(None, cookie, label, known, label == context.label), now_us)
         if peer is not None:
-            requestor = context.me.peer if direct else Peer(b"", context.me.message)
-            context.send(peer.peer, LocatorQuery(requestor, label, cookie, hint))
-            self._discovery.check(peer, now_us)
+            self._send_query(peer, label, cookie, hint, now_us)
+
+    def _send_query(
+        self, to: ConfirmedPeer, label: Label, cookie: bytes, hint: RoutingHint, now_us: int
+    ) -> None:
+        context = self._context
+        context.send(to.peer, LocatorQuery(Peer(b"", context.me.message), label, cookie, hint))
+        self._discovery.check(to, now_us)
 
     def _known(self, label: Label) -> tuple[Location, ...]:
         """Return the locations in the map, and our own as it is now, since its advert may be minutes off."""
@@ -174,120 +174,74 @@ class QueryRelay:
         return context.confirmed.choose_relay(hint)
 
     def on_query(self, query: LocatorQuery, source: Peer, size: int, now_us: int) -> None:
-        """Report if we know locations or no peer is closer; forward the query unless we know enough."""
+        """Report if we know locations or no peer is closer; forward the query unless we know enough.
+
+        Reports go back the way of the query, each node to the one before it: to no address but the one that it came
+        from, so that nobody is sent what another one requested (reflection).
+        """
         context = self._context
-        label, requestor = query.label, query.requestor
-        if not requestor.node:
-            if not context.me.node:
-                context.drop("unreachable")
-                return
-            query, requestor = self._for_another(query, source, size, now_us), context.me.peer
-        elif not context.may_send(requestor):
+        label = query.label
+        if query.requestor.node and query.requestor != source:
             context.drop("address")
+            return
+        if size < limits.QUERY_SIZE:
+            context.drop("short")
             return
         closer = [
             one
             for one in context.confirmed.peers(position(context.label, label))
-            if one.place.node not in (requestor.node, source.node)
+            if one.place.node != source.node
         ]
         known = self._known(label)
         if known or not closer:
-            report = LocatorReport(None, query.cookie, label, known, label == context.label)
-            if requestor == context.me.peer:
-                self._arrived(report, now_us)
-            else:
-                self._report(requestor, report, context.budget(requestor, size, now_us), query.hint, now_us)
+            self._report(
+                source, LocatorReport(None, query.cookie, label, known, label == context.label), now_us
+            )
         if closer and context.map.count(label, _counts) < context.settings.enough:
             chosen = weighed(context.chance, closer, label, query.hint)
             assert chosen is not None
-            context.send(chosen.peer, query)
-            self._discovery.check(chosen, now_us)
-
-    def _for_another(self, query: LocatorQuery, source: Peer, size: int, now_us: int) -> LocatorQuery:
-        """Make a query of a node that cannot be reached one of ours; its reports go to where it came from."""
-        context = self._context
-        cookie = context.cookies.make(
-            CookiePurpose.RELAY, context.peer_bytes(source) + query.label + query.cookie, now_us
-        )
-        left = context.budget(source, size, now_us)
-        self.relays.put(cookie, RelayedQuery(source, query.cookie, query.label, left), now_us)
-        return LocatorQuery(context.me.peer, query.label, cookie, query.hint)
+            cookie = context.cookies.make(
+                CookiePurpose.RELAY, context.peer_bytes(source) + label + query.cookie, now_us
+            )
+            self.relays.put(cookie, RelayedQuery(source, query.cookie, label), now_us)
+            self._send_query(chosen, label, cookie, query.hint, now_us)
 
     # --- reports
 
-    def report(
-        self, to: Peer, label: Label, newer: Sequence[Location], left: int | None, now_us: int
-    ) -> int | None:
-        """Report to *to* unasked that it has an old version. Return what is left of *left* bytes."""
+    def report(self, to: Peer, label: Label, newer: Sequence[Location], now_us: int) -> None:
+        """Report to *to* unasked that it has an old version, if it sent us enough bytes lately."""
         report = LocatorReport(None, None, label, tuple(newer), label == self._context.label)
         if to == self._context.me.peer:
             self._arrived(report, now_us)
-            return left
-        spent = self._report(to, report, left, RoutingHint.UNIFORM, now_us)
-        return None if left is None else left - spent
+        else:
+            self._report(to, report, now_us)
 
-    def _report(
-        self, to: Peer, report: LocatorReport, budget: int | None, hint: RoutingHint, now_us: int
-    ) -> int:
-        """Send a report through a peer, in as many parts as it takes. Return the bytes that arrive at *to*."""
-        context = self._context
-        relay = context.confirmed.choose_relay(hint)
-        if relay is None:
-            context.drop("alone")
-            return 0
-        spent = 0
-        for part in self._parts(report, budget):
-            size = len(context.bytes_of(part))
-            way = LocatorReport(to, part.cookie, part.label, part.locations, part.exact)
-            if context.send(relay.peer, way):
-                spent += size
-        self._discovery.check(relay, now_us)
-        return spent
-
-    def _parts(self, report: LocatorReport, budget: int | None) -> list[LocatorReport]:
-        """Split *report* into parts that fit in datagrams, within *budget* bytes; the best locations first."""
+    def _report(self, to: Peer, report: LocatorReport, now_us: int) -> None:
+        """Send a report, in as many parts as it takes and *to* may get; the best locations first."""
         context = self._context
         left = sorted(report.locations, key=_goodness, reverse=True)
-        around = len(context.bytes_of(LocatorReport(None, report.cookie, report.label, (), report.exact)))
-        parts: list[LocatorReport] = []
-        while left or not parts:
-            room = limits.DATAGRAM_MAX - limits.DESTINATION_SIZE_MAX
-            room = (room if budget is None else min(room, budget)) - around
+        around = len(context.bytes_of(replace(report, locations=())))
+        while True:
+            room = min(limits.DATAGRAM_MAX, context.credit_of(to, now_us)) - around
             taken: list[Location] = []
             for location in left:
                 room -= size_of(location)
                 if room < 0:
                     break
                 taken.append(location)
-            if room < 0 and not taken:
+            if left and not taken:
                 context.drop("amplified")
-                break
+                return
             left = left[len(taken) :]
-            parts.append(LocatorReport(None, report.cookie, report.label, tuple(taken), report.exact))
-            if budget is not None:
-                budget -= len(context.bytes_of(parts[-1]))
-        return parts
+            if not context.answer(to, replace(report, locations=tuple(taken)), now_us) or not left:
+                return
 
-    def on_report(self, report: LocatorReport, datagram: bytes, now_us: int) -> None:
-        """Handle a report that is for us, or forward it."""
-        context = self._context
-        to = report.destination
-        if to is None or to == context.me.peer:
+    def on_report(self, report: LocatorReport, now_us: int) -> None:
+        """Handle a report. One for another node is dropped: nobody makes us send to an address that they name."""
+        if report.destination is None:
             self._arrived(report, now_us)
-        elif not context.may_send(to):
-            context.drop("address")
         else:
-            onward = without_indirection(datagram, to)
-            if not context.is_proved(to, now_us):
-                before = self.forwarded.get(to, now_us)
-                if before is not None and before + len(onward) > limits.FORWARD_BYTES:
-                    context.drop("forwarded")
-                    return
-                if before is None:
-                    self.forwarded.put(to, len(onward), now_us)
-                else:
-                    self.forwarded.change(to, before + len(onward))
-            context.send_bytes(to, onward, "report" if report.cookie is None else "report_cookie")
+            self._context.drop("indirect")
 
     def _arrived(self, report: LocatorReport, now_us: int) -> None:
         """Handle a direct report: of our lookup, of a relayed one, or of a newer version of our resource."""
@@ -302,7 +256,7 @@ class QueryRelay:
             return
         relayed = self.relays.get(report.cookie, now_us)
         if relayed is not None and relayed.label == report.label:
-            self._pass_back(report, relayed)
+            self._report(relayed.source, replace(report, cookie=relayed.cookie), now_us)
             return
         elapsed_us = context.cookies.age_us(
             report.cookie, CookiePurpose.REPORT, report.label, now_us, limits.QUERY_WAIT_US
@@ -315,16 +269,6 @@ class QueryRelay:
             context.drop("useless")
         elif not self._active.reported(report.label, others, elapsed_us, exact=report.exact):
             context.drop("unsought")
-
-    def _pass_back(self, report: LocatorReport, relayed: RelayedQuery) -> None:
-        context = self._context
-        assert report.cookie is not None
-        left = relayed.left
-        answer = LocatorReport(None, relayed.cookie, report.label, report.locations, report.exact)
-        for part in self._parts(answer, left):
-            spent = context.send(relayed.source, part)
-            left = None if left is None else left - spent
-        self.relays.change(report.cookie, RelayedQuery(relayed.source, relayed.cookie, relayed.label, left))
 
     def _newer_reported(self, label: Label, locations: Sequence[Location], now_us: int) -> None:
         ours = self._resources.get(label)

@@ -52,15 +52,14 @@ class TableMaintenance:
             period_us = self._resources.next_period_us(label, context.settings.advert_period_us)
             context.timers.set(label, now_us + quasi_period_us(context.chance, period_us))
         if context.me.node:
-            self._take(Advert(label, Location(context.me, parameters)), at, None, now_us, proved=True)
+            self._take(Advert(label, Location(context.me, parameters)), at, now_us, proved=True)
 
     # --- others'
 
-    def on_post(self, post: LocatorPost, source: Peer, size: int, now_us: int) -> None:
+    def on_post(self, post: LocatorPost, source: Peer, now_us: int) -> None:
         """Store the adverts of a post, and forward them."""
         context = self._context
         proved = context.is_proved(source, now_us)
-        left = None if proved else limits.AMPLIFICATION * size
         for advert in post.adverts:
             place = advert.location.place
             at = position(context.label, advert.label)
@@ -71,12 +70,10 @@ class TableMaintenance:
             elif context.shunned.has(place, now_us):
                 context.drop("shunned")
             else:
-                left = self._take(advert, at, left, now_us, proved=proved)
+                self._take(advert, at, now_us, proved=proved)
 
-    def _take(
-        self, advert: Advert, at: int | None, left: int | None, now_us: int, *, proved: bool
-    ) -> int | None:
-        """Add an advert to its buffer and to the map. *left*: bytes of reports it may cause. Return those left over."""
+    def _take(self, advert: Advert, at: int | None, now_us: int, *, proved: bool) -> None:
+        """Add an advert to its buffer and to the map, and report to nodes with older versions."""
         context = self._context
         peer, told = advert.location.place.peer, advert.location.parameters
         others = context.map.count(
@@ -88,12 +85,10 @@ class TableMaintenance:
             self._buffer(at, advert, now_us)
         change = context.map.add(advert.label, advert.location, now_us, proved=proved)
         if change.newer:
-            left = self._relay.report(peer, advert.label, change.newer, left, now_us)
+            self._relay.report(peer, advert.label, change.newer, now_us)
         for flagged in change.flagged:
             if flagged.place.node != peer.node:
-                to = flagged.place.peer
-                left = self._relay.report(to, advert.label, (change.added,), left, now_us)
-        return left
+                self._relay.report(flagged.place.peer, advert.label, (change.added,), now_us)
 
     def _buffer(self, at: int | None, advert: Advert, now_us: int) -> None:
         """Buffer an advert until others can be sent with it. Not if the label is our own: no node is closer."""

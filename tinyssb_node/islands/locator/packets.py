@@ -96,7 +96,7 @@ class LocatorReport:
     """Locations at which a resource can be found."""
 
     destination: Peer | None
-    """The node that it is to be forwarded to; None: it has arrived."""
+    """A node that it was to be forwarded to by the text; nobody does that any more. None: it has arrived."""
     cookie: bytes | None
     """The cookie of the query; None: it was not requested."""
     label: Label
@@ -118,7 +118,7 @@ class LocatorQuery:
     """A question where a resource is."""
 
     requestor: Peer
-    """The receiver of reports. With an empty node address: the query's source (docs/formats/locator.md)."""
+    """Its node address is empty: reports go to where the query came from (docs/formats/locator.md)."""
     label: Label
     cookie: bytes
     hint: RoutingHint = RoutingHint.TIME
@@ -163,8 +163,8 @@ def serialize(message: Message, group: bytes) -> bytes:
         case LocatorPost(adverts):
             body = _counted([advert.label + serialize_location(advert.location) for advert in adverts])
         case LocatorQuery(requestor, label, cookie, hint):
-            body = _peer(requestor) + label + _short(cookie)
-            body += bytes((hint << _HINT_SHIFT,)) if hint else b""
+            body = _peer(requestor) + label + _short(cookie) + bytes((hint << _HINT_SHIFT,))
+            body = body.ljust(limits.QUERY_SIZE - 2 - len(group), b"\0")
     return body + bytes((type_of(message),)) + group + bytes((len(group),))
 
 
@@ -217,11 +217,6 @@ def parse(datagram: bytes, group: bytes) -> Message:
     if read is None:
         raise LocatorPacketError("MessageType", f"a locator's message has a type from 1 to 7, not {type_}")
     return read(_Body(datagram, end))
-
-
-def without_indirection(datagram: bytes, destination: Peer) -> bytes:
-    """Remove the destination from an indirect report; options stay."""
-    return datagram[1 + len(_peer(destination)) :]
 
 
 def _truncated(what: str) -> LocatorPacketError:
