@@ -61,6 +61,10 @@ _REFUSALS: Final = {
         "Another epoch of the group is preferred by now.",
         "See `tinyssb group show`, and try it again.",
     ),
+    RefusalReason.DISPUTED: (
+        "A member excluded {people}, who would still read it, and your node cannot begin an epoch without them.",
+        "Other members do so within two hours; try it again then. `tinyssb group show` shows what is due.",
+    ),
     RefusalReason.MEMBER: (
         "In the group already: {people}.",
         "Name only those who are not; `tinyssb group show` shows who is.",

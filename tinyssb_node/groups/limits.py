@@ -101,6 +101,9 @@ the air."""
 GUESS_WAIT_US: Final = (43_200_000_000, 86_400_000_000)
 """The same before a member adds people whom an epoch seems to lack while a message that its creator knew is missing: an
 exclusion may be on its way over slow air. The wait ends even if that message is lost for good."""
+SETTLE_MAX: Final = 4
+"""Operations that a post may bring with it, so that no excluded person reads it: finishing our own, completing another
+member's, joining forks, and one more for people who were missing."""
 END_WAIT_US: Final = 3_600_000_000
 """How long a feed of a superseded epoch stays open. Its author writes there no more, unless the successor turns out not
 to count when parts of the group meet again."""

@@ -28,6 +28,8 @@ from tinyssb_node.groups.plan import (
     add,
     exclude,
     plan,
+    settling,
+    unwelcome,
 )
 from tinyssb_node.groups.reader import GroupReader
 from tinyssb_node.groups.reader_events import ReaderEvent
@@ -267,7 +269,8 @@ class GroupManager:
     ) -> GroupWriteResult:
         """Write a message to a group. Raises GroupRefusalError and the errors of publishing."""
         self._group(root)
-        return self._written(root, self._post(port, root, kind, body), now_us)
+        entries = self._settle(port, root)
+        return self._written(root, [*entries, *self._post(port, root, kind, body)], now_us)
 
     def leave(self, port: GroupWriterPort, root: MessageId, now_us: int) -> GroupWriteResult:
         """Announce that we leave a group, if we still can write there, and take no part in it from then on. Until
@@ -323,6 +326,22 @@ class GroupManager:
             raise GroupRefusalError(RefusalReason.EXCLUDED if preference.excluded else RefusalReason.OUTSIDE)
         message = draft_content(group, kind, body)
         return self.writer.write(port, message, group.view[preference.epoch].key)
+
+    def _settle(self, port: GroupWriterPort, root: MessageId) -> list[EntryAppended]:
+        """Join forks, and finish exclusions, as far as excluded people would read what we write next. Raises
+        GroupRefusalError if that is not for us to do."""
+        entries: list[EntryAppended] = []
+        for _ in range(group_limits.SETTLE_MAX):
+            group = self.reader.groups[root].group
+            people = unwelcome(group, self._keys.main)
+            if not people:
+                return entries
+            steps = settling(group, self._keys.main)
+            if not steps:
+                break
+            entries += self.writer.do(port, root, steps)
+            self._read_all()
+        raise GroupRefusalError(RefusalReason.DISPUTED, sorted(people))
 
     def _written(self, root: MessageId, entries: Iterable[EntryAppended], now_us: int) -> GroupWriteResult:
         self._changed.add(root)

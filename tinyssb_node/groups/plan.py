@@ -29,6 +29,7 @@ class RefusalReason(StrEnum):
     OUTSIDE = "you are not in this group"
     OTHER_EPOCH = "another epoch is preferred by now (4.1)"
     MEMBER = "they are in the group already"
+    DISPUTED = "people who were excluded would read it"
 
 
 class GroupRefusalError(LocalError):
@@ -187,6 +188,29 @@ def tasks(group: Group, me: FeedId) -> tuple[GroupTask, ...]:
         if people
     ]
     return tuple(open_tasks)
+
+
+def unwelcome(group: Group, me: FeedId) -> People:
+    """Return the people who read what *me* writes now, although a member excluded them: in a fork that is not joined
+    yet, or with no epoch behind the exclusion. A post waits for ``settling`` steps until there are none.
+
+    Exclusions by people who are not in the epoch that *me* prefers count through the forks only: an excluded person
+    keeps nobody from writing by excluding others.
+    """
+    preference = group.view.preference(me)
+    if preference.epoch is None:
+        return NOBODY
+    named = NOBODY.union(*(people for _, people in _aimed_at(group, preference.epoch)))
+    if preference.resolution is not None:
+        named |= preference.resolution.exclude
+    return (named & group.view[preference.epoch].members) - {me}
+
+
+def settling(group: Group, me: FeedId) -> tuple[Step, ...]:
+    """Return the next steps after which fewer people are `unwelcome`, without the wait for other members; none if it is
+    not for *me* to write them."""
+    purposes = (TaskPurpose.FINISH, TaskPurpose.COMPLETE, TaskPurpose.RESOLVE)
+    return next((task.steps for task in tasks(group, me) if task.purpose in purposes), ())
 
 
 def _unfinished(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
