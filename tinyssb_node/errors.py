@@ -57,6 +57,7 @@ EXIT_CODES = {
     "unknown_entry": ExitCode.MISSING,
     "unknown_network": ExitCode.MISSING,
     "unknown_group": ExitCode.MISSING,
+    "group_failed": ExitCode.SOFTWARE,
     "unknown_identity": ExitCode.MISSING,
     "ambiguous_group": ExitCode.USAGE,
     "group_refused": ExitCode.DATA,

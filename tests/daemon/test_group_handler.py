@@ -90,6 +90,26 @@ async def test_a_group_is_listed_with_who_is_in_it_and_what_was_said_last(bench:
     )
 
 
+async def test_a_group_in_which_this_program_fails_hides_no_other(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    member = start("abc")["a"]
+    ask = Asked(bench, FakeGroups(Bad=member))
+    bad = member.here
+    monkeypatch.setattr(type(bad), "view", property(lambda self: 1 // (self is not bad)))
+    (row,), result = await ask("group_list")
+    assert (row["group"], row["state"], row["stopped"], result) == (
+        bad.root.hex(),
+        "failed",
+        True,
+        {"count": 1},
+    )
+    for command, arguments in (("group_show", {}), ("group_post", {"text": "x"}), ("group_read", {})):
+        with pytest.raises(ProblemError, match="ZeroDivisionError") as failed:
+            await ask(command, group=bad.root.hex(), **arguments)
+        assert failed.value.code == "group_failed"
+
+
 async def test_a_group_is_read_page_by_page_and_what_changes_nothing_is_left_out(bench: Bench) -> None:
     world = start("abc")
     for name, text in (("a", "one"), ("b", "two"), ("c", "three")):

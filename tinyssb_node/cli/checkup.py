@@ -17,7 +17,7 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 from tinyssb_node.screens.disk_words import disk_problem
-from tinyssb_node.screens.limit_words import STRANGERS, recent, what_to_do, what_was_refused
+from tinyssb_node.screens.limit_words import UNDECIDED, recent, what_to_do, what_was_refused
 from tinyssb_node.store.durable import can_write
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.secrets import folder_reach
@@ -199,9 +199,9 @@ def _check_open(end: EndpointRow) -> CheckResult | None:
 
 
 def _check_limits(network: NetworkRow, now_us: int) -> Iterator[CheckResult]:
-    """Report feeds that were kept out of a network in the last hour although nobody here decided that."""
+    """Report what was kept out of a network, or stopped, in the last hour although nobody here decided that."""
     for one in recent(network.refusals, now_us):
-        if one.rule in STRANGERS:
+        if one.rule in UNDECIDED:
             where = "" if network.name == DEFAULT_NETWORK else f"network {network.name}: "
             yield CheckResult(
                 "limits", ok=False, found=f"{where}{what_was_refused(one)}", advice=what_to_do(one)

@@ -89,10 +89,17 @@ def listing(rows: Sequence[GroupRow]) -> str:
                 row.epochs,
                 row.posts,
                 None if came_us is None else " ".join(local_minute(came_us)),
-                NOTES.get(row.state, row.state),
+                _state(row),
             )
         )
     return table(("GROUP", "NAME", "MEMBERS", "EPOCHS", "MESSAGES", "LATEST", "STATE"), listed)
+
+
+def _state(row: GroupRow) -> str:
+    """Return the user's standing, and whether the node has a problem with the group."""
+    note = NOTES.get(row.state, row.state)
+    stopped = f"its work has stopped: tinyssb group show {short(row.group)}" if row.stopped else ""
+    return "; ".join(part for part in (note, stopped) if part)
 
 
 # --- `group show`

@@ -63,6 +63,7 @@ class GroupRow(ControlRow, frozen=True):
     epochs: int
     posts: int
     last: GroupSaidRow | None
+    stopped: bool = False
 
 
 class GroupMemberRow(ControlRow, frozen=True):

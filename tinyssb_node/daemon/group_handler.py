@@ -24,11 +24,13 @@ from tinyssb_node.daemon.groupviews import (
 )
 from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
-from tinyssb_node.errors import BadRequestError, GroupRefusedError, ProblemError
+from tinyssb_node.errors import BadRequestError, GroupRefusedError, LocalError, ProblemError
 from tinyssb_node.groups.epochs import NOBODY
+from tinyssb_node.groups.faults import GroupFaultError
 from tinyssb_node.groups.manager import GroupLeftError, GroupManager, GroupWriteResult
 from tinyssb_node.groups.messages import FeedRole, GroupMessageError, OpenedGroupMessage, post
 from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason
+from tinyssb_node.groups.reader import ReadableGroup
 from tinyssb_node.groups.writer import (
     GroupWriteCost,
     GroupWriterPort,
@@ -110,7 +112,13 @@ class GroupHandler:
 
     async def answer(self, request: NetworkRequest[Any], client: ControlConnection) -> object:
         """Return the result of *request*; items go to *client* before. Raises LocalError."""
-        return await self._answers[type(request)](request, client)
+        try:
+            return await self._answers[type(request)](request, client)
+        except LocalError:
+            raise
+        except Exception as error:
+            fault = GroupFaultError(error)
+            raise ProblemError(fault.message, fault.hint, code="group_failed") from error
 
     # --- Writing
 
@@ -201,7 +209,7 @@ class GroupHandler:
         count = 0
         for root in list(groups.reader.groups):
             if root in groups.reader.groups:  # what is found out meanwhile may make the book begin anew
-                await client.send(self._row(place, groups, root))
+                await client.send(self._row_or_failed(place, groups, root))
                 await asyncio.sleep(0)  # a group of many messages takes its time when it is first looked at
                 count += 1
         return rows.CountRow(count=count)
@@ -272,6 +280,16 @@ class GroupHandler:
                 await asyncio.sleep(0)  # the node gets its turn between pages
         return rows.CountRow(count=len(page))
 
+    def _row_or_failed(
+        self, place: NetworkStorage, groups: GroupManager, root: MessageId
+    ) -> group_rows.GroupRow:
+        """Return the row of a group; a short one if this program fails on it, so that the others are shown."""
+        try:
+            return self._row(place, groups, root)
+        except Exception:  # noqa: BLE001 - `group show` says which error it is
+            id_ = groups.reader.groups[root].group.group.hex()
+            return group_rows.GroupRow(root.hex(), id_, None, "failed", [], 0, 0, None, stopped=True)
+
     def _row(self, place: NetworkStorage, groups: GroupManager, root: MessageId) -> group_rows.GroupRow:
         timeline, held = self._timeline(place, groups, root), groups.reader.groups[root]
         view = held.group.view
@@ -288,6 +306,7 @@ class GroupHandler:
             epochs=len(view.epochs),
             posts=timeline.posts,
             last=said_row(timeline, *last[0], self._own, came_us) if last else None,
+            stopped=root in groups.problems,
         )
 
     # --- What all of them need
@@ -346,7 +365,7 @@ class GroupHandler:
         found = [
             root
             for root, one in held.items()
-            if (word and alike(one.name or "") == word) or (digits and root.hex().startswith(digits))
+            if (word and alike(_name_of(one) or "") == word) or (digits and root.hex().startswith(digits))
         ]
         told = text[: limits.CONTROL_ID_MAX]
         if not found:
@@ -370,6 +389,14 @@ class GroupHandler:
         if groups.left(root):
             raise _left()
         return groups
+
+
+def _name_of(readable: ReadableGroup) -> str | None:
+    """Return a group's name; none if this program fails on the group, so that others can be found."""
+    try:
+        return readable.name
+    except Exception:  # noqa: BLE001 - an error in one group concerns that group only
+        return None
 
 
 def alike(name: str) -> str:

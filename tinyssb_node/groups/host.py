@@ -71,7 +71,9 @@ class GroupHost:
         """True if ``wake`` has something to do."""
         return (next_us := self.next_us) is not None and now_us >= next_us
 
-    def wake(self, writer: "GroupWriterPort", now_us: int) -> None:
-        """Let them do what is due."""
+    def wake(self, writer: "GroupWriterPort", now_us: int) -> int:
+        """Let them do what is due. Returns how often an error stopped the work for one."""
         assert self._grouping is not None
+        before = self._grouping.stopped
         self._grouping.wake(writer, now_us)
+        return self._grouping.stopped - before

@@ -110,7 +110,10 @@ to count when parts of the group meet again."""
 WAITS_SAVE_US: Final = 600_000_000
 """How often waits are stored while nothing else is: the most that a restart adds to a wait."""
 RETRY_US: Final = 3_600_000_000
-"""The wait before a write is tried again that failed because the set, or a feed, was full."""
+"""The wait before failed work for a group is tried again: the set or a feed was full, or this program has an error."""
+UNREAD_FEEDS_MAX: Final = 256
+"""Most feeds that are read again because this program failed to read an entry of them; all of them are read again after
+a restart."""
 TIPS_POST_MAX: Final = 4
 """Predecessors that a message to a group names, 20 bytes each; the rest stay tips until a further message."""
 TIPS_MAX: Final = 32

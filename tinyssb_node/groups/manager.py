@@ -9,13 +9,15 @@ user left.
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.events import EntryAppended
-from tinyssb_node.errors import FeedForkedError, FeedFullError, LocalError, SetFullError
+from tinyssb_node.errors import LocalError
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.entry_source import StoreEntrySource
+from tinyssb_node.groups.faults import GroupFaultError, isolated
 from tinyssb_node.groups.keys import GroupKeys
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import leave, rename
@@ -39,22 +41,12 @@ from tinyssb_node.groups.writer import (
     GroupWriteCost,
     GroupWriter,
     GroupWriterPort,
-    InvalidRecipientError,
-    PhoneDialectError,
     draft_content,
     draft_first,
 )
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.store.port import Store
-
-_CANNOT_WRITE: Final = (
-    FeedForkedError,
-    FeedFullError,
-    PhoneDialectError,
-    SetFullError,
-    InvalidRecipientError,
-)
 
 
 class GroupLeftError(LocalError):
@@ -103,10 +95,24 @@ class GroupManager:
         """When ``wake`` is due; None: nothing is to be done."""
         self.problems: dict[MessageId, LocalError] = {}
         """By group: the error that kept the node from doing a task."""
+        self.stopped = 0
+        """How often an error stopped the work for a group, or the reading of an entry."""
+        self._faulty: dict[MessageId, int] = {}
+        """Groups in whose work this program failed, and when it tries again."""
+        self._unread: set[FeedId] = set()
+        """Feeds with entries on which reading failed."""
+        self._unreadable: set[MessageId] = set()
+        """The groups of these feeds."""
+        self._reread_all = False
+        """True if reading failed on a key, or in the store, so that it is not known which feeds."""
+        self._retry_us: int | None = None
+        """When all this is read again."""
+        self._paused_us = 0
+        """Nothing is done before this, after an error outside any group."""
 
     def appended(self, now_us: int) -> None:
         """Note that the store has new entries."""
-        self.next_us = now_us
+        self.next_us = max(now_us, self._paused_us)
 
     @property
     def read_all(self) -> bool:
@@ -114,23 +120,42 @@ class GroupManager:
         return self._source.read_all and not self.reader.unfinished
 
     def wake(self, port: GroupWriterPort, now_us: int) -> None:
-        """Read on; when everything is read, do the tasks that are due."""
+        """Read on; when everything is read, do the tasks that are due. Raises the errors of the disk only."""
+        with isolated(partial(self._pause, now_us)):
+            self._work(port, now_us)
+
+    def _pause(self, now_us: int, _error: LocalError) -> None:
+        """Stop all work for a while: an error outside any group."""
+        self.stopped += 1
+        self._reread_all = True
+        self.next_us = self._paused_us = now_us + group_limits.RETRY_US
+
+    def _work(self, port: GroupWriterPort, now_us: int) -> None:
+        self._read_again(now_us)
         self._read_on()
         if not self.read_all:
             self.next_us = now_us
             return
         for root in sorted(self._changed - self.reader.groups.keys()):
-            self._fetch_unread(port, root)
+            with isolated(partial(self._stop, root, now_us)):
+                self._fetch_unread(port, root)
         for root in self._looking_at(now_us):
-            self.problems.pop(root, None)
-            try:
+            if root not in self._unreadable:
+                self.problems.pop(root, None)
+            # No command waits for this: the problem is shown in listings, and the work is tried again later.
+            with isolated(partial(self._stop, root, now_us)):
                 self._look(port, root, now_us)
-            except _CANNOT_WRITE as error:
-                # No command waits for this: the problem is shown in listings, and the write is tried again later.
-                self.problems[root] = error
-                self._due_us[root] = now_us + group_limits.RETRY_US
         self._read_all()
-        self.next_us = now_us if self._changed else min(self._due_us.values(), default=None)
+        due_us = [*self._due_us.values()] + ([] if self._retry_us is None else [self._retry_us])
+        self.next_us = now_us if self._changed else min(due_us, default=None)
+
+    def _stop(self, root: MessageId, now_us: int, error: LocalError) -> None:
+        """Stop the work for a group for a while."""
+        self.stopped += 1
+        self.problems[root] = error
+        self._due_us[root] = now_us + group_limits.RETRY_US
+        if isinstance(error, GroupFaultError):
+            self._faulty[root] = self._due_us[root]
 
     # --- reading
 
@@ -141,10 +166,40 @@ class GroupManager:
     def _read_on(self) -> None:
         """Try new keys before more entries are read, some of either in a turn."""
         if self.reader.unfinished:
-            self._apply_events(self.reader.go_on())
+            with isolated(partial(self._skip, None)):
+                self._apply_events(self.reader.go_on())
             return
         for entry in self._source.next(200):  # some milliseconds on a Raspberry Pi
-            self._apply_events(self.reader.take(entry))
+            with isolated(partial(self._skip, entry.feed)):
+                self._apply_events(self.reader.take(entry))
+
+    def _skip(self, feed: FeedId | None, error: LocalError) -> None:
+        """Leave out what this program failed to read; None: it failed on a key."""
+        self.stopped += 1
+        assignment = None if feed is None else self.reader.role_of(feed)
+        key = None if assignment is None else assignment.key
+        for root in () if key is None else self.reader.roots_of(key):
+            self.problems[root] = error
+            self._unreadable.add(root)
+        if feed is None:
+            self._reread_all = True
+        elif len(self._unread) < group_limits.UNREAD_FEEDS_MAX:
+            self._unread.add(feed)
+
+    def _read_again(self, now_us: int) -> None:
+        """Read again, after a pause, what this program failed to read."""
+        if self._retry_us is not None and now_us >= self._retry_us:
+            if self._reread_all:
+                self.reader.restart()
+            for feed in self._unread:
+                self._source.again(feed)
+            for root in self._unreadable:
+                self.problems.pop(root, None)
+            self._unread.clear()
+            self._unreadable.clear()
+            self._reread_all, self._retry_us = False, None
+        if (self._unread or self._reread_all) and self._retry_us is None:
+            self._retry_us = now_us + group_limits.RETRY_US
 
     def _apply_events(self, events: Iterable[ReaderEvent]) -> None:
         for event in events:
@@ -155,7 +210,8 @@ class GroupManager:
 
     def _looking_at(self, now_us: int) -> Sequence[MessageId]:
         due = {root for root, due_us in self._due_us.items() if due_us <= now_us}
-        roots = sorted((due | self._changed) & self.reader.groups.keys())
+        self._faulty = {root: until_us for root, until_us in self._faulty.items() if until_us > now_us}
+        roots = sorted((due | self._changed) & self.reader.groups.keys() - self._faulty.keys())
         self._changed.clear()
         return roots
 

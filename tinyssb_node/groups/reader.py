@@ -214,6 +214,10 @@ class GroupReader:
         """Return our keys of a group, of which nothing else may be here yet."""
         return self._keyring.keys_of(root)
 
+    def roots_of(self, key: EpochKey) -> Sequence[MessageId]:
+        """Return the groups that a key is claimed to be of."""
+        return self._keyring.roots_of(key)
+
     def people_of(self, root: MessageId) -> frozenset[FeedId]:
         """Return everybody named in a group, rightly or not."""
         return frozenset(self._keyring.people_of(root))

@@ -281,7 +281,8 @@ class Node:
                 effects += self._store_packet(packet, now_us)[1]
         if may_write and self._groups.due(now_us):
             writer = self._group_writer(now_us)
-            self._groups.wake(writer, now_us)
+            if stopped := self._groups.wake(writer, now_us):
+                self._refusals.refuse("groups", None, stopped)
             effects += writer.effects
         return effects + self._send_due(now_us)
 

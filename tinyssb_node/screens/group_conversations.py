@@ -44,6 +44,7 @@ NOTES: Final = {
     "left": "you left this group",
     "excluded": "you were excluded",
     "outside": "you are not in any of its epochs",
+    "failed": "an error of this program stopped the work for it",
 }
 """The user's standing in a group, by its state."""
 

@@ -40,12 +40,16 @@ _WORDS: Final = {
     ),
     "faces": ("links were refused: as many are up as can be", "See `tinyssb faces`."),
     "rate": ("records of junk were left out of the event log", "Somebody sends what is no packet."),
+    "groups": (
+        "times the work for a private group stopped; the node tries again within an hour",
+        "`tinyssb group list` shows which, and `tinyssb group show GROUP` why. All else goes on.",
+    ),
     "read_only": ("packets were not stored: nothing can be written", "Free disk space."),
 }
 _RECENT_US: Final = 3_600_000_000
 """For how long a limit counts as reached: somebody who looks wants to know what bites now."""
-STRANGERS: Final = frozenset({"ids", "set", "feeds", "quota", "evicted"})
-"""The rules that keep out feeds, or parts of them, which nobody here decided to keep out."""
+UNDECIDED: Final = frozenset({"ids", "set", "feeds", "quota", "evicted", "groups"})
+"""The rules that keep out feeds, or parts of them, or stop work, which nobody here decided to do."""
 
 
 def recent(refusals: list[RefusalRow], now_us: int) -> list[RefusalRow]:

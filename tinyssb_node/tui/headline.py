@@ -1,7 +1,7 @@
 """The first line: the node's name and status, or why these are not known."""
 
 from tinyssb_node.screens.disk_words import disk_problem
-from tinyssb_node.screens.limit_words import STRANGERS, recent, what_was_refused
+from tinyssb_node.screens.limit_words import UNDECIDED, recent, what_was_refused
 from tinyssb_node.tui.lines import ago, clock
 from tinyssb_node.tui.screen_state import ScreenState
 
@@ -30,7 +30,7 @@ def head_line(sight: ScreenState) -> str:
         what_was_refused(one)
         for network in status.networks
         for one in recent(network.refusals, status.uptime_us)
-        if one.rule in STRANGERS
+        if one.rule in UNDECIDED
     ]
     wrong += [
         problem[0]
