@@ -23,7 +23,7 @@ from tinyssb_node.groups.messages import (
     MessageFlaw,
     OpenedGroupMessage,
 )
-from tinyssb_node.groups.plan import GroupRefusalError, Step, add, exclude
+from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason, Step, add, exclude
 from tinyssb_node.ids import FeedId, MessageId
 
 NAMES: Final = "abcdefghijklmnopqrstuvwx"
@@ -142,7 +142,8 @@ def _attempt(played: Played, member: Member, steps: Callable[[], tuple[Step, ...
     """Write what is asked for, or stop in the middle of it; or nothing, if it is against the rules."""
     try:
         wanted = steps()
-    except GroupRefusalError:
+    except GroupRefusalError as refused:
+        played.happened["refused at a bound"] += refused.refusal is RefusalReason.EPOCHS
         return
     chance = played.chance
     kept = wanted[: chance.randint(1, len(wanted))] if chance.random() < 0.3 else wanted
@@ -156,14 +157,7 @@ def _attempt(played: Played, member: Member, steps: Callable[[], tuple[Step, ...
 def check(played: Played) -> None:
     """Raise AssertionError if entitled people do not agree, or if an excluded person can read their messages."""
     world, gone = played.world, played.gone
-    for member in world.members.values():
-        own = (
-            []
-            if member.group is None
-            else [line for line in member.here.audit() if line.said.author == member.id]
-        )
-        flaws = {line.flaw.what for line in own if line.flaw is not None and not _unheard(played, line.flaw)}
-        assert not flaws, f"{member.name} wrote what {', '.join(sorted(flaws))}"
+    check_own(played)
     group = world.omniscient(gone)
     view = group.view
     owed = entitled(group)
@@ -186,6 +180,18 @@ def check(played: Played) -> None:
     assert readers <= inside, f"{_names(readers - inside, names)} have the key and are not in the epoch"
     _check_unasked(world, group)
     _talk(world, gone, remaining, inside)
+
+
+def check_own(played: Played) -> None:
+    """Raise AssertionError if anybody wrote a message that they knew not to count."""
+    for member in played.world.members.values():
+        own = (
+            []
+            if member.group is None
+            else [line for line in member.here.audit() if line.said.author == member.id]
+        )
+        flaws = {line.flaw.what for line in own if line.flaw is not None and not _unheard(played, line.flaw)}
+        assert not flaws, f"{member.name} wrote what {', '.join(sorted(flaws))}"
 
 
 def _check_unasked(world: World, group: Group) -> None:

@@ -108,16 +108,21 @@ def test_no_bytes_make_a_book_raise(written: list[tuple[int, int, bytes]], seale
 # --- bounds
 
 
-def test_one_person_brings_so_many_keys(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_person_brings_so_many_keys_of_epochs_that_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(group_limits, "KEYS_BY_ONE_MAX", 3)
+    monkeypatch.setattr(group_limits, "KEYS_PUT_OFF_MAX", 3)
     a, b = Scribe("a"), Scribe("b")
     roots = []
-    for _ in range(5):
+    for _ in range(8):
         roots.append(a.create())
         a.do([AddStep(roots[-1], (b.me,))], roots[-1])
-    b.receive(a.shelf.entries)
-    assert list(b.reader.groups) == roots[:3]
+    epochs = {a.keys.epoch(a.reader.keys_of(root)[0]).feed_id for root in roots}
+    b.receive([entry for entry in a.shelf.entries if entry.feed not in epochs])
+    assert [len(b.reader.keys_of(root)) for root in roots] == [1, 1, 1, 0, 0, 0, 0, 0]
     assert b.reader.counts[GroupEntryFault.FULL] > 0
+    # With its first message each epoch makes room for a key: nobody comes to the bound by living.
+    b.receive(a.shelf.entries)
+    assert set(b.reader.groups) == set(roots[:6])
 
 
 def test_a_key_is_tried_for_so_many_groups() -> None:

@@ -84,6 +84,8 @@ class Member:
         self.keys: set[EpochKey] = set()
         self.group: Group | None = None
         self.since: dict[str, int] = {}
+        self.stopped = False
+        """True once they began an epoch that does not count. A node waits an hour then; these wait for ever."""
         self._unread: dict[MessageId, OpenedGroupMessage] = {}
 
     @property
@@ -154,6 +156,9 @@ class Member:
                 case BeginEpochStep(previous):
                     init = draft_init(self.here, self.id, self.world.next_key(), previous)
                     begun = self.publish(init).id
+                    if begun not in self.here.view.epochs:
+                        self.stopped = True
+                        return
                 case AddStep(epoch, people, old_keys):
                     at = epoch or begun
                     assert at is not None
@@ -169,9 +174,7 @@ class Member:
 
     def act(self, now_us: int, most: int = 1_000) -> int | None:
         """Do what the plan asks for now, at most so many steps. Returns when to look again."""
-        if self.group is None:
-            return None
-        while True:
+        while self.group is not None and not self.stopped:
             found = plan(self.here, self.id, since_us=self.since, now_us=now_us, seed=self.name.encode())
             self.since = dict(found.since_us)
             if not found.steps or most <= 0:
@@ -180,6 +183,7 @@ class Member:
             self.do(found.steps[:most])
             self.world.unasked.update(dict.fromkeys(list(self.world.all)[before:], frozenset(self.held)))
             most -= len(found.steps)
+        return None
 
 
 class World:

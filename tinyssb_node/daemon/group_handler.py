@@ -71,6 +71,10 @@ _REFUSALS: Final = {
         "In the group already: {people}.",
         "Name only those who are not; `tinyssb group show` shows who is.",
     ),
+    RefusalReason.EPOCHS: (
+        "You have begun as many epochs of this group as count for its members.",
+        "Another member can exclude them; or create a new group.",
+    ),
 }
 """Message and next step for each reason to refuse."""
 

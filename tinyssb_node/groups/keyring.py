@@ -25,7 +25,11 @@ class Keyring:
         self._roots: dict[EpochKey, list[MessageId]] = {}
         self._keys: dict[MessageId, list[EpochKey]] = {}
         self._by: dict[FeedId, int] = {}
-        """How many keys each person brought."""
+        """How many keys each person brought whose epochs are unknown."""
+        self._from: dict[EpochKey, FeedId] = {}
+        """The person who brought each of these keys."""
+        self._put_off: dict[FeedId, dict[tuple[EpochKey, MessageId], None]] = {}
+        """Further keys that a person brought."""
         self._people: dict[MessageId, set[FeedId]] = {}
         self._groups: dict[FeedId, list[MessageId]] = {}
         self._named: dict[bytes, set[FeedId]] = {}
@@ -35,28 +39,47 @@ class Keyring:
     # --- keys
 
     def learn(self, key: EpochKey, root: MessageId, by: FeedId | None) -> bool:
-        """Add a key that *by* claims to be of the group that begins with *root*. Returns False if it is known, or one
-        too many.
+        """Add a key that *by* claims to be of the group that begins with *root*. Returns False if it is known, or put
+        off.
 
         With None it is a claim of our own, for which there is no quota.
         """
         roots = self._roots.get(key, [])
         if root in roots:
             return False
-        # A key is tried for 4 groups at most. It belongs to one; members may claim that it is of theirs.
-        if len(roots) >= 4 or (
-            not roots and by is not None and self._by.get(by, 0) >= group_limits.KEYS_BY_ONE_MAX
-        ):
+        if not roots and by is not None and self._by.get(by, 0) >= group_limits.KEYS_BY_ONE_MAX:
+            theirs = self._put_off.setdefault(by, {})
+            if len(theirs) < group_limits.KEYS_PUT_OFF_MAX:
+                theirs[key, root] = None
+            else:
+                self._counts[GroupEntryFault.FULL] += 1
+            return False
+        if len(roots) >= 4:  # It belongs to one group; members may claim that it is of theirs.
             self._counts[GroupEntryFault.FULL] += 1
             return False
         if not roots:
             self._roots[key] = roots
             if by is not None:
                 self._by[by] = self._by.get(by, 0) + 1
+                self._from[key] = by
             self.slots.append(epoch_slot(key))
         roots.append(root)
         self._keys.setdefault(root, []).append(key)
         return True
+
+    def confirm(self, key: EpochKey) -> tuple[EpochKey, MessageId, FeedId] | None:
+        """Note that the first message of a key's epoch is here, so that it no longer uses up anybody's quota. Returns a
+        key that was put off for that, with its group and who brought it."""
+        by = self._from.pop(key, None)
+        if by is None:
+            return None
+        self._by[by] -= 1
+        theirs = self._put_off.get(by)
+        if not theirs:
+            return None
+        next_key, root = next(iter(theirs))
+        del theirs[next_key, root]
+        return next_key, root, by
 
     def roots_of(self, key: EpochKey) -> Sequence[MessageId]:
         """Return the groups that a key is claimed to be of: one, unless somebody lies."""

@@ -68,7 +68,11 @@ assert BODY_DEPTH_MAX < BIPF_DEPTH_MAX
 # --- What a reader keeps in mind (docs/reference/groups.md) -----------------------------------------------------------
 
 KEYS_BY_ONE_MAX: Final = ENVELOPE_KEYS_MAX
-"""Most keys of epochs that one person brings us: 20 groups of 12 epochs."""
+"""Most keys brought by one person whose epochs are unknown: each is tried on all unread additions. Further ones are put
+off until the first messages of their epochs arrive."""
+KEYS_PUT_OFF_MAX: Final = 4_096
+"""Most keys by one person that are put off, 100 bytes each: eight groups with all the epochs that one member may begin.
+"""
 FEEDS_OF_ONE_MAX: Final = 16
 """Most feeds that one member has in one epoch: a new one is begun if the one before was ended too early."""
 HIDDEN_MAX: Final = 1_024
@@ -119,6 +123,10 @@ TIPS_POST_MAX: Final = 4
 TIPS_MAX: Final = 32
 """Predecessors that a change of members or epochs names: those from which its author knew of other changes have to be
 among them."""
-EPOCHS_BY_ONE_MAX: Final = 64
-"""Epochs by one member that count. A member excludes a neighbour once; one who searches for small keys only costs
-themselves work."""
+EPOCHS_BY_ONE_MAX: Final = 512
+"""Epochs by one member that count: an exclusion a week by the same person for ten years. They are judged in 0.15 s on a
+notebook, and the time grows with their square; so a member who searches for small keys does not keep others busy."""
+EPOCHS_UNASKED_MAX: Final = 384
+"""Epochs that a member has begun when their node stops to begin any by itself: others can make it do so, and must not
+use up what the person needs for exclusions of their own."""
+assert EPOCHS_UNASKED_MAX < EPOCHS_BY_ONE_MAX

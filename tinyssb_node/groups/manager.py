@@ -28,6 +28,7 @@ from tinyssb_node.groups.plan import (
     GroupTask,
     RefusalReason,
     add,
+    begins_too_many,
     exclude,
     plan,
     settling,
@@ -38,6 +39,7 @@ from tinyssb_node.groups.reader_events import ReaderEvent
 from tinyssb_node.groups.replication import replication, writing_epoch
 from tinyssb_node.groups.waits import GroupWaits
 from tinyssb_node.groups.writer import (
+    EpochNotCountedError,
     GroupWriteCost,
     GroupWriter,
     GroupWriterPort,
@@ -55,6 +57,16 @@ class GroupLeftError(LocalError):
     def __init__(self, root: MessageId) -> None:
         super().__init__("nothing was written: you left this group. Ask a member to add you again")
         self.root = root
+
+
+class GroupBoundError(LocalError):
+    """Our node began so many epochs of a group that it begins no more by itself."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            f"your node began {group_limits.EPOCHS_UNASKED_MAX} epochs of this group and begins no more by itself: "
+            "somebody seems to make it do so. Nodes of other members go on; you can still exclude people"
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +110,7 @@ class GroupManager:
         self.stopped = 0
         """How often an error stopped the work for a group, or the reading of an entry."""
         self._faulty: dict[MessageId, int] = {}
-        """Groups in whose work this program failed, and when it tries again."""
+        """Groups in whose work this program failed, and when it tries again: no message makes it try earlier."""
         self._unread: set[FeedId] = set()
         """Feeds with entries on which reading failed."""
         self._unreadable: set[MessageId] = set()
@@ -154,7 +166,7 @@ class GroupManager:
         self.stopped += 1
         self.problems[root] = error
         self._due_us[root] = now_us + group_limits.RETRY_US
-        if isinstance(error, GroupFaultError):
+        if isinstance(error, GroupFaultError | EpochNotCountedError):
             self._faulty[root] = self._due_us[root]
 
     # --- reading
@@ -230,6 +242,9 @@ class GroupManager:
         wakes = [*due_us.values()]
         if root not in self._waits.left:
             planned = self._plan(root, now_us)
+            if planned.bounded:
+                self.stopped += 1
+                self.problems[root] = GroupBoundError()
             if planned.steps:
                 self.writer.do(port, root, planned.steps)
                 self._changed.add(root)
@@ -395,6 +410,8 @@ class GroupManager:
             steps = settling(group, self._keys.main)
             if not steps:
                 break
+            if begins_too_many(group, self._keys.main, steps):
+                raise GroupRefusalError(RefusalReason.EPOCHS)
             entries += self.writer.do(port, root, steps)
             self._read_all()
         raise GroupRefusalError(RefusalReason.DISPUTED, sorted(people))

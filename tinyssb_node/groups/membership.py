@@ -195,6 +195,11 @@ class Group:
         """Return the people who added *person* to any epoch."""
         return frozenset(by for by, people in self.resolved.added_by.items() if person in people)
 
+    def epochs_by(self, person: FeedId) -> int:
+        """Return how many epochs a member began, with those that do not count."""
+        said = (self._said[id_] for id_ in self.epoch_tangle)
+        return sum(one.author == person for one in said)
+
     def audit(self) -> list[AuditLine]:
         """Return all messages in the order of the group tangle, then by id those that have no position in it."""
         flaws = {**self._strangers(), **self.resolved.flaws, **self._flaws}

@@ -29,6 +29,7 @@ class RefusalReason(StrEnum):
     OUTSIDE = "you are not in this group"
     OTHER_EPOCH = "another epoch is preferred by now (4.1)"
     MEMBER = "they are in the group already"
+    EPOCHS = "you began as many epochs of this group as count"
     DISPUTED = "people who were excluded would read it"
 
 
@@ -128,6 +129,8 @@ class GroupPlan:
     """All tasks, waiting or not."""
     due_us: Mapping[str, int] = field(default_factory=dict)
     """By task: when it is done, unless another member is faster."""
+    bounded: bool = False
+    """True if a task is left out, because the member began so many epochs of the group."""
 
 
 def plan(group: Group, me: FeedId, *, since_us: Mapping[str, int], now_us: int, seed: bytes) -> GroupPlan:
@@ -136,12 +139,31 @@ def plan(group: Group, me: FeedId, *, since_us: Mapping[str, int], now_us: int, 
 
     *since_us* comes from the plan before; *now_us* is on any clock that does not jump back.
     """
-    open_tasks = tasks(group, me)
+    all_tasks = tasks(group, me)
+    open_tasks = tuple(
+        task
+        for task in all_tasks
+        if not begins_too_many(group, me, task.steps, asked=task.purpose is TaskPurpose.FINISH)
+    )
     since = {task.key: since_us.get(task.key, now_us) for task in open_tasks}
     due = {task.key: since[task.key] + _wait_us(seed, me, task) for task in open_tasks}
     ready = [task for task in open_tasks if due[task.key] <= now_us]
     later = [due[task.key] for task in open_tasks if due[task.key] > now_us]
-    return GroupPlan(ready[0].steps if ready else (), since, min(later, default=None), open_tasks, due)
+    return GroupPlan(
+        steps=ready[0].steps if ready else (),
+        since_us=since,
+        wake_us=min(later, default=None),
+        tasks=open_tasks,
+        due_us=due,
+        bounded=len(open_tasks) < len(all_tasks),
+    )
+
+
+def begins_too_many(group: Group, me: FeedId, steps: Iterable[Step], *, asked: bool = True) -> bool:
+    """Return whether *steps* begin an epoch although *me* began as many as count, or as a node begins if nobody *asked*
+    it. To finish an exclusion of one's own was asked for."""
+    most = group_limits.EPOCHS_BY_ONE_MAX if asked else group_limits.EPOCHS_UNASKED_MAX
+    return any(isinstance(step, BeginEpochStep) for step in steps) and group.epochs_by(me) >= most
 
 
 def _wait_us(seed: bytes, me: FeedId, task: GroupTask) -> int:
@@ -332,7 +354,10 @@ def exclude(
     first = tuple(
         step for init, lacking in _repairs(group, me) for step in _additions(group, me, init, lacking - named)
     )
-    return first + _exclusion(group, me, base, named)
+    steps = first + _exclusion(group, me, base, named)
+    if begins_too_many(group, me, steps):
+        raise GroupRefusalError(RefusalReason.EPOCHS)
+    return steps
 
 
 def add(group: Group, me: FeedId, people: Iterable[FeedId]) -> tuple[Step, ...]:

@@ -619,6 +619,8 @@ class GroupReader:
             )
             readable.add(said)
             self._events.append(GroupMessageRead(root, said))
+            if isinstance(message, GroupInit) and (put_off := self._keyring.confirm(message.secret)):
+                self._learn(*put_off)
 
     def _record_fault(
         self, entry: SealedEntry, roots: Iterable[MessageId], fault: GroupEntryFault, what: PeerError

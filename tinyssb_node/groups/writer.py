@@ -230,6 +230,16 @@ class PhoneDialectError(LocalError):
         self.feed = feed
 
 
+class EpochNotCountedError(LocalError):
+    """An epoch that we began does not count. Nobody was added to it, so nobody writes in it."""
+
+    def __init__(self, init: MessageId) -> None:
+        super().__init__(
+            f"the epoch {init.hex()} was begun and does not count: the members stay in the one before. "
+            "`tinyssb group audit` gives the rule"
+        )
+
+
 class GroupWriterPort(Protocol):
     """The interface through which the group code appends entries to the node's feeds."""
 
@@ -353,6 +363,8 @@ class GroupWriter:
                     self._reader.learn(secret, root)
                     entries += self.write(port, init, secret)
                     begun = entries[-1].id
+                    if begun not in group.view.epochs:
+                        raise EpochNotCountedError(begun)
                 case AddStep(epoch, people, old_keys):
                     at = epoch or begun
                     assert at is not None, "an epoch is begun before people are added to it"
