@@ -11,6 +11,8 @@ import pytest
 from tests.cli.test_talk_daemons import Person
 from tests.daemon.processes import PATIENCE_S, PROGRAM, daemon, make_home, tinyssb
 from tests.daemon.test_process_networks import free_udp_port
+from tinyssb_node.codec.crypto import SigningKey
+from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.store.home import Home
 from tinyssb_node.tui.screen_state import ScreenRequest
@@ -148,6 +150,20 @@ def test_additions_greet(three: tuple[Person, Person, Person]) -> None:
     cyd.sees("Door", "group", "list")
     cyd.sees("Welcome", "group", "read", "Door")
     assert "In the group already" in refused(ana, ExitCode.DATA, "group", "add", "Door", "cyd")
+
+
+def test_a_member_of_whom_nothing_is_stored_is_excluded_and_added_again(
+    three: tuple[Person, Person, Person],
+) -> None:
+    ana, _, _ = three
+    stranger = SigningKey(bytes(31) + b"\x07").feed_id.hex()
+    ana.types("group", "create", "Far")
+    with DaemonClient.at_home(str(ana.running.home)) as node:
+        node.group_add("Far", [stranger])
+    assert stranger[:8] in ana.types("group", "show", "Far")
+    assert "Excluded" in ana.types("group", "exclude", "Far", stranger, "--yes")
+    assert "Added" in ana.types("group", "add", "Far", stranger[:12])
+    assert "Excluded" in ana.types("group", "exclude", "Far", stranger[:8], "--yes")
 
 
 def test_a_group_is_followed_as_it_comes(three: tuple[Person, Person, Person]) -> None:

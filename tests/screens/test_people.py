@@ -4,6 +4,7 @@ import pytest
 
 from tests.catalog.fake import ANA, BOB, CYD, EVE, HOSTILE_NAME, ZOE, make_person, small_mesh
 from tinyssb_node.errors import ExitCode, ProblemError
+from tinyssb_node.ids import FeedId
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.people import DisplayNames, UnknownPersonError, alike
 from tinyssb_node.screens.safetext import cells
@@ -30,6 +31,16 @@ def test_people_are_found_by_name_and_by_digits() -> None:
         with pytest.raises(UnknownPersonError) as caught:
             MESH.find(nobody)
         assert "\x1b" not in caught.value.message
+
+
+def test_digits_find_feeds_that_the_catalog_lacks() -> None:
+    unseen = FeedId(b"\x99" * 32)
+    with pytest.raises(UnknownPersonError):
+        MESH.find(unseen.hex())
+    names = MESH.with_feeds([unseen, BOB])
+    assert names.find(unseen.hex()).feed == names.find(unseen.hex()[:10]).feed == unseen
+    assert names.find("BOB").feed == BOB
+    assert names.shown(unseen) == unseen.hex()[:8]
 
 
 def test_a_name_of_several_people_means_nobody() -> None:

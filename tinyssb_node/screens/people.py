@@ -105,6 +105,13 @@ class DisplayNames:
             else f"{one_line(name, limits.NAME_CELLS).replace(HAPPENED, NO_HAPPENING)} {digits}"
         )
 
+    def with_feeds(self, feeds: Collection[FeedId]) -> "DisplayNames":
+        """Return these names, with *feeds* that the catalog may lack: digits find them, too."""
+        more = DisplayNames((), ())
+        more._people = {feed: _unnamed(feed) for feed in feeds} | self._people
+        more._given, more._said = self._given, self._said
+        return more
+
     def find(self, text: str) -> PersonRow:
         """Return the person that *text* names: ``me``, a petname, an alias, or the beginning of a feed id.
 
@@ -139,3 +146,8 @@ class DisplayNames:
         if word == ME:
             return [feed for feed, person in self._people.items() if person.own]
         return self._given.get(word) or self._said.get(word, [])
+
+
+def _unnamed(feed: FeedId) -> PersonRow:
+    """Return a person of whom nothing is stored."""
+    return PersonRow(feed=feed, alias=None, said=None, own=False, entries=0, last_us=None, blocked=False)

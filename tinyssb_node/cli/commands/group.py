@@ -101,7 +101,8 @@ def _add_dry_run(action: argparse.ArgumentParser) -> None:
 def create(arguments: argparse.Namespace) -> int:
     """Create a group."""
     with open_node(arguments) as talk:
-        people, names = _people(talk, arguments.people), talk.names()
+        names = talk.names()
+        people = _people(names, arguments.people)
         row = talk.client.group_create(arguments.name, [feed.hex() for feed in people])
     others = [feed for feed in people if not names.is_own(feed)]
     added = f" with {_shown(others, names)}" if others else ""
@@ -117,7 +118,8 @@ def add_people(arguments: argparse.Namespace) -> int:
     """Add people to a group."""
     text = None if arguments.text is None else text_given(arguments.text)
     with open_node(arguments) as talk:
-        people, names = _people(talk, arguments.people), talk.names()
+        names = _names_in(talk, arguments.group)
+        people = _people(names, arguments.people)
         feeds = [feed.hex() for feed in people]
         if arguments.dry_run:
             return print_cost(arguments, talk, talk.client.group_add_cost(arguments.group, feeds, text))
@@ -133,7 +135,8 @@ def add_people(arguments: argparse.Namespace) -> int:
 def exclude(arguments: argparse.Namespace) -> int:
     """Exclude people from a group, after showing the cost and the limits of an exclusion."""
     with open_node(arguments) as talk:
-        people, names = _people(talk, arguments.people), talk.names()
+        names = _names_in(talk, arguments.group)
+        people = _people(names, arguments.people)
         feeds = [feed.hex() for feed in people]
         cost = talk.client.group_exclude_cost(arguments.group, feeds)
         if arguments.dry_run:
@@ -241,9 +244,14 @@ def _wrote(arguments: argparse.Namespace, row: GroupWrittenRow, what: str, then:
     return 0
 
 
-def _people(talk: NodeSession, texts: Sequence[str]) -> list[FeedId]:
+def _names_in(talk: NodeSession, group: str) -> DisplayNames:
+    """Return the names of all people, and of a group's members, whom the catalog may lack. Raises ProblemError."""
+    members = {FeedId.from_hex(one.feed) for epoch in talk.client.group_show(group) for one in epoch.members}
+    return talk.names().with_feeds(members)
+
+
+def _people(names: DisplayNames, texts: Sequence[str]) -> list[FeedId]:
     """Return the people that *texts* name, each once. Raises UnknownPersonError, ProblemError."""
-    names = talk.names()
     return list(dict.fromkeys(names.find(text).feed for text in texts))
 
 
