@@ -41,6 +41,7 @@ class GroupSaidRow(GroupMessageRow, frozen=True):
 
     group: str
     place: int
+    unread: bool = False
 
 
 class GroupAuditRow(GroupMessageRow, frozen=True):

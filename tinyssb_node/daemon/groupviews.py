@@ -38,6 +38,7 @@ from tinyssb_node.groups.messages import (
 )
 from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step
 from tinyssb_node.groups.reader_events import FeedAssignment, InvalidGroupEntry
+from tinyssb_node.groups.replication import unread
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 CameUs = Callable[[OpenedGroupMessage], int | None]
@@ -182,7 +183,13 @@ def said_row(
     row = _row(timeline, said, me, came_us)
     people = _hex(timeline.joined(said)) if isinstance(said.message, AddMember) else row.people
     row = msgspec.structs.replace(row, previous=_hex(timeline.previous(said)), people=people)
-    return GroupSaidRow(**msgspec.structs.asdict(row), group=timeline.group.root.hex(), place=place)
+    epoch = timeline.epoch(said)
+    return GroupSaidRow(
+        **msgspec.structs.asdict(row),
+        group=timeline.group.root.hex(),
+        place=place,
+        unread=row.own and epoch is not None and unread(timeline.group.view, epoch, said),
+    )
 
 
 def audit_row(timeline: Timeline, line: AuditLine, me: FeedId, came_us: CameUs) -> GroupAuditRow:

@@ -295,9 +295,14 @@ class EpochGraph:
 
         Forks that 4.4 and 4.5 settled are joined too (R38), so people who were excluded in them are left out as well.
         """
-        barred = NOBODY.union(*(self._excluded_in(other, base) for other in tips if other != base))
+        barred = self.barred(base, tips)
         members = self.epochs[base].members
         return ForkResolution(base, frozenset(others), members & barred, members - barred, tips)
+
+    def barred(self, init: MessageId, tips: Iterable[MessageId]) -> People:
+        """Return the people who were excluded on the way to others of *tips*, and whom nobody on the way to *init*
+        added again knowing of it."""
+        return NOBODY.union(*(self._excluded_in(other, init) for other in tips if other != init))
 
     def _excluded_in(self, init: MessageId, base: MessageId) -> People:
         """Return the people who were excluded on the way to *init*, and whom nobody on the way to *base* added again

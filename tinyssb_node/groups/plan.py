@@ -409,8 +409,25 @@ def _exclusion(group: Group, me: FeedId, base: MessageId, people: People) -> tup
     named = people - _connected_exclusions(group, base)
     remaining = (view[base].members | _known_lacking(group, base, me) | {me}) - people - view[base].excluded
     steps: list[Step] = [ExcludeStep(base, tuple(sorted(named)))] if named else []
+    steps += _told(group, me, base, remaining)
     steps.append(BeginEpochStep(view.open_tips(me)))
     return (*steps, *_adds(None, remaining))
+
+
+def _told(group: Group, me: FeedId, base: MessageId, remaining: People) -> list[Step]:
+    """Return exclusions of people who were excluded in one of the forks to be joined, from the others that they are in.
+
+    They can read neither the new epoch nor the fork in which they were excluded, so this is how they come to know.
+    """
+    view = group.view
+    tips = view.open_tips(me)
+    steps: list[Step] = []
+    for tip in tips:
+        epoch = view[tip]
+        out = view.barred(tip, tips) & epoch.members - remaining - epoch.excluded - {me}
+        if tip != base and out:
+            steps.append(ExcludeStep(tip, tuple(sorted(out))))
+    return steps
 
 
 def _connected_exclusions(group: Group, base: MessageId) -> People:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tinyssb_node.groups.epochs import EpochGraph, People
 from tinyssb_node.groups.membership import Group
+from tinyssb_node.groups.messages import OpenedGroupMessage
 from tinyssb_node.ids import FeedId, MessageId
 
 
@@ -57,6 +58,14 @@ def replication(group: Group, me: FeedId) -> GroupReplication:
                 cease[feed] = _until(view, init, member)
         additions |= epoch.members - epoch.excluded | {epoch.creator}
     return GroupReplication(frozenset(fetch), cease, frozenset(additions))
+
+
+def unread(view: EpochGraph, epoch: MessageId, said: OpenedGroupMessage) -> bool:
+    """Return whether others do not fetch a message: all who excluded its author had only entries before it."""
+    if epoch not in view.epochs or said.author not in view[epoch].excluded:
+        return False
+    until = _until(view, epoch, said.author)
+    return until is not None and said.seq > until
 
 
 def _until(view: EpochGraph, epoch: MessageId, member: FeedId) -> int | None:

@@ -49,6 +49,10 @@ NOTES: Final = {
 """The user's standing in a group, by its state."""
 
 
+NOBODY_READS: Final = " (nobody reads this: a member had excluded you before)"
+"""Mark of our own message that others do not fetch."""
+
+
 def is_group(conversation: str) -> bool:
     """Return whether a conversation's name is that of a group: private conversations have 16 digits."""
     return len(conversation) == 2 * MessageId.SIZE
@@ -98,6 +102,8 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> MessageRow:
     kind, text = MessageKind.TEXT, row.text or ""
     if row.kind != POST:
         kind, text = MessageKind.HAPPENING, happening(row, names)
+    if row.unread:
+        text += NOBODY_READS
     if names.is_blocked(feed):
         text = BLOCKED
     came_us = row.committed_us or 0

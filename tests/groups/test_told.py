@@ -1,0 +1,47 @@
+"""Excluded people see that they are, and which of their posts nobody reads."""
+
+import pytest
+
+from tests.groups.mesh import HOUR_US, MINUTE_US, begun
+from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason
+from tinyssb_node.groups.replication import unread
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_both_who_excluded_each_other_see_it_whichever_fork_wins(seed: int) -> None:
+    """Only the one in the fork with the smaller key did; the other one went on writing to nobody."""
+    mesh, root = begun("abcd", seed=seed)
+    mesh.join("abd", "c")
+    mesh.exclude("a", root, "c")
+    mesh.exclude("c", root, "a")
+    mesh.settle()
+    mesh.join("abcd")
+    mesh.settle(MINUTE_US)
+    mesh.say("b", root, "for two")  # the forks are joined at once
+    mesh.settle(MINUTE_US)
+    for name in "ac":
+        assert mesh.group(name, root).view.preference(mesh.id(name)).excluded
+        error = mesh.refusal(name, lambda groups, pen, now: groups.post(pen, root, "post", b"", now))
+        assert isinstance(error, GroupRefusalError)
+        assert error.refusal is RefusalReason.EXCLUDED
+        assert "for two" not in mesh.texts(name, root)
+    assert mesh.texts("d", root) == ["for two"]
+    assert mesh.members("b", root) == mesh.members("d", root) == "bd"
+
+
+def test_posts_that_nobody_fetches_are_known_as_such() -> None:
+    mesh, root = begun("abc")
+    mesh.say("c", root, "read by all")
+    mesh.settle()
+    mesh.join("ab", "c")
+    mesh.exclude("a", root, "c")
+    mesh.say("c", root, "read by nobody")
+    mesh.settle(HOUR_US)
+    group = mesh.group("c", root)
+    posts = [said for said in map(group.said, group.tangle.order()) if said.author == mesh.id("c")]
+    assert [unread(group.view, root, said) for said in posts] == [False, False]
+    mesh.join("abc")
+    mesh.settle(HOUR_US)
+    group = mesh.group("c", root)
+    assert [unread(group.view, root, said) for said in posts] == [False, True]
+    assert mesh.texts("b", root) == ["read by all"]
