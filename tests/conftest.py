@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import structlog
 from hypothesis import HealthCheck, settings
 
 from tests import needs
@@ -39,6 +40,13 @@ def pytest_pycollect_makemodule(module_path: Path, parent: pytest.Collector) -> 
 
 def _spells(path: Path, marker: str) -> bool:
     return f"pytest.mark.{marker}" in path.read_text("utf-8")
+
+
+@pytest.fixture(autouse=True)
+def default_logging() -> Generator[None]:
+    """Undo what a test configured for all loggers: the next test would write to the file of a test that has ended."""
+    yield
+    structlog.reset_defaults()
 
 
 def pytest_collection_finish() -> None:
