@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.groups.vectors import cases
-from tinyssb_node.groups.bfe import NOTHING, EnvelopeContext, bfe_feed, bfe_message, context_of, slp
+from tinyssb_node.groups.bfe import EnvelopeContext, bfe_feed, bfe_message, context_of, slp
 from tinyssb_node.ids import FeedId, MessageId
 
 
@@ -58,16 +58,9 @@ def test_ids_of_tinyssb_have_codes_of_their_own() -> None:
         (b"\x00\x00" + bytes(32), b""),
         (b"\x00\x00" + bytes(32), b"\x01\x00"),
         (b"\x00\x00" + bytes(32), b"\x00\x00" + bytes(32)),
-        (b"\x00\x05" + bytes(32), NOTHING),
-        (b"\x00\x54" + bytes(32), NOTHING),
+        (b"\x00\x54" + bytes(32), b"\x06\x02"),
     ],
 )
 def test_a_context_is_of_a_feed_and_a_message(feed: bytes, previous: bytes) -> None:
-    with pytest.raises(ValueError, match=r"feed id|message id|first message"):
+    with pytest.raises(ValueError, match=r"feed id|message id"):
         EnvelopeContext(feed, previous)
-
-
-def test_nothing_is_the_zeros_that_the_feeds_format_has() -> None:
-    for feed_code, message_code in ((0, 0), (1, 1), (3, 4), (4, 5)):
-        context = EnvelopeContext(bytes([0, feed_code]) + bytes(range(32)), NOTHING)
-        assert context.previous == bytes([1, message_code]) + bytes(32)

@@ -8,17 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.groups.vectors import cases
+from tests.groups.vectors import cases, context_of_case
 from tinyssb_node.groups import limits as group_limits
-from tinyssb_node.groups.bfe import EnvelopeContext
 from tinyssb_node.groups.derive import derive, expand, hkdf, labels, mac
 
 CASES = cases("derive_secret")
-
-
-def context(case: dict[str, Any]) -> EnvelopeContext:
-    """Return the context of a case."""
-    return EnvelopeContext(bytes.fromhex(case["feed_id"]), bytes.fromhex(case["prev_msg_id"]))
 
 
 @pytest.mark.parametrize(
@@ -26,11 +20,11 @@ def context(case: dict[str, Any]) -> EnvelopeContext:
 )
 def test_keys_of_a_message_are_those_of_envelope_js(case: dict[str, Any]) -> None:
     message_key = bytes.fromhex(case["msg_key"])
-    read_key = derive(message_key, context(case), labels(b"read_key"))
+    read_key = derive(message_key, context_of_case(case), labels(b"read_key"))
     assert read_key.hex() == case["read_key"]
-    assert derive(read_key, context(case), labels(b"header_key")).hex() == case["header_key"]
-    assert derive(read_key, context(case), labels(b"body_key")).hex() == case["body_key"]
-    misspelt = derive(message_key, context(case), labels(b"extentions"))
+    assert derive(read_key, context_of_case(case), labels(b"header_key")).hex() == case["header_key"]
+    assert derive(read_key, context_of_case(case), labels(b"body_key")).hex() == case["body_key"]
+    misspelt = derive(message_key, context_of_case(case), labels(b"extentions"))
     assert misspelt.hex() == case["extensions_key_label_extentions"]
 
 
@@ -40,7 +34,7 @@ def test_keys_of_a_message_are_those_of_envelope_js(case: dict[str, Any]) -> Non
 def test_other_keys_too_of_any_length(case: dict[str, Any]) -> None:
     key = bytes.fromhex(case.get("recipient_key") or case["msg_key"])
     names = labels(*(name.encode() for name in case["labels_utf8"]))
-    derived = derive(key, context(case), names, case.get("length", group_limits.SECRET_SIZE))
+    derived = derive(key, context_of_case(case), names, case.get("length", group_limits.SECRET_SIZE))
     if isinstance(case["derived"], str):
         assert derived.hex() == case["derived"]
     else:
@@ -50,7 +44,7 @@ def test_other_keys_too_of_any_length(case: dict[str, Any]) -> None:
 def test_what_cannot_be_derived_is_refused() -> None:
     assert {case["id"] for case in CASES if "expect_error" in case} == {
         "derive-err-empty-label",
-        "derive-err-nil-unknown-feed",  # test_encoding has it
+        "derive-err-nil-unknown-feed",  # there is no such value here
     }
     with pytest.raises(ValueError, match="empty"):
         labels(b"slot_key", b"")

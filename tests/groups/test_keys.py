@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 from nacl.bindings import crypto_scalarmult, crypto_sign_ed25519_pk_to_curve25519
 
-from tests.groups.vectors import FOLDER, cases, slot_keys
+from tests.groups.vectors import FOLDER, cases, context_of_case, slot_keys
 from tinyssb_node.codec.dmx import first_prev
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.groups import keys as group_keys
-from tinyssb_node.groups.bfe import EnvelopeContext, bfe_feed, context_of
+from tinyssb_node.groups.bfe import bfe_feed, context_of
 from tinyssb_node.groups.envelope import SlotKey, SlotScheme, box, read_key_of, unbox
 from tinyssb_node.groups.keys import SharedKeyParty, dm_key
 from tinyssb_node.ids import Dialect, EpochKey, FeedId, MessageId
@@ -72,9 +72,10 @@ def test_a_classic_group_from_its_first_message_to_its_second_member(case: dict[
     raw = {
         name: bytes.fromhex(value) for name, value in case.items() if isinstance(value, str) and name != "id"
     }
+    feed = {"feed_id": case["author_feed_id"]}
     init = {name: bytes.fromhex(value) for name, value in case["init"].items()}
     epoch, own = group_keys.epoch_slot(EpochKey(raw["group_key"])), SlotKey(raw["own_key"], SlotScheme.OWN)
-    place = EnvelopeContext(raw["author_feed_id"], init["prev_msg_id"])
+    place = context_of_case(case["init"] | feed)
     assert box(init["plain_text"], place, [epoch, own], init["msg_key"]) == init["ciphertext"]
     opened = unbox(init["ciphertext"], place, [own])
     assert opened is not None
@@ -90,7 +91,7 @@ def test_a_classic_group_from_its_first_message_to_its_second_member(case: dict[
     assert shared is not None
     assert dm_key(shared, *sides) == raw["dm_key"]
     add = case["add_member"]
-    place = EnvelopeContext(raw["author_feed_id"], bytes.fromhex(add["prev_msg_id"]))
+    place = context_of_case(add | feed)
     plain, message_key = bytes.fromhex(add["plain_text"]), bytes.fromhex(add["msg_key"])
     assert box(plain, place, slot_keys(add["recipients"]), message_key).hex() == add["ciphertext"]
     for_bob = SlotKey(raw["dm_key"], SlotScheme.MEMBER)

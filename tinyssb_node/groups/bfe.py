@@ -12,17 +12,6 @@ _MESSAGE: Final = 0x01
 _CODE_SIZE: Final = 2
 _TINYSSB_FEED: Final = b"\x00\x54"
 _TINYSSB_MESSAGE: Final = b"\x01\x54"
-NOTHING: Final = b"\x06\x02"
-"""BFE of no value: programs for classic feeds write it as the predecessor of a first message."""
-_FIRST: Final = {
-    b"\x00\x00": b"\x01\x00",
-    b"\x00\x01": b"\x01\x01",
-    b"\x00\x03": b"\x01\x04",
-    b"\x00\x04": b"\x01\x05",
-}
-"""Codes of feeds, and those of their messages, which differ."""
-_FIRST_SIZE: Final = 32
-"""Zeros in the place of the first message's predecessor, in feeds that are not of tinySSB."""
 
 
 def slp(items: Iterable[bytes]) -> bytes:
@@ -52,20 +41,13 @@ class EnvelopeContext:
     feed: bytes
     """Id of the feed, in BFE."""
     previous: bytes
-    """Id of the entry before, in BFE. `NOTHING` becomes the zeros before a first message."""
+    """Id of the entry before, in BFE."""
     info: bytes = field(init=False, repr=False, compare=False)
     """First part of the info of every derivation."""
 
     def __post_init__(self) -> None:
         if len(self.feed) <= _CODE_SIZE or self.feed[0] != _FEED:
             raise ValueError(f"{self.feed.hex()} is not a feed id")
-        if self.previous == NOTHING:
-            code = _FIRST.get(self.feed[:_CODE_SIZE])
-            if code is None:
-                raise ValueError(
-                    f"the predecessor of a first message is not specified for the feed {self.feed.hex()}"
-                )
-            object.__setattr__(self, "previous", code + bytes(_FIRST_SIZE))
         if len(self.previous) <= _CODE_SIZE or self.previous[0] != _MESSAGE:
             raise ValueError(f"{self.previous.hex()} is not a message id")
         object.__setattr__(self, "info", slp((b"envelope", self.feed, self.previous)))

@@ -65,8 +65,6 @@ class SlotScheme(StrEnum):
     GROUP = "envelope-large-symmetric-group"
     OWN = "envelope-symmetric-key-for-self"
     MEMBER = "envelope-id-based-metafeed-announced-curve25519"
-    CLASSIC_FEED = "envelope-id-based-dm-converted-ed25519"
-    CLASSIC_POBOX = "envelope-id-based-pobox-curve25519"
 
     @property
     def depth(self) -> int:
@@ -152,14 +150,11 @@ def box(plain: bytes, context: EnvelopeContext, recipients: Sequence[SlotKey], m
     ))  # fmt: skip
 
 
-def unbox(
-    envelope: bytes, context: EnvelopeContext, keys: Sequence[SlotKey], depth: int | None = None
-) -> OpenedEnvelope | None:
+def unbox(envelope: bytes, context: EnvelopeContext, keys: Sequence[SlotKey]) -> OpenedEnvelope | None:
     """Return the content that *keys* open of *envelope*, the content of the entry at *context*. None: it is for others.
 
-    Each key is tried on as many slots as its scheme says, or on *depth*, which costs as much for an envelope of any
-    length. Raises MalformedEnvelopeError, which is the author's fault, and ValueError for more keys than
-    `limits.ENVELOPE_KEYS_MAX`.
+    Each key is tried on as many slots as its scheme says, which costs as much for an envelope of any length. Raises
+    MalformedEnvelopeError, which is the author's fault, and ValueError for more keys than `limits.ENVELOPE_KEYS_MAX`.
     """
     if len(keys) > group_limits.ENVELOPE_KEYS_MAX:
         raise ValueError(f"{len(keys)} keys for one envelope, the most is {group_limits.ENVELOPE_KEYS_MAX}")
@@ -176,7 +171,7 @@ def unbox(
     read_info, header_info = context.info + _READ, context.info + _HEADER
     for number, recipient in enumerate(keys):
         mask = int.from_bytes(derive(recipient.key, context, _SLOT[recipient.scheme]), "big")
-        for place, slot in enumerate(slots[: recipient.scheme.depth if depth is None else depth]):
+        for place, slot in enumerate(slots[: recipient.scheme.depth]):
             read_key = expand(_xor(slot, mask), read_info)
             header = _open(header_box, expand(read_key, header_info))
             if header is not None:

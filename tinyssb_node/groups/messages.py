@@ -1,8 +1,7 @@
 """The messages of a private group: one value for each kind, which can only be built in a valid form.
 
-The values have all fields of the messages of classic feeds (private-group-spec 8.1.0; exclusion document 4.1 and 4.10).
-So the short form that is sent over the air and the long form of other programs can be converted without loss. Whether a
-message counts depends on messages of others (`membership`).
+The values have all fields of private-group-spec 8.1.0 (exclusion document 4.1 and 4.10), also those that the short form
+leaves out. Whether a message counts depends on messages of others (`membership`).
 
 The body of a `GroupContent` is the BIPF dict of all fields but `type`, `recps` and the group's tangle, in one canonical
 encoding: names in order. It can hold JSON values and bytes (docs/formats/group-messages.md).
@@ -314,7 +313,7 @@ def _name(key: Scalar) -> str:
 
 
 def like_bytes(value: Mapping[Scalar, Value]) -> bool:
-    """Return whether *value* looks like bytes in the long form: an object with one field, in canonical base64."""
+    """Return whether *value* looks like bytes in JSON: an object with one field, in canonical base64."""
     text = value.get(_BYTES_FIELD)
     if len(value) != 1 or not isinstance(text, str):
         return False
