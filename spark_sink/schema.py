@@ -108,6 +108,8 @@ FIELDS: Final = (
     _text("sub_band"),
     _count("limit_ppm", 1_000_000),
     Field("window_us", FieldType.INT, 0, TIME_MAX_US),
+    _text("record"),
+    _count("total"),
 )
 
 BAD_FIELDS: Final = (
@@ -123,7 +125,9 @@ REQUIRED: Final = {
     "entry": ("feed", "seq", "id", "size", "chunks", "origin"),
     "rx": ("face", "packet", "length", "hash", "verdict"),
     "tx": ("face", "packet", "length", "hash"),
+    "rx_more": ("face", "packet", "verdict", "count", "size"),
     "tx_more": ("face", "packet", "count", "size"),
+    "left_out": ("record", "count", "total"),
     "set": ("feed", "count", "state"),
     "fork": ("feed", "seq", "held", "other"),
     "spared": ("face", "count"),

@@ -309,6 +309,26 @@ SENT_BURST: Final = 1_000
 full."""
 SENT_PER_S: Final = 5
 """The same for long: 430,000 records a day, 100 MB at most."""
+HEARD_BURST: Final = 1_000
+"""Records that packets of peers cause at once, on all wires together, and on all radios: those that bring a new entry
+or chunk are not counted."""
+HEARD_WIRE_PER_S: Final = 5
+"""The same for long on wires: at most 600 bytes each, 11 MB an hour."""
+HEARD_AIR_PER_S: Final = 10
+"""The same on radios, where they show which nodes hear each other: what a full channel brings at SF7, 22 MB an hour."""
+INCIDENT_BURST: Final = 1_000
+"""Records of faces that come up, refusals and suppressed replies at once: peers may connect and leave without end."""
+INCIDENT_PER_S: Final = 1
+"""The same for long."""
+SUMMARY_KEYS: Final = 1_024
+"""Counts of records that were left out, by face, kind and the like; further ones are counted without their face."""
+SUMMARY_ROWS: Final = 100
+"""Records a minute that state such counts."""
+EVENT_STRANGERS_WIRE_BYTES: Final = 24 * 2**20
+"""Most bytes an hour by which the event log grows from what peers on wires cause without a new entry, beyond the
+bursts: the limits above, with the longest records. So 1 GiB reaches back 42 hours at least; measured: 4 to 8 MB."""
+EVENT_STRANGERS_AIR_BYTES: Final = 40 * 2**20
+"""The same for radios, where what we send, at most a full channel, has a record each."""
 SHARED_CHUNKS_MAX: Final = 64
 """Chunks copied from another side chain for one received packet: 120 bytes that point to a long side chain must not
 cost us a megabyte."""

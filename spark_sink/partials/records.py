@@ -11,7 +11,7 @@ from spark_sink.arrays import Bools, Ints
 from spark_sink.partials.groupby import codes, numbers_of, texts
 
 _NUMBERED: Final = (
-    "node", "kind", "feed", "reason", "face", "origin", "packet", "verdict", "direction", "rule",
+    "node", "kind", "feed", "reason", "face", "origin", "packet", "verdict", "direction", "rule", "record",
 )  # fmt: skip
 """Texts that identify records; they repeat often, and are numbered."""
 _SPELLED: Final = (
@@ -21,7 +21,7 @@ _SPELLED: Final = (
 """Texts that are only copied, or read in few records."""
 _NUMBERS: Final = (
     "boot", "offset", "t_us", "mono_us", "clean", "step_us", "seq", "type", "size", "chunks", "chunk", "complete",
-    "length", "rssi_dbm", "airtime_us", "count", "limit_ppm", "window_us",
+    "length", "rssi_dbm", "airtime_us", "count", "limit_ppm", "window_us", "total",
 )  # fmt: skip
 _REALS: Final = ("snr_db", "latitude", "longitude")
 _LISTS: Final = ("seqs", "chunks_wanted")

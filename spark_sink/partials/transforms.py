@@ -26,8 +26,8 @@ def since(t_us: Ints, unit_us: int) -> pa.Array:
 
 def traffic(records: RecordColumns) -> pa.Table:
     """Make the partial rows of `traffic`."""
-    found = records.of("rx", "tx", "tx_more")
-    received, many = found.says("kind", "rx"), found.says("kind", "tx_more")
+    found = records.of("rx", "rx_more", "tx", "tx_more")
+    received, many = found.says("kind", "rx", "rx_more"), found.says("kind", "rx_more", "tx_more")
     invalid = received & found.says("verdict", "invalid")
     return _partial(
         "traffic",
@@ -66,22 +66,30 @@ _DETAILS: Final = {
     "rule": ("refused",),
     "face": ("spared", "face_up", "face_down"),
 }
+_LEFT_OUT: Final = "left_out"
+"""Kind of the records that sum up others, which are not in the log."""
 _INCIDENTS: Final = ("start", "stop", "clock", "face_up", "face_down", "fork", "refused")
 
 
 def counts(records: RecordColumns) -> pa.Table:
-    """Make the partial rows of `counts`."""
+    """Make the partial rows of `counts`. Records that were left out of a log count as those that are in it."""
+    left_out = records.says("kind", _LEFT_OUT)
+    kinds = chosen(
+        len(records), "", (records.has("kind"), records.column("kind")), (left_out, records.column("record"))
+    )
+    counted = RecordColumns({"kind": kinds}, len(records))
     details = [
-        (records.says("kind", *kinds) & records.has(name), records.column(name))
-        for name, kinds in _DETAILS.items()
+        (counted.says("kind", *known) & records.has(name), records.column(name))
+        for name, known in _DETAILS.items()
     ]
     return _partial(
         "counts",
         records,
+        kind=kinds,
         hour_us=since(records.numbers("t_us"), HOUR_US),
         detail=chosen(len(records), "", *details),
-        records=np.ones(len(records), np.int64),
-        total=_totals(records),
+        records=np.where(left_out, records.numbers("count"), 1),
+        total=np.where(left_out, records.numbers("total"), _totals(records)),
     )
 
 

@@ -13,8 +13,8 @@ FOLDER = Path(__file__).parents[1] / "vectors" / "events"
 NODE = OWN.feed_id.hex()[:16]
 UDP, RADIO = FaceName("udp"), FaceName("ether:ana")
 STATE = bytes(range(32))
-FIRST_US, SECOND_US = 1_700_000_000_000_000, 1_700_000_900_000_000
-"""When the two boots began."""
+FIRST_US, SECOND_US, THIRD_US = 1_700_000_000_000_000, 1_700_000_900_000_000, 1_700_001_800_000_000
+"""When the three boots began."""
 
 HAPPENINGS: list[events.Event] = [
     events.FaceUp(face=UDP, spec="udp:239.5.5.8:1558?interface=lo"),
@@ -73,9 +73,34 @@ HAPPENINGS: list[events.Event] = [
 ]
 """One or more of every kind but those that begin and end a boot, entries and chunks."""
 
+SUMMARIES: list[events.Event] = [
+    events.PacketsReceived(
+        face=UDP,
+        packet=PacketKind.ENTRY,
+        verdict=Verdict.DUPLICATE,
+        count=70_000,
+        size=8_400_000,
+        airtime_us=0,
+    ),
+    events.PacketsReceived(
+        face=RADIO,
+        packet=PacketKind.WANT,
+        verdict=Verdict.INVALID,
+        reason="VectorShapeError",
+        count=2,
+        size=18,
+        airtime_us=92_672,
+    ),
+    events.RecordsLeftOut(record="want", face=UDP, direction=Direction.RX, count=20, total=61),
+    events.RecordsLeftOut(record="refused", rule="rate", count=3, total=900),
+    events.RecordsLeftOut(record="face_up", face=FaceName("ws:8080#"), count=5, total=0),
+]
+"""Counts of records that a log has no room for."""
+
 
 def write(folder: Path) -> None:
-    """Two boots: the first ends in a torn line after two of its three commits, the second has two segments."""
+    """Three boots: the first ends in a torn line after two of its three commits, the second has two segments, the third
+    has counts of what was left out."""
     store = MemoryStore()
     log = EventLog.open(folder, NODE, store, FIRST_US)
     log.begin(_start(log), FIRST_US, 1_000)
@@ -102,6 +127,12 @@ def write(folder: Path) -> None:
     log.append(law, SECOND_US + 4_500, 4_500)
     log.append(events.AnswersSpared(face=RADIO, count=3), SECOND_US + 5_500, 5_500)
     log.append(events.DaemonStopped(reason="SIGTERM"), SECOND_US + 9_000, 9_000)
+    log.close()
+    log = EventLog.open(folder, NODE, store, THIRD_US)
+    log.begin(_start(log), THIRD_US, 1_700)
+    for number, summary in enumerate(SUMMARIES, start=2):
+        log.append(summary, THIRD_US + 1_000 * number, 1_000 * number)
+    log.append(events.DaemonStopped(reason="SIGTERM"), THIRD_US + 9_000, 9_000)
     log.close()
 
 

@@ -18,6 +18,7 @@ def test_every_file_is_read_by_these_tests():
         (1, False),
         (2, False),
         (2, True),
+        (3, False),
     ]
 
 
@@ -53,7 +54,7 @@ def test_nothing_is_missing_from_it():
 
 def test_it_is_understood_at_start():
     said = read_resume_point(FOLDER / NODE, 0)
-    assert said == ResumePoint(boot=2, arrival=said.arrival, clean=True)
+    assert said == ResumePoint(boot=3, arrival=said.arrival, clean=True)
     assert said.arrival > 6
 
 

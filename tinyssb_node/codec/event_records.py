@@ -37,6 +37,8 @@ KINDS: Final[Mapping[type[events.Event], str]] = {
     events.PacketReceived: "rx",
     events.PacketSent: "tx",
     events.PacketsSent: "tx_more",
+    events.PacketsReceived: "rx_more",
+    events.RecordsLeftOut: "left_out",
     events.WantSeen: "want",
     events.ChnkSeen: "chnk",
     events.ClaimSeen: "claim",

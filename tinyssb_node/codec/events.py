@@ -126,6 +126,44 @@ class PacketsSent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class PacketsReceived:
+    """A summary of received packets that have no record each, because a peer sent more than the log takes."""
+
+    face: FaceName
+    """Which face; up to its "#" for a connection whose coming up has no record either; empty if there are many."""
+    packet: PacketKind
+    """Their kind."""
+    verdict: Verdict
+    """The result of checking them."""
+    reason: str | None = None
+    """The reason why they are invalid: the rule's name."""
+    count: int
+    """Their number."""
+    size: int
+    """Bytes of all of them, without framing."""
+    airtime_us: int
+    """Microseconds on the air of all of them, 0 where air costs nothing."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordsLeftOut:
+    """A summary of other records that are not in the log, because a peer caused more than the log takes."""
+
+    record: str
+    """Their kind."""
+    face: FaceName | None = None
+    """As for received packets."""
+    direction: Direction | None = None
+    """Which way, for packets that were sent or understood."""
+    rule: str | None = None
+    """By which rule, for refusals."""
+    count: int
+    """Their number."""
+    total: int
+    """The sum of what each of them counts: its ``count``, or how many entries or chunks it requests."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class WantSeen:
     """A WANT was sent or understood."""
 
@@ -351,6 +389,8 @@ Event = (
     | PacketReceived
     | PacketSent
     | PacketsSent
+    | PacketsReceived
+    | RecordsLeftOut
     | WantSeen
     | ChnkSeen
     | ClaimSeen

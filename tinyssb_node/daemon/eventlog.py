@@ -21,15 +21,12 @@ from tinyssb_node.codec.events import (
     DaemonStopped,
     EntryAppended,
     Event,
-    FaceDown,
-    PacketSent,
-    PacketsSent,
     Refused,
 )
+from tinyssb_node.daemon.eventlog_meter import RecordMeter
 from tinyssb_node.daemon.eventlog_segments import Retention, read_resume_point, segment_path, segments
 from tinyssb_node.errors import EventLogFullError, ExitCode, LocalError, StoreFullError
-from tinyssb_node.ids import Dialect, FaceName, FeedId, PacketKind
-from tinyssb_node.scheduling.token_bucket import TokenBucket
+from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.store.durable import FULL, sync_folder, write_anew
 from tinyssb_node.store.entries import entry_layout, type_of
 from tinyssb_node.store.port import Store, StoredChunk, StoredEntry
@@ -98,7 +95,7 @@ class EventLog:
         self._waiting = 0
         """Bytes in ``_lines`` and ``_rest``."""
         self._dropped = 0
-        self._sends = SendMeter()
+        self._meter = RecordMeter()
         self._retention = Retention(
             folder, bytes_max=options.retention_bytes, age_max_us=options.retention_age_us
         )
@@ -183,12 +180,12 @@ class EventLog:
         """
         assert self._offset, "a boot begins with its start record"
         self._t_us, self._mono_us = t_us, mono_us
-        if isinstance(event, PacketSent) and not self._sends.admit(event, mono_us):
+        if not self._meter.admit(event, mono_us):
             return
-        if isinstance(event, FaceDown | DaemonStopped):
+        if isinstance(event, DaemonStopped):
             # Before it, because the stop is a boot's last record.
-            for more in self._sends.take():
-                self.append(more, t_us, mono_us)
+            for summary in self._meter.take():
+                self.append(summary, t_us, mono_us)
         full = self._waiting >= limits.EVENT_BACKLOG_BYTES
         if isinstance(event, _APPENDS):
             if event.arrival <= self._arrival:
@@ -223,8 +220,8 @@ class EventLog:
         Raises as ``flush`` does.
         """
         self._t_us, self._mono_us = t_us, mono_us
-        for more in self._sends.due(mono_us):
-            self.append(more, t_us, mono_us)
+        for summary in self._meter.due(mono_us):
+            self.append(summary, t_us, mono_us)
         self._keep_boot()
         self.flush()
         if self._file is not None and mono_us - self._begun_us >= self._options.segment_age_us:
@@ -359,47 +356,6 @@ def _translated_errors(path: Path) -> Iterator[None]:
             f"The event log {path} cannot be written: {error.strerror or str(error)}. What is in it was kept.",
             exit_code=ExitCode.STORAGE,
         ) from error
-
-
-class SendMeter:
-    """Rate limit for records of sent packets where sending costs no airtime; the others are counted.
-
-    A peer on a wire that requests without end is answered, but must not fill the disk with records of that. The limit
-    is for all faces together. Packets beyond it are counted by face and kind. Packets sent over the air always have a
-    record: airtime is scarce, and these records show which nodes hear each other.
-    """
-
-    def __init__(self) -> None:
-        self._bucket = TokenBucket(limits.SENT_BURST, limits.SENT_PER_S, 1_000_000, 0)
-        self._more: dict[tuple[FaceName, PacketKind], tuple[int, int]] = {}
-        """Packets and bytes. Emptied at least once a minute, and when a face goes down: few keys."""
-        self._recorded_us = 0
-
-    def admit(self, event: PacketSent, mono_us: int) -> bool:
-        """Return True if *event* has its own record; otherwise count it."""
-        if event.airtime_us:
-            return True
-        if self._bucket.has(mono_us):
-            self._bucket.take()
-            return True
-        count, size = self._more.get((event.face, event.packet), (0, 0))
-        self._more[event.face, event.packet] = (count + 1, size + event.length)
-        return False
-
-    def due(self, mono_us: int) -> list[PacketsSent]:
-        """Return the counts, once a minute."""
-        if mono_us - self._recorded_us < 60_000_000:
-            return []
-        self._recorded_us = mono_us
-        return self.take()
-
-    def take(self) -> list[PacketsSent]:
-        """Return the counts now, and begin again."""
-        more, self._more = self._more, {}
-        return [
-            PacketsSent(face=face, packet=packet, count=count, size=size)
-            for (face, packet), (count, size) in more.items()
-        ]
 
 
 # --- records rebuilt from the store

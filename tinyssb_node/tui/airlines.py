@@ -12,7 +12,21 @@ from tinyssb_node.tui.lines import ago, moment
 BEYOND = 4
 """Cells of a bar behind the limit, which show use beyond it."""
 PACKET_KINDS = frozenset(
-    ("rx", "tx", "tx_more", "want", "chnk", "claim", "novelty", "sketch", "ask", "feeds", "spared")
+    (
+        "rx",
+        "rx_more",
+        "tx",
+        "tx_more",
+        "left_out",
+        "want",
+        "chnk",
+        "claim",
+        "novelty",
+        "sketch",
+        "ask",
+        "feeds",
+        "spared",
+    )
 )
 """Events of every packet; there are thousands of them for each of the others."""
 STAMPS = ("v", "node", "boot", "offset", "mono_us", "network")

@@ -18,6 +18,7 @@ IDS = st.sampled_from([digits("a", 40), digits("b", 40), "é" * 20])
 HASHES = st.sampled_from(["f" * 16, "0" * 15 + "1", "7" * 16, "x" * 16, "A" * 16])
 PACKETS = st.sampled_from(["entry", "chunk", "want", "pong", "named_chnk", "unknown", "thing"])
 LISTS = st.lists(st.sampled_from([0, 1, 5, None, -1]), max_size=4)
+VERDICTS = st.sampled_from(["new", "invalid", "not_ours", "sent"])
 DIRECTIONS = st.sampled_from(["rx", "tx"])
 
 _ENTRY = {
@@ -69,9 +70,21 @@ _KINDS: dict[str, tuple[dict[str, Any], dict[str, Any]]] = {
     "face_down": ({}, {"face": FACES, "reason": TEXTS}),
     "entry": (_ENTRY, {"type": st.integers(0, 2), "face": FACES}),
     "chunk": ({}, _HELD),
-    "rx": ({**_HEARD, "verdict": st.sampled_from(["new", "invalid", "not_ours", "sent"])}, _SIGNAL),
+    "rx": ({**_HEARD, "verdict": VERDICTS}, _SIGNAL),
     "tx": (_HEARD, {**_SIGNAL, "verdict": TEXTS}),
     "tx_more": ({"face": FACES, "packet": PACKETS, "count": COUNTS, "size": COUNTS}, {"verdict": TEXTS}),
+    "rx_more": (
+        {"face": FACES, "packet": PACKETS, "verdict": VERDICTS, "count": COUNTS, "size": COUNTS},
+        {"airtime_us": COUNTS, "reason": TEXTS},
+    ),
+    "left_out": (
+        {
+            "record": st.sampled_from(["want", "refused", "face_up", "spared", "left_out"]),
+            "count": COUNTS,
+            "total": COUNTS,
+        },
+        {"direction": DIRECTIONS, "face": FACES, "rule": TEXTS},
+    ),
     "want": ({}, _LISTED),
     "chnk": ({}, _LISTED),
     "claim": ({}, _SAID),

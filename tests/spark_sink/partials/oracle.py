@@ -151,11 +151,11 @@ def sums(rows: Iterable[tuple[Key, Row]]) -> Facts:
 
 
 def traffic(records: list[Record]) -> Facts:
-    return sums(_packets(record) for record in of(records, "rx", "tx", "tx_more"))
+    return sums(_packets(record) for record in of(records, "rx", "rx_more", "tx", "tx_more"))
 
 
 def _packets(record: Record) -> tuple[Key, Row]:
-    received, many = record["kind"] == "rx", record["kind"] == "tx_more"
+    received, many = record["kind"].startswith("rx"), record["kind"].endswith("_more")
     verdict = record["verdict"] if received else "sent"
     reason = (record.get("reason") or "") if verdict == "invalid" else ""
     direction = "rx" if received else "tx"
@@ -183,15 +183,21 @@ def airtime(records: list[Record]) -> Facts:
 def counts(records: list[Record]) -> Facts:
     return sums(
         (
-            (record["node"], hour(record), record["kind"], _detail(record)),
-            {"records": 1, "total": _total(record)},
+            (record["node"], hour(record), _counted_kind(record), _detail(record)),
+            {"records": 1, "total": _total(record)}
+            if record["kind"] != "left_out"
+            else {"records": record["count"], "total": record["total"]},
         )
         for record in records
     )
 
 
+def _counted_kind(record: Record) -> str:
+    return str(record["record" if record["kind"] == "left_out" else "kind"])
+
+
 def _detail(record: Record) -> str:
-    match record["kind"]:
+    match _counted_kind(record):
         case "want" | "chnk" | "claim" | "novelty" | "sketch" | "ask" | "feeds":
             return record.get("direction") or ""
         case "refused":
