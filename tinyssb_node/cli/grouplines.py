@@ -3,64 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tinyssb_node.cli.graph import draw
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens import limits
-from tinyssb_node.screens.chatlines import BLOCKED, SHORT_MESSAGE, local_minute
-from tinyssb_node.screens.group_conversations import NOTES, called, happening, people_in_words
-from tinyssb_node.screens.render import duration, table
+from tinyssb_node.screens.chatlines import BLOCKED, local_minute
+from tinyssb_node.screens.group_conversations import NOTES, happening, people_in_words
+from tinyssb_node.screens.group_details import (
+    access_lines,
+    fork,
+    head,
+    next_tasks,
+    people,
+    person,
+    read_access,
+    short,
+)
+from tinyssb_node.screens.render import table
 from tinyssb_node.screens.safetext import cells, one_line, padded, wrapped
 
 if TYPE_CHECKING:
     from tinyssb_node.control.group_rows import (
         GroupAuditRow,
         GroupEpochRow,
-        GroupForkRow,
         GroupMemberRow,
         GroupRow,
         GroupShownRow,
-        GroupTaskRow,
     )
     from tinyssb_node.screens.people import DisplayNames
-
-_REASONS: Final = {
-    "epoch-zero": "it is the only epoch",
-    "4.2": "it comes after all other epochs that you are in",
-    "4.4": "of forks with the same members it has the smallest key",
-    "4.5": "of forks it has the fewest members",
-    "4.6": "of forks that overlap it has the smallest key, until a member merges them",
-}
-"""Why a member writes in an epoch, by section of the exclusion document."""
-_RELATIONS: Final = {
-    "same": "have the same members: {winner} is preferred, and no message is needed for that",
-    "subset": "fork, and all members of the smaller epoch are in the other: they write in the smaller one",
-    "overlap": "overlap: a new epoch will merge them; {winner} is preferred until then",
-    "disjoint": "have no members in common: they are two groups from now on",
-}
-_PURPOSES: Final = {
-    "finish": "finish a task that this node began",
-    "repair": "add missing members",
-    "complete": "finish an exclusion that another member began",
-    "resolve": "merge forks that overlap",
-    "guess": "add people who seem to be missing, if messages that the epoch's creator knew have not arrived by then",
-}
-
-
-def short(id_: str) -> str:
-    """Return the beginning of an id, as it is shown."""
-    return id_[:SHORT_MESSAGE]
-
-
-def person(feed: str, names: DisplayNames) -> str:
-    """Return a person's name, safe to show."""
-    return names.shown(FeedId.from_hex(feed))
-
-
-def people(feeds: Sequence[str], names: DisplayNames) -> str:
-    """Return the names of some people in a line, safe to show."""
-    return people_in_words([FeedId.from_hex(feed) for feed in feeds], names)
 
 
 def fitted(line: str, width: int | None) -> Iterator[str]:
@@ -109,41 +80,21 @@ def shown(
     row: GroupShownRow, epochs: Sequence[GroupEpochRow], names: DisplayNames, glyphs: str, width: int | None
 ) -> Iterator[str]:
     """Format everything about a group: its status, its epochs as a graph, its forks, pending tasks."""
-    for line in _head(row, names):
+    for line in head(row, names):
+        yield from fitted(line, width)
+    yield ""
+    writing = row.epoch if row.state == "member" else None
+    for line in access_lines(read_access(epochs, writing, names), names):
         yield from fitted(line, width)
     yield ""
     yield from fitted("Epochs, the first on top. Each member writes in one epoch that they are in:", width)
     yield from _graph(row, epochs, names, glyphs, width)
-    for fork in row.forks:
+    for one in row.forks:
         yield ""
-        yield from fitted(_fork(fork), width)
+        yield from fitted(fork(one), width)
     yield ""
-    for line in _next(row.tasks, names):
+    for line in next_tasks(row.tasks, names):
         yield from fitted(line, width)
-
-
-def _head(row: GroupShownRow, names: DisplayNames) -> Iterator[str]:
-    maker = (
-        "unknown: its first message is not stored here" if row.creator is None else person(row.creator, names)
-    )
-    waiting = row.waiting
-    waits = f"; {waiting:,} more wait for a predecessor" if waiting else ""
-    yield called(row.name, row.group)
-    yield f"id:        {row.group}"
-    yield f"creator:   {maker}"
-    yield f"messages:  {row.posts:,} posts, {row.messages:,} messages in all{waits}"
-    yield f"you:       {_standing(row)}"
-    if row.problem is not None:
-        yield f"problem:   {one_line(row.problem)}"
-
-
-def _standing(row: GroupShownRow) -> str:
-    """Return where the user writes, and why."""
-    note = NOTES.get(row.state, row.state)
-    if note or row.epoch is None:
-        return f"{note or NOTES['outside']}: you cannot write"
-    reasons = "; ".join(_REASONS.get(rule, rule) for rule in row.rules)
-    return f"write in {short(row.epoch)}: {reasons}" + (" (for now)" if row.interim else "")
 
 
 def _graph(
@@ -193,37 +144,6 @@ def _how(row: GroupMemberRow, names: DisplayNames) -> str:
     if row.excluded_by:
         words.append(f"excluded by {people(row.excluded_by, names)}")
     return "  " + ", ".join(words) if words else ""
-
-
-def _fork(row: GroupForkRow) -> str:
-    one, other = map(short, row.epochs)
-    rule = _RELATIONS.get(row.relation, row.relation).format(winner=short(row.winner))
-    return f"{one} and {other} {rule}."
-
-
-def _next(tasks: Sequence[GroupTaskRow], names: DisplayNames) -> Iterator[str]:
-    if not tasks:
-        yield "Your node has no pending tasks in this group."
-        return
-    yield "Your node will do this automatically:"
-    for task in tasks:
-        due_us = task.due_in_us
-        when = "now" if not due_us else f"in {duration(due_us)}, unless another member does it first"
-        yield f"  {when}: {_PURPOSES.get(task.purpose, task.purpose)}"
-        for step in task.steps:
-            yield f"    {_step(step.step, step.epoch, step.people, names)}"
-
-
-def _step(step: str, epoch: str | None, feeds: Sequence[str], names: DisplayNames) -> str:
-    where = "the new epoch" if epoch is None else short(epoch)
-    match step:
-        case "begin":
-            return "begin a new epoch"
-        case "add":
-            return f"add to {where}: {people(feeds, names)}"
-        case "exclude":
-            return f"exclude from {where}: {people(feeds, names)}"
-    return step
 
 
 # --- `group audit`

@@ -8,15 +8,24 @@ import sys
 from collections.abc import Sequence
 
 from tinyssb_node.cli.graph import ASCII, UNICODE
-from tinyssb_node.cli.grouplines import listing, short, shown
+from tinyssb_node.cli.grouplines import listing, shown
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.control.group_rows import GroupCostRow, GroupWrittenRow
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import ChatFormatter
-from tinyssb_node.screens.estimate import as_json, costs_in_words, estimate, packets_in_words
+from tinyssb_node.screens.estimate import as_json, estimate, packets_in_words
+from tinyssb_node.screens.group_changes import (
+    ADDED,
+    EXCLUDED,
+    LEFT,
+    RETURNED,
+    cost_lines,
+    exclusion_preview,
+)
 from tinyssb_node.screens.group_conversations import called, messages, people_in_words
+from tinyssb_node.screens.group_details import short
 from tinyssb_node.screens.message_commands import open_node, text_given
 from tinyssb_node.screens.options import (
     CommandParsers,
@@ -57,7 +66,7 @@ def add(commands: CommandParsers) -> None:
     _add_group(add_action("leave", leave, "leave a group"))
     _add_group(add_action("return", come_back, "rejoin a group that you left"))
     add_action("list", list_groups, "list groups")
-    action = add_action("show", show, "show a group: its epochs, their members, what your node will do")
+    action = add_action("show", show, "show a group: who can read what, its epochs, what your node will do")
     _add_group(action)
     action.add_argument("--ascii", action="store_true", help="draw with ASCII characters only")
     action = add_action("post", post, "post a message to a group")
@@ -128,7 +137,7 @@ def add_people(arguments: argparse.Namespace) -> int:
         arguments,
         row,
         f"Added {_shown(people, names)}",
-        "They can read earlier messages as soon as these reach them.",
+        ADDED,
     )
 
 
@@ -149,7 +158,7 @@ def exclude(arguments: argparse.Namespace) -> int:
         arguments,
         row,
         f"Excluded {_shown(people, names)}",
-        "Members who have not received this yet still write under the old key, which excluded people can read.",
+        EXCLUDED,
     )
 
 
@@ -157,14 +166,7 @@ def confirm_exclusion(
     talk: NodeSession, cost: GroupCostRow, people: Sequence[FeedId], names: DisplayNames
 ) -> bool:
     """Show the cost and the limits of an exclusion, and ask. Raises ProblemError."""
-    who = _shown(people, names)
-    explanation = [
-        f"Excluding {who} from the group {short(cost.group)}:",
-        *(f"  {line}" for line in _cost_lines(talk, cost)),
-        "It creates a new key, which all other members get. Excluded people cannot read what is written under it.",
-        "They keep all earlier messages and the keys of these. This cannot be undone.",
-        "Members who have not received the exclusion yet still write under the old key, which they can read.",
-    ]
+    explanation = exclusion_preview(talk.client, cost, people, names)
     print("\n".join(explanation), file=sys.stderr)
     return confirm(
         "Exclude them? You can add them again later, at the cost of an addition.",
@@ -179,22 +181,8 @@ def print_cost(arguments: argparse.Namespace, talk: NodeSession, cost: GroupCost
         costs = estimate(cost.packets, list(talk.client.faces()), list(talk.client.airtime()))
         print(json.dumps({**cost.fields(), "costs": [as_json(one) for one in costs]}))
         return 0
-    print("\n".join(_cost_lines(talk, cost)))
+    print("\n".join(cost_lines(talk.client, cost)))
     return 0
-
-
-def _cost_lines(talk: NodeSession, cost: GroupCostRow) -> list[str]:
-    """Return what an operation costs: messages, packets, and airtime on each radio face."""
-    costs = estimate(cost.packets, list(talk.client.faces()), list(talk.client.airtime()))
-    count = cost.messages
-    messages = f"{count} message{'' if count == 1 else 's'} ({', '.join(cost.steps)})"
-    lines = [
-        f"{messages}, {cost.content_bytes:,} bytes in {packets_in_words(cost.packets)}",
-        *costs_in_words(cost.packets, costs),
-    ]
-    if costs:
-        lines.append("This is for sending it once; packets that a peer misses are sent again.")
-    return lines
 
 
 def leave(arguments: argparse.Namespace) -> int:
@@ -205,8 +193,7 @@ def leave(arguments: argparse.Namespace) -> int:
         arguments,
         row,
         f"Left the group {short(row.group)}",
-        "You can still read its messages stored here; your node requests no more of them. Other members see "
-        "that you left.",
+        LEFT,
     )
 
 
@@ -216,7 +203,7 @@ def come_back(arguments: argparse.Namespace) -> int:
         row = talk.client.group_return(arguments.group)
     if arguments.json:
         return print_json([row.fields()])
-    print(f"You are in the group {short(row.group)} again. Messages that you missed are requested.")
+    print(f"You are in the group {short(row.group)} again. {RETURNED}")
     return 0
 
 

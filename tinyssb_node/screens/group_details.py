@@ -1,0 +1,234 @@
+"""A private group in plain words: its state, who can read what since when, what the node will do. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from tinyssb_node.ids import FeedId
+from tinyssb_node.screens.chatlines import SHORT_MESSAGE, local_minute
+from tinyssb_node.screens.group_conversations import NOTES, called, people_in_words
+from tinyssb_node.screens.render import duration
+from tinyssb_node.screens.safetext import one_line
+
+if TYPE_CHECKING:
+    from tinyssb_node.control.group_rows import GroupEpochRow, GroupForkRow, GroupShownRow, GroupTaskRow
+    from tinyssb_node.screens.people import DisplayNames
+
+_REASONS: Final = {
+    "epoch-zero": "it is the only epoch",
+    "4.2": "it comes after all other epochs that you are in",
+    "4.4": "of forks with the same members it has the smallest key",
+    "4.5": "of forks it has the fewest members",
+    "4.6": "of forks that overlap it has the smallest key, until a member merges them",
+}
+"""Why a member writes in an epoch, by section of the exclusion document."""
+_RELATIONS: Final = {
+    "same": "have the same members: {winner} is preferred, and no message is needed for that",
+    "subset": "fork, and all members of the smaller epoch are in the other: they write in the smaller one",
+    "overlap": "overlap: a new epoch will merge them; {winner} is preferred until then",
+    "disjoint": "have no members in common: they are two groups from now on",
+}
+_PURPOSES: Final = {
+    "finish": "finish a task that this node began",
+    "repair": "add missing members",
+    "complete": "finish an exclusion that another member began",
+    "resolve": "merge forks that overlap",
+    "guess": "add people who seem to be missing, if messages that the epoch's creator knew have not arrived by then",
+}
+_EPOCHS_NAMED_MAX: Final = 4
+"""Epochs named by their ids in a line, where words of time cannot say it."""
+KEPT: Final = (
+    "Excluded people keep the messages and keys that they have. Any member can pass both on to others."
+)
+
+
+def short(id_: str) -> str:
+    """Return the beginning of an id, as it is shown."""
+    return id_[:SHORT_MESSAGE]
+
+
+def person(feed: str, names: DisplayNames) -> str:
+    """Return a person's name, safe to show."""
+    return names.shown(FeedId.from_hex(feed))
+
+
+def people(feeds: Sequence[str], names: DisplayNames) -> str:
+    """Return the names of some people in a line, safe to show."""
+    return people_in_words([FeedId.from_hex(feed) for feed in feeds], names)
+
+
+# --- Its state
+
+
+def head(row: GroupShownRow, names: DisplayNames) -> Iterator[str]:
+    """Describe a group and our user's standing in it."""
+    maker = (
+        "unknown: its first message is not stored here" if row.creator is None else person(row.creator, names)
+    )
+    waiting = row.waiting
+    waits = f"; {waiting:,} more wait for a predecessor" if waiting else ""
+    yield called(row.name, row.group)
+    yield f"id:        {row.group}"
+    yield f"creator:   {maker}"
+    yield f"messages:  {row.posts:,} posts, {row.messages:,} messages in all{waits}"
+    yield f"you:       {standing(row)}"
+    if row.problem is not None:
+        yield f"problem:   {one_line(row.problem)}"
+
+
+def standing(row: GroupShownRow) -> str:
+    """Return where the user writes, and why."""
+    note = NOTES.get(row.state, row.state)
+    if note or row.epoch is None:
+        return f"{note or NOTES['outside']}: you cannot write"
+    reasons = "; ".join(_REASONS.get(rule, rule) for rule in row.rules)
+    return f"write in {short(row.epoch)}: {reasons}" + (" (for now)" if row.interim else "")
+
+
+def fork(row: GroupForkRow) -> str:
+    """Describe two epochs that nothing joins yet."""
+    one, other = map(short, row.epochs)
+    rule = _RELATIONS.get(row.relation, row.relation).format(winner=short(row.winner))
+    return f"{one} and {other} {rule}."
+
+
+def next_tasks(tasks: Sequence[GroupTaskRow], names: DisplayNames) -> Iterator[str]:
+    """Describe the tasks that the node is going to do by itself."""
+    if not tasks:
+        yield "Your node has no pending tasks in this group."
+        return
+    yield "Your node will do this automatically:"
+    for task in tasks:
+        due_us = task.due_in_us
+        when = "now" if not due_us else f"in {duration(due_us)}, unless another member does it first"
+        yield f"  {when}: {_PURPOSES.get(task.purpose, task.purpose)}"
+        for step in task.steps:
+            yield f"    {_step(step.step, step.epoch, step.people, names)}"
+
+
+def _step(step: str, epoch: str | None, feeds: Sequence[str], names: DisplayNames) -> str:
+    where = "the new epoch" if epoch is None else short(epoch)
+    match step:
+        case "begin":
+            return "begin a new epoch"
+        case "add":
+            return f"add to {where}: {people(feeds, names)}"
+        case "exclude":
+            return f"exclude from {where}: {people(feeds, names)}"
+    return step
+
+
+# --- Who can read what since when
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupReadAccess:
+    """The part of a group's messages that one person has the keys of."""
+
+    feed: FeedId
+    current: bool
+    """They can read what is written now."""
+    reads: str
+    """The part, in words."""
+    reason: str
+    """The people who added and excluded them, in words; may be empty."""
+
+
+def read_access(
+    epochs: Sequence[GroupEpochRow], writing: str | None, names: DisplayNames
+) -> list[GroupReadAccess]:
+    """Return for each person who ever had a key which messages it opens: first the people who read what our user writes
+    now (in the epoch *writing*), ourselves on top."""
+    held: dict[FeedId, list[GroupEpochRow]] = {}
+    for epoch in epochs:
+        # The creator has the key, even if they never added themselves.
+        for feed in {one.feed for one in epoch.members} | {epoch.creator}:
+            held.setdefault(FeedId.from_hex(feed), []).append(epoch)
+    followers = _followers(epochs)
+    found = [
+        GroupReadAccess(
+            feed=feed,
+            current=_reads_now(feed, having, writing, followers),
+            reads="everything" if len(having) == len(epochs) else _periods(having, followers),
+            reason=_reason(feed, having, names),
+        )
+        for feed, having in held.items()
+    ]
+    return sorted(found, key=lambda one: (not one.current, not names.is_own(one.feed), one.feed))
+
+
+def access_lines(access: Sequence[GroupReadAccess], names: DisplayNames) -> Iterator[str]:
+    """Format who can read what, one person a line."""
+    now = [one for one in access if one.current]
+    former = [one for one in access if not one.current]
+    yield "Who can read what (times: when the new key arrived here):"
+    yield from (f"  {access_words(one, names)}" for one in now)
+    if former:
+        yield "Who cannot read what is written now:"
+        yield from (f"  {access_words(one, names)}" for one in former)
+    yield KEPT
+
+
+def access_words(one: GroupReadAccess, names: DisplayNames) -> str:
+    """Format what one person can read."""
+    return f"{names.shown(one.feed)}: {one.reads}" + (f"; {one.reason}" if one.reason else "")
+
+
+def _followers(epochs: Iterable[GroupEpochRow]) -> Mapping[str, list[GroupEpochRow]]:
+    followers: dict[str, list[GroupEpochRow]] = {}
+    for epoch in epochs:
+        for previous in epoch.previous:
+            followers.setdefault(previous, []).append(epoch)
+    return followers
+
+
+def _reads_now(
+    feed: FeedId,
+    having: Iterable[GroupEpochRow],
+    writing: str | None,
+    followers: Mapping[str, Collection[GroupEpochRow]],
+) -> bool:
+    """Return whether a person has the key of the epoch *writing*; if that is unknown, of any latest one."""
+    latest = [one for one in having if (one.epoch == writing if writing else one.epoch not in followers)]
+    excluded = any(who.feed == feed.hex() and who.excluded_by for one in latest for who in one.members)
+    return bool(latest) and not excluded
+
+
+def _periods(having: Sequence[GroupEpochRow], followers: Mapping[str, list[GroupEpochRow]]) -> str:
+    """Return when what someone can read was written: their epochs as spans of time, if forks allow that."""
+    own = {one.epoch for one in having}
+    spans = []
+    for first in having:
+        if own & set(first.previous):
+            continue
+        last = first
+        while mine := [one for one in followers.get(last.epoch, ()) if one.epoch in own]:
+            if len(mine) > 1 or len(mine[0].previous) > 1:
+                return _named(having)
+            last = mine[0]
+        begin = "from the beginning" if not first.previous else f"from {_moment(first.committed_us)}"
+        ends = [one.committed_us for one in followers.get(last.epoch, ())]
+        known = [us for us in ends if us is not None]
+        spans.append(begin + (f" until {_moment(min(known, default=None))}" if ends else " until now"))
+    return ", and ".join(spans)
+
+
+def _named(having: Sequence[GroupEpochRow]) -> str:
+    ids = ", ".join(short(one.epoch) for one in having[:_EPOCHS_NAMED_MAX])
+    more = len(having) - _EPOCHS_NAMED_MAX
+    return f"what was written in the epochs {ids}" + (f" and {more} more" if more > 0 else "")
+
+
+def _moment(came_us: int | None) -> str:
+    return "an unknown time" if came_us is None else " ".join(local_minute(came_us))
+
+
+def _reason(feed: FeedId, having: Sequence[GroupEpochRow], names: DisplayNames) -> str:
+    """Return who added a person first, and who excluded them."""
+    rows = [one for epoch in having for one in epoch.members if one.feed == feed.hex()]
+    adders = next((by for one in rows if (by := [who for who in one.added_by if who != one.feed])), [])
+    excluders = list(dict.fromkeys(who for one in rows for who in one.excluded_by))
+    words = [("added by", adders), ("excluded by", excluders)]
+    return ", ".join(f"{word} {people(by, names)}" for word, by in words if by)
