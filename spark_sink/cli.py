@@ -8,12 +8,35 @@ import sys
 import time
 from collections.abc import Sequence
 from dataclasses import fields
+from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 from spark_sink import limits
 from spark_sink.errors import OptionError, SinkError, StorageError, UnavailableError
 from spark_sink.settings import LOCAL, NO_SPARK
+
+_USAGE = 64
+"""Exit code of a command line that is not valid (sysexits.h)."""
+_EXTRAS = {
+    **dict.fromkeys(("pyspark", "py4j", "pandas", "pyarrow", "numpy"), "spark"),
+    **dict.fromkeys(("starlette", "uvicorn", "prometheus_client"), "dashboard"),
+    **dict.fromkeys(("aiomqtt", "paho"), "mqtt"),
+    "psycopg": "postgres",
+}
+"""The extra of pyproject.toml that brings a library."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors look like all other errors of ``tinyssb-sink``."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print what is wrong and where to find help, and exit with 64."""
+        print(
+            f"tinyssb-sink: {message[:1].upper()}{message[1:]}.\nType `{self.prog} --help` for help.",
+            file=sys.stderr,
+        )
+        sys.exit(_USAGE)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -25,6 +48,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except SinkError as error:
         print(f"tinyssb-sink: {error}", file=sys.stderr)
         return error.exit_code
+    except ModuleNotFoundError as error:
+        library = (error.name or "").partition(".")[0]
+        if library not in _EXTRAS:
+            raise
+        print(
+            f"tinyssb-sink: The library {library} is not installed. Nothing was done.\n"
+            f"Install it: pip install 'tinyssb-node[{_EXTRAS[library]}]'",
+            file=sys.stderr,
+        )
+        return UnavailableError.exit_code
     except BrokenPipeError:
         # The reader of our output has closed the pipe (`tinyssb-sink report … | head`); Python would complain at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -44,10 +77,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def build_parser() -> argparse.ArgumentParser:
     """Define the commands and their options."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="tinyssb-sink",
         description="Replication analytics: read the nodes' event logs with Spark, fill a database, show it.",
     )
+    parser.add_argument("--version", action="version", version=f"tinyssb-sink {version('tinyssb-node')}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     run = commands.add_parser("run", help="read the logs continuously, until stopped")
     backfill = commands.add_parser("backfill", help="read everything that is there, then end")
@@ -64,7 +98,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--host", default="127.0.0.1", help="address to listen on (%(default)s: this machine only)"
     )
     serve.add_argument(
-        "--port", type=int, default=8_765, help="port to listen on, 0 for a free one (%(default)s)"
+        "--port", type=_port, default=8_765, help="port to listen on, 0 for a free one (%(default)s)"
     )
     meaning = (
         "token that browsers must give, read from this file; needed if other machines can reach the page "
@@ -160,6 +194,12 @@ def _add_job_options(parser: argparse.ArgumentParser) -> None:
     _add_number(parser, "--keep-days", limits.KEEP_DAYS, days)
     _add_number(parser, "--threads", 2, "Spark tasks that run at one time")
     _add_number(parser, "--memory-mb", 1024, "size of Java's heap")
+
+
+def _port(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or int(text) > 65_535:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a port, from 0 to 65535")
+    return int(text)
 
 
 def _add_file(parser: argparse.ArgumentParser, option: str, meaning: str, dest: str | None = None) -> None:

@@ -21,7 +21,12 @@ from spark_sink.page.answers import AnswerService, Payload
 from spark_sink.page.scope import Question
 from spark_sink.page.static_files import StaticFiles
 from spark_sink.page.tiles import Tiles
-from tinyssb_node.web.page_server.access import FixedHeaders, RequestFilter, TokenAuthenticator
+from tinyssb_node.web.page_server.access import (
+    FixedHeaders,
+    RequestFilter,
+    TokenAuthenticator,
+    wants_document,
+)
 from tinyssb_node.web.page_server.addresses import allowed_hosts
 from tinyssb_node.web.page_server.event_streams import stream_response
 
@@ -71,6 +76,13 @@ def make_app(
 
     async def page(request: Request) -> Response:
         return file_response(request, files, "index.html", {"link": ahead(request.url.path)})
+
+    async def not_found(request: Request, _error: Exception) -> Response:
+        if wants_document(request.headers):  # it says itself that there is no such page, and leads back
+            answer = await page(request)
+            answer.status_code = 404
+            return answer
+        return refusal(404, f"There is nothing at {request.url.path}.")
 
     async def static(request: Request) -> Response:
         return file_response(request, files, request.path_params["name"])
@@ -130,11 +142,6 @@ def _guards(host: str, token: str | None, tiles: Tiles | None, *, tls: bool) -> 
         )
         guards.append(Middleware(RequestFilter, refuse=partial(access.require_token, gate)))
     return guards
-
-
-async def not_found(request: Request, _error: Exception) -> Response:
-    """Refuse an address that leads nowhere."""
-    return refusal(404, f"There is nothing at {request.url.path}.")
 
 
 async def overloaded(_request: Request, error: Exception) -> Response:

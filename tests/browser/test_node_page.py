@@ -300,6 +300,13 @@ def test_the_token_opens_the_page_by_link_and_by_hand(browser: Browser) -> None:
             (cookie,) = visit.context.cookies()
             assert (cookie["httpOnly"], cookie["sameSite"]) == (True, "Strict")
             assert TOKEN not in page.evaluate("document.cookie + JSON.stringify(localStorage)")
+        with Visit(browser, address) as visit:
+            page = visit.page
+            page.goto(f"{visit.address}/people")
+            expect(page.get_by_label("Token")).to_be_focused()
+            page.evaluate(f"location.hash = 'token={TOKEN}'")  # as a link that is opened in this tab
+            expect(page.locator(".person")).to_have_count(5)
+            assert page.url == f"{visit.address}/people"
         with Visit(browser, address, width=PHONE_WIDTH) as visit:
             page = visit.page
             page.goto(address)

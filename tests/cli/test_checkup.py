@@ -83,6 +83,12 @@ def test_each_fault_is_found_with_advice(tmp_path: Path, monkeypatch: pytest.Mon
     assert "Free disk space" in bad(root)["disk"].advice
 
 
+def test_a_config_that_is_not_toml_is_one_fault(tmp_path: Path) -> None:
+    make_home(tmp_path / "a", "ws:listen:127.0.0.1:0")
+    (tmp_path / "a" / "config.toml").write_text("faces = [")
+    assert list(bad(tmp_path / "a")) == ["config"]
+
+
 def test_a_face_that_is_not_open_is_named(tmp_path: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

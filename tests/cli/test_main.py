@@ -63,7 +63,9 @@ def test_every_command_has_help_that_names_its_options(capsys: pytest.CaptureFix
         (["log", "me", "--limit", "-3"], "--limit"),
         (["ether", "--loss", "2"], "'2' is not a number from 0 to 1"),
         (["ether", "--port", "70000"], "'70000' is not a port"),
-        (["completion", "fish"], "fish"),
+        (["completion", "fish"], "choose from bash, zsh"),
+        (["staus"], "Did you mean 'status'?"),
+        (["group", "exlude"], "Did you mean 'exclude'?"),
     ],
 )
 def test_what_was_typed_wrong_ends_with_64_and_a_way_to_help(

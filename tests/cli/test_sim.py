@@ -104,7 +104,10 @@ def test_bad_files_and_bad_options_are_told(screen: Screen, tmp_path: Path) -> N
     code, _, err = screen.run("--nodes", "1000")
     assert code == ExitCode.CONFIG
     assert "Nodes: 1000 is not possible; it takes 1 to 200" in err
-    code, _, err = screen.run("--scenario", "no-such-scenario")
+    code, _, err = screen.run("--scenario", "domian10")
+    assert code == ExitCode.MISSING
+    assert "Did you mean domain10?" in err
+    code, _, err = screen.run("--scenario", "nowhere.toml")
     assert code == ExitCode.CONFIG
     assert "No such file" in err
     code, _, err = screen.run("--events", str(tmp_path))

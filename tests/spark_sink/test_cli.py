@@ -37,6 +37,25 @@ sys.exit(bool({'pyspark', 'pyarrow'} & set(sys.modules)))
     assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
 
 
+@pytest.mark.parametrize("arguments", [["sreve"], ["serve", "--db", "x", "--port", "70000"], ["run"]])
+def test_what_was_typed_wrong_ends_with_64(capsys: pytest.CaptureFixture[str], arguments: list[str]) -> None:
+    with pytest.raises(SystemExit) as end:
+        cli.main(arguments)
+    assert end.value.code == 64
+    assert "--help" in capsys.readouterr().err
+
+
+def test_a_library_that_lacks_is_named_with_what_brings_it() -> None:
+    script = (
+        "import sys; sys.modules['pyarrow'] = None; from spark_sink.cli import main;"
+        "sys.exit(main(['run', 'logs', '--db', 'db']))"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False)
+    assert ended.returncode == 69
+    assert "pyarrow is not installed" in ended.stderr
+    assert "tinyssb-node[spark]" in ended.stderr
+
+
 def test_no_database_is_said_in_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["report", "--db", str(tmp_path / "none")]) == 1
     assert capsys.readouterr().err.count("\n") == 1

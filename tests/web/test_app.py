@@ -242,6 +242,12 @@ def test_what_is_not_there_is_said(quiet: str, path: str, status: int) -> None:
     assert (answer.status, answer.json["message"] != "") == (status, True)
 
 
+def test_an_address_that_leads_nowhere_shows_people_the_page(quiet: str) -> None:
+    answer = ask(quiet, "/c/x/y", headers={"accept": "text/html,*/*;q=0.8"})
+    assert (answer.status, answer.headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert answer.body == (STATIC / "index.html").read_bytes()
+
+
 def test_a_private_conversation_is_found_by_a_feed(quiet: str) -> None:
     assert ask(quiet, f"/api/circle?feed={BOB.hex()}").json["name"] == PRIVATE
     assert ask(quiet, f"/api/circle?feed={ZOE.hex()}").json["name"] is None

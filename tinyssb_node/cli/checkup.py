@@ -55,7 +55,11 @@ def examine(home: Home) -> list[CheckResult]:
             found = check(home)
             findings += found if isinstance(found, list) else [found]
         except LocalError as error:
-            findings.append(CheckResult(name, ok=False, found=error.message, advice=error.hint))
+            finding = CheckResult(name, ok=False, found=error.message, advice=error.hint)
+            if not any((one.found, one.advice) == (finding.found, finding.advice) for one in findings):
+                findings.append(
+                    finding
+                )  # several checks read config.toml; one of them names what is wrong with it
             if name == "home":
                 break  # it does not exist, or cannot be read
     return findings

@@ -14,13 +14,29 @@ from tinyssb_node import __version__
 from tinyssb_node.cli import commands
 from tinyssb_node.errors import ExitCode, LocalError
 
+_CHOICES_LISTED = 20
+
 
 class Parser(argparse.ArgumentParser):
     """An argument parser whose errors look like all other errors of `tinyssb`."""
 
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Refuse a value that is not among the choices: with the most similar one, or all where they are few."""
+        if action.choices is None or value in action.choices:
+            return
+        from difflib import get_close_matches
+
+        choices = [str(choice) for choice in action.choices]
+        near = get_close_matches(str(value), choices, 1)
+        if near:
+            raise argparse.ArgumentError(action, f"{value!r} is unknown. Did you mean {near[0]!r}?")
+        listed = f": choose from {', '.join(choices)}" if len(choices) <= _CHOICES_LISTED else ""
+        raise argparse.ArgumentError(action, f"{value!r} is unknown{listed}.")
+
     def error(self, message: str) -> NoReturn:
         """Print what is wrong and where to find help, and exit with 64."""
-        print_error(f"{message[:1].upper()}{message[1:]}.", f"Type `{self.prog} --help` for help.")
+        end = "" if message.endswith((".", "?")) else "."
+        print_error(f"{message[:1].upper()}{message[1:]}{end}", f"Type `{self.prog} --help` for help.")
         sys.exit(ExitCode.USAGE)
 
 

@@ -142,8 +142,9 @@ def _create(path: Path, text: str) -> None:
         file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     except FileExistsError:
         raise ProblemError(
-            f"{path} already exists, though there is no node yet. It was kept.",
-            "Move it away, then try again.",
+            f"{path} already exists, but the key of its node is missing. Nothing was changed.",
+            "If you have a backup of the key: tinyssb identity restore. Otherwise move the folder away, and try again "
+            "for a new node with another feed.",
             exit_code=ExitCode.CREATE,
         ) from None
     with os.fdopen(file, "w", encoding="utf-8") as config:

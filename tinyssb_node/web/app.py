@@ -14,7 +14,7 @@ from starlette.applications import Starlette
 from starlette.middleware import Middleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from tinyssb_node.catalog.rows import PUBLIC
@@ -25,7 +25,12 @@ from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.web import access, limits, views
 from tinyssb_node.web.access import refusal
 from tinyssb_node.web.errors import RequestTooLargeError
-from tinyssb_node.web.page_server.access import FixedHeaders, RequestFilter, TokenAuthenticator
+from tinyssb_node.web.page_server.access import (
+    FixedHeaders,
+    RequestFilter,
+    TokenAuthenticator,
+    wants_document,
+)
 from tinyssb_node.web.page_server.addresses import allowed_hosts
 from tinyssb_node.web.page_server.event_streams import stream_response
 from tinyssb_node.web.page_service import PageService
@@ -156,7 +161,7 @@ async def static(request: Request) -> Response:
     name = request.path_params.get("name", "index.html")
     path = STATIC / name
     if not _FILE.fullmatch(name) or not path.is_file():
-        return refusal(404, "There is no page at this address.")
+        return await not_found(request, None)
     found = path.stat()
     headers = {"etag": f'"{found.st_mtime_ns:x}-{found.st_size:x}"', "cache-control": "no-cache"}
     if headers["etag"] in request.headers.get("if-none-match", ""):
@@ -167,8 +172,10 @@ async def static(request: Request) -> Response:
     return Response(path.read_bytes(), media_type=kind, headers=headers)
 
 
-async def not_found(_request: Request, _error: Exception) -> Response:
-    """Handle an unknown address."""
+async def not_found(request: Request, _error: Exception | None) -> Response:
+    """Handle an unknown address: people get the document, which tells them and leads back, programs JSON."""
+    if wants_document(request.headers):
+        return HTMLResponse((STATIC / "index.html").read_bytes(), 404)
     return refusal(404, "There is no page at this address.")
 
 

@@ -117,6 +117,13 @@ def test_libraries_are_kept_by_browsers_and_scripts_are_not(address: str) -> Non
     assert get(f"{address}/static/app.js")[1]["cache-control"] == "no-cache"
 
 
+def test_an_address_that_leads_nowhere_shows_people_the_page(address: str) -> None:
+    status, headers, body = get(f"{address}/nowhere", {"accept": "text/html,*/*;q=0.8"})
+    assert (status, headers["content-type"]) == (404, "text/html; charset=utf-8")
+    assert b"<main" in body
+    assert get(f"{address}/nowhere")[1]["content-type"] == "application/json"
+
+
 def test_nothing_beside_the_pages_files_is_served(address: str) -> None:
     for path in (
         "/static/../app.py",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tinyssb_node.daemon import subjects
-from tinyssb_node.errors import SimulationFailedError, SimulationOptionError
+from tinyssb_node.errors import ExitCode, ProblemError, SimulationFailedError, SimulationOptionError
 from tinyssb_node.screens.options import CommandParsers, hours, positive, whole
 from tinyssb_node.screens.progress import ProgressBar, draw
 from tinyssb_node.screens.render import table
@@ -114,7 +115,16 @@ def _options(arguments: argparse.Namespace) -> SimulationOptions:
         seed = 1 if arguments.seed is None else arguments.seed
         options = build(name, seed=seed, nodes=arguments.nodes)
     else:
-        options = read_scenario(Path(name))
+        path = Path(name)
+        if not path.suffix and not path.exists():
+            near = get_close_matches(name, SCENARIOS, 1)
+            raise ProblemError(
+                f"There is no scenario '{name}', and no file of this name. Nothing was simulated.",
+                (f"Did you mean {near[0]}? " if near else "")
+                + "Type `tinyssb sim --list` for all scenarios.",
+                exit_code=ExitCode.MISSING,
+            )
+        options = read_scenario(path)
     given = {key: getattr(arguments, key) for key in ("seed", "nodes", "hours", "boards")}
     return replace(options, **{key: value for key, value in given.items() if value is not None})
 

@@ -41,6 +41,11 @@ def is_foreign(headers: Headers) -> bool:
     return (origin is not None and origin not in own) or site not in ("same-origin", "none")
 
 
+def wants_document(headers: Headers) -> bool:
+    """Return whether a request comes from a browser that opens a page, and not from a program or a script."""
+    return "text/html" in headers.get("accept", "")
+
+
 class FixedHeaders:
     """Middleware that sets headers on every response, and *cache_control* on those without one of their own."""
 

@@ -59,7 +59,10 @@ document.addEventListener("click", (event) => {
   go(link.pathname);
 });
 window.addEventListener("popstate", () => { if (live) show(); });
-window.addEventListener("hashchange", () => { if (tokenInAddress()) begin(); });
+window.addEventListener("hashchange", () => {
+  const token = tokenInAddress(); // a link to an open tab changes the part behind `#` alone
+  if (token !== null) begin(token);
+});
 
 function connection(state, since) {
   const pill = byId("connection");
@@ -93,8 +96,7 @@ function tokenInAddress() {
   return found;
 }
 
-async function begin() {
-  const token = tokenInAddress();
+async function begin(token) {
   try {
     if (token !== null) await post("/api/login", { token });
     const session = await get("/api/session");
@@ -105,7 +107,7 @@ async function begin() {
     if (error.kind === "token") login(`${error.message} ${error.hint}`);
     else {
       connection("lost", new Date());
-      setTimeout(begin, 2_000);
+      setTimeout(() => begin(token), 2_000);
     }
   }
 }
@@ -149,4 +151,4 @@ function login(reason = "") {
 whenTokenNeeded(() => {
   if (!main.querySelector("#token")) login();
 });
-begin();
+begin(tokenInAddress());
