@@ -11,6 +11,8 @@ from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind, Mess
 from tinyssb_node.control.rows import AirtimeRow, EndpointRow, FaceRow, FeedRow, StatusRow
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId, Origin
+from tinyssb_node.screens.group_changes import EXCLUSION_LIMITS, GroupChange
+from tinyssb_node.screens.group_conversations import people_in_words
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.tui.screen_state import ScreenRequest, ScreenState
 
@@ -255,6 +257,21 @@ class FakeNode:
 
     def block(self, feed: FeedId, *, blocked: bool) -> None:
         self._do("block", feed, blocked)
+
+    def group_page(self, group: str) -> str:
+        return f"Hut crew {group[:8]}\n\nWho can read what (times: when the new key arrived here):\n  me: everything"
+
+    def group_preview(self, change: GroupChange) -> list[str]:
+        people = people_in_words(change.people, self.sight.names)
+        return [
+            f"{change.action.value} {people}:",
+            "  16 packets, 3.3 s of airtime, 9 % of this hour's budget",
+            *EXCLUSION_LIMITS,
+        ]
+
+    def change_group(self, change: GroupChange) -> str:
+        self._do("group", change)
+        return f"Did {change.action.value}."
 
     def end_looking(self) -> None:
         self.ended.append("looking")

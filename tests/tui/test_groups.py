@@ -2,8 +2,9 @@
 
 import dataclasses
 
-from tests.tui.node import ANA, BEN, HOSTILE, ME, FakeNode, message, usual
+from tests.tui.node import ANA, BEN, EVA, HOSTILE, ME, FakeNode, message, usual
 from tests.tui.screen import shown
+from tinyssb_node.screens.group_changes import GroupAction, GroupChange
 from tinyssb_node.screens.group_conversations import GroupConversation
 from tinyssb_node.tui.screen_state import ScreenState
 
@@ -58,3 +59,69 @@ async def test_a_group_without_a_name_or_with_a_wicked_one_does_no_harm() -> Non
             assert note in screen.text()
             if title is None:
                 assert "group 5a5a5a5a" in screen.text()
+
+
+IN_GROUP = ("shift+tab", "down", "down", "enter", "o")
+"""Keys that open the group and its menu."""
+
+
+async def test_the_menu_shows_who_can_read_what() -> None:
+    async with shown(FakeNode(with_group()), *IN_GROUP, "enter") as screen:
+        screen.check(80)
+        assert "me: everything" in screen.text()
+
+
+async def test_people_are_excluded_only_after_the_cost_was_shown() -> None:
+    node = FakeNode(with_group())
+    async with shown(node, *IN_GROUP, "down", "down", "enter") as screen:
+        # Ourselves are not in the list.
+        assert screen.text().count("[ ]") == 2
+        await screen.press("down", "space", "enter")
+        screen.check(80)
+        assert "exclude Ben" in screen.text()
+        assert "16 packets, 3.3 s of airtime" in screen.text()
+        await screen.press("enter", "escape")
+        assert node.done == []
+        await screen.press("o", "down", "down", "enter", "space", "down", "space", "enter", "y")
+        ((word, change),) = node.done
+        assert isinstance(change, GroupChange)
+        assert (word, change.action, change.group) == ("group", GroupAction.EXCLUDE, GROUP)
+        assert set(change.people) == {ANA, BEN}
+        assert "Did exclude." in screen.text()
+
+
+async def test_people_who_are_not_members_are_added() -> None:
+    node = FakeNode(with_group())
+    async with shown(node, *IN_GROUP, "down", "enter") as screen:
+        assert screen.text().count("[ ]") == 1  # Eva: Mia is blocked
+        await screen.press("enter", "y")
+        assert node.done == [("group", GroupChange(action=GroupAction.ADD, group=GROUP, people=(EVA,)))]
+
+
+async def test_a_group_is_left_and_entered_again() -> None:
+    node = FakeNode(with_group())
+    async with shown(node, *IN_GROUP, "down", "down", "down", "enter", "y"):
+        assert node.done == [("group", GroupChange(action=GroupAction.LEAVE, group=GROUP))]
+    node = FakeNode(with_group(note="you left this group"))
+    async with shown(node, *IN_GROUP) as screen:
+        assert "Exclude" not in screen.text()
+        await screen.press("down", "enter", "y")
+        assert node.done == [("group", GroupChange(action=GroupAction.RETURN, group=GROUP))]
+
+
+async def test_a_group_is_created_with_a_name_and_people() -> None:
+    node = FakeNode(with_group())
+    async with shown(node, "o", "enter", *"Ski", "enter") as screen:
+        screen.check(80)
+        await screen.press("space", "enter", "y")
+        ((_, change),) = node.done
+        assert isinstance(change, GroupChange)
+        assert (change.action, change.name, len(change.people)) == (GroupAction.CREATE, "Ski", 1)
+        await screen.press("o", "enter", *"Never", "escape")
+        assert len(node.done) == 1
+
+
+async def test_a_refused_change_is_shown() -> None:
+    node = FakeNode(with_group(), refusing=True)
+    async with shown(node, *IN_GROUP, "down", "down", "down", "enter", "y") as screen:
+        assert "! The disk is full" in screen.text()

@@ -13,6 +13,7 @@ import pytest
 
 from tests.tui import node
 from tests.tui.screen import shown
+from tests.tui.test_groups import with_group
 from tinyssb_node.tui.screen_state import ScreenState
 
 SCREENS = Path(__file__).parent / "screens"
@@ -20,6 +21,7 @@ SIGHTS = {
     "usual": node.usual(),
     "hostile": node.hostile(),
     "empty": ScreenState(now_us=node.NOW_US),
+    "group": with_group(),
     "away": dataclasses.replace(
         node.usual(), away="The node's daemon is not running.", away_us=node.NOW_US - 9 * node.MINUTE_US
     ),
@@ -27,7 +29,7 @@ SIGHTS = {
 
 
 @pytest.mark.parametrize("size", [(80, 24), (120, 40)], ids=["80x24", "120x40"])
-@pytest.mark.parametrize("sight", SIGHTS)
+@pytest.mark.parametrize("sight", ["usual", "hostile", "empty", "away"])
 async def test_conversations(sight: str, size: tuple[int, int]) -> None:
     await compare(f"{sight}-talk", sight, (), size)
 
@@ -55,6 +57,15 @@ async def test_sixty_columns(view: str) -> None:
 
 async def test_a_reply_being_written() -> None:
     await compare("reply-talk", "usual", ["home", "r", *"Which"], (80, 24))
+
+
+async def test_groups() -> None:
+    menu = ["shift+tab", "down", "down", "enter", "o"]
+    await compare("group-menu", "group", menu, (80, 24))
+    await compare("group-menu", "group", menu, (60, 24))
+    await compare("group-people", "group", [*menu, "down", "down", "enter", "space"], (80, 24))
+    await compare("group-preview", "group", [*menu, "down", "down", "enter", "enter"], (80, 24))
+    await compare("group-name", "group", ["o", "enter", *"Ski"], (80, 24))
 
 
 async def compare(name: str, sight: str, keys: Sequence[str], size: tuple[int, int]) -> None:

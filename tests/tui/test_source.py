@@ -12,15 +12,19 @@ import pytest
 from tests.daemon.processes import daemon, make_home, tinyssb
 from tests.tui.screen import PATIENCE_S, shown
 from tinyssb_node.catalog.rows import PUBLIC
+from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.control.client import DaemonUnreachableError
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import FeedId
+from tinyssb_node.screens.group_changes import GroupAction, GroupChange
 from tinyssb_node.tui import limits
 from tinyssb_node.tui.logtail import LogTail
 from tinyssb_node.tui.screen_state import ScreenRequest
 from tinyssb_node.tui.source import NodeScreenSource
 
 BEN = FeedId(bytes(range(32)))
+CYD = SigningKey(bytes(32)).feed_id
+"""A feed with a key that can be written to."""
 
 
 async def test_a_day_of_a_node(tmp_path: Path) -> None:
@@ -170,3 +174,28 @@ def test_a_log_of_any_length_takes_bounded_memory(tmp_path: Path) -> None:
     tail.close()
     reader.join(PATIENCE_S)
     assert len(tail.lines()) == limits.EVENTS_MAX
+
+
+def test_a_group_is_changed_after_a_preview(tmp_path: Path) -> None:
+    home = tmp_path / "n"
+    make_home(home, name="ana")
+    source = NodeScreenSource(str(home), None)
+    with daemon(home):
+        assert source.change_group(GroupChange(action=GroupAction.CREATE, name="Hut")).startswith(
+            "Created the group Hut "
+        )
+        (room,) = source.look(ScreenRequest()).groups
+        adding = GroupChange(action=GroupAction.ADD, group=room.name, people=(CYD,))
+        assert any("no radio face is up" in line for line in source.group_preview(adding))
+        assert CYD not in source.look(ScreenRequest()).groups[0].members
+        source.change_group(adding)
+        excluding = GroupChange(action=GroupAction.EXCLUDE, group=room.name, people=(CYD,))
+        assert any("This cannot be undone." in line for line in source.group_preview(excluding))
+        source.change_group(excluding)
+        page = source.group_page(room.name)
+        assert f"Who cannot read what is written now:\n  {CYD.hex()[:8]}: from the beginning until" in page
+        assert source.change_group(GroupChange(action=GroupAction.LEAVE, group=room.name)).startswith("Left")
+        assert source.look(ScreenRequest(conversation=room.name)).groups[0].note == "you left this group"
+        assert "again" in source.change_group(GroupChange(action=GroupAction.RETURN, group=room.name))
+    source.end_looking()
+    source.end_writing()

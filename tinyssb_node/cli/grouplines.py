@@ -12,12 +12,12 @@ from tinyssb_node.screens.chatlines import BLOCKED, local_minute
 from tinyssb_node.screens.group_conversations import NOTES, happening, people_in_words
 from tinyssb_node.screens.group_details import (
     access_lines,
+    access_of,
     fork,
     head,
     next_tasks,
     people,
     person,
-    read_access,
     short,
 )
 from tinyssb_node.screens.render import table
@@ -83,8 +83,7 @@ def shown(
     for line in head(row, names):
         yield from fitted(line, width)
     yield ""
-    writing = row.epoch if row.state == "member" else None
-    for line in access_lines(read_access(epochs, writing, names), names):
+    for line in access_lines(access_of(row, epochs, names), names):
         yield from fitted(line, width)
     yield ""
     yield from fitted("Epochs, the first on top. Each member writes in one epoch that they are in:", width)

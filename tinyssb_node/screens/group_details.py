@@ -59,6 +59,16 @@ def people(feeds: Sequence[str], names: DisplayNames) -> str:
     return people_in_words([FeedId.from_hex(feed) for feed in feeds], names)
 
 
+def details(row: GroupShownRow, epochs: Sequence[GroupEpochRow], names: DisplayNames) -> Iterator[str]:
+    """Describe a group as a whole, without the graph of its epochs."""
+    yield from head(row, names)
+    yield ""
+    yield from access_lines(access_of(row, epochs, names), names)
+    yield from (fork(one) for one in row.forks)
+    yield ""
+    yield from next_tasks(row.tasks, names)
+
+
 # --- Its state
 
 
@@ -157,6 +167,13 @@ def read_access(
         for feed, having in held.items()
     ]
     return sorted(found, key=lambda one: (not one.current, not names.is_own(one.feed), one.feed))
+
+
+def access_of(
+    row: GroupShownRow, epochs: Sequence[GroupEpochRow], names: DisplayNames
+) -> list[GroupReadAccess]:
+    """Return the same, as `group_show` answers."""
+    return read_access(epochs, row.epoch if row.state == "member" else None, names)
 
 
 def access_lines(access: Sequence[GroupReadAccess], names: DisplayNames) -> Iterator[str]:

@@ -13,7 +13,7 @@ class NodeAction(Message):
     def __init__(
         self,
         do: Callable[[ScreenSource], object],
-        done: str,
+        done: str | None,
         then: Callable[[object], None] | None = None,
         after: Callable[[], None] | None = None,
     ) -> None:
@@ -21,7 +21,7 @@ class NodeAction(Message):
         self.do = do
         """Called by the thread that writes; a LocalError that it raises is shown."""
         self.done = done
-        """Shown when it is done; unescaped."""
+        """Shown when it is done; unescaped. None: the result of *do* is shown."""
         self.then = then
         """Called with the result of *do*, by the thread that draws; not if it failed."""
         self.after = after

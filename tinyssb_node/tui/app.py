@@ -31,6 +31,7 @@ Tab            go to the next list, or to the input box
 Enter          show details of the selected line
 w              write to the open conversation
 r              reply to the selected message
+o              group menu: create; show who can read what, add, exclude, leave
 m              write to the selected person, privately (People)
 f              follow or unfollow the selected feed (People, Feeds)
 b              block or unblock the selected person (People)
@@ -241,7 +242,7 @@ class Tui(App[None]):
         except LocalError as error:
             self._say(f"! {error.message} {error.hint}".rstrip())
         else:
-            self._say(wish.done)
+            self._say(str(given) if wish.done is None else wish.done)
             if wish.then is not None:
                 wish.then(given)
         finally:

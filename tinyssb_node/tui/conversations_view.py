@@ -19,6 +19,7 @@ from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import one_line
 from tinyssb_node.tui import limits, lines
 from tinyssb_node.tui.actions import NodeAction, ShowPage
+from tinyssb_node.tui.group_menu import GroupMenu
 from tinyssb_node.tui.screen_state import ScreenRequest, ScreenSource, ScreenState
 from tinyssb_node.tui.views import ScreenView
 from tinyssb_node.tui.widgets import MessageInput, Row, RowList, TextLine
@@ -39,11 +40,12 @@ class MessageTarget:
 class ConversationsView(ScreenView):
     """Conversations, messages, and an input box."""
 
-    KEYS = "w write  r reply  Enter details  Tab list"
+    KEYS = "w write  r reply  o groups  Enter details  Tab list"
     WRITING_KEYS = "Enter send  ^J new line  Esc back, text is kept"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("w", "write", show=False),
         Binding("r", "reply", show=False),
+        Binding("o", "group", show=False),
         Binding("escape", "drop", show=False),
     ]
 
@@ -243,6 +245,12 @@ class ConversationsView(ScreenView):
             answered = None if row.conversation is not None and is_group(row.conversation) else row
             self._target = MessageTarget(row.conversation, answered=answered)
             self._edit()
+
+    def action_group(self) -> None:
+        """Show what can be done with the open group, or with groups."""
+        if self.sight is not None:
+            room = next((one for one in self.sight.groups if one.name == self._conversation), None)
+            GroupMenu(self, self.sight, room).open()
 
     def action_drop(self) -> None:
         """Cancel an answer, and close what is open over the view."""

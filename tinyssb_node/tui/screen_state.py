@@ -7,6 +7,7 @@ from typing import Protocol
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, FeedRow, StatusRow
 from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.screens.group_changes import GroupChange
 from tinyssb_node.screens.group_conversations import GroupConversation
 from tinyssb_node.screens.people import DisplayNames
 
@@ -90,6 +91,18 @@ class ScreenSource(Protocol):
 
     def block(self, feed: FeedId, *, blocked: bool) -> None:
         """Hide a person, or show them again. Raises LocalError."""
+        ...
+
+    def group_page(self, group: str) -> str:
+        """Return everything about a group in words, unescaped. Raises LocalError."""
+        ...
+
+    def group_preview(self, change: GroupChange) -> list[str]:
+        """Return the cost and the limits of a change of a group, in lines, without making it. Raises LocalError."""
+        ...
+
+    def change_group(self, change: GroupChange) -> str:
+        """Make a change of a group; return what was done. Raises LocalError."""
         ...
 
     def end_looking(self) -> None:

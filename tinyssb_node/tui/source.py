@@ -12,8 +12,10 @@ from tinyssb_node.control.client import DaemonClient, DaemonError, DaemonUnreach
 from tinyssb_node.daemon.config import read_config
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.screens.group_changes import GroupChange, done_in_words, perform, preview
 from tinyssb_node.screens.group_conversations import is_group, rooms
 from tinyssb_node.screens.group_conversations import messages as group_messages
+from tinyssb_node.screens.group_details import details
 from tinyssb_node.screens.holders_text import holders_text
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.screens.tail import event_folder
@@ -227,6 +229,24 @@ class NodeScreenSource:
     def block(self, feed: FeedId, *, blocked: bool) -> None:
         """Hide a person, or show them again. Raises LocalError."""
         self._do(lambda talk: talk.block(feed) if blocked else talk.unblock(feed))
+
+    def group_page(self, group: str) -> str:
+        """Return everything about a group in words. Raises LocalError."""
+
+        def read(talk: NodeSession) -> str:
+            listing = talk.client.group_show(group)
+            epochs = list(listing)
+            return "\n".join(details(listing.result, epochs, talk.names()))
+
+        return self._do(read)
+
+    def group_preview(self, change: GroupChange) -> list[str]:
+        """Return the cost and the limits of a change of a group. Raises LocalError."""
+        return self._do(lambda talk: preview(talk.client, change, talk.names()))
+
+    def change_group(self, change: GroupChange) -> str:
+        """Make a change of a group; return what was done. Raises LocalError."""
+        return self._do(lambda talk: done_in_words(change, perform(talk.client, change), talk.names()))
 
     def _do(self, work: Callable[[NodeSession], Given]) -> Given:
         if self._writer is None:

@@ -204,3 +204,123 @@ class TextPage(ModalScreen[None]):
     def action_close(self) -> None:
         """Close the page."""
         self.dismiss(None)
+
+
+class Picker(ModalScreen[tuple[str, ...] | None]):
+    """A list to choose one or several rows from, over everything else. Its answer: their keys; None: cancelled."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q", "cancel", show=False),
+        Binding("space", "mark", show=False),
+    ]
+
+    def __init__(self, title: str, rows: Sequence[Row], *, many: bool = False) -> None:
+        """Create a list; *many*: Space marks rows, and Enter gives all marked ones, or the selected one if none is."""
+        super().__init__()
+        self._title = title
+        self._rows = rows
+        self._many = many
+        self._marked: set[str] = set()
+
+    def compose(self) -> ComposeResult:
+        """Yield a title, the rows, the keys."""
+        keys = "Space mark  Enter done" if self._many else "Enter choose"
+        yield Static(Content.styled(self._title, "bold underline"), id="head")
+        yield RowList("picks")
+        yield Static(f" {keys}  Esc cancel", id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Show the rows."""
+        self._draw()
+        self.query_one(RowList).focus()
+
+    def _draw(self) -> None:
+        self.query_one(RowList).show(
+            [
+                (
+                    key,
+                    Content.assemble(("[x] " if key in self._marked else "[ ] ") if self._many else " ", row),
+                )
+                for key, row in self._rows
+            ]
+        )
+
+    def action_mark(self) -> None:
+        """Mark the selected row, or remove its mark."""
+        chosen = self.query_one(RowList).chosen
+        if self._many and chosen is not None:
+            self._marked ^= {chosen}
+            self._draw()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Give the marked rows, or the selected one."""
+        event.stop()
+        marked = tuple(key for key, _ in self._rows if key in self._marked)
+        self.dismiss(marked or ((event.option_id,) if event.option_id is not None else None))
+
+    def action_cancel(self) -> None:
+        """Close the list without an answer."""
+        self.dismiss(None)
+
+
+class Question(ModalScreen[bool | None]):
+    """A text with a question whether to go on, over everything else. Its answer: True; None: no."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("y", "agree", show=False),
+        Binding("escape,n,q", "refuse", show=False),
+        Binding("down,j", "scroll(1)", show=False),
+        Binding("up,k", "scroll(-1)", show=False),
+    ]
+
+    def __init__(self, title: str, text: Content) -> None:
+        super().__init__()
+        self._title = title
+        self._text = text
+
+    def compose(self) -> ComposeResult:
+        """Yield a title, the text, the keys."""
+        yield Static(Content.styled(self._title, "bold underline"), id="head")
+        with VerticalScroll(id="page"):
+            yield Static(self._text)
+        yield Static(" y yes, do it  Esc no: nothing is written", id="keys", markup=False)
+
+    def action_scroll(self, lines: int) -> None:
+        """Scroll down by *lines*."""
+        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+    def action_agree(self) -> None:
+        """Go on. Enter does not: it is the key by which the page before was left."""
+        self.dismiss(True)
+
+    def action_refuse(self) -> None:
+        """Do nothing."""
+        self.dismiss(None)
+
+
+class LineBox(ModalScreen[str | None]):
+    """A box for one text, over everything else. Its answer: the text; None: cancelled."""
+
+    def __init__(self, title: str) -> None:
+        super().__init__()
+        self._title = title
+
+    def compose(self) -> ComposeResult:
+        """Yield a title, the box, the keys."""
+        yield Static(Content.styled(self._title, "bold underline"), id="head")
+        yield MessageInput("line")
+        yield Static(" Enter done  Esc cancel", id="keys", markup=False)
+
+    def on_mount(self) -> None:
+        """Take the keys."""
+        self.query_one(MessageInput).focus()
+
+    def on_message_input_sent(self, event: MessageInput.Sent) -> None:
+        """Give the text."""
+        event.stop()
+        self.dismiss(event.text)
+
+    def on_message_input_left(self, event: MessageInput.Left) -> None:
+        """Close the box without an answer."""
+        event.stop()
+        self.dismiss(None)
