@@ -6,6 +6,7 @@ Kept quick: only the module of the typed command is imported, and `--help` impor
 import argparse
 import io
 import os
+import re
 import sys
 from collections.abc import Sequence
 from typing import NoReturn
@@ -15,6 +16,7 @@ from tinyssb_node.cli import commands
 from tinyssb_node.errors import ExitCode, LocalError
 
 _CHOICES_LISTED = 20
+_LONG_WORD = re.compile(r"(\S{200})\S{100,}")
 
 
 class Parser(argparse.ArgumentParser):
@@ -87,5 +89,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def print_error(message: str, hint: str) -> None:
-    """Print what happened and what to do next to standard error."""
-    print(f"tinyssb: {message}" + (f"\n{hint}" if hint else ""), file=sys.stderr)
+    """Print what happened and what to do next to standard error. It may quote any bytes that were typed."""
+    from tinyssb_node.screens.safetext import safe
+
+    text = f"tinyssb: {message}" + (f"\n{hint}" if hint else "")
+    print(safe(_LONG_WORD.sub(r"\1…", text)), file=sys.stderr)
