@@ -25,7 +25,7 @@ endef
 TEST_PROGRAMS := dev java chromium dbus postgres mosquitto gcc micropython
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow coverage lint format bench bench-gossip bench-sink torture fuzz search-groups search-groups-live deb clean
+.PHONY: help demo test test-slow coverage lint format bench bench-gossip bench-sink torture fuzz search-groups search-groups-live search-adversary deb clean
 
 help:  ## list these targets
 	@echo "tinySSB node: targets of make"
@@ -88,6 +88,10 @@ search-groups:  ## search for faults in 1,000 random groups that split and merge
 search-groups-live:  ## the same with 1,000 groups of real nodes in the simulator; 30 minutes (ARGS="--seeds 50" for some)
 	@$(SETUP) dev
 	@$(PYTHON) -m tests.groups.live $(ARGS)
+
+search-adversary:  ## search the worst that a hostile station can do; 1,000 seeds in 10 minutes (ARGS="--scenario field30 --seeds 100" for a field)
+	@$(SETUP) dev
+	@.venv/bin/tinyssb sim adversary --seeds 1000 --jobs $$(nproc) $(ARGS)
 
 deb:  ## build a Debian package in dist/ (DEB_ARCH=arm64 DEB_PYTHON=3.13 for another machine)
 	@DEB_ARCH=$(DEB_ARCH) DEB_PYTHON=$(DEB_PYTHON) hw/deb/build.sh

@@ -252,3 +252,23 @@ def test_help_does_not_load_the_simulator(word: str) -> None:
         "sys.exit(any(name.startswith('tinyssb_node.sim') for name in sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_the_worst_station_is_searched_and_played_again(screen: Screen) -> None:
+    code, out, _ = screen.run("adversary", "--seeds", "2", "--first", "1")
+    lines = out.splitlines()
+    assert lines[-1].startswith("2 seeds played: median k ")
+    worst = lines[0].partition(":")[0]
+    assert code == (" 0 above" not in lines[-1])
+    seed = worst.rpartition(" ")[2]
+    replayed, out, _ = screen.run("--scenario", "domain10", "adversary", "--seed", seed)
+    assert out.startswith(lines[0])
+    assert "all agree:" in out
+    assert "domain10, 11 nodes" in out
+    assert replayed in {0, 1}
+
+
+def test_only_some_scenarios_are_attacked(screen: Screen) -> None:
+    code, _, err = screen.run("adversary", "--scenario", "mobile")
+    assert code == ExitCode.CONFIG
+    assert "domain10, field30" in err

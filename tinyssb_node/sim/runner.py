@@ -7,6 +7,7 @@ from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.errors import SimulationFailedError, SimulationOptionError
+from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.bound import sends_at_least, sends_by_relays, sends_in_busiest_reach
 from tinyssb_node.sim.checkers import (
@@ -25,7 +26,7 @@ from tinyssb_node.sim.progress import ConvergenceWatcher
 from tinyssb_node.sim.report import SimulationReport, TrafficMeter, TrafficTotals, spread
 from tinyssb_node.sim.simulated_node import SimulationWatcher
 from tinyssb_node.sim.values import members, us
-from tinyssb_node.sim.world import World, stream
+from tinyssb_node.sim.world import MakeStation, World, stream
 
 _PROGRESS_STEPS: Final = 240  # a screen's width and more
 Tell = Callable[[float, float], None]
@@ -56,18 +57,23 @@ class Simulation:
         watchers: Sequence[SimulationWatcher] = (),
         *,
         events: Path | None = None,
+        progress: ConvergenceWatcher | None = None,
+        chance: int | None = None,
+        admission: Callable[[], Admission] | None = None,
     ) -> None:
-        """Raises SimulationOptionError."""
+        """*progress* judges when all agree, if not all nodes of *options* have to. *chance* is the seed of what nodes
+        do on this ground, if not that of the ground. *admission* makes each node's admission rule. Raises
+        SimulationOptionError."""
         self.options = options
         self._files = None if events is None else _event_files(events)
-        self.progress = ConvergenceWatcher(options.nodes)
+        self.progress = progress or ConvergenceWatcher(options.nodes)
         self.meter = TrafficMeter()
         self._radios = options.radio_by_node
         self.duty = DutyCycleChecker({name: _law(radio) for name, radio in self._radios.items()})
         self.ground = place_nodes(options)
         self.contacts = ContactWatcher(options.visitors, options.names, self.ground.medium.reaches)
         self.world = World(
-            options.seed,
+            options.seed if chance is None else chance,
             lambda _: self.ground.medium,
             watchers=(
                 FeedChecker(),
@@ -81,6 +87,7 @@ class Simulation:
             ),
             keep_events=False,
             spoil=_spoiler(options),
+            admission=admission,
         )
         self._agreed: TrafficTotals | None = None
 
@@ -119,9 +126,7 @@ class Simulation:
         options, world = self.options, self.world
         boards = members("boards", options.boards)
         for name in options.names:
-            position_m = self.ground.placement.positions_m.get(name)
-            law = self._radios[name].allowance
-            world.add(name, position_m=position_m, on_air=False, board=name in boards, law=law)
+            self._add(name, board=name in boards)
         if options.acquainted:
             world.acquaint()
         for source in options.traffic:
@@ -132,6 +137,11 @@ class Simulation:
             world.connect(cable.left, cable.right, 1_000 * cable.latency_ms, 1_000 * cable.jitter_ms)
         for item in (*options.faults, *options.moves, *options.absences):
             item.schedule(world)
+
+    def _add(self, name: str, *, board: bool, station: MakeStation | None = None) -> None:
+        position_m = self.ground.placement.positions_m.get(name)
+        law = self._radios[name].allowance
+        self.world.add(name, position_m=position_m, on_air=False, board=board, law=law, station=station)
 
     def _play(self, tell: Tell | None) -> None:
         options, world = self.options, self.world

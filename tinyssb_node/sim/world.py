@@ -56,6 +56,9 @@ class Cable:
     """The profile of its faces."""
 
 
+MakeStation = Callable[[SimulatedDisk, SigningKey, random.Random], DeployedBoard]
+"""Maker of a node that follows rules of its own, from its disk, its key and its source of chance."""
+
 AIR = FaceName("air")
 """The face of every node that is on the channel."""
 
@@ -123,6 +126,7 @@ class World:
         self._verify = cached_verifier(verify_signed)
         self._streams: dict[tuple[str, FaceName], Cable] = {}
         self._groups: dict[str, MakeGroups] = {}
+        self._stations: dict[str, MakeStation] = {}
 
     @property
     def medium(self) -> SimulatedMedium | None:
@@ -145,11 +149,15 @@ class World:
         on_air: bool = True,
         board: bool = False,
         law: Allowance | None = None,
+        station: MakeStation | None = None,
     ) -> SimulatedNode:
         """Add a node, at a position if there is one; if there is a channel, it is on it, or will be by
-        ``switch_on_air``. A *board* follows deployed rules, and writes the deployed dialect. *law* is its legal
-        allowance, if that differs from the others'."""
+        ``switch_on_air``. A *board* follows deployed rules, writes the deployed dialect and has no carrier sense. *law*
+        is its legal allowance, if that differs from the others'. *station* makes a node that follows rules of its
+        own."""
         dialect = Dialect.DEPLOYED if board else dialect
+        if station is not None:
+            self._stations[name] = station
         if key is None:
             seed = self.chance(f"key {name}").randbytes(limits.SEED_SIZE)
             key = SigningKey(seed)
@@ -199,6 +207,8 @@ class World:
         self, name: str, store: SimulatedDisk, key: SigningKey, dialect: Dialect, *, boot: int, board: bool
     ) -> Node | DeployedBoard:
         chance = self.chance(f"node {name}" if boot == 1 else f"node {name} boot {boot}")
+        if (station := self._stations.get(name)) is not None:
+            return station(store, key, chance)
         if board:
             return DeployedBoard(store=store, network=Network(), entropy=chance, key=key, verify=self._verify)
         return Node(

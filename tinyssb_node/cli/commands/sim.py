@@ -8,6 +8,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from tinyssb_node.cli import sim_adversary
 from tinyssb_node.daemon import subjects
 from tinyssb_node.errors import ExitCode, ProblemError, SimulationFailedError, SimulationOptionError
 from tinyssb_node.screens.options import CommandParsers, hours, positive, whole
@@ -65,6 +66,7 @@ def add(commands: CommandParsers) -> None:
         bulk.add_argument(
             f"--{name}", type=type_, metavar=name[0].upper(), help=text, default=argparse.SUPPRESS
         )
+    sim_adversary.add(actions)
     for subject in subjects.present():
         if subject.simulation is not None:
             subject.load(subject.simulation).add(actions)

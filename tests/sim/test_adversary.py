@@ -1,0 +1,41 @@
+"""The searched adversary: what it does is replayed, judged, and bounded."""
+
+import pytest
+
+from tinyssb_node.errors import SimulationOptionError
+from tinyssb_node.sim.adversary import SCENARIOS, alone, attacks, ground_of, judge, plan_of, play
+from tinyssb_node.sim.hostile_station import Plan
+
+MOST = SCENARIOS["domain10"].most
+
+
+def test_a_seed_is_played_again_exactly() -> None:
+    assert play("domain10", 7) == play("domain10", 7)
+    assert play("domain10", 7, climb=True).badness(MOST) >= play("domain10", 7).badness(MOST)
+
+
+def test_a_station_that_does_nothing_slows_nobody() -> None:
+    for seed in (1, 2, 3):
+        attack = judge("domain10", seed, Plan())
+        assert 0.6 < attack.slower < 1.6
+        assert attack.delay_s < attack.allowed_s
+
+
+def test_without_the_station_it_is_a_median_of_several_runs() -> None:
+    assert 20e6 < alone("domain10", 1).agreed_us < 60e6
+    assert {ground_of(seed) for seed in range(100)} == set(range(1, 9))
+
+
+def test_processes_find_the_same() -> None:
+    seeds = range(1, 4)
+    assert [*attacks("domain10", seeds, jobs=2)] == [*attacks("domain10", seeds)]
+
+
+def test_only_what_is_judged_can_be_attacked() -> None:
+    with pytest.raises(SimulationOptionError, match="domain10, field30"):
+        next(attacks("mobile", range(1)))
+
+
+@pytest.mark.parametrize("seed", range(1, 6))
+def test_no_station_makes_a_node_break_a_rule(seed: int) -> None:
+    assert judge("domain10", seed, plan_of("domain10", seed)).broken == ""
