@@ -20,7 +20,7 @@ from tests.catalog.fake import (
     make_person,
     message_id,
 )
-from tests.web.fake import TOKEN, FakeNode, friendly_mesh, serving
+from tests.web.fake import GROUP, TOKEN, FakeNode, friendly_mesh, serving, with_group
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.group_conversations import GroupConversation
@@ -399,3 +399,58 @@ def test_a_private_group_is_read_and_written_to(browser: Browser) -> None:
         expect(page.locator(".conversation header p")).to_contain_text(
             "You cannot write here: you left this group."
         )
+
+
+def test_a_group_is_managed_after_its_cost_was_shown(browser: Browser) -> None:
+    node = with_group(FakeNode(), f"Hut {HARM}")
+    with serving(node) as address, Visit(browser, address) as visit:
+        page = opened(visit, f"/c/{GROUP}")
+        page.get_by_role("link", name="Members and details").click()
+        expect(page).to_have_url(f"{address}/g/{GROUP}")
+        readers = page.get_by_role("region", name="Who can read what").get_by_role("listitem")
+        expect(readers).to_have_count(4)
+        expect(readers.nth(0)).to_contain_text("You")
+        expect(readers.nth(3)).to_contain_text("excluded by me")
+        form = page.get_by_role("form", name="Exclude people")
+        expect(form.get_by_role("checkbox")).to_have_count(2)
+        form.get_by_role("button", name="Show the cost").click()
+        expect(form.get_by_role("status")).to_have_text(re.compile("Choose people first"))
+        form.get_by_role("checkbox", name="Bob").check()
+        form.get_by_role("button", name="Show the cost").click()
+        expect(form).to_contain_text("16 packets, 3.3 s of airtime")
+        expect(form).to_contain_text("This cannot be undone.")
+        form.get_by_role("button", name="Cancel").click()
+        assert node.changes == []
+        form.get_by_role("button", name="Show the cost").click()
+        form.get_by_role("button", name="Exclude them").click()
+        expect(form.get_by_role("status")).to_contain_text("Excluded Bob")
+        assert node.changes == [("exclude", GROUP, (BOB.hex(),))]
+        assert visit.barriers() == []
+        assert visit.complaints == []
+
+
+def test_a_group_looks_as_in_the_docs(browser: Browser) -> None:
+    node = with_group(FakeNode(friendly_mesh()))
+    with serving(node) as address, Visit(browser, address, width=720) as visit:
+        page = opened(visit, f"/g/{GROUP}")
+        form = page.get_by_role("form", name="Exclude people")
+        form.get_by_role("checkbox").first.check()
+        form.get_by_role("button", name="Show the cost").click()
+        expect(form).to_contain_text("This cannot be undone.")
+        page.set_viewport_size({"width": 720, "height": 1_180})
+        page.locator("#main").evaluate("(main) => main.scrollTo(0, 0)")
+        assert visit.picture_differs("web-group") == ""
+
+
+def test_a_group_is_created(browser: Browser) -> None:
+    node = with_group(FakeNode())
+    with serving(node) as address, Visit(browser, address) as visit:
+        page = opened(visit)
+        page.get_by_role("link", name="New group").click()
+        page.get_by_label("Name").fill("Ski")
+        page.get_by_role("checkbox", name="Bob").check()
+        page.get_by_role("button", name="Continue").click()
+        page.get_by_role("button", name="Create it").click()
+        expect(page).to_have_url(f"{address}/c/{GROUP}")
+        assert node.changes == [("create", "Ski", (BOB.hex(),))]
+        assert visit.complaints == []

@@ -19,7 +19,15 @@ from tests.catalog.fake import (
     small_mesh,
 )
 from tinyssb_node.catalog.rows import PUBLIC, MessageRow
-from tinyssb_node.control.client import DaemonUnreachableError
+from tinyssb_node.control.client import DaemonError, DaemonUnreachableError
+from tinyssb_node.control.group_rows import (
+    GroupCostRow,
+    GroupEpochRow,
+    GroupMemberRow,
+    GroupShownRow,
+    GroupTaskRow,
+    GroupWrittenRow,
+)
 from tinyssb_node.control.rows import (
     AirtimeRow,
     DiskUseRow,
@@ -50,6 +58,14 @@ AIRTIME: AirtimeRow = AirtimeRow(
 )  # fmt: skip
 
 
+class FakeListing(list[GroupEpochRow]):
+    """Items and the result of a request."""
+
+    def __init__(self, epochs: Iterable[GroupEpochRow], result: GroupShownRow) -> None:
+        super().__init__(epochs)
+        self.result = result
+
+
 class FakeNode:
     """A fake of the session and the daemon that Opener opens."""
 
@@ -62,6 +78,9 @@ class FakeNode:
         self.own = ANA
         self.rooms: list[GroupConversation] = []
         self.group_said: list[MessageRow] = []
+        self.epochs: list[GroupEpochRow] = []
+        self.shown: GroupShownRow | None = None
+        self.changes: list[tuple[str, str, tuple[str, ...]]] = []
         self._seen = 0
 
     @contextlib.contextmanager
@@ -110,6 +129,46 @@ class FakeNode:
         self._require()
         rows = [row for row in self.group_said if row.conversation == group]
         return [row for row in rows if before is None or (row.placed or 0) < before][-(limit or 1_000) :]
+
+    @property
+    def client(self) -> "FakeNode":
+        self._require()
+        return self
+
+    def group_show(self, group: str) -> "FakeListing":
+        if self.shown is None or group != self.shown.group:
+            raise DaemonError("unknown_group", f"This node knows of no group '{group}'.", "")
+        return FakeListing(self.epochs, self.shown)
+
+    def group_add_cost(self, group: str, people: Iterable[str], text: str | None = None) -> GroupCostRow:  # noqa: ARG002 - a port's signature
+        return GroupCostRow(
+            group=group, messages=1, packets=6, content_bytes=400, steps=[f"add {len(list(people))}"]
+        )
+
+    def group_exclude_cost(self, group: str, people: Iterable[str]) -> GroupCostRow:  # noqa: ARG002 - a port's signature
+        steps = ["exclude", "announce", "begin", "add 15"]
+        return GroupCostRow(group=group, messages=4, packets=16, content_bytes=1_209, steps=steps)
+
+    def group_add(self, group: str, people: Iterable[str], text: str | None = None) -> GroupWrittenRow:  # noqa: ARG002 - a port's signature
+        return self._changed("add", group, people)
+
+    def group_exclude(self, group: str, people: Iterable[str]) -> GroupWrittenRow:
+        return self._changed("exclude", group, people)
+
+    def group_leave(self, group: str) -> GroupWrittenRow:
+        return self._changed("leave", group)
+
+    def group_return(self, group: str) -> GroupWrittenRow:
+        return self._changed("return", group)
+
+    def group_create(self, name: str | None, people: Iterable[str] = ()) -> GroupWrittenRow:
+        self._changed("create", name or "", people)
+        return GroupWrittenRow(group="5a" * 20, entries=[], packets=18)
+
+    def _changed(self, action: str, group: str, people: Iterable[str] = ()) -> GroupWrittenRow:
+        self._require()
+        self.changes.append((action, group, tuple(people)))
+        return GroupWrittenRow(group=group, entries=[], packets=16)
 
     def say(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> PublishedRow:
         self._require()
@@ -229,6 +288,43 @@ def friendly_mesh() -> FakeCatalog:
         "secret", BOB, 7, "The key is under the stone.", conversation=PRIVATE, private=True, arrival=7, placed=7,
     )  # fmt: skip
     return FakeCatalog(people, [*rows, secret])
+
+
+GROUP = "5a" * 20
+
+
+def with_group(node: FakeNode, title: str = "Hut crew") -> FakeNode:
+    """A group in which Ana excluded Eve, and was joined by Cyd."""
+    first, second = "11" * 20, "22" * 20
+
+    def member(feed: FeedId, *, excluded: bool = False) -> GroupMemberRow:
+        by = [] if feed == ANA else [ANA.hex()]
+        return GroupMemberRow(feed=feed.hex(), added_by=by, excluded_by=[ANA.hex()] if excluded else [])
+
+    def epoch(id_: str, previous: list[str], members: list[GroupMemberRow], at_us: int) -> GroupEpochRow:
+        return GroupEpochRow(
+            epoch=id_, creator=ANA.hex(), previous=previous, members=members, missing=[],
+            tip=not members, inside=True, committed_us=at_us,
+        )  # fmt: skip
+
+    node.epochs = [
+        epoch(first, [], [member(ANA), member(BOB), member(EVE, excluded=True)], START_US),
+        epoch(second, [first], [member(ANA), member(BOB), member(CYD)], START_US + 7_200_000_000),
+    ]
+    node.shown = GroupShownRow(
+        group=GROUP, group_id="00" * 32, name=title, state="member", creator=ANA.hex(), epoch=second,
+        rules=["4.2"], interim=False, posts=2, messages=9, waiting=0, forks=[],
+        tasks=[GroupTaskRow(purpose="repair", epoch=second, due_in_us=720_000_000, steps=[])], problem=None,
+    )  # fmt: skip
+    node.group_said = [
+        make_message("in group 0", BOB, 1, "Soup at noon?", conversation=GROUP, placed=1, private=True)
+    ]
+    node.rooms = [
+        GroupConversation(
+            name=GROUP, members=(ANA, BOB, CYD), messages=1, last=node.group_said[0], title=title, note=""
+        )
+    ]
+    return node
 
 
 @contextlib.contextmanager

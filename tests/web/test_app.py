@@ -10,6 +10,7 @@ import pytest
 from tests.catalog.fake import (
     ANA,
     BOB,
+    CYD,
     EVE,
     HOSTILE_TEXT,
     PRIVATE,
@@ -20,7 +21,8 @@ from tests.catalog.fake import (
 )
 from tests.sse import Events
 from tests.web.asking import ask, post
-from tests.web.fake import FakeNode, serving
+from tests.web.fake import GROUP, FakeNode, serving, with_group
+from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.group_conversations import GroupConversation
 from tinyssb_node.web import limits
 from tinyssb_node.web.app import STATIC
@@ -331,3 +333,62 @@ def test_our_own_name_is_ours(quiet: str) -> None:
     first = ask(quiet, "/api/messages").json["rows"][0]
     assert first["author"]["own"]
     assert first["author"]["feed"] == ANA.hex()
+
+
+def change(action: str, *people: FeedId, **more: object) -> dict[str, object]:
+    return {"action": action, "people": [feed.hex() for feed in people], "once": "once-0001"} | more
+
+
+def test_a_group_states_who_can_read_what() -> None:
+    node = with_group(FakeNode())
+    with serving(node) as address:
+        found = ask(address, f"/api/group?group={GROUP}").json
+        assert ask(address, f"/api/group?group={'0' * 40}").status == 404
+        assert ask(address, "/api/group?group=x").status == 400
+    assert (found["title"], found["state"]) == ("Hut crew 5a5a5a5a", "member")
+    reads = {one["feed"]: (one["current"], one["reads"]) for one in found["readers"]}
+    assert reads[ANA.hex()] == (True, "everything")
+    assert reads[CYD.hex()][1].endswith("until now")
+    assert reads[EVE.hex()][0] is False
+    assert any("add missing members" in line for line in found["tasks"])
+
+
+def test_a_group_is_changed_once_after_a_preview() -> None:
+    node = with_group(FakeNode())
+    with serving(node) as address:
+        lines = post(address, "/api/group/preview", change("exclude", BOB, group=GROUP)).json["lines"]
+        assert any("16 packets, 3.3 s of airtime" in line for line in lines)
+        assert any("This cannot be undone." in line for line in lines)
+        assert node.changes == []
+        for _ in range(2):  # the answer was lost, and the page asks again
+            answer = post(address, "/api/group/change", change("exclude", BOB, group=GROUP))
+            assert (answer.status, answer.json["group"]) == (200, GROUP)
+        post(address, "/api/group/change", change("leave", group=GROUP))
+        made = post(address, "/api/group/change", change("create", CYD, name=" Ski "))
+    assert made.json["done"].startswith("Created the group Ski 5a5a5a5a")
+    assert node.changes == [
+        ("exclude", GROUP, (BOB.hex(),)),
+        ("leave", GROUP, ()),
+        ("create", "Ski", (CYD.hex(),)),
+    ]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        change("delete", group=GROUP),
+        change("exclude", group=GROUP),
+        change("add", BOB),
+        change("add", BOB, group="public"),
+        change("create", BOB),
+        change("create", BOB, name="  "),
+        change("leave", group=GROUP) | {"once": "!"},
+        change("leave", group=GROUP) | {"people": [1]},
+        change("leave", group=GROUP) | {"people": "all"},
+    ],
+)
+def test_a_change_that_is_no_change_is_refused(body: dict[str, object]) -> None:
+    node = with_group(FakeNode())
+    with serving(node) as address:
+        assert post(address, "/api/group/change", body).status == 400
+    assert node.changes == []

@@ -22,6 +22,8 @@ from tinyssb_node.content.limits import CIRCLE_MAX
 from tinyssb_node.errors import BadRequestError, LocalError
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.limits import GROUP_NAMED_MAX, GROUP_TEXT_MAX
+from tinyssb_node.screens.group_changes import GroupAction, GroupChange
 from tinyssb_node.web import access, limits, views
 from tinyssb_node.web.access import refusal
 from tinyssb_node.web.errors import RequestTooLargeError
@@ -38,9 +40,10 @@ from tinyssb_node.web.shapes import Shape
 from tinyssb_node.web.views import OutgoingMessage
 
 STATIC: Final = Path(__file__).parent / "static"
-PAGES: Final = ("/", "/c/{conversation}", "/with/{feed}", "/people", "/node")
+PAGES: Final = ("/", "/c/{conversation}", "/with/{feed}", "/people", "/node", "/g/{group}", "/new")
 """Addresses of views. All are the same document, which reads its own address."""
 _NAME: Final = re.compile(rf"{PUBLIC}|[0-9a-f]{{16}}|[0-9a-f]{{40}}")
+_GROUP: Final = re.compile(r"[0-9a-f]{40}")
 _NUMBER: Final = re.compile(r"[0-9]{1,16}")
 _ONCE: Final = re.compile(r"[0-9a-zA-Z-]{8,64}")
 _FILE: Final = re.compile(r"[a-z]+\.[a-z]+")
@@ -143,7 +146,21 @@ def _node_routes(service: PageService) -> list[Route]:
         feed = feed_of(text_of(await body_of(request), "feed", 2 * FeedId.SIZE))
         return await service.change(lambda node: node.follow(feed).fields())
 
+    async def group(request: Request) -> Shape:
+        root = _group_of(request.query_params.get("group"))
+        return await service.read(lambda node: views.group(node, root))
+
+    async def preview_group(request: Request) -> Shape:
+        return await service.preview_group(change_of(await body_of(request)))
+
+    async def change_group(request: Request) -> Shape:
+        body = await body_of(request)
+        return await service.change_group(change_of(body), _once_of(body))
+
     return [
+        _json_route("/api/group", group),
+        _json_route("/api/group/preview", preview_group, "POST"),
+        _json_route("/api/group/change", change_group, "POST"),
         _json_route("/api/conversations", lambda _request: service.read(views.conversations)),
         _json_route("/api/people", lambda _request: service.read(views.people)),
         _json_route("/api/messages", messages),
@@ -215,9 +232,7 @@ def message_of(body: dict[str, object]) -> OutgoingMessage:
         text.encode()
     except UnicodeEncodeError as error:
         raise BadRequestError("The text has incomplete characters (lone surrogates).") from error
-    once = text_of(body, "once", 64)
-    if not _ONCE.fullmatch(once):
-        raise BadRequestError("`once` must be 8 to 64 letters, digits and hyphens.")
+    once = _once_of(body)
     feeds = body.get("to", [])
     most = CIRCLE_MAX - 1
     if not isinstance(feeds, list) or len(feeds) > most:
@@ -229,6 +244,42 @@ def message_of(body: dict[str, object]) -> OutgoingMessage:
     return OutgoingMessage(
         text, conversation, tuple(feed_of(feed) for feed in feeds), _message_id_of(reply), once
     )
+
+
+def change_of(body: dict[str, object]) -> GroupChange:
+    """Parse the change of a group in a request. Raises BadRequestError."""
+    try:
+        action = GroupAction(text_of(body, "action", 16))
+    except ValueError as error:
+        raise BadRequestError("`action` must be create, add, exclude, leave or return.") from error
+    feeds = body.get("people", [])
+    if not isinstance(feeds, list) or len(feeds) > GROUP_NAMED_MAX:
+        raise BadRequestError(f"`people` must be a list of at most {GROUP_NAMED_MAX} feed ids.")
+    if action in {GroupAction.ADD, GroupAction.EXCLUDE} and not feeds:
+        raise BadRequestError("Choose people first.")
+    creating = action is GroupAction.CREATE
+    name = text_of(body, "name", GROUP_TEXT_MAX).strip() if creating else ""
+    if creating and not name:
+        raise BadRequestError("The group needs a name.")
+    return GroupChange(
+        action=action,
+        group="" if creating else _group_of(body.get("group")),
+        name=name,
+        people=tuple(feed_of(feed) for feed in feeds),
+    )
+
+
+def _group_of(text: object) -> str:
+    if not isinstance(text, str) or not _GROUP.fullmatch(text):
+        raise BadRequestError("The id of a group has 40 hexadecimal digits.")
+    return text
+
+
+def _once_of(body: dict[str, object]) -> str:
+    once = text_of(body, "once", 64)
+    if not _ONCE.fullmatch(once):
+        raise BadRequestError("`once` must be 8 to 64 letters, digits and hyphens.")
+    return once
 
 
 def text_of(body: dict[str, object], name: str, most: int) -> str:

@@ -4,7 +4,7 @@ import asyncio
 import json
 import time
 from collections import OrderedDict
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
@@ -13,6 +13,7 @@ from tinyssb_node.errors import BusyError, LocalError
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import Dialect
 from tinyssb_node.screens.estimate import estimate
+from tinyssb_node.screens.group_changes import GroupChange
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web import limits, views
 from tinyssb_node.web.opener import NodeOpener
@@ -79,7 +80,7 @@ class PageService:
         self._writer = NodeWorker(opener, "writing")
         self._streams = EventStreams(poll=self._poll, events=self._events, tick_s=tick_s, heartbeat_s=sign_s)
         self._sign_s = sign_s
-        self._sent: OrderedDict[OutgoingMessage, asyncio.Task[Shape]] = OrderedDict()
+        self._sent: OrderedDict[Hashable, asyncio.Task[Shape]] = OrderedDict()
         self._problem: str | None = None
         self._pinged_s = 0.0
         self._ready = asyncio.Event()
@@ -109,20 +110,31 @@ class PageService:
 
     async def say(self, message: OutgoingMessage) -> Shape:
         """Publish a message, once, however often the same page requests it. Raises LocalError."""
+        return await self._once(message, lambda node: views.say(node, message))
+
+    async def change_group(self, change: GroupChange, once: str) -> Shape:
+        """Make a change of a group, once in the same way. Raises LocalError."""
+        return await self._once((change, once), lambda node: views.change_group(node, change))
+
+    async def preview_group(self, change: GroupChange) -> Shape:
+        """Return the cost and the limits of a change of a group. Raises LocalError."""
+        return await self.change(lambda node: views.preview_group(node, change))
+
+    async def _once(self, request: Hashable, action: Callable[[NodeSession], Shape]) -> Shape:
         await self._wait_until_ready()
-        sending = self._sent.get(message)
+        sending = self._sent.get(request)
         if sending is None:
-            sending = asyncio.create_task(self.change(lambda node: views.say(node, message)))
-            sending.add_done_callback(lambda task: self._was_sent(message, task))
-            self._sent[message] = sending
+            sending = asyncio.create_task(self.change(action))
+            sending.add_done_callback(lambda task: self._was_sent(request, task))
+            self._sent[request] = sending
             if len(self._sent) > 256:  # remembered for pages that lost the answer and send again
                 self._sent.popitem(last=False)
-        # A page that is closed does not cancel its message.
+        # A page that is closed does not cancel its request.
         return await asyncio.shield(sending)
 
-    def _was_sent(self, message: OutgoingMessage, sending: asyncio.Task[Shape]) -> None:
+    def _was_sent(self, request: Hashable, sending: asyncio.Task[Shape]) -> None:
         if sending.cancelled() or sending.exception() is not None:
-            self._sent.pop(message, None)
+            self._sent.pop(request, None)
         else:
             self._streams.notify()
 

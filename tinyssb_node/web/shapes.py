@@ -1,15 +1,17 @@
 """Rows of the catalog and of the daemon as the page's JSON. Texts are unescaped: the page shows them as text, not
 markup."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tinyssb_node.catalog.rows import ConversationRow, MessageRow, PersonRow
+from tinyssb_node.control.group_rows import GroupEpochRow, GroupShownRow
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, NetworkRow, ReceiptRow, StatusRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.disk_words import biggest_words, disk_problem, use_words
 from tinyssb_node.screens.estimate import AirtimeCost
-from tinyssb_node.screens.group_conversations import GroupConversation, called
+from tinyssb_node.screens.group_conversations import NOTES, GroupConversation, called
+from tinyssb_node.screens.group_details import KEPT, access_of, fork, next_tasks, standing
 from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
 from tinyssb_node.screens.limits import TITLE_CELLS
 from tinyssb_node.screens.people import DisplayNames
@@ -97,6 +99,31 @@ def _cut(name: str | None) -> str | None:
 def group_title(room: GroupConversation) -> str:
     """Return the title of a group, which cannot look like that of several people."""
     return called(apart(room.title or "", TITLE_CELLS - 2), room.name)
+
+
+def group_shape(row: GroupShownRow, epochs: Sequence[GroupEpochRow], people: PeopleIndex) -> Shape:
+    """Return a group, and who can read which part of it."""
+    names = people.names
+    return {
+        "name": row.group,
+        "title": called(apart(row.name or "", TITLE_CELLS - 2), row.group),
+        "state": row.state,
+        "note": NOTES.get(row.state, row.state),
+        "standing": standing(row),
+        "readers": [
+            {
+                **author_shape(one.feed, people),
+                "current": one.current,
+                "reads": one.reads,
+                "reason": one.reason,
+            }
+            for one in access_of(row, epochs, names)
+        ],
+        "kept": KEPT,
+        "forks": [fork(one) for one in row.forks],
+        "tasks": list(next_tasks(row.tasks, names)),
+        "problem": row.problem,
+    }
 
 
 def _own(feed: FeedId, people: PeopleIndex) -> bool:

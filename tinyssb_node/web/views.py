@@ -7,6 +7,7 @@ from typing import Final
 from tinyssb_node.catalog.rows import MessageRow
 from tinyssb_node.control.rows import ReceiptRow
 from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.screens.group_changes import GroupChange, done_in_words, perform, preview
 from tinyssb_node.screens.group_conversations import is_group
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web.errors import PageNotFoundError
@@ -15,6 +16,7 @@ from tinyssb_node.web.shapes import (
     Shape,
     author_shape,
     conversation_shape,
+    group_shape,
     message_shape,
     person_shape,
     quote_shape,
@@ -158,6 +160,25 @@ def draft_size(node: NodeSession, message: OutgoingMessage) -> int:
         # About 80 bytes of the envelope, and the messages that it follows.
         return len(message.text.encode()) + 150
     return len(node.draft(message.text, message.conversation, message.reply_to))
+
+
+def group(node: NodeSession, root: str) -> Shape:
+    """Return a group: its members, who can read what since when, and what the node will do. Raises as the client
+    does."""
+    listing = node.client.group_show(root)
+    epochs = list(listing)
+    return group_shape(listing.result, epochs, people_of(node))
+
+
+def preview_group(node: NodeSession, change: GroupChange) -> Shape:
+    """Return the cost and the limits of a change of a group, in lines. Raises as the client does."""
+    return {"lines": preview(node.client, change, node.names())}
+
+
+def change_group(node: NodeSession, change: GroupChange) -> Shape:
+    """Make a change of a group. Raises as the client does."""
+    row = perform(node.client, change)
+    return {"group": row.group, "done": done_in_words(change, row, node.names())}
 
 
 def receipts(node: NodeSession, rows: Sequence[ReceiptRow]) -> Shape:

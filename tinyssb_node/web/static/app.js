@@ -3,6 +3,7 @@
 import { ApiError, get, post, whenTokenNeeded } from "/static/api.js";
 import { ChatView } from "/static/chat.js";
 import { byId, h, setText } from "/static/dom.js";
+import { GroupView, NewGroupView } from "/static/group.js";
 import { Live } from "/static/live.js";
 import { NodeView } from "/static/node.js";
 import { PeopleView } from "/static/people.js";
@@ -16,6 +17,8 @@ const ROUTES = [
   [/^\/$/, () => new ChatView({ conversation: "public" }), "chat"],
   [/^\/c\/(public|[0-9a-f]{16}|[0-9a-f]{40})$/, (name) => new ChatView({ conversation: name }), "chat"],
   [/^\/with\/([0-9a-f]{64})$/, (feed) => new ChatView({ feed }), "chat"],
+  [/^\/g\/([0-9a-f]{40})$/, (group) => new GroupView({ group }), "chat"],
+  [/^\/new$/, () => new NewGroupView(), "chat"],
   [/^\/people$/, () => new PeopleView(), "people"],
   [/^\/node$/, () => new NodeView(), "node"],
 ];

@@ -37,6 +37,7 @@ export class ChatView {
     this.circle = { name: null, title: null, members: [] };
     this.title = h("h1", { tabindex: "-1", text: conversation === "public" ? "Public" : "Private" });
     this.about = h("p", { class: "soft" });
+    this.details = h("a", { class: "plain", "data-page": true, hidden: true, text: "Members and details" });
     this.links = h("ul");
     this.earlier = h("button", { type: "button", class: "plain middle", text: "Show earlier messages", hidden: true, onclick: () => this.loadEarlier() });
     this.empty = h("li", { class: "middle soft", text: "There are no messages yet." });
@@ -53,7 +54,7 @@ export class ChatView {
       { class: "chat" },
       h("a", { class: "skip", href: "#say", text: "Skip to the message box" }),
       h("nav", { class: "conversations", "aria-label": "Conversations" }, this.links),
-      h("section", { class: "conversation" }, h("header", {}, this.title, this.about), this.scroll, this.composer.element),
+      h("section", { class: "conversation" }, h("header", {}, this.title, this.about, this.details), this.scroll, this.composer.element),
     );
     this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, RECEIPTS_MS);
     this.unread = 0;
@@ -111,6 +112,8 @@ export class ChatView {
       arrange(this.list, [this.empty]);
     }
     setParts(this.title, titleOf(this.circle));
+    this.details.hidden = !this.circle.title;
+    if (this.circle.title) this.details.setAttribute("href", `/g/${this.conversation}`);
   }
 
   async findCircle() {
@@ -127,6 +130,7 @@ export class ChatView {
       const link = h("a", { href: `/c/${row.name}`, "data-page": true, "aria-current": row.name === here ? "page" : null }, h("span", { class: "title" }, ...titleOf(row)), h("span", { class: "preview" }, ...preview));
       return h("li", {}, link);
     });
+    links.push(h("li", {}, h("a", { href: "/new", "data-page": true, class: "new", text: "New group" })));
     // Drawn again only after a change, so that the keyboard focus stays.
     const drawn = JSON.stringify([rows, here]);
     if (drawn !== this.drawn) {

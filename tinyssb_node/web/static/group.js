@@ -1,0 +1,195 @@
+// A private group: who can read what, what the node will do, and changes, each shown with its cost before it is made.
+
+import { ApiError, get, post } from "/static/api.js";
+import { h, setText } from "/static/dom.js";
+import { who } from "/static/message.js";
+import { line } from "/static/words.js";
+
+const ACTIONS = {
+  create: { title: "New group", next: "Continue", yes: "Create it" },
+  add: { title: "Add people", next: "Show the cost", yes: "Add them" },
+  exclude: { title: "Exclude people", next: "Show the cost", yes: "Exclude them" },
+  leave: { title: "Leave the group", next: "Leave…", yes: "Leave it" },
+  return: { title: "Take part again", next: "Return…", yes: "Return" },
+};
+const LINE_MAX = 400;
+
+/** A form for one change: choose, read what it costs and does not protect, confirm. */
+class ChangeForm {
+  constructor({ action, group = null, done }) {
+    this.action = action;
+    this.group = group;
+    this.onDone = done;
+    this.once = null;
+    this.words = ACTIONS[action];
+    this.name = action === "create" ? h("input", { id: "group-name", name: "name", required: true, maxlength: "200", autocomplete: "off" }) : null;
+    this.picks = h("div", { class: "picks" });
+    this.people = action === "add" || action === "exclude" || action === "create" ? h("fieldset", {}, h("legend", { class: "soft", text: "People" }), this.picks) : null;
+    this.status = h("p", { role: "status" });
+    this.next = h("button", { class: "button quiet", text: this.words.next });
+    this.asked = h("div", { class: "cards", hidden: true, tabindex: "-1" });
+    this.element = h(
+      "form",
+      { class: "card", "aria-label": this.words.title },
+      h("h2", { text: this.words.title }),
+      this.name && h("label", { for: "group-name", text: "Name; its members can read it" }),
+      this.name,
+      this.people,
+      h("div", {}, this.next),
+      this.asked,
+      this.status,
+    );
+    this.element.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.preview();
+    });
+    this.element.addEventListener("change", () => this.unask());
+  }
+
+  /** Offers these people; marks stay where they are. */
+  offer(authors) {
+    const drawn = JSON.stringify(authors);
+    if (drawn === this.drawn) return;
+    this.drawn = drawn;
+    const marked = new Set(this.chosen());
+    const picks = authors.map((author) => h("label", { class: "pick" }, h("input", { type: "checkbox", value: author.feed, checked: marked.has(author.feed) }), who(author)));
+    this.picks.replaceChildren(...(picks.length ? picks : [h("p", { class: "soft", text: "There is nobody to choose." })]));
+  }
+
+  chosen() {
+    return [...this.picks.querySelectorAll("input:checked")].map((one) => one.value);
+  }
+
+  request() {
+    const request = { action: this.action, people: this.chosen() };
+    if (this.group) request.group = this.group;
+    if (this.name) request.name = this.name.value.trim();
+    return request;
+  }
+
+  async preview() {
+    const request = this.request();
+    if (!request.people.length && ["add", "exclude"].includes(this.action)) {
+      this.status.className = "failed";
+      setText(this.status, "Choose people first.");
+      return;
+    }
+    await this.attempt(async () => {
+      const { lines } = await post("/api/group/preview", request);
+      this.asked.replaceChildren(
+        ...lines.map((text) => h("p", { text: line(text, LINE_MAX) })),
+        h("p", { class: "buttons" }, h("button", { type: "button", class: "button", text: this.words.yes, onclick: () => this.confirm(request) }), h("button", { type: "button", class: "button quiet", text: "Cancel", onclick: () => this.unask() })),
+      );
+      this.asked.hidden = false;
+      this.next.hidden = true;
+      this.asked.focus();
+    });
+  }
+
+  unask() {
+    this.asked.hidden = true;
+    this.next.hidden = false;
+    this.once = null;
+  }
+
+  async confirm(request) {
+    if (this.sending) return;
+    this.sending = true;
+    this.once ??= crypto.getRandomValues(new Uint32Array(4)).join("-");
+    await this.attempt(async () => {
+      const answer = await post("/api/group/change", { ...request, once: this.once });
+      for (const one of this.picks.querySelectorAll("input:checked")) one.checked = false;
+      this.unask();
+      setText(this.status, line(answer.done, LINE_MAX));
+      this.onDone(answer);
+    });
+    this.sending = false;
+  }
+
+  async attempt(work) {
+    this.status.className = "";
+    setText(this.status, "");
+    try {
+      await work();
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.status.className = "failed";
+      setText(this.status, `${error.message} ${error.hint}`);
+    }
+  }
+}
+
+const others = async () => (await get("/api/people")).rows.filter((one) => !one.own && !one.blocked);
+
+export class GroupView {
+  constructor({ group }) {
+    this.group = group;
+    this.title = h("h1", { tabindex: "-1", text: "Group" });
+    this.about = h("p", { class: "soft", role: "status", text: "Loading…" });
+    this.now = h("ul");
+    this.former = h("ul");
+    this.formerHead = h("h3", { text: "Cannot read what is written now" });
+    this.kept = h("p", { class: "soft" });
+    this.tasks = h("ul");
+    this.readers = h("section", { class: "card", hidden: true, "aria-label": "Who can read what" }, h("h2", { text: "Who can read what" }), h("p", { class: "soft", text: "Times are when the new key arrived here." }), this.now, this.formerHead, this.former, this.kept);
+    const done = () => this.refresh();
+    this.forms = Object.fromEntries(["add", "exclude", "leave", "return"].map((action) => [action, new ChangeForm({ action, group, done })]));
+    for (const form of Object.values(this.forms)) form.element.hidden = true;
+    this.element = h(
+      "div",
+      { class: "sheet" },
+      this.title,
+      h("p", {}, h("a", { href: `/c/${group}`, "data-page": true, text: "Messages of this group" })),
+      this.about,
+      this.readers,
+      h("section", { class: "card", "aria-label": "Your node" }, h("h2", { text: "Your node" }), this.tasks),
+      ...Object.values(this.forms).map((form) => form.element),
+    );
+  }
+
+  async refresh() {
+    try {
+      const [found, people] = await Promise.all([get("/api/group", { group: this.group }), others()]);
+      this.draw(found, people);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      setText(this.about, this.readers.hidden ? `${error.message} ${error.hint}` : `${error.message} Below is its last known state.`);
+    }
+  }
+
+  draw(found, people) {
+    setText(this.title, line(found.title));
+    setText(this.about, `You ${found.note ? `cannot write here: ${found.note}` : line(found.standing, LINE_MAX)}.`);
+    const now = found.readers.filter((one) => one.current);
+    const former = found.readers.filter((one) => !one.current);
+    this.now.replaceChildren(...now.map(reader));
+    this.former.replaceChildren(...former.map(reader));
+    this.formerHead.hidden = !former.length;
+    setText(this.kept, found.kept);
+    this.readers.hidden = false;
+    const problem = found.problem === null ? [] : [h("li", { class: "failed", text: line(found.problem, LINE_MAX) })];
+    this.tasks.replaceChildren(...problem, ...[...found.forks, ...found.tasks].map((text) => h("li", { text: line(text, LINE_MAX) })));
+    const member = found.state === "member";
+    for (const action of ["add", "exclude", "leave"]) this.forms[action].element.hidden = !member;
+    this.forms.return.element.hidden = found.state !== "left";
+    const inside = new Set(now.map((one) => one.feed));
+    this.forms.add.offer(people.filter((one) => !inside.has(one.feed)));
+    this.forms.exclude.offer(now.filter((one) => !one.own));
+  }
+}
+
+export class NewGroupView {
+  constructor() {
+    this.form = new ChangeForm({ action: "create", done: (answer) => this.go?.(`/c/${answer.group}`) });
+    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: "New group" }), h("p", { class: "soft", text: "Only its members can read a group, and you can exclude members again. Making one takes about 18 packets." }), this.form.element);
+  }
+
+  async refresh() {
+    await this.form.attempt(async () => this.form.offer(await others()));
+  }
+}
+
+function reader(one) {
+  const words = one.reason ? `${one.reads}; ${one.reason}` : one.reads;
+  return h("li", { class: "reader" }, h("span", {}, who(one)), h("span", { text: line(words, LINE_MAX) }));
+}
