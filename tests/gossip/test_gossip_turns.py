@@ -217,7 +217,7 @@ class Station:
         self.gossip = EntryGossip(
             self.replica, self.store, NETWORK, Chance(0.5), receipts, retirement, frontiers
         )
-        self.gossip.face_up(self.queue)
+        self.gossip.face_up(self.queue, 0)
 
     def hear(self, speaker: bytes, seq: int, asks: bytes = b"") -> None:
         """Somebody says what it wants next of Ana's feed."""

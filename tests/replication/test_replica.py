@@ -321,11 +321,11 @@ def test_a_feed_beyond_the_set_is_stored_once_an_entry_of_it_comes() -> None:
     replica = replica_of(store)
     assert replica.add_beyond(ANA.feed_id, keep=False)
     assert not replica.add_beyond(ANA.feed_id, keep=False)
-    assert (store.feeds(), replica.named_only, replica.next_wanted(ANA.feed_id)) == ([], 1, 1)
+    assert (store.feeds(), replica.named_only_beyond, replica.next_wanted(ANA.feed_id)) == ([], 1, 1)
     (entry,) = written(ANA, [b"one"])
     assert offer(replica, entry.packet).verdict is Verdict.NEW
     (record,) = store.feeds()
-    assert (record.beyond, record.followed, record.seq, replica.named_only) == (True, False, 1, 0)
+    assert (record.beyond, record.followed, record.seq, replica.named_only_beyond) == (True, False, 1, 0)
     again = replica_of(store)
     assert (len(again.goset), again.next_wanted(ANA.feed_id), again.followed_beyond) == (0, 2, set())
 
@@ -338,7 +338,7 @@ def test_a_feed_that_is_asked_for_beyond_the_set_is_stored_at_once() -> None:
     assert replica.add_beyond(feed_of(2), keep=True)
     assert not replica.add_beyond(feed_of(2), keep=True)
     assert {record.feed: record.followed for record in store.feeds()} == {feed_of(1): True, feed_of(2): True}
-    assert (replica.followed_beyond, replica.named_only) == ({feed_of(1), feed_of(2)}, 0)
+    assert (replica.followed_beyond, replica.named_only_beyond) == ({feed_of(1), feed_of(2)}, 0)
     assert replica_of(store).followed_beyond == {feed_of(1), feed_of(2)}
     replica.set_wanted(feed_of(1), wanted=False)
     assert replica.followed_beyond == {feed_of(2)}

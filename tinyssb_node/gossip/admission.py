@@ -54,6 +54,7 @@ class Admission:
         self._store: Store | None = None
         self._children: dict[FeedId, None] = {}
         self._total: TokenBucket | None = None
+        self._beyond: dict[FaceName, TokenBucket] = {}
         self._unasked: dict[FaceName, TokenBucket] = {}
         self._asked: dict[FaceName, TokenBucket] = {}
 
@@ -83,6 +84,7 @@ class Admission:
     def face_down(self, face: FaceName) -> None:
         """A face is gone. Others do not get what it had left: the bucket of all faces stays."""
         self._unasked.pop(face, None)
+        self._beyond.pop(face, None)
         self._asked.pop(face, None)
 
     def lets_in(self, feed: FeedId, *, across: bool) -> bool:
@@ -123,6 +125,22 @@ class Admission:
             return TOO_MANY
         for each in needed:
             each.take()
+        return None
+
+    def refusal_beyond(
+        self, feed: FeedId, face: FaceName, named_only: int, now_us: int, *, across: bool = False
+    ) -> str | None:
+        """Return the rule by which *feed*, which the radio *face* names, is not taken beyond the set; *named_only* of
+        those there have no entry. Such feeds have buckets of their own: made-up ids in the set do not keep out what
+        neighbours exchange by name, as members of groups do."""
+        if not self.lets_in(feed, across=across):
+            return NOT_ADMITTED
+        if named_only < set_limits.SET_AT_ONCE:
+            return None
+        bucket = self._beyond.setdefault(face, self._bucket(set_limits.SET_IDS_BURST, now_us))
+        if not bucket.has(now_us):
+            return TOO_MANY
+        bucket.take()
         return None
 
     def _bucket(self, most: int, now_us: int, times: int = 1) -> TokenBucket:

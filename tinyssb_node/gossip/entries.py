@@ -60,6 +60,13 @@ from tinyssb_node.scheduling.transmit_queue import GossipPacket, HandedPacket, T
 from tinyssb_node.scheduling.trickle import RandomSource
 from tinyssb_node.store.port import Store
 
+_FOLLOWED_FIRST = 10
+"""Feeds that our user or a group follows, at the beginning of a named request on the air: half of what it has room for.
+"""
+
+_FOLLOWED_ONLY_US = 60_000_000
+"""Time after something of such a feed came for which requests leave out all others: some requests and replies."""
+
 
 class EntryGossip:
     """The exchange of entries and chunks with peers, on all faces of one node."""
@@ -87,6 +94,8 @@ class EntryGossip:
         """True if the last request named feeds, where both kinds are to be sent."""
         self._plain_until_us: dict[FaceName, int] = {}
         """Until when a face takes no coded entries, as one was a lie."""
+        self._followed_until_us: dict[FaceName, int] = {}
+        """Until when requests name only feeds that our user or a group follows."""
         self._rows: dict[FaceName, ChunkRows] = {}
         """On the air."""
         self._forking = ForkGossip(replica)
@@ -94,8 +103,9 @@ class EntryGossip:
         self._goset_dmx = network.goset_dmx
         self._follow_set()
 
-    def face_up(self, queue: TransmitQueue) -> None:
+    def face_up(self, queue: TransmitQueue, now_us: int) -> None:
         """A face can be used."""
+        self._followed_until_us[queue.name] = now_us + _FOLLOWED_ONLY_US
         self._peers[queue.name] = PeerMemory(queue)
         self._newest.face_up(queue.name)
         if queue.on_air:
@@ -108,6 +118,7 @@ class EntryGossip:
         self._turns.pop(face, None)
         self._rows.pop(face, None)
         self._plain_until_us.pop(face, None)
+        self._followed_until_us.pop(face, None)
         for kind in (PacketKind.WANT, PacketKind.CHNK):
             self._turn.pop((face, kind), None)
         self._forking.face_down(face)
@@ -148,7 +159,7 @@ class EntryGossip:
         by_name = self._names_feeds(queue, kind, now_us)
         if kind is PacketKind.WANT:
             return self._build_named_want(queue, now_us) if by_name else self._build_want(queue, now_us)
-        return self._build_named_chnk(queue) if by_name else self._build_chnk(queue, now_us)
+        return self._build_named_chnk(queue, now_us) if by_name else self._build_chnk(queue, now_us)
 
     def _names_feeds(self, queue: TransmitQueue, kind: PacketKind, now_us: int) -> bool:
         """Return True if the next request names feeds, rather than counting on peers with the same set."""
@@ -158,6 +169,8 @@ class EntryGossip:
             return False
         if kind is PacketKind.WANT:
             beyond = self._frontiers.has_requests(queue.name) or bool(self._frontiers.beyond(queue, now_us))
+            # By name neighbours understand it before sets are the same, which takes minutes with hundreds of feeds.
+            beyond |= self._frontiers.sets_seem_to_differ(queue.name) and bool(self._replica.followed)
         else:
             in_set = len(self._chains_in_set())
             beyond = len(self._replica.expectations.side_chains) > in_set
@@ -204,10 +217,14 @@ class EntryGossip:
     ) -> GossipPacket | None:
         """Build a request that names feeds: on the air, where sets differ, all feeds of the set in turn."""
         turn = self._turns.get(queue.name)
-        rest = self._frontiers.beyond(queue, now_us)
-        if turn is not None and self._frontiers.sets_differ(queue, now_us):
-            rest = (*self._replica.goset.feeds, *rest)
-        rest = self._peers[queue.name].named_from(rest) if again else ()
+        rest: Sequence[FeedId] = ()
+        if again:
+            rest = self._frontiers.beyond(queue, now_us)
+            if turn is not None and self._frontiers.sets_differ(queue, now_us):
+                rest = (*self._replica.goset.feeds, *rest)
+            rest = self._peers[queue.name].named_from(rest)
+            if turn is not None and (first := self._asked_for(queue)):
+                rest = first if self._grows(queue, now_us) else (*first, *rest)
         if again:
             self._frontiers.ask_again(queue.name)
         want = self._frontiers.build_want(queue, rest, self._forking.next_wanted(queue))
@@ -217,6 +234,18 @@ class EntryGossip:
         speaker, asks = (b"", b"") if turn is None else turn.address(now_us)
         packet = serialize_named_want(self._goset_dmx, replace(want, speaker=speaker, asks=asks))
         return GossipPacket(packet, PacketKind.NAMED_WANT, None, addressed=bool(asks))
+
+    def _asked_for(self, queue: TransmitQueue) -> Sequence[FeedId]:
+        """Return the feeds that a request on the air names first while sets differ: half a packet of those that our
+        user or a group follows, in turn. There may be hundreds of others, and the law leaves no airtime for all."""
+        if not self._frontiers.sets_seem_to_differ(queue.name):
+            return ()
+        return self._peers[queue.name].followed_from(sorted(self._replica.followed), _FOLLOWED_FIRST)
+
+    def _grows(self, queue: TransmitQueue, now_us: int) -> bool:
+        """Return True if something of a feed that our user or a group follows came on the air a moment ago. Then the
+        next thing may follow from it, such as the feeds of a group from a key: requests leave all other feeds out."""
+        return now_us < self._followed_until_us[queue.name]
 
     def has_packets(self, face: FaceName) -> bool:
         """Return True if a request is to be sent on *face* that waits for no timer, besides named WANTs."""
@@ -259,13 +288,17 @@ class EntryGossip:
             if chain.feed in replica.goset and chain.seq <= replica.frontier(chain.feed)
         ]
 
-    def _build_named_chnk(self, queue: TransmitQueue) -> GossipPacket | None:
+    def _build_named_chnk(self, queue: TransmitQueue, now_us: int) -> GossipPacket | None:
         chains = self._replica.expectations.side_chains
         if not chains:
             return None
         cursor = self._peers[queue.name].chnk_cursor
         start = cursor.start % len(chains)
-        asked = [(chain.feed, chain.seq, chain.held) for chain in (*chains[start:], *chains[:start])]
+        chains = (*chains[start:], *chains[:start])
+        first = [chain for chain in chains if chain.feed in self._replica.followed]
+        if not (first and queue.on_air and self._grows(queue, now_us)):
+            first = [*dict.fromkeys((*first[:_FOLLOWED_FIRST], *chains))]
+        asked = [(chain.feed, chain.seq, chain.held) for chain in first]
         chnk = self._frontiers.build_chnk(queue, asked)
         cursor.built((start + len(chnk.wanted)) % len(chains))
         return GossipPacket(serialize_named_chnk(self._goset_dmx, chnk), PacketKind.NAMED_CHNK, None)
@@ -632,6 +665,8 @@ class EntryGossip:
     ) -> PacketKind | None:
         """Note what *origin* brought. Return the kind of request to send at once, None: it is too early for more."""
         peers = self._peers[origin.name]
+        if event.feed in self._replica.followed:
+            self._followed_until_us[origin.name] = now_us + _FOLLOWED_ONLY_US
         if isinstance(event, ChunkAppended):
             more = peers.took_chunk(event.feed, event.seq, event.chunk, now_us)
             return PacketKind.CHNK if more else None

@@ -196,6 +196,10 @@ class FrontierGossip:
         patience_us = _PATIENCE_PACKETS * queue.profile.airtime_us[limits.PACKET_SIZE]
         return exchange.differs_us is not None and now_us - exchange.differs_us > patience_us
 
+    def sets_seem_to_differ(self, face: FaceName) -> bool:
+        """Return True if the last set that a peer on *face* showed is not ours, for however short a time."""
+        return self._exchanges[face].differs_us is not None
+
     # --- salts
 
     def knows_salt(self, salt: bytes) -> bool:

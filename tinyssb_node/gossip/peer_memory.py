@@ -53,6 +53,7 @@ class PeerMemory:
         self.chunk_credit: ReplyCredit[tuple[FeedId, int]] = ReplyCredit(profile.burst, profile.burst_max)
         self.want_cursor = RequestCursor()
         self._named = 0
+        self._followed = 0
         self.chnk_cursor = RequestCursor()
         self._entries_requester = RequestPacer(profile.burst_max)
         self._chunks_requester = RequestPacer(profile.burst_max)
@@ -63,6 +64,12 @@ class PeerMemory:
         """Return *feeds*, of which named WANTs name some each, so that each begins behind the last one."""
         start = self._named % max(1, len(feeds))
         return (*feeds[start:], *feeds[:start])
+
+    def followed_from(self, feeds: Sequence[FeedId], most: int) -> Sequence[FeedId]:
+        """Return up to *most* of the *feeds* that are followed here, each time those behind the last ones."""
+        start = self._followed % max(1, len(feeds))
+        self._followed += most
+        return (*feeds[start:], *feeds[:start])[:most]
 
     def named(self, count: int) -> None:
         """A named WANT named so many feeds."""

@@ -43,6 +43,7 @@ from tinyssb_node.scheduling.share import AirShare
 from tinyssb_node.scheduling.transmit_queue import GossipPacket, TransmitQueue
 from tinyssb_node.scheduling.trickle import RandomSource
 
+_RECONCILING = frozenset({PacketKind.SKETCH, PacketKind.ASK, PacketKind.FEEDS})
 _NOBODY = FeedId(bytes(limits.FEED_ID_SIZE))
 """Where a node without a feed of its own begins to give."""
 
@@ -84,6 +85,8 @@ class SetGossip:
         self._asked: dict[FaceName, int] = {}
         self._claimed: dict[FaceName, AirShare] = {}
         """The share of the airtime that claims take, on faces where it has a limit."""
+        self._reconciled: dict[FaceName, AirShare] = {}
+        """The share that sketches and ids take, likewise."""
         self._refused_us: dict[FaceName, int] = {}
         """When an id was last refused that a face named."""
         self._named: dict[FaceName, NamedFeeds] = {}
@@ -98,6 +101,7 @@ class SetGossip:
         self._asked[queue.name] = 0
         if queue.profile.allowance is not None:
             self._claimed[queue.name] = AirShare(queue.profile.allowance)
+            self._reconciled[queue.name] = AirShare(queue.profile.allowance)
 
     def face_down(self, face: FaceName) -> None:
         """A face is gone."""
@@ -106,6 +110,7 @@ class SetGossip:
             table.pop(face, None)
         self._asked.pop(face, None)
         self._claimed.pop(face, None)
+        self._reconciled.pop(face, None)
         self._refused_us.pop(face, None)
         self._named.pop(face, None)
 
@@ -127,6 +132,8 @@ class SetGossip:
         """A packet has left. On the air claims are replies to claims."""
         if kind is PacketKind.CLAIM and (claimed := self._claimed.get(face)) is not None:
             claimed.spent(airtime_us, now_us)
+        if kind in _RECONCILING and (reconciled := self._reconciled.get(face)) is not None:
+            reconciled.spent(airtime_us, now_us)
 
     def refused(self, face: FaceName, now_us: int) -> None:
         """An id that *face* named was not admitted."""
@@ -134,18 +141,22 @@ class SetGossip:
 
     def _may_claim(self, queue: TransmitQueue, now_us: int) -> bool:
         """Return True if airtime is left for answers to claims: half of it, so that lies about sets leave room for all
-        else. While a peer makes ids up, an eighth: neighbours answer each other's answers then, and agree by
-        sketches."""
+        else; boards that know only claims need that for a set of 80 that is half different. While a peer makes ids up,
+        an eighth: neighbours answer each other's answers then, and agree by sketches, which take less."""
         claimed, refused_us = self._claimed.get(queue.name), self._refused_us.get(queue.name)
         if claimed is None:
             return True
         # Within ten minutes a flood of made-up ids names another one.
         flooded = refused_us is not None and now_us - refused_us < 600_000_000
-        # Of the legal airtime: half, as boards that know only claims need for a set of 80 that is half different. While
-        # ids are refused an eighth: neighbours reconcile by sketches, which take less.
-        permille = 125 if flooded else 500
         waiting_us = len(queue.waiting) * queue.profile.airtime_us[limits.PACKET_SIZE]
-        return claimed.has(permille, now_us, waiting_us)
+        return claimed.has(125 if flooded else 500, now_us, waiting_us)
+
+    def _may_reconcile(self, face: FaceName, now_us: int) -> bool:
+        """Return True if airtime is left for sketches and ids: a quarter of what the law allows, 150 ids an hour in
+        EU868. Sets that admission or their bound keeps apart must not use up the airtime of entries, which neighbours
+        exchange by name."""
+        share = self._reconciled.get(face)
+        return share is None or share.has(250, now_us)
 
     # --- entering and leaving the set
 
@@ -156,12 +167,20 @@ class SetGossip:
             return None
         return self._ask_admission(queue, feed, now_us)
 
-    def refusal_beyond(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> str | None:
+    def refusal_beyond(
+        self, queue: TransmitQueue, feed: FeedId, now_us: int, *, in_their_set: bool
+    ) -> str | None:
         """Return the rule by which *feed*, which a peer on *queue* names, is not taken beyond the set; None: it is. On
-        wires only the policy counts: such a feed costs memory alone, until an entry of it comes."""
-        if queue.on_air:
+        wires only the policy counts: such a feed costs memory alone, until an entry of it comes. On the air a feed that
+        the peer has in its set is refused as for ours."""
+        if self._admission is None:
+            return None
+        if queue.on_air and in_their_set:
             return self._ask_admission(queue, feed, now_us)
-        if self._admission is None or self._admission.lets_in(feed, across=self._crosses(queue)):
+        if queue.on_air:
+            count = self._replica.named_only_beyond
+            return self._admission.refusal_beyond(feed, queue.name, count, now_us)
+        if self._admission.lets_in(feed, across=self._crosses(queue)):
             return None
         return NOT_ADMITTED
 
@@ -272,7 +291,7 @@ class SetGossip:
     def build(self, queue: TransmitQueue, now_us: int) -> GossipPacket | None:
         """Build the advert of our set, or on wires, in turn, of our frontiers. None for an empty set."""
         goset = self._replica.goset
-        if not len(goset):
+        if not len(goset) or not self._may_reconcile(queue.name, now_us):
             return None
         turn = self._adverts[queue.name] = self._adverts.get(queue.name, 0) + 1
         if self._speaks_claims(queue, now_us):
@@ -299,8 +318,10 @@ class SetGossip:
         """Return True if ``next_packet`` has one for *face*."""
         return self._exchanges[face].has_packets
 
-    def next_packet(self, queue: TransmitQueue) -> GossipPacket | None:
-        """Return the next packet of the exchange on *queue*, if there is one."""
+    def next_packet(self, queue: TransmitQueue, now_us: int) -> GossipPacket | None:
+        """Return the next packet of the exchange on *queue*, if there is one, and airtime for it."""
+        if not self._may_reconcile(queue.name, now_us):
+            return None
         exchange = self._exchanges[queue.name]
         if (ask := exchange.next_ask()) is not None:
             return self._ask_packet(queue, ask)

@@ -33,6 +33,9 @@ class TurnTaking:
         self._asked_after = 0
         self._asker: Neighbour | None = None
         self._offered = 0
+        self._turn_of_beyond = False
+        """True if an entry of a feed beyond the set is given next, if one is requested: of two every second one. They
+        are requested by name, as somebody needs them, and would never have their turn beside hundreds of others."""
         self._order: dict[FeedId, float] = {}
         self._wants_sent = 0
 
@@ -200,6 +203,7 @@ class TurnTaking:
             self._neighbours.heard(*gift, now_us)
         for neighbour in self._askers(now_us):
             neighbour.spend()
+        self._turn_of_beyond = feed in self._replica.goset
         # Each station gives in an order of its own: two that serve the same request do not give the same first.
         self._order[feed] = self._entropy.random()
 
@@ -236,6 +240,11 @@ class TurnTaking:
                         asked[place] += 0.9  # less than one that has just sent a request
         # A feed of which nothing was given yet has an even chance: with none, on a busy channel, its turn never comes.
         place = max(asked, key=lambda each: (asked[each], self._order.get(feed_of(each), 0.5)))
+        if self._turn_of_beyond:
+            beyond = [each for each in asked if feed_of(each) not in self._replica.goset]
+            place = max(
+                beyond, key=lambda each: (asked[each], self._order.get(feed_of(each), 0.5)), default=place
+            )
         return asked[place], place
 
 

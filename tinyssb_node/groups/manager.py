@@ -35,7 +35,7 @@ from tinyssb_node.groups.plan import (
     unwelcome,
 )
 from tinyssb_node.groups.reader import GroupReader
-from tinyssb_node.groups.reader_events import ReaderEvent
+from tinyssb_node.groups.reader_events import FeedClaimed, ReaderEvent
 from tinyssb_node.groups.replication import replication, writing_epoch
 from tinyssb_node.groups.waits import GroupWaits
 from tinyssb_node.groups.writer import (
@@ -101,6 +101,8 @@ class GroupManager:
         self._waits = GroupWaits(store)
         self._changed: set[MessageId] = set()
         """Groups with new messages since they were last checked."""
+        self._additions: dict[FeedId, FeedId] = {}
+        """By main feed: the feed of additions of a person whom our user does not follow, as far as was looked."""
         self._due_us: dict[MessageId, int] = {}
         """When to check a group again."""
         self.next_us: int | None = 0
@@ -148,6 +150,8 @@ class GroupManager:
         if not self.read_all:
             self.next_us = now_us
             return
+        with isolated(partial(self._pause, now_us)):
+            self._fetch_additions(port)
         for root in sorted(self._changed - self.reader.groups.keys()):
             with isolated(partial(self._stop, root, now_us)):
                 self._fetch_unread(port, root)
@@ -217,6 +221,8 @@ class GroupManager:
         for event in events:
             if event.root is not None and event.changes:
                 self._changed.add(event.root)
+            if isinstance(event, FeedClaimed) and event.assignment.key is None:
+                self._additions[event.assignment.member] = event.feed
 
     # --- due tasks
 
@@ -274,7 +280,17 @@ class GroupManager:
             done = place in wish.cease and (until is None or self._frontier(feed) >= until)
             port.want(feed, wanted=not done and not left)
         if not left:
+            for person in sorted(wish.additions - {self._keys.main}):
+                feed = self.reader.feed_of(person, None)
+                if feed is not None:
+                    port.want(feed, wanted=True)
             self._fetch_unread(port, root)
+
+    def _fetch_additions(self, port: GroupWriterPort) -> None:
+        """Want the feeds of additions of the people whom our user follows: they may add us to a group. The main feed
+        announces it, so no neighbour has to name it first."""
+        for person in sorted(self._replica.followed & self._additions.keys()):
+            port.want(self._additions.pop(person), wanted=True)
 
     def _fetch_unread(self, port: GroupWriterPort, root: MessageId) -> None:
         """Want the feeds of epochs whose key we have, and in which we are not known to be: their first messages, or the

@@ -16,6 +16,7 @@ from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network, chunk_hash
 from tinyssb_node.codec.events import ChunkAppended, Effect, EntryAppended, Event, FaceDown, PacketSent, Send
 from tinyssb_node.codec.packets import (
+    Feeds,
     parse_anchor,
     parse_ask,
     parse_chnk,
@@ -168,7 +169,7 @@ class Node:
             budget = self._budgets.open(profile.allowance, profile.airtime_us[limits.PACKET_SIZE], now_us)
         self._queues[face] = TransmitQueue(face, profile, spec, self._entropy, now_us, budget)
         self._frontiers.face_up(self._queues[face], now_us)
-        self._entries.face_up(self._queues[face])
+        self._entries.face_up(self._queues[face], now_us)
         self._set.face_up(self._queues[face], now_us)
         self._receptions.face_up(face, now_us)
         self._acknowledger.begin(now_us)
@@ -445,9 +446,9 @@ class Node:
                 feeds = parse_feeds(packet)
                 effects = self._set.heard_feeds(queue, feeds)
                 effects += self._admit(queue, feeds.feeds, now_us)[1]
-                return effects + self._admit_beyond(queue, feeds.feeds, now_us)
+                return effects + self._admit_beyond(queue, feeds, now_us)
             case PacketKind.MORE:
-                return self._admit_beyond(queue, parse_feeds(packet).feeds, now_us)
+                return self._admit_beyond(queue, parse_feeds(packet), now_us)
             case _:
                 raise PacketKindError("goset", packet[limits.DMX_SIZE : limits.DMX_SIZE + 1])
 
@@ -474,14 +475,15 @@ class Node:
             self._set.refused(queue.name, now_us)
         return all_admitted, effects
 
-    def _admit_beyond(self, queue: TransmitQueue, feeds: Sequence[FeedId], now_us: int) -> list[Effect]:
+    def _admit_beyond(self, queue: TransmitQueue, said: Feeds, now_us: int) -> list[Effect]:
         """Take feeds that a peer on *queue* named, and that have no place in the set, beyond it: nodes of ours exchange
         them by name."""
         effects: list[Effect] = []
-        for feed in feeds:
+        for feed in said.feeds:
             if self._replica.is_current(feed) or self._replica.is_blocked(feed):
                 continue
-            if (rule := self._set.refusal_beyond(queue, feed, now_us)) is not None:
+            rule = self._set.refusal_beyond(queue, feed, now_us, in_their_set=not said.more)
+            if rule is not None:
                 self._refusals.refuse(rule, queue.name)
             elif self._replica.add_beyond(feed, keep=False):
                 self._shelf.entered(feed)
@@ -492,7 +494,7 @@ class Node:
                 effects += adopted
             else:
                 self._refusals.refuse("read_only" if self.read_only else "feeds", queue.name)
-        self._frontiers.heard_feeds(queue, feeds)
+        self._frontiers.heard_feeds(queue, said.feeds)
         return effects
 
     def _enter_set(
@@ -541,7 +543,7 @@ class Node:
     def _send(self, queue: TransmitQueue, now_us: int) -> list[Effect]:
         """Hand over what may go now on one face."""
         effects: list[Effect] = []
-        if not queue.waiting and (advert := self._set.next_packet(queue)) is not None:
+        if not queue.waiting and (advert := self._set.next_packet(queue, now_us)) is not None:
             # One at a time: what peers send meanwhile may make the rest needless.
             queue.put(advert.packet, advert.kind, now_us)
             if advert.event is not None:

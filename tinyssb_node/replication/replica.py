@@ -114,6 +114,8 @@ class Replica:
         """Up to which entry each known feed is given."""
         self.followed_beyond: set[FeedId] = set()
         """Feeds beyond the set that are ours, or that our user or a group of ours asked for."""
+        self.followed: set[FeedId] = set()
+        """Others' feeds that our user or a group of ours asked for, in the set and beyond it, that have not ended."""
         for chain in store.side_chains():
             self._watch_chain(chain)
         for feed, tip in self._tips.items():
@@ -167,12 +169,14 @@ class Replica:
 
     @property
     def named_only(self) -> int:
-        """Feeds that only peers named: neither followed here, nor is an entry of them stored, or it was evicted."""
-        named = sum(
-            not self._tips[feed].seq and not self._records[feed].followed for feed in self.goset.feeds
-        )
-        evicted = sum(feed not in self.goset for feed in self.quota.evicted)
-        return named + evicted + len(self._empty)
+        """Feeds of the set that only peers named: neither followed here, nor is an entry of them stored, or it was
+        evicted."""
+        return sum(not self._tips[feed].seq and not self._records[feed].followed for feed in self.goset.feeds)
+
+    @property
+    def named_only_beyond(self) -> int:
+        """The same of feeds beyond the set."""
+        return sum(feed not in self.goset for feed in self.quota.evicted) + len(self._empty)
 
     def knows(self, feed: FeedId) -> bool:
         """Return True if *feed* is in the set, beyond it, or has left it."""
@@ -485,10 +489,15 @@ class Replica:
         self.quota.note(record.feed, asked_for=kept, evicted=evicted)
         if not kept and record.feed in self.blocked:
             self.quota.evict(record.feed)
-        if record.beyond and asked_for and not record.retired and record.feed not in self._closed:
-            self.followed_beyond.add(record.feed)
-        else:
-            self.followed_beyond.discard(record.feed)
+        open_ = asked_for and not record.retired and record.feed not in self._closed
+        for feeds, belongs in (
+            (self.followed_beyond, record.beyond and open_),
+            (self.followed, open_ and not record.ours),
+        ):
+            if belongs:
+                feeds.add(record.feed)
+            else:
+                feeds.discard(record.feed)
 
     # --- packets of 120 bytes
 
@@ -936,6 +945,7 @@ class Replica:
         if self._tips[feed].ended and not self._growing.get(feed):
             self._closed.add(feed)
             self.followed_beyond.discard(feed)
+            self.followed.discard(feed)
 
     def _watch_other_first(self, tip: Tip) -> None:
         if tip.seq and tip.dialect is not None:
