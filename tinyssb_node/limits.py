@@ -528,3 +528,6 @@ GROUP_TEXT_MAX: Final = 1_024
 """Most bytes of the text that goes with an addition: a greeting."""
 GROUP_KIND_MAX: Final = 64
 """Most bytes of the word that names the kind of a message to a group."""
+ERASE_DAYS_MAX: Final = 365
+"""Longest time, in days, after which the texts of a group are erased: longer ones are history
+(docs/formats/group-secrecy.md)."""

@@ -19,7 +19,7 @@ from tests.groups.world import World, person, start
 from tinyssb_node.catalog.rows import MessageKind, PersonRow
 from tinyssb_node.cli import grouplines
 from tinyssb_node.cli.graph import ASCII, UNICODE
-from tinyssb_node.control.group_rows import GroupSaidRow
+from tinyssb_node.control.group_rows import GroupErasedRow, GroupSaidRow
 from tinyssb_node.control.requests import (
     AuditGroup,
     ControlListing,
@@ -31,7 +31,7 @@ from tinyssb_node.control.requests import (
 )
 from tinyssb_node.groups.plan import add, exclude
 from tinyssb_node.groups.writer import draft_exclude
-from tinyssb_node.screens import group_conversations
+from tinyssb_node.screens import group_conversations, group_details
 from tinyssb_node.screens.chatlines import ChatFormatter, displayed_text
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import HAPPENED, apart
@@ -143,6 +143,32 @@ def test_a_group_with_nothing_to_do_says_so(tmp_path: Path) -> None:
         lines = looking.shown()
         assert lines[-1] == "Your node has no pending tasks in this group."
         assert any("write in" in line and "it is the only epoch" in line for line in lines)
+
+
+def test_a_group_that_keeps_its_texts_says_what_a_thief_reads(tmp_path: Path) -> None:
+    with contextlib.closing(Looking(tmp_path, start("ab"), "Hut")) as looking:
+        assert "texts:     are kept: a thief of this device could read all of them" in looking.shown(
+            width=None
+        )
+
+
+@pytest.mark.parametrize(
+    ("erased", "line"),
+    [
+        (
+            (1, 0, True),
+            "are erased after 1 day: a thief of this device could read none; newer ones wait for a key",
+        ),
+        ((7, 1, False), "are erased after 7 days: a thief of this device could read those of today"),
+        ((7, 8, False), "are erased after 7 days: a thief of this device could read those of 8 days"),
+    ],
+)
+def test_how_far_back_a_thief_reads_in_a_group_that_erases_is_shown(
+    tmp_path: Path, erased: tuple[int, int, bool], line: str
+) -> None:
+    with contextlib.closing(Looking(tmp_path, start("ab"), "Hut")) as looking:
+        row = looking.ask("group_show", group=looking.group)[1]
+    assert group_details.kept(msgspec.structs.replace(row, erased=GroupErasedRow(*erased))) == line
 
 
 def test_who_was_excluded_is_told(tmp_path: Path) -> None:

@@ -8,9 +8,10 @@ from tinyssb_node.codec.events import EntryAppended
 from tinyssb_node.errors import LocalError
 from tinyssb_node.groups.manager import DueGroupTask, GroupWriteResult
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import post
+from tinyssb_node.groups.messages import GroupMessage, OpenedGroupMessage, post
 from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step, add, exclude, plan
 from tinyssb_node.groups.reader_events import FeedAssignment, InvalidGroupEntry
+from tinyssb_node.groups.secrecy import Exposure
 from tinyssb_node.groups.writer import GroupWriteCost, GroupWriterPort, draft_content
 from tinyssb_node.ids import EpochKey, FeedId, MessageId, Origin
 
@@ -31,6 +32,8 @@ class FakeGroups:
         self.gone: set[MessageId] = set()
         self.read_all = True
         self.problems: dict[MessageId, LocalError] = {}
+        self.covered: dict[MessageId, GroupMessage] = {}
+        self.exposures: dict[MessageId, Exposure] = {}
         for name, member in members.items():
             self.hold(member, name)
 
@@ -52,10 +55,24 @@ class FakeGroups:
     def role_of(self, _feed: FeedId) -> FeedAssignment | None:
         return None
 
-    def create(self, _pen: GroupWriterPort, name: str | None, _now_us: int) -> GroupWriteResult:
+    @property
+    def secrecy(self) -> "FakeGroups":
+        return self
+
+    def opened(self, _root: MessageId, said: OpenedGroupMessage) -> GroupMessage:
+        return self.covered.get(said.id, said.message)
+
+    def exposure(self, root: MessageId) -> Exposure | None:
+        return self.exposures.get(root)
+
+    def create(
+        self, _pen: GroupWriterPort, name: str | None, _now_us: int, erase_days: int | None = None
+    ) -> GroupWriteResult:
         member = World("a")["a"]
         member.create()
         self.hold(member, name)
+        if erase_days is not None:
+            self.exposures[member.here.root] = Exposure(erase_days, 0, lacking=False)
         return _written(member, 2)
 
     def add(
@@ -82,11 +99,6 @@ class FakeGroups:
     def cost_of_excluding(self, root: MessageId, people: Iterable[FeedId]) -> GroupWriteCost:
         member = self.members[root]
         return _cost(exclude(member.here, member.id, people))
-
-    def cost_of_posting(self, root: MessageId, kind: str, body: bytes) -> GroupWriteCost:
-        assert kind == "post"
-        assert root in self.members
-        return GroupWriteCost(1, 1 + len(body) // 100, len(body), ("post",))
 
     def leave(self, _pen: GroupWriterPort, root: MessageId, _now_us: int) -> GroupWriteResult:
         self.gone.add(root)

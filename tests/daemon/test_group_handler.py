@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from tinyssb_node.control.requests import GROUP_REQUESTS, read_request
 from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.daemon.group_handler import GroupHandler
 from tinyssb_node.errors import BadRequestError, LocalError, ProblemError
-from tinyssb_node.groups.messages import GroupMessageError, post
+from tinyssb_node.groups.messages import GroupContent, GroupMessageError, post
 from tinyssb_node.groups.plan import exclude
 from tinyssb_node.groups.reader_events import GroupEntryFault, InvalidGroupEntry
 from tinyssb_node.groups.writer import draft_content
@@ -188,8 +189,6 @@ async def test_costs_are_told_and_nothing_is_written(bench: Bench) -> None:
     assert (cost["messages"], cost["packets"], cost["steps"]) == (3, 12, ["exclude", "begin", "add"])
     _, cost = await ask("group_add", group="Hut", people=[person("x").hex()], dry_run=True)
     assert cost["steps"] == ["add"]
-    _, cost = await ask("group_post", group="Hut", text="x" * 2_500, dry_run=True)
-    assert (cost["packets"], cost["steps"]) == (26, ["post"])
     assert len(world["a"].here) == before
 
 
@@ -319,3 +318,25 @@ async def test_what_keeps_the_node_from_its_duty_is_told(bench: Bench) -> None:
     lines, result = await ask("group_audit", group="Hut")
     assert result["count"] == len(lines)
     assert (lines[-1]["kind"], lines[-1]["rule"], lines[-1]["flaw"]) == ("broken", "form", "is no list")
+
+
+async def test_a_group_whose_texts_are_erased_shows_how_far_back_a_thief_reads(bench: Bench) -> None:
+    groups = FakeGroups()
+    ask = Asked(bench, groups)
+    _, made = await ask("group_create", name="Hut", erase_days=7)
+    _, shown = await ask("group_show", group="hut")
+    assert shown["erased"] == {"after_days": 7, "open_days": 0, "lacking": False}
+    (member,) = groups.members.values()
+    say(member, "the cover")
+    said = member.here.said(list(member.here.tangle)[-1])
+    assert isinstance(said.message, GroupContent)
+    groups.covered[said.id] = replace(said.message, body=post("what was covered")[1])
+    (*_, row), _ = await ask("group_read", group=made["group"])
+    assert (row["kind"], row["text"]) == ("post", "what was covered")
+    other = Asked(bench, FakeGroups())
+    _, kept = await other("group_create", name="Club")
+    _, shown = await other("group_show", group=kept["group"])
+    assert shown["erased"] is None
+    for days in (0, 366, "7"):
+        with pytest.raises(LocalError, match="erase_days"):
+            await ask("group_create", name="Long", erase_days=days)

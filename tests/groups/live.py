@@ -10,6 +10,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from random import Random
 from typing import Final
 
@@ -22,6 +23,7 @@ from tinyssb_node.groups.manager import GroupManager
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import GroupContent, text_of
 from tinyssb_node.groups.plan import GroupRefusalError
+from tinyssb_node.groups.secrecy import Exposure
 from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.scheduling.link import stream_profile
@@ -37,6 +39,8 @@ STEPS: Final = (8, 24)
 LATENCY_US: Final = 50_000
 QUIET: Final = replace(stream_profile(), advert_max_us=15 * MINUTE_US)
 """Cables on which little is said while nothing happens: hours of silence cost more than all else."""
+ERASE_DAYS: Final = 30
+"""After how many days the texts of every other group are erased: later than a history lasts."""
 CALM_US: Final = 24 * HOUR_US
 """Time after which all has to be done that there is to do, and all feeds that ended have left the set."""
 
@@ -113,7 +117,7 @@ def begin(seed: int) -> Played:
     size = least + int((most - least + 1) * chance.random() ** 3)
     names = NAMES[: size + BESIDE]
     mesh = Country(names, seed, star=True)
-    root = mesh.create("a")
+    root = mesh.create("a", erase_days=ERASE_DAYS if seed % 2 else None)
     for at in range(1, size, limits.GROUP_ADD_MAX):
         mesh.add("a", root, names[at : min(size, at + limits.GROUP_ADD_MAX)])
     mesh.settle(10 * SECOND_US)
@@ -287,6 +291,11 @@ def together(played: Played, readers: Iterable[str]) -> Group:
 
 def _talk(played: Played, remaining: Sequence[str], inside: frozenset[FeedId]) -> None:
     """All who remain say something, which they and nobody outside can read; then feeds leave the set."""
+    if _exposure(played, remaining[0]) is not None:
+        assert _say(played, remaining[0], "who lacks a key?"), f"{remaining[0]} may not write"
+        _until(
+            played, lambda: all(map(partial(_has_keys, played), remaining)), "somebody lacks a key of texts"
+        )
     texts = {f"still here, {name}" for name in remaining}
     for name in remaining:
         assert _say(played, name, f"still here, {name}"), f"{name} may not write"
@@ -301,11 +310,22 @@ def _talk(played: Played, remaining: Sequence[str], inside: frozenset[FeedId]) -
     assert not problems, f"{problems} could not write"
 
 
+def _exposure(played: Played, name: str) -> Exposure | None:
+    return played.mesh[name].secrecy.exposure(played.root)
+
+
+def _has_keys(played: Played, name: str) -> bool:
+    """Return whether a person can read what is written now."""
+    exposure = _exposure(played, name)
+    return exposure is not None and exposure.open_days > 0 and "who lacks a key?" in _texts(played, name)
+
+
 def _texts(played: Played, name: str) -> set[str]:
     """Return all texts that a person can read, also those that follow messages they no longer fetch (R25)."""
     if not played.member(name):
         return set()
-    messages = [line.said.message for line in played.mesh.group(name, played.root).audit()]
+    opened = partial(played.mesh[name].secrecy.opened, played.root)
+    messages = [opened(line.said) for line in played.mesh.group(name, played.root).audit()]
     return {text for one in messages if isinstance(one, GroupContent) and (text := text_of(one)) is not None}
 
 

@@ -172,9 +172,9 @@ class Mesh:
             return error
         raise AssertionError("it was not refused")
 
-    def create(self, name: str, title: str | None = None) -> MessageId:
+    def create(self, name: str, title: str | None = None, erase_days: int | None = None) -> MessageId:
         """Begin a group. Returns its first message."""
-        return self.do(name, lambda groups, pen, now: groups.create(pen, title, now)).root
+        return self.do(name, lambda groups, pen, now: groups.create(pen, title, now, erase_days)).root
 
     def add(self, by: str, root: MessageId, people: str, text: str | None = None) -> GroupWriteResult:
         """Add people."""
@@ -228,16 +228,18 @@ class Mesh:
         group = self.group(name, root)
         found = []
         for id_ in group.tangle.order():
-            message = group.said(id_).message
+            message = self[name].secrecy.opened(root, group.said(id_))
             if isinstance(message, GroupContent) and (text := text_of(message)) is not None:
                 found.append(text)
         return found
 
 
-def begun(names: str, others: str = "", seed: int = 1, *, star: bool = False) -> tuple[Mesh, MessageId]:
+def begun(
+    names: str, others: str = "", seed: int = 1, *, star: bool = False, erase_days: int | None = None
+) -> tuple[Mesh, MessageId]:
     """A group of *names*, which the first of them made, beside *others*."""
     mesh = Mesh(names + others, seed, star=star)
-    root = mesh.create(names[0])
+    root = mesh.create(names[0], erase_days=erase_days)
     if len(names) > 1:
         mesh.add(names[0], root, names[1:])
     mesh.settle()

@@ -523,6 +523,19 @@ class StoreContract:
         assert store.get_meta("boot") == "8"
         assert store.get_meta("ünïcode") == ""
 
+    def test_secrets_are_replaced_and_undone_with_the_rest(self, store):
+        assert store.get_secret() is None
+        store.put_secret(b"one")
+        assert store.get_secret() == b"one"
+        store.commit(1)
+        store.put_secret(b"two")
+        store.put_secret(b"three")
+        store.rollback()
+        assert store.get_secret() == b"one"
+        store.put_secret(b"four")
+        store.commit(2)
+        assert store.get_secret() == b"four"
+
     # Transactions
 
     def test_rollback_forgets_everything_since_the_commit(self, filled):

@@ -202,9 +202,12 @@ class DaemonClient:
         either."""
         return self._list(requests.ListReceipts(first, last, network=self._network))
 
-    def group_create(self, name: str | None, people: Iterable[str] = ()) -> group_rows.GroupWrittenRow:
-        """Create a private group called *name*, with *people* (64 digits each) in it."""
-        return self._ask(requests.GroupCreate(name, list(people) or None, network=self._network))
+    def group_create(
+        self, name: str | None, people: Iterable[str] = (), erase_days: int | None = None
+    ) -> group_rows.GroupWrittenRow:
+        """Create a private group called *name*, with *people* (64 digits each) in it, whose texts are erased after
+        *erase_days*, or never."""
+        return self._ask(requests.GroupCreate(name, list(people) or None, erase_days, network=self._network))
 
     def group_add(
         self, group: str, people: Iterable[str], text: str | None = None
@@ -239,11 +242,6 @@ class DaemonClient:
     def group_post(self, group: str, text: str) -> group_rows.GroupWrittenRow:
         """Write *text* to a group."""
         return self._ask(requests.GroupPost(group, text, network=self._network))
-
-    def group_post_cost(self, group: str, text: str) -> group_rows.GroupCostRow:
-        """Return what ``group_post`` would write. Nothing is written."""
-        request = requests.GroupPost(group, text, dry_run=True, network=self._network)
-        return self._answer(request, group_rows.GroupCostRow)
 
     def group_list(self) -> RowStream[group_rows.GroupRow, rows.CountRow]:
         """List the private groups that the node knows of."""

@@ -114,6 +114,14 @@ class GroupTaskRow(ControlRow, frozen=True):
     steps: list[GroupStepRow]
 
 
+class GroupErasedRow(ControlRow, frozen=True):
+    """How far back a thief of this device could read the texts of a group."""
+
+    after_days: int
+    open_days: int
+    lacking: bool
+
+
 class GroupShownRow(ControlRow, frozen=True):
     """Result of `group_show`."""
 
@@ -131,3 +139,4 @@ class GroupShownRow(ControlRow, frozen=True):
     forks: list[GroupForkRow]
     tasks: list[GroupTaskRow]
     problem: str | None
+    erased: GroupErasedRow | None = None

@@ -26,6 +26,12 @@ Text = Annotated[
     Meta(pattern=r"\A[^\ud800-\udfff]*+\Z", description="takes text"),
 ]
 Flag = Annotated[bool, Meta(description="takes true or false")]
+Days = Annotated[
+    int,
+    Meta(
+        ge=1, le=limits.ERASE_DAYS_MAX, description=f"takes a whole number from 1 to {limits.ERASE_DAYS_MAX}"
+    ),
+]
 Number = Annotated[
     int,
     Meta(ge=1, le=limits.SEQ_MAX, description=f"takes a whole number from 1 to {limits.SEQ_MAX}"),
@@ -282,11 +288,12 @@ class Bring(NetworkRequest[rows.BroughtRow], frozen=True):
 
 
 class GroupCreate(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
-    """Create a private group."""
+    """Create a private group, whose texts are erased after *erase_days*, or never."""
 
     command = "group_create"
     name: Text | None = None
     people: People | None = None
+    erase_days: Days | None = None
 
 
 class GroupAdd(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
@@ -323,12 +330,11 @@ class GroupReturn(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
 
 
 class GroupPost(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
-    """Write a text to a group; with *dry_run* as ``GroupAdd``."""
+    """Write a text to a group."""
 
     command = "group_post"
     group: Text
     text: Text
-    dry_run: Flag = False
 
 
 class ListGroups(NetworkListing[group_rows.GroupRow, rows.CountRow], frozen=True):

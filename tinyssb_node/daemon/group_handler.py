@@ -4,6 +4,7 @@ import asyncio
 import unicodedata
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import Any, Final
 
 from tinyssb_node import limits
@@ -140,7 +141,7 @@ class GroupHandler:
         others = [person for person in _people(request.people or ()) if person != self._own]
 
         def create(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> list[GroupWriteResult]:
-            created = groups.create(pen, name, now_us)
+            created = groups.create(pen, name, now_us, request.erase_days)
             return [created, *([groups.add(pen, created.root, others, None, now_us)] if others else [])]
 
         return self._write(place, create)
@@ -187,13 +188,11 @@ class GroupHandler:
 
     async def _post(
         self, request: requests.GroupPost, _client: ControlConnection
-    ) -> group_rows.GroupWrittenRow | group_rows.GroupCostRow:
+    ) -> group_rows.GroupWrittenRow:
         place, root = await self._find(request)
-        readable = self._writable(place, root)
+        self._writable(place, root)
         with refusals():
             kind, body = post(request.text)
-            if request.dry_run:
-                return _cost_row(root, readable.cost_of_posting(root, kind, body))
         return self._write(place, lambda groups, pen, now_us: [groups.post(pen, root, kind, body, now_us)])
 
     def _write(
@@ -243,6 +242,7 @@ class GroupHandler:
             forks=fork_rows(group.view),
             tasks=self._tasks(groups, root),
             problem=None if problem is None else problem.message,
+            erased=_erased_row(groups, root),
         )
 
     def _tasks(self, groups: GroupManager, root: MessageId) -> list[group_rows.GroupTaskRow]:
@@ -321,7 +321,9 @@ class GroupHandler:
         group = groups.reader.groups[root].group
         timeline = self._timelines.get((place.name, root))
         if timeline is None or timeline.group is not group:
-            timeline = self._timelines[place.name, root] = Timeline(group)
+            timeline = self._timelines[place.name, root] = Timeline(
+                group, opened=partial(groups.secrecy.opened, root)
+            )
         timeline.refresh()
         return timeline
 
@@ -395,6 +397,15 @@ class GroupHandler:
         if groups.left(root):
             raise _left()
         return groups
+
+
+def _erased_row(groups: GroupManager, root: MessageId) -> group_rows.GroupErasedRow | None:
+    exposure = groups.secrecy.exposure(root)
+    if exposure is None:
+        return None
+    return group_rows.GroupErasedRow(
+        after_days=exposure.erase_days, open_days=exposure.open_days, lacking=exposure.lacking
+    )
 
 
 def _name_of(readable: ReadableGroup) -> str | None:

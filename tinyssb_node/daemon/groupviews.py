@@ -39,7 +39,13 @@ from tinyssb_node.groups.messages import (
 from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step
 from tinyssb_node.groups.reader_events import FeedAssignment, InvalidGroupEntry
 from tinyssb_node.groups.replication import unread
+from tinyssb_node.groups.text_chains import SERVICE
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
+
+
+def _itself(said: OpenedGroupMessage) -> GroupMessage:
+    return said.message
+
 
 CameUs = Callable[[OpenedGroupMessage], int | None]
 """Wall clock when a message came; None: not known."""
@@ -57,6 +63,8 @@ class Timeline:
     """Messages with a place; the place of the first is 1."""
     posts: int = 0
     """Of those the ones that count, and that tell neither of members nor of the group's name."""
+    opened: Callable[[OpenedGroupMessage], GroupMessage] = _itself
+    """Returns the message that another one covers, if its key is here."""
     _view: EpochGraph | None = None
     _flaws: Mapping[MessageId, MessageFlaw] = field(default_factory=dict)
     _people: dict[EpochKey, People] = field(default_factory=dict)
@@ -102,7 +110,7 @@ class Timeline:
         if self.counts(said):
             match said.message:
                 case GroupContent(kind=kind):
-                    self.posts += kind not in {NAME, LEAVE}
+                    self.posts += kind not in {NAME, LEAVE} | SERVICE
                 case AddMember(people=people, members_tangle=TangleData(root=MessageId() as epoch)):
                     joined = [one for one in people if one not in self._added or (epoch, one) in self._out]
                     self._joined[said.id] = tuple(one for one in joined if one != said.author)
@@ -137,6 +145,8 @@ class Timeline:
                 return said.id == self.group.root
             case AddMember():
                 return bool(self.joined(said))
+            case GroupContent(kind=kind) if kind in SERVICE:
+                return False
         return self.counts(said)
 
     def epoch(self, said: OpenedGroupMessage) -> MessageId | None:
@@ -226,7 +236,7 @@ def broken_row(
 
 
 def _row(timeline: Timeline, said: OpenedGroupMessage, me: FeedId, came_us: CameUs) -> GroupMessageRow:
-    message = said.message
+    message = timeline.opened(said)
     epoch = timeline.epoch(said)
     kind, text, people = _meaning(message)
     return GroupMessageRow(

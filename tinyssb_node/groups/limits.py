@@ -130,3 +130,22 @@ EPOCHS_UNASKED_MAX: Final = 384
 """Epochs that a member has begun when their node stops to begin any by itself: others can make it do so, and must not
 use up what the person needs for exclusions of their own."""
 assert EPOCHS_UNASKED_MAX < EPOCHS_BY_ONE_MAX
+
+# --- Texts that are erased (docs/formats/group-secrecy.md, decision 0075)
+
+STEP_US: Final = 86_400_000_000
+"""The time of a step: a day."""
+STEP_MAX: Final = 4_095
+"""The last step of a chain: eleven years of days. A member who writes on it makes others begin another chain, and
+compute 4,095 hashes once, some milliseconds."""
+CHAINS_MAX: Final = 16
+"""Most chains of a group that are kept, 80 bytes each: usually there is one for an epoch."""
+PREKEYS_MAX: Final = 8
+"""Most prekeys of a group that are kept: usually the published one, and those that were used lately."""
+PREKEYS_A_DAY: Final = 3
+"""Most prekeys that a node publishes in a group a day, 3 packets each. A member who delivers keys to all, again and
+again, must not make all of them write."""
+ANSWERS_A_DAY: Final = 32
+"""Most requests that a node answers in a group a day, one packet each at least."""
+TEXT_KEYS_MAX: Final = 256
+"""Most keys of texts that are kept in memory while messages are read."""

@@ -7,7 +7,7 @@ The state of groups is rebuilt from the store after each start. Only the running
 user left.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
@@ -20,7 +20,7 @@ from tinyssb_node.groups.entry_source import StoreEntrySource
 from tinyssb_node.groups.faults import GroupFaultError, isolated
 from tinyssb_node.groups.keys import GroupKeys
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import leave, rename
+from tinyssb_node.groups.messages import GroupContent, leave, rename
 from tinyssb_node.groups.plan import (
     AddStep,
     GroupPlan,
@@ -35,8 +35,10 @@ from tinyssb_node.groups.plan import (
     unwelcome,
 )
 from tinyssb_node.groups.reader import GroupReader
-from tinyssb_node.groups.reader_events import FeedClaimed, ReaderEvent
+from tinyssb_node.groups.reader_events import FeedClaimed, GroupMessageRead, ReaderEvent
 from tinyssb_node.groups.replication import replication, writing_epoch
+from tinyssb_node.groups.secrecy import TICK, TextSecrecy, erased_after_days
+from tinyssb_node.groups.text_chains import SERVICE, UNCOVERED
 from tinyssb_node.groups.waits import GroupWaits
 from tinyssb_node.groups.writer import (
     EpochNotCountedError,
@@ -98,6 +100,8 @@ class GroupManager:
         self.reader = GroupReader(keys, self._source)
         """The state of the groups."""
         self.writer: Final = GroupWriter(keys, self.reader, replica, self._read_all)
+        self.secrecy: Final = TextSecrecy(keys, self.reader, replica, store)
+        """The keys of texts in groups whose texts are erased."""
         self._waits = GroupWaits(store)
         self._changed: set[MessageId] = set()
         """Groups with new messages since they were last checked."""
@@ -223,6 +227,11 @@ class GroupManager:
                 self._changed.add(event.root)
             if isinstance(event, FeedClaimed) and event.assignment.key is None:
                 self._additions[event.assignment.member] = event.feed
+            if isinstance(event, GroupMessageRead):
+                self.secrecy.read(event.root, event.said)
+                content = event.said.message
+                if isinstance(content, GroupContent) and content.kind in SERVICE:
+                    self._changed.add(event.root)
 
     # --- due tasks
 
@@ -234,6 +243,7 @@ class GroupManager:
         return roots
 
     def _look(self, port: GroupWriterPort, root: MessageId, now_us: int) -> None:
+        day_us = None if self._replica.read_only else self._pass_time(root, now_us)
         self._fetch(port, root)
         if self._replica.read_only:
             return
@@ -246,6 +256,9 @@ class GroupManager:
                 del due_us[feed]
         kept = {_end_key(feed): at_us - group_limits.END_WAIT_US for feed, at_us in due_us.items()}
         wakes = [*due_us.values()]
+        if day_us is not None:
+            kept[TICK] = day_us
+            wakes.append(day_us + group_limits.STEP_US)
         if root not in self._waits.left:
             planned = self._plan(root, now_us)
             if planned.bounded:
@@ -256,11 +269,44 @@ class GroupManager:
                 self._changed.add(root)
             kept |= planned.since_us
             wakes += [] if planned.wake_us is None else [planned.wake_us]
+            if day_us is not None and not planned.steps:
+                asked = self._deliver_keys(port, root, since_us, now_us)
+                kept |= asked
+                wakes += [self.secrecy.due_us(task, at_us) for task, at_us in asked.items()]
         self._waits.keep(root, kept, now_us)
         self._due_us.pop(root, None)
         if wakes:
             # The durations of all waits are stored from time to time.
             self._due_us[root] = min(*wakes, now_us + group_limits.WAITS_SAVE_US)
+
+    def _pass_time(self, root: MessageId, now_us: int) -> int | None:
+        """Erase the keys of days that are over. Returns since when the day counts; None in a group that keeps its
+        texts."""
+        if erased_after_days(self.reader.groups[root].group) is None:
+            return None
+        since_us = self._waits.since_us(root, now_us)
+        day_us = self.secrecy.pass_time(root, since_us.get(TICK, now_us), now_us)
+        if day_us != since_us.get(TICK):
+            self._waits.keep(root, {**since_us, TICK: day_us}, now_us)
+        return day_us
+
+    def _deliver_keys(
+        self, port: GroupWriterPort, root: MessageId, since_us: Mapping[str, int], now_us: int
+    ) -> dict[str, int]:
+        """Publish a prekey if ours was used, and answer requests that are due. Returns the others, and since when they
+        wait."""
+        prekey = self.secrecy.prekey_due(root)
+        if prekey is not None:
+            self._write_content(port, root, prekey.kind, prekey.body)
+            self.secrecy.published(root, prekey.key)
+        asked = self.secrecy.requests(root)
+        since = {task: since_us.get(task, now_us) for task in asked}
+        due = [task for task in asked if self.secrecy.due_us(task, since[task]) <= now_us]
+        answer = self.secrecy.answer(root, [asked[task] for task in due])
+        if answer is not None:
+            self._write_content(port, root, *answer)
+            self.secrecy.answered(root, len(due))
+        return {task: at_us for task, at_us in since.items() if task not in due}
 
     def _plan(self, root: MessageId, now_us: int) -> GroupPlan:
         since_us = self._waits.since_us(root, now_us)
@@ -323,12 +369,15 @@ class GroupManager:
 
     # --- operations of the user
 
-    def create(self, port: GroupWriterPort, name: str | None, now_us: int) -> GroupWriteResult:
-        """Begin a group with ourselves in it. Raises the errors of publishing."""
+    def create(
+        self, port: GroupWriterPort, name: str | None, now_us: int, erase_days: int | None = None
+    ) -> GroupWriteResult:
+        """Begin a group with ourselves in it, whose texts are erased after *erase_days*, or never. Raises the errors of
+        publishing."""
         self._read_all()
         self._waits.begin()
         secret = EpochKey(self._keys.draw(EpochKey.SIZE))
-        entries = self.writer.write(port, draft_first(secret), secret)
+        entries = self.writer.write(port, draft_first(secret, erase_days), secret)
         root = entries[-1].id
         self.reader.learn(secret, root)
         self._read_all()
@@ -386,12 +435,6 @@ class GroupManager:
         """Return the cost of excluding *people*. Raises GroupRefusalError."""
         return self.writer.cost(root, exclude(self._group(root), self._keys.main, people))
 
-    def cost_of_posting(self, root: MessageId, kind: str, body: bytes) -> GroupWriteCost:
-        """Return the cost of a message, and of the changes that must come before it. Raises GroupRefusalError."""
-        group = self._group(root)
-        steps = settling(group, self._keys.main) if unwelcome(group, self._keys.main) else ()
-        return self.writer.cost(root, steps, content=draft_content(group, kind, body))
-
     def left(self, root: MessageId) -> bool:
         """Return whether we left a group."""
         return root in self._waits.left
@@ -417,8 +460,22 @@ class GroupManager:
         preference = group.view.preference(self._keys.main)
         if preference.epoch is None or preference.excluded:
             raise GroupRefusalError(RefusalReason.EXCLUDED if preference.excluded else RefusalReason.OUTSIDE)
-        message = draft_content(group, kind, body)
-        return self.writer.write(port, message, group.view[preference.epoch].key)
+        if kind in UNCOVERED or erased_after_days(group) is None:
+            return self._write_content(port, root, kind, body)
+        entries: list[EntryAppended] = []
+        if (begun := self.secrecy.first(root)) is not None:
+            entries = self._write_content(port, root, begun.kind, begun.body)
+            self.secrecy.begin(root, entries[-1].id, begun.key)
+        return entries + self._write_content(port, root, *self.secrecy.covered(root, kind, body))
+
+    def _write_content(
+        self, port: GroupWriterPort, root: MessageId, kind: str, body: bytes
+    ) -> list[EntryAppended]:
+        """Write a message in the epoch that we prefer."""
+        group = self.reader.groups[root].group
+        epoch = group.view.preference(self._keys.main).epoch
+        assert epoch is not None, "we are in the group"
+        return self.writer.write(port, draft_content(group, kind, body), group.view[epoch].key)
 
     def _settle(self, port: GroupWriterPort, root: MessageId) -> list[EntryAppended]:
         """Join forks, and finish exclusions, as far as excluded people would read what we write next. Raises

@@ -74,12 +74,18 @@ class GroupInit:
     """None in the group's first message, whose id is not known while it is written."""
     author: FeedId | None = None
     """The author, for whom the message is sealed beside the group. None in the group's first message."""
+    erase_days: int | None = None
+    """After how many days texts of the group are erased, in its first message; None: never."""
 
     def __post_init__(self) -> None:
         """Raise GroupMessageError if a field is invalid."""
         _check_key(INIT, "secret", self.secret)
         if not self.members_tangle.first:
             raise GroupMessageError(INIT, "tangles.members", "does not begin a tangle")
+        if self.erase_days is not None and (
+            self.group is not None or not 1 <= self.erase_days <= limits.ERASE_DAYS_MAX
+        ):
+            raise GroupMessageError(INIT, "days", "are not of a group, or too many")
         if self.group is None:
             if self.author is not None:
                 raise GroupMessageError(INIT, "recps", "names a person, but no group")

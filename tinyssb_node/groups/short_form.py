@@ -133,7 +133,8 @@ def encode(message: GroupMessage, *, known: Collection[FeedId] = ()) -> bytes:
 
 def _init(message: GroupInit) -> list[Value]:
     if message.group is None:
-        return [_INIT, bytes(message.secret)]
+        days: list[Value] = [] if message.erase_days is None else [message.erase_days]
+        return [_INIT, bytes(message.secret), *days]
     _check_root(INIT, "tangles.epoch", message.epoch_tangle, message.group_tangle.root)
     return [
         _INIT,
@@ -237,10 +238,15 @@ def _again(message: GroupMessage, items: list[Value]) -> bytes:
 
 
 def _parse_init(items: list[Value], reading: ReadingContext) -> GroupInit | PendingMessage:
-    _check_count(INIT, items, 1, 3)
+    _check_count(INIT, items, 1, 2, 3)
     secret = EpochKey(_bytes(INIT, "secret", items[0], limits.EPOCH_KEY_SIZE))
     if len(items) == 1:
         return GroupInit(secret, FIRST, FIRST, FIRST)
+    if len(items) == 2:
+        days = items[1]
+        if not isinstance(days, int) or isinstance(days, bool):
+            raise GroupMessageError(INIT, "days", "are not a number")
+        return GroupInit(secret, FIRST, FIRST, FIRST, erase_days=days)
     group = _bytes(INIT, "tangles.group", items[1])
     epoch = _bytes(INIT, "tangles.epoch", items[2])
     known = _group(secret, reading)

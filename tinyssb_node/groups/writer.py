@@ -49,9 +49,9 @@ from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
 _NO_FEEDS: Final[Mapping[FeedId, tuple[FeedId, int]]] = {}
 
 
-def draft_first(secret: EpochKey) -> GroupInit:
-    """Return the message that begins a group (R32 to R34)."""
-    return GroupInit(secret, FIRST, FIRST, FIRST)
+def draft_first(secret: EpochKey, erase_days: int | None = None) -> GroupInit:
+    """Return the message that begins a group (R32 to R34); *erase_days*: after how many days its texts are erased."""
+    return GroupInit(secret, FIRST, FIRST, FIRST, erase_days=erase_days)
 
 
 def draft_init(group: Group, me: FeedId, secret: EpochKey, previous: Iterable[MessageId]) -> GroupInit:
@@ -390,14 +390,8 @@ class GroupWriter:
 
     # --- costs
 
-    def cost(
-        self,
-        root: MessageId,
-        steps: Sequence[Step],
-        text: str | None = None,
-        content: GroupContent | None = None,
-    ) -> GroupWriteCost:
-        """Return the cost of *steps*, and of *content* after them, without writing anything."""
+    def cost(self, root: MessageId, steps: Sequence[Step], text: str | None = None) -> GroupWriteCost:
+        """Return the cost of *steps* without writing anything."""
         group = self._reader.groups[root].group
         account = _CostAccount(self)
         known: Collection[FeedId] = ()
@@ -415,10 +409,6 @@ class GroupWriter:
                     assert epoch is not None, "the case before"
                     addition = draft_add(group, epoch, people, text=text, old_keys=old_keys)
                     account.add(f"add {len(people)}", addition, addition.secret)
-        if content is not None:
-            begun = any(isinstance(step, BeginEpochStep) for step in steps)
-            epoch = None if begun else group.view.preference(self._keys.main).epoch
-            account.add("post", content, _UNDRAWN if epoch is None else group.view[epoch].key)
         return account.total()
 
     def size_of(

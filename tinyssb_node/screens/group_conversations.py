@@ -27,6 +27,7 @@ _EXCLUDE: Final = "group/exclude-member"
 _INIT: Final = "group/init"
 _NAME: Final = "group/name"
 _LEAVE: Final = "group/leave"
+_TEXT: Final = "group/text"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -147,6 +148,10 @@ def happening(row: GroupMessageRow, names: DisplayNames) -> str:
             return f"named the group: {row.text or ''}"
         case kind if kind == _LEAVE:
             return "left the group"
+        case kind if kind == _TEXT:
+            return (
+                "wrote a text that cannot be read here: it was erased, or this device has no key of that day"
+            )
     return f"sent a message of a kind that this program cannot show: {row.kind}"
 
 

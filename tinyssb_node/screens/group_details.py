@@ -84,8 +84,22 @@ def head(row: GroupShownRow, names: DisplayNames) -> Iterator[str]:
     yield f"creator:   {maker}"
     yield f"messages:  {row.posts:,} posts, {row.messages:,} messages in all{waits}"
     yield f"you:       {standing(row)}"
+    yield f"texts:     {kept(row)}"
     if row.problem is not None:
         yield f"problem:   {one_line(row.problem)}"
+
+
+def kept(row: GroupShownRow) -> str:
+    """Return how long texts can be read, by members and by a thief of this device."""
+    erased = row.erased
+    if erased is None:
+        return "are kept: a thief of this device could read all of them"
+    days = "1 day" if erased.after_days == 1 else f"{erased.after_days} days"
+    back = "none"
+    if erased.open_days:
+        back = f"those of {erased.open_days} days" if erased.open_days > 1 else "those of today"
+    lacking = "; newer ones wait for a key" if erased.lacking else ""
+    return f"are erased after {days}: a thief of this device could read {back}{lacking}"
 
 
 def standing(row: GroupShownRow) -> str:

@@ -26,6 +26,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
+_META_ERASABLE = "erasable"
 _KeyOf = Callable[[bytes], bytes]
 _Journal = list[Callable[[], None]]
 """The undo steps of each write since the last commit, oldest first. There is one for all tables: most packets write
@@ -315,6 +316,15 @@ class MemoryStore:
     def put_meta(self, key: str, value: str) -> None:
         """Keep a small value by name."""
         self._meta.put(key, value)
+
+    def get_secret(self) -> bytes | None:
+        """Return the secrets that must be erasable; None if there are none."""
+        found = self._meta.rows.get(_META_ERASABLE)
+        return None if found is None else bytes.fromhex(found)
+
+    def put_secret(self, secret: bytes) -> None:
+        """Keep secrets in place of those before."""
+        self._meta.put(_META_ERASABLE, secret.hex())
 
     def commit(self, wall_us: int) -> None:
         """Make what was written so far final, and date it *wall_us*."""

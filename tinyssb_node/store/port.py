@@ -306,6 +306,14 @@ class Store(Protocol):
         """Keep a small value by name."""
         ...
 
+    def get_secret(self) -> bytes | None:
+        """Return the secrets that must be erasable; None if there are none, or their key is lost."""
+        ...
+
+    def put_secret(self, secret: bytes) -> None:
+        """Keep secrets in place of those before, which nothing on the disk opens once this is committed."""
+        ...
+
     def commit(self, wall_us: int) -> None:
         """Make everything written since the last commit durable (fsync included), stamped with *wall_us*."""
         ...

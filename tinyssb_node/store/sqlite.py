@@ -42,6 +42,7 @@ from tinyssb_node.store.sqlite_file import (
     open_for_writing,
     store_faults,
 )
+from tinyssb_node.store.wrapping_key import WrappingKey
 
 SqlValue = int | str | bytes | None
 
@@ -131,6 +132,8 @@ _MEND_PROOF: Final = (
 
 _META_ARRIVALS: Final = "arrivals"
 """Name in the store of the last arrival number that was given when something was cut."""
+_META_ERASABLE: Final = "erasable"
+"""Name in the store of the secrets that must be erasable, encrypted, in hexadecimal."""
 _COMMITS_OF_NOTHING: Final = """
 WITH spans AS (
     SELECT arrival AS last, coalesce(
@@ -175,6 +178,9 @@ class SqliteStore:
         """The last arrival number given."""
         self._committed = 0
         """The last arrival number that a rollback keeps."""
+        self._wrapping = WrappingKey(path)
+        self._secret: bytes | None = None
+        self._secret_loaded = False
         self._hints: PresenceFilter | None = None
         """Of DMX and hashes, from the first time that a packet is looked for; of a store that others write, never."""
         self._load()
@@ -485,6 +491,28 @@ class SqliteStore:
         """Keep a small value by name."""
         self._write("INSERT OR REPLACE INTO meta VALUES (?, ?)", [(key, value)])
 
+    def get_secret(self) -> bytes | None:
+        """Return the secrets that must be erasable; None if there are none, or their key is lost."""
+        self._load_secret()
+        return self._secret
+
+    def put_secret(self, secret: bytes) -> None:
+        """Keep secrets in place of those before, which nothing on the disk opens once this is committed."""
+        self._load_secret()
+        with self._writing():
+            sealed = self._wrapping.seal(secret)
+        self.put_meta(_META_ERASABLE, sealed.hex())
+        self._secret = secret
+
+    def _load_secret(self) -> None:
+        """Read the secrets, once; overwrite the key that a crash left of others."""
+        if self._secret_loaded:
+            return
+        sealed = self.get_meta(_META_ERASABLE)
+        settle = self._lock is not None
+        self._secret = None if sealed is None else self._wrapping.open(bytes.fromhex(sealed), settle=settle)
+        self._secret_loaded = True
+
     def commit(self, wall_us: int) -> None:
         """Make everything written since the last commit durable (fsync included), stamped with *wall_us*."""
         self._flush()
@@ -504,6 +532,7 @@ class SqliteStore:
         if self._connection.in_transaction:
             with self._writing():
                 self._connection.execute("COMMIT")
+                self._wrapping.settle()
             self._end_alone()
         self._moved.clear()
         self._committed = self._arrival
@@ -529,6 +558,8 @@ class SqliteStore:
         self._new_receipts.clear()
         self._new_newest.clear()
         self._moved.clear()
+        self._wrapping.forget_next()
+        self._secret_loaded = False
         self._load()
 
     def close(self) -> None:

@@ -26,13 +26,12 @@ from tinyssb_node.screens.group_changes import (
 )
 from tinyssb_node.screens.group_conversations import called, messages, people_in_words
 from tinyssb_node.screens.group_details import short
-from tinyssb_node.screens.message_commands import agreed, open_node, text_given
+from tinyssb_node.screens.message_commands import open_node, text_given
 from tinyssb_node.screens.options import (
     CommandParsers,
     add_actions,
     add_json,
     add_network,
-    add_yes,
     positive,
 )
 from tinyssb_node.screens.people import DisplayNames
@@ -52,6 +51,13 @@ def add(commands: CommandParsers) -> None:
     action = add_action("create", create, "create a group of yourself and others")
     action.add_argument("name", metavar="NAME", help="the name of the group; its members can read it")
     _add_people(action, "*")
+    action.add_argument(
+        "--erase-after",
+        type=positive,
+        metavar="DAYS",
+        help="erase texts on all members' devices after that many days, 1 to 365; never by default. "
+        "It cannot be changed later",
+    )
     action = add_action("add", add_people, "add people to a group")
     _add_group(action)
     _add_people(action, "+")
@@ -75,7 +81,6 @@ def add(commands: CommandParsers) -> None:
     action.add_argument(
         "text", metavar="TEXT", nargs="+", help="the message; `-` reads it from standard input"
     )
-    add_yes(action)
     action = add_action("read", read, "show the messages of a group")
     _add_group(action)
     action.add_argument(
@@ -114,7 +119,7 @@ def create(arguments: argparse.Namespace) -> int:
     with open_node(arguments) as talk:
         names = talk.names()
         people = _people(names, arguments.people)
-        row = talk.client.group_create(arguments.name, [feed.hex() for feed in people])
+        row = talk.client.group_create(arguments.name, [feed.hex() for feed in people], arguments.erase_after)
     others = [feed for feed in people if not names.is_own(feed)]
     added = f" with {_shown(others, names)}" if others else ""
     return _wrote(
@@ -213,8 +218,6 @@ def post(arguments: argparse.Namespace) -> int:
     """Post a message to a group."""
     text = text_given(" ".join(arguments.text))
     with open_node(arguments) as talk:
-        if not agreed(arguments, lambda: talk.cost_question(talk.post_packets(text, group=arguments.group))):
-            return ExitCode.ATTENTION
         row = talk.say_to_group(arguments.group, text)
     return said(arguments, row)
 

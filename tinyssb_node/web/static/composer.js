@@ -26,14 +26,11 @@ export class Composer {
     this.cost = h("span", { id: "cost" });
     this.status = h("span", { id: "send-status", role: "alert" });
     this.button = h("button", { class: "send", text: "Send" });
-    this.askedText = h("span");
-    this.asked = h("div", { class: "asked", role: "alert", hidden: true }, this.askedText, h("span", { class: "buttons" }, h("button", { type: "button", class: "button", text: "Send anyway", onclick: () => this.send(true) }), h("button", { type: "button", class: "button quiet", text: "Not now", onclick: () => this.ask(null) })));
     this.element = h(
       "form",
       { class: "composer", "aria-label": "Write" },
       this.answering,
       h("div", { class: "box" }, h("label", { class: "unseen", for: "say", text: "Message" }), this.box, this.button),
-      this.asked,
       h("p", { class: "under" }, this.cost, this.status),
     );
     this.box.addEventListener("input", () => this.changed());
@@ -63,7 +60,6 @@ export class Composer {
 
   changed() {
     this.once = null; // another text is another message
-    this.ask(null);
     this.keep();
     this.fit();
     this.updateCostSoon();
@@ -91,28 +87,20 @@ export class Composer {
     }
   }
 
-  /** Shows what a big message costs, and asks; null: asks no longer. */
-  ask(cost) {
-    this.asked.hidden = cost === null;
-    setText(this.askedText, cost ?? "");
-  }
-
-  async send(agreed = false) {
+  async send() {
     const text = this.box.value.trim();
     if (!text || this.sending || !this.target) {
       if (!this.target && text) this.fail("This conversation has not been loaded yet.");
       return;
     }
     this.busy(true);
-    this.ask(null);
     this.once ??= crypto.getRandomValues(new Uint32Array(4)).join("-");
     try {
-      const answer = await post("/api/say", { ...this.target, text, reply_to: this.replyTo, once: this.once, agreed });
+      const answer = await post("/api/say", { ...this.target, text, reply_to: this.replyTo, once: this.once });
       this.done(text, answer);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      if (error.kind === "costly") this.ask(error.message);
-      else this.fail(`${error.message} ${error.hint}`);
+      this.fail(`${error.message} ${error.hint}`);
     } finally {
       this.busy(false);
     }
