@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from statistics import median
 
 from tests.bench.figure import Figure, digits
-from tests.bench.gossip_rows import EACH, HOPS_S, LOADS, ROWS, Measure, Row, Rules
+from tests.bench.gossip_rows import ACCESS, EACH, HOPS_S, LOADS, ROWS, Measure, Row, Rules
 from tests.bench.gossip_runs import Outcome, of
 from tests.bench.tables import table
 
@@ -28,6 +28,15 @@ the line is eight times the time on the air and two seconds. The entry is publis
 neighbourhood by the same bound: nodes in reach of one node cannot send at the same time. The first hop of the line may
 take 0.3 s beyond the time on the air, each further hop 0.5 s
 ([why these limits](../decisions/0057-windows-by-hidden-terminals.md)).
+"""
+_ORACLE = f"""\
+### Against an oracle
+
+[`tests/bench/oracle.py`](../../tests/bench/oracle.py) plays the same scenarios and seeds on the same ground and
+channel, and knows what each node holds: no adverts, no requests, no waiting times. *Scheduled*, it also chooses which
+nodes send at the same time. *By carrier sense*, each node that has something of use sends in {100 * ACCESS:g} % of the
+slots in which it hears no other, so hidden terminals collide
+([what follows for our targets](../decisions/0066-oracle.md)).
 """
 _DEPLOYED = """\
 ### By deployed rules
@@ -68,6 +77,8 @@ def body(outcomes: Sequence[Outcome], figures: Sequence[Figure], seeds: int) -> 
             _ABOUT.format(seeds=seeds),
             _ours(outcomes, figures),
             _TERMS,
+            _ORACLE,
+            _oracles(outcomes),
             _DEPLOYED,
             _deployed(outcomes),
             _FLOODING,
@@ -149,6 +160,19 @@ def _deployed(outcomes: Sequence[Outcome]) -> str:
         )
     header = ("case", "time given", "runs in which all agreed", "held", "sent per needed", "figure")
     return table(header, rows)
+
+
+def _oracles(outcomes: Sequence[Outcome]) -> str:
+    rows = []
+    for number, row in enumerate(ROWS):
+        for place, measure in enumerate(row.measures if row.oracles else ()):
+            figures = []
+            for rules in (Rules.OURS, Rules.ORACLE, Rules.LISTENING):
+                played = of(outcomes, number, rules)
+                values = (outcome.values[place] for outcome in played)
+                figures.append(median_and_spread(values, measure.unit)[0] if played else "–")
+            rows.append((f"`{row.scenario}`", f"{row.title}: {measure.name}", *figures))
+    return table(("scenario", "case", "ours", "oracle, scheduled", "oracle, by carrier sense"), rows)
 
 
 def _flooding(outcomes: Sequence[Outcome]) -> str:

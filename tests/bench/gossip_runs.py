@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from dataclasses import dataclass
 
-from tests.bench.gossip_rows import LOADS, ROWS, Rules
+from tests.bench.gossip_rows import ACCESS, LOADS, ROWS, Rules
 from tests.bench.managed_flooding import flood
+from tests.bench.oracle import schedule
 from tinyssb_node import limits
 from tinyssb_node.errors import SimulationFailedError
 from tinyssb_node.sim.ground import place_nodes
@@ -54,7 +55,13 @@ def jobs(seeds: int) -> list[Job]:
         if ROWS[row].boards_hours is not None
     ]
     floods = [Job(load, Rules.FLOODING, seed) for load in range(len(LOADS)) for seed in range(1, seeds + 1)]
-    return sorted([*ours, *boards, *floods], key=_work, reverse=True)
+    oracles = [
+        Job(row, rules, seed)
+        for row in range(len(ROWS))
+        for rules in ROWS[row].oracles
+        for seed in range(1, seeds + 1)
+    ]
+    return sorted([*ours, *boards, *floods, *oracles], key=_work, reverse=True)
 
 
 def _work(job: Job) -> float:
@@ -74,6 +81,10 @@ def play(job: Job) -> Outcome:
         )
     row = ROWS[job.row]
     options = row.options(job.rules, job.seed)
+    if job.rules in row.oracles:
+        ideal = schedule(options, access=ACCESS if job.rules is Rules.LISTENING else None)
+        values = tuple(measure.of_oracle(ideal) for measure in row.measures if measure.of_oracle)
+        return Outcome(job=job, values=values, agreed=ideal.agreed)
     try:
         report = run_scenario(options)
     except SimulationFailedError as failure:

@@ -14,6 +14,7 @@ DOMAIN = next(number for number, row in enumerate(ROWS) if row.scenario == "doma
 FIELD = next(number for number, row in enumerate(ROWS) if row.scenario == "field60")
 GOSET = next(number for number, row in enumerate(ROWS) if row.scenario == "goset")
 LINE = next(number for number, row in enumerate(ROWS) if row.scenario == "line8")
+ORACLES = (Rules.ORACLE, Rules.LISTENING)
 
 
 def outcome_of(job: Job) -> Outcome:
@@ -23,6 +24,8 @@ def outcome_of(job: Job) -> Outcome:
     if job.rules is Rules.BOARDS:
         measures = ROWS[job.row].measures
         return Outcome(job=job, values=(500.0,) * len(measures), held=0.25, per_needed=2_000.0)
+    if job.rules in ORACLES:
+        return Outcome(job=job, values=(0.6 + job.seed / 10,) * len(ROWS[job.row].measures), agreed=True)
     values = tuple((measure.most or 0.2) * (0.9 + job.seed / 100) for measure in ROWS[job.row].measures)
     return Outcome(job=job, values=values, agreed=True, held=1.0, per_needed=1.2)
 
@@ -39,6 +42,7 @@ def test_every_row_is_played_by_our_rules_and_by_the_deployed_ones() -> None:
         by = {rules: sum(job.row == number and job.rules is rules for job in todo) for rules in Rules}
         assert by[Rules.OURS] == 2
         assert by[Rules.BOARDS] == (0 if row.scenario == "mixed" else 2)
+        assert all(by[rules] == (2 if rules in row.oracles else 0) for rules in ORACLES)
     assert sum(job.rules is Rules.FLOODING for job in todo) == 2 * len(LOADS)
     assert todo[0].rules is Rules.BOARDS
 
@@ -71,6 +75,17 @@ def test_a_run_is_read() -> None:
     assert by_boards.per_needed is not None
     assert reached.per_needed is not None
     assert by_boards.per_needed > reached.per_needed > 1
+
+
+def test_an_oracle_is_read_in_the_order_of_the_measures() -> None:
+    airtime, time = play(Job(DOMAIN, Rules.ORACLE, 1)).values
+    assert airtime == pytest.approx(1.0)
+    assert 1.0 < time < 1.01
+    field = next(number for number, row in enumerate(ROWS) if row.scenario == "field30")
+    scheduled, listening = (play(Job(field, rules, 1)) for rules in ORACLES)
+    assert scheduled.agreed
+    assert listening.agreed
+    assert all(one < other for one, other in zip(scheduled.values, listening.values, strict=True))
 
 
 def test_a_flood_is_read() -> None:
@@ -158,7 +173,8 @@ def test_the_section_shows_both_side_by_side(outcomes: list[Outcome]) -> None:
         "2,000",
         "500 × bound so far",
     ]
-    flooding = cells_of(text, "### Against", f"flooding, {LOADS[ITS_OWN_LOAD].title}")
+    assert cells_of(text, "### Against an oracle", "`domain10`")[2:] == ["1.2 × bound", "0.8 × bound", "–"]
+    flooding = cells_of(text, "### Against Mesh", f"flooding, {LOADS[ITS_OWN_LOAD].title}")
     assert flooding[1:] == ["0.302 s", "0.301 – 0.303", "40 %", "9 %"]
 
 
