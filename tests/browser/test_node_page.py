@@ -454,3 +454,22 @@ def test_a_group_is_created(browser: Browser) -> None:
         expect(page).to_have_url(f"{address}/c/{GROUP}")
         assert node.changes == [("create", "Ski", (BOB.hex(),))]
         assert visit.complaints == []
+
+
+def test_a_big_message_asks_first(browser: Browser) -> None:
+    node = FakeNode()
+    with serving(node) as address, Visit(browser, address) as visit:
+        page = opened(visit)
+        box(page).fill("long " * 500)
+        page.get_by_role("button", name="Send").click()
+        asked = page.locator(".asked")
+        expect(asked).to_contain_text("packets")
+        expect(asked).to_contain_text("of this hour's budget")
+        assert visit.barriers() == []
+        page.get_by_role("button", name="Not now").click()
+        expect(asked).to_be_hidden()
+        assert node.said == []
+        page.get_by_role("button", name="Send").click()
+        page.get_by_role("button", name="Send anyway").click()
+        expect(box(page)).to_have_value("")
+        assert len(node.said) == 1

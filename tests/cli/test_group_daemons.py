@@ -110,7 +110,11 @@ def test_groups_stand_among_conversations(three: tuple[Person, Person, Person]) 
         assert f"Ridge {row['name'][:8]}" in [room["title"] for room in listed["rows"]]
         with pytest.raises(PageNotFoundError):
             views.messages(node, "00" * 20, before=None, limit=2)
-        assert views.draft_size(node, message) > 100
+        assert views.draft_packets(node, message) == 2
+    long = "x" * 2_500
+    for command in (["group", "post", "ridge"], ["chat", "say", "--group", "ridge"], ["chat", "say"]):
+        assert "Add --yes" in refused(bob, ExitCode.USAGE, *command, long)
+    assert "Posted" in bob.types("group", "post", "ridge", "--yes", long)
     source = NodeScreenSource(str(bob.running.home), None)
     try:
         sight = source.look(ScreenRequest())

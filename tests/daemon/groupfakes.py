@@ -100,6 +100,11 @@ class FakeGroups:
         member = self.members[root]
         return _cost(exclude(member.here, member.id, people))
 
+    def cost_of_posting(self, root: MessageId, kind: str, body: bytes) -> GroupWriteCost:
+        assert kind == "post"
+        assert root in self.members
+        return GroupWriteCost(1, 1 + len(body) // 100, len(body), ("post",))
+
     def leave(self, _pen: GroupWriterPort, root: MessageId, _now_us: int) -> GroupWriteResult:
         self.gone.add(root)
         return GroupWriteResult(root, ())

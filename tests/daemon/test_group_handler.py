@@ -189,6 +189,8 @@ async def test_costs_are_told_and_nothing_is_written(bench: Bench) -> None:
     assert (cost["messages"], cost["packets"], cost["steps"]) == (3, 12, ["exclude", "begin", "add"])
     _, cost = await ask("group_add", group="Hut", people=[person("x").hex()], dry_run=True)
     assert cost["steps"] == ["add"]
+    _, cost = await ask("group_post", group="Hut", text="x" * 2_500, dry_run=True)
+    assert (cost["packets"], cost["steps"]) == (26, ["post"])
     assert len(world["a"].here) == before
 
 

@@ -16,6 +16,7 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.host import groups_of
 from tinyssb_node.groups.manager import GroupLeftError
+from tinyssb_node.groups.messages import post
 from tinyssb_node.groups.plan import GroupRefusalError
 from tinyssb_node.groups.writer import GroupWriteCost, PhoneDialectError
 from tinyssb_node.ids import Dialect, MessageId
@@ -72,6 +73,13 @@ def test_costs_are_what_is_then_written() -> None:
     ):
         check(cost(), deed().entries)
     # A person who never wrote has to announce their feeds first.
+    mesh.settle()
+    kind, body = post("x" * 300)
+    for name in "ee":  # the second post finds the feed begun
+        check(
+            mesh[name].cost_of_posting(root, kind, body),
+            mesh.do(name, lambda groups, pen, now: groups.post(pen, root, kind, body, now)).entries,
+        )
     mesh.settle()
     check(mesh["d"].cost_of_excluding(root, [mesh.id("c")]), mesh.exclude("d", root, "c").entries)
 

@@ -1,11 +1,15 @@
 """Notes on the index, shown by commands that read messages before they answer."""
 
 import argparse
+import io
 import sqlite3
+
+import pytest
 
 from tests.catalog.mesh import Author, Home, post
 from tinyssb_node.catalog.schema import CATALOG_FILE
-from tinyssb_node.screens.message_commands import open_node
+from tinyssb_node.errors import ProblemError
+from tinyssb_node.screens.message_commands import agreed, open_node
 
 
 def test_an_index_that_was_made_anew_is_said_once(tmp_path, capsys):
@@ -25,3 +29,28 @@ def test_an_index_that_was_made_anew_is_said_once(tmp_path, capsys):
     assert capsys.readouterr().err == told
     with open_node(arguments):
         assert capsys.readouterr().err == ""
+
+
+def test_only_a_big_post_asks_and_needs_a_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def ask() -> list[str]:
+        return ["This message takes 21 packets."]
+
+    asking, sure = argparse.Namespace(yes=False), argparse.Namespace(yes=True)
+    assert agreed(sure, ask)
+    assert agreed(asking, list)
+    assert capsys.readouterr().err == ""
+    with pytest.raises(ProblemError, match="no terminal"):
+        agreed(asking, ask)
+    for typed, expected in (("y\n", True), ("\n", False)):
+        monkeypatch.setattr("sys.stdin", Keyboard(typed))
+        assert agreed(asking, ask) is expected
+    assert "21 packets" in capsys.readouterr().err
+
+
+class Keyboard(io.StringIO):
+    """Standard input of a terminal."""
+
+    def isatty(self) -> bool:
+        return True

@@ -248,6 +248,15 @@ class FakeNode:
     def say(self, conversation: str, text: str, reply_to: MessageId | None = None) -> None:
         self._do("say", conversation, text, reply_to)
 
+    def cost_question(
+        self,
+        text: str,
+        conversation: str | None,  # noqa: ARG002 - a port's signature
+        people: Sequence[FeedId] = (),  # noqa: ARG002
+        reply_to: MessageId | None = None,  # noqa: ARG002
+    ) -> list[str]:
+        return ["This message takes 21 packets."] if text.startswith("long") else []
+
     def tell(self, people: Sequence[FeedId], text: str) -> str:
         self._do("tell", tuple(people), text)
         return "00112233aabbccdd"

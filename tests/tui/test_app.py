@@ -279,3 +279,15 @@ async def test_pages_open_and_close_and_q_ends_it() -> None:
 
 def test_our_own_feed_is_me() -> None:
     assert usual().names.name(ME) == "me"
+
+
+async def test_a_big_message_asks_first() -> None:
+    node = FakeNode(usual())
+    async with shown(node, "w", *"long", "enter") as screen:
+        assert "This message takes 21 packets." in screen.text()
+        await screen.press("escape")
+        assert node.done == []
+        assert "long" in screen.text()
+        await screen.press("enter", "y")
+        assert node.done == [("say", PUBLIC, "long", None)]
+        assert "Published" in screen.text()

@@ -41,7 +41,9 @@ from tinyssb_node.control.rows import (
     RefusalRow,
     StatusRow,
 )
-from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.feeds.layout import packet_count
+from tinyssb_node.ids import Dialect, FeedId, MessageId
+from tinyssb_node.screens.estimate import cost_question
 from tinyssb_node.screens.group_conversations import GroupConversation, is_group
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.web import server
@@ -116,6 +118,23 @@ class FakeNode:
         self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
     ) -> bytes:
         return repr([text, tuple(recipients), reply_to]).encode()
+
+    def post_packets(
+        self,
+        text: str,
+        conversation: str = PUBLIC,
+        recipients: Iterable[FeedId] | None = None,
+        reply_to: MessageId | None = None,
+    ) -> int:
+        self._require()
+        if is_group(conversation):
+            return packet_count(len(text) + 150, Dialect.SPEC)
+        if recipients is None:
+            return packet_count(len(self.draft(text, conversation, reply_to)), Dialect.SPEC)
+        return packet_count(len(self.draft_private(text, recipients, reply_to)), Dialect.SPEC)
+
+    def cost_question(self, packets: int) -> list[str]:
+        return cost_question(packets, self.faces(), self.airtime()) if packets > 20 else []
 
     def conversation_with(self, people: Iterable[FeedId]) -> str | None:
         return PRIVATE if set(people) == {BOB} else None

@@ -392,3 +392,16 @@ def test_a_change_that_is_no_change_is_refused(body: dict[str, object]) -> None:
     with serving(node) as address:
         assert post(address, "/api/group/change", body).status == 400
     assert node.changes == []
+
+
+def test_a_big_message_is_published_after_its_author_agreed() -> None:
+    node = FakeNode()
+    with serving(node) as address:
+        asked = post(address, "/api/say", saying("x" * 2_500))
+        assert (asked.status, asked.json["code"]) == (409, "costly")
+        assert "26 packets" in asked.json["message"]
+        assert "% of this hour's budget" in asked.json["message"]
+        assert node.said == []
+        assert post(address, "/api/say", saying("x" * 2_500, agreed="yes")).status == 409
+        assert post(address, "/api/say", saying("x" * 2_500, agreed=True)).status == 200
+    assert len(node.said) == 1

@@ -243,6 +243,11 @@ class DaemonClient:
         """Write *text* to a group."""
         return self._ask(requests.GroupPost(group, text, network=self._network))
 
+    def group_post_cost(self, group: str, text: str) -> group_rows.GroupCostRow:
+        """Return what ``group_post`` would write. Nothing is written."""
+        request = requests.GroupPost(group, text, dry_run=True, network=self._network)
+        return self._answer(request, group_rows.GroupCostRow)
+
     def group_list(self) -> RowStream[group_rows.GroupRow, rows.CountRow]:
         """List the private groups that the node knows of."""
         return self._list(requests.ListGroups(network=self._network))

@@ -330,11 +330,12 @@ class GroupReturn(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
 
 
 class GroupPost(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
-    """Write a text to a group."""
+    """Write a text to a group; with *dry_run* as ``GroupAdd``."""
 
     command = "group_post"
     group: Text
     text: Text
+    dry_run: Flag = False
 
 
 class ListGroups(NetworkListing[group_rows.GroupRow, rows.CountRow], frozen=True):

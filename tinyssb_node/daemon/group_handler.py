@@ -188,11 +188,13 @@ class GroupHandler:
 
     async def _post(
         self, request: requests.GroupPost, _client: ControlConnection
-    ) -> group_rows.GroupWrittenRow:
+    ) -> group_rows.GroupWrittenRow | group_rows.GroupCostRow:
         place, root = await self._find(request)
-        self._writable(place, root)
+        readable = self._writable(place, root)
         with refusals():
             kind, body = post(request.text)
+            if request.dry_run:
+                return _cost_row(root, readable.cost_of_posting(root, kind, body))
         return self._write(place, lambda groups, pen, now_us: [groups.post(pen, root, kind, body, now_us)])
 
     def _write(

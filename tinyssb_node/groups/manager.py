@@ -435,6 +435,12 @@ class GroupManager:
         """Return the cost of excluding *people*. Raises GroupRefusalError."""
         return self.writer.cost(root, exclude(self._group(root), self._keys.main, people))
 
+    def cost_of_posting(self, root: MessageId, kind: str, body: bytes) -> GroupWriteCost:
+        """Return the cost of a message, and of the changes that must come before it. Raises GroupRefusalError."""
+        group = self._group(root)
+        steps = settling(group, self._keys.main) if unwelcome(group, self._keys.main) else ()
+        return self.writer.cost(root, steps, content=draft_content(group, kind, body))
+
     def left(self, root: MessageId) -> bool:
         """Return whether we left a group."""
         return root in self._waits.left

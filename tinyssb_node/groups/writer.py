@@ -390,8 +390,14 @@ class GroupWriter:
 
     # --- costs
 
-    def cost(self, root: MessageId, steps: Sequence[Step], text: str | None = None) -> GroupWriteCost:
-        """Return the cost of *steps* without writing anything."""
+    def cost(
+        self,
+        root: MessageId,
+        steps: Sequence[Step],
+        text: str | None = None,
+        content: GroupContent | None = None,
+    ) -> GroupWriteCost:
+        """Return the cost of *steps*, and of *content* after them, without writing anything."""
         group = self._reader.groups[root].group
         account = _CostAccount(self)
         known: Collection[FeedId] = ()
@@ -409,6 +415,10 @@ class GroupWriter:
                     assert epoch is not None, "the case before"
                     addition = draft_add(group, epoch, people, text=text, old_keys=old_keys)
                     account.add(f"add {len(people)}", addition, addition.secret)
+        if content is not None:
+            begun = any(isinstance(step, BeginEpochStep) for step in steps)
+            epoch = None if begun else group.view.preference(self._keys.main).epoch
+            account.add("post", content, _UNDRAWN if epoch is None else group.view[epoch].key)
         return account.total()
 
     def size_of(

@@ -98,6 +98,15 @@ def costs_in_words(packets: int, costs: Iterable[AirtimeCost]) -> list[str]:
     return lines or [f"{packets_in_words(packets)}; no radio face is up, so this costs no airtime"]
 
 
+def cost_question(packets: int, faces: Iterable[FaceRow], accounts: Iterable[AirtimeRow]) -> list[str]:
+    """Return the cost of a big post in lines, for its author to agree to."""
+    costs = estimate(packets, faces, accounts)
+    lines = [f"This message takes {packets_in_words(packets)}.", *costs_in_words(packets, costs)]
+    if costs:
+        lines.append("This is for sending it once; packets that a peer misses are sent again.")
+    return lines
+
+
 def packets_in_words(packets: int) -> str:
     """Return ``1 packet``, ``1,200 packets``."""
     return f"{packets:,} packet{'' if packets == 1 else 's'}"

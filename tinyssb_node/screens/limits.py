@@ -42,6 +42,12 @@ FETCH_SILENT_S: Final = 30.0
 FETCH_BAR_CELLS: Final = 20
 """Cells of the bar: five percent each."""
 
+# --- Posts ---
+
+POST_PACKETS_MAX: Final = 20
+"""Packets of a post that is published without asking: 4 s of airtime at SF7, 92 s at SF12, where the law allows 36 s an
+hour. A text of 2,000 letters has as many."""
+
 # --- Boards -----------------------------------------------------------------------------------------------------------
 
 TITLE_CELLS: Final = 30

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
@@ -61,6 +61,25 @@ def _print_progress(done: int, total: int) -> None:
     """Print the progress, on a terminal and if it takes long."""
     if total >= limits.PROGRESS_FROM and sys.stderr.isatty():
         print(f"Indexing messages: {100 * done // total} %", end="\r", file=sys.stderr, flush=True)
+
+
+def agreed(arguments: argparse.Namespace, question: Callable[[], Sequence[str]]) -> bool:
+    """Return whether a post may be published: it is small, or `--yes` was given, or its author agrees to the cost that
+    *question* returns. Raises ProblemError."""
+    lines = [] if arguments.yes else question()
+    if not lines:
+        return True
+    from tinyssb_node.screens.screen import confirm
+
+    print("\n".join(lines), file=sys.stderr)
+    if confirm(
+        "Publish it? This cannot be undone.",
+        kept="Nothing was published.",
+        otherwise="Add --yes to publish without being asked.",
+    ):
+        return True
+    print("Nothing was published.", file=sys.stderr)
+    return False
 
 
 def describe_published(arguments: argparse.Namespace, what: str, row: PublishedRow) -> int:

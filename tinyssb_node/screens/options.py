@@ -43,6 +43,11 @@ def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON, one object a line")
 
 
+def add_yes(parser: argparse.ArgumentParser) -> None:
+    """Add --yes."""
+    parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
+
+
 def add_feed(parser: argparse.ArgumentParser) -> None:
     """Add FEED."""
     parser.add_argument("feed", metavar="FEED", help="a feed id, the beginning of one, or `me`")

@@ -237,6 +237,39 @@ class NodeSession:
         clear = serialize(replace(post, recipients=readers))
         return seal(clear, readers, secrets.token_bytes(SEAL_ENTROPY_SIZE))
 
+    def post_packets(
+        self,
+        text: str,
+        conversation: str = PUBLIC,
+        recipients: Sequence[FeedId] | None = None,
+        reply_to: MessageId | None = None,
+        group: str | None = None,
+    ) -> int:
+        """Return the packets that a post would take. *recipients*: as for ``say_private``; *group*: the name or digits
+        of a group. Raises as ``say`` does."""
+        from tinyssb_node.feeds.layout import packet_count
+        from tinyssb_node.ids import Dialect
+        from tinyssb_node.screens.group_conversations import is_group
+
+        named = group if group is not None else conversation if is_group(conversation) else None
+        if named is not None:
+            _require_text(text)
+            return self.client.group_post_cost(named, text).packets
+        if recipients is None:
+            content = self.draft(text, conversation, reply_to)
+        else:
+            content = self.draft_private(text, recipients, reply_to)
+        return packet_count(len(content), Dialect(self.client.status().dialect))
+
+    def cost_question(self, packets: int) -> list[str]:
+        """Return the cost of a post of *packets* in lines, if its author should agree to it first; else nothing. Raises
+        as the client does."""
+        from tinyssb_node.screens.estimate import cost_question
+
+        if packets <= limits.POST_PACKETS_MAX:
+            return []
+        return cost_question(packets, list(self.client.faces()), list(self.client.airtime()))
+
     def call_me(self, alias: str) -> PublishedRow:
         """Publish our name; empty: withdraw it. Raises UnencodableMessageError, as ``say``."""
         from tinyssb_node.content.chat import Alias

@@ -16,13 +16,13 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.chatlines import displayed_text
 from tinyssb_node.screens.group_conversations import is_group
 from tinyssb_node.screens.people import DisplayNames
-from tinyssb_node.screens.safetext import one_line
+from tinyssb_node.screens.safetext import one_line, safe
 from tinyssb_node.tui import limits, lines
 from tinyssb_node.tui.actions import NodeAction, ShowPage
 from tinyssb_node.tui.group_menu import GroupMenu
 from tinyssb_node.tui.screen_state import ScreenRequest, ScreenSource, ScreenState
 from tinyssb_node.tui.views import ScreenView
-from tinyssb_node.tui.widgets import MessageInput, Row, RowList, TextLine
+from tinyssb_node.tui.widgets import MessageInput, Question, Row, RowList, TextLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +61,8 @@ class ConversationsView(ScreenView):
         self._conversation = PUBLIC
         """The one that was opened; until the next look another may still be shown."""
         self._target = MessageTarget(PUBLIC)
+        self._holds = 0
+        """Actions under way that need the text in the box."""
         self._seen: dict[str, int] | None = None
         """Highest position that was on this screen, by conversation."""
 
@@ -263,17 +265,37 @@ class ConversationsView(ScreenView):
         self.begin()
 
     def on_message_input_sent(self, event: MessageInput.Sent) -> None:
-        """Publish the text; it stays in the box until that is done."""
+        """Publish the text, a big one if the user agrees to its cost; it stays in the box until that is done."""
         event.stop()
-        target, text, box = self._target, event.text, self.query_one(MessageInput)
-        box.read_only = True
+        target, text = self._target, event.text
+        answered = None if target.answered is None else target.answered.id
 
+        def asked(question: object) -> None:
+            assert isinstance(question, list)
+            if not question:
+                self._publish(target, text)
+                return
+            page = Question(" Publish it?", Content("\n".join(map(safe, question))))
+            self.app.push_screen(page, lambda agreed: self._publish(target, text) if agreed else None)
+
+        self._hold()
+        self.post_message(
+            NodeAction(
+                lambda node: node.cost_question(text, target.conversation, target.people, answered),
+                "",
+                asked,
+                self._released,
+            )
+        )
+
+    def _publish(self, target: MessageTarget, text: str) -> None:
         def publish(node: ScreenSource) -> str:
             if target.conversation is None:
                 return node.tell(target.people, text)
             node.say(target.conversation, text, None if target.answered is None else target.answered.id)
             return target.conversation
 
+        self._hold()
         self.post_message(
             NodeAction(publish, "Published: the message is on the disk.", self._published, self._released)
         )
@@ -283,8 +305,14 @@ class ConversationsView(ScreenView):
         assert isinstance(conversation, str)
         self._open(conversation)
 
+    def _hold(self) -> None:
+        """Keep the text as it is until it was published."""
+        self._holds += 1
+        self.query_one(MessageInput).read_only = True
+
     def _released(self) -> None:
-        self.query_one(MessageInput).read_only = False
+        self._holds -= 1
+        self.query_one(MessageInput).read_only = self._holds > 0
 
     def _edit(self) -> None:
         box = self.query_one(MessageInput)

@@ -81,6 +81,17 @@ class ScreenSource(Protocol):
         """Publish a message in a conversation. Raises LocalError."""
         ...
 
+    def cost_question(
+        self,
+        text: str,
+        conversation: str | None,
+        people: Sequence[FeedId] = (),
+        reply_to: MessageId | None = None,
+    ) -> list[str]:
+        """Return the cost of a message in lines, if its author should agree to it first; else nothing. *conversation*:
+        None for a new private one with *people*. Raises LocalError."""
+        ...
+
     def tell(self, people: Sequence[FeedId], text: str) -> str:
         """Publish a private message to *people*; return its conversation. Raises LocalError."""
         ...

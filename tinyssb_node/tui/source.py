@@ -212,6 +212,18 @@ class NodeScreenSource:
         """Publish a message in a conversation. Raises LocalError."""
         self._do(lambda talk: talk.say(text, conversation, reply_to))
 
+    def cost_question(
+        self,
+        text: str,
+        conversation: str | None,
+        people: Sequence[FeedId] = (),
+        reply_to: MessageId | None = None,
+    ) -> list[str]:
+        """Return the cost of a message, if its author should agree to it first. Raises LocalError."""
+        recipients = people if conversation is None else None
+        where = conversation or PUBLIC
+        return self._do(lambda talk: talk.cost_question(talk.post_packets(text, where, recipients, reply_to)))
+
     def tell(self, people: Sequence[FeedId], text: str) -> str:
         """Publish a private message; return its conversation. Raises LocalError."""
 

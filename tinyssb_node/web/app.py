@@ -49,7 +49,7 @@ _ONCE: Final = re.compile(r"[0-9a-zA-Z-]{8,64}")
 _FILE: Final = re.compile(r"[a-z]+\.[a-z]+")
 _STATUS: Final = {
     "bad_request": 400, "unknown_entry": 404, "unknown_feed": 404, "unknown_group": 404, "group_refused": 409,
-    "too_long": 413, "set_full": 409, "feed_forked": 409, "busy": 503,
+    "costly": 409, "too_long": 413, "set_full": 409, "feed_forked": 409, "busy": 503,
 }  # fmt: skip
 """HTTP status by the code of an error; errors that are not here are no fault of the page's."""
 
@@ -242,7 +242,12 @@ def message_of(body: dict[str, object]) -> OutgoingMessage:
         raise BadRequestError("A message needs either a `conversation` or `to`.")
     reply = text_of(body, "reply_to", 2 * MessageId.SIZE) if body.get("reply_to") else None
     return OutgoingMessage(
-        text, conversation, tuple(feed_of(feed) for feed in feeds), _message_id_of(reply), once
+        text,
+        conversation,
+        tuple(feed_of(feed) for feed in feeds),
+        _message_id_of(reply),
+        once,
+        body.get("agreed") is True,
     )
 
 

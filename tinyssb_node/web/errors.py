@@ -21,3 +21,9 @@ class PageNotFoundError(ProblemError):
     """A request for something that does not exist here."""
 
     code = "unknown_entry"
+
+
+class CostlyMessageError(ProblemError):
+    """A message that takes so many packets that its author should agree first."""
+
+    code = "costly"

@@ -10,8 +10,6 @@ from typing import TypeVar
 
 from tinyssb_node.control.rows import ReceiptRow
 from tinyssb_node.errors import BusyError, LocalError
-from tinyssb_node.feeds.layout import packet_count
-from tinyssb_node.ids import Dialect
 from tinyssb_node.screens.estimate import estimate
 from tinyssb_node.screens.group_changes import GroupChange
 from tinyssb_node.screens.session import NodeSession
@@ -148,12 +146,11 @@ class PageService:
 
     async def cost(self, message: OutgoingMessage) -> Shape:
         """Return what publishing would cost. Raises LocalError."""
-        size = await self._reader.with_node(lambda node: views.draft_size(node, message))
-        return await self._writer.do(lambda: self._ask_cost(size))
+        packets = await self._reader.with_node(lambda node: views.draft_packets(node, message))
+        return await self._writer.do(lambda: self._ask_cost(packets))
 
-    def _ask_cost(self, size: int) -> Shape:
+    def _ask_cost(self, packets: int) -> Shape:
         with self._opener.daemon() as daemon:
-            packets = packet_count(size, Dialect(daemon.status().dialect))
             return cost_shape(packets, estimate(packets, list(daemon.faces()), list(daemon.airtime())))
 
     async def receipts(self) -> Shape:

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tinyssb_node.catalog.rows import MessageRow
+from tinyssb_node.catalog.rows import PUBLIC, MessageRow
 from tinyssb_node.control.rows import ReceiptRow
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens.group_changes import GroupChange, done_in_words, perform, preview
 from tinyssb_node.screens.group_conversations import is_group
 from tinyssb_node.screens.session import NodeSession
-from tinyssb_node.web.errors import PageNotFoundError
+from tinyssb_node.web.errors import CostlyMessageError, PageNotFoundError
 from tinyssb_node.web.shapes import (
     PeopleIndex,
     Shape,
@@ -38,6 +38,8 @@ class OutgoingMessage:
     reply_to: MessageId | None
     once: str
     """The page's own id for it: the same id again is the same message, whose reply was lost."""
+    agreed: bool = False
+    """The user saw the cost of a big message, and wants to publish it."""
 
 
 def conversations(node: NodeSession) -> Shape:
@@ -139,10 +141,12 @@ def _with_quotes(
 
 
 def say(node: NodeSession, message: OutgoingMessage) -> Shape:
-    """Publish a message; return its entry and its conversation."""
+    """Publish a message; return its entry and its conversation. Raises CostlyMessageError."""
     # The message follows all messages stored now, not only those known at the last update.
     node.catch_up()
     conversation = message.conversation
+    if not message.agreed and (cost := node.cost_question(draft_packets(node, message))):
+        raise CostlyMessageError(" ".join(f"{line.rstrip('.')}." for line in cost))
     if conversation is None:
         row = node.say_private(message.text, message.recipients, message.reply_to)
         node.catch_up()
@@ -152,14 +156,10 @@ def say(node: NodeSession, message: OutgoingMessage) -> Shape:
     return {"id": row.id, "seq": row.seq, "packets": 1 + row.chunks, "conversation": conversation}
 
 
-def draft_size(node: NodeSession, message: OutgoingMessage) -> int:
-    """Return the bytes of content that would be published now."""
-    if message.conversation is None:
-        return len(node.draft_private(message.text, message.recipients, message.reply_to))
-    if is_group(message.conversation):
-        # About 80 bytes of the envelope, and the messages that it follows.
-        return len(message.text.encode()) + 150
-    return len(node.draft(message.text, message.conversation, message.reply_to))
+def draft_packets(node: NodeSession, message: OutgoingMessage) -> int:
+    """Return the packets that a message would take now."""
+    recipients = message.recipients if message.conversation is None else None
+    return node.post_packets(message.text, message.conversation or PUBLIC, recipients, message.reply_to)
 
 
 def group(node: NodeSession, root: str) -> Shape:

@@ -26,12 +26,13 @@ from tinyssb_node.screens.group_changes import (
 )
 from tinyssb_node.screens.group_conversations import called, messages, people_in_words
 from tinyssb_node.screens.group_details import short
-from tinyssb_node.screens.message_commands import open_node, text_given
+from tinyssb_node.screens.message_commands import agreed, open_node, text_given
 from tinyssb_node.screens.options import (
     CommandParsers,
     add_actions,
     add_json,
     add_network,
+    add_yes,
     positive,
 )
 from tinyssb_node.screens.people import DisplayNames
@@ -81,6 +82,7 @@ def add(commands: CommandParsers) -> None:
     action.add_argument(
         "text", metavar="TEXT", nargs="+", help="the message; `-` reads it from standard input"
     )
+    add_yes(action)
     action = add_action("read", read, "show the messages of a group")
     _add_group(action)
     action.add_argument(
@@ -218,6 +220,8 @@ def post(arguments: argparse.Namespace) -> int:
     """Post a message to a group."""
     text = text_given(" ".join(arguments.text))
     with open_node(arguments) as talk:
+        if not agreed(arguments, lambda: talk.cost_question(talk.post_packets(text, group=arguments.group))):
+            return ExitCode.ATTENTION
         row = talk.say_to_group(arguments.group, text)
     return said(arguments, row)
 

@@ -26,11 +26,14 @@ export class Composer {
     this.cost = h("span", { id: "cost" });
     this.status = h("span", { id: "send-status", role: "alert" });
     this.button = h("button", { class: "send", text: "Send" });
+    this.askedText = h("span");
+    this.asked = h("div", { class: "asked", role: "alert", hidden: true }, this.askedText, h("span", { class: "buttons" }, h("button", { type: "button", class: "button", text: "Send anyway", onclick: () => this.send(true) }), h("button", { type: "button", class: "button quiet", text: "Not now", onclick: () => this.ask(null) })));
     this.element = h(
       "form",
       { class: "composer", "aria-label": "Write" },
       this.answering,
       h("div", { class: "box" }, h("label", { class: "unseen", for: "say", text: "Message" }), this.box, this.button),
+      this.asked,
       h("p", { class: "under" }, this.cost, this.status),
     );
     this.box.addEventListener("input", () => this.changed());
@@ -60,6 +63,7 @@ export class Composer {
 
   changed() {
     this.once = null; // another text is another message
+    this.ask(null);
     this.keep();
     this.fit();
     this.updateCostSoon();
@@ -87,20 +91,28 @@ export class Composer {
     }
   }
 
-  async send() {
+  /** Shows what a big message costs, and asks; null: asks no longer. */
+  ask(cost) {
+    this.asked.hidden = cost === null;
+    setText(this.askedText, cost ?? "");
+  }
+
+  async send(agreed = false) {
     const text = this.box.value.trim();
     if (!text || this.sending || !this.target) {
       if (!this.target && text) this.fail("This conversation has not been loaded yet.");
       return;
     }
     this.busy(true);
+    this.ask(null);
     this.once ??= crypto.getRandomValues(new Uint32Array(4)).join("-");
     try {
-      const answer = await post("/api/say", { ...this.target, text, reply_to: this.replyTo, once: this.once });
+      const answer = await post("/api/say", { ...this.target, text, reply_to: this.replyTo, once: this.once, agreed });
       this.done(text, answer);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      this.fail(`${error.message} ${error.hint}`);
+      if (error.kind === "costly") this.ask(error.message);
+      else this.fail(`${error.message} ${error.hint}`);
     } finally {
       this.busy(false);
     }
