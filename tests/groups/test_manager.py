@@ -84,6 +84,17 @@ def test_costs_are_what_is_then_written() -> None:
     check(mesh["d"].cost_of_excluding(root, [mesh.id("c")]), mesh.exclude("d", root, "c").entries)
 
 
+def test_the_cost_of_a_text_that_is_erased_includes_its_keys() -> None:
+    mesh, root = begun("abcd", erase_days=2)
+    kind, body = post("x" * 300)
+    for name in "aab":  # the second text finds the chain begun
+        check(
+            mesh[name].cost_of_posting(root, kind, body),
+            mesh.do(name, lambda groups, pen, now: groups.post(pen, root, kind, body, now)).entries,
+        )
+        mesh.settle()
+
+
 def test_who_left_writes_and_fetches_nothing_until_he_returns() -> None:
     mesh, root = begun("abc")
     mesh.do("b", lambda groups, pen, now: groups.leave(pen, root, now))

@@ -8,12 +8,13 @@ user left.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
 
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.events import EntryAppended
+from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.errors import LocalError
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.entry_source import StoreEntrySource
@@ -23,6 +24,7 @@ from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import GroupContent, leave, rename
 from tinyssb_node.groups.plan import (
     AddStep,
+    BeginEpochStep,
     GroupPlan,
     GroupRefusalError,
     GroupTask,
@@ -439,7 +441,14 @@ class GroupManager:
         """Return the cost of a message, and of the changes that must come before it. Raises GroupRefusalError."""
         group = self._group(root)
         steps = settling(group, self._keys.main) if unwelcome(group, self._keys.main) else ()
-        return self.writer.cost(root, steps, content=draft_content(group, kind, body))
+        messages = [(kind, body)]
+        if kind not in UNCOVERED and erased_after_days(group) is not None:
+            anew = any(isinstance(step, BeginEpochStep) for step in steps)
+            messages = self.secrecy.sized(root, kind, body, anew=anew)
+        first, *rest = (draft_content(group, *one) for one in messages)
+        behind = TangleData(root, (root,))  # a further message follows the one before, and no others
+        contents = [first, *(replace(one, group_tangle=behind) for one in rest)]
+        return self.writer.cost(root, steps, contents=contents)
 
     def left(self, root: MessageId) -> bool:
         """Return whether we left a group."""

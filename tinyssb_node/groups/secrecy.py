@@ -266,10 +266,20 @@ class TextSecrecy:
         if self._writing(root) is not None:
             return None
         key = self._identity.draw(group_limits.SECRET_SIZE)
-        me = self._identity.main
-        people = self._people(root) - {me}
-        publics = [prekey.public for person, (_, prekey) in self._latest(root).items() if person in people]
-        return KeyDraft(key, CHAIN, self._delivery(key, 0, None, publics))
+        return KeyDraft(key, CHAIN, self._delivery(key, 0, None, self._prekeys(root)))
+
+    def _prekeys(self, root: MessageId) -> list[bytes]:
+        """Return the latest prekeys of the other members."""
+        people = self._people(root) - {self._identity.main}
+        return [prekey.public for person, (_, prekey) in self._latest(root).items() if person in people]
+
+    def sized(self, root: MessageId, kind: str, body: bytes, *, anew: bool) -> list[tuple[str, bytes]]:
+        """Return kinds and bodies as long as those of the messages that covering one takes; *anew*: in a new epoch."""
+        key, me = bytes(group_limits.SECRET_SIZE), self._identity.main
+        begin = anew or self._writing(root) is None
+        first = [(CHAIN, self._delivery(key, 0, None, self._prekeys(root)))] if begin else []
+        salt = draw_salt(self._identity.draw)
+        return [*first, cover(kind, body, key, chain_name(root), 0, me, salt)]
 
     def begin(self, root: MessageId, begun: MessageId, key: bytes) -> None:
         """Keep the chain that a message of ours began."""

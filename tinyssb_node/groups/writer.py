@@ -43,6 +43,7 @@ from tinyssb_node.groups.messages import (
 from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step
 from tinyssb_node.groups.reader import GroupReader
 from tinyssb_node.groups.short_form import encode, with_owner
+from tinyssb_node.groups.text_chains import SERVICE
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
 
@@ -395,9 +396,9 @@ class GroupWriter:
         root: MessageId,
         steps: Sequence[Step],
         text: str | None = None,
-        content: GroupContent | None = None,
+        contents: Sequence[GroupContent] = (),
     ) -> GroupWriteCost:
-        """Return the cost of *steps*, and of *content* after them, without writing anything."""
+        """Return the cost of *steps*, and of *contents* after them, without writing anything."""
         group = self._reader.groups[root].group
         account = _CostAccount(self)
         known: Collection[FeedId] = ()
@@ -415,10 +416,11 @@ class GroupWriter:
                     assert epoch is not None, "the case before"
                     addition = draft_add(group, epoch, people, text=text, old_keys=old_keys)
                     account.add(f"add {len(people)}", addition, addition.secret)
-        if content is not None:
-            begun = any(isinstance(step, BeginEpochStep) for step in steps)
-            epoch = None if begun else group.view.preference(self._keys.main).epoch
-            account.add("post", content, _UNDRAWN if epoch is None else group.view[epoch].key)
+        begun = any(isinstance(step, BeginEpochStep) for step in steps)
+        epoch = None if begun else group.view.preference(self._keys.main).epoch
+        for content in contents:
+            name = "keys of texts" if content.kind in SERVICE else "post"
+            account.add(name, content, _UNDRAWN if epoch is None else group.view[epoch].key)
         return account.total()
 
     def size_of(
