@@ -388,12 +388,13 @@ def test_a_private_group_is_read_and_written_to(browser: Browser) -> None:
             "Only the 2 members of this group can read this."
         )
         expect(said(page)).to_have_text(["Only for us."])
-        expect(page.get_by_role("button", name="Answer")).to_have_count(0)
+        page.get_by_role("button", name="Answer Bob").click()
         box(page).fill("Soup?")
         expect(page.locator("#cost")).to_contain_text("3 packets")
         page.get_by_role("button", name="Send").click()
         expect(said(page)).to_have_text(["Only for us.", "Soup?"])
         assert node.said[-1]["conversation"] == group
+        assert node.said[-1]["reply_to"] == message_id("in group 0")
         node.rooms = [dataclasses.replace(node.rooms[0], note="you left this group")]
         page.reload()
         expect(page.locator(".conversation header p")).to_contain_text(

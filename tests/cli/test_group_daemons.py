@@ -111,6 +111,16 @@ def test_groups_stand_among_conversations(three: tuple[Person, Person, Person]) 
         with pytest.raises(PageNotFoundError):
             views.messages(node, "00" * 20, before=None, limit=2)
         assert views.draft_packets(node, message) == 2
+    (here, *_) = [row for row in bob.objects("group", "read", "ridge") if row["text"] == "Here too"]
+    bob.types("group", "post", "ridge", "--reply", here["id"][:8], "Which way?")
+    bob.types("chat", "say", "--group", "ridge", "--reply", here["id"], "And when?")
+    answers = [row for row in bob.objects("group", "read", "ridge") if row["reply_to"] == here["id"]]
+    assert [row["text"] for row in answers] == ["Which way?", "And when?"]
+    shown = bob.types("group", "read", "ridge")
+    assert f"> {here['id'][:8]}" in shown
+    assert "No messages of this group" in refused(
+        bob, ExitCode.MISSING, "group", "post", "ridge", "--reply", "ffffffffffff", "x"
+    )
     long = "x" * 2_500
     for command in (["group", "post", "ridge"], ["chat", "say", "--group", "ridge"], ["chat", "say"]):
         assert "Add --yes" in refused(bob, ExitCode.USAGE, *command, long)

@@ -194,6 +194,26 @@ async def test_costs_are_told_and_nothing_is_written(bench: Bench) -> None:
     assert len(world["a"].here) == before
 
 
+async def test_a_post_answers_a_message_of_its_group_only(bench: Bench) -> None:
+    world = start("ab")
+    ask = Asked(bench, FakeGroups(Hut=world["a"]))
+    for text, answered in (("first", None), ("stranger", MessageId(b"\x01" * 20))):
+        member = world["a"]
+        key = member.here.view[member.here.root].key
+        member.publish(draft_content(member.here, *post(text, answered)), key)
+    rows, _ = await ask("group_read", group="Hut")
+    first = next(row for row in rows if row["text"] == "first")
+    await ask("group_post", group="Hut", text="yes", reply_to=first["id"][:10])
+    rows, _ = await ask("group_read", group="Hut")
+    assert {row["text"]: row["reply_to"] for row in rows if row["kind"] == "post"} == {
+        "first": None,
+        "stranger": None,
+        "yes": first["id"],
+    }
+    with pytest.raises(ProblemError, match="No messages of this group"):
+        await ask("group_post", group="Hut", text="yes", reply_to="00" * 20)
+
+
 async def test_groups_are_made_and_left(bench: Bench) -> None:
     ask = Asked(bench, FakeGroups())
     _, made = await ask("group_create", name="Hut")

@@ -20,8 +20,10 @@ from tinyssb_node.groups.messages import (
     name_of,
     post,
     rename,
+    reply_of,
     text_of,
 )
+from tinyssb_node.ids import GroupId, MessageId
 
 WRONG: dict[str, Any] = {
     "type": {"type": "post"},
@@ -83,3 +85,15 @@ def test_what_people_say_is_found_again() -> None:
     assert fields_of(leave()[1]) == {}
     for body in (b"", b"\xff", body_of({"text": 1}), body_of({})):
         assert text_of(content("post", body)) is None
+
+
+def test_an_answer_names_the_message_in_twenty_bytes() -> None:
+    answered = MessageId(bytes(range(20)))
+    kind, body = post("yes", answered)
+    assert body.hex() == "9502107265a101000102030405060708090a0b0c0d0e0f10111213207465787418796573"
+    at = TangleData(answered, (answered,))
+    content = GroupContent(kind, body, GroupId(bytes(32)), at)
+    assert (reply_of(content), text_of(content)) == (answered, "yes")
+    assert reply_of(GroupContent(*post("yes"), GroupId(bytes(32)), at)) is None
+    malformed = body_of({"re": b"short", "text": "yes"})
+    assert reply_of(GroupContent("post", malformed, GroupId(bytes(32)), at)) is None

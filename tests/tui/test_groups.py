@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from tests.tui.node import ANA, BEN, EVA, HOSTILE, ME, FakeNode, message, usual
+from tests.tui.node import ANA, BEN, EVA, HOSTILE, ME, FakeNode, id_of, message, usual
 from tests.tui.screen import shown
 from tinyssb_node.screens.group_changes import GroupAction, GroupChange
 from tinyssb_node.screens.group_conversations import GroupConversation
@@ -33,11 +33,11 @@ async def test_a_group_is_opened_and_written_to() -> None:
         assert node.done == [("say", GROUP, "hi", None)]
 
 
-async def test_nothing_in_a_group_is_answered_by_itself() -> None:
+async def test_a_message_in_a_group_is_answered() -> None:
     node = FakeNode(with_group())
     async with shown(node) as screen:
         await screen.press("shift+tab", "down", "down", "enter", "r", *"yes", "enter")
-        assert node.done == [("say", GROUP, "yes", None)]
+        assert node.done == [("say", GROUP, "yes", id_of("in the group"))]
         await screen.press("escape", "enter")
         assert "entry " not in screen.text()
 

@@ -239,13 +239,13 @@ class DaemonClient:
         """Take part again in a group that was left."""
         return self._ask(requests.GroupReturn(group, network=self._network))
 
-    def group_post(self, group: str, text: str) -> group_rows.GroupWrittenRow:
-        """Write *text* to a group."""
-        return self._ask(requests.GroupPost(group, text, network=self._network))
+    def group_post(self, group: str, text: str, reply_to: str | None = None) -> group_rows.GroupWrittenRow:
+        """Write *text* to a group, as an answer to the message whose id begins with *reply_to*."""
+        return self._ask(requests.GroupPost(group, text, reply_to=reply_to, network=self._network))
 
-    def group_post_cost(self, group: str, text: str) -> group_rows.GroupCostRow:
+    def group_post_cost(self, group: str, text: str, reply_to: str | None = None) -> group_rows.GroupCostRow:
         """Return what ``group_post`` would write. Nothing is written."""
-        request = requests.GroupPost(group, text, dry_run=True, network=self._network)
+        request = requests.GroupPost(group, text, dry_run=True, reply_to=reply_to, network=self._network)
         return self._answer(request, group_rows.GroupCostRow)
 
     def group_list(self) -> RowStream[group_rows.GroupRow, rows.CountRow]:

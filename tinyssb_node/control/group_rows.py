@@ -42,6 +42,7 @@ class GroupSaidRow(GroupMessageRow, frozen=True):
     group: str
     place: int
     unread: bool = False
+    reply_to: str | None = None
 
 
 class GroupAuditRow(GroupMessageRow, frozen=True):

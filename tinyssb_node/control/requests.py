@@ -336,6 +336,7 @@ class GroupPost(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     group: Text
     text: Text
     dry_run: Flag = False
+    reply_to: Text | None = None
 
 
 class ListGroups(NetworkListing[group_rows.GroupRow, rows.CountRow], frozen=True):

@@ -192,10 +192,27 @@ class GroupHandler:
         place, root = await self._find(request)
         readable = self._writable(place, root)
         with refusals():
-            kind, body = post(request.text)
+            kind, body = post(request.text, self._answered(place, readable, root, request.reply_to))
             if request.dry_run:
                 return _cost_row(root, readable.cost_of_posting(root, kind, body))
         return self._write(place, lambda groups, pen, now_us: [groups.post(pen, root, kind, body, now_us)])
+
+    def _answered(
+        self, place: NetworkStorage, groups: GroupManager, root: MessageId, digits: str | None
+    ) -> MessageId | None:
+        """Find the message of a group whose id begins with *digits*. Raises ProblemError."""
+        if digits is None:
+            return None
+        timeline = self._timeline(place, groups, root)
+        found = [id_ for id_ in timeline.ids if digits and id_.hex().startswith(digits.lower())]
+        if len(found) == 1:
+            return found[0]
+        told = digits[: limits.CONTROL_ID_MAX]
+        raise ProblemError(
+            f"{len(found) or 'No'} messages of this group have an id that begins with '{told}'. Nothing was written.",
+            "`tinyssb group read` shows the first digits of each id.",
+            code="unknown_entry",
+        )
 
     def _write(
         self,

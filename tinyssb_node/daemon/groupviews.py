@@ -34,6 +34,7 @@ from tinyssb_node.groups.messages import (
     MessageFlaw,
     OpenedGroupMessage,
     name_of,
+    reply_of,
     text_of,
 )
 from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step
@@ -198,8 +199,15 @@ def said_row(
         **msgspec.structs.asdict(row),
         group=timeline.group.root.hex(),
         place=place,
+        reply_to=_reply(timeline, said),
         unread=row.own and epoch is not None and unread(timeline.group.view, epoch, said),
     )
+
+
+def _reply(timeline: Timeline, said: OpenedGroupMessage) -> str | None:
+    """Return the message of the group that a post answers: never one of another conversation, which would be quoted."""
+    answered = reply_of(said.message) if isinstance(said.message, GroupContent) else None
+    return None if answered is None or answered not in timeline.group else answered.hex()
 
 
 def audit_row(timeline: Timeline, line: AuditLine, me: FeedId, came_us: CameUs) -> GroupAuditRow:

@@ -255,6 +255,7 @@ _BYTES_FIELD: Final = "$base64"
 """In JSON, bytes are an object with this one field. So no dict may look like that."""
 _WHAT: Final = "message to a group"
 _TEXT: Final = "text"
+_REPLY: Final = "re"
 _NAME: Final = "name"
 
 
@@ -329,9 +330,11 @@ def like_bytes(value: Mapping[Scalar, Value]) -> bool:
         return False
 
 
-def post(text: str) -> tuple[str, bytes]:
-    """Return kind and body of a text to the group."""
-    return POST, body_of({_TEXT: text})
+def post(text: str, reply_to: MessageId | None = None) -> tuple[str, bytes]:
+    """Return kind and body of a text to the group, which may answer one of its messages."""
+    if reply_to is None:
+        return POST, body_of({_TEXT: text})
+    return POST, body_of({_REPLY: bytes(reply_to), _TEXT: text})
 
 
 def rename(text: str) -> tuple[str, bytes]:
@@ -349,16 +352,28 @@ def text_of(content: GroupContent) -> str | None:
     return _said(content, POST, _TEXT)
 
 
+def reply_of(content: GroupContent) -> MessageId | None:
+    """Return the message that a post answers; None if it answers none."""
+    answered = _field(content, POST, _REPLY)
+    if not isinstance(answered, bytes) or len(answered) != MessageId.SIZE:
+        return None
+    return MessageId(answered)
+
+
 def name_of(content: GroupContent) -> str | None:
     """Return the name that *content* gives the group; None if it gives none."""
     return _said(content, NAME, _NAME)
 
 
 def _said(content: GroupContent, kind: str, field: str) -> str | None:
+    said = _field(content, kind, field)
+    return said if isinstance(said, str) else None
+
+
+def _field(content: GroupContent, kind: str, field: str) -> Value:
     if content.kind != kind:
         return None
     try:
-        said = fields_of(content.body).get(field)
+        return fields_of(content.body).get(field)
     except GroupMessageError:
         return None
-    return said if isinstance(said, str) else None

@@ -120,7 +120,7 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> MessageRow:
         kind=kind,
         conversation=row.group,
         tangle=MessageId.from_hex(row.group),
-        previous=tuple(map(MessageId.from_hex, row.previous)),
+        previous=tuple(map(MessageId.from_hex, row.previous if row.reply_to is None else [row.reply_to])),
         placed=row.place,
         missing=(),
         text=text,

@@ -189,7 +189,7 @@ class NodeSession:
 
     def say(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> PublishedRow:
         """Post *text* in *conversation*, after all its messages, or as an answer to *reply_to* alone. The id of a
-        private group is a conversation, too; its messages follow all earlier ones.
+        private group is a conversation, too.
 
         Raises ProblemError, UnencodableMessageError, and as
         ``DaemonClient.publish`` does.
@@ -197,7 +197,8 @@ class NodeSession:
         from tinyssb_node.screens.group_conversations import is_group
 
         if is_group(conversation):
-            return self.say_to_group(conversation, text).entries[-1]
+            answered = None if reply_to is None else reply_to.hex()
+            return self.say_to_group(conversation, text, answered).entries[-1]
         return self._publish(self.draft(text, conversation, reply_to))
 
     def say_private(
@@ -254,7 +255,8 @@ class NodeSession:
         named = group if group is not None else conversation if is_group(conversation) else None
         if named is not None:
             _require_text(text)
-            return self.client.group_post_cost(named, text).packets
+            answered = None if reply_to is None else reply_to.hex()
+            return self.client.group_post_cost(named, text, answered).packets
         if recipients is None:
             content = self.draft(text, conversation, reply_to)
         else:
@@ -317,13 +319,14 @@ class NodeSession:
 
         return messages(self.client, group, self.names(), after=after, before=before, limit=limit)
 
-    def say_to_group(self, group: str, text: str) -> GroupWrittenRow:
-        """Post *text* to the group that *group* names: its name, or digits of its id.
+    def say_to_group(self, group: str, text: str, reply_to: str | None = None) -> GroupWrittenRow:
+        """Post *text* to the group that *group* names: its name, or digits of its id. *reply_to*: digits of the id of
+        the message that is answered.
 
         Raises ProblemError, and as ``DaemonClient.group_post`` does.
         """
         _require_text(text)
-        return self.client.group_post(group, text)
+        return self.client.group_post(group, text, reply_to)
 
     # --- Boards ---
 

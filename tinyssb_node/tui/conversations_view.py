@@ -243,9 +243,7 @@ class ConversationsView(ScreenView):
     def action_reply(self) -> None:
         """Answer the selected message."""
         if (row := self._chosen()) is not None:
-            # A message in a group follows all earlier ones.
-            answered = None if row.conversation is not None and is_group(row.conversation) else row
-            self._target = MessageTarget(row.conversation, answered=answered)
+            self._target = MessageTarget(row.conversation, answered=row)
             self._edit()
 
     def action_group(self) -> None:

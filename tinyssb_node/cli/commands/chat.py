@@ -146,10 +146,10 @@ def _read_group(arguments: argparse.Namespace) -> int:
 
 def _refuse_beside_group(arguments: argparse.Namespace) -> None:
     """Check that no other option chooses the readers beside --group. Raises ProblemError."""
-    if arguments.people or getattr(arguments, "reply", None):
+    if arguments.people:
         raise ProblemError(
-            "A message to a group is for all its members and follows all earlier messages. Nothing was posted.",
-            "Use --group without --with and --reply.",
+            "A message to a group is for all its members. Nothing was posted.",
+            "Use --group without --with.",
             exit_code=ExitCode.USAGE,
         )
 
@@ -166,7 +166,7 @@ def say(arguments: argparse.Namespace) -> int:
                 arguments, lambda: talk.cost_question(talk.post_packets(text, group=arguments.group))
             ):
                 return ExitCode.ATTENTION
-            return said(arguments, talk.say_to_group(arguments.group, text))
+            return said(arguments, talk.say_to_group(arguments.group, text, arguments.reply))
     with open_node(arguments) as talk:
         answered = None if arguments.reply is None else talk.find_message(arguments.reply)
         reply_to = None if answered is None else answered.id

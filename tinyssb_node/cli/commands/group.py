@@ -82,6 +82,7 @@ def add(commands: CommandParsers) -> None:
     action.add_argument(
         "text", metavar="TEXT", nargs="+", help="the message; `-` reads it from standard input"
     )
+    action.add_argument("--reply", metavar="ID", help="answer this message: some digits of its id")
     add_yes(action)
     action = add_action("read", read, "show the messages of a group")
     _add_group(action)
@@ -222,7 +223,7 @@ def post(arguments: argparse.Namespace) -> int:
     with open_node(arguments) as talk:
         if not agreed(arguments, lambda: talk.cost_question(talk.post_packets(text, group=arguments.group))):
             return ExitCode.ATTENTION
-        row = talk.say_to_group(arguments.group, text)
+        row = talk.say_to_group(arguments.group, text, arguments.reply)
     return said(arguments, row)
 
 

@@ -97,8 +97,7 @@ export class Message {
 
   button() {
     const { row } = this;
-    // A message in a group follows all earlier ones.
-    if (row.placed === null || this.view.circle?.title) return null;
+    if (row.placed === null) return null;
     return h("button", { type: "button", class: "plain", onclick: () => this.view.answer(row) }, "Answer", h("span", { class: "unseen" }, " ", h("bdi", { text: nameOf(row.author) })));
   }
 }
