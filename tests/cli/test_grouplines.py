@@ -168,7 +168,10 @@ def test_how_far_back_a_thief_reads_in_a_group_that_erases_is_shown(
 ) -> None:
     with contextlib.closing(Looking(tmp_path, start("ab"), "Hut")) as looking:
         row = looking.ask("group_show", group=looking.group)[1]
-    assert group_details.kept(msgspec.structs.replace(row, erased=GroupErasedRow(*erased))) == line
+    erasing = msgspec.structs.replace(row, erased=GroupErasedRow(*erased))
+    assert group_details.kept(erasing) == line
+    assert f"those of the last {erased[0]} days at most" in group_details.limits_of_access(erasing)
+    assert group_details.limits_of_access(row) == group_details.KEPT
 
 
 def test_who_was_excluded_is_told(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ from tinyssb_node.screens.group_details import (
     access_of,
     fork,
     head,
+    limits_of_access,
     next_tasks,
     people,
     person,
@@ -83,7 +84,7 @@ def shown(
     for line in head(row, names):
         yield from fitted(line, width)
     yield ""
-    for line in access_lines(access_of(row, epochs, names), names):
+    for line in access_lines(access_of(row, epochs, names), names, limits_of_access(row)):
         yield from fitted(line, width)
     yield ""
     yield from fitted("Epochs, the first on top. Each member writes in one epoch that they are in:", width)

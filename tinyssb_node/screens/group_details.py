@@ -63,7 +63,7 @@ def details(row: GroupShownRow, epochs: Sequence[GroupEpochRow], names: DisplayN
     """Describe a group as a whole, without the graph of its epochs."""
     yield from head(row, names)
     yield ""
-    yield from access_lines(access_of(row, epochs, names), names)
+    yield from access_lines(access_of(row, epochs, names), names, limits_of_access(row))
     yield from (fork(one) for one in row.forks)
     yield ""
     yield from next_tasks(row.tasks, names)
@@ -190,8 +190,10 @@ def access_of(
     return read_access(epochs, row.epoch if row.state == "member" else None, names)
 
 
-def access_lines(access: Sequence[GroupReadAccess], names: DisplayNames) -> Iterator[str]:
-    """Format who can read what, one person a line."""
+def access_lines(
+    access: Sequence[GroupReadAccess], names: DisplayNames, closing: str = KEPT
+) -> Iterator[str]:
+    """Format who can read what, one person a line; *closing* comes last."""
     now = [one for one in access if one.current]
     former = [one for one in access if not one.current]
     yield "Who can read what (times: when the new key arrived here):"
@@ -199,7 +201,16 @@ def access_lines(access: Sequence[GroupReadAccess], names: DisplayNames) -> Iter
     if former:
         yield "Who cannot read what is written now:"
         yield from (f"  {access_words(one, names)}" for one in former)
-    yield KEPT
+    yield closing
+
+
+def limits_of_access(row: GroupShownRow) -> str:
+    """Return what no list of members can say: what is passed on, and what is erased."""
+    if row.erased is None:
+        return KEPT
+    days = row.erased.after_days
+    opens = f"Of texts, each device opens those of the last {days} days at most"
+    return f"{KEPT} {opens}, and none from before it got a key."
 
 
 def access_words(one: GroupReadAccess, names: DisplayNames) -> str:

@@ -13,6 +13,7 @@ from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.control.group_rows import GroupCostRow, GroupWrittenRow
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.ids import FeedId
+from tinyssb_node.limits import ERASE_DAYS_MAX
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import ChatFormatter
 from tinyssb_node.screens.estimate import as_json, estimate, packets_in_words
@@ -54,7 +55,7 @@ def add(commands: CommandParsers) -> None:
     _add_people(action, "*")
     action.add_argument(
         "--erase-after",
-        type=positive,
+        type=_days,
         metavar="DAYS",
         help="erase texts on all members' devices after that many days, 1 to 365; never by default. "
         "It cannot be changed later",
@@ -94,6 +95,15 @@ def add(commands: CommandParsers) -> None:
         help=f"show the N latest messages (default: {limits.CHAT_LAST})",
     )
     _add_group(add_action("audit", audit, "list all messages of a group, and the rules they broke"))
+
+
+def _days(text: str) -> int:
+    """Parse the days after which texts are erased. Raises argparse.ArgumentTypeError."""
+    if not (text.isascii() and text.isdigit() and len(text) <= 4 and 1 <= int(text) <= ERASE_DAYS_MAX):
+        raise argparse.ArgumentTypeError(
+            f"'{text[:80]}' is not a whole number of days from 1 to {ERASE_DAYS_MAX}"
+        )
+    return int(text)
 
 
 def _add_group(action: argparse.ArgumentParser) -> None:
