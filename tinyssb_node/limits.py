@@ -446,6 +446,25 @@ ASK_PATIENCE_PACKETS: Final = 2.0
 """Packets' time that each such measure adds before the contention begins."""
 CALM_PATIENCE: Final = 4.0
 """Such factors that an advert of the set waits while all neighbours have the same: as long as before decision 0057."""
+DELIVERY_PACKETS: Final = 3.5
+"""Packets' time after a request in which the addressed node is heard, even if its first two packets are lost. Others
+leave it the turn for VOID_TURN_PACKETS, so what comes in this time came from it, as a rule."""
+VAIN_ASKS: Final = 2
+"""Requests in vain, to names that never gave anything, after which such names are believed little. Lost packets cause
+one or two (decision 0064, like the next)."""
+VAIN_ASKS_MAX: Final = 6
+"""Most that are counted."""
+TRIAL_EVERY_MAX: Final = 8
+"""Requests of which one at least may go to a name that never gave anything: new neighbours are found out so."""
+REPEAT_PACKETS: Final = 8
+"""Packets' time before more of a generation is given than honest loss explains; twice as long for each further one."""
+REPEAT_MAX_US: Final = 900_000_000
+"""Longest such time: 15 minutes."""
+NEWS_US: Final = 600_000_000
+"""Time for which published entries count as new: ten minutes, in which all neighbours in reach request what they lost.
+Replies with those of our own are paid from the airtime for them, if that of replies is used up."""
+NEWS_MAX: Final = 64
+"""Most feeds whose new entries are remembered for that."""
 GIVE_FULL: Final = 8
 """Neighbours served by an answer that goes as soon as may be; one that serves fewer leaves others the advantage."""
 GIVE_PATIENCE_MAX: Final = 8.0
@@ -462,6 +481,14 @@ AIR_ADVERT_PERMILLE: Final = 500
 """Share of an allowance that advertisements and requests may use: the other half stays for new entries."""
 AIR_CONTENT_PERMILLE: Final = 900
 """Share that entries and chunks may use: a node that gives to others for an hour can still ask and be asked."""
+AIR_REPLY_PERMILLE: Final = 750
+"""Share that replies may use: whatever strangers request, 15 % of the allowance are left for new entries (decision
+0064, like the next two)."""
+AIR_ASKED_PERMILLE: Final = 850
+"""Share that replies and adverts together may use: strangers can cause both."""
+AIR_OTHERS_PERMILLE: Final = 900
+"""Share of these and of relayed entries together: the rest is for new entries of our own."""
+assert AIR_REPLY_PERMILLE < AIR_ASKED_PERMILLE < AIR_OTHERS_PERMILLE <= AIR_CONTENT_PERMILLE
 AIR_CLOCK_KEEP_US: Final = 60_000_000
 """Time between two writes of the ledger's clock while nothing is sent: the waiting time that a power cut may cost."""
 

@@ -9,8 +9,8 @@ from tinyssb_node import limits
 from tinyssb_node.gossip.peer_memory import PeerMemory, RequestCursor
 from tinyssb_node.ids import PacketKind, Verdict
 from tinyssb_node.replication.packet_outcome import PacketOutcome
+from tinyssb_node.scheduling.budget import AirUse
 from tinyssb_node.scheduling.link import LinkProfile, lan_profile, stream_profile
-from tinyssb_node.scheduling.pacer import Urgency
 from tinyssb_node.scheduling.transmit_queue import HandedPacket, TransmitQueue
 
 FEED = feed_of(1)
@@ -188,7 +188,7 @@ def test_answers_are_expected_once_a_neighbour_was_asked_by_name(
     new = PacketOutcome(PacketKind.ENTRY, Verdict.NEW, None, feed_of(9), 1)
     station.gossip.heard_content(station.queue, b"while another station sent", new, 1)
     assert len(station.queue.relay) == 1
-    sent = HandedPacket(b"advert", kind, Urgency.ADVERT, None, addressed)
+    sent = HandedPacket(b"advert", kind, AirUse.ADVERT, None, addressed)
     station.gossip.sent(station.queue, sent, ANSWERS_US + 1)
     station.gossip.heard_content(station.queue, b"then", new, ANSWERS_US + 2)
     assert len(station.queue.relay) == (1 if expects else 2)

@@ -52,7 +52,7 @@ class Station:
         speaker, asks = self.turns.address(self.now_us)
         assert speaker == self.turns.speaker
         if leaves:
-            self.turns.want_sent()
+            self.turns.want_sent(self.now_us)
         return asks
 
     def given(self) -> list[tuple[FeedId, int]]:
@@ -130,12 +130,55 @@ def test_who_does_not_answer_is_forgotten_and_another_is_asked(station: Station)
     assert station.asks() == b"ab"
 
 
-@pytest.mark.parametrize("new", [True, False])
-def test_who_is_asked_is_kept_while_entries_come(station: Station, new: bool) -> None:
+def test_who_is_asked_is_kept_while_new_entries_come(station: Station) -> None:
     station.hear(b"ab", HELD + 9, HELD + 9)
     for _ in range(3):
         assert station.asks() == b"ab"
-        station.turns.heard_entry(BEN.feed_id, 1, station.now_us, new=new)
+        station.turns.heard_entry(BEN.feed_id, HELD + 1, station.now_us, new=True)
+
+
+def test_a_replayed_entry_keeps_nobody_the_turn(station: Station) -> None:
+    station.hear(b"ab", HELD + 9, HELD + 9)
+    assert station.asks() == b"ab"
+    station.turns.heard_entry(BEN.feed_id, 1, station.now_us, new=False)
+    assert station.asks() == b""
+
+
+def test_what_comes_after_the_turn_is_not_taken_to_come_from_the_one_asked(station: Station) -> None:
+    station.hear(b"ab", HELD + 9, HELD + 9)
+    assert station.asks() == b"ab"
+    station.now_us += 4 * AIR_PACKET_US
+    station.turns.heard_entry(BEN.feed_id, HELD + 1, station.now_us, new=True)
+    assert station.asks() == b""
+
+
+def boasts(station: Station, times: int) -> list[bytes]:
+    """Names that never gave anything claim to have more, each once. Return which are asked, one request after each."""
+    asked = []
+    for number in range(times):
+        station.hear(b"%02d" % number, 2**31, 2**31)
+        asked.append(station.asks())
+    return asked
+
+
+def test_made_up_names_are_asked_ever_more_rarely(station: Station) -> None:
+    asked = boasts(station, 40)
+    assert asked[:2] == [b"00", b"01"]
+    assert sum(1 for name in asked[:20] if name) <= 6
+    # New neighbours are found out, in the end.
+    assert all(any(asked[at : at + limits.TRIAL_EVERY_MAX]) for at in range(0, 32, limits.TRIAL_EVERY_MAX))
+
+
+def test_a_neighbour_that_gave_something_is_asked_beside_made_up_names(station: Station) -> None:
+    station.hear(b"ab", HELD + 9, HELD + 9)
+    asked = []
+    for number in range(12):
+        station.hear(b"%02d" % number, 2**31, 2**31)
+        asked.append(station.asks())
+        if asked[-1] == b"ab":
+            station.turns.heard_entry(BEN.feed_id, HELD + 1, station.now_us, new=True)
+    assert asked.count(b"ab") >= 6
+    assert station.turns.believes(b"ab")
 
 
 def test_who_could_not_be_asked_yet_is_not_forgotten(station: Station) -> None:

@@ -146,8 +146,8 @@ def test_the_same_name_is_the_same_neighbour() -> None:
     first = neighbours.get_or_add(b"ab")
     assert neighbours.get_or_add(b"cd") is not first
     assert neighbours.get_or_add(b"ab") is first
-    assert b"ab" in neighbours
-    assert b"xy" not in neighbours
+    assert neighbours.get(b"ab") is first
+    assert neighbours.get(b"xy") is None
 
 
 def test_who_spoke_lately_is_in_reach() -> None:
@@ -165,23 +165,31 @@ def test_who_was_silent_for_longest_makes_room() -> None:
         neighbours.get_or_add(name)
     neighbours.get_or_add(names[0])
     neighbours.get_or_add(names[-1])
-    assert [name in neighbours for name in names] == [True, False, *[True] * (limits.NEIGHBOURS_MAX - 1)]
+    there = [neighbours.get(name) is not None for name in names]
+    assert there == [True, False, *[True] * (limits.NEIGHBOURS_MAX - 1)]
 
 
-def test_who_is_forgotten_is_a_stranger_when_it_speaks_again() -> None:
+def test_made_up_names_evict_no_neighbour_that_gave_something() -> None:
     neighbours = Neighbours()
-    first = neighbours.get_or_add(b"ab")
-    neighbours.forget(first)
-    neighbours.forget(first)
-    assert b"ab" not in neighbours
-    assert neighbours.get_or_add(b"ab") is not first
+    neighbours.get_or_add(b"ab").record_delivery()
+    for number in range(1, 3 * limits.NEIGHBOURS_MAX):
+        neighbours.get_or_add(b"%d" % number)
+    assert neighbours.get(b"ab") is not None
+    assert neighbours.get(b"1") is None
+
+
+def test_a_neighbour_takes_a_feed_while_its_wants_move_on() -> None:
+    neighbour = Neighbour(b"ab")
+    for seq, takes in ((3, False), (3, False), (4, True), (4, True), (2, False)):
+        neighbour.record_want(lacking({ONE: seq}), 1.0, 5)
+        assert neighbour.takes(ONE) == takes
 
 
 def test_what_is_sent_is_heard_by_all_and_had_by_any() -> None:
     neighbours = Neighbours()
     for name, seq in ((b"ab", 1), (b"cd", 3)):
         neighbours.get_or_add(name).record_want(lacking({ONE: seq}), 1.0, 5)
-    assert [neighbours.any_has(ONE, seq) for seq in (2, 3)] == [True, False]
+    assert [bool(neighbours.that_have(ONE, seq)) for seq in (2, 3)] == [True, False]
     neighbours.heard(ONE, 1, 10)
     neighbours.heard(ONE, 3, 10)
     assert [list(each.lacks(up_to(9), 9)) for each in neighbours.since(0)] == [[(ONE, 2)], [(ONE, 4)]]
@@ -222,11 +230,6 @@ class Talk(RuleBasedStateMachine):
         for seq in range(first, first + count):
             self.neighbours.heard(feed, seq, self.now_us)
             self.sent.add((feed, seq))
-
-    @rule()
-    def forget(self) -> None:
-        for neighbour in self.neighbours.since(self.now_us - 1):
-            self.neighbours.forget(neighbour)
 
     @invariant()
     def is_bounded(self) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.scheduling.test_ledger import HOUR_US, Sent, most_in_a_window
 from tinyssb_node import limits
-from tinyssb_node.scheduling.budget import AirBudgets, BootReference
+from tinyssb_node.scheduling.budget import AirBudgets, AirUse, BootReference
 from tinyssb_node.scheduling.link import Allowance
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import AirtimeCharge
@@ -55,22 +55,22 @@ class Machine:
         self.true_us += idle_us
         self.start()
 
-    def charge(self, airtime_us: int = FULL_US, *, advert: bool = False) -> int:
-        number = self.budget.charge(airtime_us, self.now_us, advert=advert)
+    def charge(self, airtime_us: int = FULL_US, *, use: AirUse = AirUse.OWN) -> int:
+        number = self.budget.charge(airtime_us, self.now_us, use)
         self.store.commit(0)
         return number
 
-    def send(self, airtime_us: int = FULL_US, *, advert: bool = False) -> None:
+    def send(self, airtime_us: int = FULL_US, *, use: AirUse = AirUse.OWN) -> None:
         """A packet goes out at once."""
-        number = self.charge(airtime_us, advert=advert)
+        number = self.charge(airtime_us, use=use)
         self.true_us += airtime_us
         self.budget.settle(number, self.now_us)
 
-    def spend(self, *, advert: bool = False) -> int:
+    def spend(self, *, use: AirUse = AirUse.OWN) -> int:
         """All that may go now. Returns how many packets that was."""
         sent = 0
-        while self.budget.may_send(self.now_us, advert=advert):
-            self.send(advert=advert)
+        while self.budget.may_send(self.now_us, use):
+            self.send(use=use)
             sent += 1
         return sent
 
@@ -80,17 +80,45 @@ class Machine:
 
 def test_adverts_leave_half_of_the_air_to_news_and_news_a_tenth_to_adverts() -> None:
     machine = Machine()
-    assert machine.spend(advert=True) == 90
+    assert machine.spend(use=AirUse.ADVERT) == 90
     assert machine.spend() == 90
     other = Machine()
     assert other.spend() == 162
-    assert other.spend(advert=True) == 18
+    assert other.spend(use=AirUse.ADVERT) == 18
     assert other.budget.status(other.now_us).left_us == 0
+
+
+def test_replies_and_adverts_leave_airtime_for_new_entries_of_others_and_of_ours() -> None:
+    machine = Machine()
+    assert machine.spend(use=AirUse.REPLY) == 135
+    assert machine.spend(use=AirUse.ADVERT) == 18
+    assert machine.spend(use=AirUse.REPLY) == 0
+    assert machine.spend(use=AirUse.RELAY) == 9
+    assert machine.spend(use=AirUse.OWN) == 18
+    other = Machine()
+    assert other.spend(use=AirUse.ADVERT) == 90
+    assert other.spend(use=AirUse.REPLY) == 63
+    assert other.spend(use=AirUse.RELAY) == 9
+    assert other.spend(use=AirUse.OWN) == 18
+
+
+def test_where_an_hour_has_room_for_four_packets_replies_leave_one_to_entries_of_ours() -> None:
+    machine = Machine(allowance=Allowance(band="x", limit_us=4 * FULL_US, window_us=HOUR_US))
+    assert machine.spend(use=AirUse.REPLY) == 2
+    assert machine.spend(use=AirUse.OWN) == 1
+
+
+def test_what_was_charged_before_a_restart_counts_as_replies() -> None:
+    machine = Machine()
+    assert machine.spend(use=AirUse.REPLY) == 135
+    machine.crash()
+    assert machine.spend(use=AirUse.REPLY) == 0
+    assert machine.spend(use=AirUse.OWN) == 27
 
 
 def test_a_share_has_room_for_one_packet_where_the_whole_has() -> None:
     machine = Machine(allowance=Allowance(band="x", limit_us=FULL_US, window_us=HOUR_US))
-    assert machine.spend(advert=True) == 1
+    assert machine.spend(use=AirUse.ADVERT) == 1
     machine.wait(HOUR_US)
     assert machine.spend() == 1
 
@@ -120,14 +148,16 @@ def test_faces_in_one_sub_band_have_one_account() -> None:
 def test_a_slower_face_widens_what_a_full_packet_is() -> None:
     budgets = AirBudgets(MemoryStore(), BootReference("a", 0))
     budget = budgets.open(BAND, FULL_US, 0)
-    number = budget.charge(FULL_US, 0, advert=True)
+    number = budget.charge(FULL_US, 0, use=AirUse.ADVERT)
     budgets.open(BAND, 20 * SECOND_US, 0)
     assert budget.status(0).full_us == 20 * SECOND_US
     assert budget.status(0).used_us == FULL_US
     # Half of the allowance would be 18 s.
     assert budget.status(0).advert_left_us == 20 * SECOND_US - FULL_US
     budget.settle(number, FULL_US)
-    assert budget.may_send_at(20 * SECOND_US, FULL_US, advert=True) == HOUR_US - 20 * SECOND_US + FULL_US
+    assert (
+        budget.may_send_at(20 * SECOND_US, FULL_US, use=AirUse.ADVERT) == HOUR_US - 20 * SECOND_US + FULL_US
+    )
 
 
 def test_a_charge_is_in_the_store_before_the_packet_may_leave() -> None:
@@ -139,7 +169,7 @@ def test_a_charge_is_in_the_store_before_the_packet_may_leave() -> None:
 
 def test_a_charge_that_was_not_committed_never_was() -> None:
     machine = Machine()
-    machine.budget.charge(FULL_US, machine.now_us, advert=False)
+    machine.budget.charge(FULL_US, machine.now_us, use=AirUse.OWN)
     machine.crash()
     assert machine.budget.status(machine.now_us).used_us == 0
 
@@ -216,7 +246,7 @@ def test_a_clock_the_store_has_lost_is_made_up_from_the_charges() -> None:
 
 def test_a_packet_that_the_radio_gave_back_costs_nothing() -> None:
     machine = Machine()
-    first, second = machine.charge(), machine.charge(advert=True)
+    first, second = machine.charge(), machine.charge(use=AirUse.ADVERT)
     machine.budget.take_back(first, machine.now_us)
     assert machine.budget.status(machine.now_us).used_us == FULL_US
     machine.budget.settle(second, machine.now_us)
@@ -228,8 +258,8 @@ def test_a_packet_that_the_radio_gave_back_costs_nothing() -> None:
 def test_nothing_is_sent_while_nothing_can_be_charged() -> None:
     budgets = AirBudgets(MemoryStore(), BootReference("a", 0), read_only=True)
     budget = budgets.open(BAND, FULL_US, 0)
-    assert not budget.may_send(0, advert=False)
-    assert budget.next_us(advert=False) is None
+    assert not budget.may_send(0, use=AirUse.OWN)
+    assert budget.next_us(use=AirUse.OWN) is None
     assert budget.status(0).wait_us is None
     assert budgets.next_us is None
 
@@ -238,13 +268,13 @@ def test_when_the_next_slot_opens() -> None:
     machine = Machine()
     machine.spend()
     status = machine.budget.status(machine.now_us)
-    at_us = machine.budget.next_us(advert=False)
+    at_us = machine.budget.next_us(use=AirUse.OWN)
     assert at_us is not None
     assert status.wait_us == at_us - machine.now_us
     # The window that ends with the next packet begins where the first packet ended.
     assert at_us == HOUR_US
     machine.true_us = machine.started_us + at_us
-    assert machine.budget.may_send(at_us, advert=False)
+    assert machine.budget.may_send(at_us, use=AirUse.OWN)
 
 
 def test_old_charges_leave_the_store_with_later_ones() -> None:
@@ -261,7 +291,7 @@ def test_the_store_holds_a_bounded_number_of_charges(monkeypatch: pytest.MonkeyP
     machine = Machine()
     spent_us = 0
     for number in range(60):
-        machine.send(1_000, advert=number % 3 == 0)
+        machine.send(1_000, use=AirUse.ADVERT if number % 3 == 0 else AirUse.OWN)
         spent_us += 1_000
         machine.wait(SECOND_US)
         assert len(machine.store.charges()) <= 8 + 1
@@ -289,7 +319,7 @@ def test_no_hour_exceeds_the_law_whatever_befalls_the_machine(data: st.DataObjec
             machine.store.commit(0)
         else:
             airtime_us = data.draw(st.integers(10, 300))
-            if machine.budget.may_send_at(airtime_us, machine.now_us, advert=False) != machine.now_us:
+            if machine.budget.may_send_at(airtime_us, machine.now_us, use=AirUse.OWN) != machine.now_us:
                 continue
             number = machine.charge(airtime_us)
             machine.wait(data.draw(st.integers(0, 500)) if fate == "late" else 0)

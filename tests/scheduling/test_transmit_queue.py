@@ -9,8 +9,8 @@ from tests.scheduling.chances import Chance
 from tinyssb_node import limits
 from tinyssb_node.codec.events import WantSeen
 from tinyssb_node.ids import Direction, PacketKind
+from tinyssb_node.scheduling.budget import AirUse
 from tinyssb_node.scheduling.link import LinkProfile, lan_profile, stream_profile
-from tinyssb_node.scheduling.pacer import Urgency
 from tinyssb_node.scheduling.transmit_queue import GossipPacket, HandedPacket, TransmitQueue
 
 FEED = feed_of(1)
@@ -58,8 +58,8 @@ def test_a_face_reports_packets_in_the_order_they_were_handed(stream: TransmitQu
         stream.pop(0)
     assert stream.outstanding == 3
     assert stream.sent(2, 0) == [
-        HandedPacket(b"0", PacketKind.ENTRY, Urgency.REPLY),
-        HandedPacket(b"1", PacketKind.ENTRY, Urgency.REPLY),
+        HandedPacket(b"0", PacketKind.ENTRY, AirUse.REPLY),
+        HandedPacket(b"1", PacketKind.ENTRY, AirUse.REPLY),
     ]
     assert stream.counters.airtime_us == 0
     assert (stream.outstanding, stream.counters.sent) == (1, 2)
@@ -69,7 +69,7 @@ def test_airtime_is_counted_when_a_packet_has_left(air: TransmitQueue) -> None:
     air.put(PACKET, PacketKind.CHUNK, 0)
     air.pop(SILENCE_US)
     assert (air.outstanding, air.counters.airtime_us) == (1, 0)
-    assert air.sent(1, SILENCE_US) == [HandedPacket(PACKET, PacketKind.CHUNK, Urgency.REPLY)]
+    assert air.sent(1, SILENCE_US) == [HandedPacket(PACKET, PacketKind.CHUNK, AirUse.REPLY)]
     assert air.counters.airtime_us == AIR_PACKET_US
     assert air.counters.airtime_us == AIR_PACKET_US
 

@@ -8,7 +8,7 @@ import pytest
 from tests.nodes import AIR_PACKET_US, radio_profile
 from tinyssb_node.codec.events import NoveltySeen
 from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind
-from tinyssb_node.scheduling.budget import AirBudget, AirBudgets, BootReference
+from tinyssb_node.scheduling.budget import AirBudget, AirBudgets, AirUse, BootReference
 from tinyssb_node.scheduling.link import Allowance
 from tinyssb_node.scheduling.transmit_queue import GossipPacket, TransmitQueue
 from tinyssb_node.store.memory import MemoryStore
@@ -21,7 +21,7 @@ SAID = NoveltySeen(direction=Direction.TX, face=FaceName("air"), feed=FeedId(byt
 
 @pytest.fixture
 def budget() -> AirBudget:
-    """Room for ten packets an hour, five of them adverts, nine content."""
+    """Room for ten packets an hour, five of them adverts, nine content, seven replies."""
     allowance = Allowance(band="x", limit_us=10 * AIR_PACKET_US, window_us=HOUR_US)
     return AirBudgets(MemoryStore(), BootReference("a", 0)).open(allowance, AIR_PACKET_US, 0)
 
@@ -30,6 +30,18 @@ def budget() -> AirBudget:
 def queue(budget: AirBudget) -> TransmitQueue:
     profile = replace(radio_profile(), allowance=budget.allowance)
     return TransmitQueue(FaceName("air"), profile, "bench", random.Random(1), 0, budget)
+
+
+def publish(queue: TransmitQueue, packets: int, now_us: int) -> int:
+    """The same with new entries of ours."""
+    given = 0
+    for number in range(packets):
+        queue.put_own(b"ours" + number.to_bytes(8, "big"), PacketKind.ENTRY, now_us)
+        now_us += QUIET_US
+        if queue.pop(now_us) is not None:
+            queue.sent(1, now_us)
+            given += 1
+    return given
 
 
 def give(queue: TransmitQueue, packets: int, now_us: int) -> int:
@@ -59,13 +71,29 @@ def ask(queue: TransmitQueue, times: int, now_us: int) -> int:
 
 def test_content_and_requests_have_shares(queue: TransmitQueue) -> None:
     assert ask(queue, 8, 0) == 5
-    assert give(queue, 8, 10 * QUIET_US) == 5
+    assert give(queue, 8, 10 * QUIET_US) == 3
+    assert publish(queue, 8, 20 * QUIET_US) == 2
+
+
+def test_replies_that_wait_for_airtime_hold_up_no_entry_of_ours(queue: TransmitQueue) -> None:
+    assert give(queue, 10, 0) == 7
+    assert publish(queue, 4, 20 * QUIET_US) == 2
+    assert queue.status().queued == 5
+
+
+def test_an_entry_of_ours_that_is_given_back_is_still_ours(queue: TransmitQueue) -> None:
+    give(queue, 10, 0)
+    queue.put_own(b"ours", PacketKind.ENTRY, 20 * QUIET_US)
+    assert queue.pop(21 * QUIET_US) == (b"ours", PacketKind.ENTRY)
+    queue.give_back(21 * QUIET_US)
+    assert queue.next_us < 23 * QUIET_US
+    assert queue.pop(23 * QUIET_US) == (b"ours", PacketKind.ENTRY)
 
 
 def test_who_waits_is_due_when_the_account_says_so(queue: TransmitQueue, budget: AirBudget) -> None:
-    assert give(queue, 10, 0) == 9
+    assert give(queue, 10, 0) == 7
     assert queue.counters.held_back == 1
-    free_us = budget.next_us(advert=False)
+    free_us = budget.next_us(use=AirUse.REPLY)
     assert free_us is not None
     assert free_us > 50 * QUIET_US
     # Timers may be due before, but no packet is.
@@ -82,13 +110,13 @@ def test_a_line_with_nothing_but_a_packet_that_waits_wakes_for_it(
         queue.wake(due_us)
         for kind in list(queue.adverts):
             queue.suppress(kind)
-    free_us = budget.next_us(advert=False)
+    free_us = budget.next_us(use=AirUse.REPLY)
     assert free_us is not None
     assert queue.next_us <= free_us
 
 
 def test_only_what_waits_is_counted_as_held_back(queue: TransmitQueue) -> None:
-    give(queue, 9, 0)
+    give(queue, 7, 0)
     queue.pop(20 * QUIET_US)
     assert queue.counters.held_back == 0
     queue.put(b"more", PacketKind.ENTRY, 20 * QUIET_US)

@@ -7,7 +7,7 @@ from tests.scheduling.chances import Chance
 from tests.scheduling.test_transmit_queue import PACKET, SILENCE_US, hand, queue_of, settle
 from tinyssb_node import limits
 from tinyssb_node.ids import PacketKind
-from tinyssb_node.scheduling.pacer import Urgency
+from tinyssb_node.scheduling.budget import AirUse
 from tinyssb_node.scheduling.transmit_queue import HandedPacket, TransmitQueue
 
 
@@ -78,7 +78,7 @@ def test_what_is_given_is_with_the_face_like_what_waited(air: TransmitQueue) -> 
     assert air.outstanding == 1
     air.give_back(0)
     assert air.pop(SILENCE_US) == (PACKET, PacketKind.ENTRY)
-    assert air.sent(1, SILENCE_US) == [HandedPacket(PACKET, PacketKind.ENTRY, Urgency.REPLY)]
+    assert air.sent(1, SILENCE_US) == [HandedPacket(PACKET, PacketKind.ENTRY, AirUse.REPLY)]
     assert air.counters.airtime_us == AIR_PACKET_US
 
 

@@ -18,6 +18,8 @@ from tinyssb_node.replication.chnk import Coding, build_chnk
 from tinyssb_node.replication.chunk_blocks import ChunkBlockId, code_chunks
 from tinyssb_node.replication.erasure import ROWS
 from tinyssb_node.replication.replica import Replica
+from tinyssb_node.scheduling.repeat_limiter import RepeatLimiter
+from tinyssb_node.scheduling.suppression import LatestByKey
 from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 from tinyssb_node.scheduling.trickle import RandomSource
 
@@ -50,6 +52,13 @@ class ChunkRows:
         self._entropy = entropy
         self._packet_us = queue.profile.airtime_us[limits.PACKET_SIZE]
         self._sent: OrderedDict[ChunkBlockId, _Sent] = OrderedDict()
+        self._repeats: RepeatLimiter[ChunkBlockId] = RepeatLimiter(
+            wait_us=limits.REPEAT_PACKETS * self._packet_us,
+            wait_max_us=limits.REPEAT_MAX_US,
+            most=limits.CHUNK_ROWS_MAX,
+        )
+        self._wanted: LatestByKey[ChunkBlockId] = LatestByKey(limits.CHUNK_ROWS_MAX)
+        """Rows of each chunk block that were requested last: a peer that takes what it gets requests ever fewer."""
         self._distrust_until_us: int | None = None
         self._plain_until_us: int | None = None
 
@@ -122,6 +131,7 @@ class ChunkRows:
         rows: Mapping[ChunkBlockId, int],
         room: int,
         due_us: int,
+        now_us: int,
     ) -> tuple[dict[tuple[FeedId, int], int], int]:
         """Queue up to *room* rows for a request. Return what is to be given as it is, and the room left."""
         coded = self._replica.coded_chunks
@@ -132,8 +142,15 @@ class ChunkRows:
             if block is None or len(contents) <= block.place(seq).first + chunk:
                 plain[feed, seq] = chunk
                 continue
-            count = min(room, rows.get(block.id, 0) - self._waiting(block.id), len(contents))
-            room -= max(0, count)
+            wanted = rows.get(block.id, 0)
+            taking = wanted < (self._wanted[block.id] or 0)
+            self._wanted[block.id] = wanted
+            if not self._repeats.allows(block.id, len(contents), now_us, taking=taking):
+                continue
+            count = max(0, min(room, wanted - self._waiting(block.id), len(contents)))
+            room -= count
+            if count:
+                self._repeats.gave(block.id, len(contents), now_us, count)
             for _ in range(count):
                 number = self._take_number(block.id)
                 packet = code_chunks(self._network, block.id, GENERATION_SIZE + number, contents)

@@ -54,6 +54,7 @@ from tinyssb_node.replication.neighbours import GenerationSum, Gift
 from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import WantReading, build_want, read_numbers, read_want
+from tinyssb_node.scheduling.budget import AirUse
 from tinyssb_node.scheduling.link import LinkMedium, Reception
 from tinyssb_node.scheduling.requester import share_out, take_turns
 from tinyssb_node.scheduling.transmit_queue import GossipPacket, HandedPacket, TransmitQueue
@@ -312,7 +313,7 @@ class EntryGossip:
             if sent.kind is PacketKind.WANT:
                 peers.want_cursor.sent()
             if (turn := self._turns.get(queue.name)) is not None:
-                turn.want_sent()
+                turn.want_sent(now_us)
             if sent.addressed:
                 peers.expect_answers(now_us)
         elif sent.kind is PacketKind.NEWEST:
@@ -346,7 +347,8 @@ class EntryGossip:
         feeds = self._frontiers.named(queue, want.salt, shorts, now_us, empty)
         numbers = [(feed, seq) for feed, (_, seq) in zip(feeds, want.wanted, strict=True) if feed is not None]
         reading = read_numbers(numbers, self._forking.next_wanted(queue))
-        if reading.behind:
+        turn = self._turns.get(queue.name)
+        if reading.behind and (turn is None or turn.believes(want.speaker)):
             self._frontiers.behind(queue.name, reading.wanted)
         self._heard_requests(queue, want, reading, now_us)
         self._reply(queue, want, reading, reception, now_us)
@@ -373,7 +375,7 @@ class EntryGossip:
         self._retirement.heard_want(reading, now_us)
         self._forking.heard_want(queue, reading, now_us)
         self._newest.heard_want(queue, reading, now_us)
-        if reading.behind:
+        if reading.behind and (turn is None or turn.believes(want.speaker)):
             queue.want_timer.hear_inconsistent(now_us)
             if turn is not None:
                 queue.advertise(PacketKind.WANT, now_us)
@@ -409,9 +411,12 @@ class EntryGossip:
         if asked:
             self._give_entries(queue, asked, now_us)
 
-    def _give_entries(self, queue: TransmitQueue, asked: dict[FeedId, int], now_us: int) -> None:
+    def _give_entries(self, queue: TransmitQueue, requested: dict[FeedId, int], now_us: int) -> None:
         peers = self._peers[queue.name]
-        room = queue.room(peers.entry_credit.grant(asked))
+        room = queue.room(peers.entry_credit.grant(requested))
+        asked = peers.not_repeated(requested, now_us)
+        if not asked:
+            return
         feeds = peers.rotate([*asked], room)
         firsts = [peers.given_entries.first_to_give(feed, asked[feed], now_us) for feed in feeds]
         available = [
@@ -423,6 +428,7 @@ class EntryGossip:
             if share:
                 chains.append([entry.packet for entry in self._store.entries(feed, first, share)])
                 peers.gave_entries(feed, first, first + share - 1, now_us)
+                peers.answered([(feed, asked[feed])], now_us)
         due_us = queue.reply_due_us(now_us)
         for packet in take_turns(chains):
             queue.put(packet, PacketKind.ENTRY, due_us)
@@ -449,7 +455,10 @@ class EntryGossip:
                 queue.put(anchor, PacketKind.ANCHOR, due_us)
             entries = self._store.entries(feed, first, last - first + 1)
             room -= len(entries)
+            turn = self._turns.get(queue.name)
             for entry in entries:
+                if turn is not None and not turn.may_give(feed, entry.seq, now_us):
+                    continue
                 if peers.given_entries.first_to_give(feed, entry.seq, now_us) == entry.seq:
                     queue.put(entry.packet, PacketKind.ENTRY, due_us)
                     peers.gave_entries(feed, entry.seq, entry.seq, now_us)
@@ -468,9 +477,12 @@ class EntryGossip:
         effects: list[Effect] = []
         if turn is None:
             return effects
-        while queue.may_reply(now_us) and (gift := turn.next_to_give(now_us)) is not None:
+        while (use := queue.may_reply(now_us)) is not None:
+            gift = turn.next_to_give(now_us, own=use is AirUse.OWN)
+            if gift is None:
+                break
             packet, kind = self._wrap(turn, gift, now_us)
-            queue.hand_reply(packet, kind, now_us)
+            queue.hand_reply(packet, kind, now_us, use)
             effects.append(Send(queue.name, packet, kind))
         while (relayed := queue.pop_relayed(now_us)) is not None:
             for place in self._store.find_entries(relayed[: limits.DMX_SIZE]):
@@ -527,7 +539,9 @@ class EntryGossip:
         peers.expect_answers(now_us)
         room, due_us = queue.room(peers.chunk_credit.grant(asked)), queue.reply_due_us(now_us)
         if rows and self._rows[queue.name].gives_rows(now_us):
-            asked, room = self._rows[queue.name].give(asked, rows, room, due_us)
+            asked, room = self._rows[queue.name].give(asked, rows, room, due_us, now_us)
+        if not queue.on_air:
+            asked = peers.not_repeated(asked, now_us)
         self._give_chunks(queue, asked, room, due_us, now_us)
 
     def _give_chunks(
@@ -541,6 +555,9 @@ class EntryGossip:
         chains: list[list[bytes]] = []
         given: set[bytes] = set()
         for chain, first in firsts.items():
+            length = self._block_length(chain, first) if queue.on_air else 0
+            if queue.on_air and not peers.may_give_chunks(chain, first, length, asked[chain], now_us):
+                continue
             packets: list[bytes] = []
             for packet in self._store.chunks(*chain, first, share):
                 if packet not in given and len(given) == room:
@@ -549,8 +566,19 @@ class EntryGossip:
                 packets.append(packet)
             chains.append(packets)
             peers.gave_chunks(chain, first, len(packets), now_us)
+            if not packets:
+                continue
+            if queue.on_air:
+                peers.count_chunks(chain, first, length, len(packets), now_us)
+            else:
+                peers.answered([(chain, asked[chain])], now_us)
         for packet in take_turns(chains):
             queue.put(packet, PacketKind.CHUNK, due_us)
+
+    def _block_length(self, chain: tuple[FeedId, int], first: int) -> int:
+        """Return how many chunks are here of the 16 of a side chain among which *first* is."""
+        begin = first // GENERATION_SIZE * GENERATION_SIZE
+        return len(self._store.chunks(*chain, begin, GENERATION_SIZE))
 
     def _serves_our_chunks(
         self,
@@ -632,7 +660,8 @@ class EntryGossip:
             coded = parse_coded(packet)
             assert coded is not None
             last = finding.generation * GENERATION_SIZE + coded.length
-            turn.heard_sum(finding.feed, finding.generation, last, now_us)
+            new = finding.verdict is Verdict.NEW
+            turn.heard_sum(finding.feed, finding.generation, last, now_us, new=new)
 
     # --- news
 
@@ -711,17 +740,20 @@ class EntryGossip:
     def _push_entry(self, queue: TransmitQueue, appended: EntryAppended, now_us: int) -> None:
         entry = self._store.entry(appended.feed, appended.seq)
         assert entry is not None
-        queue.put(entry.packet, PacketKind.ENTRY, now_us)
+        queue.put_own(entry.packet, PacketKind.ENTRY, now_us)
         if queue.on_air:
-            self._turns[queue.name].record_given(appended.feed, appended.seq, now_us)
+            self._turns[queue.name].record_given(appended.feed, appended.seq, now_us, own=True)
         self._peers[queue.name].gave_entries(appended.feed, appended.seq, appended.seq, now_us)
 
     def _push_chunk(self, queue: TransmitQueue, appended: ChunkAppended, now_us: int) -> None:
         packet = self._store.chunk(appended.feed, appended.seq, appended.chunk)
         assert packet is not None
         chain = (appended.feed, appended.seq)
-        # It may wait for an entry before this one: too early for peers that copy nothing between side chains.
-        queue.put_last(packet, PacketKind.CHUNK, now_us)
+        if queue.on_air:
+            queue.put_own(packet, PacketKind.CHUNK, now_us)
+        else:
+            # It may wait for an entry before this one: too early for peers that copy nothing between side chains.
+            queue.put_last(packet, PacketKind.CHUNK, now_us)
         self._peers[queue.name].gave_chunks(chain, appended.chunk, 1, now_us)
 
     # --- events

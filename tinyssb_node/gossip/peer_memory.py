@@ -3,15 +3,23 @@
 On a shared medium this is one memory for all that hear it; at the end of a stream there is one peer.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TypeVar
 
 from tinyssb_node import limits
+from tinyssb_node.codec.packets import GENERATION_SIZE
 from tinyssb_node.ids import FeedId, PacketKind
 from tinyssb_node.scheduling.link import LinkMedium
+from tinyssb_node.scheduling.repeat_limiter import RepeatLimiter
 from tinyssb_node.scheduling.requester import ReplyCredit, RequestPacer
 from tinyssb_node.scheduling.suppression import LatestByKey, RecentReplies
 from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 
+K = TypeVar("K", FeedId, tuple[FeedId, int])
+
+_WIRE_REPEAT_MAX_US = 60_000_000
+"""Longest wait on wires before the same request is answered again: a minute, so that others on a local network
+get what they lack."""
 _NEVER_US = -(2**62)
 """Before any time a node has."""
 
@@ -51,6 +59,13 @@ class PeerMemory:
         """Next chunk the peer of a stream takes, likewise."""
         self.entry_credit: ReplyCredit[FeedId] = ReplyCredit(profile.burst, profile.burst_max)
         self.chunk_credit: ReplyCredit[tuple[FeedId, int]] = ReplyCredit(profile.burst, profile.burst_max)
+        self._repeats: RepeatLimiter[tuple[FeedId | tuple[FeedId, int], int]] = RepeatLimiter(
+            wait_us=limits.REPEAT_PACKETS * profile.airtime_us[limits.PACKET_SIZE] or profile.hold_us,
+            wait_max_us=limits.REPEAT_MAX_US if queue.on_air else _WIRE_REPEAT_MAX_US,
+            most=limits.RECENT_MAX,
+        )
+        """Requests that were answered on a wire, and blocks of chunks that were given on the air."""
+        self._chunk_asked: LatestByKey[tuple[FeedId, int]] = LatestByKey(limits.RECENT_MAX)
         self.want_cursor = RequestCursor()
         self._named = 0
         self._followed = 0
@@ -115,6 +130,35 @@ class PeerMemory:
         """A chunk was heard from here, likewise."""
         if self._shared:
             self.given_chunks.give((feed, seq), chunk, chunk, now_us)
+
+    def not_repeated(self, asked: Mapping[K, int], now_us: int) -> dict[K, int]:
+        """Return those requests on a wire that were not answered too often of late. A peer that reads another dialect
+        requests the same entry for ever."""
+        return {
+            chain: number
+            for chain, number in asked.items()
+            if self._repeats.allows((chain, number), 0, now_us)
+        }
+
+    def answered(self, requests: Iterable[tuple[K, int]], now_us: int) -> None:
+        """Record that requests on a wire are answered now."""
+        for request in requests:
+            self._repeats.gave(request, 0, now_us)
+
+    def may_give_chunks(
+        self, chain: tuple[FeedId, int], first: int, length: int, asked: int, now_us: int
+    ) -> bool:
+        """Return True if chunks of a side chain from *first* on may be given on the air, where their block has so many,
+        and chunk *asked* was requested: a peer that takes what it gets requests ever later ones."""
+        taking = (self._chunk_asked[chain] or 0) < asked
+        self._chunk_asked[chain] = asked
+        return self._repeats.allows((chain, first // GENERATION_SIZE), length, now_us, taking=taking)
+
+    def count_chunks(
+        self, chain: tuple[FeedId, int], first: int, length: int, count: int, now_us: int
+    ) -> None:
+        """Record that so many chunks are given on the air, likewise."""
+        self._repeats.gave((chain, first // GENERATION_SIZE), length, now_us, count)
 
     def gave_entries(self, feed: FeedId, first: int, last: int, now_us: int) -> None:
         """We gave entries *first* to *last*."""

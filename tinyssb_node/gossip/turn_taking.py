@@ -6,8 +6,11 @@ so that stations that do not hear each other neither collide at the asker nor gi
 nobody is answered by the first node to reply.
 """
 
+from collections import Counter
+
 from tinyssb_node import limits
 from tinyssb_node.codec.packets import GENERATION_SIZE, NamedWant, Want
+from tinyssb_node.gossip.reply_limits import ReplyLimits
 from tinyssb_node.ids import FeedId
 from tinyssb_node.replication.neighbours import GenerationSum, Gift, Neighbour, Neighbours
 from tinyssb_node.replication.replica import Replica
@@ -30,7 +33,16 @@ class TurnTaking:
         )
         self._neighbours = Neighbours()
         self._asked: Neighbour | None = None
-        self._asked_after = 0
+        """The neighbour asked last, until it gave something."""
+        self._asked_us: int | None = None
+        """When that request left; None: not yet."""
+        self._gave_last: Neighbour | None = None
+        """The neighbour that gave something last when it was asked."""
+        self._in_vain = 0
+        """Requests to names that never gave anything, and gave nothing, less those to such names that gave."""
+        self._since_trial = 0
+        """Requests since the last one to such a name."""
+        self._limits = ReplyLimits(replica, self._packet_us)
         self._asker: Neighbour | None = None
         self._offered = 0
         self._turn_of_beyond = False
@@ -58,24 +70,34 @@ class TurnTaking:
 
     def address(self, now_us: int) -> tuple[bytes, bytes]:
         """Return for the next request our name, and that of the neighbour it asks."""
-        asked = self._asked
-        if asked is not None and self._wants_sent > self._asked_after:
-            # It was asked, and nothing came since.
-            self._neighbours.forget(asked)
-        self._asked = self._whom_to_ask(now_us)
-        self._asked_after = self._wants_sent
+        if self._asked is not None and self._asked_us is not None:
+            self._disappointed(self._asked)
+        self._asked, self._asked_us = self._whom_to_ask(now_us), None
         asks = b"" if self._asked is None else self._asked.speaker
         return self.speaker, asks
 
-    def want_sent(self) -> None:
+    def want_sent(self, now_us: int) -> None:
         """A WANT has left."""
         self._wants_sent += 1
+        asked, self._asked_us = self._asked, now_us
+        if asked is None or asked.proved:
+            self._since_trial += 1
+        else:
+            self._since_trial = 0
+        if asked is not None:
+            # If nothing comes, ask another one soon.
+            wait_us = int((limits.DELIVERY_PACKETS + 4.0 * self._entropy.random()) * self._packet_us)
+            self._queue.want_timer.speak_at(now_us + wait_us, now_us)
 
     def _whom_to_ask(self, now_us: int) -> Neighbour | None:
-        """Return the neighbour that has most for us, as far as one that is hardly heard can give it."""
+        """Return the neighbour that has most for us, as far as one that is hardly heard can give it. Of neighbours that
+        never gave anything one is tried the more rarely, the more of them were in vain; None: ask all."""
+        tries = not self._doubtful or self._since_trial + 1 >= min(
+            1 << (self._in_vain - limits.VAIN_ASKS), limits.TRIAL_EVERY_MAX
+        )
         best, most = None, 0.0
         for neighbour in self._known(now_us):
-            if not neighbour.speaker:
+            if not neighbour.speaker or neighbour.passed or not (neighbour.proved or tries):
                 continue
             worth = neighbour.signal * min(
                 neighbour.count_offers(self._replica.next_wanted, self._replica.rows_lacking),
@@ -85,13 +107,43 @@ class TurnTaking:
                 best, most = neighbour, worth
         return best
 
+    @property
+    def _doubtful(self) -> bool:
+        """True if too many names gave nothing: those that never did are believed little."""
+        return self._in_vain >= limits.VAIN_ASKS
+
+    def _disappointed(self, asked: Neighbour) -> None:
+        """A neighbour that was asked gave nothing: it is not asked again before it is heard."""
+        if not asked.proved:
+            self._in_vain = min(self._in_vain + 1, limits.VAIN_ASKS_MAX)
+        asked.record_silence()
+        self._asked = None
+
+    def _delivered(self, feed: FeedId, seq: int, now_us: int) -> None:
+        """Something new was heard: the neighbour that was just asked gave it, if it has it. Others begin later."""
+        asked, asked_us = self._asked, self._asked_us
+        if asked is None or asked_us is None:
+            return
+        if now_us - asked_us <= limits.DELIVERY_PACKETS * self._packet_us and asked.has(feed, seq):
+            if not asked.proved:
+                self._in_vain = max(0, self._in_vain - 1)
+            asked.record_delivery()
+            self._gave_last, self._asked = asked, None
+
+    def believes(self, speaker: bytes) -> bool:
+        """Return True if what the neighbour of this name claims has consequences."""
+        neighbour = self._neighbours.get(speaker)
+        return not self._doubtful or (neighbour is not None and neighbour.proved)
+
     # --- what is heard
 
     def speaks_for_us(self, want: Want | NamedWant) -> bool:
         """Return True if replies to *want*, which requests what we would request, may be heard here, and no known
         neighbour would have to be asked by us."""
         if want.asks:
-            return want.asks == self.speaker or want.asks in self._neighbours
+            asked = self._neighbours.get(want.asks)
+            heard = asked is not None and not asked.passed
+            return want.asks == self.speaker or (heard and self.believes(want.asks))
         return not self._offered
 
     def heard_want(
@@ -110,9 +162,11 @@ class TurnTaking:
             self._asker = neighbour
             self._queue.take_turn(now_us)
         else:
-            in_reach = want.asks in self._neighbours
-            self._queue.note_exchange(hidden=not in_reach)
-            self._queue.leave_turn(now_us, in_reach=in_reach)
+            in_reach = self._neighbours.get(want.asks) is not None
+            if in_reach or neighbour.is_known:
+                self._queue.note_exchange(hidden=not in_reach)
+            # A name that we do not hear may be made up.
+            self._queue.leave_turn(now_us, in_reach=in_reach or not neighbour.is_known)
         neighbour.grant(credit)
         self.update_urgency(now_us)
 
@@ -126,30 +180,39 @@ class TurnTaking:
 
     def heard_entry(self, feed: FeedId, seq: int, now_us: int, *, new: bool) -> None:
         """An entry was heard, *new* or not."""
-        self._asked = None
         if not new and any(asker.awaits(feed, seq) for asker in self._askers(now_us)):
             self._queue.count_spared()
         if new:
+            self._delivered(feed, seq, now_us)
             for neighbour in self._known(now_us):
                 neighbour.record_received(feed, seq)
         self._neighbours.heard(feed, seq, now_us)
         self.update_urgency(now_us)
 
-    def heard_sum(self, feed: FeedId, generation: int, last: int, now_us: int) -> None:
-        """A sum of entries of a generation, up to entry *last*, was heard."""
-        self._asked = None
+    def heard_sum(self, feed: FeedId, generation: int, last: int, now_us: int, *, new: bool) -> None:
+        """A sum of entries of a generation, up to entry *last*, was heard, *new* or not."""
+        if new:
+            self._delivered(feed, last, now_us)
         self._neighbours.heard_sum(feed, generation, last, now_us)
         self.update_urgency(now_us)
 
     def heard_lie(self) -> None:
-        """A coded entry was a lie: who was asked for it may have told it."""
-        if self._asked is not None:
-            self._neighbours.forget(self._asked)
-            self._asked = None
+        """A coded entry was a lie: the neighbour that was asked for it may have sent it."""
+        if (gave := self._gave_last) is not None:
+            self._gave_last = None
+            self._in_vain = min(self._in_vain + 1, limits.VAIN_ASKS_MAX)
+            self._disappointed(gave)
+
+    def may_give(self, feed: FeedId, seq: int, now_us: int) -> bool:
+        """Return True if an entry may be given that was not requested by its place. It counts as given."""
+        allowed = self._limits.allows_entry(feed, seq, now_us)
+        if allowed:
+            self._limits.gave((feed, seq), now_us)
+        return allowed
 
     def is_unheard(self, feed: FeedId, seq: int) -> bool:
         """Return True if no neighbour is known to have an entry: those that have it give it when asked."""
-        return not self._neighbours.any_has(feed, seq)
+        return not any(self.believes(each.speaker) for each in self._neighbours.that_have(feed, seq))
 
     # --- giving
 
@@ -157,9 +220,10 @@ class TurnTaking:
         """Compute anew how urgent it is to reply, and to request."""
         reply_patience = self._give_patience(now_us)
         known = self._known(now_us)
-        self._offered = max((each.offered for each in known), default=0)
+        self._offered = max((each.offered for each in known if self.believes(each.speaker)), default=0)
         want_patience = _patience(limits.ASK_FULL, self._offered, limits.ASK_PATIENCE_MAX)
-        self._queue.set_patience(reply=reply_patience, want=want_patience)
+        own = reply_patience is not None and self._best(now_us, own=True) is not None
+        self._queue.set_patience(reply=reply_patience, want=want_patience, own=own)
         self._queue.crowd(len(known))
 
     def _give_patience(self, now_us: int) -> float | None:
@@ -177,16 +241,17 @@ class TurnTaking:
         )
         return thrift * _patience(full, best[0], limits.GIVE_PATIENCE_MAX)
 
-    def next_to_give(self, now_us: int) -> Gift | None:
-        """Return what to give now; it counts as given."""
-        best = self._best(now_us)
+    def next_to_give(self, now_us: int, *, own: bool = False) -> Gift | None:
+        """Return what to give now, new entries of our *own* only or anything; it counts as given."""
+        best = self._best(now_us, own=own)
         if best is not None:
             self._gave(best[1], now_us)
         self.update_urgency(now_us)
         return None if best is None else best[1]
 
-    def record_given(self, feed: FeedId, seq: int, now_us: int) -> None:
-        """An entry is given unrequested."""
+    def record_given(self, feed: FeedId, seq: int, now_us: int, *, own: bool = False) -> None:
+        """An entry is given unrequested, as it is new; *own*: we published it."""
+        self._limits.note_new(feed, seq, now_us, own=own)
         self._gave((feed, seq), now_us)
         self.update_urgency(now_us)
 
@@ -201,6 +266,7 @@ class TurnTaking:
             self._neighbours.heard_sum(feed, gift.generation, last, now_us)
         else:
             self._neighbours.heard(*gift, now_us)
+        self._limits.gave(gift, now_us)
         for neighbour in self._askers(now_us):
             neighbour.spend()
         self._turn_of_beyond = feed in self._replica.goset
@@ -221,23 +287,28 @@ class TurnTaking:
     def _since_us(self, packets: int, now_us: int) -> int:
         return now_us - packets * self._packet_us
 
-    def _best(self, now_us: int) -> tuple[float, Gift] | None:
+    def _best(self, now_us: int, *, own: bool = False) -> tuple[float, Gift] | None:
         """Return the requested entry, or the generation that lacks rows, that serves most neighbours, and how many it
-        serves."""
+        serves. *own*: only of what we published of late."""
+        if own and not self._limits.has_news:
+            return None
         heard_us = self._since_us(limits.MARK_PACKETS, now_us)
         frontier = self._replica.last_to_give
-        asked: dict[Gift, float] = {}
         askers = self._askers(now_us)
+        may_give = self._limits.allows_own if own else self._limits.allows
+        asked = Counter[Gift]()
         for neighbour in askers:
-            for place in neighbour.lacks(frontier, heard_us):
-                asked[place] = asked.get(place, 0.0) + 1.0
+            asked.update(
+                each for each in neighbour.lacks(frontier, heard_us) if may_give(each, neighbour, now_us)
+            )
+        worth: dict[Gift, float] = dict(asked)
         if not asked:
             return None
         for neighbour in self._known(now_us):
             if neighbour not in askers:
                 for place in neighbour.lacks(frontier, heard_us):
-                    if place in asked:
-                        asked[place] += 0.9  # less than one that has just sent a request
+                    if place in worth:
+                        worth[place] += 0.9  # less than one that has just sent a request
         # A feed of which nothing was given yet has an even chance: with none, on a busy channel, its turn never comes.
         place = max(asked, key=lambda each: (asked[each], self._order.get(feed_of(each), 0.5)))
         if self._turn_of_beyond:

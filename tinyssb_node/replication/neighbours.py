@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from tinyssb_node import limits
+from tinyssb_node.codec.packets import GENERATION_SIZE
 from tinyssb_node.ids import FeedId
 from tinyssb_node.replication.coded_entries import generation_of
 from tinyssb_node.replication.want import NOT_WANTED, WantReading
@@ -45,23 +46,35 @@ class Neighbour:
     """True if its last WANT said that it reads coded entries."""
     offered: int = 0
     """About how many entries it has that we want and lack."""
+    proved: bool = False
+    """True if it gave something new when it was asked last."""
+    passed: bool = False
+    """True if it gave nothing when it was asked, and was not heard since."""
     _next: dict[FeedId, int] = field(default_factory=dict)
     _marks: dict[FeedId, OrderedDict[int, int]] = field(default_factory=dict)
     _lacking: dict[FeedId, int] = field(default_factory=dict)
     """How many rows of the generation it is at it still needs, where that is known."""
+    _said: dict[FeedId, tuple[int, int]] = field(default_factory=dict)
+    """Next number of each feed, and the rows lacking as a negative number, by its last WANT about it."""
+    _taking: set[FeedId] = field(default_factory=set)
+    """Feeds of which its WANTs show that it takes what it gets."""
 
     def record_want(self, reading: WantReading, signal: float, now_us: int) -> None:
         """Record a WANT of it, heard with *signal*. It did not hear the first entry it lacks of a feed; of those behind
         that one the WANT says at most how many are lacking."""
         self.said_us = now_us
         self.signal = signal
+        self.passed = False
         self.coded = reading.lacking is not None
         lacking = reading.lacking or {}
         for feed in reading.unwanted:
             self._next.pop(feed, None)
             self._marks.pop(feed, None)
             self._lacking.pop(feed, None)
+            self._said.pop(feed, None)
+            self._taking.discard(feed)
         for feed, seq in reading.wanted:
+            self._compare(feed, seq, lacking.get(feed, GENERATION_SIZE))
             self._next[feed] = seq
             if feed in lacking:
                 self._lacking[feed] = lacking[feed]
@@ -71,6 +84,31 @@ class Neighbour:
             if marks:
                 for heard in [each for each in marks if each <= seq]:
                     del marks[heard]
+
+    def _compare(self, feed: FeedId, seq: int, lacking: int) -> None:
+        said, now = self._said.get(feed), (seq, -lacking)
+        self._said[feed] = now
+        if said is not None and now > said:
+            self._taking.add(feed)
+        elif said is not None and now < said:
+            self._taking.discard(feed)
+
+    def takes(self, feed: FeedId) -> bool:
+        """Return True if its last WANTs show that it takes what it is given of a feed."""
+        return feed in self._taking
+
+    def record_delivery(self) -> None:
+        """Record that it gave something new when it was asked."""
+        self.proved = True
+
+    def record_silence(self) -> None:
+        """Record that it gave nothing when it was asked."""
+        self.proved, self.passed = False, True
+
+    @property
+    def is_known(self) -> bool:
+        """True if it gave something, or showed that it takes what it gets."""
+        return self.proved or bool(self._taking)
 
     def grant(self, credit: int) -> None:
         """Allow so many packets in reply to its last request."""
@@ -111,6 +149,10 @@ class Neighbour:
     def has(self, feed: FeedId, seq: int) -> bool:
         """Return True if it has an entry by its WANT."""
         return self._next.get(feed, 0) > seq
+
+    def next_wanted(self, feed: FeedId) -> int:
+        """Return the first entry of a feed that it lacks by its WANT; 0 if that is not known."""
+        return self._next.get(feed, 0)
 
     def lacks(self, frontier: Callable[[FeedId], int], since_us: int) -> Sequence[Gift]:
         """Return for each feed the first entry that we have and it lacks, but for those it may have received after
@@ -159,13 +201,11 @@ class Neighbour:
 
 
 class Neighbours:
-    """All neighbours on one face that sent a WANT; the one silent for longest makes room."""
+    """All neighbours on one face that sent a WANT. The one silent for longest makes room, of those that never gave
+    anything when they were asked, if there are any: names cost nothing to make up."""
 
     def __init__(self) -> None:
         self._by_name: OrderedDict[bytes, Neighbour] = OrderedDict()
-
-    def __contains__(self, speaker: bytes) -> bool:
-        return speaker in self._by_name
 
     def since(self, since_us: int) -> list[Neighbour]:
         """Return those that sent a WANT after *since_us*."""
@@ -176,12 +216,14 @@ class Neighbours:
         neighbour = self._by_name.setdefault(speaker, Neighbour(speaker))
         self._by_name.move_to_end(speaker)
         if len(self._by_name) > limits.NEIGHBOURS_MAX:
-            self._by_name.popitem(last=False)
+            others = (each for each in self._by_name.values() if each is not neighbour)
+            unproved = (each.speaker for each in others if not each.proved)
+            del self._by_name[next(unproved, next(iter(self._by_name)))]
         return neighbour
 
-    def forget(self, neighbour: Neighbour) -> None:
-        """Remove a neighbour that does not reply, until it sends again."""
-        self._by_name.pop(neighbour.speaker, None)
+    def get(self, speaker: bytes) -> Neighbour | None:
+        """Return the neighbour of that name, if there is one."""
+        return self._by_name.get(speaker)
 
     def heard(self, feed: FeedId, seq: int, now_us: int) -> None:
         """Record an entry that we sent or received."""
@@ -193,6 +235,6 @@ class Neighbours:
         for neighbour in self._by_name.values():
             neighbour.heard_sum(feed, generation, last, now_us)
 
-    def any_has(self, feed: FeedId, seq: int) -> bool:
-        """Return True if a neighbour has an entry by its WANT."""
-        return any(neighbour.has(feed, seq) for neighbour in self._by_name.values())
+    def that_have(self, feed: FeedId, seq: int) -> list[Neighbour]:
+        """Return the neighbours that have an entry by their WANTs."""
+        return [neighbour for neighbour in self._by_name.values() if neighbour.has(feed, seq)]

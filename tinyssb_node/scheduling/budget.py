@@ -7,6 +7,8 @@ transaction that precedes the packet; the account is rebuilt from them at start.
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from enum import IntEnum
+from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.scheduling.ledger import Ledger
@@ -52,7 +54,25 @@ class AirStatus:
     full_us: int
     """Airtime of a full packet."""
     wait_us: int | None
-    """Until the next full entry may be sent: 0 for now, None for never."""
+    """Until the next full entry of ours may be sent: 0 for now, None for never."""
+
+
+class AirUse(IntEnum):
+    """Purposes of airtime."""
+
+    ADVERT = 0
+    """Adverts and requests."""
+    REPLY = 1
+    """Packets that a peer requested: strangers can cause them without end."""
+    RELAY = 2
+    """New entries of others, relayed."""
+    OWN = 3
+    """New entries of our own."""
+
+
+_CONTENT: Final = (AirUse.REPLY, AirUse.RELAY, AirUse.OWN)
+_FOR_OTHERS: Final = (AirUse.ADVERT, AirUse.REPLY, AirUse.RELAY)
+_ASKED: Final = (AirUse.ADVERT, AirUse.REPLY)
 
 
 class AirClock:
@@ -123,6 +143,8 @@ class AirBudget:
             (charge.number, charge) for charge in store.charges() if charge.band == allowance.band
         )
         self._number = max(self._rows, default=0)
+        self._uses: dict[int, AirUse] = {}
+        """Uses of the charges since the start; those before it are not known."""
         self._unwritten: set[int] = set()
         """Charges that were settled since they were written."""
         for number, charge in self._rows.items():
@@ -138,71 +160,97 @@ class AirBudget:
             self._make_ledgers()
 
     def _make_ledgers(self) -> None:
-        limit_us, window_us = self.allowance.limit_us, self.allowance.window_us
+        limit_us, window_us, full_us = self.allowance.limit_us, self.allowance.window_us, self._full_us
 
-        def share(permille: int) -> Ledger:
+        def part(permille: int, most_us: int) -> int:
             # Where an hour has room for a few packets only, a share must not round down to none.
-            share_us = max(limit_us * permille // 1_000, self._full_us)
-            return Ledger(min(limit_us, share_us), window_us)
+            return min(limit_us, max(min(limit_us * permille // 1_000, most_us), full_us))
 
-        self._whole = Ledger(limit_us, window_us)
-        self._shares = {True: share(limits.AIR_ADVERT_PERMILLE), False: share(limits.AIR_CONTENT_PERMILLE)}
-        for charge in sorted(self._rows.values(), key=lambda charge: charge.ended_us or 0):
-            for ledger in self._ledgers(charge):
+        content_us = part(limits.AIR_CONTENT_PERMILLE, limit_us)
+        # What is requested leaves room for a relayed entry at least, and that for one of ours; where there is room for
+        # less than four packets in all, nothing is reserved.
+        reserve_us = full_us if limit_us >= 4 * full_us else 0
+        others_us = part(limits.AIR_OTHERS_PERMILLE, limit_us - reserve_us) if reserve_us else limit_us
+        asked_us = part(limits.AIR_ASKED_PERMILLE, others_us - reserve_us) if reserve_us else limit_us
+        reply_us = part(limits.AIR_REPLY_PERMILLE, content_us - reserve_us) if reserve_us else content_us
+        shares = (
+            ((AirUse.ADVERT,), part(limits.AIR_ADVERT_PERMILLE, limit_us)),
+            ((AirUse.REPLY,), reply_us),
+            (_ASKED, asked_us),
+            (_FOR_OTHERS, others_us),
+            (_CONTENT, content_us),
+            (tuple(AirUse), limit_us),
+        )
+        ledgers = [(uses, Ledger(most_us, window_us)) for uses, most_us in shares]
+        self._ledgers = {use: tuple(each for uses, each in ledgers if use in uses) for use in AirUse}
+        self._advert, self._content = ledgers[0][1], ledgers[-2][1]
+        self._whole = ledgers[-1][1]
+        for number, charge in sorted(self._rows.items(), key=lambda row: row[1].ended_us or 0):
+            for ledger in self._ledgers_of(number, charge):
                 ledger.hold(charge.airtime_us)
                 if charge.ended_us is not None:
                     ledger.settle(charge.airtime_us, charge.ended_us)
 
-    def _ledgers(self, charge: AirtimeCharge) -> tuple[Ledger, ...]:
-        """Return the ledgers that count *charge*; none if it was taken back."""
-        return (self._whole, self._shares[charge.advert]) if charge.airtime_us else ()
+    def _ledgers_of(self, number: int, charge: AirtimeCharge) -> tuple[Ledger, ...]:
+        """Return the ledgers that count *charge*; none if it was taken back. Content that was charged before a restart
+        counts as replies: that leaves most for our own entries."""
+        if not charge.airtime_us:
+            return ()
+        return self._ledgers[self._uses.get(number, AirUse.ADVERT if charge.advert else AirUse.REPLY)]
 
     # --- asking
 
-    def may_send_at(self, airtime_us: int, now_us: int, *, advert: bool) -> int | None:
+    def may_send_at(self, airtime_us: int, now_us: int, use: AirUse) -> int | None:
         """Return the time from which a packet may be handed to a radio, as far as is known now; None: never."""
         self._seen_us = max(self._seen_us, now_us)
         if self._read_only:
             return None
         ledger_us = self._clock.ledger_us(now_us)
-        whole_us = self._whole.earliest_send_us(airtime_us, ledger_us)
-        share_us = self._shares[advert].earliest_send_us(airtime_us, ledger_us)
-        if whole_us is None or share_us is None:
-            return None
-        return self._clock.node_us(max(whole_us, share_us))
+        latest_us = ledger_us
+        for ledger in self._ledgers[use]:
+            may_us = ledger.earliest_send_us(airtime_us, ledger_us)
+            if may_us is None:
+                return None
+            latest_us = max(latest_us, may_us)
+        return self._clock.node_us(latest_us)
 
-    def may_send(self, now_us: int, *, advert: bool) -> bool:
+    def may_send(self, now_us: int, use: AirUse) -> bool:
         """Return True if any packet may be handed to a radio now."""
-        return self.may_send_at(self._full_us, now_us, advert=advert) == now_us
+        return self.may_send_at(self._full_us, now_us, use) == now_us
 
-    def next_us(self, *, advert: bool) -> int | None:
+    def next_us(self, use: AirUse) -> int | None:
         """Return when that may be so, as seen from the latest time this account was asked for; None: never."""
-        return self.may_send_at(self._full_us, self._seen_us, advert=advert)
+        return self.may_send_at(self._full_us, self._seen_us, use)
 
     def spent(self, now_us: int) -> float:
         """Return which part of the airtime for entries and chunks is used up, 0 to 1."""
         ledger_us = self._clock.ledger_us(now_us)
-        used_us = self._shares[False].used_us(ledger_us)
-        return used_us / (used_us + self._shares[False].left_us(ledger_us))
+        used_us = self._content.used_us(ledger_us)
+        return used_us / (used_us + self._content.left_us(ledger_us))
 
     # --- charging
 
-    def charge(self, airtime_us: int, now_us: int, *, advert: bool) -> int:
+    def charge(self, airtime_us: int, now_us: int, use: AirUse) -> int:
         """Charge a packet that is handed to a radio once the store has committed. Return the number to settle it by."""
         assert airtime_us > 0
-        assert self.may_send_at(airtime_us, now_us, advert=advert) == now_us
+        assert self.may_send_at(airtime_us, now_us, use) == now_us
         self._prune(self._clock.ledger_us(now_us) - self.allowance.window_us)
         for number in sorted(self._unwritten & self._rows.keys()):
             self._store.put_charge(self._rows[number])
         self._unwritten.clear()
         self._number += 1
         charge = AirtimeCharge(
-            band=self.allowance.band, number=self._number, advert=advert, airtime_us=airtime_us, ended_us=None
+            band=self.allowance.band,
+            number=self._number,
+            advert=use is AirUse.ADVERT,
+            airtime_us=airtime_us,
+            ended_us=None,
         )
         self._rows[self._number] = charge
+        self._uses[self._number] = use
         self._store.put_charge(charge)
         self._clock.keep(now_us)
-        for ledger in self._ledgers(charge):
+        for ledger in self._ledgers[use]:
             ledger.hold(airtime_us)
         return self._number
 
@@ -213,14 +261,14 @@ class AirBudget:
         restart.
         """
         charge, ended_us = self._rows[number], self._clock.ledger_us(now_us)
-        for ledger in self._ledgers(charge):
+        for ledger in self._ledgers_of(number, charge):
             ledger.settle(charge.airtime_us, ended_us)
         self._change(replace(charge, ended_us=ended_us), number)
 
     def take_back(self, number: int, now_us: int) -> None:
         """Take back the charge *number*: the radio reports that the packet was not sent and never will be."""
         charge = self._rows[number]
-        for ledger in self._ledgers(charge):
+        for ledger in self._ledgers_of(number, charge):
             ledger.release(charge.airtime_us)
         self._change(replace(charge, airtime_us=0, ended_us=self._clock.ledger_us(now_us)), number)
 
@@ -236,6 +284,7 @@ class AirBudget:
             if charge.ended_us is None or charge.ended_us > before_us:
                 break
             del self._rows[number]
+            self._uses.pop(number, None)
             through = number
         if through:
             self._store.drop_charges(self.allowance.band, through)
@@ -243,6 +292,7 @@ class AirBudget:
             self._store.drop_charges(self.allowance.band, self._number)
             paired = sorted(_paired(self._rows.values()), key=lambda charge: charge.number)
             self._rows = OrderedDict((charge.number, charge) for charge in paired)
+            self._uses = {number: use for number, use in self._uses.items() if number in self._rows}
             self._unwritten.update(self._rows)
 
     # --- looking
@@ -259,15 +309,15 @@ class AirBudget:
         """Return the status of the account."""
         ledger_us = self._clock.ledger_us(now_us)
         left_us = self._whole.left_us(ledger_us)
-        at_us = self.may_send_at(self._full_us, now_us, advert=False)
+        at_us = self.may_send_at(self._full_us, now_us, AirUse.OWN)
         return AirStatus(
             band=self.allowance.band,
             limit_us=self.allowance.limit_us,
             window_us=self.allowance.window_us,
             used_us=self._whole.used_us(ledger_us),
             left_us=left_us,
-            advert_left_us=min(left_us, self._shares[True].left_us(ledger_us)),
-            content_left_us=min(left_us, self._shares[False].left_us(ledger_us)),
+            advert_left_us=min(left_us, self._advert.left_us(ledger_us)),
+            content_left_us=min(left_us, self._content.left_us(ledger_us)),
             full_us=self._full_us,
             wait_us=None if at_us is None else at_us - now_us,
         )

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from tinyssb_node import limits
 from tinyssb_node.codec.events import Event
 from tinyssb_node.ids import FaceName, PacketKind, Verdict
-from tinyssb_node.scheduling.budget import AirBudget
+from tinyssb_node.scheduling.budget import AirBudget, AirUse
 from tinyssb_node.scheduling.due_queue import DueQueue
 from tinyssb_node.scheduling.link import LinkMedium, LinkProfile
 from tinyssb_node.scheduling.pacer import Urgency, make_pacer
@@ -62,8 +62,8 @@ class HandedPacket:
 
     packet: bytes
     kind: PacketKind
-    urgency: Urgency
-    """The urgency with which it waited, and waits again if the face gives it back."""
+    use: AirUse
+    """Purpose of its airtime; this decides where it waits again if the face gives it back."""
     event: Event | None = None
     """As in its ``GossipPacket``, like the next."""
     addressed: bool = False
@@ -85,6 +85,12 @@ class FaceStatus:
     counters: Counters
 
 
+_URGENCIES = {
+    AirUse.ADVERT: Urgency.ADVERT,
+    AirUse.REPLY: Urgency.REPLY,
+    AirUse.RELAY: Urgency.RELAY,
+    AirUse.OWN: Urgency.REPLY,
+}
 _NEW = Verdict.NEW
 _INVALID = Verdict.INVALID
 """Module-level aliases: a global lookup is ten times faster than `Enum.member`, and this is the hot path."""
@@ -120,6 +126,8 @@ class TransmitQueue:
         self.on_air = profile.medium is LinkMedium.AIR
         self.counters = Counters()
         self.waiting = DueQueue()
+        self._own = DueQueue()
+        """New entries of ours, where replies that wait for airtime must not hold them up."""
         self.adverts: dict[PacketKind, None] = {}
         """Kinds of adverts to send when they may go, first come first."""
         self.relay = EntryRelay(entropy)
@@ -127,6 +135,8 @@ class TransmitQueue:
         """A reply to a board's ping, and until when it is worth sending."""
         self.reply_patience: float | None = None
         """How patiently the next reply waits that is chosen when it goes; None: there is none to choose."""
+        self._reply_uses: tuple[AirUse, ...] = (AirUse.REPLY,)
+        """Of what airtime that reply may be paid."""
         self.want_patience = 1.0
         """How patiently WANTs wait."""
         self._heard_us = now_us
@@ -138,8 +148,8 @@ class TransmitQueue:
         self._entropy = entropy
         self._pacer = make_pacer(profile, entropy, now_us)
         self._budget = budget
-        self._held_back: set[bool] = set()
-        """Which of adverts (True) and content (False) wait for airtime."""
+        self._held_back: set[AirUse] = set()
+        """Purposes that wait for airtime."""
         self.claim_timer = self._timer(now_us)
         self.want_timer = self._timer(now_us)
         self.chnk_timer = self._timer(now_us)
@@ -172,7 +182,7 @@ class TransmitQueue:
             self.advertise(PacketKind.CLAIM, now_us)
             self.advertise(PacketKind.WANT, now_us)
         self._heard_us = self.counters.last_heard_us = now_us
-        self.counters.spared += self.waiting.cancel(packet)
+        self.counters.spared += self.waiting.cancel(packet) or self._own.cancel(packet)
         self.relay.heard(packet, now_us)
         self._pacer.heard(now_us, data=len(packet) in _DATA_SIZES)
 
@@ -259,6 +269,22 @@ class TransmitQueue:
         if not self.waiting.put(packet, kind, due_us):
             self.counters.refused += 1
 
+    def put_own(self, packet: bytes, kind: PacketKind, now_us: int) -> None:
+        """Queue an entry or chunk of ours that was just published: before replies, and from airtime of its own."""
+        if not self.on_air:
+            self.put(packet, kind, now_us)
+            return
+        if AirUse.REPLY in self._held_back and not self._own:
+            # That replies wait for airtime makes it no less likely that others publish in the same moment.
+            self._pacer.wanted(now_us)
+        else:
+            self._wanted(now_us)
+        self.waiting.cancel(packet)
+        # A chunk that two entries share goes behind the later one.
+        self._own.cancel(packet)
+        if not self._own.put(packet, kind, now_us):
+            self.counters.refused += 1
+
     def put_once(self, packet: bytes, kind: PacketKind, due_us: int, now_us: int) -> bool:
         """Queue *packet* unless the same was queued here a moment ago. This ends two nodes' replies to each other."""
         if self._sent_once.within(packet, self.profile.hold_us, now_us):
@@ -278,13 +304,14 @@ class TransmitQueue:
         self.adverts[kind] = None
 
     def _wanted(self, now_us: int) -> None:
-        if not (self.waiting or self.adverts or self.relay or self.reply_patience is not None):
+        if not (self.waiting or self._own or self.adverts or self.relay or self.reply_patience is not None):
             self._pacer.wanted(now_us)
 
-    def set_patience(self, *, reply: float | None, want: float) -> None:
+    def set_patience(self, *, reply: float | None, want: float, own: bool = False) -> None:
         """Set how many times longer than they must replies that are chosen when they go wait, and WANTs; *reply* None:
-        there is none to choose."""
+        there is none to choose. *own*: a new entry of ours is among them."""
         self.reply_patience = reply
+        self._reply_uses = (AirUse.REPLY, AirUse.OWN) if own else (AirUse.REPLY,)
         self.want_patience = want
 
     def answer_ping(self, pong: bytes, now_us: int) -> None:
@@ -321,30 +348,34 @@ class TransmitQueue:
     # --- handing packets to the face
 
     def pop(self, now_us: int) -> tuple[bytes, PacketKind] | None:
-        """Hand the next reply that waits to the face, if it may go now."""
-        first = self.waiting.pop(now_us) if self._may(Urgency.REPLY, now_us) else None
-        if first is not None:
-            self._hand(HandedPacket(*first, Urgency.REPLY), now_us)
-        return first
+        """Hand the next packet that waits to the face, if it may go now: new entries of ours, then replies."""
+        for waiting, use in ((self._own, AirUse.OWN), (self.waiting, AirUse.REPLY)):
+            first = waiting.pop(now_us) if self._may(use, now_us) else None
+            if first is not None:
+                self._hand(HandedPacket(*first, use), now_us)
+                return first
+        return None
 
-    def may_reply(self, now_us: int) -> bool:
-        """True if a reply may be chosen now, to be handed over by ``hand_reply``."""
-        return self.reply_patience is not None and self._may(Urgency.REPLY, now_us, self.reply_patience)
+    def may_reply(self, now_us: int) -> AirUse | None:
+        """Return of what airtime a reply may be chosen now, to be handed over by ``hand_reply``; None: not now."""
+        if self.reply_patience is None:
+            return None
+        return next((use for use in self._reply_uses if self._may(use, now_us, self.reply_patience)), None)
 
-    def hand_reply(self, packet: bytes, kind: PacketKind, now_us: int) -> None:
-        """Hand an entry, coded or not, chosen at once when ``may_reply`` said so, to the face."""
-        self._hand(HandedPacket(packet, kind, Urgency.REPLY), now_us)
+    def hand_reply(self, packet: bytes, kind: PacketKind, now_us: int, use: AirUse = AirUse.REPLY) -> None:
+        """Hand an entry, coded or not, chosen at once when ``may_reply`` returned *use*, to the face."""
+        self._hand(HandedPacket(packet, kind, use), now_us)
 
     def pop_relayed(self, now_us: int) -> bytes | None:
         """Hand the next entry to relay to the face, if it may go now."""
-        packet = self.relay.pop() if self._may(Urgency.RELAY, now_us) else None
+        packet = self.relay.pop() if self._may(AirUse.RELAY, now_us) else None
         if packet is not None:
-            self._hand(HandedPacket(packet, PacketKind.ENTRY, Urgency.RELAY), now_us)
+            self._hand(HandedPacket(packet, PacketKind.ENTRY, AirUse.RELAY), now_us)
         return packet
 
     def pop_advert(self, now_us: int) -> PacketKind | None:
         """Return the kind of advert to send now, if any: the caller builds it and hands it over by ``hand_advert``."""
-        if not self.adverts or not self._may(Urgency.ADVERT, now_us, self._advert_patience):
+        if not self.adverts or not self._may(AirUse.ADVERT, now_us, self._advert_patience):
             return None
         self._advert_us = now_us
         kind = self._next_advert
@@ -353,7 +384,7 @@ class TransmitQueue:
 
     def hand_advert(self, advert: GossipPacket) -> None:
         """Hand *advert*, built at once for the kind that ``pop_advert`` returned, to the face."""
-        handed = HandedPacket(advert.packet, advert.kind, Urgency.ADVERT, advert.event, advert.addressed)
+        handed = HandedPacket(advert.packet, advert.kind, AirUse.ADVERT, advert.event, advert.addressed)
         self._hand(handed, self._advert_us)
 
     @property
@@ -372,8 +403,7 @@ class TransmitQueue:
     def _hand(self, handed: HandedPacket, now_us: int) -> None:
         if self._budget is not None:
             airtime_us = self.profile.airtime_us[len(handed.packet)]
-            advert = handed.urgency is Urgency.ADVERT
-            handed = replace(handed, charge=self._budget.charge(airtime_us, now_us, advert=advert))
+            handed = replace(handed, charge=self._budget.charge(airtime_us, now_us, handed.use))
         self._pacer.handed()
         self.relay.forget(handed.packet)
         self._with_face.append(handed)
@@ -395,7 +425,7 @@ class TransmitQueue:
                 self._pacer.leave_turn(now_us, in_reach=True)
             else:
                 self._pacer.asked(now_us)
-        elif handed.urgency is Urgency.RELAY:
+        elif handed.use is AirUse.RELAY:
             self.relay.sent(handed.packet, now_us)
         return handed
 
@@ -406,10 +436,12 @@ class TransmitQueue:
         self._pacer.busy(now_us)
         if self._budget is not None and handed.charge is not None:
             self._budget.take_back(handed.charge, now_us)
-        if handed.urgency is Urgency.RELAY:
+        if handed.use is AirUse.RELAY:
             self.relay.give_back(handed.packet)
-        elif handed.urgency is Urgency.ADVERT:
+        elif handed.use is AirUse.ADVERT:
             self.adverts[_REBUILT.get(handed.kind, PacketKind.CLAIM)] = None
+        elif handed.use is AirUse.OWN:
+            self._own.put(handed.packet, handed.kind, now_us)
         else:
             self.put(handed.packet, handed.kind, now_us)
 
@@ -437,51 +469,54 @@ class TransmitQueue:
     def next_us(self) -> int:
         """When something is due here."""
         due_us = min(self.claim_timer.next_us, self.want_timer.next_us, self.chnk_timer.next_us)
-        if (waiting_us := self.waiting.next_us) is not None:
-            due_us = self._sooner_us(due_us, Urgency.REPLY, waiting_us)
+        for waiting, use in ((self._own, AirUse.OWN), (self.waiting, AirUse.REPLY)):
+            if (waiting_us := waiting.next_us) is not None:
+                due_us = self._sooner_us(due_us, use, waiting_us)
         if self.relay:
-            due_us = self._sooner_us(due_us, Urgency.RELAY, 0)
+            due_us = self._sooner_us(due_us, AirUse.RELAY, 0)
         if self.reply_patience is not None:
-            due_us = self._sooner_us(due_us, Urgency.REPLY, 0, self.reply_patience)
-        return self._sooner_us(due_us, Urgency.ADVERT, 0, self._advert_patience) if self.adverts else due_us
+            for use in self._reply_uses:
+                due_us = self._sooner_us(due_us, use, 0, self.reply_patience)
+        return self._sooner_us(due_us, AirUse.ADVERT, 0, self._advert_patience) if self.adverts else due_us
 
-    def _sooner_us(self, due_us: int, urgency: Urgency, since_us: int, patience: float = 1.0) -> int:
+    def _sooner_us(self, due_us: int, use: AirUse, since_us: int, patience: float = 1.0) -> int:
         """Return *due_us*, or when a packet that waits since *since_us* may go, if that is sooner."""
-        paced_us = self._pacer.due_us(urgency, patience)
+        paced_us = self._pacer.due_us(_URGENCIES[use], patience)
         if paced_us is None or paced_us >= due_us:
             return due_us  # whatever the law says, it is not sooner
-        may_us = self._may_from_us(urgency, paced_us)
+        may_us = self._may_from_us(use, paced_us)
         return due_us if may_us is None else min(due_us, max(since_us, may_us))
 
-    def _may_from_us(self, urgency: Urgency, may_us: int) -> int | None:
+    def _may_from_us(self, use: AirUse, may_us: int) -> int | None:
         """Return when a packet that may go at *may_us* also has airtime, as far as is known now; None: only after
         something else happened."""
         if self._budget is None:
             return may_us
-        afford_us = self._budget.next_us(advert=urgency is Urgency.ADVERT)
+        afford_us = self._budget.next_us(use)
         return None if afford_us is None else max(may_us, afford_us)
 
-    def _may(self, urgency: Urgency, now_us: int, patience: float = 1.0) -> bool:
-        due_us = self._pacer.due_us(urgency, patience)
-        return due_us is not None and due_us <= now_us and self._affords(urgency, now_us)
+    def _may(self, use: AirUse, now_us: int, patience: float = 1.0) -> bool:
+        due_us = self._pacer.due_us(_URGENCIES[use], patience)
+        return due_us is not None and due_us <= now_us and self._affords(use, now_us)
 
-    def _affords(self, urgency: Urgency, now_us: int) -> bool:
-        """True if the law allows a packet now."""
-        advert = urgency is Urgency.ADVERT
-        if self._budget is None or self._budget.may_send(now_us, advert=advert):
-            self._held_back.discard(advert)
+    def _affords(self, use: AirUse, now_us: int) -> bool:
+        """True if the law, and the share of this use, allow a packet now."""
+        if self._budget is None or self._budget.may_send(now_us, use):
+            self._held_back.discard(use)
             return True
-        if advert not in self._held_back and self._waits(urgency, now_us):
-            self._held_back.add(advert)
+        if use not in self._held_back and self._waits(use, now_us):
+            self._held_back.add(use)
             self.counters.held_back += 1
         return False
 
-    def _waits(self, urgency: Urgency, now_us: int) -> bool:
-        if urgency is Urgency.REPLY:
+    def _waits(self, use: AirUse, now_us: int) -> bool:
+        if use is AirUse.OWN:
+            return bool(self._own) or use in self._reply_uses
+        if use is AirUse.REPLY:
             return self.reply_patience is not None or (
                 (first_us := self.waiting.next_us) is not None and first_us <= now_us
             )
-        return bool(self.relay if urgency is Urgency.RELAY else self.adverts)
+        return bool(self.relay if use is AirUse.RELAY else self.adverts)
 
     # --- looking
 
@@ -496,7 +531,7 @@ class TransmitQueue:
             name=self.name,
             spec=self.spec,
             profile=self.profile,
-            queued=len(self.waiting),
+            queued=len(self.waiting) + len(self._own),
             outstanding=self.outstanding,
             counters=self.counters,
         )
