@@ -70,6 +70,10 @@ class Shelf:
         """One entry."""
         return self.feeds.get(feed, {}).get(seq)
 
+    def came_us(self, feed: FeedId, seq: int) -> int | None:
+        """Nobody keeps times here."""
+        return None
+
     def again(self, feed: FeedId, type_: int | None = None) -> None:
         """Hand out a feed once more."""
         held = self.feeds.get(feed, {})

@@ -81,6 +81,8 @@ class Member:
         self.id = person(name)
         self.held: dict[MessageId, OpenedGroupMessage] = {}
         """All messages that reached them, sealed or not."""
+        self.came_us: dict[MessageId, int] = {}
+        """When these reached them."""
         self.keys: set[EpochKey] = set()
         self.group: Group | None = None
         self.since: dict[str, int] = {}
@@ -104,6 +106,7 @@ class Member:
         for each in messages:
             if each.id not in self.held:
                 self.held[each.id] = self._unread[each.id] = each
+                self.came_us[each.id] = self.world.now_us
         again = True
         while again:
             again = False
@@ -119,17 +122,21 @@ class Member:
                 return False
             self.keys.update((message.secret, *message.old_secrets))
             if self.group is None:
-                self.group = Group(message.group, message.root)
+                self.group = self._new_group(message.root)
         elif each.key not in self.keys or self.group is None:
             return False
         self.here.add(each)
         return True
+
+    def _new_group(self, root: MessageId) -> Group:
+        return Group(GROUP, root, self.id, lambda said: self.came_us.get(said.id))
 
     def publish(self, message: GroupMessage, key: EpochKey | None = None) -> OpenedGroupMessage:
         """Write a message."""
         each = said(self.world.next_id(self.name), self.id, message, key)
         self.world.all[each.id] = each
         self.held[each.id] = each
+        self.came_us[each.id] = self.world.now_us
         if isinstance(message, GroupInit | AddMember):
             self.keys.add(message.secret)
         self.here.add(each)
@@ -139,9 +146,10 @@ class Member:
         """Begin the group, with oneself in it."""
         first = draft_first(self.world.next_key())
         root = self.world.next_id(self.name)
-        self.group = Group(GROUP, root)
+        self.group = self._new_group(root)
         each = said(root, self.id, first)
         self.world.all[root] = self.held[root] = each
+        self.came_us[root] = self.world.now_us
         self.keys.add(first.secret)
         self.group.add(each)
         self.do([AddStep(root, (self.id,))])
@@ -174,6 +182,7 @@ class Member:
 
     def act(self, now_us: int, most: int = 1_000) -> int | None:
         """Do what the plan asks for now, at most so many steps. Returns when to look again."""
+        self.world.now_us = max(self.world.now_us, now_us)
         while self.group is not None and not self.stopped:
             found = plan(self.here, self.id, since_us=self.since, now_us=now_us, seed=self.name.encode())
             self.since = dict(found.since_us)
@@ -192,6 +201,7 @@ class World:
     def __init__(self, names: str = "") -> None:
         self.all: dict[MessageId, OpenedGroupMessage] = {}
         self.members: dict[str, Member] = {}
+        self.now_us = 0
         self.unasked: dict[MessageId, frozenset[MessageId]] = {}
         """Messages written because a plan asked for them, and all that their authors had when they wrote."""
         self._count = 0

@@ -35,6 +35,10 @@ class SealedEntrySource(Protocol):
         """Return one entry; None unless it is complete."""
         ...
 
+    def came_us(self, feed: FeedId, seq: int) -> int | None:
+        """Return when an entry was committed to the store, by the wall clock; None: not yet, or it is not there."""
+        ...
+
     def again(self, feed: FeedId, type_: int | None = None) -> None:
         """Deliver the entries of *feed* once more, or only those of one type."""
         ...
@@ -99,6 +103,11 @@ class StoreEntrySource:
         """Return one entry; None unless it is complete."""
         entry = self._store.entry(feed, seq)
         return None if entry is None else self._whole(entry)
+
+    def came_us(self, feed: FeedId, seq: int) -> int | None:
+        """Return when an entry was committed to the store, by the wall clock; None: not yet, or it is not there."""
+        entry = self._store.entry(feed, seq)
+        return None if entry is None else entry.committed_us or None
 
     def again(self, feed: FeedId, type_: int | None = None) -> None:
         """Deliver the entries of *feed* once more, or only those of one type."""

@@ -4,7 +4,7 @@ All of it is a function of the epochs, their members, and the exclusions from th
 messages. Where the document is silent or contradicts itself, decision 0033 applies.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import combinations
@@ -138,11 +138,17 @@ class EpochPreference:
     """True if they were excluded from the epoch that they prefer. They can write nothing new."""
 
 
+def _hold_none(_tips: tuple[MessageId, ...]) -> frozenset[MessageId]:
+    return frozenset()
+
+
 class EpochGraph:
     """All known epochs of a group. An immutable value."""
 
     def __init__(self, epochs: Iterable[Epoch], exclusions: Iterable[Exclusion] = ()) -> None:
         """Take *epochs*, each behind those that it succeeds. Raises ValueError if one is not."""
+        self.hold: Callable[[tuple[MessageId, ...]], frozenset[MessageId]] = _hold_none
+        """Returns which of several tips are held: nobody prefers them until a person decides (decision 0071)."""
         self.epochs: dict[MessageId, Epoch] = {}
         self.exclusions = {exclusion.id: exclusion for exclusion in exclusions}
         self._before: dict[MessageId, frozenset[MessageId]] = {}
@@ -234,9 +240,24 @@ class EpochGraph:
         return self.tips_among(self.of(person))
 
     def open_tips(self, person: FeedId) -> tuple[MessageId, ...]:
-        """Return those tips from which nobody excluded *person*; all, if there are none (decision 0033)."""
-        tips = self.tips(person)
+        """Return those tips that are not held and from which nobody excluded *person*; if there are none, all that are
+        not held (decisions 0033 and 0071)."""
+        tips = self._unheld_tips(person)
         return tuple(tip for tip in tips if person not in self.epochs[tip].excluded) or tips
+
+    def _unheld_tips(self, person: FeedId) -> tuple[MessageId, ...]:
+        tips = self.tips(person)
+        held = self.hold(tips) if len(tips) > 1 else frozenset()
+        return tuple(tip for tip in tips if tip not in held)
+
+    def acted_on(self, person: FeedId) -> tuple[MessageId, ...]:
+        """Return the epochs of *person* without those that only held tips succeed. Predecessors come first."""
+        kept = frozenset[MessageId]().union(*(self.chain(tip) for tip in self._unheld_tips(person)))
+        return tuple(init for init in self.of(person) if init in kept)
+
+    def forget(self) -> None:
+        """Forget the computed preferences: what is held has changed."""
+        self._preferences.clear()
 
     def preference(self, person: FeedId) -> EpochPreference:
         """Return the epoch that *person* prefers if they know what we know (4.8).

@@ -108,6 +108,15 @@ exclusion may be on its way over slow air. The wait ends even if that message is
 SETTLE_MAX: Final = 4
 """Operations that a post may bring with it, so that no excluded person reads it: finishing our own, completing another
 member's, joining forks, and one more for people who were missing."""
+LATE_US: Final = 7 * 86_400_000_000
+"""How long after somebody's exclusion their own exclusions may arrive and still be joined by themselves: a week in which
+two people out of reach quarrel. Later ones wait for a person (decision 0071)."""
+LATE_DEPTH: Final = 128
+"""The same in messages that others wrote after the exclusion, for a node that got all of it at once: four members with
+five posts a day for a week."""
+LATE_SHARE: Final = 2
+"""An excluded person's exclusions take at most one in so many members out of an epoch by themselves: two people who
+exclude each other take one of two."""
 END_WAIT_US: Final = 3_600_000_000
 """How long a feed of a superseded epoch stays open. Its author writes there no more, unless the successor turns out not
 to count when parts of the group meet again."""

@@ -12,6 +12,7 @@ from typing import Final
 from tinyssb_node.content.tangle import AddOutcome, Candidates, Tangle, TangleData
 from tinyssb_node.groups.change_resolution import CausalHistories, ChangeResolver, ResolvedChanges
 from tinyssb_node.groups.epochs import NOBODY, EpochGraph, People
+from tinyssb_node.groups.late_forks import CameUs, LateFork, LateForks, unclocked
 from tinyssb_node.groups.messages import (
     AddMember,
     ExcludeMember,
@@ -79,8 +80,12 @@ class _MembersRules:
 class Group:
     """All messages of one group."""
 
-    def __init__(self, group: GroupId, root: MessageId) -> None:
+    def __init__(
+        self, group: GroupId, root: MessageId, me: FeedId | None = None, came_us: CameUs = unclocked
+    ) -> None:
+        """*me*: the person whose node this is, for whom forks are held; *came_us*: when a message arrived here."""
         self.group = group
+        self.me = me
         self.root = root
         """The group's first message."""
         self.tangle = Tangle[OpenedGroupMessage](root, Candidates(lambda said: said.message.group_tangle))
@@ -94,6 +99,12 @@ class Group:
         """Flaws that follow from a message's form alone."""
         self._histories = CausalHistories()
         self._resolved: ResolvedChanges | None = None
+        self._came_us = came_us
+        self._judge: LateForks | None = None
+        self._late: dict[tuple[MessageId, ...], tuple[LateFork, ...]] = {}
+        """Held forks among some tips. A cache."""
+        self._aside: frozenset[MessageId] | None = None
+        self._released: MessageId | None = None
 
     def __contains__(self, id_: object) -> bool:
         """Return whether a message was added."""
@@ -131,6 +142,7 @@ class Group:
         self._said[said.id] = said
         if self._histories.add(said.id, said.message):
             self._resolved = None
+        self._aside = None
         flaw = self._flaw_of_form(said)
         if flaw is not None:
             self.note(said.id, flaw)
@@ -175,7 +187,63 @@ class Group:
     @property
     def view(self) -> EpochGraph:
         """Epochs, their members, and exclusions."""
-        return self.resolved.view
+        view = self.resolved.view
+        if self._judge is not None and self._judge.unsure:
+            self._judge.unsure = False
+            self._forget()
+        return view
+
+    @property
+    def late_forks(self) -> tuple[LateFork, ...]:
+        """Forks that wait for the person's decision (decision 0071)."""
+        view = self.view
+        tips = () if self.me is None else view.tips(self.me)
+        return self._late_among(tips) if len(tips) > 1 else ()
+
+    @property
+    def set_aside(self) -> frozenset[MessageId]:
+        """Messages of forks that are held. What is written meanwhile does not follow them: others may lack them."""
+        late = self.late_forks
+        if late and self._aside is None:
+            assert self.me is not None, "nothing is held"
+            view = self.view
+            held = {view[init].key for init in set(view.of(self.me)) - set(view.acted_on(self.me))}
+            bits = [self._histories.bit(id_) for one in late for id_ in one.written]
+            self._aside = frozenset(
+                id_
+                for id_, said in self._said.items()
+                if said.key in held or any(self._histories.known(id_) & bit for bit in bits)
+            ).union(*(one.written for one in late))
+        return self._aside if late and self._aside is not None else frozenset()
+
+    def tips(self) -> tuple[MessageId, ...]:
+        """Return the messages that the next one follows (R37), sorted."""
+        aside = self.set_aside
+        if not aside:
+            return self.tangle.tips
+        kept = [id_ for id_ in self.tangle if id_ not in aside]
+        passed = {previous for id_ in kept for previous in self.tangle.previous(id_)}
+        return tuple(sorted(set(kept) - passed))
+
+    def release(self, tip: MessageId | None) -> None:
+        """Let a held fork count like any other, until there is an epoch that joins it; None: no fork."""
+        self._released = tip
+        self._forget()
+
+    def _forget(self) -> None:
+        self._late.clear()
+        self._aside = None
+        if self._resolved is not None:
+            self._resolved.view.forget()
+
+    def _late_among(self, tips: tuple[MessageId, ...]) -> tuple[LateFork, ...]:
+        if tips not in self._late:
+            assert self._judge is not None, "made with the view"
+            self._late[tips] = self._judge.of(self.resolved.view, tips)
+        return self._late[tips]
+
+    def _hold(self, tips: tuple[MessageId, ...]) -> frozenset[MessageId]:
+        return frozenset(one.tip for one in self._late_among(tips)) - {self._released}
 
     @property
     def resolved(self) -> ResolvedChanges:
@@ -184,6 +252,10 @@ class Group:
             self._resolved = ChangeResolver(
                 self._said, self._histories, self.epoch_tangle, self.members_tangle
             ).resolve()
+            self._judge = LateForks(self._said, self._histories, self._came_us)
+            self._late.clear()
+            self._aside = None
+            self._resolved.view.hold = self._hold
         return self._resolved
 
     @property

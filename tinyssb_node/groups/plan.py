@@ -27,6 +27,8 @@ class RefusalReason(StrEnum):
     NOBODY = "nobody is named"
     EXCLUDED = "you were excluded from this group"
     OUTSIDE = "you are not in this group"
+    NAMED = "it excludes you, so another member has to decide"
+    NOT_HELD = "it does not wait for a decision"
     OTHER_EPOCH = "another epoch is preferred by now (4.1)"
     MEMBER = "they are in the group already"
     EPOCHS = "you began as many epochs of this group as count"
@@ -202,7 +204,7 @@ def tasks(group: Group, me: FeedId) -> tuple[GroupTask, ...]:
         steps = first or _exclusion(group, me, base, resolution.exclude)
         open_tasks.append(GroupTask(TaskPurpose.RESOLVE, base, steps))
     guessed = [
-        (init, _lacking(group, init, me)) for init in view.of(me) if not _history_complete(group, init)
+        (init, _lacking(group, init, me)) for init in view.acted_on(me) if not _history_complete(group, init)
     ]
     open_tasks += [
         GroupTask(TaskPurpose.GUESS, init, _additions(group, me, init, people))
@@ -258,7 +260,7 @@ def _unfinished(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
 
 def _repairs(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
     """Return the epochs of *me* that lack somebody (R29)."""
-    return [(init, people) for init in group.view.of(me) if (people := _known_lacking(group, init, me))]
+    return [(init, people) for init in group.view.acted_on(me) if (people := _known_lacking(group, init, me))]
 
 
 def _history_complete(group: Group, init: MessageId) -> bool:
@@ -360,6 +362,27 @@ def exclude(
     return steps
 
 
+def join(group: Group, me: FeedId, tip: MessageId) -> tuple[Step, ...]:
+    """Return all steps of joining a fork that is held to the epoch that *me* prefers (4.6): a person decided so.
+
+    The new epoch is without the people excluded in either. Raises GroupRefusalError.
+    """
+    base = _writable(group, me, None)
+    if tip not in {one.tip for one in group.late_forks}:
+        raise GroupRefusalError(RefusalReason.NOT_HELD)
+    group.release(tip)
+    try:
+        out = group.view.barred(base, group.view.open_tips(me)) & group.view[base].members
+        if me in out:
+            raise GroupRefusalError(RefusalReason.NAMED)
+        steps = _exclusion(group, me, base, out)
+    finally:
+        group.release(None)
+    if begins_too_many(group, me, steps):
+        raise GroupRefusalError(RefusalReason.EPOCHS)
+    return steps
+
+
 def add(group: Group, me: FeedId, people: Iterable[FeedId]) -> tuple[Step, ...]:
     """Return all steps of adding *people* to all epochs of *me*, the earliest first (R29). Raises GroupRefusalError.
 
@@ -374,7 +397,7 @@ def add(group: Group, me: FeedId, people: Iterable[FeedId]) -> tuple[Step, ...]:
     if there:
         raise GroupRefusalError(RefusalReason.MEMBER, sorted(there))
     steps: list[Step] = []
-    for init in view.of(me):
+    for init in view.acted_on(me):
         people = named if init == base else named - view[init].members
         if me not in view[init].excluded:
             steps += _additions(group, me, init, people)
@@ -406,7 +429,7 @@ def _exclusion(group: Group, me: FeedId, base: MessageId, people: People) -> tup
     people = people.union(
         NOBODY if resolution is None else resolution.exclude - {me}, *_begun(group, me, base).values()
     )
-    named = people - _connected_exclusions(group, base)
+    named = (people & view[base].members) - _connected_exclusions(group, base)
     remaining = (view[base].members | _known_lacking(group, base, me) | {me}) - people - view[base].excluded
     steps: list[Step] = [ExcludeStep(base, tuple(sorted(named)))] if named else []
     steps += _told(group, me, base, remaining)

@@ -206,6 +206,11 @@ class GroupReader:
         epoch. The feed must not contradict the claim; its entries may be missing."""
         return self._feeds.feed_of(member, key)
 
+    def came_us(self, said: OpenedGroupMessage) -> int | None:
+        """Return when a message was committed to the store, by the wall clock; None: not known."""
+        feed = self.feed_of(said.author, None if said.role is FeedRole.ADDITIONS else said.key)
+        return None if feed is None else self._source.came_us(feed, said.seq)
+
     def role_of(self, feed: FeedId) -> FeedAssignment | None:
         """Return the owner and role of a feed if its owner and the feed agree on them."""
         return self._feeds.role_of(feed)
@@ -527,7 +532,7 @@ class GroupReader:
             self.counts[GroupEntryFault.FORM] += 1
             return
         self.groups[entry.id] = ReadableGroup(
-            Group(group_id(read_key, entry.id), entry.id), assignment.member
+            Group(group_id(read_key, entry.id), entry.id, self._keys.main, self.came_us), assignment.member
         )
         self._events.append(GroupJoined(entry.id))
         self._name([assignment.member], entry.id)

@@ -58,7 +58,7 @@ def draft_first(secret: EpochKey, erase_days: int | None = None) -> GroupInit:
 def draft_init(group: Group, me: FeedId, secret: EpochKey, previous: Iterable[MessageId]) -> GroupInit:
     """Return the message that begins an epoch which succeeds *previous* (R6, R38)."""
     epoch = TangleData(group.root, tuple(sorted(previous)))
-    return GroupInit(secret, _behind(group.tangle, group_limits.TIPS_MAX), epoch, FIRST, group.group, me)
+    return GroupInit(secret, _after(group, group_limits.TIPS_MAX), epoch, FIRST, group.group, me)
 
 
 def draft_add(
@@ -77,7 +77,7 @@ def draft_add(
         root=group.root,
         creator=group.said(group.root).author,
         people=tuple(people),
-        group_tangle=_behind(group.tangle, group_limits.TIPS_MAX),
+        group_tangle=_after(group, group_limits.TIPS_MAX),
         members_tangle=_behind(group.members_tangle(epoch), group_limits.TIPS_MAX),
         text=text,
         old_secrets=tuple(view[one].key for one in old_keys),
@@ -103,14 +103,14 @@ def draft_exclude(
         excludes=tuple(
             ExcludedMember(person, *feeds[person]) if full else ExcludedMember(person) for person in named
         ),
-        group_tangle=_behind(group.tangle, group_limits.TIPS_MAX),
+        group_tangle=_after(group, group_limits.TIPS_MAX),
         members_tangle=_behind_known(group, epoch),
     )
 
 
 def draft_content(group: Group, kind: str, body: bytes) -> GroupContent:
     """Return a message with any other content for the group."""
-    return GroupContent(kind, body, group.group, _behind(group.tangle, group_limits.TIPS_POST_MAX))
+    return GroupContent(kind, body, group.group, _after(group, group_limits.TIPS_POST_MAX))
 
 
 def _behind_known(group: Group, epoch: MessageId) -> TangleData:
@@ -127,10 +127,20 @@ def _behind_known(group: Group, epoch: MessageId) -> TangleData:
     return TangleData(epoch, tuple(sorted(tips)[: group_limits.TIPS_MAX]))
 
 
+def _after(group: Group, most: int) -> TangleData:
+    """Return the tangle data after the last messages of the group, without those of forks that are held."""
+    return _behind_tips(group.tangle, group.tips(), most)
+
+
 def _behind(tangle: Tangle[OpenedGroupMessage], most: int) -> TangleData:
     """Return the tangle data after the tips (R37), or *most* of them: first those that change the group, to record who
     knew them."""
-    tips = tangle.tips
+    return _behind_tips(tangle, tangle.tips, most)
+
+
+def _behind_tips(
+    tangle: Tangle[OpenedGroupMessage], tips: tuple[MessageId, ...], most: int
+) -> TangleData:
     if len(tips) > most:
         tips = tuple(
             sorted(tips, key=lambda id_: (isinstance(tangle.message(id_).message, GroupContent), id_))[:most]

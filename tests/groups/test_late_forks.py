@@ -1,0 +1,181 @@
+"""Exclusions by people who had been excluded long before: nothing happens until a person decides."""
+
+import pytest
+
+from tests.groups.mesh import HOUR_US, MINUTE_US, begun
+from tests.groups.pretender import Pretender, in_model, on_node
+from tests.groups.world import Member, World, start
+from tinyssb_node.groups import limits
+from tinyssb_node.groups.late_forks import LateReason
+from tinyssb_node.groups.plan import GroupRefusalError, exclude, join
+
+DAY_US = 24 * HOUR_US
+MONTH_US = 30 * DAY_US
+
+
+def long_ago(names: str = "abcde", us: int = MONTH_US) -> tuple[World, Pretender]:
+    """A group from which a excluded c some time ago, and c, who pretends not to know."""
+    world = start(names)
+    a, c = world["a"], world["c"]
+    a.do(exclude(a.here, a.id, [c.id]))
+    world.settle(0)
+    world.now_us += us
+    return world, in_model(c)
+
+
+def members(world: World, *names: str) -> list[str]:
+    """Return the members of the epoch that each of these prefers."""
+    views = [(world[name].here.view, world[name].prefers) for name in names]
+    return ["".join(sorted(one.name for one in world.members.values() if preferred and one.id in view[preferred].members)) for view, preferred in views]
+
+
+def reasons(member: Member) -> list[tuple[LateReason, ...]]:
+    return [one.reasons for one in member.here.late_forks]
+
+
+# --- an ex-member
+
+
+@pytest.mark.parametrize("steps", [["a", "b", "d", "e"], ["ab", "d", "e"], ["abd"], ["b"], ["abde"]])
+@pytest.mark.parametrize("inside", [True, False])
+def test_nothing_that_an_ex_member_writes_takes_anybody_out(steps: list[str], *, inside: bool) -> None:
+    world, pretender = long_ago()
+    for names in steps:
+        people = {world[name].id for name in names} & pretender.members
+        pretender.exclude(people, inside=inside)
+        before = set(world.all)
+        world.settle(world.now_us)
+        assert {world.all[id_].author for id_ in world.all.keys() - before} <= {pretender.me}
+        assert members(world, *"abde") == ["abde"] * 4
+
+
+def test_an_ex_member_cannot_empty_the_group_of_real_nodes() -> None:
+    mesh, root = begun("abcd")
+    mesh.exclude("a", root, "c")
+    mesh.settle()
+    mesh.settle(8 * DAY_US)
+    pretender = on_node(mesh, "c", root)
+    for name in "ab":
+        pretender.exclude([mesh.id(name)])
+        mesh.settle(2 * HOUR_US)
+        assert {mesh.members(one, root) for one in "abd"} == {"abd"}
+        assert [mesh[one].due(root, mesh.world.now_us) for one in "abd"] == [[]] * 3
+    assert LateReason.DAYS in mesh.group("d", root).late_forks[0].reasons
+    mesh.say("b", root, "still here")
+    mesh.settle(MINUTE_US)
+    assert [mesh.texts(one, root) for one in "abcd"] == [["still here"], ["still here"], [], ["still here"]]
+
+
+def test_what_is_written_meanwhile_does_not_follow_the_fork() -> None:
+    """People whom the fork excludes cannot read it, so they would wait for it for ever."""
+    world, pretender = long_ago()
+    pretender.exclude([world["a"].id])
+    world.settle(world.now_us)
+    world["b"].say("for a too")
+    b = world["b"]
+    b.do(exclude(b.here, b.id, [world["e"].id]))
+    world.settle(world.now_us)
+    assert not world["a"].here.tangle.waiting
+    assert members(world, *"abd") == ["abd"] * 3
+
+
+# --- each bound
+
+
+def test_the_first_exclusions_by_somebody_who_was_just_excluded_are_joined_once() -> None:
+    world, pretender = long_ago(us=DAY_US)
+    pretender.exclude([world["a"].id])
+    world.settle(world.now_us)
+    assert members(world, *"bde") == ["bde"] * 3
+    pretender.exclude([world["b"].id])
+    world.settle(world.now_us)
+    assert members(world, *"bde") == ["bde"] * 3
+    assert reasons(world["d"]) == [(LateReason.AGAIN,)]
+
+
+def test_the_bound_in_days() -> None:
+    for us, waits in [(limits.LATE_US - 1, False), (limits.LATE_US, True)]:
+        world, pretender = long_ago(us=us)
+        pretender.exclude([world["a"].id])
+        world.meet(*"abcde")
+        assert reasons(world["d"]) == ([(LateReason.DAYS,)] if waits else [])
+
+
+def test_the_bound_in_messages_for_a_node_that_got_everything_at_once() -> None:
+    for count, waits in [(limits.LATE_DEPTH - 2, False), (limits.LATE_DEPTH, True)]:
+        world, pretender = long_ago(us=DAY_US)
+        for number in range(count):
+            world["be"[number % 2]].say("hello")
+        world.meet(*"abe")
+        pretender.exclude([world["a"].id])
+        world.meet(*"abcde")
+        assert reasons(world["d"]) == ([(LateReason.DEPTH,)] if waits else [])
+
+
+def test_messages_by_the_excluders_make_no_exclusion_old() -> None:
+    world, pretender = long_ago(us=DAY_US)
+    for _ in range(limits.LATE_DEPTH):
+        world["a"].say("hello")
+    pretender.exclude([world["a"].id])
+    world.settle(world.now_us)
+    assert members(world, *"bde") == ["bde"] * 3
+
+
+def test_more_than_half_of_the_members_are_taken_out_by_nobody_who_is_out() -> None:
+    world, pretender = long_ago(us=DAY_US)
+    pretender.exclude([world[name].id for name in "abe"])
+    world.settle(world.now_us)
+    assert members(world, *"abde") == ["abde"] * 4
+    assert reasons(world["d"]) == [(LateReason.SHARE,)]
+
+
+# --- a person decides
+
+
+def test_a_person_accepts_and_all_follow() -> None:
+    world, pretender = long_ago()
+    pretender.exclude([world["a"].id])
+    world.settle(world.now_us)
+    d = world["d"]
+    (late,) = d.here.late_forks
+    assert (late.by, late.out) == ({world["c"].id}, {world["a"].id})
+    d.do(join(d.here, d.id, late.tip))
+    world.settle(world.now_us)
+    assert members(world, *"bde") == ["bde"] * 3
+    assert world["a"].here.view.preference(world["a"].id).excluded
+    assert not world["b"].here.late_forks
+    with pytest.raises(GroupRefusalError):
+        join(d.here, d.id, late.tip)
+
+
+def test_two_camps_that_excluded_each_others_founders_long_ago_stay_until_somebody_accepts() -> None:
+    world = start("abcde")
+    for by, out in ["ac", "ca"]:
+        one = world[by]
+        one.do(exclude(one.here, one.id, [world[out].id]))
+    world.meet(*"ab")
+    world.meet(*"cde")
+    world.now_us += MONTH_US
+    world.settle(world.now_us)
+    assert members(world, *"bde") == ["abde", "bcde", "bcde"]
+    before = len(world.all)
+    world.settle(world.now_us + MONTH_US)
+    assert len(world.all) == before
+    b = world["b"]
+    (late,) = b.here.late_forks
+    b.do(join(b.here, b.id, late.tip))
+    world.settle(world.now_us)
+    assert members(world, *"bde") == ["bde"] * 3
+    assert all(world[name].here.view.preference(world[name].id).excluded for name in "ac")
+
+
+def test_two_who_exclude_each_other_at_the_same_time_are_both_out_without_anybody_deciding() -> None:
+    world = start("abcde")
+    for by, out in ["ac", "ca"]:
+        one = world[by]
+        one.do(exclude(one.here, one.id, [world[out].id]))
+    world.meet(*"ab")
+    world.meet(*"cde")
+    world.now_us += limits.LATE_US - 1
+    world.settle(world.now_us)
+    assert members(world, *"bde") == ["bde"] * 3

@@ -1,0 +1,207 @@
+"""Forks by people who had been excluded long before: evidence for a person to decide on (decision 0071).
+
+An excluded person can go on in an old epoch, exclude others there, and claim that they had not heard of their own
+exclusion. Members who really excluded each other look the same. So such a fork is joined by itself within bounds, and
+beyond them it is held: nobody prefers it, and no node writes because of it, until a person accepts it.
+
+Members share no clock. A node uses when messages arrived at it, and how much the others wrote since the exclusion. So
+two nodes may decide differently; what brings them together is the epoch that joins the forks, once anybody begins it.
+"""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.groups.epochs import EpochGraph, People
+from tinyssb_node.groups.messages import OpenedGroupMessage
+from tinyssb_node.ids import FeedId, MessageId
+
+
+class LateReason(StrEnum):
+    """The bound that a fork exceeds."""
+
+    DAYS = "days"
+    """It arrived many days after the exclusion."""
+    DEPTH = "depth"
+    """The others wrote many messages after the exclusion."""
+    AGAIN = "again"
+    """What the same person wrote without knowing of the exclusion was joined before."""
+    SHARE = "share"
+    """It takes out more than half of the members."""
+    OUTSIDE = "outside"
+    """Its author is not in it, and the members would change to it without a message of theirs."""
+
+
+@dataclass(frozen=True, slots=True)
+class LateFork:
+    """A fork that is held, and the evidence."""
+
+    tip: MessageId
+    """The fork's last epoch."""
+    base: MessageId
+    """The epoch that the node stays in."""
+    by: People
+    """The people who wrote in the fork after they had been excluded."""
+    against: tuple[MessageId, ...]
+    """Their exclusions, which they did not follow; in the order of ids."""
+    written: tuple[MessageId, ...]
+    """Their exclusions and epochs in the fork, in the order of ids."""
+    out: People
+    """Members of *base* who would be out if the fork was joined."""
+    reasons: tuple[LateReason, ...]
+    late_us: int | None
+    """How long after the exclusion the fork arrived at this node; None: not known."""
+    depth: int
+    """How many messages of others follow the exclusion, counted up to the bound."""
+
+
+class Histories(Protocol):
+    """What each message's author knew."""
+
+    def known(self, id_: MessageId) -> int:
+        """Return the bits of all messages that change the group and precede *id_*."""
+        ...
+
+    def bit(self, id_: MessageId) -> int:
+        """Return the bit of a message that changes the group."""
+        ...
+
+
+CameUs = Callable[[OpenedGroupMessage], int | None]
+"""When a message arrived at this node, on any clock; None: not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Claim:
+    """What the excluded people of one tip wrote in another, and their exclusions."""
+
+    by: People
+    against: frozenset[MessageId]
+    written: frozenset[MessageId]
+
+
+class LateForks:
+    """The judge of the forks that a member is in."""
+
+    def __init__(
+        self, said: Mapping[MessageId, OpenedGroupMessage], histories: Histories, came_us: CameUs
+    ) -> None:
+        self._said = said
+        self._histories = histories
+        self._came_us = came_us
+        self.unsure = False
+        """True once an arrival was not known: the result may change without a message."""
+
+    def of(self, view: EpochGraph, tips: Collection[MessageId]) -> tuple[LateFork, ...]:
+        """Return the forks among *tips* that are held. At least one tip is not."""
+        held: dict[MessageId, LateFork] = {}
+        ordered = sorted(tips, key=lambda tip: self._first([tip]))
+        for tip in ordered:
+            found = (self._late(view, base, tip) for base in ordered if base != tip and base not in held)
+            if (late := next((one for one in found if one is not None), None)) is not None:
+                held[tip] = late
+        return tuple(held.values())
+
+    def _late(self, view: EpochGraph, base: MessageId, tip: MessageId) -> LateFork | None:
+        claim = self._claim(view, base, tip)
+        if not claim.by or not self._stays(view, base, tip, claim):
+            return None
+        inside = view[base].members
+        out = view.barred(base, (tip,)) & inside
+        depth = self._depth(view, base, tip, claim)
+        late_us = self._late_us(claim)
+        found = {
+            LateReason.DAYS: late_us is not None and late_us >= group_limits.LATE_US,
+            LateReason.DEPTH: depth >= group_limits.LATE_DEPTH,
+            LateReason.AGAIN: self._again(view, base, claim),
+            LateReason.SHARE: group_limits.LATE_SHARE * len(out) > len(inside),
+            LateReason.OUTSIDE: view[tip].members <= inside and not claim.by <= view[tip].without,
+        }
+        reasons = tuple(reason for reason, holds in found.items() if holds)
+        if not reasons:
+            return None
+        against, written = tuple(sorted(claim.against)), tuple(sorted(claim.written))
+        return LateFork(tip, base, claim.by, against, written, out, reasons, late_us, depth)
+
+    def _claim(self, view: EpochGraph, base: MessageId, tip: MessageId) -> _Claim:
+        """Return what people who were excluded on the way to *base* wrote on the way to *tip*, not knowing of it."""
+        out = view[base].without
+        own = [init for init in view.chain(tip) - view.chain(base) if view[init].creator in out]
+        own += [id_ for id_ in view[tip].exclusions - view[base].exclusions if view.exclusions[id_].by in out]
+        by: set[FeedId] = set()
+        against, written = set[MessageId](), set[MessageId]()
+        for id_ in own:
+            author = self._said[id_].author
+            unheard = [one for one in self._naming(view, base, {author}) if not self._follows(id_, one)]
+            if unheard:
+                by.add(author)
+                against.update(unheard)
+                written.add(id_)
+        return _Claim(frozenset(by), frozenset(against), frozenset(written))
+
+    def _naming(self, view: EpochGraph, init: MessageId, people: Collection[FeedId]) -> list[MessageId]:
+        """Return the exclusions of *people* that lead up to an epoch."""
+        wanted = frozenset(people)
+        return [id_ for id_ in view[init].exclusions if view.exclusions[id_].people & wanted]
+
+    def _stays(self, view: EpochGraph, base: MessageId, tip: MessageId, claim: _Claim) -> bool:
+        """Return whether *base* is where the node was first. If people of both forks excluded those of the other, it is
+        the one that others wrote in, or else the one whose exclusion arrived first."""
+        other = self._claim(view, tip, base)
+        if not other.by:
+            return True
+        deep = self._depth(view, base, tip, claim) >= group_limits.LATE_DEPTH
+        if deep != (self._depth(view, tip, base, other) >= group_limits.LATE_DEPTH):
+            return deep
+        return self._first(claim.against) < self._first(other.against)
+
+    def _depth(self, view: EpochGraph, base: MessageId, tip: MessageId, claim: _Claim) -> int:
+        """Return how many messages follow the exclusions, by people in *base* whom the other fork knows too; not by
+        those who wrote the exclusions, so that nobody makes their own look old."""
+        authors = view[base].members & (view[tip].members | view[tip].without)
+        authors -= {view.exclusions[one].by for one in claim.against}
+        bits = sum(self._histories.bit(one) for one in claim.against)
+        count = 0
+        for id_, said in self._said.items():
+            if said.author in authors and self._histories.known(id_) & bits:
+                count += 1
+                if count >= group_limits.LATE_DEPTH:
+                    break
+        return count
+
+    def _late_us(self, claim: _Claim) -> int | None:
+        """Return how long after the first exclusion the last message of the fork arrived."""
+        heard, came = [self._came(one) for one in claim.against], [self._came(one) for one in claim.written]
+        known = [one for one in heard if one is not None]
+        then = [one for one in came if one is not None]
+        return max(then) - min(known) if len(known) == len(heard) and len(then) == len(came) else None
+
+    def _again(self, view: EpochGraph, base: MessageId, claim: _Claim) -> bool:
+        """Return whether *base* follows something that the same people wrote without knowing of the exclusion."""
+        joined = [init for init in view.chain(base) if view[init].creator in claim.by]
+        joined += [id_ for id_ in view[base].exclusions if view.exclusions[id_].by in claim.by]
+        return any(
+            not self._follows(one, other) and not self._follows(other, one)
+            for one in joined
+            for other in claim.against
+            if self._said[one].author in view.exclusions[other].people
+        )
+
+    def _follows(self, id_: MessageId, other: MessageId) -> bool:
+        return bool(self._histories.known(id_) & self._histories.bit(other))
+
+    def _first(self, ids: Collection[MessageId]) -> tuple[float, MessageId]:
+        came = {one: self._came(one) for one in ids}
+        return min((float("inf") if us is None else us, one) for one, us in came.items())
+
+    def _came(self, id_: MessageId) -> int | None:
+        came_us = self._came_us(self._said[id_])
+        self.unsure |= came_us is None
+        return came_us
+
+
+def unclocked(_said: OpenedGroupMessage) -> int | None:
+    """Return no time, for a reader that keeps none."""
+    return None
