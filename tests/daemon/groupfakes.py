@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from tests.groups.world import Member, World, person
 from tinyssb_node.codec.events import EntryAppended
 from tinyssb_node.errors import LocalError
-from tinyssb_node.groups.manager import DueGroupTask, GroupWriteResult
+from tinyssb_node.groups.manager import DueGroupTask, GroupReview, GroupWriteResult
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import GroupMessage, OpenedGroupMessage, post
 from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step, add, exclude, plan
@@ -91,6 +91,9 @@ class FakeGroups:
     ) -> GroupWriteResult:
         member = self.members[root]
         return _do(member, exclude(member.here, member.id, people))
+
+    def reviews(self, root: MessageId) -> list[GroupReview]:
+        return [GroupReview(fork, rejected=False) for fork in self.members[root].here.late_forks]
 
     def cost_of_adding(self, root: MessageId, people: Iterable[FeedId], _text: str | None) -> GroupWriteCost:
         member = self.members[root]

@@ -14,10 +14,14 @@ from functools import partial
 from random import Random
 from typing import Final
 
+import pytest
+
 from tests.groups.mesh import HOUR_US, MINUTE_US, SECOND_US, Mesh
+from tests.groups.pretender import on_node
 from tests.groups.search import entitled
 from tests.groups.seeds import happened_in, parser, play_all
 from tinyssb_node import limits
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.epochs import NOBODY
 from tinyssb_node.groups.manager import GroupManager
 from tinyssb_node.groups.membership import Group
@@ -41,6 +45,12 @@ QUIET: Final = replace(stream_profile(), advert_max_us=15 * MINUTE_US)
 """Cables on which little is said while nothing happens: hours of silence cost more than all else."""
 ERASE_DAYS: Final = 30
 """After how many days the texts of every other group are erased: later than a history lasts."""
+LATE_US: Final = 12 * HOUR_US
+"""How long after an exclusion a fork is late here: a week of silence would cost more than all else."""
+DECISIONS_MAX: Final = 50
+"""Most forks that people decide on until all is settled."""
+PRETENCES_MAX: Final = 3
+"""Most exclusions by the excluded person who pretends not to have heard of it."""
 CALM_US: Final = 24 * HOUR_US
 """Time after which all has to be done that there is to do, and all feeds that ended have left the set."""
 
@@ -149,6 +159,60 @@ def heal(played: Played) -> None:
     back_us = max(0, mesh.world.calm_us - mesh.world.now_us) if not played.gone else 3 * HOUR_US
     played.pass_time(back_us + MINUTE_US)
     _until(played, lambda: not any(_busy(played, name) for name in played.here), "somebody is never done")
+    for _ in range(DECISIONS_MAX):
+        if not _decide(played):
+            return
+        played.happened["accepted by a person"] += 1
+        played.pass_time(MINUTE_US)
+        _until(played, lambda: not any(_busy(played, name) for name in played.here), "somebody is never done")
+    raise AssertionError("people decide for ever")
+
+
+def _decide(played: Played) -> bool:
+    """Let somebody accept a fork that waits for them: here nobody pretends. Returns whether anybody did."""
+    for name in played.chance.sample(played.here, len(played.here)):
+        for late in played.mesh.group(name, played.root).late_forks if played.member(name) else ():
+            try:
+                played.mesh.do(name, partial(_accept, root=played.root, fork=late.tip))
+            except GroupRefusalError:
+                continue
+            return True
+    return False
+
+
+def _accept(
+    groups: GroupManager, pen: GroupWriterPort, now_us: int, *, root: MessageId, fork: MessageId
+) -> object:
+    return groups.accept(pen, root, fork, now_us)
+
+
+def pretend(played: Played) -> None:
+    """Let an excluded person come back, pretend not to have heard of it, and exclude others one by one. Raises
+    AssertionError if that takes anybody out."""
+    mesh, root, chance = played.mesh, played.root, played.chance
+    readers = [name for name in played.here if played.member(name)]
+    owed = entitled(together(played, readers))
+    inside = [name for name in readers if mesh.id(name) in owed]
+    out = [name for name in readers if mesh.group(name, root).view.preference(mesh.id(name)).excluded]
+    if not out or not inside:
+        return
+    before = _members_of(played, inside[0])
+    played.pass_time(LATE_US)
+    pretender = on_node(mesh, chance.choice(out), root)
+    for one in [mesh.id(name) for name in chance.sample(inside, len(inside))][:PRETENCES_MAX]:
+        if one in pretender.members:
+            pretender.exclude([one], inside=chance.random() < 0.8)
+            played.happened["exclusions by pretenders"] += 1
+            played.pass_time(HOUR_US)
+            lost = [name for name in inside if before - _members_of(played, name)]
+            assert not lost, f"an excluded person took others out of the epoch of {', '.join(lost)}"
+
+
+def _members_of(played: Played, name: str) -> frozenset[FeedId]:
+    """Return the members of the epoch that a person prefers, without those excluded from it."""
+    init = played.prefers(name)
+    epoch = None if init is None else played.mesh.group(name, played.root).view[init]
+    return frozenset() if epoch is None else epoch.members - epoch.excluded
 
 
 def _until(played: Played, reached: Callable[[], bool], otherwise: str) -> None:
@@ -343,11 +407,18 @@ def _agreed(played: Played) -> bool:
 
 def broken(seed: int, steps: int | None = None) -> tuple[Played, str | None]:
     """Play a seed. Returns what broke, in words; None: nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(group_limits, "LATE_US", LATE_US)
+        return _broken(seed, steps)
+
+
+def _broken(seed: int, steps: int | None) -> tuple[Played, str | None]:
     played = begin(seed)
     try:
         unfold(played, steps)
         heal(played)
         check(played)
+        pretend(played)
     except Exception as error:  # noqa: BLE001 - whatever goes wrong is to be told with its seed
         return played, f"{type(error).__name__}: {error}"
     return played, None

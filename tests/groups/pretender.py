@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from tests.groups.mesh import Mesh
 from tests.groups.world import Member
+from tinyssb_node import limits
 from tinyssb_node.groups.epochs import People
 from tinyssb_node.groups.manager import GroupManager
 from tinyssb_node.groups.membership import Group
@@ -64,8 +65,9 @@ class Pretender:
         self._write(draft_exclude(self.known, self.epoch, sorted(out)), view[self.epoch].key)
         init = draft_init(self.known, self.me, self.draw(), [self.epoch])
         self.epoch = self._write(init, init.secret)
-        if remaining:
-            self._write(draft_add(self.known, self.epoch, remaining), init.secret)
+        size = limits.GROUP_ADD_MAX
+        for at in range(0, len(remaining), size):
+            self._write(draft_add(self.known, self.epoch, remaining[at : at + size]), init.secret)
         return self.epoch
 
     def _write(self, message: GroupMessage, key: EpochKey) -> MessageId:
@@ -76,9 +78,7 @@ class Pretender:
 
 def in_model(member: Member) -> Pretender:
     """Return a member of the model who pretends."""
-    return Pretender(
-        member.id, unaware(member.here, member.id), member.publish, member.world.next_key
-    )
+    return Pretender(member.id, unaware(member.here, member.id), member.publish, member.world.next_key)
 
 
 def on_node(mesh: Mesh, name: str, root: MessageId) -> Pretender:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Final
 
+from tests.groups.pretender import in_model
 from tests.groups.seeds import happened_in, parser, play_all
 from tests.groups.world import Member, World, followed, start
 from tinyssb_node.groups.epochs import NOBODY, Exclusion, People
@@ -23,7 +24,7 @@ from tinyssb_node.groups.messages import (
     MessageFlaw,
     OpenedGroupMessage,
 )
-from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason, Step, add, exclude
+from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason, Step, add, exclude, join
 from tinyssb_node.ids import FeedId, MessageId
 
 NAMES: Final = "abcdefghijklmnopqrstuvwx"
@@ -41,6 +42,14 @@ HURRIED: Final = 3
 """How often everybody in such a group acts before all messages have reached them."""
 HEALED_US: Final = 10_000_000_000
 """When all meet."""
+MONTH_US: Final = 30 * 86_400_000_000
+"""How long an excluded person waits before they pretend not to have heard of it."""
+PRETENDERS_MAX: Final = 2
+"""Most excluded people who pretend, in one group."""
+PRETENCES_MAX: Final = 3
+"""Most exclusions by each of them."""
+DECISIONS_MAX: Final = 50
+"""Most forks that people decide on until all is settled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +103,66 @@ def heal(played: Played) -> None:
                 played.world[name].act(now_us)
             now_us += played.chance.choice([1, STEP_US])
     played.world.settle(now_us, played.gone)
+    decide(played)
+
+
+def decide(played: Played) -> None:
+    """Let people accept what waits for them, one after the other: here nobody pretends, and none may be left."""
+    world = played.world
+    for _ in range(DECISIONS_MAX):
+        waiting = [
+            (member, late.tip)
+            for name, member in world.members.items()
+            if name not in played.gone and member.group is not None
+            for late in member.here.late_forks
+        ]
+        played.chance.shuffle(waiting)
+        if not any(_accepted(member, tip) for member, tip in waiting):
+            return
+        played.happened["accepted by a person"] += 1
+        world.settle(world.now_us, played.gone)
+    raise AssertionError("people decide for ever")
+
+
+def _accepted(member: Member, tip: MessageId) -> bool:
+    try:
+        member.do(join(member.here, member.id, tip))
+    except GroupRefusalError:
+        return False
+    return True
+
+
+def pretend(played: Played) -> None:
+    """Let every excluded person come back after a month, pretend not to have heard of it, and exclude all others one by
+    one. Raises AssertionError if that takes anybody out."""
+    world, chance = played.world, played.chance
+    here = [name for name in played.names if name not in played.gone and world[name].group is not None]
+    before = {name: _members_of(world[name]) for name in here}
+    owed = entitled(world.omniscient(played.gone))
+    inside = [name for name in here if world[name].id in owed]
+    out = [name for name in here if (people := before[name]) is not None and world[name].id not in people]
+    world.now_us += MONTH_US
+    for name in chance.sample(out, min(len(out), PRETENDERS_MAX)):
+        pretender = in_model(world[name])
+        ahead = [world[other].id for other in chance.sample(here, len(here)) if other != name]
+        for _ in range(PRETENCES_MAX):
+            named = [one for one in ahead if one in pretender.members][: chance.choice([1, 1, 2])]
+            if not named:
+                break
+            pretender.exclude(named, inside=chance.random() < 0.8)
+            played.happened["exclusions by pretenders"] += 1
+            world.settle(world.now_us, played.gone)
+            after = {other: _members_of(world[other]) for other in here}
+            lost = [one for one in inside if (before[one] or NOBODY) - (after[one] or NOBODY)]
+            assert not lost, f"{name}, who is excluded, took others out of the epoch of {', '.join(lost)}"
+
+
+def _members_of(member: Member) -> People | None:
+    """Return the members of the epoch that a person prefers, without those excluded from it."""
+    if member.prefers is None:
+        return None
+    epoch = member.here.view[member.prefers]
+    return epoch.members - epoch.excluded
 
 
 def _meet(played: Played, names: Sequence[str]) -> None:
@@ -314,6 +383,7 @@ def broken(seed: int, steps: int | None = None) -> tuple[Played, str | None]:
         unfold(played, steps)
         heal(played)
         check(played)
+        pretend(played)
     except Exception as error:  # noqa: BLE001 - whatever goes wrong is to be told with its seed
         return played, f"{type(error).__name__}: {error}"
     return played, None

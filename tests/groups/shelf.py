@@ -70,7 +70,7 @@ class Shelf:
         """One entry."""
         return self.feeds.get(feed, {}).get(seq)
 
-    def came_us(self, feed: FeedId, seq: int) -> int | None:
+    def came_us(self, feed: FeedId, seq: int) -> int | None:  # noqa: ARG002 - a port's signature
         """Nobody keeps times here."""
         return None
 

@@ -26,7 +26,14 @@ def long_ago(names: str = "abcde", us: int = MONTH_US) -> tuple[World, Pretender
 def members(world: World, *names: str) -> list[str]:
     """Return the members of the epoch that each of these prefers."""
     views = [(world[name].here.view, world[name].prefers) for name in names]
-    return ["".join(sorted(one.name for one in world.members.values() if preferred and one.id in view[preferred].members)) for view, preferred in views]
+    return [
+        "".join(
+            sorted(
+                one.name for one in world.members.values() if preferred and one.id in view[preferred].members
+            )
+        )
+        for view, preferred in views
+    ]
 
 
 def reasons(member: Member) -> list[tuple[LateReason, ...]]:
@@ -138,7 +145,8 @@ def test_a_person_accepts_and_all_follow() -> None:
     world.settle(world.now_us)
     d = world["d"]
     (late,) = d.here.late_forks
-    assert (late.by, late.out) == ({world["c"].id}, {world["a"].id})
+    assert set(late.by) == {world["c"].id}
+    assert set(late.out) == {world["a"].id}
     d.do(join(d.here, d.id, late.tip))
     world.settle(world.now_us)
     assert members(world, *"bde") == ["bde"] * 3
@@ -150,7 +158,7 @@ def test_a_person_accepts_and_all_follow() -> None:
 
 def test_two_camps_that_excluded_each_others_founders_long_ago_stay_until_somebody_accepts() -> None:
     world = start("abcde")
-    for by, out in ["ac", "ca"]:
+    for by, out in [("a", "c"), ("c", "a")]:
         one = world[by]
         one.do(exclude(one.here, one.id, [world[out].id]))
     world.meet(*"ab")
@@ -171,7 +179,7 @@ def test_two_camps_that_excluded_each_others_founders_long_ago_stay_until_somebo
 
 def test_two_who_exclude_each_other_at_the_same_time_are_both_out_without_anybody_deciding() -> None:
     world = start("abcde")
-    for by, out in ["ac", "ca"]:
+    for by, out in [("a", "c"), ("c", "a")]:
         one = world[by]
         one.do(exclude(one.here, one.id, [world[out].id]))
     world.meet(*"ab")

@@ -248,6 +248,19 @@ class DaemonClient:
         request = requests.GroupPost(group, text, dry_run=True, reply_to=reply_to, network=self._network)
         return self._answer(request, group_rows.GroupCostRow)
 
+    def group_decide(self, group: str, fork: str, *, accept: bool) -> group_rows.GroupWrittenRow:
+        """Accept or reject a fork that waits for the user."""
+        return self._ask(requests.GroupDecide(group, fork, accept=accept, network=self._network))
+
+    def group_accept_cost(self, group: str, fork: str) -> group_rows.GroupCostRow:
+        """Return what accepting a fork would write. Nothing is written."""
+        request = requests.GroupDecide(group, fork, accept=True, dry_run=True, network=self._network)
+        return self._answer(request, group_rows.GroupCostRow)
+
+    def group_review(self, group: str) -> RowStream[group_rows.GroupReviewRow, rows.CountRow]:
+        """List the forks of a group that wait for the user."""
+        return self._list(requests.ReviewGroup(group, network=self._network))
+
     def group_list(self) -> RowStream[group_rows.GroupRow, rows.CountRow]:
         """List the private groups that the node knows of."""
         return self._list(requests.ListGroups(network=self._network))

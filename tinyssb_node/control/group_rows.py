@@ -66,6 +66,7 @@ class GroupRow(ControlRow, frozen=True):
     posts: int
     last: GroupSaidRow | None
     stopped: bool = False
+    reviews: int = 0
 
 
 class GroupMemberRow(ControlRow, frozen=True):
@@ -123,7 +124,21 @@ class GroupErasedRow(ControlRow, frozen=True):
     lacking: bool
 
 
-class GroupShownRow(ControlRow, frozen=True):
+class GroupReviewRow(ControlRow, frozen=True):
+    """Item of `group_review`: a fork that waits for the user."""
+
+    fork: str
+    by: list[str]
+    excluded_by: list[str]
+    excludes: list[str]
+    out: list[str]
+    reasons: list[str]
+    late_us: int | None
+    messages: int
+    rejected: bool
+
+
+class GroupShownRow(ControlRow, frozen=True, kw_only=True):
     """Result of `group_show`."""
 
     group: str
@@ -141,3 +156,4 @@ class GroupShownRow(ControlRow, frozen=True):
     tasks: list[GroupTaskRow]
     problem: str | None
     erased: GroupErasedRow | None = None
+    reviews: list[GroupReviewRow]

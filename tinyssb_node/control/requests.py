@@ -329,6 +329,16 @@ class GroupReturn(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     group: Text
 
 
+class GroupDecide(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
+    """Accept or reject a fork that waits for the user; with *dry_run* as ``GroupAdd``."""
+
+    command = "group_decide"
+    group: Text
+    fork: Text
+    accept: Flag
+    dry_run: Flag = False
+
+
 class GroupPost(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     """Write a text to a group; with *dry_run* as ``GroupAdd``."""
 
@@ -352,6 +362,13 @@ class ShowGroup(NetworkListing[group_rows.GroupEpochRow, group_rows.GroupShownRo
     group: Text
 
 
+class ReviewGroup(NetworkListing[group_rows.GroupReviewRow, rows.CountRow], frozen=True):
+    """The forks of a group that wait for the user."""
+
+    command = "group_review"
+    group: Text
+
+
 class AuditGroup(NetworkListing[group_rows.GroupAuditRow, rows.CountRow], frozen=True):
     """All messages of a group, with the rules that they broke."""
 
@@ -370,7 +387,16 @@ class ReadGroup(NetworkListing[group_rows.GroupSaidRow, rows.CountRow], frozen=T
 
 
 GroupRequest = (
-    GroupAdd | GroupExclude | GroupLeave | GroupReturn | GroupPost | ShowGroup | AuditGroup | ReadGroup
+    GroupAdd
+    | GroupExclude
+    | GroupLeave
+    | GroupReturn
+    | GroupDecide
+    | GroupPost
+    | ReviewGroup
+    | ShowGroup
+    | AuditGroup
+    | ReadGroup
 )
 """A request that names a group."""
 GROUP_REQUESTS: Final[tuple[type[NetworkRequest[Any]], ...]] = (
@@ -379,7 +405,9 @@ GROUP_REQUESTS: Final[tuple[type[NetworkRequest[Any]], ...]] = (
     GroupExclude,
     GroupLeave,
     GroupReturn,
+    GroupDecide,
     GroupPost,
+    ReviewGroup,
     ListGroups,
     ShowGroup,
     AuditGroup,

@@ -113,6 +113,7 @@ class NetworkRow(ControlRow, frozen=True, kw_only=True):
     beyond: int = 0
     refusals: list[RefusalRow] = []
     disk: DiskUseRow | None = None
+    group_reviews: int = 0
 
 
 class StatusRow(ControlRow, frozen=True, kw_only=True):

@@ -20,6 +20,7 @@ from tinyssb_node.daemon.groupviews import (
     broken_row,
     epoch_rows,
     fork_rows,
+    review_rows,
     said_row,
     step_row,
 )
@@ -68,6 +69,14 @@ _REFUSALS: Final = {
         "A member excluded {people}, who would still read it, and your node cannot begin an epoch without them.",
         "Other members do so within two hours; try it again then. `tinyssb group show` shows what is due.",
     ),
+    RefusalReason.NAMED: (
+        "It excludes you as well, so it is not for you to decide.",
+        "Any other member can: `tinyssb group review`.",
+    ),
+    RefusalReason.NOT_HELD: (
+        "No such fork waits for a decision any more.",
+        "`tinyssb group review` lists those that do.",
+    ),
     RefusalReason.MEMBER: (
         "In the group already: {people}.",
         "Name only those who are not; `tinyssb group show` shows who is.",
@@ -108,7 +117,9 @@ class GroupHandler:
             requests.GroupExclude: self._exclude,
             requests.GroupLeave: self._leave,
             requests.GroupReturn: self._return,
+            requests.GroupDecide: self._decide,
             requests.GroupPost: self._post,
+            requests.ReviewGroup: self._review,
             requests.ListGroups: self._list,
             requests.ShowGroup: self._show,
             requests.AuditGroup: self._audit,
@@ -186,6 +197,32 @@ class GroupHandler:
 
         return self._write(place, come_back)
 
+    async def _decide(
+        self, request: requests.GroupDecide, _client: ControlConnection
+    ) -> group_rows.GroupWrittenRow | group_rows.GroupCostRow:
+        place, root = await self._find(request)
+        groups = self._writable(place, root)
+        held = [one.fork.tip for one in groups.reviews(root)]
+        found = [tip for tip in held if request.fork and tip.hex().startswith(request.fork.lower())]
+        if len(found) != 1:
+            raise ProblemError(
+                f"{len(found) or 'No'} forks that wait for a decision begin with "
+                f"'{request.fork[: limits.CONTROL_ID_MAX]}'. Nothing was written.",
+                "`tinyssb group review` lists them.",
+            )
+        (fork,) = found
+        if request.dry_run and request.accept:
+            with refusals():
+                return _cost_row(root, groups.cost_of_accepting(root, fork))
+
+        def decide(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> list[GroupWriteResult]:
+            if request.accept:
+                return [groups.accept(pen, root, fork, now_us)]
+            groups.reject(root, fork, now_us)
+            return [GroupWriteResult(root, ())]
+
+        return self._write(place, decide)
+
     async def _post(
         self, request: requests.GroupPost, _client: ControlConnection
     ) -> group_rows.GroupWrittenRow | group_rows.GroupCostRow:
@@ -258,11 +295,20 @@ class GroupHandler:
             posts=timeline.posts,
             messages=len(group),
             waiting=len(group.tangle.waiting),
-            forks=fork_rows(group.view),
+            forks=fork_rows(group.view, [one.tip for one in group.late_forks]),
             tasks=self._tasks(groups, root),
             problem=None if problem is None else problem.message,
             erased=_erased_row(groups, root),
+            reviews=review_rows(group.view, groups.reviews(root)),
         )
+
+    async def _review(self, request: requests.ReviewGroup, client: ControlConnection) -> rows.CountRow:
+        place, root = await self._find(request)
+        groups = self._groups(self._node(place))
+        found = review_rows(groups.reader.groups[root].group.view, groups.reviews(root))
+        for row in found:
+            await client.send(row)
+        return rows.CountRow(count=len(found))
 
     def _tasks(self, groups: GroupManager, root: MessageId) -> list[group_rows.GroupTaskRow]:
         """Return the tasks that the node is going to do by itself: none in a group that its user left."""
@@ -332,6 +378,7 @@ class GroupHandler:
             posts=timeline.posts,
             last=said_row(timeline, *last[0], self._own, came_us) if last else None,
             stopped=root in groups.problems,
+            reviews=sum(not one.rejected for one in groups.reviews(root)),
         )
 
     # --- What all of them need

@@ -1,6 +1,6 @@
 """A private group as rows of the control protocol: who is in it, how its epochs hang together, what was said."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -13,11 +13,13 @@ from tinyssb_node.control.group_rows import (
     GroupForkRow,
     GroupMemberRow,
     GroupMessageRow,
+    GroupReviewRow,
     GroupSaidRow,
     GroupStepRow,
 )
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.epochs import NOBODY, Epoch, EpochGraph, People
+from tinyssb_node.groups.manager import GroupReview
 from tinyssb_node.groups.membership import AuditLine, Group
 from tinyssb_node.groups.messages import (
     ADD,
@@ -309,8 +311,9 @@ def _member_rows(timeline: Timeline, view: EpochGraph, epoch: Epoch) -> list[Gro
     ]
 
 
-def fork_rows(view: EpochGraph) -> list[GroupForkRow]:
-    """Pairs of epochs that nothing joins yet; none if they are so many that somebody makes them for mischief."""
+def fork_rows(view: EpochGraph, held: Collection[MessageId]) -> list[GroupForkRow]:
+    """Pairs of epochs that nothing joins yet, without those *held*; none if they are so many that somebody makes them
+    for mischief."""
     if len(view.tips_among(view.epochs)) > group_limits.TIPS_MAX:
         return []
     return [
@@ -321,7 +324,30 @@ def fork_rows(view: EpochGraph) -> list[GroupForkRow]:
             witnesses=_hex(sorted(fork.witnesses)),
         )
         for fork in view.forks()
+        if not set(held) & set(fork.epochs)
     ]
+
+
+def review_rows(view: EpochGraph, reviews: Iterable[GroupReview]) -> list[GroupReviewRow]:
+    """The forks that wait for the user, with the evidence."""
+    rows = []
+    for each in reviews:
+        fork = each.fork
+        named = NOBODY.union(*(view.exclusions[one].people for one in fork.written if one in view.exclusions))
+        rows.append(
+            GroupReviewRow(
+                fork=fork.tip.hex(),
+                by=_hex(sorted(fork.by)),
+                excluded_by=_hex(sorted({view.exclusions[one].by for one in fork.against})),
+                excludes=_hex(sorted(named)),
+                out=_hex(sorted(fork.out)),
+                reasons=[reason.value for reason in fork.reasons],
+                late_us=fork.late_us,
+                messages=fork.depth,
+                rejected=each.rejected,
+            )
+        )
+    return rows
 
 
 def step_row(step: Step) -> GroupStepRow:

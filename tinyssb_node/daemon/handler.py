@@ -170,6 +170,7 @@ class ControlHandler:
             beyond=sum(record.beyond and not record.retired for record in feeds),
             refusals=[rows.RefusalRow(each.rule, each.count, each.last_us) for each in node.refusals()],
             disk=disk_use_row(node),
+            group_reviews=0 if node.groups is None else node.groups.open_reviews(),
         )
 
     async def _sure(self, request: requests.ConfirmTip, _client: ControlConnection) -> rows.SureRow:

@@ -11,7 +11,7 @@ two nodes may decide differently; what brings them together is the epoch that jo
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import Final, Protocol
 
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.epochs import EpochGraph, People
@@ -71,6 +71,10 @@ class Histories(Protocol):
 
 CameUs = Callable[[OpenedGroupMessage], int | None]
 """When a message arrived at this node, on any clock; None: not known."""
+
+
+_NEVER_US: Final = 2**63
+"""Later than all that arrived."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,15 +151,20 @@ class LateForks:
         return [id_ for id_ in view[init].exclusions if view.exclusions[id_].people & wanted]
 
     def _stays(self, view: EpochGraph, base: MessageId, tip: MessageId, claim: _Claim) -> bool:
-        """Return whether *base* is where the node was first. If people of both forks excluded those of the other, it is
-        the one that others wrote in, or else the one whose exclusion arrived first."""
+        """Return whether *base* is where the node was first.
+
+        If people of both forks excluded those of the other, it is the fork whose exclusions arrived a week earlier; or
+        else the one that others wrote in, for a node that got all of it at once; or else the one that arrived earlier.
+        """
         other = self._claim(view, tip, base)
         if not other.by:
             return True
-        deep = self._depth(view, base, tip, claim) >= group_limits.LATE_DEPTH
-        if deep != (self._depth(view, tip, base, other) >= group_limits.LATE_DEPTH):
-            return deep
-        return self._first(claim.against) < self._first(other.against)
+        mine, theirs = self._first(other.written), self._first(claim.written)
+        if abs(mine[0] - theirs[0]) < group_limits.LATE_US:
+            deep = self._depth(view, base, tip, claim) >= group_limits.LATE_DEPTH
+            if deep != (self._depth(view, tip, base, other) >= group_limits.LATE_DEPTH):
+                return deep
+        return mine < theirs
 
     def _depth(self, view: EpochGraph, base: MessageId, tip: MessageId, claim: _Claim) -> int:
         """Return how many messages follow the exclusions, by people in *base* whom the other fork knows too; not by
@@ -192,9 +201,9 @@ class LateForks:
     def _follows(self, id_: MessageId, other: MessageId) -> bool:
         return bool(self._histories.known(id_) & self._histories.bit(other))
 
-    def _first(self, ids: Collection[MessageId]) -> tuple[float, MessageId]:
+    def _first(self, ids: Collection[MessageId]) -> tuple[int, MessageId]:
         came = {one: self._came(one) for one in ids}
-        return min((float("inf") if us is None else us, one) for one, us in came.items())
+        return min((_NEVER_US if us is None else us, one) for one, us in came.items())
 
     def _came(self, id_: MessageId) -> int | None:
         came_us = self._came_us(self._said[id_])

@@ -109,8 +109,8 @@ SETTLE_MAX: Final = 4
 """Operations that a post may bring with it, so that no excluded person reads it: finishing our own, completing another
 member's, joining forks, and one more for people who were missing."""
 LATE_US: Final = 7 * 86_400_000_000
-"""How long after somebody's exclusion their own exclusions may arrive and still be joined by themselves: a week in which
-two people out of reach quarrel. Later ones wait for a person (decision 0071)."""
+"""How long after somebody's exclusion their own exclusions may arrive and still be joined by themselves: a week, in
+which two people out of reach may quarrel. Later ones wait for a person (decision 0071)."""
 LATE_DEPTH: Final = 128
 """The same in messages that others wrote after the exclusion, for a node that got all of it at once: four members with
 five posts a day for a week."""

@@ -20,6 +20,7 @@ from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.entry_source import StoreEntrySource
 from tinyssb_node.groups.faults import GroupFaultError, isolated
 from tinyssb_node.groups.keys import GroupKeys
+from tinyssb_node.groups.late_forks import LateFork
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import GroupContent, leave, rename
 from tinyssb_node.groups.plan import (
@@ -32,6 +33,7 @@ from tinyssb_node.groups.plan import (
     add,
     begins_too_many,
     exclude,
+    join,
     plan,
     settling,
     unwelcome,
@@ -84,6 +86,15 @@ class GroupWriteResult:
 
 
 @dataclass(frozen=True, slots=True)
+class GroupReview:
+    """A fork that is held until the user decides."""
+
+    fork: LateFork
+    rejected: bool
+    """True if the user decided against it; they may still accept it."""
+
+
+@dataclass(frozen=True, slots=True)
 class DueGroupTask:
     """A task that the node will do for a group, unless another member does it first."""
 
@@ -109,6 +120,8 @@ class GroupManager:
         """Groups with new messages since they were last checked."""
         self._additions: dict[FeedId, FeedId] = {}
         """By main feed: the feed of additions of a person whom our user does not follow, as far as was looked."""
+        self._open_reviews: dict[MessageId, int] = {}
+        """By group: how many forks wait for the user."""
         self._due_us: dict[MessageId, int] = {}
         """When to check a group again."""
         self.next_us: int | None = 0
@@ -247,6 +260,7 @@ class GroupManager:
     def _look(self, port: GroupWriterPort, root: MessageId, now_us: int) -> None:
         day_us = None if self._replica.read_only else self._pass_time(root, now_us)
         self._fetch(port, root)
+        self._open_reviews[root] = sum(not one.rejected for one in self.reviews(root))
         if self._replica.read_only:
             return
         since_us = self._waits.since_us(root, now_us)
@@ -426,6 +440,38 @@ class GroupManager:
         if root not in self.reader.groups:
             raise LocalError(f"nothing was written: no group here begins with {root.hex()}")
         self._waits.come_back(root, now_us)
+        self._changed.add(root)
+        self.next_us = now_us
+
+    def reviews(self, root: MessageId) -> list[GroupReview]:
+        """Return the forks of a group that are held, those that wait for the user first."""
+        forks = self.reader.groups[root].group.late_forks
+        found = [GroupReview(fork, self._waits.rejected(root, fork.against)) for fork in forks]
+        return sorted(found, key=lambda one: one.rejected)
+
+    def open_reviews(self) -> int:
+        """Return how many forks of all groups wait for the user, as of the last look at each group."""
+        return sum(self._open_reviews.values())
+
+    def accept(
+        self, port: GroupWriterPort, root: MessageId, fork: MessageId, now_us: int
+    ) -> GroupWriteResult:
+        """Join a held fork: begin an epoch that all members follow. Raises GroupRefusalError and the errors of
+        publishing."""
+        steps = join(self._group(root), self._keys.main, fork)
+        return self._written(root, self.writer.do(port, root, steps), now_us)
+
+    def cost_of_accepting(self, root: MessageId, fork: MessageId) -> GroupWriteCost:
+        """Return the cost of joining a held fork. Raises GroupRefusalError."""
+        return self.writer.cost(root, join(self._group(root), self._keys.main, fork))
+
+    def reject(self, root: MessageId, fork: MessageId, now_us: int) -> None:
+        """Ignore a held fork, and further ones by the same people after the same exclusions. Raises
+        GroupRefusalError."""
+        found = [one for one in self._group(root).late_forks if one.tip == fork]
+        if not found:
+            raise GroupRefusalError(RefusalReason.NOT_HELD)
+        self._waits.reject(root, found[0].against, now_us)
         self._changed.add(root)
         self.next_us = now_us
 

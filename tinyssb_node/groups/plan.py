@@ -288,13 +288,14 @@ def _remaining(group: Group, init: MessageId, me: FeedId) -> People:
 def _lacking(group: Group, init: MessageId, me: FeedId) -> People:
     """Return the people to add to an epoch without anybody asking for it: nobody who was excluded.
 
-    It leaves out people who do not belong in the epoch that *me* prefers. To add them to an earlier epoch would vouch
-    for people whom only members brought in who are excluded by now.
+    It leaves out people who do not belong in the epoch that *me* prefers, or whom another fork of theirs leaves out. To
+    add them to an earlier epoch would vouch for people whom only members brought in who are excluded by now.
     """
     epoch, preferred = group.view[init], group.view.preference(me).epoch
     if me in epoch.excluded or me in epoch.without:
         return NOBODY
-    lacking = epoch.missing - (group.resolved.barred - {me})
+    out = group.resolved.barred.union(*(group.view[tip].without for tip in group.view.open_tips(me)))
+    lacking = epoch.missing - (out - {me})
     return lacking if preferred is None else lacking & (group.view[preferred].correct | {me})
 
 
@@ -373,7 +374,7 @@ def join(group: Group, me: FeedId, tip: MessageId) -> tuple[Step, ...]:
     group.release(tip)
     try:
         out = group.view.barred(base, group.view.open_tips(me)) & group.view[base].members
-        if me in out:
+        if me in out or tip not in group.view.open_tips(me):
             raise GroupRefusalError(RefusalReason.NAMED)
         steps = _exclusion(group, me, base, out)
     finally:
@@ -432,13 +433,14 @@ def _exclusion(group: Group, me: FeedId, base: MessageId, people: People) -> tup
     named = (people & view[base].members) - _connected_exclusions(group, base)
     remaining = (view[base].members | _known_lacking(group, base, me) | {me}) - people - view[base].excluded
     steps: list[Step] = [ExcludeStep(base, tuple(sorted(named)))] if named else []
-    steps += _told(group, me, base, remaining)
+    steps += _told(group, me, base, people, remaining)
     steps.append(BeginEpochStep(view.open_tips(me)))
     return (*steps, *_adds(None, remaining))
 
 
-def _told(group: Group, me: FeedId, base: MessageId, remaining: People) -> list[Step]:
-    """Return exclusions of people who were excluded in one of the forks to be joined, from the others that they are in.
+def _told(group: Group, me: FeedId, base: MessageId, people: People, remaining: People) -> list[Step]:
+    """Return exclusions of *people*, and of those excluded in one of the forks to be joined, from the others that they
+    are in.
 
     They can read neither the new epoch nor the fork in which they were excluded, so this is how they come to know.
     """
@@ -447,7 +449,7 @@ def _told(group: Group, me: FeedId, base: MessageId, remaining: People) -> list[
     steps: list[Step] = []
     for tip in tips:
         epoch = view[tip]
-        out = view.barred(tip, tips) & epoch.members - remaining - epoch.excluded - {me}
+        out = (view.barred(tip, tips) | people) & epoch.members - remaining - epoch.excluded - {me}
         if tip != base and out:
             steps.append(ExcludeStep(tip, tuple(sorted(out))))
     return steps

@@ -1,9 +1,9 @@
-"""Group state that survives a restart: how long tasks have been waiting, and which groups the user left.
+"""Group state that survives a restart: tasks' waits, groups that the user left, forks that they rejected.
 
 Waits are stored as durations, which need no clock: after a restart a task continues to wait where it was.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Final
 
 import msgspec
@@ -23,6 +23,8 @@ class _Kept(msgspec.Struct, omit_defaults=True):
     """Roots of groups, in hexadecimal."""
     waited_us: dict[str, dict[str, int]] = {}
     """By root and task."""
+    rejected: dict[str, list[str]] = {}
+    """By root: exclusions after which the user ignores what the people named in them wrote unaware."""
 
 
 class GroupWaits:
@@ -33,6 +35,10 @@ class GroupWaits:
         kept = msgspec.json.decode(store.get_meta(META) or NOTHING, type=_Kept)
         self.left: set[MessageId] = {MessageId.from_hex(root) for root in kept.left}
         """Groups that the user left."""
+        self._rejected = {
+            MessageId.from_hex(root): {MessageId.from_hex(one) for one in each}
+            for root, each in kept.rejected.items()
+        }
         self._waited_us = {MessageId.from_hex(root): dict(each) for root, each in kept.waited_us.items()}
         """How long each task had been waiting at the last start."""
         self._since_us: dict[MessageId, dict[str, int]] = {}
@@ -69,10 +75,20 @@ class GroupWaits:
         self.left.discard(root)
         self._save(now_us)
 
+    def reject(self, root: MessageId, exclusions: Collection[MessageId], now_us: int) -> None:
+        """Note that the user ignores what the people whom these exclusions name wrote unaware of them."""
+        self._rejected.setdefault(root, set()).update(exclusions)
+        self._save(now_us)
+
+    def rejected(self, root: MessageId, exclusions: Collection[MessageId]) -> bool:
+        """Return whether the user ignores what the people whom these exclusions name wrote unaware of them."""
+        return self._rejected.get(root, set()).issuperset(exclusions)
+
     def _save(self, now_us: int) -> None:
         self._saved_us = now_us
         waited_us = {root.hex(): dict(each) for root, each in self._waited_us.items()}
         for root, since_us in self._since_us.items():
             waited_us[root.hex()] = {task: max(0, now_us - at_us) for task, at_us in since_us.items()}
-        kept = _Kept(sorted(root.hex() for root in self.left), waited_us)
+        rejected = {root.hex(): sorted(one.hex() for one in each) for root, each in self._rejected.items()}
+        kept = _Kept(sorted(root.hex() for root in self.left), waited_us, rejected)
         self._store.put_meta(META, msgspec.json.encode(kept).decode())

@@ -138,9 +138,7 @@ def _behind(tangle: Tangle[OpenedGroupMessage], most: int) -> TangleData:
     return _behind_tips(tangle, tangle.tips, most)
 
 
-def _behind_tips(
-    tangle: Tangle[OpenedGroupMessage], tips: tuple[MessageId, ...], most: int
-) -> TangleData:
+def _behind_tips(tangle: Tangle[OpenedGroupMessage], tips: tuple[MessageId, ...], most: int) -> TangleData:
     if len(tips) > most:
         tips = tuple(
             sorted(tips, key=lambda id_: (isinstance(tangle.message(id_).message, GroupContent), id_))[:most]

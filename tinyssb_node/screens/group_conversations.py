@@ -38,6 +38,8 @@ class GroupConversation(ConversationRow):
     """Its name, unescaped; None: it has no name."""
     note: str
     """Why the user cannot write there; empty if they can."""
+    alert: str = ""
+    """What waits for the user there; empty: nothing."""
 
 
 NOTES: Final = {
@@ -52,6 +54,17 @@ NOTES: Final = {
 
 NOBODY_READS: Final = " (nobody reads this: a member had excluded you before)"
 """Mark of our own message that others do not fetch."""
+
+
+def waiting_reviews(count: int, group: str = "") -> str:
+    """Return that *count* exclusions wait for the user's decision, in a group or in any."""
+    what = (
+        "an exclusion by an excluded person waits"
+        if count == 1
+        else f"{count} exclusions by excluded people wait"
+    )
+    command = f"tinyssb group review {group[:SHORT_GROUP]}" if group else "tinyssb group list"
+    return f"{what} for your decision: {command}"
 
 
 def is_group(conversation: str) -> bool:
@@ -79,6 +92,7 @@ def room_of(row: GroupRow, names: DisplayNames) -> GroupConversation:
         last=None if row.last is None else message_row(row.last, names),
         title=row.name,
         note=NOTES.get(row.state, row.state),
+        alert=waiting_reviews(row.reviews, row.group) if row.reviews else "",
     )
 
 

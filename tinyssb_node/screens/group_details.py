@@ -13,7 +13,13 @@ from tinyssb_node.screens.render import duration
 from tinyssb_node.screens.safetext import one_line
 
 if TYPE_CHECKING:
-    from tinyssb_node.control.group_rows import GroupEpochRow, GroupForkRow, GroupShownRow, GroupTaskRow
+    from tinyssb_node.control.group_rows import (
+        GroupEpochRow,
+        GroupForkRow,
+        GroupReviewRow,
+        GroupShownRow,
+        GroupTaskRow,
+    )
     from tinyssb_node.screens.people import DisplayNames
 
 _REASONS: Final = {
@@ -37,6 +43,14 @@ _PURPOSES: Final = {
     "resolve": "merge forks that overlap",
     "guess": "add people who seem to be missing, if messages that the epoch's creator knew have not arrived by then",
 }
+_LATE: Final = {
+    "days": "It arrived here {late} after their exclusion.",
+    "depth": "Others wrote {messages} or more messages after their exclusion.",
+    "again": "What they wrote as unaware was carried out once before.",
+    "share": "It would take out more than half of the members.",
+    "outside": "{by} began an epoch without being in it.",
+}
+"""Why a fork waits for a person, by reason."""
 _EPOCHS_NAMED_MAX: Final = 4
 """Epochs named by their ids in a line, where words of time cannot say it."""
 KEPT: Final = (
@@ -87,6 +101,25 @@ def head(row: GroupShownRow, names: DisplayNames) -> Iterator[str]:
     yield f"texts:     {kept(row)}"
     if row.problem is not None:
         yield f"problem:   {one_line(row.problem)}"
+    for review in row.reviews:
+        yield from reviewed(review, row.group, names)
+
+
+def reviewed(row: GroupReviewRow, group: str, names: DisplayNames) -> Iterator[str]:
+    """Format a fork that waits for the user: what happened, why nothing is done, and what they can do."""
+    by, excluders = people(row.by, names), people(row.excluded_by, names)
+    did = f"excluded {people(row.excludes, names)}" if row.excludes else "began an epoch"
+    state = "rejected" if row.rejected else "waits for your decision"
+    yield f"fork {short(row.fork)} ({state}): {by} {did}, unaware that {excluders} had excluded them before."
+    for reason in row.reasons:
+        late = "" if row.late_us is None else duration(row.late_us)
+        yield "  " + _LATE.get(reason, reason).format(by=by, late=late, messages=row.messages)
+    yield "  They may really not have heard of it, or pretend so. Nothing was done because of it."
+    out = people(row.out, names) if row.out else "anybody excluded in either"
+    yield f"  If you accept, a new epoch begins without {out}, and all members follow it."
+    yield f"  Accept: tinyssb group review {short(group)} --accept {short(row.fork)}"
+    if not row.rejected:
+        yield f"  Reject: tinyssb group review {short(group)} --reject {short(row.fork)}"
 
 
 def kept(row: GroupShownRow) -> str:

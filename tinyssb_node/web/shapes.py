@@ -85,6 +85,7 @@ def conversation_shape(row: ConversationRow, people: PeopleIndex) -> Shape:
         "name": row.name,
         "title": group_title(row) if isinstance(row, GroupConversation) else None,
         "note": row.note if isinstance(row, GroupConversation) else "",
+        "alert": row.alert if isinstance(row, GroupConversation) else "",
         "members": [author_shape(feed, people) for feed in row.members if not _own(feed, people)],
         "messages": row.messages,
         "last": quote_shape(row.last, people) if row.last else None,

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 
 from tinyssb_node.cli.graph import ASCII, UNICODE
-from tinyssb_node.cli.grouplines import listing, shown
+from tinyssb_node.cli.grouplines import fitted, listing, shown
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.control.group_rows import GroupCostRow, GroupWrittenRow
 from tinyssb_node.errors import ExitCode
@@ -26,7 +26,7 @@ from tinyssb_node.screens.group_changes import (
     exclusion_preview,
 )
 from tinyssb_node.screens.group_conversations import called, messages, people_in_words
-from tinyssb_node.screens.group_details import short
+from tinyssb_node.screens.group_details import reviewed, short
 from tinyssb_node.screens.message_commands import agreed, open_node, text_given
 from tinyssb_node.screens.options import (
     CommandParsers,
@@ -78,6 +78,12 @@ def add(commands: CommandParsers) -> None:
     action = add_action("show", show, "show a group: who can read what, its epochs, what your node will do")
     _add_group(action)
     action.add_argument("--ascii", action="store_true", help="draw with ASCII characters only")
+    action = add_action("review", review, "decide on exclusions by people who had been excluded before")
+    _add_group(action)
+    choice = action.add_mutually_exclusive_group()
+    choice.add_argument("--accept", metavar="FORK", help="carry it out: begin a new epoch for all members")
+    choice.add_argument("--reject", metavar="FORK", help="ignore it, and further ones by the same people")
+    _add_dry_run(action)
     action = add_action("post", post, "post a message to a group")
     _add_group(action)
     action.add_argument(
@@ -224,6 +230,32 @@ def come_back(arguments: argparse.Namespace) -> int:
     if arguments.json:
         return print_json([row.fields()])
     print(f"You are in the group {short(row.group)} again. {RETURNED}")
+    return 0
+
+
+def review(arguments: argparse.Namespace) -> int:
+    """List the forks that wait for the user's decision, or decide on one."""
+    with open_node(arguments) as talk:
+        if fork := arguments.accept:
+            if arguments.dry_run:
+                return print_cost(arguments, talk, talk.client.group_accept_cost(arguments.group, fork))
+            row = talk.client.group_decide(arguments.group, fork, accept=True)
+            return _wrote(arguments, row, "Accepted the fork", "All members follow when they receive this.")
+        if fork := arguments.reject:
+            row = talk.client.group_decide(arguments.group, fork, accept=False)
+            if arguments.json:
+                return print_json([row.fields()])
+            print("Rejected the fork. Nothing was written; other members decide for themselves.")
+            return 0
+        names = _names_in(talk, arguments.group)
+        rows = list(talk.client.group_review(arguments.group))
+    if arguments.json:
+        return print_json(one.fields() for one in rows)
+    for one in rows:
+        for line in reviewed(one, arguments.group, names):
+            print("\n".join(fitted(line, width())))
+    if not rows:
+        print("Nothing waits for your decision.")
     return 0
 
 

@@ -19,6 +19,7 @@ from tinyssb_node.control.rows import (
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
 from tinyssb_node.screens.disk_words import biggest_words, use_words
+from tinyssb_node.screens.group_conversations import waiting_reviews
 from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
 from tinyssb_node.screens.options import CommandParsers, add_json
 from tinyssb_node.screens.render import duration, fields, print_json
@@ -97,6 +98,11 @@ def status(arguments: argparse.Namespace) -> int:
                 *((f"identity {one.name}", _identity(one, row.read_only)) for one in row.identities),
                 ("feeds", f"{row.feeds} with {row.entries:,} entries"),
                 ("forked feeds", f"{row.forked} (see `tinyssb forks`)" if row.forked else 0),
+                *(
+                    (f"groups{_of(one)}", waiting_reviews(one.group_reviews))
+                    for one in row.networks
+                    if one.group_reviews
+                ),
                 *((f"disk{_of(one)}", use_words(one.disk)) for one in row.networks if one.disk is not None),
                 *(
                     (f"biggest others{_of(one)}", biggest_words(one.disk))

@@ -105,7 +105,8 @@ export class ChatView {
       this.circle = found;
       this.composer.target = { conversation: this.conversation };
       const note = found.note ? ` You cannot write here: ${found.note}.` : "";
-      setParts(this.about, this.conversation === "public" ? ["Everyone in the mesh can read this."] : ["Only ", ...readersOf(found), ` can read this.${note}`]);
+      const alert = found.alert ? ` Note: ${found.alert}.` : "";
+      setParts(this.about, this.conversation === "public" ? ["Everyone in the mesh can read this."] : ["Only ", ...readersOf(found), ` can read this.${note}${alert}`]);
       this.showMessages(found);
     } else {
       setParts(this.about, ["Only ", ...readersOf(this.circle), " will be able to read this."]);
