@@ -193,8 +193,12 @@ def pretend(played: Played) -> None:
     readers = [name for name in played.here if played.member(name)]
     owed = entitled(together(played, readers))
     inside = [name for name in readers if mesh.id(name) in owed]
-    out = [name for name in readers if mesh.group(name, root).view.preference(mesh.id(name)).excluded]
-    if not out or not inside:
+    last = played.prefers(inside[0]) if inside else None
+    if last is None:
+        return
+    without = mesh.group(inside[0], root).view[last].without
+    out = [name for name in readers if mesh.id(name) in without and played.prefers(name) is not None]
+    if not out:
         return
     before = _members_of(played, inside[0])
     played.pass_time(LATE_US)

@@ -44,8 +44,6 @@ HEALED_US: Final = 10_000_000_000
 """When all meet."""
 MONTH_US: Final = 30 * 86_400_000_000
 """How long an excluded person waits before they pretend not to have heard of it."""
-PRETENDERS_MAX: Final = 2
-"""Most excluded people who pretend, in one group."""
 PRETENCES_MAX: Final = 3
 """Most exclusions by each of them."""
 DECISIONS_MAX: Final = 50
@@ -133,16 +131,22 @@ def _accepted(member: Member, tip: MessageId) -> bool:
 
 
 def pretend(played: Played) -> None:
-    """Let every excluded person come back after a month, pretend not to have heard of it, and exclude all others one by
-    one. Raises AssertionError if that takes anybody out."""
+    """Let an excluded person come back after a month, pretend not to have heard of it, and exclude others one by one.
+
+    Raises AssertionError if that takes anybody out."""
     world, chance = played.world, played.chance
     here = [name for name in played.names if name not in played.gone and world[name].group is not None]
     before = {name: _members_of(world[name]) for name in here}
     owed = entitled(world.omniscient(played.gone))
     inside = [name for name in here if world[name].id in owed]
-    out = [name for name in here if (people := before[name]) is not None and world[name].id not in people]
+    if not inside:
+        return
+    last = world[inside[0]].prefers
+    assert last is not None
+    without = world[inside[0]].here.view[last].without
+    out = [name for name in here if before[name] is not None and world[name].id in without]
     world.now_us += MONTH_US
-    for name in chance.sample(out, min(len(out), PRETENDERS_MAX)):
+    for name in chance.sample(out, min(len(out), 1)):
         pretender = in_model(world[name])
         ahead = [world[other].id for other in chance.sample(here, len(here)) if other != name]
         for _ in range(PRETENCES_MAX):
