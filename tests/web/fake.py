@@ -333,7 +333,8 @@ def with_group(node: FakeNode, title: str = "Hut crew") -> FakeNode:
     node.shown = GroupShownRow(
         group=GROUP, group_id="00" * 32, name=title, state="member", creator=ANA.hex(), epoch=second,
         rules=["4.2"], interim=False, posts=2, messages=9, waiting=0, forks=[],
-        tasks=[GroupTaskRow(purpose="repair", epoch=second, due_in_us=720_000_000, steps=[])], problem=None,
+        tasks=[GroupTaskRow(purpose="repair", epoch=second, due_in_us=720_000_000, steps=[])], reviews=[],
+            problem=None,
     )  # fmt: skip
     node.group_said = [
         make_message("in group 0", BOB, 1, "Soup at noon?", conversation=GROUP, placed=1, private=True)
