@@ -147,7 +147,7 @@ class EpochGraph:
 
     def __init__(self, epochs: Iterable[Epoch], exclusions: Iterable[Exclusion] = ()) -> None:
         """Take *epochs*, each behind those that it succeeds. Raises ValueError if one is not."""
-        self.hold: Callable[[tuple[MessageId, ...]], frozenset[MessageId]] = _hold_none
+        self._hold: Callable[[tuple[MessageId, ...]], frozenset[MessageId]] = _hold_none
         """Returns which of several tips are held: nobody prefers them until a person decides (decision 0071)."""
         self.epochs: dict[MessageId, Epoch] = {}
         self.exclusions = {exclusion.id: exclusion for exclusion in exclusions}
@@ -247,13 +247,17 @@ class EpochGraph:
 
     def _unheld_tips(self, person: FeedId) -> tuple[MessageId, ...]:
         tips = self.tips(person)
-        held = self.hold(tips) if len(tips) > 1 else frozenset()
+        held = self._hold(tips) if len(tips) > 1 else frozenset()
         return tuple(tip for tip in tips if tip not in held)
 
     def acted_on(self, person: FeedId) -> tuple[MessageId, ...]:
         """Return the epochs of *person* without those that only held tips succeed. Predecessors come first."""
         kept = frozenset[MessageId]().union(*(self.chain(tip) for tip in self._unheld_tips(person)))
         return tuple(init for init in self.of(person) if init in kept)
+
+    def hold_with(self, hold: Callable[[tuple[MessageId, ...]], frozenset[MessageId]]) -> None:
+        """Set the function that returns which of several tips are held."""
+        self._hold = hold
 
     def forget(self) -> None:
         """Forget the computed preferences: what is held has changed."""

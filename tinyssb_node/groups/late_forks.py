@@ -27,7 +27,7 @@ class LateReason(StrEnum):
     DEPTH = "depth"
     """The others wrote many messages after the exclusion."""
     AGAIN = "again"
-    """What the same person wrote without knowing of the exclusion was joined before."""
+    """Earlier messages of the same person, written without knowing of the exclusion, were joined before."""
     SHARE = "share"
     """It takes out more than half of the members."""
     OUTSIDE = "outside"
@@ -58,7 +58,7 @@ class LateFork:
 
 
 class Histories(Protocol):
-    """What each message's author knew."""
+    """The knowledge of each message's author."""
 
     def known(self, id_: MessageId) -> int:
         """Return the bits of all messages that change the group and precede *id_*."""
@@ -79,7 +79,7 @@ _NEVER_US: Final = 2**63
 
 @dataclass(frozen=True, slots=True)
 class _Claim:
-    """What the excluded people of one tip wrote in another, and their exclusions."""
+    """Messages that the excluded people of one tip wrote in another, and their exclusions."""
 
     by: People
     against: frozenset[MessageId]
@@ -95,8 +95,12 @@ class LateForks:
         self._said = said
         self._histories = histories
         self._came_us = came_us
-        self.unsure = False
-        """True once an arrival was not known: the result may change without a message."""
+        self._unsure = False
+
+    def take_unsure(self) -> bool:
+        """Return whether an arrival was not known since the last call: results may change without a message."""
+        unsure, self._unsure = self._unsure, False
+        return unsure
 
     def of(self, view: EpochGraph, tips: Collection[MessageId]) -> tuple[LateFork, ...]:
         """Return the forks among *tips* that are held. At least one tip is not."""
@@ -207,7 +211,7 @@ class LateForks:
 
     def _came(self, id_: MessageId) -> int | None:
         came_us = self._came_us(self._said[id_])
-        self.unsure |= came_us is None
+        self._unsure |= came_us is None
         return came_us
 
 

@@ -188,8 +188,7 @@ class Group:
     def view(self) -> EpochGraph:
         """Epochs, their members, and exclusions."""
         view = self.resolved.view
-        if self._judge is not None and self._judge.unsure:
-            self._judge.unsure = False
+        if self._judge is not None and self._judge.take_unsure():
             self._forget()
         return view
 
@@ -255,7 +254,7 @@ class Group:
             self._judge = LateForks(self._said, self._histories, self._came_us)
             self._late.clear()
             self._aside = None
-            self._resolved.view.hold = self._hold
+            self._resolved.view.hold_with(self._hold)
         return self._resolved
 
     @property

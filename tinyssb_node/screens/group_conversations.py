@@ -39,7 +39,7 @@ class GroupConversation(ConversationRow):
     note: str
     """Why the user cannot write there; empty if they can."""
     alert: str = ""
-    """What waits for the user there; empty: nothing."""
+    """A decision that waits for the user there; empty: none."""
 
 
 NOTES: Final = {
