@@ -116,6 +116,8 @@ def test_groups_stand_among_conversations(three: tuple[Person, Person, Person]) 
     bob.types("chat", "say", "--group", "ridge", "--reply", here["id"], "And when?")
     answers = [row for row in bob.objects("group", "read", "ridge") if row["reply_to"] == here["id"]]
     assert [row["text"] for row in answers] == ["Which way?", "And when?"]
+    assert [row["text"] for row in bob.objects("search", "WHÍCH", "wa")] == ["Which way?"]
+    assert bob.objects("search", "created") == []  # a change of the group, not a text
     shown = bob.types("group", "read", "ridge")
     assert f"> {here['id'][:8]}" in shown
     assert "No messages of this group" in refused(

@@ -319,6 +319,24 @@ class NodeSession:
 
         return messages(self.client, group, self.names(), after=after, before=before, limit=limit)
 
+    def search_groups(self, words: str, limit: int) -> list[MessageRow] | None:
+        """Return messages of private groups with all these words, or longer ones that begin so, the latest first; None:
+        no daemon that reads them runs. They are compared here and are in no index: their texts may be erased later."""
+        from tinyssb_node.control.client import DaemonError, DaemonUnreachableError
+        from tinyssb_node.screens.group_conversations import messages
+        from tinyssb_node.screens.word_search import WordSearch
+
+        search, names, found = WordSearch(words), self.names(), list[MessageRow]()
+        try:
+            for group in list(self.client.group_list()):
+                found += [
+                    row for row in messages(self.client, group.group, names) if search.matches(row, names)
+                ]
+        except (DaemonError, DaemonUnreachableError):
+            self.hang_up()
+            return None
+        return sorted(found, key=lambda row: -row.committed_us)[:limit]
+
     def say_to_group(self, group: str, text: str, reply_to: str | None = None) -> GroupWrittenRow:
         """Post *text* to the group that *group* names: its name, or digits of its id. *reply_to*: digits of the id of
         the message that is answered.

@@ -1,6 +1,7 @@
 """`search`: full-text search of messages."""
 
 import argparse
+import sys
 
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import ChatFormatter
@@ -18,7 +19,7 @@ def add(commands: CommandParsers) -> None:
     parser = commands.add(
         "search",
         search,
-        more="Works without the daemon. Private messages that you can read are searched, too.",
+        more="Private messages that you can read are searched, too; those of groups only while the daemon runs.",
     )
     parser.add_argument(
         "words", metavar="WORD", nargs="+", help="a word, or the beginning of one; all must occur"
@@ -28,7 +29,7 @@ def add(commands: CommandParsers) -> None:
         type=positive,
         default=_FOUND,
         metavar="N",
-        help=f"show the N best matches (default: {_FOUND})",
+        help=f"show the N best matches, and the N latest in groups (default: {_FOUND})",
     )
     add_network(parser)
     add_json(parser)
@@ -37,8 +38,15 @@ def add(commands: CommandParsers) -> None:
 def search(arguments: argparse.Namespace) -> int:
     """Show the messages that have all the words, the best match first."""
     with open_node(arguments) as talk:
-        rows = talk.catalog.search(" ".join(arguments.words), min(arguments.limit, limits.CHAT_LAST_MAX))
+        words, limit = " ".join(arguments.words), min(arguments.limit, limits.CHAT_LAST_MAX)
+        in_groups = talk.search_groups(words, limit)
+        rows = [*talk.catalog.search(words, limit), *(in_groups or ())]
         names = talk.names()
+    if in_groups is None:
+        print(
+            "tinyssb: Private groups are not searched: the daemon, which has their keys, is not running or is too old.",
+            file=sys.stderr,
+        )
     if arguments.json:
         lines: JsonLines | ChatFormatter = JsonLines(names)
     else:
