@@ -301,22 +301,22 @@ class TurnTaking:
             asked.update(
                 each for each in neighbour.lacks(frontier, heard_us) if may_give(each, neighbour, now_us)
             )
-        worth: dict[Gift, float] = dict(asked)
         if not asked:
             return None
+        worth: dict[Gift, float] = dict(asked)
         for neighbour in self._known(now_us):
             if neighbour not in askers:
                 for place in neighbour.lacks(frontier, heard_us):
                     if place in worth:
                         worth[place] += 0.9  # less than one that has just sent a request
         # A feed of which nothing was given yet has an even chance: with none, on a busy channel, its turn never comes.
-        place = max(asked, key=lambda each: (asked[each], self._order.get(feed_of(each), 0.5)))
+        place = max(worth, key=lambda each: (worth[each], self._order.get(feed_of(each), 0.5)))
         if self._turn_of_beyond:
-            beyond = [each for each in asked if feed_of(each) not in self._replica.goset]
+            beyond = [each for each in worth if feed_of(each) not in self._replica.goset]
             place = max(
-                beyond, key=lambda each: (asked[each], self._order.get(feed_of(each), 0.5)), default=place
+                beyond, key=lambda each: (worth[each], self._order.get(feed_of(each), 0.5)), default=place
             )
-        return asked[place], place
+        return worth[place], place
 
 
 def feed_of(gift: Gift) -> FeedId:
