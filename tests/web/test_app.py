@@ -5,6 +5,7 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 
+import msgspec
 import pytest
 
 from tests.catalog.fake import (
@@ -22,6 +23,7 @@ from tests.catalog.fake import (
 from tests.sse import Events
 from tests.web.asking import ask, post
 from tests.web.fake import GROUP, FakeNode, serving, with_group
+from tinyssb_node.control.group_rows import GroupReviewRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.group_conversations import GroupConversation
 from tinyssb_node.web import limits
@@ -351,6 +353,20 @@ def test_a_group_states_who_can_read_what() -> None:
     assert reads[CYD.hex()][1].endswith("until now")
     assert reads[EVE.hex()][0] is False
     assert any("add missing members" in line for line in found["tasks"])
+
+
+def test_a_fork_that_waits_for_the_user_is_shown_with_its_commands() -> None:
+    node = with_group(FakeNode())
+    assert node.shown is not None
+    review = GroupReviewRow(
+        fork="33" * 20, by=[EVE.hex()], excluded_by=[ANA.hex()], excludes=[BOB.hex()], out=[EVE.hex()],
+        reasons=[], late_us=None, messages=1, rejected=False,
+    )  # fmt: skip
+    node.shown = msgspec.structs.replace(node.shown, reviews=[review])
+    with serving(node) as address:
+        lines = ask(address, f"/api/group?group={GROUP}").json["reviews"]
+    assert any(f"tinyssb group review {GROUP[:8]} --accept 33333333" in line for line in lines)
+    assert any("waits for your decision" in line for line in lines)
 
 
 def test_a_group_is_changed_once_after_a_preview() -> None:

@@ -11,7 +11,14 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.disk_words import biggest_words, disk_problem, use_words
 from tinyssb_node.screens.estimate import AirtimeCost
 from tinyssb_node.screens.group_conversations import NOTES, GroupConversation, called
-from tinyssb_node.screens.group_details import access_of, fork, limits_of_access, next_tasks, standing
+from tinyssb_node.screens.group_details import (
+    access_of,
+    fork,
+    limits_of_access,
+    next_tasks,
+    reviewed,
+    standing,
+)
 from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
 from tinyssb_node.screens.limits import TITLE_CELLS
 from tinyssb_node.screens.people import DisplayNames
@@ -121,6 +128,7 @@ def group_shape(row: GroupShownRow, epochs: Sequence[GroupEpochRow], people: Peo
             for one in access_of(row, epochs, names)
         ],
         "kept": limits_of_access(row),
+        "reviews": [line for one in row.reviews for line in reviewed(one, row.group, names)],
         "forks": [fork(one) for one in row.forks],
         "tasks": list(next_tasks(row.tasks, names)),
         "problem": row.problem,

@@ -168,7 +168,7 @@ export class GroupView {
     setText(this.kept, found.kept);
     this.readers.hidden = false;
     const problem = found.problem === null ? [] : [h("li", { class: "failed", text: line(found.problem, LINE_MAX) })];
-    this.tasks.replaceChildren(...problem, ...[...found.forks, ...found.tasks].map((text) => h("li", { text: line(text, LINE_MAX) })));
+    this.tasks.replaceChildren(...problem, ...[...found.reviews, ...found.forks, ...found.tasks].map((text) => h("li", { text: line(text, LINE_MAX) })));
     const member = found.state === "member";
     for (const action of ["add", "exclude", "leave"]) this.forms[action].element.hidden = !member;
     this.forms.return.element.hidden = found.state !== "left";
