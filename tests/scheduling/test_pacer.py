@@ -350,3 +350,30 @@ def test_few_stations_spread_less_wide_but_for_news(
     air.crowd(neighbours)
     answer, carry, ask = alone
     assert waits_us(air) == packets_us(answer * share, carry, ask * share)
+
+
+def talk(air: Pacer, count: int, gap_packets: int, now_us: int = NOW_US) -> int:
+    """So many packets that tell nothing new are heard. Return the time of the last one."""
+    for _ in range(count):
+        now_us += gap_packets * AIR_PACKET_US
+        air.heard(now_us, data=False)
+        air.heard_talk()
+    return now_us
+
+
+def test_talk_without_news_does_not_delay_requests(air: Pacer) -> None:
+    now_us = talk(air, 1, 5)
+    assert waits_us(air, now_us) == packets_us(*limits.AFTER_VECTOR_PACKETS)
+    now_us = talk(air, 8, 5, now_us)
+    reply, _, request = waits_us(air, now_us)
+    assert request == reply == packets_us(limits.AFTER_VECTOR_PACKETS[Urgency.REPLY])[0]
+    # Data, or time, and it waits for replies again.
+    for _ in range(8):
+        now_us += AIR_PACKET_US
+        air.heard(now_us, data=True)
+    assert waits_us(air, now_us) == packets_us(*limits.AFTER_DATA_PACKETS)
+
+
+def test_seldom_talk_changes_nothing(air: Pacer) -> None:
+    now_us = talk(air, 30, 17)
+    assert waits_us(air, now_us) == packets_us(*limits.AFTER_VECTOR_PACKETS)

@@ -39,3 +39,18 @@ def test_only_what_is_judged_can_be_attacked() -> None:
 @pytest.mark.parametrize("seed", range(1, 6))
 def test_no_station_makes_a_node_break_a_rule(seed: int) -> None:
     assert judge("domain10", seed, plan_of("domain10", seed)).broken == ""
+
+
+WORST = {
+    10: "truncated ZAPs, three a second",
+    82: "ZAPs, two a second",
+    121: "DIFFs of feeds of its own",
+    136: "ASKs for ids that nobody has",
+    162: "random DIFFs, one a second",
+}
+"""Seeds that kept honest nodes from requesting, 5 to 10 times as long as without the station, and what they send."""
+
+
+@pytest.mark.parametrize("seed", WORST)
+def test_packets_that_tell_nothing_new_keep_nobody_from_requesting(seed: int) -> None:
+    assert play("domain10", seed).badness(MOST) <= 1

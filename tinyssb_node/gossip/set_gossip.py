@@ -140,16 +140,16 @@ class SetGossip:
         self._refused_us[face] = now_us
 
     def _may_claim(self, queue: TransmitQueue, now_us: int) -> bool:
-        """Return True if airtime is left for answers to claims: half of it, so that lies about sets leave room for all
-        else; boards that know only claims need that for a set of 80 that is half different. While a peer makes ids up,
-        an eighth: neighbours answer each other's answers then, and agree by sketches, which take less."""
+        """Return True if airtime is left for answers to claims: a quarter of what the law allows. With half, answers to
+        lies and our adverts together left less than entries take. While a peer makes ids up, an eighth: neighbours
+        answer each other's answers then, and agree by sketches, which take less."""
         claimed, refused_us = self._claimed.get(queue.name), self._refused_us.get(queue.name)
         if claimed is None:
             return True
         # Within ten minutes a flood of made-up ids names another one.
         flooded = refused_us is not None and now_us - refused_us < 600_000_000
         waiting_us = len(queue.waiting) * queue.profile.airtime_us[limits.PACKET_SIZE]
-        return claimed.has(125 if flooded else 500, now_us, waiting_us)
+        return claimed.has(125 if flooded else 250, now_us, waiting_us)
 
     def _may_reconcile(self, face: FaceName, now_us: int) -> bool:
         """Return True if airtime is left for sketches and ids: a quarter of what the law allows, 150 ids an hour in

@@ -14,7 +14,16 @@ from typing import TYPE_CHECKING, TypeVar
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
 from tinyssb_node.codec.dmx import PING_DMX, PONG_DMX, Network, chunk_hash
-from tinyssb_node.codec.events import ChunkAppended, Effect, EntryAppended, Event, FaceDown, PacketSent, Send
+from tinyssb_node.codec.events import (
+    ChunkAppended,
+    Effect,
+    EntryAppended,
+    Event,
+    FaceDown,
+    PacketSent,
+    Send,
+    SetChanged,
+)
 from tinyssb_node.codec.packets import (
     Feeds,
     parse_anchor,
@@ -213,6 +222,8 @@ class Node:
             self._entries.heard_content(queue, packet, outcome, now_us)
         elif outcome.kind is PacketKind.UNKNOWN:
             queue.heard_useless(stray=True)
+        elif not any(isinstance(effect, SetChanged) for effect in effects):
+            queue.heard_talk()
         # Record its reception, before anything that follows from it.
         received = self._receptions.record(queue, len(packet), digest, outcome, reception, now_us)
         # Pass on what it added to the store, and send what may go now.

@@ -15,6 +15,10 @@ from tinyssb_node.scheduling.trickle import RandomSource
 _IN_VAIN_PACKETS: Final = 4
 # The same for unknown networks, in excess of the others: a batch of one is soon over.
 _STRAY_PACKETS: Final = 16
+# The same for packets about sets and requests that told us nothing new. One is forgotten with each other packet, and
+# each time that so many packets take: honest neighbours send few of them without data in between.
+_TALK_PACKETS: Final = 4
+_TALK_FORGOTTEN_PACKETS: Final = 16
 
 
 class Urgency(IntEnum):
@@ -64,6 +68,9 @@ class Pacer:
 
     def heard_useless(self, *, stray: bool) -> None:
         """The packet heard last was of no use to us; *stray*: it belongs to nobody we know."""
+
+    def heard_talk(self) -> None:
+        """The packet heard last, about a set or a request, told us nothing new."""
 
     def wanted(self, now_us: int) -> None:
         """Something is to be sent on a face that had nothing to send."""
@@ -126,6 +133,8 @@ class ContentionPacer(Pacer):
         self._crowd = 1.0
         self._in_vain = 0
         self._strays = 0
+        self._talk = 0.0
+        self._heard_us = now_us
         self._in_turn = False
         self._hidden_share = 0.0
         self._exchanges = 0
@@ -146,7 +155,7 @@ class ContentionPacer(Pacer):
             return None
         if self._batch_left and urgency is Urgency.REPLY:
             return self._batch_us
-        if self._chatter and urgency is Urgency.ADVERT:
+        if urgency is Urgency.ADVERT and (self._chatter or self._talk >= _TALK_PACKETS):
             # Or a station that sends without end would keep us from ever requesting.
             urgency, patience = Urgency.REPLY, 1.0
         packets = self._after[urgency] + self._luck[urgency] * limits.CONTENTION_PACKETS[urgency] * patience
@@ -208,6 +217,9 @@ class ContentionPacer(Pacer):
         """See Pacer. Behind a request no data is under way yet, so those who ask need not wait for it to end."""
         self._in_vain = max(0, self._in_vain - 1)
         self._strays = max(0, self._strays - 1)
+        forgotten = (now_us - self._heard_us) / (_TALK_FORGOTTEN_PACKETS * self._packet_us)
+        self._talk = max(0.0, self._talk - 1 - forgotten)
+        self._heard_us = now_us
         self._in_turn = self._in_turn and data
         self._count_load(now_us, data=data)
         self._draw(now_us, self._after_data if data else limits.AFTER_VECTOR_PACKETS)
@@ -226,6 +238,10 @@ class ContentionPacer(Pacer):
             self._strays = min(self._strays + 2, 2 * _STRAY_PACKETS)
         else:
             self._in_vain = min(self._in_vain + 2, 2 * _IN_VAIN_PACKETS)
+
+    def heard_talk(self) -> None:
+        """See Pacer."""
+        self._talk = min(self._talk + 2, 2 * _TALK_PACKETS)
 
     def wanted(self, now_us: int) -> None:
         """See Pacer. Others may have got the same idea at the same moment, but seldom with something to give: nobody

@@ -194,6 +194,10 @@ class TransmitQueue:
         """The packet heard last was of no use to us; *stray*: it belongs to nobody we know."""
         self._pacer.heard_useless(stray=stray)
 
+    def heard_talk(self) -> None:
+        """The packet heard last, about a set or a request, told us nothing new."""
+        self._pacer.heard_talk()
+
     def count_verdict(self, verdict: Verdict) -> None:
         """Count what the packet heard last was to us."""
         if verdict is _NEW:
