@@ -156,6 +156,30 @@ def test_a_person_accepts_and_all_follow() -> None:
         join(d.here, d.id, late.tip)
 
 
+def test_a_rejected_fork_stays_rejected_after_a_restart_and_can_be_accepted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(limits, "LATE_US", HOUR_US)
+    mesh, root = begun("abcd")
+    mesh.exclude("a", root, "c")
+    mesh.settle(2 * HOUR_US)
+    pretender = on_node(mesh, "c", root)
+    fork = pretender.exclude([mesh.id("a")])
+    mesh.settle(MINUTE_US)
+    assert (mesh["b"].open_reviews(), mesh["d"].open_reviews()) == (1, 1)
+    mesh.do("d", lambda groups, _, now: groups.reject(root, fork, now))
+    mesh.crash("d")
+    mesh.settle(MINUTE_US)
+    assert [one.rejected for one in mesh["d"].reviews(root)] == [True]
+    assert (mesh["b"].open_reviews(), mesh["d"].open_reviews()) == (1, 0)
+    mesh.do("d", lambda groups, pen, now: groups.accept(pen, root, fork, now))
+    mesh.settle(MINUTE_US)
+    assert mesh.members("b", root) == mesh.members("d", root) == "bd"
+    for name in "ac":
+        assert mesh.group(name, root).view.preference(mesh.id(name)).excluded
+    assert not mesh["b"].reviews(root)
+
+
 def test_two_camps_that_excluded_each_others_founders_long_ago_stay_until_somebody_accepts() -> None:
     world = start("abcde")
     for by, out in [("a", "c"), ("c", "a")]:

@@ -3,7 +3,8 @@
 import pytest
 
 from tests.groups.mesh import HOUR_US, MINUTE_US, begun
-from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason
+from tests.groups.world import start
+from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason, exclude
 from tinyssb_node.groups.replication import unread
 
 
@@ -45,3 +46,15 @@ def test_posts_that_nobody_fetches_are_known_as_such() -> None:
     group = mesh.group("c", root)
     assert [unread(group.view, root, said) for said in posts] == [False, True]
     assert mesh.texts("b", root) == ["read by all"]
+
+
+def test_people_named_by_an_exclusion_without_an_epoch_see_it_in_each_fork_that_is_joined() -> None:
+    world = start("abcdefg")
+    a, b, c = world["a"], world["b"], world["c"]
+    c.do(exclude(c.here, c.id, [world["g"].id])[:1])  # interrupted
+    a.do(exclude(a.here, a.id, [world["d"].id]))
+    b.do(exclude(b.here, b.id, [world["e"].id]))
+    world.settle()
+    for name in "deg":
+        person = world[name]
+        assert person.here.view.preference(person.id).excluded, name
