@@ -246,7 +246,13 @@ def check(played: Played) -> None:
     inside = view[last].members
     assert owed <= inside, f"{_names(owed - inside, names)} are locked out"
     out = NOBODY.union(
-        *(people for id_, people in group.resolved.standing.items() if view.exclusions[id_].by in inside)
+        *(
+            people
+            for id_, people in group.resolved.standing.items()
+            if view.exclusions[id_].by in inside
+            # An exclusion that only the people named in it can read, as its author is gone, is carried out by nobody.
+            and any(id_ in member.here for member in remaining if member.id not in people)
+        )
     )
     assert not out & inside, f"{_names(out & inside, names)} are excluded, and still in the epoch"
     readers = frozenset(member.id for member in world.members.values() if view[last].key in member.keys)

@@ -1,5 +1,7 @@
 """Rules R10 to R31 of docs/reference/groups.md: preferring, repairing, replicating (4.2 to 4.9)."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.groups.world import World, key_of, message_id, person, start
@@ -251,27 +253,38 @@ def test_r25_r28_all_is_fetched_while_something_is_missing_that_somebody_knew_wh
     }
 
 
-def test_r29_a_newcomer_is_added_to_all_epochs() -> None:
-    world = start("abcd", "e")
+@pytest.mark.parametrize("linked", [True, False])
+def test_r29_a_newcomer_gets_the_keys_of_all_epochs(*, linked: bool) -> None:
+    """Epochs that were begun by earlier versions have no link to the key of the epoch before."""
+    world = start("abcd", "ef")
     for out in "cd":
-        world["a"].do(exclude(world["a"].here, person("a"), [person(out)]))
+        steps = exclude(world["a"].here, person("a"), [person(out)])
+        unlinked = [replace(step, old_keys=()) if isinstance(step, AddStep) else step for step in steps]
+        world["a"].do(steps if linked else unlinked)
     world.meet(*"abcd")
     b = world["b"]
     steps = add(b.here, b.id, [person("e")])
-    assert [step.epoch for step in steps if isinstance(step, AddStep)] == list(b.here.view.epochs)
+    *before, last = b.here.view.epochs
+    assert steps == (AddStep(last, (person("e"),), () if linked else tuple(before)),)
     b.do(steps)
     world.meet(*"abcde")
-    assert all(person("e") in epoch.members for epoch in world["e"].here.view.epochs.values())
-    assert world["e"].prefers == b.prefers
+    e = world["e"]
+    assert list(e.here.view.epochs) == [*before, last]
+    assert e.prefers == b.prefers
+    assert all(tasks(member.here, member.id) == () for member in map(world.member, "abe"))
+    (step,) = add(e.here, e.id, [person("f")])
+    assert isinstance(step, AddStep)
+    assert step.old_keys == (), "everybody with the key of the epoch opens the addition of e"
 
 
-@pytest.mark.parametrize("written", [1, 2])
-def test_r29_what_an_addition_lacks_is_added_by_others(written: int) -> None:
-    world = start("abcd", "e")
-    for out in "cd":
-        world["a"].do(exclude(world["a"].here, person("a"), [person(out)]))
-    world.meet(*"abcd")
-    world["b"].do(add(world["b"].here, person("b"), [person("e")])[:written])
+@pytest.mark.parametrize("out", ["d", "cd"])
+def test_r29_what_an_addition_lacks_is_added_by_others(out: str) -> None:
+    world = start("abcd")
+    world.member("e")
+    for by in "ab":
+        for one in out:
+            world[by].do(exclude(world[by].here, person(by), [person(one)]))
+    world["b"].do(add(world["b"].here, person("b"), [person("e")]))
     world.meet(*"abcde")
     assert {task.purpose for task in tasks(world["a"].here, person("a"))} == {TaskPurpose.REPAIR}
     wake = world["a"].act(0)
@@ -285,7 +298,7 @@ def test_r29_what_an_addition_lacks_is_added_by_others(written: int) -> None:
 def test_r30_people_are_added_before_a_new_epoch_is_made() -> None:
     world = forked("ac", "bd", "abcd")
     world.member("e")
-    world["b"].do(add(world["b"].here, person("b"), [person("e")])[1:])
+    world["b"].do(add(world["b"].here, person("b"), [person("e")]))
     world.meet(*"abcde")
     a = world["a"]
     first, *_ = exclude(a.here, a.id, [person("b")])

@@ -83,6 +83,7 @@ def test_s13_an_exclusion_is_three_messages_and_a_new_feed() -> None:
         people=tuple(sorted(mesh.id(name) for name in "ab")),
         group_tangle=TangleData(root, (init.id,)),
         members_tangle=TangleData(init.id, (init.id,)),
+        old_secrets=(old_key,),
     )
     assert [entry.id for entry in written.entries if entry.id in mesh.group("a", root)] == [
         exclusion.id,

@@ -200,7 +200,7 @@ def test_s11_in_a_fork_a_newcomer_is_added_to_both_sides_and_to_the_past() -> No
     assert sorted(mesh.texts("e", root)) == ["before", "on one side", "on the other"]
     assert mesh.prefers("e", root) == mesh.prefers("a", root) == mesh.prefers("b", root)
     newcomers = [one for _, one in mesh.said("e", root, AddMember) if one.people == (mesh.id("e"),)]
-    assert [one.old_secrets for one in newcomers] == [(), (), ()]
+    assert [one.old_secrets for one in newcomers] == [(), (), ()], "they are added to each, as it is a fork"
 
 
 def test_s12_who_is_taken_on_again_is_in_and_stays_in() -> None:
@@ -245,8 +245,8 @@ def test_s24_members_are_listed_by_epoch() -> None:
     mesh.settle()
     for name in "abce":
         assert mesh.members(name, root) == "abce"
-        assert mesh.epochs(name, root) == ["abcde", "abce"]
-    assert mesh.epochs("d", root) == ["abcde"]
+        assert mesh.epochs(name, root) == (["abce"] if name == "e" else ["abcd", "abce"])
+    assert mesh.epochs("d", root) == ["abcd"]
     assert mesh.names(mesh.group("d", root).view[root].excluded) == "d"
 
 
@@ -281,4 +281,4 @@ def test_s29_an_addition_hands_on_all_keys_and_opens_what_was_said_before() -> N
     mesh.settle()
     assert set(mesh["c"].reader.keys_of(root)) == set(mesh["a"].reader.keys_of(root))
     assert mesh.texts("c", root) == mesh.texts("a", root) == ["long ago", "lately"]
-    assert mesh.epochs("c", root) == ["abc", "ac"]
+    assert mesh.epochs("c", root) == ["ac"]

@@ -1,5 +1,6 @@
 """The short form of a group's messages says all that they say, in one spelling, and costs the packets that it may."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ from tests.groups.spoken import (
     reading,
     said,
 )
-from tests.groups.world import GROUP, person
+from tests.groups.world import GROUP
 from tinyssb_node.codec import bipf
 from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.feeds.layout import packet_count
@@ -50,7 +51,7 @@ from tinyssb_node.groups.short_form import (
     split_owner,
     with_owner,
 )
-from tinyssb_node.ids import Dialect, FeedId
+from tinyssb_node.ids import Dialect, EpochKey, FeedId
 
 PAGE = Path(__file__).parents[2] / "docs/formats/group-messages.md"
 
@@ -206,13 +207,19 @@ def content_size(plain: bytes, slots: int) -> int:
     return len(box(plain, context_of(AUTHOR, TIP), keys, bytes([7]) * 32))
 
 
+def linked(forks: int) -> AddMember:
+    """Return the addition of 15 behind an init, with the keys of the epochs directly before it."""
+    keys = tuple(EpochKey(bytes([number]) * EpochKey.SIZE) for number in range(201, 201 + forks))
+    return replace(addition(15, after_init=True), old_secrets=keys)
+
+
 SIZES: dict[str, tuple[bytes, int]] = {
     "init of a group": (with_owner(encode(GroupInit(KEY, FIRST, FIRST, FIRST)), AUTHOR), 2),
     "init of an epoch": (with_owner(encode(epoch_init()), AUTHOR), 2),
     "addition of 1": (encode(addition(1)), 2),
     "addition of 8": (encode(addition(8)), 9),
     "addition of 15": (encode(addition(15)), 16),
-    "addition of 15 known, behind the init": (encode(addition(15, after_init=True), known=PEOPLE), 16),
+    "addition of 15 known, behind the init, with a key": (encode(linked(1), known=PEOPLE), 16),
     "exclusion of 1, v0.0": (encode(exclusion(full=False)), 1),
     "exclusion of 1, v1.0": (encode(exclusion()), 1),
     "post of 18 letters": (encode(said("x" * 18)), 1),
@@ -238,22 +245,17 @@ def test_excluding_one_of_sixteen_takes_sixteen_packets() -> None:
     announcement = 1
     said = sum(
         packets(*SIZES[name])
-        for name in ("exclusion of 1, v1.0", "init of an epoch", "addition of 15 known, behind the init")
+        for name in (
+            "exclusion of 1, v1.0",
+            "init of an epoch",
+            "addition of 15 known, behind the init, with a key",
+        )
     )
     assert announcement + said <= 16
 
 
-def test_there_is_room_for_some_more_predecessors() -> None:
-    more = AddMember(
-        KEY,
-        GROUP,
-        ROOT,
-        CREATOR,
-        tuple(person(number) for number in range(15)),
-        TangleData(ROOT, (TIP, ADDED)),
-        TangleData(EPOCH, (EPOCH,)),
-    )
-    assert packets(encode(more, known=PEOPLE), 16) == 9
+def test_there_is_room_for_one_more_predecessor() -> None:
+    assert packets(encode(linked(2), known=PEOPLE), 16) == 10, "joining two forks"
     two = GroupInit(KEY, TangleData(ROOT, (TIP, ADDED)), TangleData(ROOT, (ROOT,)), FIRST, GROUP, AUTHOR)
     assert packets(with_owner(encode(two), AUTHOR), 2) == 3
     assert packets(with_owner(encode(exclusion()), AUTHOR), 1) == 3

@@ -5,7 +5,8 @@ depends on its author and on what they knew. Messages that do not count are kept
 audit. The result is a function of the set of stored messages, and of nothing else.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Final
 
@@ -97,6 +98,10 @@ class Group:
         """Members tangles by their root (R32)."""
         self._flaws: dict[MessageId, MessageFlaw] = {}
         """Flaws that follow from a message's form alone."""
+        self._given: dict[FeedId, set[EpochKey]] = {}
+        """By person: the keys that additions of theirs contain."""
+        self._handed: dict[EpochKey, set[EpochKey]] = {}
+        """By key: the keys in additions that everybody with this key can open."""
         self._histories = CausalHistories()
         self._resolved: ResolvedChanges | None = None
         self._came_us = came_us
@@ -140,6 +145,11 @@ class Group:
         if said.id in self._said:
             return AddOutcome.DUPLICATE
         self._said[said.id] = said
+        if isinstance(said.message, AddMember):
+            keys = {said.message.secret, *said.message.old_secrets}
+            self._handed.setdefault(said.message.secret, set()).update(keys)
+            for person in said.message.people:
+                self._given.setdefault(person, set()).update(keys)
         if self._histories.add(said.id, said.message):
             self._resolved = None
         self._aside = None
@@ -261,6 +271,21 @@ class Group:
     def lacking(self) -> bool:
         """True while a message that changes the group follows one that is missing, or that we cannot read."""
         return self._histories.lacked(self.tangle.missing)
+
+    def keys_given(self, person: FeedId) -> AbstractSet[EpochKey]:
+        """Return the keys in additions of *person*."""
+        return self._given.get(person, frozenset())
+
+    def opened_by(self, keys: Iterable[EpochKey]) -> AbstractSet[EpochKey]:
+        """Return *keys*, and all that their readers find in additions which these keys open."""
+        opened: set[EpochKey] = set()
+        ahead = list(keys)
+        while ahead:
+            key = ahead.pop()
+            if key not in opened:
+                opened.add(key)
+                ahead += self._handed.get(key, ())
+        return opened
 
     def adders(self, person: FeedId) -> People:
         """Return the people who added *person* to any epoch."""

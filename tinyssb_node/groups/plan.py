@@ -5,10 +5,11 @@ crash or a lost node interrupted is finished by the same rules, here or by anoth
 another was faster has nothing left to do (R17). Only the duration of waits is kept between two plans.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from hashlib import sha256
+from itertools import combinations
 from typing import Final, TypeAlias
 
 from tinyssb_node import limits
@@ -17,6 +18,8 @@ from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.epochs import NOBODY, Exclusion, People
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.ids import FeedId, MessageId
+
+_NO_EPOCHS: Final = frozenset[MessageId]()
 
 
 class RefusalReason(StrEnum):
@@ -70,8 +73,7 @@ class AddStep:
     people: tuple[FeedId, ...]
     """1 to 15."""
     old_keys: tuple[MessageId, ...] = ()
-    """Earlier epochs whose keys are included (`oldSecrets`): those to which the adder, being excluded there, cannot add
-    people."""
+    """Earlier epochs whose keys are included (`oldSecrets`), since one of the people lacks them."""
 
 
 Step: TypeAlias = ExcludeStep | BeginEpochStep | AddStep
@@ -185,15 +187,14 @@ def tasks(group: Group, me: FeedId) -> tuple[GroupTask, ...]:
     preference = view.preference(me)
     unfinished = _unfinished(group, me)
     open_tasks = [
-        GroupTask(TaskPurpose.FINISH, init, _additions(group, me, init, people))
-        for init, people in unfinished
+        GroupTask(TaskPurpose.FINISH, init, _additions(group, init, people)) for init, people in unfinished
     ]
     if preference.epoch is None or preference.excluded or _left_to_others(group, me, preference.epoch):
         return tuple(open_tasks)
     begun = dict(unfinished)
     for init, people in _repairs(group, me):
         if rest := people - begun.get(init, NOBODY):
-            open_tasks.append(GroupTask(TaskPurpose.REPAIR, init, _additions(group, me, init, rest)))
+            open_tasks.append(GroupTask(TaskPurpose.REPAIR, init, _additions(group, init, rest)))
     first = tuple(step for task in open_tasks for step in task.steps)
     base = preference.epoch
     for mine, people in _begun(group, me, base).items():
@@ -204,10 +205,10 @@ def tasks(group: Group, me: FeedId) -> tuple[GroupTask, ...]:
         steps = first or _exclusion(group, me, base, resolution.exclude)
         open_tasks.append(GroupTask(TaskPurpose.RESOLVE, base, steps))
     guessed = [
-        (init, _lacking(group, init, me)) for init in view.acted_on(me) if not _history_complete(group, init)
+        (init, _lacking(group, init, me)) for init in _needed(group, me) if not _history_complete(group, init)
     ]
     open_tasks += [
-        GroupTask(TaskPurpose.GUESS, init, _additions(group, me, init, people))
+        GroupTask(TaskPurpose.GUESS, init, _additions(group, init, people))
         for init, people in guessed
         if people
     ]
@@ -244,6 +245,7 @@ def _unfinished(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
     The first person whom the creator of a group adds is themselves.
     """
     unfinished = []
+    needed = _needed(group, me)
     for init, epoch in group.view.epochs.items():
         people = _known_lacking(group, init, me)
         mine = NOBODY
@@ -251,7 +253,7 @@ def _unfinished(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
             mine = (people or _remaining(group, init, me)) & epoch.due
         if epoch.creator == me and not epoch.previous and not epoch.members:
             mine |= {me}
-        if me in epoch.members:
+        if init in needed:
             mine |= {person for person in people if group.adders(person) == {me}}
         if mine:
             unfinished.append((init, mine))
@@ -259,8 +261,21 @@ def _unfinished(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
 
 
 def _repairs(group: Group, me: FeedId) -> list[tuple[MessageId, People]]:
-    """Return the epochs of *me* that lack somebody (R29)."""
-    return [(init, people) for init in group.view.acted_on(me) if (people := _known_lacking(group, init, me))]
+    """Return the epochs of *me* that lack somebody, as far as it matters (R29)."""
+    return [(init, people) for init in _needed(group, me) if (people := _known_lacking(group, init, me))]
+
+
+def _needed(group: Group, me: FeedId) -> list[MessageId]:
+    """Return the epochs of *me* whose membership decides something: the tips, and the epochs from which two of them
+    come, where a person has to be in order to be a witness. Predecessors come first.
+
+    People are not added to any other epoch: its key in a later addition is enough to read it, and takes 32 bytes.
+    """
+    view = group.view
+    acted_on = view.acted_on(me)
+    tips = view.tips_among(acted_on)
+    near = _NO_EPOCHS.union(*(view.nearest(*pair) for pair in combinations(tips, 2)))
+    return [init for init in acted_on if init in tips or init in near]
 
 
 def _history_complete(group: Group, init: MessageId) -> bool:
@@ -355,7 +370,7 @@ def exclude(
     if strangers:
         raise GroupRefusalError(RefusalReason.STRANGER, sorted(strangers))
     first = tuple(
-        step for init, lacking in _repairs(group, me) for step in _additions(group, me, init, lacking - named)
+        step for init, lacking in _repairs(group, me) for step in _additions(group, init, lacking - named)
     )
     steps = first + _exclusion(group, me, base, named)
     if begins_too_many(group, me, steps):
@@ -385,9 +400,10 @@ def join(group: Group, me: FeedId, tip: MessageId) -> tuple[Step, ...]:
 
 
 def add(group: Group, me: FeedId, people: Iterable[FeedId]) -> tuple[Step, ...]:
-    """Return all steps of adding *people* to all epochs of *me*, the earliest first (R29). Raises GroupRefusalError.
+    """Return all steps of adding *people* to the epochs of *me* that matter, the earliest first, with the keys of all
+    others, since an epoch can be read only by people who can read those before it (R29). Raises GroupRefusalError.
 
-    An epoch can be read only by people who can read those before it. Excluded people are added again by this.
+    Excluded people are added again by this.
     """
     named = frozenset(people)
     base = _writable(group, me, None)
@@ -398,10 +414,10 @@ def add(group: Group, me: FeedId, people: Iterable[FeedId]) -> tuple[Step, ...]:
     if there:
         raise GroupRefusalError(RefusalReason.MEMBER, sorted(there))
     steps: list[Step] = []
-    for init in view.acted_on(me):
+    needed = [init for init in _needed(group, me) if me not in view[init].excluded]
+    for init in needed:
         people = named if init == base else named - view[init].members
-        if me not in view[init].excluded:
-            steps += _additions(group, me, init, people)
+        steps += _adds(group, init, people, view.predecessors(init) - set(needed))
     return tuple(steps)
 
 
@@ -435,7 +451,8 @@ def _exclusion(group: Group, me: FeedId, base: MessageId, people: People) -> tup
     steps: list[Step] = [ExcludeStep(base, tuple(sorted(named)))] if named else []
     steps += _told(group, me, base, people, remaining)
     steps.append(BeginEpochStep(view.open_tips(me)))
-    return (*steps, *_adds(None, remaining))
+    before = _NO_EPOCHS.union(*(view.chain(tip) for tip in view.open_tips(me)))
+    return (*steps, *_adds(group, None, remaining, before))
 
 
 def _told(group: Group, me: FeedId, base: MessageId, people: People, remaining: People) -> list[Step]:
@@ -463,21 +480,46 @@ def _connected_exclusions(group: Group, base: MessageId) -> People:
     )
 
 
-def _additions(group: Group, me: FeedId, epoch: MessageId, people: People) -> tuple[AddStep, ...]:
-    """Return additions to an epoch, with keys of those before it to which *me*, excluded there, cannot add the
-    people."""
-    view = group.view
-    before = view.predecessors(epoch)
-    shut = [init for init in view.of(me) if init in before and me in view[init].excluded]
-    return _adds(epoch, people, tuple(init for init in shut if people - view[init].members))
+def _additions(group: Group, epoch: MessageId, people: People) -> tuple[AddStep, ...]:
+    """Return additions to an epoch, with the keys of epochs before it that one of the people lacks."""
+    return _adds(group, epoch, people, group.view.predecessors(epoch))
 
 
 def _adds(
-    epoch: MessageId | None, people: Iterable[FeedId], old_keys: tuple[MessageId, ...] = ()
+    group: Group, epoch: MessageId | None, people: People, before: Collection[MessageId]
 ) -> tuple[AddStep, ...]:
-    """Return as many additions as it takes, 15 people in each (R8a)."""
+    """Return as many additions as it takes, 15 people in each (R8a), to an epoch behind those *before*.
+
+    The first one to a new epoch has the keys of those directly before it, so that everybody with the key of the last
+    epoch can open all of them, one after the other. Other additions have keys only where such a link is missing.
+    """
+    view = group.view
+    links = view.tips_among(before) if epoch is None and people else ()
+    opened = group.opened_by(view[init].key for init in ((epoch,) if epoch is not None else links))
+    out = {
+        person: group.opened_by(group.keys_given(person))
+        for person in people
+        if any(view[init].key not in opened for init in before)
+    }
+    lacking = [
+        init
+        for init in view.epochs
+        if init in links
+        or (
+            init in before
+            and view[init].key not in opened
+            and any(
+                view[init].key not in keys and person != view[init].creator for person, keys in out.items()
+            )
+        )
+    ]
     ordered: Sequence[FeedId] = sorted(people)
     size = limits.GROUP_ADD_MAX
-    return tuple(
-        AddStep(epoch, tuple(ordered[at : at + size]), old_keys) for at in range(0, len(ordered), size)
-    )
+    steps = [AddStep(epoch, tuple(ordered[at : at + size])) for at in range(0, len(ordered), size)]
+    for number, at in enumerate(range(0, len(lacking), limits.GROUP_NAMED_MAX)):
+        keys = tuple(lacking[at : at + limits.GROUP_NAMED_MAX])
+        if number < len(steps):
+            steps[number] = replace(steps[number], old_keys=keys)
+        else:
+            steps.append(AddStep(epoch, steps[0].people, keys))
+    return tuple(steps)

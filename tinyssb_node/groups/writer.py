@@ -80,8 +80,15 @@ def draft_add(
         group_tangle=_after(group, group_limits.TIPS_MAX),
         members_tangle=_behind(group.members_tangle(epoch), group_limits.TIPS_MAX),
         text=text,
-        old_secrets=tuple(view[one].key for one in old_keys),
+        old_secrets=_keys_of(group, old_keys, view[epoch].key),
     )
+
+
+def _keys_of(group: Group, epochs: Iterable[MessageId], secret: EpochKey) -> tuple[EpochKey, ...]:
+    """Return the keys of *epochs*, each once and without *secret*: members may begin two epochs with one key."""
+    keys = dict.fromkeys(group.view[one].key for one in epochs)
+    keys.pop(secret, None)
+    return tuple(keys)
 
 
 def draft_exclude(
@@ -418,8 +425,9 @@ class GroupWriter:
                 case BeginEpochStep(previous):
                     known = frozenset[FeedId]().union(*(group.view[one].members for one in previous))
                     account.add("begin", draft_init(group, self._keys.main, _UNDRAWN, previous), _UNDRAWN)
-                case AddStep(None, people, _):
-                    account.add(f"add {len(people)}", _unbegun(group, people, text), _UNDRAWN, known)
+                case AddStep(None, people, old_keys):
+                    addition = _unbegun(group, people, text, old_keys)
+                    account.add(f"add {len(people)}", addition, _UNDRAWN, known)
                 case AddStep(epoch, people, old_keys):
                     assert epoch is not None, "the case before"
                     addition = draft_add(group, epoch, people, text=text, old_keys=old_keys)
@@ -470,7 +478,9 @@ class _CostAccount:
         )
 
 
-def _unbegun(group: Group, people: Collection[FeedId], text: str | None) -> AddMember:
+def _unbegun(
+    group: Group, people: Collection[FeedId], text: str | None, old_keys: Iterable[MessageId]
+) -> AddMember:
     """Return an addition to an epoch that is not begun yet, of the same size as the final one."""
     return AddMember(
         secret=_UNDRAWN,
@@ -481,4 +491,5 @@ def _unbegun(group: Group, people: Collection[FeedId], text: str | None) -> AddM
         group_tangle=TangleData(group.root, (_NO_ID,)),
         members_tangle=TangleData(_NO_ID, (_NO_ID,)),
         text=text,
+        old_secrets=_keys_of(group, old_keys, _UNDRAWN),
     )

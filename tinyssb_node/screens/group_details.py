@@ -199,9 +199,15 @@ def read_access(
     """Return for each person who ever had a key which messages it opens: first the people who read what our user writes
     now (in the epoch *writing*), ourselves on top."""
     held: dict[FeedId, list[GroupEpochRow]] = {}
+    readers: dict[str, set[str]] = {}
+    for epoch in reversed(epochs):
+        # The creator has the key, even if they never added themselves. Readers of an epoch open all epochs before it.
+        inside = {one.feed for one in epoch.members} | {epoch.creator}
+        readers.setdefault(epoch.epoch, set()).update(inside)
+        for previous in epoch.previous:
+            readers.setdefault(previous, set()).update(readers[epoch.epoch])
     for epoch in epochs:
-        # The creator has the key, even if they never added themselves.
-        for feed in {one.feed for one in epoch.members} | {epoch.creator}:
+        for feed in readers[epoch.epoch]:
             held.setdefault(FeedId.from_hex(feed), []).append(epoch)
     followers = _followers(epochs)
     found = [
