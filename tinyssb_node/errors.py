@@ -67,6 +67,7 @@ EXIT_CODES = {
     "feed_kept": ExitCode.DATA,
     "read_only": ExitCode.STORAGE,
     "busy": ExitCode.BUSY,
+    "costly": ExitCode.USAGE,
     "not_allowed": ExitCode.PERMISSION,
     "uncertain": ExitCode.BUSY,
     "failed": ExitCode.SOFTWARE,

@@ -135,7 +135,6 @@ def test_forks_that_were_joined_are_drawn_joined(forked: Looking) -> None:
     assert "├─╯" in lines
     assert any("it comes after all other epochs that you are in" in line for line in lines)
     assert any(line.endswith("missing: not added yet") for line in lines)
-    assert any(line.endswith("does it first: finish a task that this node began") for line in lines)
 
 
 def test_a_group_with_nothing_to_do_says_so(tmp_path: Path) -> None:

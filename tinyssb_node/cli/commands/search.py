@@ -7,6 +7,7 @@ from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import ChatFormatter
 from tinyssb_node.screens.message_commands import open_node
 from tinyssb_node.screens.options import CommandParsers, add_json, add_network, positive
+from tinyssb_node.screens.safetext import wrapped
 from tinyssb_node.screens.screen import width
 from tinyssb_node.screens.talkjson import JsonLines
 
@@ -43,10 +44,9 @@ def search(arguments: argparse.Namespace) -> int:
         rows = [*talk.catalog.search(words, limit), *(in_groups or ())]
         names = talk.names()
     if in_groups is None:
-        print(
-            "tinyssb: Private groups are not searched: the daemon, which has their keys, is not running or is too old.",
-            file=sys.stderr,
-        )
+        text = "tinyssb: Private groups are not searched: the daemon has their keys, and is not running or is too old."
+        columns = width()
+        print("\n".join([text] if columns is None else wrapped(text, columns, 6)), file=sys.stderr)
     if arguments.json:
         lines: JsonLines | ChatFormatter = JsonLines(names)
     else:
