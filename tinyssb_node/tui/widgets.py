@@ -1,7 +1,7 @@
 """Parts of the screen that know nothing of messages: a list that keeps its place, an input box, a page to read."""
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 from rich.style import Style
 from textual import events
@@ -17,6 +17,7 @@ from textual.widgets.option_list import Option
 
 from tinyssb_node.tui import limits
 
+Answer = TypeVar("Answer")
 Row = tuple[str, Content]
 """The key of a row, which no other row has, and its display."""
 
@@ -176,14 +177,15 @@ class MessageInput(TextArea):
             self.insert("".join(char for char in taken if char.isprintable() or char == "\n"))
 
 
-class TextPage(ModalScreen[None]):
-    """A text to read, over everything else."""
+class ReadingScreen(ModalScreen[Answer]):
+    """A text to read, over everything else, with the keys that end it."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
-        Binding("escape,q,enter,question_mark", "close", show=False),
         Binding("down,j", "scroll(1)", show=False),
         Binding("up,k", "scroll(-1)", show=False),
     ]
+    KEYS: ClassVar[str]
+    """The line that names the keys."""
 
     def __init__(self, title: str, text: Content) -> None:
         super().__init__()
@@ -195,11 +197,20 @@ class TextPage(ModalScreen[None]):
         yield Static(Content.styled(self._title, "bold underline"), id="head")
         with VerticalScroll(id="page"):
             yield Static(self._text)
-        yield Static(" Esc close  ↑↓ scroll", id="keys", markup=False)
+        yield Static(self.KEYS, id="keys", markup=False)
 
     def action_scroll(self, lines: int) -> None:
         """Scroll down by *lines*."""
         self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+
+
+class TextPage(ReadingScreen[None]):
+    """A text to read, over everything else."""
+
+    BINDINGS: ClassVar[list[BindingType]] = [
+        Binding("escape,q,enter,question_mark", "close", show=False),
+    ]
+    KEYS: ClassVar[str] = " Esc close  ↑↓ scroll"
 
     def action_close(self) -> None:
         """Close the page."""
@@ -263,31 +274,14 @@ class Picker(ModalScreen[tuple[str, ...] | None]):
         self.dismiss(None)
 
 
-class Question(ModalScreen[bool | None]):
+class Question(ReadingScreen[bool | None]):
     """A text with a question whether to go on, over everything else. Its answer: True; None: no."""
 
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("y", "agree", show=False),
         Binding("escape,n,q", "refuse", show=False),
-        Binding("down,j", "scroll(1)", show=False),
-        Binding("up,k", "scroll(-1)", show=False),
     ]
-
-    def __init__(self, title: str, text: Content) -> None:
-        super().__init__()
-        self._title = title
-        self._text = text
-
-    def compose(self) -> ComposeResult:
-        """Yield a title, the text, the keys."""
-        yield Static(Content.styled(self._title, "bold underline"), id="head")
-        with VerticalScroll(id="page"):
-            yield Static(self._text)
-        yield Static(" y yes, do it  Esc no: nothing is written", id="keys", markup=False)
-
-    def action_scroll(self, lines: int) -> None:
-        """Scroll down by *lines*."""
-        self.query_one(VerticalScroll).scroll_relative(y=lines, animate=False)
+    KEYS: ClassVar[str] = " y yes, do it  Esc no: nothing is written"
 
     def action_agree(self) -> None:
         """Go on. Enter does not: it is the key by which the page before was left."""
