@@ -26,7 +26,23 @@ SEQ_BOASTED = 2**31
 SALT = b"salt"
 
 
-class HostileStation:
+class DeafStation:
+    """The methods of a node that the world calls, of one that heeds nothing that it hears."""
+
+    def receive(self, packet: bytes, face: FaceName, reception: Reception, now_us: int) -> list[Effect]:
+        del packet, face, reception, now_us
+        return []
+
+    def sent(self, face: FaceName, count: int, now_us: int) -> list[Effect]:
+        del face, count, now_us
+        return []
+
+    def busy(self, face: FaceName, now_us: int) -> list[Effect]:
+        del face, now_us
+        return []
+
+
+class HostileStation(DeafStation):
     """A station that sends one packet each *every_us*, between two points in time, whatever it hears."""
 
     def __init__(self, world: World, every_us: int, first_us: int, last_us: int) -> None:
@@ -62,18 +78,6 @@ class HostileStation:
 
     def face_up(self, face: FaceName, profile: LinkProfile, spec: str, now_us: int) -> list[Effect]:
         del face, profile, spec, now_us
-        return []
-
-    def receive(self, packet: bytes, face: FaceName, reception: Reception, now_us: int) -> list[Effect]:
-        del packet, face, reception, now_us
-        return []
-
-    def sent(self, face: FaceName, count: int, now_us: int) -> list[Effect]:
-        del face, count, now_us
-        return []
-
-    def busy(self, face: FaceName, now_us: int) -> list[Effect]:
-        del face, now_us
         return []
 
     def next_wake_us(self) -> int | None:

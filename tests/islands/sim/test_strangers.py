@@ -4,6 +4,7 @@ import random
 from collections.abc import Callable, Sequence
 from itertools import pairwise
 
+from tests.hostile import DeafStation
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.events import Effect, Send
@@ -18,7 +19,7 @@ from tinyssb_node.codec.packets import (
 from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.ids import FaceName, FeedId, PacketKind
 from tinyssb_node.replication import limits as set_limits
-from tinyssb_node.scheduling.link import Allowance, LinkProfile, Reception
+from tinyssb_node.scheduling.link import Allowance, LinkProfile
 from tinyssb_node.sim.checkers import AirtimeLaw, DutyCycleChecker
 from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
 from tinyssb_node.sim.world import World
@@ -31,7 +32,7 @@ SAID = 15
 """Entries that each of them publishes."""
 
 
-class Stranger:
+class Stranger(DeafStation):
     """Names new ids: by NOVELTY, CLAIM and FEEDS in turn, one packet each *every_us* on each of its faces."""
 
     def __init__(self, every_us: int) -> None:
@@ -44,18 +45,6 @@ class Stranger:
     def face_up(self, face: FaceName, profile: LinkProfile, spec: str, now_us: int) -> list[Effect]:
         del profile, spec, now_us
         self._faces.append(face)
-        return []
-
-    def receive(self, packet: bytes, face: FaceName, reception: Reception, now_us: int) -> list[Effect]:
-        del packet, face, reception, now_us
-        return []
-
-    def sent(self, face: FaceName, count: int, now_us: int) -> list[Effect]:
-        del face, count, now_us
-        return []
-
-    def busy(self, face: FaceName, now_us: int) -> list[Effect]:
-        del face, now_us
         return []
 
     def next_wake_us(self) -> int | None:
