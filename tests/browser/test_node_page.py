@@ -20,7 +20,7 @@ from tests.catalog.fake import (
     make_person,
     message_id,
 )
-from tests.web.fake import GROUP, TOKEN, FakeNode, friendly_mesh, serving, with_group
+from tests.web.fake import FORK, GROUP, TOKEN, FakeNode, friendly_mesh, serving, with_fork, with_group
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.group_conversations import GroupConversation
@@ -426,6 +426,27 @@ def test_a_group_is_managed_after_its_cost_was_shown(browser: Browser) -> None:
         form.get_by_role("button", name="Exclude them").click()
         expect(form.get_by_role("status")).to_contain_text("Excluded Bob")
         assert node.changes == [("exclude", GROUP, (BOB.hex(),))]
+        assert visit.barriers() == []
+        assert visit.complaints == []
+
+
+def test_a_fork_that_waits_is_decided_on_by_buttons(browser: Browser) -> None:
+    node = with_fork(FakeNode())
+    with serving(node) as address, Visit(browser, address, width=390) as visit:
+        page = opened(visit, f"/c/{GROUP}")
+        expect(page.locator(".conversation header p")).to_contain_text("waits for your decision, below")
+        page.get_by_role("link", name="Members and details").click()
+        card = page.get_by_role("region", name="Your decision")
+        expect(card).to_contain_text("excluded Bob from the hut")
+        card.get_by_role("button", name="Accept…").click()
+        expect(card).to_contain_text("7 packets, 1.4 s of airtime")
+        card.get_by_role("button", name="Cancel").click()
+        assert node.changes == []
+        card.get_by_role("button", name="Reject…").click()
+        card.get_by_role("button", name="Reject it on this node").click()
+        expect(page.get_by_role("status").get_by_text("Rejected the fork.")).to_be_visible()
+        expect(card).to_have_count(0)
+        assert node.changes == [(f"reject {FORK}", GROUP, ())]
         assert visit.barriers() == []
         assert visit.complaints == []
 

@@ -9,7 +9,7 @@ from tinyssb_node.errors import LocalError
 from tinyssb_node.groups.manager import DueGroupTask, GroupReview, GroupWriteResult
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import GroupMessage, OpenedGroupMessage, post
-from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step, add, exclude, plan
+from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step, add, exclude, join, plan
 from tinyssb_node.groups.reader_events import FeedAssignment, InvalidGroupEntry
 from tinyssb_node.groups.secrecy import Exposure
 from tinyssb_node.groups.writer import GroupWriteCost, GroupWriterPort, draft_content
@@ -30,6 +30,7 @@ class FakeGroups:
         self.members: dict[MessageId, Member] = {}
         self.held: dict[MessageId, FakeHeld] = {}
         self.gone: set[MessageId] = set()
+        self.rejected: set[MessageId] = set()
         self.read_all = True
         self.problems: dict[MessageId, LocalError] = {}
         self.covered: dict[MessageId, GroupMessage] = {}
@@ -93,7 +94,21 @@ class FakeGroups:
         return _do(member, exclude(member.here, member.id, people))
 
     def reviews(self, root: MessageId) -> list[GroupReview]:
-        return [GroupReview(fork, rejected=False) for fork in self.members[root].here.late_forks]
+        forks = self.members[root].here.late_forks
+        return [GroupReview(fork, rejected=fork.tip in self.rejected) for fork in forks]
+
+    def accept(
+        self, _pen: GroupWriterPort, root: MessageId, fork: MessageId, _now_us: int
+    ) -> GroupWriteResult:
+        member = self.members[root]
+        return _do(member, join(member.here, member.id, fork))
+
+    def cost_of_accepting(self, root: MessageId, fork: MessageId) -> GroupWriteCost:
+        member = self.members[root]
+        return _cost(join(member.here, member.id, fork))
+
+    def reject(self, _root: MessageId, fork: MessageId, _now_us: int) -> None:
+        self.rejected.add(fork)
 
     def cost_of_adding(self, root: MessageId, people: Iterable[FeedId], _text: str | None) -> GroupWriteCost:
         member = self.members[root]

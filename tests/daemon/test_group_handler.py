@@ -13,6 +13,7 @@ import pytest
 
 from tests.daemon.fakes import Bench, make_bench
 from tests.daemon.groupfakes import FakeGroups, say
+from tests.groups.test_late_forks import long_ago
 from tests.groups.world import person, start
 from tinyssb_node.control.requests import GROUP_REQUESTS, read_request
 from tinyssb_node.control.server import ControlConnection
@@ -362,3 +363,39 @@ async def test_a_group_whose_texts_are_erased_shows_how_far_back_a_thief_reads(b
     for days in (0, 366, "7"):
         with pytest.raises(LocalError, match="erase_days"):
             await ask("group_create", name="Long", erase_days=days)
+
+
+async def test_a_fork_that_waits_is_shown_with_the_evidence_and_decided_on(bench: Bench) -> None:
+    world, pretender = long_ago()
+    fork = pretender.exclude([world["a"].id])
+    world.settle(world.now_us)
+    ask = Asked(bench, FakeGroups(Hut=world["d"]))
+    (row,), _ = await ask("group_list")
+    assert row["reviews"] == 1
+    (review,), result = await ask("group_review", group="hut")
+    assert result == {"count": 1}
+    assert {name: review[name] for name in ("fork", "by", "excluded_by", "excludes", "out", "rejected")} == {
+        "fork": fork.hex(), "by": hexes("c"), "excluded_by": hexes("a"), "excludes": hexes("a"),
+        "out": hexes("a"), "rejected": False,
+    }  # fmt: skip
+    assert "days" in review["reasons"]
+    _, cost = await ask("group_decide", group="hut", fork=review["fork"][:8], accept=True, dry_run=True)
+    assert (cost["messages"], "begin" in cost["steps"]) == (4, True)
+    for wrong in ("", "00", "zz"):
+        with pytest.raises(ProblemError, match="Nothing was written"):
+            await ask("group_decide", group="hut", fork=wrong, accept=True)
+
+    _, written = await ask("group_decide", group="hut", fork=review["fork"], accept=False)
+    assert (written["packets"], written["entries"]) == (0, [])
+    (review,), _ = await ask("group_review", group="hut")
+    assert review["rejected"]
+    (row,), _ = await ask("group_list")
+    assert row["reviews"] == 0
+
+    _, written = await ask("group_decide", group="hut", fork=review["fork"], accept=True)
+    assert written["packets"] > 0
+    assert (await ask("group_review", group="hut"))[0] == []
+    (row,), _ = await ask("group_list")
+    assert row["members"] == hexes("bde")
+    with pytest.raises(ProblemError, match="Nothing was written"):
+        await ask("group_decide", group="hut", fork=review["fork"], accept=False)

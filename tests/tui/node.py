@@ -8,10 +8,11 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind, MessageRow, PersonRow
+from tinyssb_node.control.group_rows import GroupReviewRow
 from tinyssb_node.control.rows import AirtimeRow, EndpointRow, FaceRow, FeedRow, StatusRow
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId, Origin
-from tinyssb_node.screens.group_changes import EXCLUSION_LIMITS, GroupChange
+from tinyssb_node.screens.group_changes import EXCLUSION_LIMITS, GroupChange, decisions
 from tinyssb_node.screens.group_conversations import people_in_words
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.tui.screen_state import ScreenRequest, ScreenState
@@ -239,6 +240,7 @@ class FakeNode:
     refusing: bool = False
     asked: list[ScreenRequest] = dataclasses.field(default_factory=list)
     ended: list[str] = dataclasses.field(default_factory=list)
+    reviews: list[GroupReviewRow] = dataclasses.field(default_factory=list)
 
     def look(self, asked: ScreenRequest) -> ScreenState:
         self.asked.append(asked)
@@ -269,6 +271,9 @@ class FakeNode:
 
     def group_page(self, group: str) -> str:
         return f"Hut crew {group[:8]}\n\nWho can read what (times: when the new key arrived here):\n  me: everything"
+
+    def group_decisions(self, group: str) -> list[tuple[GroupChange, str]]:
+        return decisions(group, self.reviews, self.sight.names)
 
     def group_preview(self, change: GroupChange) -> list[str]:
         people = people_in_words(change.people, self.sight.names)

@@ -4,8 +4,9 @@ import dataclasses
 
 from tests.tui.node import ANA, BEN, EVA, HOSTILE, ME, FakeNode, id_of, message, usual
 from tests.tui.screen import shown
+from tinyssb_node.control.group_rows import GroupReviewRow
 from tinyssb_node.screens.group_changes import GroupAction, GroupChange
-from tinyssb_node.screens.group_conversations import GroupConversation
+from tinyssb_node.screens.group_conversations import GroupConversation, waiting_reviews
 from tinyssb_node.tui.screen_state import ScreenState
 
 GROUP = "5a" * 20
@@ -125,3 +126,40 @@ async def test_a_refused_change_is_shown() -> None:
     node = FakeNode(with_group(), refusing=True)
     async with shown(node, *IN_GROUP, "down", "down", "down", "enter", "y") as screen:
         assert "! The disk is full" in screen.text()
+
+
+FORK = "33" * 20
+REVIEW = GroupReviewRow(
+    fork=FORK, by=[EVA.hex()], excluded_by=[ME.hex()], excludes=[BEN.hex()], out=[BEN.hex()],
+    reasons=["days"], late_us=30 * 86_400_000_000, messages=1, rejected=False,
+)  # fmt: skip
+
+
+def with_fork() -> ScreenState:
+    """Eva excluded Ben long after her own exclusion."""
+    sight = with_group()
+    room = dataclasses.replace(sight.groups[0], alert=waiting_reviews(1), reviews=1)
+    return dataclasses.replace(sight, groups=[room])
+
+
+async def test_a_fork_that_waits_is_accepted_or_rejected_in_the_menu() -> None:
+    node = FakeNode(with_fork(), reviews=[REVIEW])
+    async with shown(node, *IN_GROUP) as screen:
+        screen.check(80)
+        await screen.press("down", "enter")
+        assert "Accept: Eva" in screen.text()
+        assert f"excluded Ben {BEN.hex()[:8]} (fork 33333333)" in screen.text()
+        await screen.press("enter")
+        assert "Accept fork?" in screen.text()
+        await screen.press("escape")
+        assert node.done == []
+        await screen.press("o", "down", "enter", "down", "enter", "y")
+        change = GroupChange(action=GroupAction.REJECT_FORK, group=GROUP, fork=FORK)
+        assert node.done == [("group", change)]
+
+
+async def test_the_conversation_tells_that_a_fork_waits() -> None:
+    async with shown(FakeNode(with_fork()), "shift+tab", "down", "down", size=(120, 40)) as screen:
+        assert "waits for your decision: press o" in screen.text()
+    async with shown(FakeNode(with_group()), *IN_GROUP) as screen:
+        assert "Decide" not in screen.text()

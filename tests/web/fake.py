@@ -1,9 +1,12 @@
 """A node for the page's tests: a catalog in memory, a daemon that says what it is told to, both over a real server."""
 
 import contextlib
+import dataclasses
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
+
+import msgspec
 
 from tests.catalog.fake import (
     ANA,
@@ -24,6 +27,7 @@ from tinyssb_node.control.group_rows import (
     GroupCostRow,
     GroupEpochRow,
     GroupMemberRow,
+    GroupReviewRow,
     GroupShownRow,
     GroupTaskRow,
     GroupWrittenRow,
@@ -44,7 +48,7 @@ from tinyssb_node.control.rows import (
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import Dialect, FeedId, MessageId
 from tinyssb_node.screens.estimate import cost_question
-from tinyssb_node.screens.group_conversations import GroupConversation, is_group
+from tinyssb_node.screens.group_conversations import GroupConversation, is_group, waiting_reviews
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.web import server
 
@@ -180,6 +184,18 @@ class FakeNode:
     def group_return(self, group: str) -> GroupWrittenRow:
         return self._changed("return", group)
 
+    def group_review(self, group: str) -> list[GroupReviewRow]:
+        return [] if self.shown is None or group != self.shown.group else self.shown.reviews
+
+    def group_accept_cost(self, group: str, fork: str) -> GroupCostRow:  # noqa: ARG002 - a port's signature
+        return GroupCostRow(group=group, messages=2, packets=7, content_bytes=600, steps=["begin", "add 2"])
+
+    def group_decide(self, group: str, fork: str, *, accept: bool) -> GroupWrittenRow:
+        assert self.shown is not None
+        kept = [one for one in self.shown.reviews if one.fork != fork]
+        self.shown = msgspec.structs.replace(self.shown, reviews=kept)
+        return self._changed(f"{'accept' if accept else 'reject'} {fork}", group)
+
     def group_create(self, name: str | None, people: Iterable[str] = ()) -> GroupWrittenRow:
         self._changed("create", name or "", people)
         return GroupWrittenRow(group="5a" * 20, entries=[], packets=18)
@@ -310,6 +326,21 @@ def friendly_mesh() -> FakeCatalog:
 
 
 GROUP = "5a" * 20
+FORK = "33" * 20
+
+
+def with_fork(node: FakeNode) -> FakeNode:
+    """The same group: Eve excluded Bob long after her own exclusion."""
+    with_group(node)
+    assert node.shown is not None
+    review = GroupReviewRow(
+        fork=FORK, by=[EVE.hex()], excluded_by=[ANA.hex()], excludes=[BOB.hex()], out=[BOB.hex()],
+        reasons=["days", "again"], late_us=30 * 86_400_000_000, messages=1, rejected=False,
+    )  # fmt: skip
+    node.shown = msgspec.structs.replace(node.shown, reviews=[review])
+    alert = waiting_reviews(1)
+    node.rooms = [dataclasses.replace(room, alert=alert, reviews=1) for room in node.rooms]
+    return node
 
 
 def with_group(node: FakeNode, title: str = "Hut crew") -> FakeNode:

@@ -5,7 +5,6 @@ import re
 import threading
 from collections.abc import Callable, Iterator
 
-import msgspec
 import pytest
 
 from tests.catalog.fake import (
@@ -22,8 +21,7 @@ from tests.catalog.fake import (
 )
 from tests.sse import Events
 from tests.web.asking import ask, post
-from tests.web.fake import GROUP, FakeNode, serving, with_group
-from tinyssb_node.control.group_rows import GroupReviewRow
+from tests.web.fake import FORK, GROUP, FakeNode, serving, with_fork, with_group
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.group_conversations import GroupConversation
 from tinyssb_node.web import limits
@@ -355,18 +353,26 @@ def test_a_group_states_who_can_read_what() -> None:
     assert any("add missing members" in line for line in found["tasks"])
 
 
-def test_a_fork_that_waits_for_the_user_is_shown_with_its_commands() -> None:
-    node = with_group(FakeNode())
-    assert node.shown is not None
-    review = GroupReviewRow(
-        fork="33" * 20, by=[EVE.hex()], excluded_by=[ANA.hex()], excludes=[BOB.hex()], out=[EVE.hex()],
-        reasons=[], late_us=None, messages=1, rejected=False,
-    )  # fmt: skip
-    node.shown = msgspec.structs.replace(node.shown, reviews=[review])
+def test_a_fork_that_waits_for_the_user_is_decided_on() -> None:
+    node = with_fork(FakeNode())
     with serving(node) as address:
-        lines = ask(address, f"/api/group?group={GROUP}").json["reviews"]
-    assert any(f"tinyssb group review {GROUP[:8]} --accept 33333333" in line for line in lines)
-    assert any("waits for your decision" in line for line in lines)
+        (review,) = ask(address, f"/api/group?group={GROUP}").json["reviews"]
+        assert (review["fork"], review["rejected"]) == (FORK, False)
+        assert any("waits for your decision" in line for line in review["lines"])
+        assert not any("tinyssb group" in line for line in review["lines"])
+        accept = change("accept_fork", group=GROUP, fork=FORK)
+        lines = post(address, "/api/group/preview", accept).json["lines"]
+        assert any("7 packets, 1.4 s of airtime" in line for line in lines)
+        assert any("a new epoch begins without Bob" in line for line in lines)
+        lines = post(address, "/api/group/preview", change("reject_fork", group=GROUP, fork=FORK)).json[
+            "lines"
+        ]
+        assert any("If you reject it, your node ignores it" in line for line in lines)
+        assert node.changes == []
+        for _ in range(2):  # the answer was lost, and the page asks again
+            answer = post(address, "/api/group/change", accept)
+            assert answer.json["done"].startswith("Accepted the fork in 16 packets.")
+    assert node.changes == [(f"accept {FORK}", GROUP, ())]
 
 
 def test_a_group_is_changed_once_after_a_preview() -> None:
@@ -401,6 +407,8 @@ def test_a_group_is_changed_once_after_a_preview() -> None:
         change("leave", group=GROUP) | {"once": "!"},
         change("leave", group=GROUP) | {"people": [1]},
         change("leave", group=GROUP) | {"people": "all"},
+        change("accept_fork", group=GROUP),
+        change("reject_fork", group=GROUP, fork="33"),
     ],
 )
 def test_a_change_that_is_no_change_is_refused(body: dict[str, object]) -> None:

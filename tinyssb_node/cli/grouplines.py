@@ -9,7 +9,13 @@ from tinyssb_node.cli.graph import draw
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import BLOCKED, local_minute
-from tinyssb_node.screens.group_conversations import NOTES, happening, people_in_words, waiting_reviews
+from tinyssb_node.screens.group_conversations import (
+    NOTES,
+    happening,
+    people_in_words,
+    review_command,
+    waiting_reviews,
+)
 from tinyssb_node.screens.group_details import (
     access_lines,
     access_of,
@@ -71,7 +77,7 @@ def _state(row: GroupRow) -> str:
     """Return the user's standing, and whether the node has a problem with the group."""
     note = NOTES.get(row.state, row.state)
     stopped = f"its work has stopped: tinyssb group show {short(row.group)}" if row.stopped else ""
-    waits = waiting_reviews(row.reviews, row.group) if row.reviews else ""
+    waits = f"{waiting_reviews(row.reviews)}: {review_command(row.group)}" if row.reviews else ""
     return "; ".join(part for part in (note, stopped, waits) if part)
 
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.estimate import costs_in_words, estimate, packets_in_words
 from tinyssb_node.screens.group_conversations import SHORT_GROUP, called, people_in_words
+from tinyssb_node.screens.group_details import review_lines, review_title, short
 
 if TYPE_CHECKING:
     from tinyssb_node.control.client import DaemonClient
-    from tinyssb_node.control.group_rows import GroupCostRow, GroupWrittenRow
+    from tinyssb_node.control.group_rows import GroupCostRow, GroupReviewRow, GroupWrittenRow
     from tinyssb_node.screens.people import DisplayNames
 
 EXCLUSION_LIMITS = (
@@ -31,6 +32,8 @@ LEFT = (
     "that you left."
 )
 RETURNED = "Messages that you missed are requested."
+ACCEPTED = "All members follow when they receive this."
+REJECTED = "Nothing was written; other members decide for themselves."
 
 
 class GroupAction(StrEnum):
@@ -41,6 +44,12 @@ class GroupAction(StrEnum):
     EXCLUDE = "exclude"
     LEAVE = "leave"
     RETURN = "return"
+    ACCEPT_FORK = "accept_fork"
+    REJECT_FORK = "reject_fork"
+
+
+DECISIONS = {GroupAction.ACCEPT_FORK, GroupAction.REJECT_FORK}
+"""Changes that decide on a fork that waits for the user (docs/decisions/0071-late-forks.md)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +65,8 @@ class GroupChange:
     """People who are added or excluded."""
     text: str = ""
     """A greeting for people who are added."""
+    fork: str = ""
+    """Id of the fork that is decided on; empty for other changes."""
 
     @property
     def feeds(self) -> list[str]:
@@ -84,6 +95,32 @@ def preview(client: DaemonClient, change: GroupChange, names: DisplayNames) -> l
             return [f"Leaving the group {change.group[:SHORT_GROUP]}:", LEFT]
         case GroupAction.RETURN:
             return [f"Taking part in the group {change.group[:SHORT_GROUP]} again.", RETURNED]
+        case GroupAction.ACCEPT_FORK:
+            cost = client.group_accept_cost(change.group, change.fork)
+            return [*_fork_lines(client, change, names), *_indented(client, cost), ACCEPTED]
+        case GroupAction.REJECT_FORK:
+            return list(_fork_lines(client, change, names))
+
+
+def _fork_lines(client: DaemonClient, change: GroupChange, names: DisplayNames) -> Iterator[str]:
+    for row in client.group_review(change.group):
+        if row.fork == change.fork:
+            yield from review_lines(row, names)
+
+
+def decisions(
+    group: str, rows: Sequence[GroupReviewRow], names: DisplayNames
+) -> list[tuple[GroupChange, str]]:
+    """Return the decisions that the user can take on held forks of a group, each in a line. A rejected fork can still
+    be accepted."""
+    found = []
+    for row in rows:
+        title = f"{review_title(row, names)} (fork {short(row.fork)})"
+        accept = GroupChange(action=GroupAction.ACCEPT_FORK, group=group, fork=row.fork)
+        found.append((accept, f"Accept: {title}{', rejected' if row.rejected else ''}"))
+        if not row.rejected:
+            found.append((replace(accept, action=GroupAction.REJECT_FORK), f"Reject: {title}"))
+    return found
 
 
 def exclusion_preview(
@@ -128,6 +165,9 @@ def perform(client: DaemonClient, change: GroupChange) -> GroupWrittenRow:
             return client.group_leave(change.group)
         case GroupAction.RETURN:
             return client.group_return(change.group)
+        case GroupAction.ACCEPT_FORK | GroupAction.REJECT_FORK:
+            accept = change.action is GroupAction.ACCEPT_FORK
+            return client.group_decide(change.group, change.fork, accept=accept)
 
 
 def done_in_words(change: GroupChange, row: GroupWrittenRow, names: DisplayNames) -> str:
@@ -145,3 +185,7 @@ def done_in_words(change: GroupChange, row: GroupWrittenRow, names: DisplayNames
             return f"Left the group {group}. {LEFT}"
         case GroupAction.RETURN:
             return f"You are in the group {group} again. {RETURNED}"
+        case GroupAction.ACCEPT_FORK:
+            return f"Accepted the fork in {packets}. {ACCEPTED}"
+        case GroupAction.REJECT_FORK:
+            return f"Rejected the fork. {REJECTED}"

@@ -40,6 +40,8 @@ class GroupConversation(ConversationRow):
     """Why the user cannot write there; empty if they can."""
     alert: str = ""
     """A decision that waits for the user there; empty: none."""
+    reviews: int = 0
+    """How many forks wait for the user's decision."""
 
 
 NOTES: Final = {
@@ -56,15 +58,16 @@ NOBODY_READS: Final = " (nobody reads this: a member had excluded you before)"
 """Mark of our own message that others do not fetch."""
 
 
-def waiting_reviews(count: int, group: str = "") -> str:
-    """Return that *count* exclusions wait for the user's decision, in a group or in any."""
-    what = (
-        "an exclusion by an excluded person waits"
-        if count == 1
-        else f"{count} exclusions by excluded people wait"
-    )
-    command = f"tinyssb group review {group[:SHORT_GROUP]}" if group else "tinyssb group list"
-    return f"{what} for your decision: {command}"
+def waiting_reviews(count: int) -> str:
+    """Return that *count* exclusions wait for the user's decision."""
+    if count == 1:
+        return "an exclusion by an excluded person waits for your decision"
+    return f"{count} exclusions by excluded people wait for your decision"
+
+
+def review_command(group: str = "") -> str:
+    """Return the command that lists what waits for the user's decision, in a group or in all."""
+    return f"tinyssb group review {group[:SHORT_GROUP]}" if group else "tinyssb group list"
 
 
 def is_group(conversation: str) -> bool:
@@ -92,7 +95,8 @@ def room_of(row: GroupRow, names: DisplayNames) -> GroupConversation:
         last=None if row.last is None else message_row(row.last, names),
         title=row.name,
         note=NOTES.get(row.state, row.state),
-        alert=waiting_reviews(row.reviews, row.group) if row.reviews else "",
+        alert=waiting_reviews(row.reviews) if row.reviews else "",
+        reviews=row.reviews,
     )
 
 

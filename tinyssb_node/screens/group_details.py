@@ -58,6 +58,12 @@ KEPT: Final = (
 )
 
 
+REJECTION: Final = (
+    "If you reject it, your node ignores it, and further ones by the same people. "
+    "Other members decide for themselves."
+)
+
+
 def short(id_: str) -> str:
     """Return the beginning of an id, as it is shown."""
     return id_[:SHORT_MESSAGE]
@@ -105,18 +111,30 @@ def head(row: GroupShownRow, names: DisplayNames) -> Iterator[str]:
         yield from reviewed(review, row.group, names)
 
 
-def reviewed(row: GroupReviewRow, group: str, names: DisplayNames) -> Iterator[str]:
-    """Format a fork that waits for the user: what happened, why nothing is done, and what they can do."""
-    by, excluders = people(row.by, names), people(row.excluded_by, names)
+def review_title(row: GroupReviewRow, names: DisplayNames) -> str:
+    """Return what the people in a held fork did, in a line."""
     did = f"excluded {people(row.excludes, names)}" if row.excludes else "began an epoch"
+    return f"{people(row.by, names)} {did}"
+
+
+def review_lines(row: GroupReviewRow, names: DisplayNames) -> Iterator[str]:
+    """Format a fork that waits for the user: what happened, and why nothing is done."""
+    by, excluders = people(row.by, names), people(row.excluded_by, names)
     state = "rejected" if row.rejected else "waits for your decision"
-    yield f"fork {short(row.fork)} ({state}): {by} {did}, unaware that {excluders} had excluded them before."
+    title = review_title(row, names)
+    yield f"fork {short(row.fork)} ({state}): {title}, unaware that {excluders} had excluded them before."
     for reason in row.reasons:
         late = "" if row.late_us is None else duration(row.late_us)
         yield "  " + _LATE.get(reason, reason).format(by=by, late=late, messages=row.messages)
     yield "  They may really not have heard of it, or pretend so. Nothing was done because of it."
     out = people(row.out, names) if row.out else "anybody excluded in either"
     yield f"  If you accept, a new epoch begins without {out}, and all members follow it."
+    yield f"  {REJECTION}"
+
+
+def reviewed(row: GroupReviewRow, group: str, names: DisplayNames) -> Iterator[str]:
+    """Format a fork that waits for the user, with the commands that decide."""
+    yield from review_lines(row, names)
     yield f"  Accept: tinyssb group review {short(group)} --accept {short(row.fork)}"
     if not row.rejected:
         yield f"  Reject: tinyssb group review {short(group)} --reject {short(row.fork)}"

@@ -145,7 +145,8 @@ class ConversationsView(ScreenView):
             "everybody" if sight.asked.conversation == PUBLIC else "",
         )
         notes = [room.note for room in sight.groups if room.note and room.name == sight.asked.conversation]
-        notes += [room.alert for room in sight.groups if room.alert and room.name == sight.asked.conversation]
+        alerts = [room.alert for room in sight.groups if room.alert and room.name == sight.asked.conversation]
+        notes += [f"{alert}: press o" for alert in alerts]
         if sight.asked.before is not None or sight.asked.after is not None:
             notes.append("earlier messages: End shows the latest")
         if not sight.messages:

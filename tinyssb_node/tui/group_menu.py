@@ -19,6 +19,7 @@ from tinyssb_node.tui.widgets import LineBox, Picker, Question, Row
 Answer = TypeVar("Answer")
 _SHOW: Final = "show"
 _CREATE: Final[Row] = (GroupAction.CREATE.value, Content("Create a new group"))
+_DECIDE: Final = "decide"
 _LEFT: Final = NOTES["left"]
 
 
@@ -43,6 +44,8 @@ class GroupMenu:
         if group is None:
             return [_CREATE]
         entries: list[Row] = [(_SHOW, Content("Show who can read what, and what your node will do"))]
+        if group.reviews and not group.note:
+            entries.append((_DECIDE, Content(f"Decide: {group.alert}")))
         if not group.note:
             entries += [
                 (GroupAction.ADD.value, Content("Add people")),
@@ -61,6 +64,11 @@ class GroupMenu:
         assert group is not None, "other entries are in the menu of a group only"
         if key == _SHOW:
             self._view.post_message(NodeAction(lambda node: node.group_page(group.name), "", self._show_page))
+            return
+        if key == _DECIDE:
+            self._view.post_message(
+                NodeAction(lambda node: node.group_decisions(group.name), "", self._pick_decision)
+            )
             return
         action = GroupAction(key)
         if action in {GroupAction.ADD, GroupAction.EXCLUDE}:
@@ -96,12 +104,17 @@ class GroupMenu:
         rows = [(feed.hex(), Content(names.shown(feed))) for feed in feeds]
         self._ask(Picker(title, rows, many=True), lambda keys: then([FeedId.from_hex(key) for key in keys]))
 
+    def _pick_decision(self, found: object) -> None:
+        assert isinstance(found, list)
+        rows = [(str(number), Content(safe(line))) for number, (_, line) in enumerate(found)]
+        self._ask(Picker(" Decide", rows), lambda keys: self._preview(found[int(keys[0])][0]))
+
     def _preview(self, change: GroupChange) -> None:
         """Show the cost and the limits of *change*, and make it if the user agrees."""
 
         def ask(told: object) -> None:
             assert isinstance(told, list)
-            title = f" {change.action.value.capitalize()}?"
+            title = f" {change.action.value.replace('_', ' ').capitalize()}?"
             question = Question(title, Content("\n".join(safe(line) for line in told)))
             self._ask(question, lambda _: self._change(change))
 

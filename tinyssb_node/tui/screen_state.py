@@ -108,6 +108,10 @@ class ScreenSource(Protocol):
         """Return everything about a group in words, unescaped. Raises LocalError."""
         ...
 
+    def group_decisions(self, group: str) -> list[tuple[GroupChange, str]]:
+        """Return the decisions that wait for the user in a group, each in a line. Raises LocalError."""
+        ...
+
     def group_preview(self, change: GroupChange) -> list[str]:
         """Return the cost and the limits of a change of a group, in lines, without making it. Raises LocalError."""
         ...

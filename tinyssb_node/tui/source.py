@@ -12,7 +12,7 @@ from tinyssb_node.control.client import DaemonClient, DaemonError, DaemonUnreach
 from tinyssb_node.daemon.config import read_config
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.screens.group_changes import GroupChange, done_in_words, perform, preview
+from tinyssb_node.screens.group_changes import GroupChange, decisions, done_in_words, perform, preview
 from tinyssb_node.screens.group_conversations import is_group, rooms
 from tinyssb_node.screens.group_conversations import messages as group_messages
 from tinyssb_node.screens.group_details import details
@@ -251,6 +251,10 @@ class NodeScreenSource:
             return "\n".join(details(listing.result, epochs, talk.names()))
 
         return self._do(read)
+
+    def group_decisions(self, group: str) -> list[tuple[GroupChange, str]]:
+        """Return the decisions that wait for the user in a group. Raises LocalError."""
+        return self._do(lambda talk: decisions(group, list(talk.client.group_review(group)), talk.names()))
 
     def group_preview(self, change: GroupChange) -> list[str]:
         """Return the cost and the limits of a change of a group. Raises LocalError."""

@@ -23,7 +23,7 @@ from tinyssb_node.errors import BadRequestError, LocalError
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.limits import GROUP_NAMED_MAX, GROUP_TEXT_MAX
-from tinyssb_node.screens.group_changes import GroupAction, GroupChange
+from tinyssb_node.screens.group_changes import DECISIONS, GroupAction, GroupChange
 from tinyssb_node.web import access, limits, views
 from tinyssb_node.web.access import refusal
 from tinyssb_node.web.errors import RequestTooLargeError
@@ -256,7 +256,8 @@ def change_of(body: dict[str, object]) -> GroupChange:
     try:
         action = GroupAction(text_of(body, "action", 16))
     except ValueError as error:
-        raise BadRequestError("`action` must be create, add, exclude, leave or return.") from error
+        words = ", ".join(GroupAction)
+        raise BadRequestError(f"`action` must be one of {words}.") from error
     feeds = body.get("people", [])
     if not isinstance(feeds, list) or len(feeds) > GROUP_NAMED_MAX:
         raise BadRequestError(f"`people` must be a list of at most {GROUP_NAMED_MAX} feed ids.")
@@ -271,7 +272,14 @@ def change_of(body: dict[str, object]) -> GroupChange:
         group="" if creating else _group_of(body.get("group")),
         name=name,
         people=tuple(feed_of(feed) for feed in feeds),
+        fork=_fork_of(body.get("fork")) if action in DECISIONS else "",
     )
+
+
+def _fork_of(text: object) -> str:
+    if not isinstance(text, str) or not _GROUP.fullmatch(text):
+        raise BadRequestError("The id of a fork has 40 hexadecimal digits.")
+    return text
 
 
 def _group_of(text: object) -> str:

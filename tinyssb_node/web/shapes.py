@@ -16,7 +16,7 @@ from tinyssb_node.screens.group_details import (
     fork,
     limits_of_access,
     next_tasks,
-    reviewed,
+    review_lines,
     standing,
 )
 from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
@@ -128,7 +128,10 @@ def group_shape(row: GroupShownRow, epochs: Sequence[GroupEpochRow], people: Peo
             for one in access_of(row, epochs, names)
         ],
         "kept": limits_of_access(row),
-        "reviews": [line for one in row.reviews for line in reviewed(one, row.group, names)],
+        "reviews": [
+            {"fork": one.fork, "rejected": one.rejected, "lines": list(review_lines(one, names))}
+            for one in row.reviews
+        ],
         "forks": [fork(one) for one in row.forks],
         "tasks": list(next_tasks(row.tasks, names)),
         "problem": row.problem,

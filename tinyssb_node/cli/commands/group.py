@@ -18,9 +18,11 @@ from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import ChatFormatter
 from tinyssb_node.screens.estimate import as_json, estimate, packets_in_words
 from tinyssb_node.screens.group_changes import (
+    ACCEPTED,
     ADDED,
     EXCLUDED,
     LEFT,
+    REJECTED,
     RETURNED,
     cost_lines,
     exclusion_preview,
@@ -240,12 +242,12 @@ def review(arguments: argparse.Namespace) -> int:
             if arguments.dry_run:
                 return print_cost(arguments, talk, talk.client.group_accept_cost(arguments.group, fork))
             row = talk.client.group_decide(arguments.group, fork, accept=True)
-            return _wrote(arguments, row, "Accepted the fork", "All members follow when they receive this.")
+            return _wrote(arguments, row, "Accepted the fork", ACCEPTED)
         if fork := arguments.reject:
             row = talk.client.group_decide(arguments.group, fork, accept=False)
             if arguments.json:
                 return print_json([row.fields()])
-            print("Rejected the fork. Nothing was written; other members decide for themselves.")
+            print(f"Rejected the fork. {REJECTED}")
             return 0
         names = _names_in(talk, arguments.group)
         rows = list(talk.client.group_review(arguments.group))

@@ -19,7 +19,7 @@ from tinyssb_node.control.rows import (
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
 from tinyssb_node.screens.disk_words import biggest_words, use_words
-from tinyssb_node.screens.group_conversations import waiting_reviews
+from tinyssb_node.screens.group_conversations import review_command, waiting_reviews
 from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
 from tinyssb_node.screens.options import CommandParsers, add_json
 from tinyssb_node.screens.render import duration, fields, print_json
@@ -99,7 +99,7 @@ def status(arguments: argparse.Namespace) -> int:
                 ("feeds", f"{row.feeds} with {row.entries:,} entries"),
                 ("forked feeds", f"{row.forked} (see `tinyssb forks`)" if row.forked else 0),
                 *(
-                    (f"groups{_of(one)}", waiting_reviews(one.group_reviews))
+                    (f"groups{_of(one)}", f"{waiting_reviews(one.group_reviews)}: {review_command()}")
                     for one in row.networks
                     if one.group_reviews
                 ),

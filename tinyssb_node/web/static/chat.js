@@ -105,7 +105,7 @@ export class ChatView {
       this.circle = found;
       this.composer.target = { conversation: this.conversation };
       const note = found.note ? ` You cannot write here: ${found.note}.` : "";
-      const alert = found.alert ? ` Note: ${found.alert}.` : "";
+      const alert = found.alert ? ` Note: ${found.alert}, below “Members and details”.` : "";
       setParts(this.about, this.conversation === "public" ? ["Everyone in the mesh can read this."] : ["Only ", ...readersOf(found), ` can read this.${note}${alert}`]);
       this.showMessages(found);
     } else {

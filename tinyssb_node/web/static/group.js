@@ -1,7 +1,7 @@
 // A private group: who can read what, what the node will do, and changes, each shown with its cost before it is made.
 
 import { ApiError, get, post } from "/static/api.js";
-import { h, setText } from "/static/dom.js";
+import { arrange, h, setText } from "/static/dom.js";
 import { who } from "/static/message.js";
 import { line } from "/static/words.js";
 
@@ -11,14 +11,17 @@ const ACTIONS = {
   exclude: { title: "Exclude people", next: "Show the cost", yes: "Exclude them" },
   leave: { title: "Leave the group", next: "Leave…", yes: "Leave it" },
   return: { title: "Take part again", next: "Return…", yes: "Return" },
+  accept_fork: { title: "Accept", next: "Accept…", yes: "Accept it for all members" },
+  reject_fork: { title: "Reject", next: "Reject…", yes: "Reject it on this node" },
 };
 const LINE_MAX = 400;
 
 /** A form for one change: choose, read what it costs and does not protect, confirm. */
 class ChangeForm {
-  constructor({ action, group = null, done }) {
+  constructor({ action, group = null, fork = null, done }) {
     this.action = action;
     this.group = group;
+    this.fork = fork;
     this.onDone = done;
     this.once = null;
     this.words = ACTIONS[action];
@@ -30,8 +33,8 @@ class ChangeForm {
     this.asked = h("div", { class: "cards", hidden: true, tabindex: "-1" });
     this.element = h(
       "form",
-      { class: "card", "aria-label": this.words.title },
-      h("h2", { text: this.words.title }),
+      { class: fork ? null : "card", "aria-label": this.words.title },
+      fork ? null : h("h2", { text: this.words.title }),
       this.name && h("label", { for: "group-name", text: "Name; its members can read it" }),
       this.name,
       this.people,
@@ -63,6 +66,7 @@ class ChangeForm {
   request() {
     const request = { action: this.action, people: this.chosen() };
     if (this.group) request.group = this.group;
+    if (this.fork) request.fork = this.fork;
     if (this.name) request.name = this.name.value.trim();
     return request;
   }
@@ -80,6 +84,7 @@ class ChangeForm {
         ...lines.map((text) => h("p", { text: line(text, LINE_MAX) })),
         h("p", { class: "buttons" }, h("button", { type: "button", class: "button", text: this.words.yes, onclick: () => this.confirm(request) }), h("button", { type: "button", class: "button quiet", text: "Cancel", onclick: () => this.unask() })),
       );
+      this.onAsk?.(true);
       this.asked.hidden = false;
       this.next.hidden = true;
       this.asked.focus();
@@ -87,6 +92,7 @@ class ChangeForm {
   }
 
   unask() {
+    this.onAsk?.(false);
     this.asked.hidden = true;
     this.next.hidden = false;
     this.once = null;
@@ -100,7 +106,7 @@ class ChangeForm {
       const answer = await post("/api/group/change", { ...request, once: this.once });
       for (const one of this.picks.querySelectorAll("input:checked")) one.checked = false;
       this.unask();
-      setText(this.status, line(answer.done, LINE_MAX));
+      if (!this.fork) setText(this.status, line(answer.done, LINE_MAX)); // a decision leaves the page
       this.onDone(answer);
     });
     this.sending = false;
@@ -131,6 +137,9 @@ export class GroupView {
     this.formerHead = h("h3", { text: "Cannot read what is written now" });
     this.kept = h("p", { class: "soft" });
     this.tasks = h("ul");
+    this.decisions = new Map(); // fork: Decision
+    this.waiting = h("div", { class: "cards" });
+    this.decision = h("p", { role: "status" });
     this.readers = h("section", { class: "card", hidden: true, "aria-label": "Who can read what" }, h("h2", { text: "Who can read what" }), h("p", { class: "soft", text: "Times are when the new key arrived here." }), this.now, this.formerHead, this.former, this.kept);
     const done = () => this.refresh();
     this.forms = Object.fromEntries(["add", "exclude", "leave", "return"].map((action) => [action, new ChangeForm({ action, group, done })]));
@@ -141,6 +150,8 @@ export class GroupView {
       this.title,
       h("p", {}, h("a", { href: `/c/${group}`, "data-page": true, text: "Messages of this group" })),
       this.about,
+      this.decision,
+      this.waiting,
       this.readers,
       h("section", { class: "card", "aria-label": "Your node" }, h("h2", { text: "Your node" }), this.tasks),
       ...Object.values(this.forms).map((form) => form.element),
@@ -168,13 +179,50 @@ export class GroupView {
     setText(this.kept, found.kept);
     this.readers.hidden = false;
     const problem = found.problem === null ? [] : [h("li", { class: "failed", text: line(found.problem, LINE_MAX) })];
-    this.tasks.replaceChildren(...problem, ...[...found.reviews, ...found.forks, ...found.tasks].map((text) => h("li", { text: line(text, LINE_MAX) })));
+    this.tasks.replaceChildren(...problem, ...[...found.forks, ...found.tasks].map((text) => h("li", { text: line(text, LINE_MAX) })));
     const member = found.state === "member";
+    this.drawDecisions(member ? found.reviews : []);
     for (const action of ["add", "exclude", "leave"]) this.forms[action].element.hidden = !member;
     this.forms.return.element.hidden = found.state !== "left";
     const inside = new Set(now.map((one) => one.feed));
     this.forms.add.offer(people.filter((one) => !inside.has(one.feed)));
     this.forms.exclude.offer(now.filter((one) => !one.own));
+  }
+
+  /** Shows what was decided: the decision itself leaves the page. */
+  decided(answer) {
+    setText(this.decision, line(answer.done, LINE_MAX));
+    this.title.focus();
+    this.refresh();
+  }
+
+  drawDecisions(reviews) {
+    const known = this.decisions;
+    this.decisions = new Map(reviews.map((review) => [review.fork, known.get(review.fork) ?? new Decision(this.group, review, (answer) => this.decided(answer))]));
+    for (const review of reviews) this.decisions.get(review.fork).draw(review);
+    arrange(this.waiting, [...this.decisions.values()].map((one) => one.element));
+  }
+}
+
+/** A fork that waits for the user: what happened, and a button for each decision. */
+class Decision {
+  constructor(group, review, done) {
+    const make = (action) => new ChangeForm({ action, group, fork: review.fork, done });
+    this.accept = make("accept_fork");
+    this.reject = make("reject_fork");
+    this.lines = h("div", { class: "cards" });
+    // What is asked repeats these lines, with the cost.
+    this.accept.onAsk = this.reject.onAsk = (asked) => { this.lines.hidden = asked; };
+    this.element = h("section", { class: "card cards", "aria-label": "Your decision" }, h("h2", { text: "Your decision" }), this.lines, this.accept.element, this.reject.element);
+    this.draw(review);
+  }
+
+  draw(review) {
+    const drawn = JSON.stringify(review);
+    if (drawn === this.drawn) return;
+    this.drawn = drawn;
+    this.lines.replaceChildren(...review.lines.map((text) => h("p", { text: line(text, LINE_MAX) })));
+    this.reject.element.hidden = review.rejected;
   }
 }
 
