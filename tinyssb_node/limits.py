@@ -555,6 +555,9 @@ GROUP_TEXT_MAX: Final = 1_024
 """Most bytes of the text that goes with an addition: a greeting."""
 GROUP_KIND_MAX: Final = 64
 """Most bytes of the word that names the kind of a message to a group."""
+GROUP_FILE_MAX: Final = 32_000
+"""Most bytes of a file in a message to a group: its name, its type, what it follows and a second encryption fit beside
+them (PLAIN_MAX). 322 packets, 66 s of air at SF7."""
 ERASE_DAYS_MAX: Final = 365
 """Longest time, in days, after which the texts of a group are erased: longer ones are history
 (docs/formats/group-secrecy.md)."""

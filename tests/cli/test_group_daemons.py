@@ -4,6 +4,7 @@ import contextlib
 import json
 import subprocess
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -141,6 +142,44 @@ def test_groups_stand_among_conversations(three: tuple[Person, Person, Person]) 
     finally:
         source.end_looking()
         source.end_writing()
+
+
+def test_files_are_sent_to_a_group_and_saved(three: tuple[Person, Person, Person], tmp_path: Path) -> None:
+    ana, bob, _ = three
+    ana.types("group", "create", "Maps", "bob")
+    bob.sees("Maps", "group", "list")
+    small, big = tmp_path / "map.webp", tmp_path / "big.bin"
+    small.write_bytes(bytes(range(256)))
+    big.write_bytes(bytes(32_000))
+    (cost,) = ana.objects("group", "attach", "Maps", str(small), "--dry-run")
+    assert (cost["messages"], cost["packets"]) == (1, 5)
+    assert ana.types("group", "attach", "Maps", str(small), "--dry-run").startswith(
+        "map.webp: 256 bytes of image/webp\n"
+    )
+    sent = ana.types("group", "attach", "maps", str(small))
+    assert "Sent map.webp: 256 bytes of image/webp to the group" in sent
+    command = sent.splitlines()[-1].removeprefix("Others save it with: tinyssb ").split()
+    assert f"(file map.webp, 256 bytes: `tinyssb {' '.join(command)}`)" in bob.sees(
+        "map.webp", "chat", "--group", "Maps"
+    )
+    assert "Saved" in bob.types(*command, "-o", str(tmp_path / "saved.webp"))
+    assert (tmp_path / "saved.webp").read_bytes() == small.read_bytes()
+    assert "exists already" in refused(bob, ExitCode.CREATE, *command, "-o", str(tmp_path / "saved.webp"))
+    (row,) = bob.objects(*command, "-o", str(tmp_path / "again.webp"))
+    assert (row["name"], row["type"], row["size"]) == ("map.webp", "image/webp", 256)
+    refusal = refused(ana, ExitCode.USAGE, "group", "attach", "Maps", str(big))
+    assert "big.bin: 32,000 bytes" in refusal
+    assert "323 packets" in refusal
+    assert "Add --yes" in refusal
+    big.write_bytes(bytes(32_001))
+    assert "carries 32,000" in refused(ana, ExitCode.DATA, "group", "attach", "Maps", str(big), "--yes")
+    answer = ana.objects(
+        "group", "attach", "Maps", str(small), "--reply", command[-1], "--name", "second.webp"
+    )
+    bob.sees("second.webp", "group", "read", "Maps")
+    (*_, last) = bob.objects("group", "read", "Maps")
+    assert last["id"] == answer[0]["entries"][-1]["id"]
+    assert last["reply_to"].startswith(command[-1])
 
 
 def test_a_group_is_left(three: tuple[Person, Person, Person]) -> None:

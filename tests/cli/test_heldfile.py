@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 from tinyssb_node.cli.heldfile import (
     FetchProgress,
     HeldFile,
-    clean_name,
     inspect_file,
     wait_for,
 )
@@ -23,6 +22,7 @@ from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.feeds.layout import NO_CHUNK
 from tinyssb_node.ids import Dialect, Origin
 from tinyssb_node.screens import limits
+from tinyssb_node.screens.localfile import clean_name
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import FeedRecord
 

@@ -119,9 +119,9 @@ class FakeGroups:
         return _cost(exclude(member.here, member.id, people))
 
     def cost_of_posting(self, root: MessageId, kind: str, body: bytes) -> GroupWriteCost:
-        assert kind == "post"
+        assert kind in {"post", "file"}
         assert root in self.members
-        return GroupWriteCost(1, 1 + len(body) // 100, len(body), ("post",))
+        return GroupWriteCost(1, 1 + len(body) // 100, len(body), (kind,))
 
     def leave(self, _pen: GroupWriterPort, root: MessageId, _now_us: int) -> GroupWriteResult:
         self.gone.add(root)

@@ -215,6 +215,35 @@ async def test_a_post_answers_a_message_of_its_group_only(bench: Bench) -> None:
         await ask("group_post", group="Hut", text="yes", reply_to="00" * 20)
 
 
+async def test_a_file_is_written_described_and_read(bench: Bench) -> None:
+    world = start("ab")
+    ask = Asked(bench, FakeGroups(Hut=world["a"]))
+    arguments = {"group": "Hut", "name": "map.webp", "type": "image/webp", "data": "00ff10"}
+    _, cost = await ask("group_attach", **arguments, dry_run=True)
+    assert (cost["messages"], cost["packets"]) == (1, 1)
+    assert (await ask("group_list"))[0][0]["posts"] == 0
+    await ask("group_attach", **arguments)
+    (*_, row), _ = await ask("group_read", group="Hut")
+    assert (row["kind"], row["text"]) == ("file", None)
+    assert row["file"] == {"name": "map.webp", "type": "image/webp", "size": 3}
+    assert (await ask("group_list"))[0][0]["posts"] == 1
+    await ask("group_attach", **arguments, reply_to=row["id"][:8])
+    (*_, answer), _ = await ask("group_read", group="Hut")
+    assert answer["reply_to"] == row["id"]
+    _, file = await ask("group_file", group="Hut", message=row["id"][:8])
+    assert (file["id"], file["name"], file["data"]) == (row["id"], "map.webp", "00ff10")
+    await ask("group_post", group="Hut", text="a text")
+    (*_, said), _ = await ask("group_read", group="Hut")
+    for message in (said["id"], "00" * 20, ""):
+        with pytest.raises(ProblemError):
+            await ask("group_file", group="Hut", message=message)
+    for wrong in ({"name": "n" * 65}, {"type": "t" * 41}, {"data": "00" * 32_001}, {"data": "00" * 70_000}):
+        with pytest.raises(LocalError, match="Nothing was"):
+            await ask("group_attach", **(arguments | wrong))
+    with pytest.raises(BadRequestError):
+        await ask("group_attach", **(arguments | {"data": "0"}))
+
+
 async def test_groups_are_made_and_left(bench: Bench) -> None:
     ask = Asked(bench, FakeGroups())
     _, made = await ask("group_create", name="Hut")
@@ -356,6 +385,10 @@ async def test_a_group_whose_texts_are_erased_shows_how_far_back_a_thief_reads(b
     groups.covered[said.id] = replace(said.message, body=post("what was covered")[1])
     (*_, row), _ = await ask("group_read", group=made["group"])
     assert (row["kind"], row["text"]) == ("post", "what was covered")
+    answered = member.here.root
+    groups.covered[said.id] = replace(said.message, body=post("an answer", answered)[1])
+    (*_, row), _ = await ask("group_read", group=made["group"])
+    assert row["reply_to"] == answered.hex()
     other = Asked(bench, FakeGroups())
     _, kept = await other("group_create", name="Club")
     _, shown = await other("group_show", group=kept["group"])

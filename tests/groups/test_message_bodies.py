@@ -8,14 +8,18 @@ from hypothesis import strategies as st
 
 from tests.groups.spoken import FIELDS, ROOT, TIP
 from tests.groups.world import GROUP
+from tinyssb_node import limits
 from tinyssb_node.codec import bipf
+from tinyssb_node.content.files import File
 from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.groups.limits import BODY_DEPTH_MAX
 from tinyssb_node.groups.messages import (
     GroupContent,
     GroupMessageError,
+    attach,
     body_of,
     fields_of,
+    file_of,
     leave,
     name_of,
     post,
@@ -97,3 +101,37 @@ def test_an_answer_names_the_message_in_twenty_bytes() -> None:
     assert reply_of(GroupContent(*post("yes"), GroupId(bytes(32)), at)) is None
     malformed = body_of({"re": b"short", "text": "yes"})
     assert reply_of(GroupContent("post", malformed, GroupId(bytes(32)), at)) is None
+
+
+FILE = File("map.webp", "image/webp", b"\x00\xff\x10")
+
+
+def test_a_file_is_found_again_and_may_answer_a_message() -> None:
+    found = content(*attach(FILE))
+    assert (file_of(found), reply_of(found), text_of(found)) == (FILE, None, None)
+    answer = content(*attach(FILE, TIP))
+    assert (file_of(answer), reply_of(answer)) == (FILE, TIP)
+    assert file_of(content(*post("no file"))) is None
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b"",
+        [],
+        ["FIL", "a", "b"],
+        ["FIX", "a", "b", b""],
+        ["FIL", 1, "b", b""],
+        ["FIL", "n" * 65, "b", b""],
+        ["FIL", "a", "b", "text"],
+        {"FIL": 1},
+    ],
+)
+def test_what_has_another_form_is_no_file(value: Any) -> None:
+    assert file_of(content("file", body_of({"file": value}))) is None
+
+
+def test_a_file_has_a_bound() -> None:
+    assert file_of(content(*attach(File("", "", bytes(limits.GROUP_FILE_MAX))))) is not None
+    with pytest.raises(GroupMessageError, match="more than 32,000 bytes"):
+        attach(File("", "", bytes(limits.GROUP_FILE_MAX + 1)))

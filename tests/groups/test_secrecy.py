@@ -16,10 +16,20 @@ from tests.groups.thief import Thief
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
+from tinyssb_node.content import limits as content_limits
+from tinyssb_node.content.files import File
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.host import groups_of
 from tinyssb_node.groups.manager import GroupManager
-from tinyssb_node.groups.messages import GroupContent, OpenedGroupMessage, body_of, post
+from tinyssb_node.groups.messages import (
+    FILE,
+    GroupContent,
+    OpenedGroupMessage,
+    attach,
+    body_of,
+    file_of,
+    post,
+)
 from tinyssb_node.groups.secrecy_keys import SecrecyKeys
 from tinyssb_node.groups.text_chains import (
     CHAIN,
@@ -73,6 +83,29 @@ def test_a_thief_reads_the_last_days_and_nothing_before() -> None:
         assert thief(mesh, name, root).texts() == {"day 4", "day 5", "today"}
         assert mesh.group(name, root).view.preference(mesh.id(name)).epoch == root, "members are still known"
     assert kinds(mesh, "a", root) == {PREKEY, CHAIN, TEXT}, "no text was written without"
+
+
+def test_the_longest_file_arrives_and_is_erased_as_texts_are() -> None:
+    mesh, root = begun("ab", erase_days=1)
+    for _ in range(4):
+        mesh.say("b", root, "something to follow")
+    mesh.settle()
+    said = mesh.said("a", root, GroupContent)
+    file = File(
+        "n" * content_limits.FILE_NAME_MAX, "t" * content_limits.FILE_TYPE_MAX, bytes(limits.GROUP_FILE_MAX)
+    )
+    kind, body = attach(file, said[-1][0].id)
+    mesh.do("a", lambda groups, pen, now: groups.post(pen, root, kind, body, now))
+    mesh.settle()
+    group = mesh.group("b", root)
+
+    def files() -> list[File | None]:
+        opened = [mesh["b"].secrecy.opened(root, group.said(id_)) for id_ in group.tangle.order()]
+        return [file_of(one) for one in opened if isinstance(one, GroupContent) and one.kind == FILE]
+
+    assert files() == [file]
+    mesh.settle(3 * DAY_US)
+    assert files() == []
 
 
 def test_the_same_thief_reads_all_of_a_group_that_keeps_its_texts() -> None:

@@ -1,11 +1,9 @@
-"""An attached file: how much of it is here, how long the rest takes, and its name on our disk."""
+"""An attached file: how much of it is here, and how long the rest takes."""
 
-import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from tinyssb_node import limits as node_limits
-from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.files import FileHead, parse_head
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.feeds.layout import NO_CHUNK, LayoutKind
@@ -124,18 +122,3 @@ def wait_for(
             return progress.held
         sleep(limits.FETCH_LOOK_S)
         progress.see(look(), now())
-
-
-_PLAIN = frozenset(" ._-+()")
-"""Characters that a file name may have besides letters and digits."""
-
-
-def clean_name(name: str, otherwise: str) -> str:
-    """Return a safe file name made of a stranger's *name*: without folders, not hidden, not an option of a command,
-    without odd characters. Return *otherwise* if nothing is left."""
-    last = unicodedata.normalize("NFC", name).replace("\\", "/").rpartition("/")[2]
-    plain = "".join(char if char.isalnum() or char in _PLAIN else "_" for char in last)
-    plain = plain.lstrip(" .-").rstrip(" .")
-    while len(plain.encode()) > content_limits.FILE_NAME_MAX:  # composing may lengthen a name
-        plain = plain[:-1]
-    return plain if plain.strip("_ .-") else otherwise

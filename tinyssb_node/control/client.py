@@ -248,6 +248,28 @@ class DaemonClient:
         request = requests.GroupPost(group, text, dry_run=True, reply_to=reply_to, network=self._network)
         return self._answer(request, group_rows.GroupCostRow)
 
+    def group_attach(
+        self, group: str, name: str, type_: str, data: bytes, reply_to: str | None = None
+    ) -> group_rows.GroupWrittenRow:
+        """Write a file to a group, as an answer to the message whose id begins with *reply_to*."""
+        request = requests.GroupAttach(
+            group, name, type_, data.hex(), reply_to=reply_to, network=self._network
+        )
+        return self._ask(request)
+
+    def group_attach_cost(
+        self, group: str, name: str, type_: str, data: bytes, reply_to: str | None = None
+    ) -> group_rows.GroupCostRow:
+        """Return what ``group_attach`` would write. Nothing is written."""
+        request = requests.GroupAttach(
+            group, name, type_, data.hex(), dry_run=True, reply_to=reply_to, network=self._network
+        )
+        return self._answer(request, group_rows.GroupCostRow)
+
+    def group_file(self, group: str, message: str) -> group_rows.GroupFileRow:
+        """Return the file in the message of a group whose id begins with *message*."""
+        return self._ask(requests.GroupFile(group, message, network=self._network))
+
     def group_decide(self, group: str, fork: str, *, accept: bool) -> group_rows.GroupWrittenRow:
         """Accept or reject a fork that waits for the user."""
         return self._ask(requests.GroupDecide(group, fork, accept=accept, network=self._network))

@@ -36,6 +36,25 @@ class GroupMessageRow(ControlRow, frozen=True):
     committed_us: int | None
 
 
+class GroupFileHeadRow(ControlRow, frozen=True):
+    """Description of a file in a message."""
+
+    name: str
+    type: str
+    size: int
+
+
+class GroupFileRow(ControlRow, frozen=True):
+    """Result of `group_file`: a file in a message."""
+
+    group: str
+    id: str
+    feed: str
+    name: str
+    type: str
+    data: str
+
+
 class GroupSaidRow(GroupMessageRow, frozen=True):
     """Item of `group_read`: a message that counts."""
 
@@ -43,6 +62,7 @@ class GroupSaidRow(GroupMessageRow, frozen=True):
     place: int
     unread: bool = False
     reply_to: str | None = None
+    file: GroupFileHeadRow | None = None
 
 
 class GroupAuditRow(GroupMessageRow, frozen=True):

@@ -349,6 +349,26 @@ class GroupPost(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     reply_to: Text | None = None
 
 
+class GroupAttach(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
+    """Write a file to a group; with *dry_run* as ``GroupAdd``."""
+
+    command = "group_attach"
+    group: Text
+    name: Text
+    type: Text
+    data: Octets
+    dry_run: Flag = False
+    reply_to: Text | None = None
+
+
+class GroupFile(NetworkRequest[group_rows.GroupFileRow], frozen=True):
+    """The file in a message of a group."""
+
+    command = "group_file"
+    group: Text
+    message: Text
+
+
 class ListGroups(NetworkListing[group_rows.GroupRow, rows.CountRow], frozen=True):
     """The private groups that the node knows of."""
 
@@ -393,6 +413,8 @@ GroupRequest = (
     | GroupReturn
     | GroupDecide
     | GroupPost
+    | GroupAttach
+    | GroupFile
     | ReviewGroup
     | ShowGroup
     | AuditGroup
@@ -407,6 +429,8 @@ GROUP_REQUESTS: Final[tuple[type[NetworkRequest[Any]], ...]] = (
     GroupReturn,
     GroupDecide,
     GroupPost,
+    GroupAttach,
+    GroupFile,
     ReviewGroup,
     ListGroups,
     ShowGroup,

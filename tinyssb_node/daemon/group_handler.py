@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from tinyssb_node import limits
 from tinyssb_node.codec.events import Effect
+from tinyssb_node.content.files import File, serialize_file
 from tinyssb_node.control import group_rows, requests, rows
 from tinyssb_node.control.requests import NetworkRequest
 from tinyssb_node.control.server import ControlConnection
@@ -30,7 +31,15 @@ from tinyssb_node.errors import BadRequestError, GroupRefusedError, LocalError, 
 from tinyssb_node.groups.epochs import NOBODY
 from tinyssb_node.groups.faults import GroupFaultError
 from tinyssb_node.groups.manager import GroupLeftError, GroupManager, GroupWriteResult
-from tinyssb_node.groups.messages import FeedRole, GroupMessageError, OpenedGroupMessage, post
+from tinyssb_node.groups.messages import (
+    FeedRole,
+    GroupContent,
+    GroupMessageError,
+    OpenedGroupMessage,
+    attach,
+    file_of,
+    post,
+)
 from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason
 from tinyssb_node.groups.reader import ReadableGroup
 from tinyssb_node.groups.writer import (
@@ -119,6 +128,8 @@ class GroupHandler:
             requests.GroupReturn: self._return,
             requests.GroupDecide: self._decide,
             requests.GroupPost: self._post,
+            requests.GroupAttach: self._attach,
+            requests.GroupFile: self._file,
             requests.ReviewGroup: self._review,
             requests.ListGroups: self._list,
             requests.ShowGroup: self._show,
@@ -229,24 +240,70 @@ class GroupHandler:
         place, root = await self._find(request)
         readable = self._writable(place, root)
         with refusals():
-            kind, body = post(request.text, self._answered(place, readable, root, request.reply_to))
-            if request.dry_run:
-                return _cost_row(root, readable.cost_of_posting(root, kind, body))
-        return self._write(place, lambda groups, pen, now_us: [groups.post(pen, root, kind, body, now_us)])
+            content = post(request.text, self._answered(place, readable, root, request.reply_to))
+        return self._say(place, root, content, dry_run=request.dry_run)
+
+    async def _attach(
+        self, request: requests.GroupAttach, _client: ControlConnection
+    ) -> group_rows.GroupWrittenRow | group_rows.GroupCostRow:
+        place, root = await self._find(request)
+        readable = self._writable(place, root)
+        file = File(request.name, request.type, bytes.fromhex(request.data))
+        serialize_file(file)  # checks name and type
+        with refusals():
+            content = attach(file, self._answered(place, readable, root, request.reply_to))
+        return self._say(place, root, content, dry_run=request.dry_run)
+
+    def _say(
+        self, place: NetworkStorage, root: MessageId, content: tuple[str, bytes], *, dry_run: bool
+    ) -> group_rows.GroupWrittenRow | group_rows.GroupCostRow:
+        """Write a message of a kind and a body, or return what that costs."""
+        if dry_run:
+            with refusals():
+                return _cost_row(root, self._writable(place, root).cost_of_posting(root, *content))
+        return self._write(place, lambda groups, pen, now_us: [groups.post(pen, root, *content, now_us)])
+
+    async def _file(self, request: requests.GroupFile, _client: ControlConnection) -> group_rows.GroupFileRow:
+        place, root = await self._find(request)
+        groups = self._groups(self._node(place))
+        id_ = self._message(place, groups, root, request.message, "Nothing was read.")
+        timeline = self._timeline(place, groups, root)
+        said = timeline.group.said(id_)
+        opened = timeline.opened(said)
+        file = file_of(opened) if isinstance(opened, GroupContent) and timeline.counts(said) else None
+        if file is None:
+            raise ProblemError(
+                f"The message {id_.hex()[:_ID_TOLD]} has no file that can be read here.",
+                "`tinyssb group read` shows which messages have files.",
+                code="unknown_entry",
+            )
+        return group_rows.GroupFileRow(
+            group=root.hex(),
+            id=id_.hex(),
+            feed=said.author.hex(),
+            name=file.name,
+            type=file.type,
+            data=file.data.hex(),
+        )
 
     def _answered(
         self, place: NetworkStorage, groups: GroupManager, root: MessageId, digits: str | None
     ) -> MessageId | None:
         """Find the message of a group whose id begins with *digits*. Raises ProblemError."""
-        if digits is None:
-            return None
+        return None if digits is None else self._message(place, groups, root, digits, "Nothing was written.")
+
+    def _message(
+        self, place: NetworkStorage, groups: GroupManager, root: MessageId, digits: str, done: str
+    ) -> MessageId:
+        """Find the message of a group whose id begins with *digits*; *done*: what was done if there is none. Raises
+        ProblemError."""
         timeline = self._timeline(place, groups, root)
         found = [id_ for id_ in timeline.ids if digits and id_.hex().startswith(digits.lower())]
         if len(found) == 1:
             return found[0]
         told = digits[: limits.CONTROL_ID_MAX]
         raise ProblemError(
-            f"{len(found) or 'No'} messages of this group have an id that begins with '{told}'. Nothing was written.",
+            f"{len(found) or 'No'} messages of this group have an id that begins with '{told}'. {done}",
             "`tinyssb group read` shows the first digits of each id.",
             code="unknown_entry",
         )

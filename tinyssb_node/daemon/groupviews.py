@@ -10,6 +10,7 @@ from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.control.group_rows import (
     GroupAuditRow,
     GroupEpochRow,
+    GroupFileHeadRow,
     GroupForkRow,
     GroupMemberRow,
     GroupMessageRow,
@@ -35,6 +36,7 @@ from tinyssb_node.groups.messages import (
     GroupMessage,
     MessageFlaw,
     OpenedGroupMessage,
+    file_of,
     name_of,
     reply_of,
     text_of,
@@ -193,7 +195,8 @@ def said_row(
     timeline: Timeline, place: int, said: OpenedGroupMessage, me: FeedId, came_us: CameUs
 ) -> GroupSaidRow:
     """A message that counts; of an addition those are told who were not in the group before."""
-    row = _row(timeline, said, me, came_us)
+    opened = timeline.opened(said)
+    row = _row(timeline, said, opened, me, came_us)
     people = _hex(timeline.joined(said)) if isinstance(said.message, AddMember) else row.people
     row = msgspec.structs.replace(row, previous=_hex(timeline.previous(said)), people=people)
     epoch = timeline.epoch(said)
@@ -201,21 +204,27 @@ def said_row(
         **msgspec.structs.asdict(row),
         group=timeline.group.root.hex(),
         place=place,
-        reply_to=_reply(timeline, said),
+        reply_to=_reply(timeline, opened),
+        file=_file_head(opened),
         unread=row.own and epoch is not None and unread(timeline.group.view, epoch, said),
     )
 
 
-def _reply(timeline: Timeline, said: OpenedGroupMessage) -> str | None:
+def _file_head(message: GroupMessage) -> GroupFileHeadRow | None:
+    file = file_of(message) if isinstance(message, GroupContent) else None
+    return None if file is None else GroupFileHeadRow(file.name, file.type, len(file.data))
+
+
+def _reply(timeline: Timeline, message: GroupMessage) -> str | None:
     """Return the message of the group that a post answers: never one of another conversation, which would be quoted."""
-    answered = reply_of(said.message) if isinstance(said.message, GroupContent) else None
+    answered = reply_of(message) if isinstance(message, GroupContent) else None
     return None if answered is None or answered not in timeline.group else answered.hex()
 
 
 def audit_row(timeline: Timeline, line: AuditLine, me: FeedId, came_us: CameUs) -> GroupAuditRow:
     """Any message, with the rule that it broke."""
     return GroupAuditRow(
-        **msgspec.structs.asdict(_row(timeline, line.said, me, came_us)),
+        **msgspec.structs.asdict(_row(timeline, line.said, timeline.opened(line.said), me, came_us)),
         role=line.said.role.value,
         waits=line.waits,
         rule=None if line.flaw is None else line.flaw.rule,
@@ -245,8 +254,9 @@ def broken_row(
     )
 
 
-def _row(timeline: Timeline, said: OpenedGroupMessage, me: FeedId, came_us: CameUs) -> GroupMessageRow:
-    message = timeline.opened(said)
+def _row(
+    timeline: Timeline, said: OpenedGroupMessage, message: GroupMessage, me: FeedId, came_us: CameUs
+) -> GroupMessageRow:
     epoch = timeline.epoch(said)
     kind, text, people = _meaning(message)
     return GroupMessageRow(

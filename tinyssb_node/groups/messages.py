@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.codec.bipf import BipfError, Scalar, Value
+from tinyssb_node.content.files import WORD, File, read_file
 from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.errors import PeerError
 from tinyssb_node.groups import limits as group_limits
@@ -249,6 +250,7 @@ def _check_follows(kind: str, where: str, place: TangleData) -> None:
 
 
 POST: Final = "post"
+FILE: Final = "file"
 NAME: Final = "group/name"
 LEAVE: Final = "group/leave"
 _BYTES_FIELD: Final = "$base64"
@@ -257,6 +259,7 @@ _WHAT: Final = "message to a group"
 _TEXT: Final = "text"
 _REPLY: Final = "re"
 _NAME: Final = "name"
+_FILE: Final = "file"
 
 
 def body_of(fields: Mapping[str, Value]) -> bytes:
@@ -337,6 +340,17 @@ def post(text: str, reply_to: MessageId | None = None) -> tuple[str, bytes]:
     return POST, body_of({_REPLY: bytes(reply_to), _TEXT: text})
 
 
+def attach(file: File, reply_to: MessageId | None = None) -> tuple[str, bytes]:
+    """Return kind and body of a file to the group, in the form of public files (docs/formats/files.md). Raises
+    GroupMessageError."""
+    if len(file.data) > limits.GROUP_FILE_MAX:
+        raise GroupMessageError(FILE, "data", f"has more than {limits.GROUP_FILE_MAX:,} bytes")
+    fields: dict[str, Value] = {_FILE: [WORD, file.name, file.type, file.data]}
+    if reply_to is not None:
+        fields[_REPLY] = bytes(reply_to)
+    return FILE, body_of(fields)
+
+
 def rename(text: str) -> tuple[str, bytes]:
     """Return kind and body of a message that names the group. The last one in the group's order counts."""
     return NAME, body_of({_NAME: text})
@@ -352,9 +366,15 @@ def text_of(content: GroupContent) -> str | None:
     return _said(content, POST, _TEXT)
 
 
+def file_of(content: GroupContent) -> File | None:
+    """Return the file in a message; None if there is none, or it is malformed."""
+    value = _field(content, FILE, _FILE)
+    return None if value is None else read_file(value)
+
+
 def reply_of(content: GroupContent) -> MessageId | None:
-    """Return the message that a post answers; None if it answers none."""
-    answered = _field(content, POST, _REPLY)
+    """Return the message that a post or a file answers; None if it answers none."""
+    answered = _field(content, POST, _REPLY) or _field(content, FILE, _REPLY)
     if not isinstance(answered, bytes) or len(answered) != MessageId.SIZE:
         return None
     return MessageId(answered)

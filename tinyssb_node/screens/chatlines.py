@@ -60,10 +60,14 @@ def _file(row: MessageRow) -> str:
 
     try:
         described = json.loads(row.text)
-        name, size = str(described["name"]), int(described["size"])
+        name, size = str(described["name"]).replace(HAPPENED, NO_HAPPENING), int(described["size"])
+        note = str(described.get("note", ""))
     except (ValueError, KeyError, TypeError):
-        name, size = "(no name)", row.size
-    return f"(file {name}, {size:,} bytes: `tinyssb fetch {short(row.id)}`)"
+        name, size, note = "(no name)", row.size, ""
+    fetch, conversation = "fetch", row.conversation or ""
+    if len(conversation) == 2 * MessageId.SIZE:  # a private group, whose id is a conversation's name
+        fetch = f"group fetch {conversation[:SHORT_MESSAGE]}"
+    return f"(file {name}, {size:,} bytes: `tinyssb {fetch} {short(row.id)}`){note}"
 
 
 def _placed_text(text: str) -> str:

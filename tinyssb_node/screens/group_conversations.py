@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -119,12 +120,17 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> MessageRow:
     """Return a message of a group as a message of the catalog. Changes of the group get a kind that no text has."""
     feed = FeedId.from_hex(row.feed)
     kind, text = MessageKind.TEXT, row.text or ""
-    if row.kind != POST:
+    if row.file is not None:
+        # As the catalog describes public files.
+        about = {"name": row.file.name, "type": row.file.type, "size": row.file.size}
+        note = {"note": NOBODY_READS} if row.unread else {}
+        kind, text = MessageKind.FILE, json.dumps({**about, **note}, ensure_ascii=False)
+    elif row.kind != POST:
         kind, text = MessageKind.HAPPENING, happening(row, names)
-    if row.unread:
+    if row.unread and kind is not MessageKind.FILE:
         text += NOBODY_READS
     if names.is_blocked(feed):
-        text = BLOCKED
+        kind, text = MessageKind.TEXT if kind is MessageKind.FILE else kind, BLOCKED
     came_us = row.committed_us or 0
     return MessageRow(
         id=MessageId.from_hex(row.id),
@@ -144,7 +150,7 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> MessageRow:
         text=text,
         cut=False,
         voice_size=0,
-        size=len(text.encode()),
+        size=len(text.encode()) if row.file is None else row.file.size,
         chunks=0,
         chunks_held=0,
         private=True,

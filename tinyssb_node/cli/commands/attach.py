@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import mimetypes
 import os
 import sys
 import time
@@ -12,14 +11,15 @@ from collections.abc import Callable, Sequence
 from contextlib import closing
 from pathlib import Path
 
-from tinyssb_node.cli.heldfile import HeldFile, clean_name, inspect_file, wait_for
-from tinyssb_node.content.files import File, FileNameError, FileTooLongError, parse_file, serialize_file
+from tinyssb_node.cli.heldfile import HeldFile, inspect_file, wait_for
+from tinyssb_node.content.files import File, parse_file, serialize_file
 from tinyssb_node.control.client import DaemonClient
-from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.estimate import AirtimeCost, as_json, costs_in_words, estimate, packets_in_words
+from tinyssb_node.screens.localfile import clean_name, file_title, read_local_file, saving_path
 from tinyssb_node.screens.newfile import require_absent, write_new_file
 from tinyssb_node.screens.options import CommandParsers, add_json, add_network
 from tinyssb_node.screens.render import print_json
@@ -80,7 +80,9 @@ def attach(arguments: argparse.Namespace) -> int:
             "costs": [as_json(cost) for cost in costs],
         }
         if arguments.dry_run:
-            lines = [json.dumps(about)] if arguments.json else [_title(file), *costs_in_words(packets, costs)]
+            lines = (
+                [json.dumps(about)] if arguments.json else [file_title(file), *costs_in_words(packets, costs)]
+            )
             print("\n".join(lines))
             return 0
         if not arguments.yes and not confirm_cost(file, packets, costs):
@@ -96,52 +98,12 @@ def attach(arguments: argparse.Namespace) -> int:
 
 def read_file(arguments: argparse.Namespace) -> File:
     """Read the file that *arguments* name. Raises FileUnreadableError, ProblemError."""
-
-    from tinyssb_node import limits
-
-    path = Path(arguments.file)
-    try:
-        if not path.is_file() and path.exists():
-            raise ProblemError(
-                f"{path} is not a file. Nothing was published.",
-                "Attach one file at a time.",
-                exit_code=ExitCode.DATA,
-            )
-        with path.open("rb") as opened:
-            # A file that is far too long is not read to its end: the error takes its size from the file system.
-            data = opened.read(limits.CONTENT_PUBLISH_MAX + 1)
-        size = path.stat().st_size
-    except OSError as error:
-        raise FileUnreadableError(arguments.file, error) from error
-    name = path.name if arguments.name is None else arguments.name
-    guessed = mimetypes.MimeTypes().guess_type(name, strict=False)[0]
-    file = File(name, (guessed or "") if arguments.type is None else arguments.type, data)
-    try:
-        content = serialize_file(file)
-    except FileTooLongError as error:
-        too_long = FileTooLongError(max(size, error.size), error.most)
-        raise ProblemError(
-            f"{too_long}. Nothing was published.",
-            "Send a smaller file, or split it into several.",
-            exit_code=ExitCode.DATA,
-        ) from error
-    except FileNameError as error:
-        raise ProblemError(
-            f"{error}. Nothing was published.", "Give it another name: --name NAME.", exit_code=ExitCode.DATA
-        ) from error
-    assert len(content) <= limits.CONTENT_PUBLISH_MAX
-    return file
-
-
-def _title(file: File) -> str:
-    name = one_line(file.name, limits.FILE_NAME_CELLS) or "a file without a name"
-    type_ = f" of {one_line(file.type, limits.FILE_NAME_CELLS)}" if file.type else ""
-    return f"{name}: {len(file.data):,} bytes{type_}"
+    return read_local_file(Path(arguments.file), arguments.name, arguments.type)
 
 
 def confirm_cost(file: File, packets: int, costs: Sequence[AirtimeCost]) -> bool:
     """Show the cost, and ask whether to publish. Raises ProblemError."""
-    about = "\n".join([_title(file), *(f"  {line}" for line in costs_in_words(packets, costs))])
+    about = "\n".join([file_title(file), *(f"  {line}" for line in costs_in_words(packets, costs))])
     print(about, file=sys.stderr)
     if costs:
         print("  This is for sending it once; packets that a peer misses are sent again.", file=sys.stderr)
@@ -162,7 +124,7 @@ def fetch(arguments: argparse.Namespace) -> int:
     otherwise = f"tinyssb-{entry.feed.hex()[:12]}-{entry.seq}"
     name = held.head.name
     if arguments.output != "-" and name is not None:
-        require_absent(_target(arguments.output, clean_name(name, otherwise)))
+        require_absent(saving_path(arguments.output, clean_name(name, otherwise)))
     if held.content is None:
         _await(arguments, record, held, lambda: _look(home, arguments, feed, seq)[1].held)
         _, held = _look(home, arguments, feed, seq)
@@ -176,7 +138,7 @@ def fetch(arguments: argparse.Namespace) -> int:
     if arguments.output == "-":
         sys.stdout.buffer.write(file.data)
         return 0
-    path = _target(arguments.output, clean_name(file.name, otherwise))
+    path = saving_path(arguments.output, clean_name(file.name, otherwise))
     write_new_file(path, lambda part: part.write(file.data))
     _print_saved(arguments, entry, file, path)
     return 0
@@ -229,14 +191,6 @@ def _look(home: Home, arguments: argparse.Namespace, feed: str, seq: int) -> tup
         f"Wait until it has arrived, or choose another: tinyssb log {record.feed.hex()[:12]}",
         code="unknown_entry",
     )
-
-
-def _target(output: str | None, name: str) -> Path:
-    """Return the path to write: *output*, or *name* in that folder or the current one."""
-    if output is None:
-        return Path(name)
-    path = Path(output)
-    return path / name if path.is_dir() else path
 
 
 def _await(

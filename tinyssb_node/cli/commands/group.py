@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from tinyssb_node.cli.graph import ASCII, UNICODE
 from tinyssb_node.cli.grouplines import fitted, listing, shown
@@ -14,7 +15,7 @@ from tinyssb_node.control.group_rows import GroupCostRow, GroupWrittenRow
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.ids import FeedId
 from tinyssb_node.limits import ERASE_DAYS_MAX
-from tinyssb_node.screens import limits
+from tinyssb_node.screens import group_files, limits
 from tinyssb_node.screens.chatlines import ChatFormatter
 from tinyssb_node.screens.estimate import as_json, estimate, packets_in_words
 from tinyssb_node.screens.group_changes import (
@@ -29,6 +30,8 @@ from tinyssb_node.screens.group_changes import (
 )
 from tinyssb_node.screens.group_conversations import called, messages, people_in_words
 from tinyssb_node.screens.group_details import reviewed, short
+from tinyssb_node.screens.group_files import GroupFileDraft
+from tinyssb_node.screens.localfile import file_title, read_local_file
 from tinyssb_node.screens.message_commands import agreed, open_node, text_given
 from tinyssb_node.screens.options import (
     CommandParsers,
@@ -40,6 +43,7 @@ from tinyssb_node.screens.options import (
 )
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.render import print_json
+from tinyssb_node.screens.safetext import one_line
 from tinyssb_node.screens.screen import can_draw, confirm, width
 from tinyssb_node.screens.session import NodeSession
 
@@ -86,6 +90,11 @@ def add(commands: CommandParsers) -> None:
     choice.add_argument("--accept", metavar="FORK", help="carry it out: begin a new epoch for all members")
     choice.add_argument("--reject", metavar="FORK", help="ignore it, and further ones by the same people")
     _add_dry_run(action)
+    _add_messages(add_action)
+
+
+def _add_messages(add_action: Callable[..., argparse.ArgumentParser]) -> None:
+    """Define the actions that write and read messages."""
     action = add_action("post", post, "post a message to a group")
     _add_group(action)
     action.add_argument(
@@ -93,6 +102,25 @@ def add(commands: CommandParsers) -> None:
     )
     action.add_argument("--reply", metavar="ID", help="answer this message: some digits of its id")
     add_yes(action)
+    action = add_action("attach", attach, "send a file of up to 32 kB to a group; first shows the cost")
+    _add_group(action)
+    action.add_argument("file", metavar="FILE", help="the file")
+    action.add_argument(
+        "--name", metavar="NAME", help="the file name that others see (default: its name here)"
+    )
+    action.add_argument("--type", metavar="TYPE", help="its media type (default: guessed from its name)")
+    action.add_argument("--reply", metavar="ID", help="answer this message: some digits of its id")
+    _add_dry_run(action)
+    add_yes(action)
+    action = add_action("fetch", fetch, "save a file of a group; never overwrites one")
+    _add_group(action)
+    action.add_argument("message", metavar="ID", help="some digits of the message's id")
+    action.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="where to save it: a file, a folder, or `-` for standard output (default: the current folder)",
+    )
     action = add_action("read", read, "show the messages of a group")
     _add_group(action)
     action.add_argument(
@@ -269,6 +297,48 @@ def post(arguments: argparse.Namespace) -> int:
             return ExitCode.ATTENTION
         row = talk.say_to_group(arguments.group, text, arguments.reply)
     return said(arguments, row)
+
+
+def attach(arguments: argparse.Namespace) -> int:
+    """Send a file to a group, after showing its cost."""
+    file = read_local_file(Path(arguments.file), arguments.name, arguments.type)
+    draft = GroupFileDraft(arguments.group, file, arguments.reply)
+    with open_node(arguments) as talk:
+        cost = draft.cost(talk.client)
+        if arguments.dry_run:
+            if not arguments.json:
+                print(file_title(file))
+            return print_cost(arguments, talk, cost)
+        if not arguments.json:
+            print("\n".join(group_files.preview(talk.client, draft, cost)), file=sys.stderr)
+        # The cost was just shown, so that the question is none but whether to go on.
+        if group_files.is_costly(cost) and not agreed(arguments, lambda: ["It takes more than 20 packets."]):
+            return ExitCode.ATTENTION
+        row = draft.publish(talk.client)
+    id_ = row.entries[-1].id
+    group = short(row.group)
+    return _wrote(
+        arguments,
+        row,
+        f"Sent {file_title(file)} to the group {group}",
+        f"Others save it with: tinyssb group fetch {group} {short(id_)}",
+    )
+
+
+def fetch(arguments: argparse.Namespace) -> int:
+    """Save a file of a group."""
+    with open_node(arguments) as talk:
+        if arguments.output == "-":
+            file, _ = group_files.fetch(talk.client, arguments.group, arguments.message)
+            sys.stdout.buffer.write(file.data)
+            return 0
+        file, path = group_files.save(talk.client, arguments.group, arguments.message, arguments.output)
+    if arguments.json:
+        about = {"name": file.name, "type": file.type, "size": len(file.data), "path": str(path)}
+        print(json.dumps(about))
+        return 0
+    print(f"Saved {one_line(str(path))}, {len(file.data):,} bytes.")
+    return 0
 
 
 def said(arguments: argparse.Namespace, row: GroupWrittenRow) -> int:
