@@ -12,6 +12,7 @@ import pytest
 from tests.store.contract import ANA, feed_record, put_entry, snapshot
 from tinyssb_node import limits
 from tinyssb_node.errors import StoreFailedError, StoreFullError
+from tinyssb_node.store import limits as store_limits
 from tinyssb_node.store import sqlite_file
 from tinyssb_node.store.sqlite import SqliteStore
 
@@ -156,3 +157,26 @@ def test_a_quota_that_is_used_up_is_told_from_a_disk_that_fails(
     with pytest.raises(raised), sqlite_file.store_faults(path, "writing"):
         raise error
     assert list(path.parent.glob("tmp*")) == []
+
+
+def test_the_log_that_grew_while_somebody_read_is_small_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """While a reader sees the store as it was, the log only grows; afterwards a small disk needs the room."""
+    monkeypatch.setattr(store_limits, "LOG_PAGES_MAX", store_limits.LOG_PAGES_MIN)
+    log, limit = path.with_name("store.sqlite-wal"), 4_096 * store_limits.LOG_PAGES_MIN
+    store, reader = SqliteStore.open(path), SqliteStore.open_readonly(path)
+
+    def write(*seqs: int) -> None:
+        for seq in seqs:
+            put_entry(store, ANA, seq)
+        store.commit(seqs[-1])
+
+    write(*range(2, 4_001))
+    assert log.stat().st_size > 2 * limit
+    assert reader.last_arrival() == 1
+    reader.close()
+    write(4_001)  # writes the log back
+    write(4_002)  # begins it anew
+    assert log.stat().st_size <= limit
+    store.close()

@@ -203,7 +203,10 @@ def open_for_writing(path: Path, *, alone: bool = False) -> sqlite3.Connection:
         connection.execute("PRAGMA synchronous = FULL")
         # 8 MiB: an idle daemon has 60 MB for everything.
         connection.execute("PRAGMA cache_size = -8192")
-        connection.execute(f"PRAGMA wal_autocheckpoint = {_log_pages(path)}")
+        pages = _log_pages(path)
+        connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
+        # Without it the file keeps the size that it had while a reader kept it from being written back.
+        connection.execute(f"PRAGMA journal_size_limit = {4_096 * pages}")
         undo.pop_all()
         return connection
 
