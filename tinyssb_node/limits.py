@@ -139,9 +139,9 @@ IMPORT_PACKETS_MAX: Final = 512
 assert (2 * PACKET_SIZE + 3) * IMPORT_PACKETS_MAX < CONTROL_REQUEST_MAX
 EXPORT_VERSION: Final = 1
 """Version of export files (docs/formats/export.md)."""
-TURN_US: Final = 100_000
-"""Longest time for which received frames go into one transaction: a commit takes 5 to 50 ms on an SD card, yet timers
-and clients must get their turn."""
+TURN_US: Final = 40_000
+"""Longest time for which received frames go into one transaction: a commit takes 5 to 50 ms on an SD card, yet a user's
+command waits for the turn and its commit, under a flood too, and has 100 ms on a PC."""
 CLOCK_STEP_US: Final = 1_000_000
 """A wall clock that moved this much against the monotonic clock was set (docs/formats/events.md)."""
 RETRY_US: Final = 30_000_000

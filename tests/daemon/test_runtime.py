@@ -259,6 +259,30 @@ async def test_a_long_turn_is_cut_so_that_others_get_theirs(
     assert 0 < len(received) < 200
 
 
+async def test_a_client_of_several_steps_waits_for_one_turn_under_a_flood(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    received = 0
+
+    def slow(_node: Node, packet: bytes, *_rest: object) -> list[Effect]:
+        nonlocal received
+        received += 1
+        bench.clock.mono_us += limits.TURN_US + 1
+        for _ in range(64):  # a flood: more comes in than is handled
+            bench.runtime.frame(FaceName("wire"), packet, WIRED)
+        return []
+
+    monkeypatch.setattr(Node, "receive", slow)
+    bench.runtime.frame(FaceName("wire"), b"x" * 8, WIRED)
+    running = asyncio.create_task(bench.runtime.run())
+    await asyncio.sleep(0)
+    for _ in range(7):  # connect, read, handle, reply: each a pass of the event loop
+        await asyncio.sleep(0)
+    assert received <= 32
+    running.cancel()
+    await asyncio.wait([running])
+
+
 async def test_a_clock_that_was_set_is_recorded(bench: Bench) -> None:
     bench.clock.set_us += 90_000_000
     async with running(bench):

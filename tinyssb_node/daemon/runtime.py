@@ -43,6 +43,9 @@ _PAUSE_AT = limits.INBOX_MAX // 2
 """Number of waiting frames at which streams are asked to pause."""
 _RESUME_AT = limits.INBOX_MAX // 4
 """Number of waiting frames at which they may continue."""
+_YIELDS = 10
+"""Passes of the event loop between two turns while frames wait: a client that connects and publishes takes seven. With
+one pass, each of these steps would wait for a whole turn under a flood."""
 
 
 class Runtime:
@@ -247,7 +250,8 @@ class Runtime:
 
     async def _rest(self) -> None:
         """Sleep until there is input or something is due."""
-        await asyncio.sleep(0)
+        for _ in range(_YIELDS if self._inbox else 1):
+            await asyncio.sleep(0)
         due_us = self._tick_us if self.read_only is None else min(self._tick_us, self._retry_us)
         wake_us = self.networks.next_wake_us()
         delay_us = min(due_us, due_us if wake_us is None else wake_us) - self._clock.now_us()
