@@ -25,7 +25,7 @@ endef
 TEST_PROGRAMS := dev java chromium dbus postgres mosquitto gcc micropython
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-slow coverage lint format bench bench-gossip bench-sink torture fuzz search-groups search-groups-live search-adversary deb clean
+.PHONY: help demo test test-slow coverage lint format bench bench-gossip bench-sink torture torture-flood fuzz search-groups search-groups-live search-adversary deb clean
 
 help:  ## list these targets
 	@echo "tinySSB node: targets of make"
@@ -76,6 +76,10 @@ bench-sink:  ## benchmark the analytics: cost over plain reading, event to pixel
 torture:  ## kill nodes 1,000 times, inject 10,000 faults and power cuts; 20 minutes (ARGS="faults --count 100" for some)
 	@$(SETUP) dev gcc
 	@$(PYTHON) -m tests.torture $(ARGS)
+
+torture-flood:  ## let strangers flood two nodes on disks of 48 MB for an hour (ARGS="--seconds 60" to try); needs unshare(1)
+	@$(SETUP) dev
+	@$(PYTHON) -m tests.torture.flood --seconds 3600 $(ARGS)
 
 fuzz:  ## fuzz everything that parses bytes; 10 minutes (ARGS="--seconds 60 --target node" for some)
 	@$(SETUP) dev

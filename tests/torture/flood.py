@@ -1,31 +1,34 @@
 """`python -m tests.torture.flood`: strangers fill the disks of two real daemons, which have to go on (decision 0063).
 
-Two daemons, each on a small disk of its own, are linked over WebSocket; the second follows the first. Strangers connect
-to the first one's open listener, name id after id, and send entries of each as fast as it takes them.
+Two daemons, each on a small disk of its own, are linked over WebSocket, and follow each other. Strangers in processes
+of their own connect to the first one's open listener, name id after id, and send entries of each as fast as it takes
+them. Meanwhile the owners publish, and run `chat say`, `block` and `purge`.
 """
 
 import argparse
-import asyncio
 import contextlib
+import multiprocessing
 import os
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import Final
 
-from websockets.asyncio.client import connect
 from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
 
 from tests.daemon.processes import RunningDaemon, daemon, make_home, tinyssb
 from tests.nodes import key_of
 from tests.torture.checks import BrokenError
 from tests.torture.kills import free_port
+from tests.torture.resources import memory_of, p95_ms
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.packets import Feeds, serialize_feeds
@@ -34,13 +37,21 @@ from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.ids import Dialect, FeedId
 
 STRANGERS: Final = 2
-"""Connections that flood at a time."""
+"""Processes that flood at a time."""
 ENTRIES_MAX: Final = 4_000
 """Entries of one made-up feed."""
+FEEDS_A_LINK: Final = 32
+"""Made-up feeds after which a stranger connects anew, as a face that nothing is known of."""
 FRIEND: Final = 300
-"""Entries of the second node's owner before the flood, which the first node has to keep."""
+"""Entries of each owner before the flood, which the other node has to keep."""
 EVERY_S: Final = 0.5
-"""Time between two entries that the owners publish meanwhile."""
+"""Time between two entries that each owner publishes meanwhile."""
+COMMANDS_S: Final = 10.0
+"""Time between two rounds of `chat say`, `block` and `purge`."""
+REPORT_S: Final = 60.0
+"""Time between two lines of progress."""
+SETTLE_S: Final = 60.0
+"""Longest wait after the flood until each node has all entries of the other."""
 
 
 @dataclass
@@ -50,112 +61,185 @@ class Flood:
     folder: Path
     seconds: float
     mib: int
-    sent: int = 0
-    feeds: int = 0
-    publish_s: list[float] = field(default_factory=list)
+    homes: dict[str, Path] = field(default_factory=dict)
+    friends: dict[str, FeedId] = field(default_factory=dict)
+    took_s: defaultdict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     least_free: int = 2**60
+    begun_s: float = 0.0
 
     def run(self) -> str:
         """Flood, and check. Returns what to print. Raises BrokenError."""
         with small_disk(self.folder / "ana", self.mib), small_disk(self.folder / "ben", self.mib):
-            return self._run(self.folder / "ana" / "ana", self.folder / "ben" / "ben")
+            self.homes = {name: self.folder / name / name for name in ("ana", "ben")}
+            return self._run()
 
-    def _run(self, ana_home: Path, ben_home: Path) -> str:
+    def _run(self) -> str:
         port = free_port()
-        ana_feed = make_home(ana_home, f"ws:listen:127.0.0.1:{port}", name="ana")
-        ben_feed = make_home(ben_home, f"ws:connect:127.0.0.1:{port}", name="ben")
-        with daemon(ana_home) as ana, daemon(ben_home) as ben:
-            with ana.client() as client:
-                client.follow(ben_feed.hex())
-            with ben.client() as client:
-                client.follow(ana_feed.hex())
-                for number in range(FRIEND):
-                    client.publish(f"before {number}".encode())
-            rss = memory_of(ana)
-            asyncio.run(self._flood(port, ana, ben))
-            grown = memory_of(ana) - rss
-            self._check(ana_home, ana, ben_feed)
-            self._check(ben_home, ben, ana_feed)
-            rows = max(self._own(running) for running in (ana, ben))
-            for running in (ana, ben):
-                code, said = running.stop()
-                if code != 0:
-                    raise BrokenError(f"it ended with {code}: {said}")
-        p95 = statistics.quantiles(self.publish_s, n=20)[-1] if len(self.publish_s) > 1 else 0.0
+        ana = make_home(self.homes["ana"], f"ws:listen:127.0.0.1:{port}", name="ana")
+        ben = make_home(self.homes["ben"], f"ws:connect:127.0.0.1:{port}", name="ben")
+        self.friends = {"ana": ben, "ben": ana}
+        with daemon(self.homes["ana"]) as first, daemon(self.homes["ben"]) as second:
+            nodes = {"ana": first, "ben": second}
+            for name, running in nodes.items():
+                with running.client() as client:
+                    client.follow(self.friends[name].hex())
+                    for number in range(FRIEND):
+                        client.publish(f"before {number}".encode())
+            self._settle(nodes)
+            memory = {name: memory_of(running.process.pid) for name, running in nodes.items()}
+            sent, feeds = self._flood(port, nodes)
+            grown = max(memory_of(running.process.pid) - memory[name] for name, running in nodes.items())
+            kept = self._settle(nodes)
+            for name, running in nodes.items():
+                self._check(name, running)
+        for name in nodes:
+            self._does(name, "verify", "verify")
         return (
-            f"flood: {self.sent:,} entries of {self.feeds} made-up feeds in {self.seconds:.0f} s; {rows} own entries; "
-            f"publish p95 {1_000 * p95:.0f} ms; at least {self.least_free / 2**20:.1f} MiB of {self.mib} were free; "
-            f"memory grew by {grown / 2**20:.1f} MiB"
+            f"flood: {sent:,} entries of {feeds} made-up feeds in {self.seconds:.0f} s; {kept} entries of feeds that "
+            f"are followed, {2 * FRIEND} of them from before, and none lost; {self._latencies()}; at least "
+            f"{self.least_free / 2**20:.1f} MiB of {self.mib} were free; memory grew by {grown / 2**20:.1f} MiB"
         )
 
-    def _own(self, running: RunningDaemon) -> int:
-        with running.client() as client:
-            return max(row.seq for row in client.feeds() if row.own)
+    def _latencies(self) -> str:
+        return ", ".join(
+            f"{name} p95 {p95_ms(took_s):.0f} ms (most {1_000 * max(took_s):.0f} ms, {len(took_s)} times)"
+            for name, took_s in self.took_s.items()
+        )
 
-    # --- strangers
+    # --- strangers, and what the owners do meanwhile
 
-    async def _flood(self, port: int, ana: RunningDaemon, ben: RunningDaemon) -> None:
-        end = time.monotonic() + self.seconds
-        tasks = [asyncio.create_task(self._stranger(port, number, end)) for number in range(STRANGERS)]
-        while time.monotonic() < end:
-            await asyncio.sleep(EVERY_S)
-            for running in (ana, ben):
-                await asyncio.to_thread(self._publish, running)
-                self.least_free = min(self.least_free, shutil.disk_usage(running.home).free)
-        await asyncio.gather(*tasks)
+    def _flood(self, port: int, nodes: dict[str, RunningDaemon]) -> tuple[int, int]:
+        """Flood; returns the entries sent and the feeds made up."""
+        spawn = multiprocessing.get_context("spawn")
+        sent, feeds = spawn.Value("Q"), spawn.Value("Q")
+        self.begun_s = time.monotonic()
+        strangers = [
+            spawn.Process(target=stranger, args=(port, number, self.seconds, sent, feeds), daemon=True)
+            for number in range(STRANGERS)
+        ]
+        for each in strangers:
+            each.start()
+        end = self.begun_s + self.seconds
+        commands_s = self.begun_s + min(COMMANDS_S, self.seconds / 2)
+        report_s = self.begun_s
+        while (now_s := time.monotonic()) < end:
+            for name, running in nodes.items():
+                self._publish(running)
+                self.least_free = min(self.least_free, shutil.disk_usage(self.homes[name]).free)
+                if now_s >= commands_s:
+                    self._commands(name, running)
+            if now_s >= commands_s:
+                commands_s = time.monotonic() + COMMANDS_S
+            if now_s >= report_s:
+                self._report(nodes, int(sent.value))
+                report_s = now_s + REPORT_S
+            time.sleep(EVERY_S)
+        self._report(nodes, int(sent.value))
+        for each in strangers:
+            each.join()
+        return int(sent.value), int(feeds.value)
 
     def _publish(self, running: RunningDaemon) -> None:
-        began = time.monotonic()
+        began_s = time.monotonic()
         with running.client() as client:
             client.publish(b"meanwhile")
-        self.publish_s.append(time.monotonic() - began)
+        self.took_s["publish"].append(time.monotonic() - began_s)
 
-    async def _stranger(self, port: int, number: int, end: float) -> None:
-        made = 0
-        while time.monotonic() < end:
-            with contextlib.suppress(OSError, ConnectionClosed):
-                async with connect(f"ws://127.0.0.1:{port}/", proxy=None) as peer:
-                    reading = asyncio.create_task(_read_all(peer))
-                    while time.monotonic() < end:
-                        made += 1
-                        self.feeds += 1
-                        key = key_of(f"stranger {number} {made}")
-                        await peer.send(
-                            serialize_feeds(Network().goset_dmx, Feeds((key.feed_id,), more=True))
-                        )
-                        for packet in entries_of(key, ENTRIES_MAX):
-                            await peer.send(packet)
-                            self.sent += 1
-                            if self.sent % 32 == 0:
-                                await asyncio.sleep(0)
-                            if time.monotonic() >= end:
-                                break
-                    reading.cancel()
+    def _commands(self, name: str, running: RunningDaemon) -> None:
+        self._does(name, "say", "chat", "say", "still here")
+        strangers = self._strangers(name, running)
+        if strangers:
+            self._does(name, "block", "block", strangers[0])
+        if len(strangers) > 1:
+            self._does(name, "purge", "purge", strangers[-1])
+
+    def _strangers(self, name: str, running: RunningDaemon) -> list[str]:
+        """The feeds with entries that nobody here follows."""
+        with running.client() as client:
+            return [
+                row.feed
+                for row in client.feeds()
+                if row.seq and not row.own and row.feed != self.friends[name].hex()
+            ]
+
+    def _does(self, name: str, figure: str, *command: str) -> None:
+        began_s = time.monotonic()
+        ended = tinyssb(self.homes[name], *command)
+        self.took_s[figure].append(time.monotonic() - began_s)
+        if ended.returncode:
+            raise BrokenError(
+                f"{name}: tinyssb {' '.join(command)}: {(ended.stderr + ended.stdout).decode()}"
+            )
+
+    def _report(self, nodes: dict[str, RunningDaemon], sent: int) -> None:
+        """Print how things are."""
+        parts = []
+        for name, running in nodes.items():
+            used = shutil.disk_usage(self.homes[name]).used / 2**20
+            rss = memory_of(running.process.pid) / 2**20
+            carried = len(self._strangers(name, running))
+            parts.append(
+                f"{name} {used:.1f} MiB of disk, {rss:.1f} MiB of memory, entries of {carried} strangers"
+            )
+        passed_s = time.monotonic() - self.begun_s
+        print(f"{passed_s:.0f} s: {'; '.join(parts)}; {sent:,} entries sent; {self._latencies()}", flush=True)
 
     # --- checks
 
-    def _check(self, home: Path, running: RunningDaemon, friend: FeedId) -> None:
-        """Everything that the promise names works, and nothing that somebody follows was lost."""
+    def _settle(self, nodes: dict[str, RunningDaemon]) -> int:
+        """Wait until each node has all entries of the other; returns how many they have. Raises BrokenError."""
+        deadline_s = time.monotonic() + SETTLE_S
+        while True:
+            held = {name: seqs_of(running) for name, running in nodes.items()}
+            ana, ben = self.friends["ben"].hex(), self.friends["ana"].hex()
+            if held["ana"].get(ben) == held["ben"][ben] and held["ben"].get(ana) == held["ana"][ana]:
+                return held["ana"][ana] + held["ben"][ben]
+            if time.monotonic() > deadline_s:
+                raise BrokenError(f"they lack entries of each other: {held}")
+            time.sleep(EVERY_S)
+
+    def _check(self, name: str, running: RunningDaemon) -> None:
+        """Everything that the promise names works, and the node ends in order."""
         with running.client() as client:
-            status, feeds = client.status(), {row.feed: row for row in client.feeds()}
+            status = client.status()
         if status.read_only is not None:
-            raise BrokenError(f"{home} is read-only: {status.read_only}")
-        if feeds[friend.hex()].seq < (FRIEND if home.parent.name == "ana" else 1):
-            raise BrokenError(f"{home} lost entries of a feed that is followed")
-        self._does(home, "chat", "say", "still here")
-        strangers = [row for row in feeds.values() if not row.own and row.feed != friend.hex() and row.seq]
-        if strangers:
-            self._does(home, "block", strangers[0].feed)
-
-    def _does(self, home: Path, *command: str) -> None:
-        ended = tinyssb(home, *command)
-        if ended.returncode:
-            raise BrokenError(f"tinyssb {' '.join(command)}: {(ended.stderr + ended.stdout).decode()}")
+            raise BrokenError(f"{name} is read-only: {status.read_only}")
+        self._commands(name, running)
+        code, said = running.stop()
+        if code != 0:
+            raise BrokenError(f"{name} ended with {code}: {said}")
 
 
-async def _read_all(peer: object) -> None:
-    async for _ in peer:  # type: ignore[attr-defined] # a connection
-        pass
+def seqs_of(running: RunningDaemon) -> dict[str, int]:
+    """The number of entries of each feed that a daemon has."""
+    with running.client() as client:
+        return {row.feed: row.seq for row in client.feeds()}
+
+
+def stranger(
+    port: int, number: int, seconds: float, sent: "Synchronized[int]", feeds: "Synchronized[int]"
+) -> None:
+    """Flood the listener at *port* for *seconds*, and count what was sent. Runs in a process of its own."""
+    end_s = time.monotonic() + seconds
+    made = 0
+    while time.monotonic() < end_s:
+        with (
+            contextlib.suppress(OSError, ConnectionClosed, TimeoutError),
+            connect(f"ws://127.0.0.1:{port}/", proxy=None, close_timeout=0.1, ping_interval=None) as peer,
+        ):
+            for _ in range(FEEDS_A_LINK):
+                made += 1
+                key = key_of(f"stranger {number} {made}")
+                peer.send(serialize_feeds(Network().goset_dmx, Feeds((key.feed_id,), more=True)))
+                with feeds.get_lock():
+                    feeds.value += 1
+                for count, packet in enumerate(entries_of(key, ENTRIES_MAX), 1):
+                    peer.send(packet)
+                    if count % 100 == 0:
+                        with sent.get_lock():
+                            sent.value += 100
+                        if time.monotonic() >= end_s:
+                            return
 
 
 def entries_of(key: SigningKey, count: int) -> Iterator[bytes]:
@@ -165,12 +249,6 @@ def entries_of(key: SigningKey, count: int) -> Iterator[bytes]:
         entry = compose(Network(), key, tip, f"junk {number}".encode())
         tip = entry.extended.tip
         yield entry.packet
-
-
-def memory_of(running: RunningDaemon) -> int:
-    """Bytes of memory that a daemon has."""
-    lines = Path(f"/proc/{running.process.pid}/status").read_text().splitlines()
-    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:"))
 
 
 @contextlib.contextmanager
