@@ -3,6 +3,7 @@
 import dataclasses
 import re
 from collections.abc import Mapping, Sequence
+from random import Random
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
@@ -451,6 +452,49 @@ def test_a_fork_that_waits_is_decided_on_by_buttons(browser: Browser) -> None:
         assert visit.complaints == []
 
 
+def test_a_picture_is_sent_to_a_group_after_its_cost_was_shown(browser: Browser) -> None:
+    node = with_group(FakeNode())
+    with serving(node) as address, Visit(browser, address, width=390) as visit:
+        page = opened(visit, f"/c/{GROUP}")
+        small = page.screenshot(clip={"x": 0, "y": 0, "width": 40, "height": 40})
+        with page.expect_file_chooser() as chooser:
+            page.get_by_role("button", name="File").click()
+        chooser.value.set_files({"name": "dot.png", "mimeType": "image/png", "buffer": small})
+        panel = page.get_by_role("group", name="File to send")
+        expect(panel).to_contain_text("dot.png")
+        expect(panel.get_by_role("status")).to_contain_text("of airtime")
+        assert visit.barriers() == []
+        panel.get_by_role("button", name="Not now").click()
+        expect(panel).to_be_hidden()
+        assert node.said == []
+        page.locator("input[type=file]").set_input_files(
+            {"name": "hut.bmp", "mimeType": "image/bmp", "buffer": noisy_picture(300)}
+        )
+        expect(panel).to_contain_text("hut.webp")
+        expect(panel).to_contain_text("made smaller: at most")
+        panel.get_by_role("button", name=re.compile("Send all .* packets")).click()
+        expect(panel).to_be_hidden()
+        picture = page.get_by_role("img", name="hut.webp")
+        expect(picture).to_be_visible()
+        assert picture.evaluate("(one) => one.decode().then(() => one.naturalWidth > 0)")
+        (type_, data) = node.files[GROUP, "hut.webp"]
+        assert (type_, len(data) <= 32_000) == ("image/webp", True)
+        with page.expect_download() as saved:
+            page.get_by_role("link", name="Save").last.click()
+        assert saved.value.suggested_filename == "hut.webp"
+        assert not visit.wide()
+        assert visit.barriers() == []
+        assert visit.complaints == []
+
+
+def noisy_picture(side: int) -> bytes:
+    """Return a picture of noise, which nothing makes small, as a BMP."""
+    pixels = Random(1).randbytes(3 * side * side)
+    head = b"BM" + (54 + len(pixels)).to_bytes(4, "little") + bytes(4) + (54).to_bytes(4, "little")
+    info = (40).to_bytes(4, "little") + side.to_bytes(4, "little") * 2 + b"\x01\x00\x18\x00" + bytes(24)
+    return head + info + pixels
+
+
 def test_a_group_looks_as_in_the_docs(browser: Browser) -> None:
     node = with_group(FakeNode(friendly_mesh()))
     with serving(node) as address, Visit(browser, address, width=720) as visit:
@@ -484,7 +528,7 @@ def test_a_big_message_asks_first(browser: Browser) -> None:
         page = opened(visit)
         box(page).fill("long " * 500)
         page.get_by_role("button", name="Send").click()
-        asked = page.locator(".asked")
+        asked = page.locator(".asked[role=alert]")
         expect(asked).to_contain_text("packets")
         expect(asked).to_contain_text("of this hour's budget")
         assert visit.barriers() == []

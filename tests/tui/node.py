@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind, MessageRow, PersonRow
+from tinyssb_node.content.files import File
 from tinyssb_node.control.group_rows import GroupReviewRow
 from tinyssb_node.control.rows import AirtimeRow, EndpointRow, FaceRow, FeedRow, StatusRow
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId, Origin
 from tinyssb_node.screens.group_changes import EXCLUSION_LIMITS, GroupChange, decisions
 from tinyssb_node.screens.group_conversations import people_in_words
+from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.tui.screen_state import ScreenRequest, ScreenState
 
@@ -282,6 +284,18 @@ class FakeNode:
             "  16 packets, 3.3 s of airtime, 9 % of this hour's budget",
             *EXCLUSION_LIMITS,
         ]
+
+    def group_file(self, group: str, path: str) -> tuple[GroupFileDraft, list[str]]:
+        draft = GroupFileDraft(group, File(path, "image/webp", b"x"))
+        return draft, [f"{path}: 1 byte", "  1 message (file), 40 bytes in 1 packet"]
+
+    def send_group_file(self, draft: GroupFileDraft) -> str:
+        self._do("file", draft)
+        return "Sent it."
+
+    def save_group_file(self, group: str, message: MessageId) -> str:
+        self._do("save", group, message)
+        return "Saved /tmp/map.webp, 256 bytes."
 
     def change_group(self, change: GroupChange) -> str:
         self._do("group", change)

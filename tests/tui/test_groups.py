@@ -4,9 +4,12 @@ import dataclasses
 
 from tests.tui.node import ANA, BEN, EVA, HOSTILE, ME, FakeNode, id_of, message, usual
 from tests.tui.screen import shown
+from tinyssb_node.catalog.rows import MessageKind
+from tinyssb_node.content.files import File
 from tinyssb_node.control.group_rows import GroupReviewRow
 from tinyssb_node.screens.group_changes import GroupAction, GroupChange
 from tinyssb_node.screens.group_conversations import GroupConversation, waiting_reviews
+from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.tui.screen_state import ScreenState
 
 GROUP = "5a" * 20
@@ -74,7 +77,7 @@ async def test_the_menu_shows_who_can_read_what() -> None:
 
 async def test_people_are_excluded_only_after_the_cost_was_shown() -> None:
     node = FakeNode(with_group())
-    async with shown(node, *IN_GROUP, "down", "down", "enter") as screen:
+    async with shown(node, *IN_GROUP, "down", "down", "down", "enter") as screen:
         # Ourselves are not in the list.
         assert screen.text().count("[ ]") == 2
         await screen.press("down", "space", "enter")
@@ -83,7 +86,7 @@ async def test_people_are_excluded_only_after_the_cost_was_shown() -> None:
         assert "16 packets, 3.3 s of airtime" in screen.text()
         await screen.press("enter", "escape")
         assert node.done == []
-        await screen.press("o", "down", "down", "enter", "space", "down", "space", "enter", "y")
+        await screen.press("o", "down", "down", "down", "enter", "space", "down", "space", "enter", "y")
         ((word, change),) = node.done
         assert isinstance(change, GroupChange)
         assert (word, change.action, change.group) == ("group", GroupAction.EXCLUDE, GROUP)
@@ -93,7 +96,7 @@ async def test_people_are_excluded_only_after_the_cost_was_shown() -> None:
 
 async def test_people_who_are_not_members_are_added() -> None:
     node = FakeNode(with_group())
-    async with shown(node, *IN_GROUP, "down", "enter") as screen:
+    async with shown(node, *IN_GROUP, "down", "down", "enter") as screen:
         assert screen.text().count("[ ]") == 1  # Eva: Mia is blocked
         await screen.press("enter", "y")
         assert node.done == [("group", GroupChange(action=GroupAction.ADD, group=GROUP, people=(EVA,)))]
@@ -101,7 +104,7 @@ async def test_people_who_are_not_members_are_added() -> None:
 
 async def test_a_group_is_left_and_entered_again() -> None:
     node = FakeNode(with_group())
-    async with shown(node, *IN_GROUP, "down", "down", "down", "enter", "y"):
+    async with shown(node, *IN_GROUP, "down", "down", "down", "down", "enter", "y"):
         assert node.done == [("group", GroupChange(action=GroupAction.LEAVE, group=GROUP))]
     node = FakeNode(with_group(note="you left this group"))
     async with shown(node, *IN_GROUP) as screen:
@@ -124,7 +127,7 @@ async def test_a_group_is_created_with_a_name_and_people() -> None:
 
 async def test_a_refused_change_is_shown() -> None:
     node = FakeNode(with_group(), refusing=True)
-    async with shown(node, *IN_GROUP, "down", "down", "down", "enter", "y") as screen:
+    async with shown(node, *IN_GROUP, "down", "down", "down", "down", "enter", "y") as screen:
         assert "! The disk is full" in screen.text()
 
 
@@ -163,3 +166,31 @@ async def test_the_conversation_tells_that_a_fork_waits() -> None:
         assert "waits for your decision: press o" in screen.text()
     async with shown(FakeNode(with_group()), *IN_GROUP) as screen:
         assert "Decide" not in screen.text()
+
+
+async def test_a_file_is_sent_after_its_cost_was_shown() -> None:
+    node = FakeNode(with_group())
+    async with shown(node, *IN_GROUP, "down", "enter", *"map", "enter") as screen:
+        screen.check(80)
+        assert "map: 1 byte" in screen.text()
+        assert "in 1 packet" in screen.text()
+        await screen.press("escape")
+        assert node.done == []
+        await screen.press("o", "down", "enter", *"map", "enter", "y")
+        ((word, draft),) = node.done
+        assert (word, draft) == ("file", GroupFileDraft(GROUP, File("map", "image/webp", b"x")))
+        assert "Sent it." in screen.text()
+
+
+async def test_a_file_of_a_group_is_saved() -> None:
+    sight = with_group()
+    about = '{"name": "map.webp", "type": "image/webp", "size": 256}'
+    file = message("map", ANA, about, 4, conversation=GROUP, private=True, kind=MessageKind.FILE)
+    node = FakeNode(dataclasses.replace(sight, messages=[*sight.messages, file]))
+    async with shown(node, "shift+tab", "down", "down", "enter", "end") as screen:
+        assert "(file map.webp, 256 bytes:" in screen.text()
+        await screen.press("s")
+        assert node.done == [("save", GROUP, id_of("map"))]
+        assert "Saved /tmp/map.webp" in screen.text()
+        await screen.press("up", "s")
+        assert len(node.done) == 1

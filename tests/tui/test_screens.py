@@ -63,8 +63,8 @@ async def test_groups() -> None:
     menu = ["shift+tab", "down", "down", "enter", "o"]
     await compare("group-menu", "group", menu, (80, 24))
     await compare("group-menu", "group", menu, (60, 24))
-    await compare("group-people", "group", [*menu, "down", "down", "enter", "space"], (80, 24))
-    await compare("group-preview", "group", [*menu, "down", "down", "enter", "enter"], (80, 24))
+    await compare("group-people", "group", [*menu, *["down"] * 3, "enter", "space"], (80, 24))
+    await compare("group-preview", "group", [*menu, *["down"] * 3, "enter", "enter"], (80, 24))
     await compare("group-name", "group", ["o", "enter", *"Ski"], (80, 24))
 
 

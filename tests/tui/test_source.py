@@ -11,10 +11,10 @@ import pytest
 
 from tests.daemon.processes import daemon, make_home, tinyssb
 from tests.tui.screen import PATIENCE_S, shown
-from tinyssb_node.catalog.rows import PUBLIC
+from tinyssb_node.catalog.rows import PUBLIC, MessageKind
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.control.client import DaemonUnreachableError
-from tinyssb_node.errors import ExitCode, ProblemError
+from tinyssb_node.errors import ExitCode, LocalError, ProblemError
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.group_changes import GroupAction, GroupChange
 from tinyssb_node.tui import limits
@@ -197,5 +197,32 @@ def test_a_group_is_changed_after_a_preview(tmp_path: Path) -> None:
         assert source.change_group(GroupChange(action=GroupAction.LEAVE, group=room.name)).startswith("Left")
         assert source.look(ScreenRequest(conversation=room.name)).groups[0].note == "you left this group"
         assert "again" in source.change_group(GroupChange(action=GroupAction.RETURN, group=room.name))
+    source.end_looking()
+    source.end_writing()
+
+
+def test_a_file_of_a_group_is_sent_and_saved(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    home = tmp_path / "n"
+    make_home(home, name="ana")
+    (tmp_path / "map.webp").write_bytes(bytes(256))
+    source = NodeScreenSource(str(home), None)
+    with daemon(home):
+        source.change_group(GroupChange(action=GroupAction.CREATE, name="Hut"))
+        (room,) = source.look(ScreenRequest()).groups
+        draft, told = source.group_file(room.name, str(tmp_path / "map.webp"))
+        assert told[0] == "map.webp: 256 bytes of image/webp"
+        assert any("5 packets" in line for line in told)
+        assert source.send_group_file(draft).startswith("Sent map.webp: 256 bytes of image/webp in 5 packets")
+        (*_, row) = source.look(ScreenRequest(conversation=room.name)).messages
+        assert row.kind is MessageKind.FILE
+        folder = tmp_path / "here"
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        assert source.save_group_file(room.name, row.id) == f"Saved {folder / 'map.webp'}, 256 bytes."
+        assert (folder / "map.webp").read_bytes() == bytes(256)
+        with pytest.raises(LocalError, match="exists already"):
+            source.save_group_file(room.name, row.id)
+        with pytest.raises(LocalError, match="cannot be read"):
+            source.group_file(room.name, str(tmp_path / "none"))
     source.end_looking()
     source.end_writing()

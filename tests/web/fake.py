@@ -2,6 +2,7 @@
 
 import contextlib
 import dataclasses
+import json
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -21,11 +22,12 @@ from tests.catalog.fake import (
     message_id,
     small_mesh,
 )
-from tinyssb_node.catalog.rows import PUBLIC, MessageRow
+from tinyssb_node.catalog.rows import PUBLIC, MessageKind, MessageRow
 from tinyssb_node.control.client import DaemonError, DaemonUnreachableError
 from tinyssb_node.control.group_rows import (
     GroupCostRow,
     GroupEpochRow,
+    GroupFileRow,
     GroupMemberRow,
     GroupReviewRow,
     GroupShownRow,
@@ -86,6 +88,7 @@ class FakeNode:
         self.group_said: list[MessageRow] = []
         self.epochs: list[GroupEpochRow] = []
         self.shown: GroupShownRow | None = None
+        self.files: dict[tuple[str, str], tuple[str, bytes]] = {}
         self.changes: list[tuple[str, str, tuple[str, ...]]] = []
         self._seen = 0
 
@@ -195,6 +198,43 @@ class FakeNode:
         kept = [one for one in self.shown.reviews if one.fork != fork]
         self.shown = msgspec.structs.replace(self.shown, reviews=kept)
         return self._changed(f"{'accept' if accept else 'reject'} {fork}", group)
+
+    def group_attach_cost(
+        self, group: str, name: str, type_: str, data: bytes, reply_to: str | None = None
+    ) -> GroupCostRow:
+        size = len(name) + len(type_) + len(data) + 20 * bool(reply_to) + 150
+        packets = packet_count(size, Dialect.SPEC)
+        return GroupCostRow(group=group, messages=1, packets=packets, content_bytes=size, steps=["file"])
+
+    def group_attach(
+        self, group: str, name: str, type_: str, data: bytes, reply_to: str | None = None
+    ) -> GroupWrittenRow:
+        self._require()
+        self.files[group, name] = type_, data
+        self.said.append({"file": name, "conversation": group, "reply_to": reply_to})
+        place = len(self.group_said) + 1
+        self.group_said.append(self.file_message(name, ANA, type_, data, place, group))
+        packets = self.group_attach_cost(group, name, type_, data, reply_to).packets
+        row = PublishedRow(feed=ANA.hex(), seq=place, id=message_id(name).hex(), type=1, size=1, chunks=2)
+        return GroupWrittenRow(group=group, entries=[row], packets=packets)
+
+    def file_message(
+        self, name: str, feed: FeedId, type_: str, data: bytes, place: int, group: str
+    ) -> MessageRow:
+        """A file in a group, as the screens know it."""
+        self.files[group, name] = type_, data
+        about = json.dumps({"name": name, "type": type_, "size": len(data)})
+        more: dict[str, Any] = {"kind": MessageKind.FILE, "conversation": group, "placed": place}
+        return make_message(name, feed, 100 + place, about, private=True, **more)
+
+    def group_file(self, group: str, message: str) -> GroupFileRow:
+        self._require()
+        for (where, name), (type_, data) in self.files.items():
+            if where == group and message_id(name).hex() == message:
+                return GroupFileRow(
+                    group=group, id=message, feed=ANA.hex(), name=name, type=type_, data=data.hex()
+                )
+        raise DaemonError("unknown_entry", "No messages of this group have such an id.", "")
 
     def group_create(self, name: str | None, people: Iterable[str] = ()) -> GroupWrittenRow:
         self._changed("create", name or "", people)

@@ -3,6 +3,7 @@
 import json
 import re
 import threading
+from base64 import b64encode
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -429,3 +430,74 @@ def test_a_big_message_is_published_after_its_author_agreed() -> None:
         assert post(address, "/api/say", saying("x" * 2_500, agreed="yes")).status == 409
         assert post(address, "/api/say", saying("x" * 2_500, agreed=True)).status == 200
     assert len(node.said) == 1
+
+
+def sending(content: bytes, **changes: object) -> dict[str, object]:
+    body = {"group": GROUP, "name": "map.webp", "type": "image/webp", "data": b64encode(content).decode()}
+    return body | {"once": "once-0001"} | changes
+
+
+def test_a_file_is_sent_to_a_group_and_comes_back() -> None:
+    node = with_group(FakeNode())
+    with serving(node) as address:
+        cost = post(address, "/api/group/attach/cost", sending(bytes(200))).json
+        assert (cost["packets"], cost["costly"], len(cost["costs"])) == (5, False, 1)
+        assert node.said == []
+        for _ in range(2):  # the answer was lost, and the page asks again
+            sent = post(address, "/api/group/attach", sending(bytes(200)))
+            assert (sent.status, sent.json["packets"], sent.json["conversation"]) == (200, 5, GROUP)
+        assert len(node.said) == 1
+        (*_, row) = ask(address, f"/api/messages?conversation={GROUP}").json["rows"]
+        assert (row["file"]["name"], row["file"]["size"], row["file"]["picture"]) == ("map.webp", 200, True)
+        found = ask(address, row["file"]["href"])
+        assert (found.body, found.headers["content-type"]) == (bytes(200), "image/webp")
+        assert found.headers["content-disposition"] == "attachment; filename*=UTF-8''map.webp"
+        assert found.headers["cache-control"] == "no-store"
+        assert ask(address, f"/api/group/file?group={GROUP}&id={'0' * 40}").status == 404
+        assert ask(address, f"/api/group/file?group={GROUP}&id=x").status == 400
+
+
+def test_a_big_file_is_sent_after_its_author_agreed() -> None:
+    node = with_group(FakeNode())
+    with serving(node) as address:
+        asked = post(address, "/api/group/attach", sending(bytes(32_000)))
+        assert (asked.status, asked.json["code"]) == (409, "costly")
+        assert "323 packets" in asked.json["message"]
+        assert node.said == []
+        assert post(address, "/api/group/attach", sending(bytes(32_000), agreed=True)).status == 200
+        assert post(address, "/api/group/attach", sending(bytes(32_001), agreed=True)).status >= 400
+    assert len(node.said) == 1
+
+
+@pytest.mark.parametrize("name", ["page.html", "picture.svg", "../../etc/\r\nx: y", "💧" * 16])
+def test_a_file_of_a_stranger_is_never_a_page(name: str) -> None:
+    node = with_group(FakeNode())
+    node.group_said.append(node.file_message(name, BOB, "text/html", b"<script>1</script>", 2, GROUP))
+    with serving(node) as address:
+        (*_, row) = ask(address, f"/api/messages?conversation={GROUP}").json["rows"]
+        assert not row["file"]["picture"]
+        found = ask(address, row["file"]["href"])
+    assert found.headers["content-type"] == "application/octet-stream"
+    assert found.headers["content-disposition"].startswith("attachment; ")
+    assert not {"/", "\r", "\n"} & set(found.headers["content-disposition"].removeprefix("attachment; "))
+    assert "default-src 'none'" in found.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        sending(b"", data="?"),
+        sending(b"", data=1),
+        sending(b"", name="n" * 65),
+        sending(b"", name="é" * 64),
+        sending(b"", name="\ud800"),
+        sending(b"", group="public"),
+        sending(b"", once="!"),
+        sending(b"", reply_to="x"),
+    ],
+)
+def test_a_file_that_is_none_is_refused(body: dict[str, object]) -> None:
+    node = with_group(FakeNode())
+    with serving(node) as address:
+        assert post(address, "/api/group/attach", body).status == 400
+    assert node.said == []

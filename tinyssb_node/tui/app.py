@@ -31,7 +31,9 @@ Tab            go to the next list, or to the input box
 Enter          show details of the selected line
 w              write to the open conversation
 r              reply to the selected message
-o              group menu: create; show who can read what, add, exclude, leave
+o              group menu: create; show who can read what, send a file, add,
+               exclude, leave
+s              save the selected file of a group in the current folder
 m              write to the selected person, privately (People)
 f              follow or unfollow the selected feed (People, Feeds)
 b              block or unblock the selected person (People)

@@ -11,7 +11,7 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList
 
-from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow
+from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind, MessageRow, PersonRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.chatlines import displayed_text
 from tinyssb_node.screens.group_conversations import is_group
@@ -46,6 +46,7 @@ class ConversationsView(ScreenView):
         Binding("w", "write", show=False),
         Binding("r", "reply", show=False),
         Binding("o", "group", show=False),
+        Binding("s", "save", show=False),
         Binding("escape", "drop", show=False),
     ]
 
@@ -253,6 +254,13 @@ class ConversationsView(ScreenView):
         if self.sight is not None:
             room = next((one for one in self.sight.groups if one.name == self._conversation), None)
             GroupMenu(self, self.sight, room).open()
+
+    def action_save(self) -> None:
+        """Save the selected file of a group."""
+        row = self._chosen()
+        if row is not None and row.kind is MessageKind.FILE and is_group(self._conversation):
+            group = self._conversation
+            self.post_message(NodeAction(lambda node: node.save_group_file(group, row.id), None))
 
     def action_drop(self) -> None:
         """Cancel an answer, and close what is open over the view."""

@@ -13,13 +13,14 @@ from tinyssb_node.screens.group_conversations import NOTES, GroupConversation
 from tinyssb_node.screens.safetext import safe
 from tinyssb_node.tui import lines
 from tinyssb_node.tui.actions import NodeAction, ShowPage
-from tinyssb_node.tui.screen_state import ScreenState
+from tinyssb_node.tui.screen_state import ScreenSource, ScreenState
 from tinyssb_node.tui.widgets import LineBox, Picker, Question, Row
 
 Answer = TypeVar("Answer")
 _SHOW: Final = "show"
 _CREATE: Final[Row] = (GroupAction.CREATE.value, Content("Create a new group"))
 _DECIDE: Final = "decide"
+_FILE: Final = "file"
 _LEFT: Final = NOTES["left"]
 
 
@@ -48,6 +49,7 @@ class GroupMenu:
             entries.append((_DECIDE, Content(f"Decide: {group.alert}")))
         if not group.note:
             entries += [
+                (_FILE, Content("Send a file or picture: first shows its size and cost")),
                 (GroupAction.ADD.value, Content("Add people")),
                 (GroupAction.EXCLUDE.value, Content("Exclude people: first shows the cost and the limits")),
                 (GroupAction.LEAVE.value, Content("Leave the group")),
@@ -69,6 +71,9 @@ class GroupMenu:
             self._view.post_message(
                 NodeAction(lambda node: node.group_decisions(group.name), "", self._pick_decision)
             )
+            return
+        if key == _FILE:
+            self._ask(LineBox(" File to send: its path"), lambda path: self._preview_file(group, path))
             return
         action = GroupAction(key)
         if action in {GroupAction.ADD, GroupAction.EXCLUDE}:
@@ -104,6 +109,15 @@ class GroupMenu:
         rows = [(feed.hex(), Content(names.shown(feed))) for feed in feeds]
         self._ask(Picker(title, rows, many=True), lambda keys: then([FeedId.from_hex(key) for key in keys]))
 
+    def _preview_file(self, group: GroupConversation, path: str) -> None:
+        def ask(found: object) -> None:
+            assert isinstance(found, tuple)
+            draft, told = found
+            question = Question(" Send it?", Content("\n".join(safe(line) for line in told)))
+            self._ask(question, lambda _: self._act(lambda node: node.send_group_file(draft)))
+
+        self._view.post_message(NodeAction(lambda node: node.group_file(group.name, path), "", ask))
+
     def _pick_decision(self, found: object) -> None:
         assert isinstance(found, list)
         rows = [(str(number), Content(safe(line))) for number, (_, line) in enumerate(found)]
@@ -121,7 +135,10 @@ class GroupMenu:
         self._view.post_message(NodeAction(lambda node: node.group_preview(change), "", ask))
 
     def _change(self, change: GroupChange) -> None:
-        self._view.post_message(NodeAction(lambda node: node.change_group(change), None))
+        self._act(lambda node: node.change_group(change))
+
+    def _act(self, do: Callable[[ScreenSource], object]) -> None:
+        self._view.post_message(NodeAction(do, None))
 
     def _show_page(self, page: object) -> None:
         assert isinstance(page, str)

@@ -9,6 +9,7 @@ from tinyssb_node.control.rows import AirtimeRow, FaceRow, FeedRow, StatusRow
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens.group_changes import GroupChange
 from tinyssb_node.screens.group_conversations import GroupConversation
+from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.people import DisplayNames
 
 
@@ -114,6 +115,18 @@ class ScreenSource(Protocol):
 
     def group_preview(self, change: GroupChange) -> list[str]:
         """Return the cost and the limits of a change of a group, in lines, without making it. Raises LocalError."""
+        ...
+
+    def group_file(self, group: str, path: str) -> tuple[GroupFileDraft, list[str]]:
+        """Read a file of this machine for a group; return it with its size and cost in lines. Raises LocalError."""
+        ...
+
+    def send_group_file(self, draft: GroupFileDraft) -> str:
+        """Publish a file in a group; return what was done. Raises LocalError."""
+        ...
+
+    def save_group_file(self, group: str, message: MessageId) -> str:
+        """Save the file in a message of a group in the current folder; return what was done. Raises LocalError."""
         ...
 
     def change_group(self, change: GroupChange) -> str:

@@ -5,6 +5,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Final, TypeVar
 
 from tinyssb_node.catalog.rows import PUBLIC, MessageRow
@@ -12,11 +13,15 @@ from tinyssb_node.control.client import DaemonClient, DaemonError, DaemonUnreach
 from tinyssb_node.daemon.config import read_config
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.screens import group_files
+from tinyssb_node.screens.estimate import packets_in_words
 from tinyssb_node.screens.group_changes import GroupChange, decisions, done_in_words, perform, preview
 from tinyssb_node.screens.group_conversations import is_group, rooms
 from tinyssb_node.screens.group_conversations import messages as group_messages
 from tinyssb_node.screens.group_details import details
+from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.holders_text import holders_text
+from tinyssb_node.screens.localfile import file_title, read_local_file
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.screens.tail import event_folder
 from tinyssb_node.store.home import Home
@@ -259,6 +264,25 @@ class NodeScreenSource:
     def group_preview(self, change: GroupChange) -> list[str]:
         """Return the cost and the limits of a change of a group. Raises LocalError."""
         return self._do(lambda talk: preview(talk.client, change, talk.names()))
+
+    def group_file(self, group: str, path: str) -> tuple[GroupFileDraft, list[str]]:
+        """Read a file of this machine for a group; return it with its size and cost. Raises LocalError."""
+        draft = GroupFileDraft(group, read_local_file(Path(path).expanduser()))
+
+        def cost(talk: NodeSession) -> list[str]:
+            return group_files.preview(talk.client, draft, draft.cost(talk.client))
+
+        return draft, self._do(cost)
+
+    def send_group_file(self, draft: GroupFileDraft) -> str:
+        """Publish a file in a group; return what was done. Raises LocalError."""
+        row = self._do(lambda talk: draft.publish(talk.client))
+        return f"Sent {file_title(draft.file)} in {packets_in_words(row.packets)}."
+
+    def save_group_file(self, group: str, message: MessageId) -> str:
+        """Save the file in a message of a group in the current folder. Raises LocalError."""
+        file, path = self._do(lambda talk: group_files.save(talk.client, group, message.hex(), None))
+        return f"Saved {path.absolute()}, {len(file.data):,} bytes."
 
     def change_group(self, change: GroupChange) -> str:
         """Make a change of a group; return what was done. Raises LocalError."""

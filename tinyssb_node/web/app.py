@@ -5,10 +5,12 @@ import contextlib
 import json
 import mimetypes
 import re
+from base64 import b64decode
 from collections.abc import AsyncIterator, Awaitable, Callable
 from functools import partial
 from pathlib import Path
 from typing import Final
+from urllib.parse import quote
 
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
@@ -18,12 +20,14 @@ from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
 from tinyssb_node.catalog.rows import PUBLIC
-from tinyssb_node.content.limits import CIRCLE_MAX
+from tinyssb_node.content.files import File, FileNameError, serialize_file
+from tinyssb_node.content.limits import CIRCLE_MAX, FILE_NAME_MAX, FILE_TYPE_MAX
 from tinyssb_node.errors import BadRequestError, LocalError
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.limits import GROUP_NAMED_MAX, GROUP_TEXT_MAX
 from tinyssb_node.screens.group_changes import DECISIONS, GroupAction, GroupChange
+from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.web import access, limits, views
 from tinyssb_node.web.access import refusal
 from tinyssb_node.web.errors import RequestTooLargeError
@@ -36,7 +40,7 @@ from tinyssb_node.web.page_server.access import (
 from tinyssb_node.web.page_server.addresses import allowed_hosts
 from tinyssb_node.web.page_server.event_streams import stream_response
 from tinyssb_node.web.page_service import PageService
-from tinyssb_node.web.shapes import Shape
+from tinyssb_node.web.shapes import PICTURES, Shape
 from tinyssb_node.web.views import OutgoingMessage
 
 STATIC: Final = Path(__file__).parent / "static"
@@ -73,6 +77,7 @@ def make_app(service: PageService, *, host: str, gate: TokenAuthenticator) -> St
             *(Route(path, static) for path in (*PAGES, "/static/{name}")),
             *_session_routes(gate),
             *_node_routes(service),
+            *_file_routes(service),
             Route("/api/events", events),
         ],
         middleware=[
@@ -173,6 +178,30 @@ def _node_routes(service: PageService) -> list[Route]:
     ]
 
 
+def _file_routes(service: PageService) -> list[Route]:
+    async def file(request: Request) -> Response:
+        """Return a file of a group. Only pictures have a type; a browser saves everything that is opened itself."""
+        parameters = request.query_params
+        root, message = _group_of(parameters.get("group")), _message_of(parameters.get("id"))
+        found, name = await service.group_file(root, message)
+        kind = found.type if found.type in PICTURES else "application/octet-stream"
+        saving = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
+        return Response(found.data, media_type=kind, headers={"content-disposition": saving})
+
+    async def attach_cost(request: Request) -> Shape:
+        return await service.attach_cost(file_of(await body_of(request)))
+
+    async def attach(request: Request) -> Shape:
+        body = await body_of(request)
+        return await service.attach(file_of(body), _once_of(body), agreed=body.get("agreed") is True)
+
+    return [
+        Route("/api/group/file", file),
+        _json_route("/api/group/attach/cost", attach_cost, "POST"),
+        _json_route("/api/group/attach", attach, "POST"),
+    ]
+
+
 async def static(request: Request) -> Response:
     """Return a file of the page, the document if the address names none, or 304 if the browser has it already."""
     name = request.path_params.get("name", "index.html")
@@ -251,6 +280,18 @@ def message_of(body: dict[str, object]) -> OutgoingMessage:
     )
 
 
+def file_of(body: dict[str, object]) -> GroupFileDraft:
+    """Parse the file for a group in a request. Raises BadRequestError."""
+    try:
+        data = b64decode(text_of(body, "data", limits.BODY_MAX), validate=True)
+        file = File(text_of(body, "name", FILE_NAME_MAX), text_of(body, "type", FILE_TYPE_MAX), data)
+        serialize_file(file)
+    except (ValueError, FileNameError) as error:
+        raise BadRequestError("This is no file: its name, type or bytes cannot be read.") from error
+    reply = _message_of(body["reply_to"]) if body.get("reply_to") else None
+    return GroupFileDraft(_group_of(body.get("group")), file, reply)
+
+
 def change_of(body: dict[str, object]) -> GroupChange:
     """Parse the change of a group in a request. Raises BadRequestError."""
     try:
@@ -285,6 +326,12 @@ def _fork_of(text: object) -> str:
 def _group_of(text: object) -> str:
     if not isinstance(text, str) or not _GROUP.fullmatch(text):
         raise BadRequestError("The id of a group has 40 hexadecimal digits.")
+    return text
+
+
+def _message_of(text: object) -> str:
+    if not isinstance(text, str) or not _GROUP.fullmatch(text):
+        raise BadRequestError("The id of a message has 40 hexadecimal digits.")
     return text
 
 

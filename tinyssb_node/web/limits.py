@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from tinyssb_node.limits import COMPANION_END_S
+from tinyssb_node.content.limits import FILE_NAME_MAX, FILE_TYPE_MAX
+from tinyssb_node.limits import COMPANION_END_S, GROUP_FILE_MAX
 
 EACH_MAX: Final = 12
 """Connections from one address at a time, a quarter of all: browsers open six, and a phone may have two of them."""
@@ -15,8 +16,10 @@ LISTENERS_MAX: Final = 16
 """Pages that listen at a time; further ones are told so, and ask again."""
 TARGET_MAX: Final = 512
 """Bytes of path and query: the longest that the page asks for has 120."""
-BODY_MAX: Final = 32_768
-"""Bytes of a request's body: a message of TEXT_MAX characters, each of six bytes as JSON may write it."""
+BODY_MAX: Final = 45_056
+"""Bytes of a request's body: a file of a group in base64, with its name and type, each character of six bytes as JSON
+may write it."""
+assert GROUP_FILE_MAX * 4 // 3 + (FILE_NAME_MAX + FILE_TYPE_MAX) * 6 + 1_024 < BODY_MAX
 TEXT_MAX: Final = 4_000
 """Characters of a message: 41 packets and more, 8 s of air at SF7; who has more to say attaches a file."""
 assert TEXT_MAX * 6 < BODY_MAX

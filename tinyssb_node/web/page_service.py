@@ -8,10 +8,13 @@ from collections.abc import AsyncGenerator, Callable, Hashable
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
+from tinyssb_node.content.files import File
 from tinyssb_node.control.rows import ReceiptRow
 from tinyssb_node.errors import BusyError, LocalError
+from tinyssb_node.screens import group_files
 from tinyssb_node.screens.estimate import estimate
 from tinyssb_node.screens.group_changes import GroupChange
+from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web import limits, views
 from tinyssb_node.web.opener import NodeOpener
@@ -117,6 +120,18 @@ class PageService:
     async def preview_group(self, change: GroupChange) -> Shape:
         """Return the cost and the limits of a change of a group. Raises LocalError."""
         return await self.change(lambda node: views.preview_group(node, change))
+
+    async def attach_cost(self, draft: GroupFileDraft) -> Shape:
+        """Return what a file in a group would cost. Raises LocalError."""
+        return await self.change(lambda node: views.attach_cost(node, draft))
+
+    async def attach(self, draft: GroupFileDraft, once: str, *, agreed: bool) -> Shape:
+        """Publish a file in a group, once in the same way. Raises LocalError."""
+        return await self._once((draft, once), lambda node: views.attach(node, draft, agreed=agreed))
+
+    async def group_file(self, group: str, message: str) -> tuple[File, str]:
+        """Return the file in a message of a group, and a safe name for it. Raises LocalError."""
+        return await self._writer.with_node(lambda node: group_files.fetch(node.client, group, message))
 
     async def _once(self, request: Hashable, action: Callable[[NodeSession], Shape]) -> Shape:
         await self._wait_until_ready()

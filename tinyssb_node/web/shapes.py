@@ -1,16 +1,17 @@
 """Rows of the catalog and of the daemon as the page's JSON. Texts are unescaped: the page shows them as text, not
 markup."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tinyssb_node.catalog.rows import ConversationRow, MessageRow, PersonRow
+from tinyssb_node.catalog.rows import ConversationRow, MessageKind, MessageRow, PersonRow
 from tinyssb_node.control.group_rows import GroupEpochRow, GroupShownRow
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, NetworkRow, ReceiptRow, StatusRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.disk_words import biggest_words, disk_problem, use_words
 from tinyssb_node.screens.estimate import AirtimeCost
-from tinyssb_node.screens.group_conversations import NOTES, GroupConversation, called
+from tinyssb_node.screens.group_conversations import NOTES, GroupConversation, called, is_group
 from tinyssb_node.screens.group_details import (
     access_of,
     fork,
@@ -73,6 +74,28 @@ def message_shape(row: MessageRow, people: PeopleIndex) -> Shape:
         "chunks": row.chunks,
         "chunks_held": row.chunks_held,
         "private": row.private,
+        "file": file_shape(row) if row.kind is MessageKind.FILE else None,
+    }
+
+
+PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
+"""Types of files that the page shows as pictures: none that could carry a script."""
+
+
+def file_shape(row: MessageRow) -> Shape | None:
+    """Return a file's name, type and size, and in a group where it can be had; None if that is unknown."""
+    try:
+        found = json.loads(row.text)
+        name, type_, size = str(found["name"]), str(found["type"]), int(found["size"])
+    except (ValueError, KeyError, TypeError):
+        return None
+    group = row.conversation or ""
+    return {
+        "name": name,
+        "size": size,
+        "note": str(found.get("note", "")),
+        "picture": type_ in PICTURES,
+        "href": f"/api/group/file?group={group}&id={row.id.hex()}" if is_group(group) else None,
     }
 
 

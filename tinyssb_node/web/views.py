@@ -7,8 +7,11 @@ from typing import Final
 from tinyssb_node.catalog.rows import PUBLIC, MessageRow
 from tinyssb_node.control.rows import ReceiptRow
 from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.screens import group_files
+from tinyssb_node.screens.estimate import estimate
 from tinyssb_node.screens.group_changes import GroupChange, done_in_words, perform, preview
 from tinyssb_node.screens.group_conversations import is_group
+from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web.errors import CostlyMessageError, PageNotFoundError
 from tinyssb_node.web.shapes import (
@@ -16,6 +19,7 @@ from tinyssb_node.web.shapes import (
     Shape,
     author_shape,
     conversation_shape,
+    cost_shape,
     group_shape,
     message_shape,
     person_shape,
@@ -179,6 +183,24 @@ def change_group(node: NodeSession, change: GroupChange) -> Shape:
     """Make a change of a group. Raises as the client does."""
     row = perform(node.client, change)
     return {"group": row.group, "done": done_in_words(change, row, node.names())}
+
+
+def attach_cost(node: NodeSession, draft: GroupFileDraft) -> Shape:
+    """Return what a file in a group would cost. Raises as the client does."""
+    client = node.client
+    cost = draft.cost(client)
+    costs = estimate(cost.packets, list(client.faces()), list(client.airtime()))
+    return {**cost_shape(cost.packets, costs), "costly": group_files.is_costly(cost)}
+
+
+def attach(node: NodeSession, draft: GroupFileDraft, *, agreed: bool) -> Shape:
+    """Publish a file in a group. Raises CostlyMessageError, and as the client does."""
+    if not agreed:
+        cost = draft.cost(node.client)
+        if group_files.is_costly(cost):
+            raise CostlyMessageError(" ".join(group_files.preview(node.client, draft, cost)))
+    row = draft.publish(node.client)
+    return {"id": row.entries[-1].id, "packets": row.packets, "conversation": row.group}
 
 
 def receipts(node: NodeSession, rows: Sequence[ReceiptRow]) -> Shape:

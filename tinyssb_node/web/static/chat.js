@@ -104,6 +104,7 @@ export class ChatView {
     if (found) {
       this.circle = found;
       this.composer.target = { conversation: this.conversation };
+      this.composer.attachment.offer(found.title && !found.note ? this.conversation : null);
       const note = found.note ? ` You cannot write here: ${found.note}.` : "";
       const alert = found.alert ? ` Note: ${found.alert}, below “Members and details”.` : "";
       setParts(this.about, this.conversation === "public" ? ["Everyone in the mesh can read this."] : ["Only ", ...readersOf(found), ` can read this.${note}${alert}`]);
@@ -246,12 +247,19 @@ export class ChatView {
     return this.scroll.scrollHeight - this.scroll.scrollTop - this.scroll.clientHeight < NEAR_END_PX;
   }
 
+  /** Keeps the end in view while a picture takes its room. */
+  grown() {
+    if (this.ended) this.toEnd();
+  }
+
   toEnd() {
+    this.ended = true;
     this.scroll.scrollTop = this.scroll.scrollHeight;
     this.newer.hidden = true;
   }
 
   scrolled() {
-    if (this.atEnd()) this.newer.hidden = true;
+    this.ended = this.atEnd();
+    if (this.ended) this.newer.hidden = true;
   }
 }

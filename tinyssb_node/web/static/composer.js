@@ -1,9 +1,10 @@
 // The box to write in. Its text stays, also after a reload, until the node has confirmed that the message is on its disk.
 
 import { ApiError, post } from "/static/api.js";
+import { Attachment } from "/static/attachment.js";
 import { announce, h, setText } from "/static/dom.js";
 import { named } from "/static/message.js";
-import { count, duration, summaryOf } from "/static/words.js";
+import { costOf, count, summaryOf } from "/static/words.js";
 
 const TEXT_MAX = 4_000;
 const PAUSE_MS = 600; // without typing, before the cost of the message is requested
@@ -28,11 +29,19 @@ export class Composer {
     this.button = h("button", { class: "send", text: "Send" });
     this.askedText = h("span");
     this.asked = h("div", { class: "asked", role: "alert", hidden: true }, this.askedText, h("span", { class: "buttons" }, h("button", { type: "button", class: "button", text: "Send anyway", onclick: () => this.send(true) }), h("button", { type: "button", class: "button quiet", text: "Not now", onclick: () => this.ask(null) })));
+    this.attachment = new Attachment({
+      replyTo: () => this.replyTo,
+      sent: (answer) => {
+        this.answer(null);
+        this.onSent(answer);
+      },
+    });
     this.element = h(
       "form",
       { class: "composer", "aria-label": "Write" },
       this.answering,
-      h("div", { class: "box" }, h("label", { class: "unseen", for: "say", text: "Message" }), this.box, this.button),
+      h("div", { class: "box" }, h("label", { class: "unseen", for: "say", text: "Message" }), this.box, this.attachment.input, this.attachment.pick, this.button),
+      this.attachment.panel,
       this.asked,
       h("p", { class: "under" }, this.cost, this.status),
     );
@@ -162,14 +171,4 @@ export class Composer {
     this.fit();
     this.updateCostSoon();
   }
-}
-
-/** Returns the cost of a message, in words. */
-function costOf({ packets, costs }) {
-  const words = costs.map(({ air_us: airUs, share, wait_us: waitUs }) => {
-    const part = share === null ? "" : `, ${(100 * share).toFixed(share < 0.1 ? 1 : 0)} % of the airtime allowed`;
-    const wait = waitUs ? `, sent within ${duration(waitUs)}` : "";
-    return `${duration(airUs)} of airtime${part}${wait}`;
-  });
-  return [count(packets, "packet"), ...(words.length ? words : ["no radio is up"])].join(" · ");
 }

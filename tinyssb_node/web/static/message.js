@@ -64,6 +64,7 @@ export class Message {
     const { row } = this;
     if (row.chunks_held < row.chunks) return [h("p", { class: "text odd", text: `Incomplete: ${row.chunks_held} of ${count(row.chunks, "packet")} have arrived.` })];
     const parts = [];
+    if (row.file?.href) return this.file(row.file);
     if (row.text) {
       const text = textOf(row);
       const paragraph = h("p", { class: TEXTS.has(row.kind) ? "text" : "text odd", dir: "auto", text: row.cut ? `${text}…` : text });
@@ -75,6 +76,17 @@ export class Message {
     }
     if (row.voice_size) parts.push(h("p", { class: "text odd", text: `Voice recording, ${size(row.voice_size)}. The phone app can play it.` }));
     return parts;
+  }
+
+  /** Returns a file of a private group: its name and size, a picture itself, and a link that saves it. */
+  file({ name, size: bytes, href, picture, note }) {
+    const shown = line(name, 60) || "without a name";
+    const picked = picture && h("img", { class: "picture", src: href, alt: shown, onload: () => this.view.grown?.() });
+    return [
+      h("p", { class: "text odd" }, "File ", h("bdi", { text: shown }), `, ${size(bytes)}${note}`),
+      picked,
+      h("p", {}, h("a", { class: "plain", href, download: "", text: "Save" })),
+    ].filter(Boolean);
   }
 
   unfold(paragraph) {

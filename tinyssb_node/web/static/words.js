@@ -73,3 +73,13 @@ export function duration(us) {
 }
 
 export const size = (bytes) => (bytes < 1_000 ? `${bytes} bytes` : `${(bytes / 1_000).toFixed(1)} kB`);
+
+/** Returns the cost of a message, in words. */
+export function costOf({ packets, costs }) {
+  const words = costs.map(({ air_us: airUs, share, wait_us: waitUs }) => {
+    const part = share === null ? "" : `, ${(100 * share).toFixed(share < 0.1 ? 1 : 0)} % of the airtime allowed`;
+    const wait = waitUs ? `, sent within ${duration(waitUs)}` : "";
+    return `${duration(airUs)} of airtime${part}${wait}`;
+  });
+  return [count(packets, "packet"), ...(words.length ? words : ["no radio is up"])].join(" · ");
+}
