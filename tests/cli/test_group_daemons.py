@@ -15,6 +15,7 @@ from tests.daemon.test_process_networks import free_udp_port
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.errors import ExitCode
+from tinyssb_node.screens.group_conversations import NOTES
 from tinyssb_node.store.home import Home
 from tinyssb_node.tui.screen_state import ScreenRequest
 from tinyssb_node.tui.source import NodeScreenSource
@@ -27,8 +28,12 @@ NAMES = ("Ana", "Bob", "Cyd")
 
 
 @pytest.fixture(scope="module")
-def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, Person, Person]]:
-    face = f"udp:239.5.5.8:{free_udp_port()}?interface=lo&ttl=0"
+def face() -> str:
+    return f"udp:239.5.5.8:{free_udp_port()}?interface=lo&ttl=0"
+
+
+@pytest.fixture(scope="module")
+def three(tmp_path_factory: pytest.TempPathFactory, face: str) -> Iterator[tuple[Person, Person, Person]]:
     with contextlib.ExitStack() as stack:
         people = []
         for name in NAMES:
@@ -40,6 +45,10 @@ def three(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Person, Pe
         for person in people:
             for name in NAMES:
                 person.sees(name, "contacts")
+        for person in people:
+            for other in people:
+                if other is not person:
+                    person.types("follow", other.feed)
         ana, bob, cyd = people
         yield ana, bob, cyd
 
@@ -180,6 +189,44 @@ def test_files_are_sent_to_a_group_and_saved(three: tuple[Person, Person, Person
     (*_, last) = bob.objects("group", "read", "Maps")
     assert last["id"] == answer[0]["entries"][-1]["id"]
     assert last["reply_to"].startswith(command[-1])
+
+
+def test_a_group_by_a_person_whom_one_does_not_follow_waits_on_all_screens(
+    three: tuple[Person, Person, Person], face: str, tmp_path: Path
+) -> None:
+    _, bob, _ = three
+    feed = make_home(tmp_path, face, name="Eve")
+    with daemon(tmp_path) as running:
+        eve = Person(running, feed.hex())
+        eve.types("alias", "Eve")
+        bob.sees("Eve", "contacts")
+        eve.sees("Bob", "contacts")
+        (made,) = eve.objects("group", "create", "Sale", "bob")
+        eve.types("group", "post", "Sale", "Cheap!")
+        group, words = made["group"], f"Eve {eve.feed[:8]} (whom you do not follow) added you to Sale"
+        commands = f"`tinyssb group accept {group[:8]}` / `tinyssb group decline {group[:8]}`"
+        for shown in (bob.sees(words, "group", "list"), bob.sees("Cheap!", "group", "read", "Sale")):
+            assert shown
+        for command in (("group", "list"), ("group", "show", "Sale"), ("status",)):
+            shown = " ".join(bob.types(*command).split())
+            assert words in shown
+            assert commands in shown
+        assert "you have not accepted this group" in bob.types("chat", "list")
+        assert bob.objects("search", "Cheap") == []
+        with NodeOpener(Home(bob.running.home), None).node() as node:
+            (room,) = [room for room in node.groups() or () if room.name == group]
+            assert (room.last, room.note, words in room.alert) == (None, NOTES["invited"], True)
+            page: Any = views.group(node, group)
+            assert (page["state"], words in page["invitation"]) == ("invited", True)
+        assert "You have not accepted" in refused(bob, ExitCode.DATA, "group", "post", "Sale", "No")
+        assert "Declined the group" in bob.types("group", "decline", "Sale")
+        assert "you declined this group" in bob.types("group", "list")
+        assert "Sale" not in bob.types("chat", "list")
+        assert "You declined" in refused(bob, ExitCode.DATA, "group", "decline", "Sale")
+        assert "You take part in the group" in bob.types("group", "accept", "Sale")
+        bob.types("group", "post", "Sale", "How much?")
+        eve.sees("How much?", "group", "read", "Sale")
+        assert "To leave it" in refused(bob, ExitCode.DATA, "group", "accept", "Sale")
 
 
 def test_a_group_is_left(three: tuple[Person, Person, Person]) -> None:

@@ -6,12 +6,14 @@ from dataclasses import dataclass, field
 from tests.groups.world import Member, World, person
 from tinyssb_node.codec.events import EntryAppended
 from tinyssb_node.errors import LocalError
+from tinyssb_node.groups.consent import GroupConsentError, GroupInvitation
 from tinyssb_node.groups.manager import DueGroupTask, GroupReview, GroupWriteResult
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import GroupMessage, OpenedGroupMessage, post
 from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step, add, exclude, join, plan
 from tinyssb_node.groups.reader_events import FeedAssignment, InvalidGroupEntry
 from tinyssb_node.groups.secrecy import Exposure
+from tinyssb_node.groups.waits import GroupConsent
 from tinyssb_node.groups.writer import GroupWriteCost, GroupWriterPort, draft_content
 from tinyssb_node.ids import EpochKey, FeedId, MessageId, Origin
 
@@ -32,6 +34,7 @@ class FakeGroups:
         self.gone: set[MessageId] = set()
         self.rejected: set[MessageId] = set()
         self.read_all = True
+        self.decided: dict[MessageId, GroupConsent] = {}
         self.problems: dict[MessageId, LocalError] = {}
         self.covered: dict[MessageId, GroupMessage] = {}
         self.exposures: dict[MessageId, Exposure] = {}
@@ -55,6 +58,27 @@ class FakeGroups:
 
     def role_of(self, _feed: FeedId) -> FeedAssignment | None:
         return None
+
+    @property
+    def consents(self) -> "FakeGroups":
+        return self
+
+    def of(self, root: MessageId) -> GroupConsent:
+        return self.decided.get(root, GroupConsent.ACCEPTED)
+
+    def invitation(self, root: MessageId) -> GroupInvitation:
+        creator = self.members[root].here.said(root).author
+        return GroupInvitation(creator, (creator,), frozenset({creator}))
+
+    def accept_group(self, root: MessageId, _now_us: int) -> None:
+        if self.of(root) is GroupConsent.ACCEPTED:
+            raise GroupConsentError(GroupConsent.ACCEPTED, root)
+        self.decided[root] = GroupConsent.ACCEPTED
+
+    def decline_group(self, root: MessageId, _now_us: int) -> None:
+        if self.of(root) is not GroupConsent.INVITED:
+            raise GroupConsentError(self.of(root), root)
+        self.decided[root] = GroupConsent.DECLINED
 
     @property
     def secrecy(self) -> "FakeGroups":

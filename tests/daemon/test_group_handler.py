@@ -22,6 +22,7 @@ from tinyssb_node.errors import BadRequestError, LocalError, ProblemError
 from tinyssb_node.groups.messages import GroupContent, GroupMessageError, post
 from tinyssb_node.groups.plan import exclude
 from tinyssb_node.groups.reader_events import GroupEntryFault, InvalidGroupEntry
+from tinyssb_node.groups.waits import GroupConsent
 from tinyssb_node.groups.writer import draft_content
 from tinyssb_node.ids import DEFAULT_NETWORK, MessageId
 from tinyssb_node.node.node import Node
@@ -265,6 +266,38 @@ async def test_groups_are_made_and_left(bench: Bench) -> None:
     _, back = await ask("group_return", group="hut")
     assert back == {"group": made["group"], "entries": [], "packets": 0}
     assert (await ask("group_list"))[0][0]["state"] == "member"
+
+
+async def test_an_invitation_is_listed_and_accepted_or_declined(bench: Bench) -> None:
+    groups = FakeGroups(Hut=start("abc")["a"])
+    (root,) = groups.groups
+    groups.decided[root] = GroupConsent.INVITED
+    ask = Asked(bench, groups)
+    (row,), _ = await ask("group_list")
+    creator = person("a").hex()
+    invitation = {
+        "group": root.hex(),
+        "name": "Hut",
+        "creator": creator,
+        "added_by": [creator],
+        "strangers": [creator],
+    }
+    assert (row["state"], row["invitation"]) == ("invited", invitation)
+    _, shown = await ask("group_show", group="Hut")
+    assert (shown["invitation"], shown["tasks"]) == (invitation, [])
+    for command, arguments in (("group_post", {"text": "x"}), ("group_leave", {})):
+        with pytest.raises(ProblemError, match="You have not accepted this group") as refused:
+            await ask(command, group="hut", **arguments)
+        assert refused.value.code == "group_refused"
+    await ask("group_consent", group="hut", accept=False)
+    (row,), _ = await ask("group_list")
+    assert (row["state"], row["invitation"]) == ("declined", None)
+    with pytest.raises(ProblemError, match="You declined this group"):
+        await ask("group_consent", group="hut", accept=False)
+    await ask("group_consent", group="hut", accept=True)
+    assert (await ask("group_list"))[0][0]["state"] == "member"
+    with pytest.raises(ProblemError, match="You take part in this group"):
+        await ask("group_consent", group="hut", accept=True)
 
 
 @pytest.mark.parametrize(

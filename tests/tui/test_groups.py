@@ -2,13 +2,15 @@
 
 import dataclasses
 
+import pytest
+
 from tests.tui.node import ANA, BEN, EVA, HOSTILE, ME, FakeNode, id_of, message, usual
 from tests.tui.screen import shown
 from tinyssb_node.catalog.rows import MessageKind
 from tinyssb_node.content.files import File
 from tinyssb_node.control.group_rows import GroupReviewRow
 from tinyssb_node.screens.group_changes import GroupAction, GroupChange
-from tinyssb_node.screens.group_conversations import GroupConversation, waiting_reviews
+from tinyssb_node.screens.group_conversations import NOTES, GroupConversation, waiting_reviews
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.tui.screen_state import ScreenState
 
@@ -111,6 +113,15 @@ async def test_a_group_is_left_and_entered_again() -> None:
         assert "Exclude" not in screen.text()
         await screen.press("down", "enter", "y")
         assert node.done == [("group", GroupChange(action=GroupAction.RETURN, group=GROUP))]
+
+
+@pytest.mark.parametrize(("downs", "action"), [(1, GroupAction.ACCEPT), (2, GroupAction.DECLINE)])
+async def test_an_invitation_is_accepted_or_declined(downs: int, action: GroupAction) -> None:
+    node = FakeNode(with_group(note=NOTES["invited"]))
+    async with shown(node, *IN_GROUP) as screen:
+        assert "Exclude" not in screen.text()
+        await screen.press(*["down"] * downs, "enter", "y")
+        assert node.done == [("group", GroupChange(action=action, group=GROUP))]
 
 
 async def test_a_group_is_created_with_a_name_and_people() -> None:

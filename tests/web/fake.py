@@ -236,6 +236,9 @@ class FakeNode:
                 )
         raise DaemonError("unknown_entry", "No messages of this group have such an id.", "")
 
+    def group_consent(self, group: str, *, accept: bool) -> GroupWrittenRow:
+        return self._changed("accept" if accept else "decline", group)
+
     def group_create(self, name: str | None, people: Iterable[str] = ()) -> GroupWrittenRow:
         self._changed("create", name or "", people)
         return GroupWrittenRow(group="5a" * 20, entries=[], packets=18)

@@ -6,6 +6,7 @@ import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterator
 
+import msgspec
 import pytest
 
 from tests.catalog.fake import (
@@ -23,6 +24,7 @@ from tests.catalog.fake import (
 from tests.sse import Events
 from tests.web.asking import ask, post
 from tests.web.fake import FORK, GROUP, FakeNode, serving, with_fork, with_group
+from tinyssb_node.control.rows import GroupInvitationRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.group_conversations import GroupConversation
 from tinyssb_node.web import limits
@@ -374,6 +376,24 @@ def test_a_fork_that_waits_for_the_user_is_decided_on() -> None:
             answer = post(address, "/api/group/change", accept)
             assert answer.json["done"].startswith("Accepted the fork in 16 packets.")
     assert node.changes == [(f"accept {FORK}", GROUP, ())]
+
+
+def test_an_invitation_is_shown_and_answered() -> None:
+    node = with_group(FakeNode())
+    assert node.shown is not None
+    invitation = GroupInvitationRow(
+        group=GROUP, name="Hut crew", creator=BOB.hex(), added_by=[BOB.hex()], strangers=[BOB.hex()]
+    )
+    node.shown = msgspec.structs.replace(node.shown, state="invited", invitation=invitation)
+    with serving(node) as address:
+        found = ask(address, f"/api/group?group={GROUP}").json
+        lines = post(address, "/api/group/preview", change("accept", group=GROUP)).json["lines"]
+        post(address, "/api/group/change", change("accept", group=GROUP))
+        post(address, "/api/group/change", change("decline", group=GROUP) | {"once": "once-0002"})
+    assert (found["state"], found["note"]) == ("invited", "you have not accepted this group")
+    assert found["invitation"].endswith("(whom you do not follow) added you to Hut crew 5a5a5a5a")
+    assert any("does its part" in line for line in lines)
+    assert node.changes == [("accept", GROUP, ()), ("decline", GROUP, ())]
 
 
 def test_a_group_is_changed_once_after_a_preview() -> None:

@@ -12,6 +12,8 @@ from tinyssb_node.screens.chatlines import BLOCKED, local_minute
 from tinyssb_node.screens.group_conversations import (
     NOTES,
     happening,
+    invitation_commands,
+    invited_in_words,
     people_in_words,
     review_command,
     waiting_reviews,
@@ -51,6 +53,13 @@ def fitted(line: str, width: int | None) -> Iterator[str]:
     room = max(width - indent - 2, limits.SCREEN_CELLS_MIN)
     for number, part in enumerate(wrapped(text, room, limits.MESSAGE_LINES_MAX)):
         yield " " * (indent + 2 * (number > 0)) + part
+
+
+def invitations(rows: Sequence[GroupRow], names: DisplayNames) -> Iterator[str]:
+    """Format the groups that the user has not accepted, and what they can do."""
+    for row in rows:
+        if row.invitation is not None:
+            yield f"{invited_in_words(row.invitation, names)}: {invitation_commands(row.group)}"
 
 
 def listing(rows: Sequence[GroupRow]) -> str:

@@ -239,6 +239,10 @@ class DaemonClient:
         """Take part again in a group that was left."""
         return self._ask(requests.GroupReturn(group, network=self._network))
 
+    def group_consent(self, group: str, *, accept: bool) -> group_rows.GroupWrittenRow:
+        """Accept or decline an invitation to a group."""
+        return self._ask(requests.GroupAnswer(group, accept, network=self._network))
+
     def group_post(self, group: str, text: str, reply_to: str | None = None) -> group_rows.GroupWrittenRow:
         """Write *text* to a group, as an answer to the message whose id begins with *reply_to*."""
         return self._ask(requests.GroupPost(group, text, reply_to=reply_to, network=self._network))

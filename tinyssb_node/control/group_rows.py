@@ -1,6 +1,6 @@
 """The control protocol's answers about private groups (docs/formats/control.md). Used by both ends."""
 
-from tinyssb_node.control.rows import ControlRow, PublishedRow
+from tinyssb_node.control.rows import ControlRow, GroupInvitationRow, PublishedRow
 
 
 class GroupWrittenRow(ControlRow, frozen=True):
@@ -87,6 +87,7 @@ class GroupRow(ControlRow, frozen=True):
     last: GroupSaidRow | None
     stopped: bool = False
     reviews: int = 0
+    invitation: GroupInvitationRow | None = None
 
 
 class GroupMemberRow(ControlRow, frozen=True):
@@ -177,3 +178,4 @@ class GroupShownRow(ControlRow, frozen=True, kw_only=True):
     problem: str | None
     erased: GroupErasedRow | None = None
     reviews: list[GroupReviewRow]
+    invitation: GroupInvitationRow | None = None

@@ -329,6 +329,14 @@ class GroupReturn(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     group: Text
 
 
+class GroupAnswer(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
+    """Accept or decline an invitation to a group."""
+
+    command = "group_consent"
+    group: Text
+    accept: bool
+
+
 class GroupDecide(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     """Accept or reject a fork that waits for the user; with *dry_run* as ``GroupAdd``."""
 
@@ -411,6 +419,7 @@ GroupRequest = (
     | GroupExclude
     | GroupLeave
     | GroupReturn
+    | GroupAnswer
     | GroupDecide
     | GroupPost
     | GroupAttach
@@ -427,6 +436,7 @@ GROUP_REQUESTS: Final[tuple[type[NetworkRequest[Any]], ...]] = (
     GroupExclude,
     GroupLeave,
     GroupReturn,
+    GroupAnswer,
     GroupDecide,
     GroupPost,
     GroupAttach,

@@ -98,6 +98,16 @@ class DiskUseRow(ControlRow, frozen=True, kw_only=True):
     closed: bool
 
 
+class GroupInvitationRow(ControlRow, frozen=True):
+    """A group that the user has not accepted: who began it, who added the user, whom of them they do not follow."""
+
+    group: str
+    name: str | None
+    creator: str
+    added_by: list[str]
+    strangers: list[str]
+
+
 class NetworkRow(ControlRow, frozen=True, kw_only=True):
     """One network of a node."""
 
@@ -114,6 +124,9 @@ class NetworkRow(ControlRow, frozen=True, kw_only=True):
     refusals: list[RefusalRow] = []
     disk: DiskUseRow | None = None
     group_reviews: int = 0
+    invitations: list[GroupInvitationRow] = []
+    """Groups that the user has not accepted, some of them."""
+    invitations_count: int = 0
 
 
 class StatusRow(ControlRow, frozen=True, kw_only=True):

@@ -21,6 +21,8 @@ from tinyssb_node.daemon.groupviews import (
     broken_row,
     epoch_rows,
     fork_rows,
+    invitation_row,
+    name_of_group,
     review_rows,
     said_row,
     step_row,
@@ -28,6 +30,7 @@ from tinyssb_node.daemon.groupviews import (
 from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.errors import BadRequestError, GroupRefusedError, LocalError, ProblemError
+from tinyssb_node.groups.consent import GroupConsentError
 from tinyssb_node.groups.epochs import NOBODY
 from tinyssb_node.groups.faults import GroupFaultError
 from tinyssb_node.groups.manager import GroupLeftError, GroupManager, GroupWriteResult
@@ -41,7 +44,7 @@ from tinyssb_node.groups.messages import (
     post,
 )
 from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason
-from tinyssb_node.groups.reader import ReadableGroup
+from tinyssb_node.groups.waits import GroupConsent
 from tinyssb_node.groups.writer import (
     GroupWriteCost,
     GroupWriterPort,
@@ -126,6 +129,7 @@ class GroupHandler:
             requests.GroupExclude: self._exclude,
             requests.GroupLeave: self._leave,
             requests.GroupReturn: self._return,
+            requests.GroupAnswer: self._consent,
             requests.GroupDecide: self._decide,
             requests.GroupPost: self._post,
             requests.GroupAttach: self._attach,
@@ -207,6 +211,20 @@ class GroupHandler:
             return [GroupWriteResult(root, ())]
 
         return self._write(place, come_back)
+
+    async def _consent(
+        self, request: requests.GroupAnswer, _client: ControlConnection
+    ) -> group_rows.GroupWrittenRow:
+        place, root = await self._find(request)
+
+        def decide(groups: GroupManager, _pen: GroupWriterPort, now_us: int) -> list[GroupWriteResult]:
+            if request.accept:
+                groups.accept_group(root, now_us)
+            else:
+                groups.decline_group(root, now_us)
+            return [GroupWriteResult(root, ())]
+
+        return self._write(place, decide)
 
     async def _decide(
         self, request: requests.GroupDecide, _client: ControlConnection
@@ -357,6 +375,7 @@ class GroupHandler:
             problem=None if problem is None else problem.message,
             erased=_erased_row(groups, root),
             reviews=review_rows(group.view, groups.reviews(root)),
+            invitation=invitation_row(groups, root),
         )
 
     async def _review(self, request: requests.ReviewGroup, client: ControlConnection) -> rows.CountRow:
@@ -377,8 +396,11 @@ class GroupHandler:
                 due_in_us=max(0, due.due_us - now_us),
                 steps=[step_row(step) for step in due.task.steps],
             )
-            for due in ([] if groups.left(root) else groups.due(root, now_us))
+            for due in (groups.due(root, now_us) if self._takes_part(groups, root) else [])
         ]
+
+    def _takes_part(self, groups: GroupManager, root: MessageId) -> bool:
+        return not groups.left(root) and groups.consents.of(root) is GroupConsent.ACCEPTED
 
     async def _audit(self, request: requests.AuditGroup, client: ControlConnection) -> rows.CountRow:
         place, root = await self._find(request)
@@ -436,6 +458,7 @@ class GroupHandler:
             last=said_row(timeline, *last[0], self._own, came_us) if last else None,
             stopped=root in groups.problems,
             reviews=sum(not one.rejected for one in groups.reviews(root)),
+            invitation=invitation_row(groups, root),
         )
 
     # --- What all of them need
@@ -463,6 +486,9 @@ class GroupHandler:
     def _state(self, groups: GroupManager, root: MessageId) -> str:
         if groups.left(root):
             return "left"
+        consent = groups.consents.of(root)
+        if consent is not GroupConsent.ACCEPTED:
+            return consent.value
         preference = groups.reader.groups[root].group.view.preference(self._own)
         if preference.epoch is None:
             return "outside"
@@ -496,7 +522,8 @@ class GroupHandler:
         found = [
             root
             for root, one in held.items()
-            if (word and alike(_name_of(one) or "") == word) or (digits and root.hex().startswith(digits))
+            if (word and alike(name_of_group(one) or "") == word)
+            or (digits and root.hex().startswith(digits))
         ]
         told = text[: limits.CONTROL_ID_MAX]
         if not found:
@@ -519,6 +546,9 @@ class GroupHandler:
         groups = self._groups(self._node(place))
         if groups.left(root):
             raise _left()
+        consent = groups.consents.of(root)
+        if consent is not GroupConsent.ACCEPTED:
+            raise _not_accepted(consent, root)
         return groups
 
 
@@ -529,14 +559,6 @@ def _erased_row(groups: GroupManager, root: MessageId) -> group_rows.GroupErased
     return group_rows.GroupErasedRow(
         after_days=exposure.erase_days, open_days=exposure.open_days, lacking=exposure.lacking
     )
-
-
-def _name_of(readable: ReadableGroup) -> str | None:
-    """Return a group's name; none if this program fails on the group, so that others can be found."""
-    try:
-        return readable.name
-    except Exception:  # noqa: BLE001 - an error in one group concerns that group only
-        return None
 
 
 def alike(name: str) -> str:
@@ -551,6 +573,8 @@ def refusals() -> Iterator[None]:
         yield
     except GroupLeftError as error:
         raise _left() from error
+    except GroupConsentError as error:
+        raise _not_accepted(error.consent, error.root) from error
     except PhoneDialectError as error:
         raise GroupRefusedError(
             "This node's feed is written for phones, and phones stop at the entries that groups need in it. "
@@ -580,6 +604,18 @@ def _people(given: Iterable[str]) -> tuple[FeedId, ...]:
 
 def _left() -> GroupRefusedError:
     return GroupRefusedError("You left this group. Nothing was written.", _COME_BACK)
+
+
+def _not_accepted(consent: GroupConsent, root: MessageId) -> GroupRefusedError:
+    group = root.hex()[:_ID_TOLD]
+    if consent is GroupConsent.ACCEPTED:
+        return GroupRefusedError(
+            "You take part in this group. Nothing was changed.", f"To leave it: tinyssb group leave {group}"
+        )
+    what = "declined" if consent is GroupConsent.DECLINED else "have not accepted"
+    return GroupRefusedError(
+        f"You {what} this group. Nothing was written.", f"To take part: tinyssb group accept {group}"
+    )
 
 
 def _written(written: list[GroupWriteResult]) -> group_rows.GroupWrittenRow:

@@ -18,9 +18,10 @@ from tinyssb_node.control.group_rows import (
     GroupSaidRow,
     GroupStepRow,
 )
+from tinyssb_node.control.rows import GroupInvitationRow
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.epochs import NOBODY, Epoch, EpochGraph, People
-from tinyssb_node.groups.manager import GroupReview
+from tinyssb_node.groups.manager import GroupManager, GroupReview
 from tinyssb_node.groups.membership import AuditLine, Group
 from tinyssb_node.groups.messages import (
     ADD,
@@ -42,9 +43,11 @@ from tinyssb_node.groups.messages import (
     text_of,
 )
 from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step
+from tinyssb_node.groups.reader import ReadableGroup
 from tinyssb_node.groups.reader_events import FeedAssignment, InvalidGroupEntry
 from tinyssb_node.groups.replication import unread
 from tinyssb_node.groups.text_chains import SERVICE
+from tinyssb_node.groups.waits import GroupConsent
 from tinyssb_node.ids import EpochKey, FeedId, MessageId
 
 
@@ -358,6 +361,28 @@ def review_rows(view: EpochGraph, reviews: Iterable[GroupReview]) -> list[GroupR
             )
         )
     return rows
+
+
+def invitation_row(groups: GroupManager, root: MessageId) -> GroupInvitationRow | None:
+    """Return who invites the user to a group; None if they decided, or need not."""
+    if groups.consents.of(root) is not GroupConsent.INVITED:
+        return None
+    found = groups.consents.invitation(root)
+    return GroupInvitationRow(
+        group=root.hex(),
+        name=name_of_group(groups.reader.groups[root]),
+        creator=found.creator.hex(),
+        added_by=[person.hex() for person in found.adders],
+        strangers=sorted(person.hex() for person in found.strangers),
+    )
+
+
+def name_of_group(readable: ReadableGroup) -> str | None:
+    """Return a group's name; none if this program fails on the group, so that others can be found."""
+    try:
+        return readable.name
+    except Exception:  # noqa: BLE001 - an error in one group concerns that group only
+        return None
 
 
 def step_row(step: Step) -> GroupStepRow:

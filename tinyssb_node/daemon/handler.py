@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
@@ -40,6 +40,10 @@ from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
 if TYPE_CHECKING:
     from tinyssb_node.daemon.group_handler import GroupHandler
     from tinyssb_node.daemon.identity_manager import IdentityManager, IdentityWriter
+
+
+_INVITATIONS_SHOWN: Final = 8
+"""Most invitations to groups that the status gives; of more it gives the number."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -157,6 +161,7 @@ class ControlHandler:
     def _network_row(self, place: NetworkStorage) -> rows.NetworkRow:
         node, now_us = self._node(place), self._clock.now_us()
         feeds, own = node.feeds(), node.own()
+        invitations = _invitations(node)
         return rows.NetworkRow(
             name=place.name,
             network=place.network.goset_dmx.hex() if place.network.key else None,
@@ -171,6 +176,8 @@ class ControlHandler:
             refusals=[rows.RefusalRow(each.rule, each.count, each.last_us) for each in node.refusals()],
             disk=disk_use_row(node),
             group_reviews=0 if node.groups is None else node.groups.open_reviews(),
+            invitations=invitations[:_INVITATIONS_SHOWN],
+            invitations_count=len(invitations),
         )
 
     async def _sure(self, request: requests.ConfirmTip, _client: ControlConnection) -> rows.SureRow:
@@ -475,3 +482,14 @@ async def _first_of(*events: asyncio.Event) -> None:
     finally:
         for waiter in waiting:
             waiter.cancel()
+
+
+def _invitations(node: Node) -> list[rows.GroupInvitationRow]:
+    """Return the groups that the user has not accepted."""
+    groups = node.groups
+    found = [] if groups is None else groups.consents.open()
+    if groups is None or not found:
+        return []
+    from tinyssb_node.daemon.groupviews import invitation_row  # noqa: PLC0415 - most nodes do without
+
+    return [row for root in found if (row := invitation_row(groups, root)) is not None]

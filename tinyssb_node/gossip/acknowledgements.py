@@ -150,7 +150,7 @@ class Acknowledger:
         for feed in list(self._debts):
             record = self._replica.record(feed)
             ack = None
-            if record.wanted and record.forked_at is None:
+            if record.wanted and record.forked_at is None and not record.invited:
                 ack = self._ack(feed, first_open.get(feed, record.seq + 1) - 1)
             if ack is not None:
                 owed[feed] = _Owed(ack, feed in first_open)

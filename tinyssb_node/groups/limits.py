@@ -120,6 +120,10 @@ exclude each other take one of two."""
 END_WAIT_US: Final = 3_600_000_000
 """How long a feed of a superseded epoch stays open. Its author writes there no more, unless the successor turns out not
 to count when parts of the group meet again."""
+INVITED_FEEDS_OF_ONE: Final = 32
+"""Feeds that are requested of a group that the user has not accepted: enough to read what it is about."""
+INVITED_FEEDS_MAX: Final = 256
+"""The same of all such groups together: strangers can add the user to any number of groups."""
 WAITS_SAVE_US: Final = 600_000_000
 """How often waits are stored while nothing else is: the most that a restart adds to a wait."""
 RETRY_US: Final = 3_600_000_000

@@ -17,6 +17,7 @@ from tinyssb_node.codec.events import EntryAppended
 from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.errors import LocalError
 from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.groups.consent import GroupConsentError, GroupConsents, unread_feeds
 from tinyssb_node.groups.entry_source import StoreEntrySource
 from tinyssb_node.groups.faults import GroupFaultError, isolated
 from tinyssb_node.groups.keys import GroupKeys
@@ -43,7 +44,7 @@ from tinyssb_node.groups.reader_events import FeedClaimed, GroupMessageRead, Rea
 from tinyssb_node.groups.replication import replication, writing_epoch
 from tinyssb_node.groups.secrecy import TICK, TextSecrecy, erased_after_days
 from tinyssb_node.groups.text_chains import SERVICE, UNCOVERED
-from tinyssb_node.groups.waits import GroupWaits
+from tinyssb_node.groups.waits import GroupConsent, GroupWaits
 from tinyssb_node.groups.writer import (
     EpochNotCountedError,
     GroupWriteCost,
@@ -116,6 +117,8 @@ class GroupManager:
         self.secrecy: Final = TextSecrecy(keys, self.reader, replica, store)
         """The keys of texts in groups whose texts are erased."""
         self._waits = GroupWaits(store)
+        self.consents: Final = GroupConsents(keys.main, self.reader, replica, self._waits)
+        """The user's decisions about taking part in groups."""
         self._changed: set[MessageId] = set()
         """Groups with new messages since they were last checked."""
         self._additions: dict[FeedId, FeedId] = {}
@@ -169,8 +172,10 @@ class GroupManager:
         if not self.read_all:
             self.next_us = now_us
             return
+        self._waits.upgrade(self.reader.groups, now_us)
         with isolated(partial(self._pause, now_us)):
             self._fetch_additions(port)
+            self._changed |= self.consents.newly_accepted()
         for root in sorted(self._changed - self.reader.groups.keys()):
             with isolated(partial(self._stop, root, now_us)):
                 self._fetch_unread(port, root)
@@ -259,41 +264,50 @@ class GroupManager:
 
     def _look(self, port: GroupWriterPort, root: MessageId, now_us: int) -> None:
         day_us = None if self._replica.read_only else self._pass_time(root, now_us)
-        self._fetch(port, root)
+        self._fetch(port, root, now_us)
         self._open_reviews[root] = sum(not one.rejected for one in self.reviews(root))
         if self._replica.read_only:
             return
-        since_us = self._waits.since_us(root, now_us)
-        ends = self._superseded(root)
-        due_us = {feed: since_us.get(_end_key(feed), now_us) + group_limits.END_WAIT_US for feed in ends}
-        for feed, key in ends.items():
-            if due_us[feed] <= now_us:
-                self.writer.end(port, key)
-                del due_us[feed]
-        kept = {_end_key(feed): at_us - group_limits.END_WAIT_US for feed, at_us in due_us.items()}
-        wakes = [*due_us.values()]
+        kept: dict[str, int] = {}
+        wakes: list[int] = []
         if day_us is not None:
             kept[TICK] = day_us
             wakes.append(day_us + group_limits.STEP_US)
-        if root not in self._waits.left:
-            planned = self._plan(root, now_us)
-            if planned.bounded:
-                self.stopped += 1
-                self.problems[root] = GroupBoundError()
-            if planned.steps:
-                self.writer.do(port, root, planned.steps)
-                self._changed.add(root)
-            kept |= planned.since_us
-            wakes += [] if planned.wake_us is None else [planned.wake_us]
-            if day_us is not None and not planned.steps:
-                asked = self._deliver_keys(port, root, since_us, now_us)
-                kept |= asked
-                wakes += [self.secrecy.due_us(task, at_us) for task, at_us in asked.items()]
+        if self.consents.of(root) is GroupConsent.ACCEPTED:
+            self._take_part(port, root, now_us, kept, wakes)
         self._waits.keep(root, kept, now_us)
         self._due_us.pop(root, None)
         if wakes:
             # The durations of all waits are stored from time to time.
             self._due_us[root] = min(*wakes, now_us + group_limits.WAITS_SAVE_US)
+
+    def _take_part(
+        self, port: GroupWriterPort, root: MessageId, now_us: int, kept: dict[str, int], wakes: list[int]
+    ) -> None:
+        """Write what is due; note in *kept* and *wakes* what waits, and until when."""
+        since_us = self._waits.since_us(root, now_us)
+        for feed, key in self._superseded(root).items():
+            since = since_us.get(_end_key(feed), now_us)
+            if since + group_limits.END_WAIT_US <= now_us:
+                self.writer.end(port, key)
+            else:
+                kept[_end_key(feed)] = since
+                wakes.append(since + group_limits.END_WAIT_US)
+        if root in self._waits.left:
+            return
+        planned = self._plan(root, now_us)
+        if planned.bounded:
+            self.stopped += 1
+            self.problems[root] = GroupBoundError()
+        if planned.steps:
+            self.writer.do(port, root, planned.steps)
+            self._changed.add(root)
+        kept |= planned.since_us
+        wakes += [] if planned.wake_us is None else [planned.wake_us]
+        if TICK in kept and not planned.steps:
+            asked = self._deliver_keys(port, root, since_us, now_us)
+            kept |= asked
+            wakes += [self.secrecy.due_us(task, at_us) for task, at_us in asked.items()]
 
     def _pass_time(self, root: MessageId, now_us: int) -> int | None:
         """Erase the keys of days that are over. Returns since when the day counts; None in a group that keeps its
@@ -329,8 +343,11 @@ class GroupManager:
         group = self.reader.groups[root].group
         return plan(group, self._keys.main, since_us=since_us, now_us=now_us, seed=self._keys.waits_seed)
 
-    def _fetch(self, port: GroupWriterPort, root: MessageId) -> None:
-        """Want the feeds that the rules name (4.8.2), and no others of the group."""
+    def _fetch(self, port: GroupWriterPort, root: MessageId, now_us: int) -> None:
+        """Want the feeds that the rules name (4.8.2), and no others of the group; few of one that is not accepted."""
+        if self.consents.settle(root, now_us) is not GroupConsent.ACCEPTED:
+            self.consents.request(port, root)
+            return
         group = self.reader.groups[root].group
         wish = replication(group, self._keys.main)
         left = root in self._waits.left
@@ -358,14 +375,13 @@ class GroupManager:
         """Want the feeds of epochs whose key we have, and in which we are not known to be: their first messages, or the
         predecessors of our addition, are missing. Feeds that ended before we came have left the set, and return only if
         a peer names them."""
-        readable = self.reader.groups.get(root)
-        view = None if readable is None else readable.group.view
-        read = set() if view is None else {view[init].key for init in view.of(self._keys.main)}
-        for key in self.reader.keys_of(root):
-            for person in sorted(self.reader.people_of(root)) if key not in read else ():
-                feed = self.reader.feed_of(person, key)
-                if feed is not None and not self._replica.is_closed(feed):
+        accepted = self.consents.of(root) is GroupConsent.ACCEPTED
+        for feed in unread_feeds(self.reader, root, self._keys.main):
+            if not self._replica.is_closed(feed):
+                if accepted:
                     port.want(feed, wanted=True)
+                else:
+                    self.consents.want(port, root, feed)
 
     def _frontier(self, feed: FeedId) -> int:
         return self._replica.frontier(feed) if self._replica.holds(feed) else 0
@@ -383,6 +399,35 @@ class GroupManager:
         keys = [self.writer.open_key(view[init].key) for init in sorted(passed)]
         return {key.feed_id: key for key in keys if self._replica.holds(key.feed_id)}
 
+    # --- consent
+
+    def accept_group(self, root: MessageId, now_us: int) -> None:
+        """Take part in a group that our user was added to, also one that they declined. Raises LocalError,
+        GroupConsentError."""
+        if self._consent(root, now_us) is GroupConsent.ACCEPTED:
+            raise GroupConsentError(GroupConsent.ACCEPTED, root)
+        self._waits.accept(root, now_us)
+        self._changed.add(root)
+        self.next_us = now_us
+
+    def decline_group(self, root: MessageId, now_us: int) -> None:
+        """Do not take part in a group that our user was added to, whoever adds them again. Raises LocalError,
+        GroupConsentError."""
+        consent = self._consent(root, now_us)
+        if consent is not GroupConsent.INVITED:
+            raise GroupConsentError(consent, root)
+        self._waits.decline(root, now_us)
+        self._changed.add(root)
+        self.next_us = now_us
+
+    def _consent(self, root: MessageId, now_us: int) -> GroupConsent:
+        """Return whether our user takes part in a group. Raises LocalError if it is not here."""
+        self._read_all()
+        self._waits.upgrade(self.reader.groups, now_us)
+        if root not in self.reader.groups:
+            raise LocalError(f"nothing was written: no group here begins with {root.hex()}")
+        return self.consents.of(root)
+
     # --- operations of the user
 
     def create(
@@ -392,11 +437,13 @@ class GroupManager:
         publishing."""
         self._read_all()
         self._waits.begin()
+        self._waits.upgrade(self.reader.groups, now_us)
         secret = EpochKey(self._keys.draw(EpochKey.SIZE))
         entries = self.writer.write(port, draft_first(secret, erase_days), secret)
         root = entries[-1].id
         self.reader.learn(secret, root)
         self._read_all()
+        self._waits.accept(root, now_us)
         entries += self.writer.do(port, root, [AddStep(root, (self._keys.main,))])
         if name is not None:
             entries += self._post(port, root, *rename(name))
@@ -444,7 +491,9 @@ class GroupManager:
         self.next_us = now_us
 
     def reviews(self, root: MessageId) -> list[GroupReview]:
-        """Return the forks of a group that are held, those that wait for the user first."""
+        """Return the forks of a group that are held, those that wait for the user first; none unless they take part."""
+        if self.consents.of(root) is not GroupConsent.ACCEPTED:
+            return []
         forks = self.reader.groups[root].group.late_forks
         found = [GroupReview(fork, self._waits.rejected(root, fork.against)) for fork in forks]
         return sorted(found, key=lambda one: one.rejected)
@@ -508,12 +557,14 @@ class GroupManager:
         return [DueGroupTask(task, planned.due_us[task.key]) for task in planned.tasks]
 
     def _group(self, root: MessageId) -> Group:
-        """Return a group that we take part in. Raises LocalError, GroupLeftError."""
+        """Return a group that we take part in. Raises LocalError, GroupLeftError, GroupConsentError."""
         self._read_all()
         if root not in self.reader.groups:
             raise LocalError(f"nothing was written: no group here begins with {root.hex()}")
         if root in self._waits.left:
             raise GroupLeftError(root)
+        if self.consents.of(root) is not GroupConsent.ACCEPTED:
+            raise GroupConsentError(self.consents.of(root), root)
         return self.reader.groups[root].group
 
     def _post(self, port: GroupWriterPort, root: MessageId, kind: str, body: bytes) -> list[EntryAppended]:

@@ -122,6 +122,10 @@ class Group:
         """Return a message that was added. Raises KeyError."""
         return self._said[id_]
 
+    def wrote(self, person: FeedId) -> bool:
+        """Return whether a person wrote any message here."""
+        return any(said.author == person for said in self._said.values())
+
     def init(self, id_: MessageId) -> GroupInit | None:
         """Return the init *id_*, if it is here and is one."""
         said = self._said.get(id_)

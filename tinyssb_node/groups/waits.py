@@ -1,9 +1,10 @@
-"""Group state that survives a restart: tasks' waits, groups that the user left, forks that they rejected.
+"""Group state that survives a restart: tasks' waits, and the user's decisions about groups and forks.
 
 Waits are stored as durations, which need no clock: after a restart a task continues to wait where it was.
 """
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
+from enum import StrEnum
 from typing import Final
 
 import msgspec
@@ -14,13 +15,28 @@ from tinyssb_node.store.port import Store
 
 META: Final = "groups"
 """Name in the store. Format: docs/formats/store.md."""
-NOTHING: Final = "{}"
+NOTHING: Final = '{"accepted":[]}'
 """The stored value while there is no other."""
+
+
+class GroupConsent(StrEnum):
+    """The user's decision about a group."""
+
+    ACCEPTED = "accepted"
+    INVITED = "invited"
+    """Not decided: the node reads and writes nothing."""
+    DECLINED = "declined"
+    """It stays so whoever adds the user again: every exclusion in the group adds all its members anew."""
 
 
 class _Kept(msgspec.Struct, omit_defaults=True):
     left: list[str] = []
     """Roots of groups, in hexadecimal."""
+    accepted: list[str] | None = None
+    """Roots of groups in which the user takes part; None: an earlier version wrote this, in which all groups counted as
+    accepted."""
+    declined: list[str] = []
+    """Roots of groups in which the user does not want to take part."""
     waited_us: dict[str, dict[str, int]] = {}
     """By root and task."""
     rejected: dict[str, list[str]] = {}
@@ -35,6 +51,10 @@ class GroupWaits:
         kept = msgspec.json.decode(store.get_meta(META) or NOTHING, type=_Kept)
         self.left: set[MessageId] = {MessageId.from_hex(root) for root in kept.left}
         """Groups that the user left."""
+        self._accepted = (
+            None if kept.accepted is None else {MessageId.from_hex(root) for root in kept.accepted}
+        )
+        self._declined = {MessageId.from_hex(root) for root in kept.declined}
         self._rejected = {
             MessageId.from_hex(root): {MessageId.from_hex(one) for one in each}
             for root, each in kept.rejected.items()
@@ -75,6 +95,29 @@ class GroupWaits:
         self.left.discard(root)
         self._save(now_us)
 
+    def decided(self, root: MessageId) -> GroupConsent | None:
+        """Return what was decided about taking part in a group; None: nothing."""
+        if root in self._declined:
+            return GroupConsent.DECLINED
+        return GroupConsent.ACCEPTED if root in (self._accepted or ()) else None
+
+    def upgrade(self, roots: Iterable[MessageId], now_us: int) -> None:
+        """Accept *roots*, the groups that are here, if an earlier version kept them, which asked nobody."""
+        if self._accepted is None:
+            self._accepted = set(roots)
+            self._save(now_us)
+
+    def accept(self, root: MessageId, now_us: int) -> None:
+        """Note that the user takes part in a group."""
+        self._accepted = (self._accepted or set()) | {root}
+        self._declined.discard(root)
+        self._save(now_us)
+
+    def decline(self, root: MessageId, now_us: int) -> None:
+        """Note that the user does not want to take part in a group."""
+        self._declined.add(root)
+        self._save(now_us)
+
     def reject(self, root: MessageId, exclusions: Collection[MessageId], now_us: int) -> None:
         """Note that the user ignores what the people whom these exclusions name wrote unaware of them."""
         self._rejected.setdefault(root, set()).update(exclusions)
@@ -90,5 +133,15 @@ class GroupWaits:
         for root, since_us in self._since_us.items():
             waited_us[root.hex()] = {task: max(0, now_us - at_us) for task, at_us in since_us.items()}
         rejected = {root.hex(): sorted(one.hex() for one in each) for root, each in self._rejected.items()}
-        kept = _Kept(sorted(root.hex() for root in self.left), waited_us, rejected)
+        kept = _Kept(
+            left=_hex(self.left),
+            accepted=None if self._accepted is None else _hex(self._accepted),
+            declined=_hex(self._declined),
+            waited_us=waited_us,
+            rejected=rejected,
+        )
         self._store.put_meta(META, msgspec.json.encode(kept).decode())
+
+
+def _hex(roots: Iterable[MessageId]) -> list[str]:
+    return sorted(root.hex() for root in roots)

@@ -63,6 +63,7 @@ from tinyssb_node.node.reception_log import ReceptionLog
 from tinyssb_node.node.shelf_port import BringResult, OpenShelf
 from tinyssb_node.node.shelf_transfer import ShelfTransfer
 from tinyssb_node.replication import limits as set_limits
+from tinyssb_node.replication.asking import FeedAsker, asked
 from tinyssb_node.replication.claim import named_feeds
 from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.quota import UNLIMITED, QuotaLimits
@@ -660,10 +661,16 @@ class Node:
         (self._certainty if feed is None else self._certainties[feed]).be_sure()
 
     def follow(
-        self, feed: FeedId, now_us: int, *, beyond: bool = False, newest: int | None = None
+        self,
+        feed: FeedId,
+        now_us: int,
+        *,
+        beyond: bool = False,
+        newest: int | None = None,
+        asker: FeedAsker = FeedAsker.USER,
     ) -> list[Effect]:
         """Add *feed* to the set, or if there is no room, or with *beyond*, beyond the set, and request it: first so
-        many of its *newest* entries, 0 to 32; None: as before.
+        many of its *newest* entries, 0 to 32; None: as before. *asker* wants it.
 
         Raises SetFullError if more feeds are known than can be, NodeReadOnlyError.
         """
@@ -673,13 +680,13 @@ class Node:
         events = [] if beyond else replica.add_feed(feed, None)
         effects = self._enter_set(feed, events, None, now_us) if events else []
         if feed not in replica.goset:
-            added = replica.add_beyond(feed, keep=True)
+            added = replica.add_beyond(feed, keep=True, asker=asker)
             if not added and not replica.is_current(feed):
                 raise SetFullError(limits.KNOWN_FEEDS_MAX)
             self._shelf.entered(feed)
             for queue in self._queues.values():
                 self._frontiers.news(queue.name, feed)
-        replica.set_wanted(feed, wanted=True)
+        replica.set_wanted(feed, wanted=True, asker=asker)
         if newest is not None:
             replica.set_newest(feed, newest)
         return effects + self._request_again(now_us)
@@ -859,15 +866,19 @@ class NodeGroupWriter:
         self.effects += effects
         return appended
 
-    def want(self, feed: FeedId, *, wanted: bool) -> bool:
+    def want(self, feed: FeedId, *, wanted: bool, invited: bool = False) -> bool:
         """See ``GroupWriterPort``."""
         if self._replica.is_closed(feed):
             return True  # All of it is here. To follow it would bring it back into everybody's set.
-        known = self._replica.is_current(feed)
-        if known and self._replica.record(feed).wanted == wanted:
+        record = self._replica.record(feed) if self._replica.is_current(feed) else None
+        asker = FeedAsker.INVITATION if invited else FeedAsker.GROUP
+        if record is not None and record.wanted == wanted and (not wanted or asked(record, asker) == record):
             return True
+        if invited and record is not None and not record.wanted:
+            return True  # The user unfollowed it: an invitation does not change that.
         if wanted:
-            self.effects += self._node.follow(feed, self._now_us, beyond=feed not in self._replica.goset)
-        elif known:
-            self.effects += self._node.unfollow(feed, self._now_us, keep=True)
+            beyond = feed not in self._replica.goset
+            self.effects += self._node.follow(feed, self._now_us, beyond=beyond, asker=asker)
+        elif record is not None and (record.invited or not invited):
+            self.effects += self._node.unfollow(feed, self._now_us, keep=not invited)
         return True

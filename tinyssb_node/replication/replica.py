@@ -35,6 +35,7 @@ from tinyssb_node.feeds.children import ends_feed
 from tinyssb_node.feeds.fork import ForkProof, fork_ids
 from tinyssb_node.feeds.sidechain import ChunkAccepted, SideChain, advance, begin
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin, PacketKind, Verdict, blocked_short
+from tinyssb_node.replication.asking import FeedAsker, asked
 from tinyssb_node.replication.chunk_blocks import ChunkBlock, ChunkBlockId
 from tinyssb_node.replication.coded_chunks import CodedChunks
 from tinyssb_node.replication.coded_entries import CodedEntries, generation_of
@@ -113,9 +114,10 @@ class Replica:
         self.frontiers = Frontiers()
         """Up to which entry each known feed is given."""
         self.followed_beyond: set[FeedId] = set()
-        """Feeds beyond the set that are ours, or that our user or a group of ours asked for."""
+        """Feeds beyond the set that are ours, or that our user, a group of ours or an invitation to one asked for."""
         self.followed: set[FeedId] = set()
-        """Others' feeds that our user or a group of ours asked for, in the set and beyond it, that have not ended."""
+        """Others' feeds that our user asked for, a group of ours, or an invitation to one, in the set and beyond it,
+        that have not ended."""
         for chain in store.side_chains():
             self._watch_chain(chain)
         for feed, tip in self._tips.items():
@@ -284,33 +286,32 @@ class Replica:
         cannot be added (set full, read-only)."""
         if self.read_only or not self.goset.add(feed):
             return []
-        self._take_in(feed, beyond=False, keep=True, followed=face is None)
+        self._take_in(feed, beyond=False, keep=True, asker=FeedAsker.USER if face is None else None)
         return [SetChanged(feed=feed, count=len(self.goset), state=self.goset.state, face=face)]
 
-    def add_beyond(self, feed: FeedId, *, keep: bool) -> bool:
-        """Add *feed* beyond the set, again if it has left. *keep*: in the store at once, as our user or a group asked
-        for it; else once an entry of it comes, and until then it may have to make room for others. Return False if it
-        is known, or cannot be added."""
+    def add_beyond(self, feed: FeedId, *, keep: bool, asker: FeedAsker = FeedAsker.USER) -> bool:
+        """Add *feed* beyond the set, again if it has left. *keep*: in the store at once, as *asker* asked for it; else
+        once an entry of it comes, and until then it may have to make room for others. Return False if it is known, or
+        cannot be added."""
         known = feed in self._records and feed not in self._retired
         if self.read_only or not any(feed) or (known and not (keep and feed in self._empty)):
             return False
         if not known and len(self._records) >= limits.KNOWN_FEEDS_MAX and not self._forget_empty():
             return False
-        self._take_in(feed, beyond=True, keep=keep or feed in self._retired, followed=keep)
+        self._take_in(feed, beyond=True, keep=keep or feed in self._retired, asker=asker if keep else None)
         if len(self._empty) > limits.EMPTY_FEEDS_MAX:
             self._forget_empty()
         return True
 
-    def _take_in(self, feed: FeedId, *, beyond: bool, keep: bool, followed: bool) -> None:
+    def _take_in(self, feed: FeedId, *, beyond: bool, keep: bool, asker: FeedAsker | None) -> None:
         self._empty.pop(feed, None)
         if feed in self._records:
-            record = self.record(feed)
-            self._keep(replace(record, retired=False, beyond=beyond, followed=followed or record.followed))
+            self._keep(replace(asked(self.record(feed), asker), retired=False, beyond=beyond))
             self._retired.discard(feed)
             self._expect_stored_chains()
         else:
             self._tips[feed] = Tip(feed, None, 0, None)
-            record = FeedRecord(
+            new = FeedRecord(
                 feed=feed,
                 dialect=None,
                 seq=0,
@@ -319,8 +320,9 @@ class Replica:
                 wanted=True,
                 forked_at=None,
                 beyond=beyond,
-                followed=followed,
+                followed=False,
             )
+            record = asked(new, asker)
             if keep:
                 self._keep(record)
             else:
@@ -386,14 +388,20 @@ class Replica:
         """Return True if *feed* is in the set or beyond it."""
         return feed in self._records and feed not in self._retired
 
-    def set_wanted(self, feed: FeedId, *, wanted: bool, keep: bool = False) -> None:
-        """Set whether a feed is wanted, as our user says, or a group. With *keep* it is not evicted even if it is not
+    def set_wanted(
+        self, feed: FeedId, *, wanted: bool, keep: bool = False, asker: FeedAsker | None = FeedAsker.USER
+    ) -> None:
+        """Set whether a feed is wanted, as *asker* says; None: a peer. With *keep* it is not evicted even if it is not
         wanted: a group reads it again after each start."""
-        before = self._records[feed]
-        followed = wanted or (keep and before.followed)
-        if before.wanted != wanted or before.followed != followed:
+        before = self.record(feed)
+        after = replace(before, wanted=wanted)
+        if wanted:
+            after = asked(after, asker)
+        elif not keep:
+            after = replace(after, followed=False, for_group=False)
+        if after != before:
             self._empty.pop(feed, None)
-            self._keep(replace(self.record(feed), wanted=wanted, followed=followed))
+            self._keep(after)
             self._expect_anew([feed])
 
     def set_blocked(self, shorts: Collection[bytes]) -> bool:
@@ -483,7 +491,7 @@ class Replica:
         return packets
 
     def _note_followed(self, record: FeedRecord) -> None:
-        asked_for = record.ours or (record.followed and record.wanted)
+        asked_for = record.ours or ((record.followed or record.for_group) and record.wanted)
         kept = record.ours or record.followed
         evicted = record.evicted and not self._tips[record.feed].seq
         self.quota.note(record.feed, asked_for=kept, evicted=evicted)

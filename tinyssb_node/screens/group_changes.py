@@ -34,6 +34,8 @@ LEFT = (
 RETURNED = "Messages that you missed are requested."
 ACCEPTED = "All members follow when they receive this."
 REJECTED = "Nothing was written; other members decide for themselves."
+JOINED = "From now on your node does its part in it, which other members can make it do: it writes messages."
+DECLINED = "Nothing of it is requested or written, also if you are added again. Nobody is told."
 
 
 class GroupAction(StrEnum):
@@ -46,6 +48,8 @@ class GroupAction(StrEnum):
     RETURN = "return"
     ACCEPT_FORK = "accept_fork"
     REJECT_FORK = "reject_fork"
+    ACCEPT = "accept"
+    DECLINE = "decline"
 
 
 DECISIONS = {GroupAction.ACCEPT_FORK, GroupAction.REJECT_FORK}
@@ -100,6 +104,10 @@ def preview(client: DaemonClient, change: GroupChange, names: DisplayNames) -> l
             return [*_fork_lines(client, change, names), *_indented(client, cost), ACCEPTED]
         case GroupAction.REJECT_FORK:
             return list(_fork_lines(client, change, names))
+        case GroupAction.ACCEPT:
+            return [f"Taking part in the group {change.group[:SHORT_GROUP]}.", JOINED]
+        case GroupAction.DECLINE:
+            return [f"Declining the group {change.group[:SHORT_GROUP]}.", DECLINED]
 
 
 def _fork_lines(client: DaemonClient, change: GroupChange, names: DisplayNames) -> Iterator[str]:
@@ -168,6 +176,8 @@ def perform(client: DaemonClient, change: GroupChange) -> GroupWrittenRow:
         case GroupAction.ACCEPT_FORK | GroupAction.REJECT_FORK:
             accept = change.action is GroupAction.ACCEPT_FORK
             return client.group_decide(change.group, change.fork, accept=accept)
+        case GroupAction.ACCEPT | GroupAction.DECLINE:
+            return client.group_consent(change.group, accept=change.action is GroupAction.ACCEPT)
 
 
 def done_in_words(change: GroupChange, row: GroupWrittenRow, names: DisplayNames) -> str:
@@ -189,3 +199,7 @@ def done_in_words(change: GroupChange, row: GroupWrittenRow, names: DisplayNames
             return f"Accepted the fork in {packets}. {ACCEPTED}"
         case GroupAction.REJECT_FORK:
             return f"Rejected the fork. {REJECTED}"
+        case GroupAction.ACCEPT:
+            return f"You take part in the group {group}. {JOINED}"
+        case GroupAction.DECLINE:
+            return f"Declined the group {group}. {DECLINED}"

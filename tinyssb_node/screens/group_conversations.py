@@ -16,6 +16,7 @@ from tinyssb_node.screens.safetext import one_line
 if TYPE_CHECKING:
     from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.control.group_rows import GroupMessageRow, GroupRow, GroupSaidRow
+    from tinyssb_node.control.rows import GroupInvitationRow
     from tinyssb_node.screens.people import DisplayNames
 
 SHORT_GROUP: Final = 8
@@ -50,6 +51,8 @@ NOTES: Final = {
     "left": "you left this group",
     "excluded": "you were excluded",
     "outside": "you are not in any of its epochs",
+    "invited": "you have not accepted this group",
+    "declined": "you declined this group",
     "failed": "an error of this program stopped the work for it",
 }
 """The user's standing in a group, by its state."""
@@ -71,6 +74,25 @@ def review_command(group: str = "") -> str:
     return f"tinyssb group review {group[:SHORT_GROUP]}" if group else "tinyssb group list"
 
 
+def invited_in_words(row: GroupInvitationRow, names: DisplayNames) -> str:
+    """Return who added the user to which group, and whom of them they do not follow."""
+    creator = FeedId.from_hex(row.creator)
+    adders = [FeedId.from_hex(feed) for feed in row.added_by] or [creator]
+    strangers = {FeedId.from_hex(feed) for feed in row.strangers}
+    who = people_in_words(adders, names)
+    if not strangers.isdisjoint(adders):
+        who += " (whom you do not follow)"
+    begun = "" if creator in adders else f", begun by {names.shown(creator)}"
+    if begun and creator in strangers:
+        begun += " (whom you do not follow)"
+    return f"{who} added you to {called(row.name, row.group)}{begun}"
+
+
+def invitation_commands(group: str) -> str:
+    """Return the commands that answer an invitation."""
+    return f"`tinyssb group accept {group[:SHORT_GROUP]}` / `tinyssb group decline {group[:SHORT_GROUP]}`"
+
+
 def is_group(conversation: str) -> bool:
     """Return whether a conversation's name is that of a group: private conversations have 16 digits."""
     return len(conversation) == 2 * MessageId.SIZE
@@ -82,21 +104,26 @@ def called(name: str | None, group: str) -> str:
 
 
 def rooms(client: DaemonClient, names: DisplayNames) -> list[GroupConversation]:
-    """Return the node's groups, the one with the latest message first. Raises as the client does."""
-    found = [room_of(row, names) for row in client.group_list()]
+    """Return the node's groups, the one with the latest message first, invitations last; none that the user declined.
+    Raises as the client does."""
+    found = [room_of(row, names) for row in client.group_list() if row.state != "declined"]
     return sorted(found, key=lambda room: -(room.last.committed_us if room.last is not None else 0))
 
 
 def room_of(row: GroupRow, names: DisplayNames) -> GroupConversation:
-    """Return a group as a conversation."""
+    """Return a group as a conversation. An invitation shows no message: it asks for no attention."""
+    if row.invitation is not None:
+        alert = invited_in_words(row.invitation, names)
+    else:
+        alert = waiting_reviews(row.reviews) if row.reviews else ""
     return GroupConversation(
         name=row.group,
         members=tuple(map(FeedId.from_hex, row.members)),
         messages=row.posts,
-        last=None if row.last is None else message_row(row.last, names),
+        last=None if row.last is None or row.invitation is not None else message_row(row.last, names),
         title=row.name,
         note=NOTES.get(row.state, row.state),
-        alert=waiting_reviews(row.reviews) if row.reviews else "",
+        alert=alert,
         reviews=row.reviews,
     )
 

@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Final
 
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.chatlines import SHORT_MESSAGE, local_minute
-from tinyssb_node.screens.group_conversations import NOTES, called, people_in_words
+from tinyssb_node.screens.group_conversations import (
+    NOTES,
+    called,
+    invitation_commands,
+    invited_in_words,
+    people_in_words,
+)
 from tinyssb_node.screens.render import duration
 from tinyssb_node.screens.safetext import one_line
 
@@ -105,6 +111,9 @@ def head(row: GroupShownRow, names: DisplayNames) -> Iterator[str]:
     yield f"messages:  {row.posts:,} posts, {row.messages:,} messages in all{waits}"
     yield f"you:       {standing(row)}"
     yield f"texts:     {kept(row)}"
+    if row.invitation is not None:
+        yield f"invited:   {invited_in_words(row.invitation, names)}. Your node writes nothing for it until you accept."
+        yield f"answer:    {invitation_commands(row.group)}"
     if row.problem is not None:
         yield f"problem:   {one_line(row.problem)}"
     for review in row.reviews:

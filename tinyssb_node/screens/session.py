@@ -328,7 +328,9 @@ class NodeSession:
 
         search, names, found = WordSearch(words), self.names(), list[MessageRow]()
         try:
-            for group in list(self.client.group_list()):
+            for group in [
+                one for one in self.client.group_list() if one.state not in {"invited", "declined"}
+            ]:
                 found += [
                     row for row in messages(self.client, group.group, names) if search.matches(row, names)
                 ]

@@ -35,7 +35,9 @@ class FeedRecord:
     beyond: bool = False
     """True if it is beyond the set, which has at most 255 feeds: nodes of ours exchange it by name."""
     followed: bool = True
-    """False if only peers named it: nobody here asked for it."""
+    """False if only peers named it, or an invitation to a group needs it: nobody here asked for it."""
+    for_group: bool = False
+    """True if the user did not ask for it: a group of theirs did, or if it is not *followed*, an invitation to one."""
     newest: int = 0
     """How many of its last entries our user wants before its history, 0 for none."""
 
@@ -43,6 +45,16 @@ class FeedRecord:
     def in_set(self) -> bool:
         """True if it is in the set that peers agree on."""
         return not (self.retired or self.beyond)
+
+    @property
+    def of_user(self) -> bool:
+        """True if our user follows it, and not just a group of theirs."""
+        return self.followed and self.wanted and not self.for_group
+
+    @property
+    def invited(self) -> bool:
+        """True if only an invitation to a group needs it, which our user did not accept."""
+        return self.for_group and not self.followed
 
     @property
     def ours(self) -> bool:

@@ -95,7 +95,7 @@ def feed_row(feed: KeptFeed) -> tuple[SqlValue, ...]:
         record.child,
         record.retired,
         record.beyond,
-        record.followed,
+        record.followed + 2 * record.for_group,
         record.newest,
     )
 
@@ -116,7 +116,8 @@ def kept_feed(
         child=bool(child),
         retired=bool(retired),
         beyond=bool(beyond),
-        followed=bool(followed),
+        followed=bool(followed & 1),
+        for_group=bool(followed & 2),
         newest=newest,
     )
     return KeptFeed(number, record, record.seq, record.tip)

@@ -54,6 +54,11 @@ class GroupMenu:
                 (GroupAction.EXCLUDE.value, Content("Exclude people: first shows the cost and the limits")),
                 (GroupAction.LEAVE.value, Content("Leave the group")),
             ]
+        elif group.note == NOTES["invited"]:
+            entries += [
+                (GroupAction.ACCEPT.value, Content("Accept: take part in the group")),
+                (GroupAction.DECLINE.value, Content("Decline: never take part, whoever adds you")),
+            ]
         elif group.note == _LEFT:
             entries.append((GroupAction.RETURN.value, Content("Take part in the group again")))
         return [*entries, _CREATE]

@@ -11,7 +11,13 @@ from tinyssb_node.control.rows import AirtimeRow, FaceRow, NetworkRow, ReceiptRo
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.disk_words import biggest_words, disk_problem, use_words
 from tinyssb_node.screens.estimate import AirtimeCost
-from tinyssb_node.screens.group_conversations import NOTES, GroupConversation, called, is_group
+from tinyssb_node.screens.group_conversations import (
+    NOTES,
+    GroupConversation,
+    called,
+    invited_in_words,
+    is_group,
+)
 from tinyssb_node.screens.group_details import (
     access_of,
     fork,
@@ -158,6 +164,7 @@ def group_shape(row: GroupShownRow, epochs: Sequence[GroupEpochRow], people: Peo
         "forks": [fork(one) for one in row.forks],
         "tasks": list(next_tasks(row.tasks, names)),
         "problem": row.problem,
+        "invitation": invited_in_words(row.invitation, names) if row.invitation else "",
     }
 
 

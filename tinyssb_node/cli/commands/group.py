@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tinyssb_node.cli.graph import ASCII, UNICODE
-from tinyssb_node.cli.grouplines import fitted, listing, shown
+from tinyssb_node.cli.grouplines import fitted, invitations, listing, shown
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.control.group_rows import GroupCostRow, GroupWrittenRow
 from tinyssb_node.errors import ExitCode
@@ -25,8 +25,12 @@ from tinyssb_node.screens.group_changes import (
     LEFT,
     REJECTED,
     RETURNED,
+    GroupAction,
+    GroupChange,
     cost_lines,
+    done_in_words,
     exclusion_preview,
+    perform,
 )
 from tinyssb_node.screens.group_conversations import called, messages, people_in_words
 from tinyssb_node.screens.group_details import reviewed, short
@@ -80,6 +84,8 @@ def add(commands: CommandParsers) -> None:
     action.add_argument("--yes", "-y", action="store_true", help="do not ask")
     _add_group(add_action("leave", leave, "leave a group"))
     _add_group(add_action("return", come_back, "rejoin a group that you left"))
+    _add_group(add_action("accept", accept, "take part in a group that somebody added you to"))
+    _add_group(add_action("decline", decline, "take no part in a group that somebody added you to"))
     add_action("list", list_groups, "list groups")
     action = add_action("show", show, "show a group: who can read what, its epochs, what your node will do")
     _add_group(action)
@@ -263,6 +269,27 @@ def come_back(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def accept(arguments: argparse.Namespace) -> int:
+    """Accept an invitation."""
+    return _consented(arguments, GroupAction.ACCEPT)
+
+
+def decline(arguments: argparse.Namespace) -> int:
+    """Decline an invitation."""
+    return _consented(arguments, GroupAction.DECLINE)
+
+
+def _consented(arguments: argparse.Namespace, action: GroupAction) -> int:
+    with open_node(arguments) as talk:
+        change = GroupChange(action=action, group=arguments.group)
+        row = perform(talk.client, change)
+        done = done_in_words(change, row, talk.names())
+    if arguments.json:
+        return print_json([row.fields()])
+    print(done)
+    return 0
+
+
 def review(arguments: argparse.Namespace) -> int:
     """List the forks that wait for the user's decision, or decide on one."""
     with open_node(arguments) as talk:
@@ -383,6 +410,10 @@ def list_groups(arguments: argparse.Namespace) -> int:
         return print_json(row.fields() for row in rows)
     if rows:
         print(listing(rows))
+        if any(row.invitation is not None for row in rows):
+            with open_node(arguments) as talk:
+                for line in invitations(rows, talk.names()):
+                    print("\n".join(fitted(line, width())))
     else:
         print("You are in no group. Create one: tinyssb group create NAME PERSON…")
     return 0

@@ -6,6 +6,7 @@ import argparse
 import json
 import os
 import socket
+from collections.abc import Iterator
 
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.control.rows import (
@@ -19,7 +20,12 @@ from tinyssb_node.control.rows import (
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
 from tinyssb_node.screens.disk_words import biggest_words, use_words
-from tinyssb_node.screens.group_conversations import review_command, waiting_reviews
+from tinyssb_node.screens.group_conversations import (
+    invitation_commands,
+    invited_in_words,
+    review_command,
+    waiting_reviews,
+)
 from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
 from tinyssb_node.screens.options import CommandParsers, add_json
 from tinyssb_node.screens.render import duration, fields, print_json
@@ -86,6 +92,7 @@ def status(arguments: argparse.Namespace) -> int:
         row = node.status()
     if arguments.json:
         return print_json([row.fields()])
+    invited = [line for one in row.networks for line in _invitations(arguments, one)]
     print(
         fields(
             [
@@ -103,6 +110,7 @@ def status(arguments: argparse.Namespace) -> int:
                     for one in row.networks
                     if one.group_reviews
                 ),
+                *invited,
                 *((f"disk{_of(one)}", use_words(one.disk)) for one in row.networks if one.disk is not None),
                 *(
                     (f"biggest others{_of(one)}", biggest_words(one.disk))
@@ -122,6 +130,21 @@ def status(arguments: argparse.Namespace) -> int:
         )
     )
     return 0
+
+
+def _invitations(arguments: argparse.Namespace, network: NetworkRow) -> Iterator[tuple[str, str]]:
+    """Yield the groups of a network that the user has not accepted, with the people's names."""
+    if not network.invitations:
+        return
+    from tinyssb_node.screens.session import NodeSession
+
+    with NodeSession.at_home(arguments.home, network.name) as talk:
+        names = talk.names()
+    for one in network.invitations:
+        words = f"{invited_in_words(one, names)}: {invitation_commands(one.group)}"
+        yield f"invitation{_of(network)}", words
+    if more := network.invitations_count - len(network.invitations):
+        yield f"invitations{_of(network)}", f"{more:,} more: `tinyssb group list`"
 
 
 def _limits(row: StatusRow) -> list[RefusalRow]:

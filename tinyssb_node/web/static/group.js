@@ -10,6 +10,8 @@ const ACTIONS = {
   add: { title: "Add people", next: "Show the cost", yes: "Add them" },
   exclude: { title: "Exclude people", next: "Show the cost", yes: "Exclude them" },
   leave: { title: "Leave the group", next: "Leave…", yes: "Leave it" },
+  accept: { title: "Accept the invitation", next: "Accept…", yes: "Accept" },
+  decline: { title: "Decline the invitation", next: "Decline…", yes: "Decline" },
   return: { title: "Take part again", next: "Return…", yes: "Return" },
   accept_fork: { title: "Accept", next: "Accept…", yes: "Accept it for all members" },
   reject_fork: { title: "Reject", next: "Reject…", yes: "Reject it on this node" },
@@ -142,7 +144,7 @@ export class GroupView {
     this.decision = h("p", { role: "status" });
     this.readers = h("section", { class: "card", hidden: true, "aria-label": "Who can read what" }, h("h2", { text: "Who can read what" }), h("p", { class: "soft", text: "Times are when the new key arrived here." }), this.now, this.formerHead, this.former, this.kept);
     const done = () => this.refresh();
-    this.forms = Object.fromEntries(["add", "exclude", "leave", "return"].map((action) => [action, new ChangeForm({ action, group, done })]));
+    this.forms = Object.fromEntries(["accept", "decline", "add", "exclude", "leave", "return"].map((action) => [action, new ChangeForm({ action, group, done })]));
     for (const form of Object.values(this.forms)) form.element.hidden = true;
     this.element = h(
       "div",
@@ -170,7 +172,8 @@ export class GroupView {
 
   draw(found, people) {
     setText(this.title, line(found.title));
-    setText(this.about, `You ${found.note ? `cannot write here: ${found.note}` : line(found.standing, LINE_MAX)}.`);
+    const invitation = found.invitation ? `${line(found.invitation, LINE_MAX)}. ` : "";
+    setText(this.about, `${invitation}You ${found.note ? `cannot write here: ${found.note}` : line(found.standing, LINE_MAX)}.`);
     const now = found.readers.filter((one) => one.current);
     const former = found.readers.filter((one) => !one.current);
     this.now.replaceChildren(...now.map(reader));
@@ -183,6 +186,8 @@ export class GroupView {
     const member = found.state === "member";
     this.drawDecisions(member ? found.reviews : []);
     for (const action of ["add", "exclude", "leave"]) this.forms[action].element.hidden = !member;
+    this.forms.accept.element.hidden = !["invited", "declined"].includes(found.state);
+    this.forms.decline.element.hidden = found.state !== "invited";
     this.forms.return.element.hidden = found.state !== "left";
     const inside = new Set(now.map((one) => one.feed));
     this.forms.add.offer(people.filter((one) => !inside.has(one.feed)));
