@@ -15,6 +15,7 @@ from tests.daemon.test_process_networks import free_udp_port
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.errors import ExitCode
+from tinyssb_node.ids import MessageId
 from tinyssb_node.screens.group_conversations import NOTES
 from tinyssb_node.store.home import Home
 from tinyssb_node.tui.screen_state import ScreenRequest
@@ -126,6 +127,14 @@ def test_groups_stand_among_conversations(three: tuple[Person, Person, Person]) 
     bob.types("chat", "say", "--group", "ridge", "--reply", here["id"], "And when?")
     answers = [row for row in bob.objects("group", "read", "ridge") if row["reply_to"] == here["id"]]
     assert [row["text"] for row in answers] == ["Which way?", "And when?"]
+    drawn = bob.types("thread", "show", answers[0]["id"][:8], "--group", "ridge", "--ascii")
+    assert [line.split()[-1] for line in drawn.splitlines() if "*" in line] == ["too", "way?", "when?"]
+    thread = bob.objects("thread", "show", here["id"], "--group", "ridge")
+    assert [row["text"] for row in thread] == ["Here too", "Which way?", "And when?"]
+    assert "> Which way?" in bob.types("thread", "export", here["id"][:8], "--group", "ridge")
+    assert "No messages of this group" in refused(
+        bob, ExitCode.MISSING, "thread", "show", "f" * 12, "--group", "ridge"
+    )
     assert [row["text"] for row in bob.objects("search", "WHÍCH", "wa")] == ["Which way?"]
     assert bob.objects("search", "created") == []  # a change of the group, not a text
     shown = bob.types("group", "read", "ridge")
@@ -145,6 +154,7 @@ def test_groups_stand_among_conversations(three: tuple[Person, Person, Person]) 
         asked = ScreenRequest(conversation=row["name"])
         texts = [message.text for message in source.look(asked).messages]
         assert texts[-1] == "On the screen"
+        assert "↳ " in source.group_thread(row["name"], MessageId.from_hex(here["id"]))
         places = [message.placed for message in source.look(asked).messages]
         page = ScreenRequest(conversation=row["name"], before=places[-1])
         assert [message.placed for message in source.look(page).messages] == places[:-1]

@@ -285,6 +285,9 @@ class FakeNode:
             *EXCLUSION_LIMITS,
         ]
 
+    def group_thread(self, group: str, message: MessageId) -> str:
+        return f"Ana: Only for us.\n  ↳ Ben in {group[:4]}: Yes, {message.hex()[:4]}"
+
     def group_file(self, group: str, path: str) -> tuple[GroupFileDraft, list[str]]:
         draft = GroupFileDraft(group, File(path, "image/webp", b"x"))
         return draft, [f"{path}: 1 byte", "  1 message (file), 40 bytes in 1 packet"]

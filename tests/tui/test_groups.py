@@ -205,3 +205,11 @@ async def test_a_file_of_a_group_is_saved() -> None:
         assert "Saved /tmp/map.webp" in screen.text()
         await screen.press("up", "s")
         assert len(node.done) == 1
+
+
+async def test_a_message_of_a_group_is_shown_with_its_answers() -> None:
+    async with shown(FakeNode(with_group()), "shift+tab", "down", "down", "enter", "t") as screen:
+        screen.check(80)
+        assert f"Yes, {id_of('in the group').hex()[:4]}" in screen.text()
+    async with shown(FakeNode(with_group()), "t") as screen:
+        assert "Yes," not in screen.text()

@@ -30,6 +30,7 @@ from tinyssb_node.control.group_rows import (
     GroupFileRow,
     GroupMemberRow,
     GroupReviewRow,
+    GroupSaidRow,
     GroupShownRow,
     GroupTaskRow,
     GroupWrittenRow,
@@ -88,6 +89,7 @@ class FakeNode:
         self.group_said: list[MessageRow] = []
         self.epochs: list[GroupEpochRow] = []
         self.shown: GroupShownRow | None = None
+        self.threads: list[GroupSaidRow] = []
         self.files: dict[tuple[str, str], tuple[str, bytes]] = {}
         self.changes: list[tuple[str, str, tuple[str, ...]]] = []
         self._seen = 0
@@ -198,6 +200,9 @@ class FakeNode:
         kept = [one for one in self.shown.reviews if one.fork != fork]
         self.shown = msgspec.structs.replace(self.shown, reviews=kept)
         return self._changed(f"{'accept' if accept else 'reject'} {fork}", group)
+
+    def group_read(self, group: str, **_: object) -> list[GroupSaidRow]:
+        return [row for row in self.threads if row.group == group]
 
     def group_attach_cost(
         self, group: str, name: str, type_: str, data: bytes, reply_to: str | None = None

@@ -24,6 +24,7 @@ from tests.catalog.fake import (
 from tests.sse import Events
 from tests.web.asking import ask, post
 from tests.web.fake import FORK, GROUP, FakeNode, serving, with_fork, with_group
+from tinyssb_node.control.group_rows import GroupSaidRow
 from tinyssb_node.control.rows import GroupInvitationRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.group_conversations import GroupConversation
@@ -521,3 +522,24 @@ def test_a_file_that_is_none_is_refused(body: dict[str, object]) -> None:
     with serving(node) as address:
         assert post(address, "/api/group/attach", body).status == 400
     assert node.said == []
+
+
+def test_a_thread_of_a_group_has_depths() -> None:
+    node = with_group(FakeNode())
+    first = node.group_said[0]
+    node.threads = [
+        GroupSaidRow(
+            id=first.id.hex(), feed=BOB.hex(), seq=1, own=False, epoch=None, kind="post", text="Soup at noon?",
+            people=[], previous=[], committed_us=1, group=GROUP, place=1,
+        ),
+        GroupSaidRow(
+            id="77" * 20, feed=CYD.hex(), seq=1, own=False, epoch=None, kind="post", text="Yes",
+            people=[], previous=[], committed_us=2, group=GROUP, place=2, reply_to=first.id.hex(),
+        ),
+    ]  # fmt: skip
+    with serving(node) as address:
+        found = ask(address, f"/api/group/thread?group={GROUP}&id={'77' * 20}").json
+        assert [(row["text"], row["depth"]) for row in found["rows"]] == [("Soup at noon?", 0), ("Yes", 1)]
+        assert (found["title"], found["rows"][1]["reply_to"]) == ("Hut crew 5a5a5a5a", first.id.hex())
+        assert ask(address, f"/api/group/thread?group={GROUP}&id={'78' * 20}").status >= 400
+        assert ask(address, f"/t/{GROUP}/{'77' * 20}").status == 200

@@ -46,6 +46,14 @@ class GroupConversation(ConversationRow):
     """How many forks wait for the user's decision."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupMessageView(MessageRow):
+    """A message of a private group, in the shape of the catalog's."""
+
+    reply_to: MessageId | None = None
+    """The message that it answers."""
+
+
 NOTES: Final = {
     "member": "",
     "left": "you left this group",
@@ -136,14 +144,14 @@ def messages(
     after: int | None = None,
     before: int | None = None,
     limit: int | None = None,
-) -> list[MessageRow]:
+) -> list[GroupMessageView]:
     """Return the messages of a group between two places: all, or at most *limit*, the first after *after*, else the
     last. Raises as the client does."""
     rows = client.group_read(group, after=after or None, before=before, limit=limit)
     return [message_row(row, names) for row in rows]
 
 
-def message_row(row: GroupSaidRow, names: DisplayNames) -> MessageRow:
+def message_row(row: GroupSaidRow, names: DisplayNames) -> GroupMessageView:
     """Return a message of a group as a message of the catalog. Changes of the group get a kind that no text has."""
     feed = FeedId.from_hex(row.feed)
     kind, text = MessageKind.TEXT, row.text or ""
@@ -159,7 +167,8 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> MessageRow:
     if names.is_blocked(feed):
         kind, text = MessageKind.TEXT if kind is MessageKind.FILE else kind, BLOCKED
     came_us = row.committed_us or 0
-    return MessageRow(
+    reply_to = None if row.reply_to is None else MessageId.from_hex(row.reply_to)
+    return GroupMessageView(
         id=MessageId.from_hex(row.id),
         feed=feed,
         seq=row.seq,
@@ -171,7 +180,7 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> MessageRow:
         kind=kind,
         conversation=row.group,
         tangle=MessageId.from_hex(row.group),
-        previous=tuple(map(MessageId.from_hex, row.previous if row.reply_to is None else [row.reply_to])),
+        previous=tuple(map(MessageId.from_hex, row.previous)) if reply_to is None else (reply_to,),
         placed=row.place,
         missing=(),
         text=text,
@@ -181,6 +190,7 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> MessageRow:
         chunks=0,
         chunks_held=0,
         private=True,
+        reply_to=reply_to,
     )
 
 

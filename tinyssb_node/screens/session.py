@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.control.group_rows import GroupWrittenRow
     from tinyssb_node.control.rows import FollowedRow, PublishedRow, ReceiptRow
-    from tinyssb_node.screens.group_conversations import GroupConversation
+    from tinyssb_node.screens.group_conversations import GroupConversation, GroupMessageView
 
 
 class NodeSession:
@@ -313,7 +313,7 @@ class NodeSession:
 
     def group_messages(
         self, group: str, *, after: int | None = None, before: int | None = None, limit: int | None = None
-    ) -> list[MessageRow]:
+    ) -> list[GroupMessageView]:
         """Return the messages of a private group; see ``group_conversations.messages``. Raises as the client does."""
         from tinyssb_node.screens.group_conversations import messages
 

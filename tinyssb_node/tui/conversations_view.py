@@ -47,6 +47,7 @@ class ConversationsView(ScreenView):
         Binding("r", "reply", show=False),
         Binding("o", "group", show=False),
         Binding("s", "save", show=False),
+        Binding("t", "thread", show=False),
         Binding("escape", "drop", show=False),
     ]
 
@@ -254,6 +255,18 @@ class ConversationsView(ScreenView):
         if self.sight is not None:
             room = next((one for one in self.sight.groups if one.name == self._conversation), None)
             GroupMenu(self, self.sight, room).open()
+
+    def action_thread(self) -> None:
+        """Show the selected message of a group with all answers."""
+        row, group = self._chosen(), self._conversation
+        if row is None or not is_group(group):
+            return
+
+        def show(page: object) -> None:
+            assert isinstance(page, str)
+            self.post_message(ShowPage(" Thread", page))
+
+        self.post_message(NodeAction(lambda node: node.group_thread(group, row.id), "", show))
 
     def action_save(self) -> None:
         """Save the selected file of a group."""

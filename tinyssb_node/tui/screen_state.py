@@ -117,6 +117,10 @@ class ScreenSource(Protocol):
         """Return the cost and the limits of a change of a group, in lines, without making it. Raises LocalError."""
         ...
 
+    def group_thread(self, group: str, message: MessageId) -> str:
+        """Return the thread of a message of a group in lines of text, unescaped. Raises LocalError."""
+        ...
+
     def group_file(self, group: str, path: str) -> tuple[GroupFileDraft, list[str]]:
         """Read a file of this machine for a group; return it with its size and cost in lines. Raises LocalError."""
         ...

@@ -20,6 +20,7 @@ from tinyssb_node.screens.group_conversations import is_group, rooms
 from tinyssb_node.screens.group_conversations import messages as group_messages
 from tinyssb_node.screens.group_details import details
 from tinyssb_node.screens.group_files import GroupFileDraft
+from tinyssb_node.screens.group_threads import read_thread, thread_lines
 from tinyssb_node.screens.holders_text import holders_text
 from tinyssb_node.screens.localfile import file_title, read_local_file
 from tinyssb_node.screens.session import NodeSession
@@ -264,6 +265,15 @@ class NodeScreenSource:
     def group_preview(self, change: GroupChange) -> list[str]:
         """Return the cost and the limits of a change of a group. Raises LocalError."""
         return self._do(lambda talk: preview(talk.client, change, talk.names()))
+
+    def group_thread(self, group: str, message: MessageId) -> str:
+        """Return the thread of a message of a group in lines of text. Raises LocalError."""
+
+        def read(talk: NodeSession) -> str:
+            names = talk.names()
+            return "\n".join(thread_lines(read_thread(talk.client, group, message.hex(), names), names))
+
+        return self._do(read)
 
     def group_file(self, group: str, path: str) -> tuple[GroupFileDraft, list[str]]:
         """Read a file of this machine for a group; return it with its size and cost. Raises LocalError."""

@@ -44,7 +44,16 @@ from tinyssb_node.web.shapes import PICTURES, Shape
 from tinyssb_node.web.views import OutgoingMessage
 
 STATIC: Final = Path(__file__).parent / "static"
-PAGES: Final = ("/", "/c/{conversation}", "/with/{feed}", "/people", "/node", "/g/{group}", "/new")
+PAGES: Final = (
+    "/",
+    "/c/{conversation}",
+    "/with/{feed}",
+    "/people",
+    "/node",
+    "/g/{group}",
+    "/t/{group}/{id}",
+    "/new",
+)
 """Addresses of views. All are the same document, which reads its own address."""
 _NAME: Final = re.compile(rf"{PUBLIC}|[0-9a-f]{{16}}|[0-9a-f]{{40}}")
 _GROUP: Final = re.compile(r"[0-9a-f]{40}")
@@ -77,6 +86,7 @@ def make_app(service: PageService, *, host: str, gate: TokenAuthenticator) -> St
             *(Route(path, static) for path in (*PAGES, "/static/{name}")),
             *_session_routes(gate),
             *_node_routes(service),
+            *_group_routes(service),
             *_file_routes(service),
             Route("/api/events", events),
         ],
@@ -151,9 +161,28 @@ def _node_routes(service: PageService) -> list[Route]:
         feed = feed_of(text_of(await body_of(request), "feed", 2 * FeedId.SIZE))
         return await service.change(lambda node: node.follow(feed).fields())
 
+    return [
+        _json_route("/api/conversations", lambda _request: service.read(views.conversations)),
+        _json_route("/api/people", lambda _request: service.read(views.people)),
+        _json_route("/api/messages", messages),
+        _json_route("/api/circle", circle),
+        _json_route("/api/node", lambda _request: service.node()),
+        _json_route("/api/receipts", lambda _request: service.receipts()),
+        _json_route("/api/say", say, "POST"),
+        _json_route("/api/cost", cost, "POST"),
+        _json_route("/api/follow", follow, "POST"),
+    ]
+
+
+def _group_routes(service: PageService) -> list[Route]:
     async def group(request: Request) -> Shape:
         root = _group_of(request.query_params.get("group"))
         return await service.read(lambda node: views.group(node, root))
+
+    async def thread(request: Request) -> Shape:
+        parameters = request.query_params
+        root, message = _group_of(parameters.get("group")), _message_of(parameters.get("id"))
+        return await service.read(lambda node: views.thread(node, root, message))
 
     async def preview_group(request: Request) -> Shape:
         return await service.preview_group(change_of(await body_of(request)))
@@ -164,17 +193,9 @@ def _node_routes(service: PageService) -> list[Route]:
 
     return [
         _json_route("/api/group", group),
+        _json_route("/api/group/thread", thread),
         _json_route("/api/group/preview", preview_group, "POST"),
         _json_route("/api/group/change", change_group, "POST"),
-        _json_route("/api/conversations", lambda _request: service.read(views.conversations)),
-        _json_route("/api/people", lambda _request: service.read(views.people)),
-        _json_route("/api/messages", messages),
-        _json_route("/api/circle", circle),
-        _json_route("/api/node", lambda _request: service.node()),
-        _json_route("/api/receipts", lambda _request: service.receipts()),
-        _json_route("/api/say", say, "POST"),
-        _json_route("/api/cost", cost, "POST"),
-        _json_route("/api/follow", follow, "POST"),
     ]
 
 

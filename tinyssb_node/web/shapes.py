@@ -14,6 +14,7 @@ from tinyssb_node.screens.estimate import AirtimeCost
 from tinyssb_node.screens.group_conversations import (
     NOTES,
     GroupConversation,
+    GroupMessageView,
     called,
     invited_in_words,
     is_group,
@@ -81,6 +82,7 @@ def message_shape(row: MessageRow, people: PeopleIndex) -> Shape:
         "chunks_held": row.chunks_held,
         "private": row.private,
         "file": file_shape(row) if row.kind is MessageKind.FILE else None,
+        "reply_to": row.reply_to.hex() if isinstance(row, GroupMessageView) and row.reply_to else None,
     }
 
 

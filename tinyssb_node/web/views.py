@@ -12,6 +12,7 @@ from tinyssb_node.screens.estimate import estimate
 from tinyssb_node.screens.group_changes import GroupChange, done_in_words, perform, preview
 from tinyssb_node.screens.group_conversations import is_group
 from tinyssb_node.screens.group_files import GroupFileDraft
+from tinyssb_node.screens.group_threads import read_thread
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web.errors import CostlyMessageError, PageNotFoundError
 from tinyssb_node.web.shapes import (
@@ -21,6 +22,7 @@ from tinyssb_node.web.shapes import (
     conversation_shape,
     cost_shape,
     group_shape,
+    group_title,
     message_shape,
     person_shape,
     quote_shape,
@@ -119,6 +121,22 @@ def _group_messages(node: NodeSession, group: str, before: int | None, limit: in
         "rows": _with_quotes(node, rows, known, above),
         "more": more,
         "waiting": [],
+    }
+
+
+def thread(node: NodeSession, group: str, message: str) -> Shape:
+    """Return a message of a private group with all answers, each with its depth. Raises as the client does."""
+    found = next((room for room in node.groups() or () if room.name == group), None)
+    known = people_of(node)
+    rows = [
+        {**message_shape(one.row, known), "depth": one.depth}
+        for one in read_thread(node.client, group, message, known.names)
+        if not known.blocked(one.row.feed)
+    ]
+    return {
+        "rows": rows,
+        "title": "Group" if found is None else group_title(found),
+        "note": "" if found is None else found.note,
     }
 
 

@@ -15,6 +15,7 @@ from tinyssb_node.content.chat import PUBLIC_ROOT
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import ChatFormatter
+from tinyssb_node.screens.group_threads import read_thread
 from tinyssb_node.screens.message_commands import open_node
 from tinyssb_node.screens.newfile import write_new_file
 from tinyssb_node.screens.options import (
@@ -31,7 +32,7 @@ from tinyssb_node.screens.session import NodeSession
 
 def add(commands: CommandParsers) -> None:
     """Define the command."""
-    parser = commands.add("thread", show_usage, more="Works without the daemon.")
+    parser = commands.add("thread", show_usage, more="Works without the daemon, but for groups.")
     add_network(parser)
     add_json(parser)
     parser.set_defaults(parser=parser)
@@ -63,6 +64,9 @@ def _add_id(action: argparse.ArgumentParser) -> None:
     action.add_argument(
         "id", metavar="ID", help="a message: some digits of its id, or FEED.SEQ; or `public`, the public chat"
     )
+    action.add_argument(
+        "--group", metavar="GROUP", help="a message of this private group, with all answers; needs the daemon"
+    )
 
 
 def show_usage(arguments: argparse.Namespace) -> int:
@@ -74,7 +78,7 @@ def show_usage(arguments: argparse.Namespace) -> int:
 def show(arguments: argparse.Namespace) -> int:
     """Draw a part of a tangle."""
     with open_node(arguments) as talk:
-        rows, centre = _thread(talk, arguments.id)
+        rows, centre = _thread(talk, arguments.id, arguments.group)
         names = talk.names()
         first, behind = window(len(rows), centre, arguments.last)
         if arguments.json:
@@ -94,14 +98,18 @@ def window(count: int, centre: int, size: int) -> tuple[int, int]:
     return first, min(count, first + size)
 
 
-def _thread(talk: NodeSession, text: str) -> tuple[Sequence[MessageRow], int]:
-    """Return all messages of the tangle that *text* names, in canonical order, and the position of the one it names.
+def _thread(talk: NodeSession, text: str, group: str | None) -> tuple[Sequence[MessageRow], int]:
+    """Return all messages of the tangle that *text* names, in canonical order, and the position of the one it names; in
+    a *group* the message with those that answer it.
 
     Raises ProblemError.
     """
+    if group is not None:
+        rows = [one.row for one in read_thread(talk.client, group, text, talk.names())]
+        return rows, next(at for at, row in enumerate(rows) if row.id.hex().startswith(text.lower()))
     if text == PUBLIC:
-        rows = talk.catalog.thread(PUBLIC_ROOT)
-        return rows, len(rows)
+        public = talk.catalog.thread(PUBLIC_ROOT)
+        return public, len(public)
     row = talk.find_message(text)
     if row.tangle is None:
         waits = row.conversation is not None and row.placed is None
@@ -113,8 +121,8 @@ def _thread(talk: NodeSession, text: str) -> tuple[Sequence[MessageRow], int]:
             else f"To see it: tinyssb show {row.feed.hex()[:12]} {row.seq}",
             exit_code=ExitCode.MISSING,
         )
-    rows = talk.catalog.thread(row.tangle)
-    return rows, rows.index(row)
+    tangle = talk.catalog.thread(row.tangle)
+    return tangle, tangle.index(row)
 
 
 def _draw(
@@ -152,7 +160,7 @@ def export(arguments: argparse.Namespace) -> int:
     """Write a whole tangle."""
     write = {"json": as_json, "markdown": as_markdown}[arguments.format]
     with open_node(arguments) as talk:
-        rows, _ = _thread(talk, arguments.id)
+        rows, _ = _thread(talk, arguments.id, arguments.group)
         text = write(rows, talk.names())
     if arguments.file == "-":
         sys.stdout.write(text)

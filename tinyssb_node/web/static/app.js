@@ -7,6 +7,7 @@ import { GroupView, NewGroupView } from "/static/group.js";
 import { Live } from "/static/live.js";
 import { NodeView } from "/static/node.js";
 import { PeopleView } from "/static/people.js";
+import { ThreadView } from "/static/thread.js";
 import { timeOf } from "/static/words.js";
 
 const main = byId("main");
@@ -18,6 +19,7 @@ const ROUTES = [
   [/^\/c\/(public|[0-9a-f]{16}|[0-9a-f]{40})$/, (name) => new ChatView({ conversation: name }), "chat"],
   [/^\/with\/([0-9a-f]{64})$/, (feed) => new ChatView({ feed }), "chat"],
   [/^\/g\/([0-9a-f]{40})$/, (group) => new GroupView({ group }), "chat"],
+  [/^\/t\/([0-9a-f]{40})\/([0-9a-f]{40})$/, (group, id) => new ThreadView({ group, id }), "chat"],
   [/^\/new$/, () => new NewGroupView(), "chat"],
   [/^\/people$/, () => new PeopleView(), "people"],
   [/^\/node$/, () => new NodeView(), "node"],

@@ -189,6 +189,10 @@ export class ChatView {
     const sorted = [...this.rows.values()].sort((one, other) => one.row.placed - other.row.placed);
     arrange(this.list, sorted.length ? sorted.map((message) => message.element) : [this.empty]);
     this.earlier.hidden = !this.more;
+    if (!this.circle.title) return;
+    const answers = new Map();
+    for (const { row } of sorted) answers.set(row.reply_to, (answers.get(row.reply_to) ?? 0) + 1);
+    for (const message of sorted) message.showThread(this.conversation, answers.get(message.row.id) ?? 0);
   }
 
   announceNew(rows) {

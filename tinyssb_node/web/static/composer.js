@@ -19,6 +19,7 @@ export class Composer {
     this.onSent = sent;
     this.target = null;
     this.replyTo = null;
+    this.usually = null;
     this.once = null;
     this.sending = false;
     this.answeringText = h("span");
@@ -62,12 +63,19 @@ export class Composer {
   }
 
   answer(row) {
-    this.replyTo = row?.id ?? null;
+    this.replyTo = row?.id ?? this.usually?.id ?? null;
     this.once = null;
     this.answering.hidden = !row;
     this.answeringText.replaceChildren(...(row ? ["Answering ", ...named(row.author), ": ", h("bdi", { text: row.text ? summaryOf(row, 60) : row.kind })] : []));
     this.updateCostSoon();
     this.box.focus();
+  }
+
+  /** Sets the message that is answered unless another one is chosen. */
+  usual(row) {
+    if (this.usually?.id === row.id) return;
+    this.usually = row;
+    if (!this.replyTo) this.replyTo = row.id;
   }
 
   changed() {
@@ -137,7 +145,7 @@ export class Composer {
   done(text, answer) {
     this.once = null;
     this.box.value = "";
-    this.replyTo = null;
+    this.replyTo = this.usually?.id ?? null;
     this.answering.hidden = true;
     setText(this.status, "");
     this.status.className = "";

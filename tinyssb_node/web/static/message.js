@@ -12,6 +12,7 @@ export class Message {
     this.view = view;
     this.element = h("li", { id: `m-${row.id}`, tabindex: "-1" });
     this.receipt = h("span");
+    this.thread = h("a", { class: "plain", "data-page": true, hidden: true });
     this.update(row);
   }
 
@@ -31,6 +32,14 @@ export class Message {
     setText(this.receipt, expected ? `${held} of ${expected} have it${heard}${without}` : "");
   }
 
+  /** Links to the thread that it is in; *answers*: how many of its answers are loaded. */
+  showThread(group, answers) {
+    const { row } = this;
+    this.thread.hidden = !(answers || row.reply_to);
+    this.thread.setAttribute("href", `/t/${group}/${row.id}`);
+    setText(this.thread, answers ? count(answers, "answer") : "Thread");
+  }
+
   draw() {
     const { row } = this;
     this.element.className = `message${row.own ? " own" : ""}${row.placed === null ? " waits" : ""}${isHappening(row) ? " happening" : ""}`;
@@ -38,7 +47,7 @@ export class Message {
       h("header", {}, who(row.author), h("time", { datetime: new Date(row.committed_us / 1_000).toISOString(), title: this.times(), text: timeOf(row.committed_us) })),
       ...(row.answers ?? []).map((quoted) => this.quote(quoted)),
       ...this.body(),
-      h("footer", {}, this.foot(), this.receipt, this.button()),
+      h("footer", {}, this.foot(), this.receipt, this.thread, this.button()),
     );
   }
 
