@@ -453,6 +453,20 @@ def test_a_fork_that_waits_is_decided_on_by_buttons(browser: Browser) -> None:
         assert visit.complaints == []
 
 
+def test_messages_are_searched(browser: Browser) -> None:
+    node = with_group(FakeNode())
+    with serving(node) as address, Visit(browser, address, width=390) as visit:
+        page = opened(visit, "/c/public")
+        page.get_by_role("link", name="Search").click()
+        page.get_by_role("searchbox").fill("Soup at noon")
+        page.get_by_role("button", name="Search").click()
+        expect(page.get_by_role("status").get_by_text("1 message found.")).to_be_visible()
+        expect(page.get_by_role("link", name="Hut crew 5a5a5a5a")).to_be_visible()
+        assert not visit.wide()
+        assert visit.barriers() == []
+        assert visit.complaints == []
+
+
 def test_a_thread_shows_answers_below_what_they_answer(browser: Browser) -> None:
     node = with_group(FakeNode())
     first = node.group_said[0]

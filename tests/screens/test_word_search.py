@@ -35,3 +35,10 @@ def test_changes_of_a_group_and_blocked_people_are_not_found() -> None:
     assert not WordSearch("suppe").matches(change, NAMES)
     blocked = DisplayNames([make_person(ANA, "Ana", blocked=True)])
     assert not WordSearch("suppe").matches(ROW, blocked)
+
+
+def test_files_are_found_by_their_names() -> None:
+    file = dataclasses.replace(ROW, kind=MessageKind.FILE, text='{"name": "Wege-Karte.webp", "size": 3}')
+    assert WordSearch("karte").matches(file, NAMES)
+    assert not WordSearch("size").matches(file, NAMES)
+    assert not WordSearch("karte").matches(dataclasses.replace(file, text="[1]"), NAMES)

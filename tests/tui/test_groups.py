@@ -213,3 +213,17 @@ async def test_a_message_of_a_group_is_shown_with_its_answers() -> None:
         assert f"Yes, {id_of('in the group').hex()[:4]}" in screen.text()
     async with shown(FakeNode(with_group()), "t") as screen:
         assert "Yes," not in screen.text()
+
+
+async def test_messages_of_groups_are_searched_and_opened() -> None:
+    node = FakeNode(with_group())
+    async with shown(node, "slash", *"Only", "enter") as screen:
+        screen.check(80)
+        assert " Found 1\n" in screen.text()
+        assert f"Hut crew 5a5a5a5a: Ana {ANA.hex()[:4]}: Only for us." in screen.text()
+        await screen.press("enter")
+        assert (node.asked[-1].conversation, node.asked[-1].before) == (GROUP, 4)
+        assert "> to the group Hut crew" in screen.text()
+    node = FakeNode(with_group(), refusing=True)
+    async with shown(node, "slash", *"nothing", "enter") as screen:
+        assert "Found 0; groups were not searched" in screen.text()

@@ -201,6 +201,10 @@ class FakeNode:
         self.shown = msgspec.structs.replace(self.shown, reviews=kept)
         return self._changed(f"{'accept' if accept else 'reject'} {fork}", group)
 
+    def search(self, words: str, limit: int) -> tuple[list[MessageRow], bool]:
+        rows = [*self.catalog.all_messages, *self.group_said]
+        return [row for row in rows if words in row.text][:limit], self.running
+
     def group_read(self, group: str, **_: object) -> list[GroupSaidRow]:
         return [row for row in self.threads if row.group == group]
 

@@ -543,3 +543,18 @@ def test_a_thread_of_a_group_has_depths() -> None:
         assert (found["title"], found["rows"][1]["reply_to"]) == ("Hut crew 5a5a5a5a", first.id.hex())
         assert ask(address, f"/api/group/thread?group={GROUP}&id={'78' * 20}").status >= 400
         assert ask(address, f"/t/{GROUP}/{'77' * 20}").status == 200
+
+
+def test_words_are_found_in_groups_and_elsewhere() -> None:
+    node = with_group(FakeNode())
+    with serving(node) as address:
+        found = post(address, "/api/search", {"words": "Soup at noon"}).json
+        (row,) = found["rows"]
+        assert (found["groups"], row["title"]) == (True, "Hut crew 5a5a5a5a")
+        assert row["where"] == f"/t/{GROUP}/{node.group_said[0].id.hex()}"
+        public = post(address, "/api/search", {"words": "Yes: at the hut"}).json["rows"]
+        assert {(one["title"], one["where"]) for one in public} == {("Public", "/c/public")}
+        assert post(address, "/api/search", {"words": "x" * 201}).status == 400
+        assert post(address, "/api/search", {}).status == 400
+        node.running = False
+        assert not post(address, "/api/search", {"words": "Soup"}).json["groups"]

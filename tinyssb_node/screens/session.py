@@ -319,6 +319,12 @@ class NodeSession:
 
         return messages(self.client, group, self.names(), after=after, before=before, limit=limit)
 
+    def search(self, words: str, limit: int) -> tuple[list[MessageRow], bool]:
+        """Return messages with all these words, the best of the catalog and then the latest of groups, at most *limit*
+        of each; and whether groups were searched."""
+        in_groups = self.search_groups(words, limit)
+        return [*self.catalog.search(words, limit), *(in_groups or ())], in_groups is not None
+
     def search_groups(self, words: str, limit: int) -> list[MessageRow] | None:
         """Return messages of private groups with all these words, or longer ones that begin so, the latest first; None:
         no daemon that reads them runs. They are compared here and are in no index: their texts may be erased later."""

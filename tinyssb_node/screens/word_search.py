@@ -1,5 +1,6 @@
 """Search for words in messages that are in no index. Pure."""
 
+import json
 import re
 import unicodedata
 from typing import Final
@@ -23,16 +24,24 @@ class WordSearch:
         self._literal = [word for word in wanted if not _WORD.fullmatch(word)]
 
     def matches(self, row: MessageRow, names: DisplayNames) -> bool:
-        """Return whether a text has all the words; nothing of blocked people is found, nor changes of a group."""
-        if row.kind is not MessageKind.TEXT or names.is_blocked(row.feed):
+        """Return whether a text, or the name of a file, has all the words; nothing of blocked people is found, nor
+        changes of a group."""
+        if row.kind not in {MessageKind.TEXT, MessageKind.FILE} or names.is_blocked(row.feed):
             return False
-        text = _plain(row.text)
+        text = _plain(_file_name(row.text) if row.kind is MessageKind.FILE else row.text)
         words = _WORD.findall(text)
         return (
             bool(self._beginnings or self._literal)
             and all(any(word.startswith(one) for word in words) for one in self._beginnings)
             and all(one in text for one in self._literal)
         )
+
+
+def _file_name(about: str) -> str:
+    try:
+        return str(json.loads(about)["name"])
+    except (ValueError, KeyError, TypeError):
+        return ""
 
 
 def _plain(text: str) -> str:

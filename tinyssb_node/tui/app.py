@@ -35,6 +35,7 @@ o              group menu: create; show who can read what, send a file, add,
                exclude, leave
 s              save the selected file of a group in the current folder
 t              show the selected message of a group with all answers
+/              search all messages, those of groups, too
 m              write to the selected person, privately (People)
 f              follow or unfollow the selected feed (People, Feeds)
 b              block or unblock the selected person (People)

@@ -22,7 +22,7 @@ from tinyssb_node.tui.actions import NodeAction, ShowPage
 from tinyssb_node.tui.group_menu import GroupMenu
 from tinyssb_node.tui.screen_state import ScreenRequest, ScreenSource, ScreenState
 from tinyssb_node.tui.views import ScreenView
-from tinyssb_node.tui.widgets import MessageInput, Question, Row, RowList, TextLine
+from tinyssb_node.tui.widgets import LineBox, MessageInput, Picker, Question, Row, RowList, TextLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,7 @@ class ConversationsView(ScreenView):
         Binding("o", "group", show=False),
         Binding("s", "save", show=False),
         Binding("t", "thread", show=False),
+        Binding("slash", "search", show=False),
         Binding("escape", "drop", show=False),
     ]
 
@@ -255,6 +256,39 @@ class ConversationsView(ScreenView):
         if self.sight is not None:
             room = next((one for one in self.sight.groups if one.name == self._conversation), None)
             GroupMenu(self, self.sight, room).open()
+
+    def action_search(self) -> None:
+        """Search for words in all messages, those of groups, too."""
+
+        def search(words: str | None) -> None:
+            if words is not None:
+                self.post_message(NodeAction(lambda node: node.search(words), "", self._show_found))
+
+        self.app.push_screen(LineBox(" Search: words, or their beginnings; all must occur"), search)
+
+    def _show_found(self, found: object) -> None:
+        assert isinstance(found, tuple)
+        messages, in_groups = found
+        sight = self.sight
+        if sight is None:
+            return
+        rooms = {row.name: row for row in sight.rooms}
+        rows = {row.id.hex(): row for row in messages if row.conversation is not None}
+        width = max(self.size.width - 2, 12)
+        shown: list[Row] = [
+            (key, lines.found(row, rooms.get(row.conversation), sight.names, sight.now_us, width))
+            for key, row in rows.items()
+        ]
+        left = "" if in_groups else "; groups were not searched: no daemon answers"
+        page = Picker(f" Found {len(shown)}{left}", shown)
+        self.app.push_screen(page, lambda keys: self._open_at(rows[keys[0]]) if keys else None)
+
+    def _open_at(self, row: MessageRow) -> None:
+        """Open the conversation of a message, so that it is the last one shown: End leads to the latest."""
+        self._conversation = row.conversation or PUBLIC
+        self._target = MessageTarget(self._conversation)
+        before = None if row.placed is None else row.placed + 1
+        self.post_message(self.Opened(ScreenRequest(conversation=self._conversation, before=before)))
 
     def action_thread(self) -> None:
         """Show the selected message of a group with all answers."""

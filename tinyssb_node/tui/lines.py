@@ -124,6 +124,16 @@ def conversation(
     return Content.assemble((title, "bold"), f" {when}\n", (column(" " + last, width), "" if new else "dim"))
 
 
+def found(
+    row: MessageRow, room: ConversationRow | None, names: DisplayNames, now_us: int, width: int
+) -> Content:
+    """Format a message that a search found, in one line: when, where, by whom, its text."""
+    title = "" if room is None else f"{conversation_title(room, names)}: "
+    text = f"{title}{name_of(row.feed, names)}: {displayed_text(row)}"
+    when = f"{clock(row.committed_us, now_us)} "
+    return Content.assemble((when, "dim"), one_line(text, max(width - cells(when), 2)))
+
+
 def message(
     row: MessageRow,
     names: DisplayNames,

@@ -117,6 +117,10 @@ class ScreenSource(Protocol):
         """Return the cost and the limits of a change of a group, in lines, without making it. Raises LocalError."""
         ...
 
+    def search(self, words: str) -> tuple[list[MessageRow], bool]:
+        """Return messages with all these words, and whether private groups were searched. Raises LocalError."""
+        ...
+
     def group_thread(self, group: str, message: MessageId) -> str:
         """Return the thread of a message of a group in lines of text, unescaped. Raises LocalError."""
         ...

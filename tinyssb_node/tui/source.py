@@ -266,6 +266,10 @@ class NodeScreenSource:
         """Return the cost and the limits of a change of a group. Raises LocalError."""
         return self._do(lambda talk: preview(talk.client, change, talk.names()))
 
+    def search(self, words: str) -> tuple[list[MessageRow], bool]:
+        """Return messages with all these words, and whether private groups were searched. Raises LocalError."""
+        return self._do(lambda talk: talk.search(words, limits.MESSAGES_MAX))
+
     def group_thread(self, group: str, message: MessageId) -> str:
         """Return the thread of a message of a group in lines of text. Raises LocalError."""
 

@@ -53,6 +53,7 @@ PAGES: Final = (
     "/g/{group}",
     "/t/{group}/{id}",
     "/new",
+    "/search",
 )
 """Addresses of views. All are the same document, which reads its own address."""
 _NAME: Final = re.compile(rf"{PUBLIC}|[0-9a-f]{{16}}|[0-9a-f]{{40}}")
@@ -157,6 +158,10 @@ def _node_routes(service: PageService) -> list[Route]:
     async def cost(request: Request) -> Shape:
         return await service.cost(message_of(await body_of(request)))
 
+    async def search(request: Request) -> Shape:
+        words = text_of(await body_of(request), "words", limits.WORDS_MAX)
+        return await service.read(lambda node: views.search(node, words))
+
     async def follow(request: Request) -> Shape:
         feed = feed_of(text_of(await body_of(request), "feed", 2 * FeedId.SIZE))
         return await service.change(lambda node: node.follow(feed).fields())
@@ -168,6 +173,7 @@ def _node_routes(service: PageService) -> list[Route]:
         _json_route("/api/circle", circle),
         _json_route("/api/node", lambda _request: service.node()),
         _json_route("/api/receipts", lambda _request: service.receipts()),
+        _json_route("/api/search", search, "POST"),
         _json_route("/api/say", say, "POST"),
         _json_route("/api/cost", cost, "POST"),
         _json_route("/api/follow", follow, "POST"),

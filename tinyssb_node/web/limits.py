@@ -23,6 +23,8 @@ assert GROUP_FILE_MAX * 4 // 3 + (FILE_NAME_MAX + FILE_TYPE_MAX) * 6 + 1_024 < B
 TEXT_MAX: Final = 4_000
 """Characters of a message: 41 packets and more, 8 s of air at SF7; who has more to say attaches a file."""
 assert TEXT_MAX * 6 < BODY_MAX
+WORDS_MAX: Final = 200
+"""Characters of a search: some words."""
 ROWS: Final = 50
 """Messages that the page asks for at a time: some screens of a phone."""
 NAME_MAX: Final = 128

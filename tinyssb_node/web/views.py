@@ -14,6 +14,7 @@ from tinyssb_node.screens.group_conversations import is_group
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.group_threads import read_thread
 from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.web import limits
 from tinyssb_node.web.errors import CostlyMessageError, PageNotFoundError
 from tinyssb_node.web.shapes import (
     PeopleIndex,
@@ -138,6 +139,22 @@ def thread(node: NodeSession, group: str, message: str) -> Shape:
         "title": "Group" if found is None else group_title(found),
         "note": "" if found is None else found.note,
     }
+
+
+def search(node: NodeSession, words: str) -> Shape:
+    """Return messages with all these words, each with its conversation, and whether groups were searched."""
+    found, groups = node.search(words, limits.ROWS)
+    known = people_of(node)
+    titles = {room.name: group_title(room) for room in node.groups() or ()}
+    rows = []
+    for row in found:
+        if known.blocked(row.feed) or row.conversation is None:
+            continue
+        name = row.conversation
+        usual = "Public" if name == PUBLIC else "Private conversation"
+        where = f"/t/{name}/{row.id.hex()}" if is_group(name) else f"/c/{name}"
+        rows.append({**message_shape(row, known), "title": titles.get(name, usual), "where": where})
+    return {"rows": rows, "groups": groups}
 
 
 def _with_quotes(

@@ -40,10 +40,9 @@ def search(arguments: argparse.Namespace) -> int:
     """Show the messages that have all the words, the best match first."""
     with open_node(arguments) as talk:
         words, limit = " ".join(arguments.words), min(arguments.limit, limits.CHAT_LAST_MAX)
-        in_groups = talk.search_groups(words, limit)
-        rows = [*talk.catalog.search(words, limit), *(in_groups or ())]
+        rows, in_groups = talk.search(words, limit)
         names = talk.names()
-    if in_groups is None:
+    if not in_groups:
         text = "tinyssb: Private groups are not searched: the daemon has their keys, and is not running or is too old."
         columns = width()
         print("\n".join([text] if columns is None else wrapped(text, columns, 6)), file=sys.stderr)

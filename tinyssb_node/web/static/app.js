@@ -7,6 +7,7 @@ import { GroupView, NewGroupView } from "/static/group.js";
 import { Live } from "/static/live.js";
 import { NodeView } from "/static/node.js";
 import { PeopleView } from "/static/people.js";
+import { SearchView } from "/static/search.js";
 import { ThreadView } from "/static/thread.js";
 import { timeOf } from "/static/words.js";
 
@@ -20,6 +21,7 @@ const ROUTES = [
   [/^\/with\/([0-9a-f]{64})$/, (feed) => new ChatView({ feed }), "chat"],
   [/^\/g\/([0-9a-f]{40})$/, (group) => new GroupView({ group }), "chat"],
   [/^\/t\/([0-9a-f]{40})\/([0-9a-f]{40})$/, (group, id) => new ThreadView({ group, id }), "chat"],
+  [/^\/search$/, () => new SearchView(), "chat"],
   [/^\/new$/, () => new NewGroupView(), "chat"],
   [/^\/people$/, () => new PeopleView(), "people"],
   [/^\/node$/, () => new NodeView(), "node"],

@@ -133,6 +133,7 @@ export class ChatView {
       return h("li", {}, link);
     });
     links.push(h("li", {}, h("a", { href: "/new", "data-page": true, class: "new", text: "New group" })));
+    links.push(h("li", {}, h("a", { href: "/search", "data-page": true, class: "new", text: "Search" })));
     // Drawn again only after a change, so that the keyboard focus stays.
     const drawn = JSON.stringify([rows, here]);
     if (drawn !== this.drawn) {
