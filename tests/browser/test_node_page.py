@@ -564,10 +564,14 @@ def test_a_group_is_created(browser: Browser) -> None:
         page.get_by_role("link", name="New group").click()
         page.get_by_label("Name").fill("Ski")
         page.get_by_role("checkbox", name="Bob").check()
-        page.get_by_role("button", name="Continue").click()
+        page.get_by_label("Erase texts after so many days").fill("14")
+        page.get_by_role("button", name="Show the cost").click()
+        expect(page.get_by_role("form")).to_contain_text("18 packets, 3.7 s of airtime")
+        expect(page.get_by_role("form")).to_contain_text("Texts are erased after 14 days")
         page.get_by_role("button", name="Create it").click()
         expect(page).to_have_url(f"{address}/c/{GROUP}")
-        assert node.changes == [("create", "Ski", (BOB.hex(),))]
+        assert node.changes == [("create", "Ski after 14", (BOB.hex(),))]
+        assert visit.barriers() == []
         assert visit.complaints == []
 
 

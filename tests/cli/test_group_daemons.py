@@ -65,7 +65,11 @@ def test_a_group_from_its_beginning_to_an_exclusion(
 ) -> None:
     ana, bob, cyd = three
     assert "You are in no group" in ana.types("group")
+    (cost,) = ana.objects("group", "create", "Hut crew", "bob", "cyd", "--dry-run")
+    assert "You are in no group" in ana.types("group")
     made = ana.types("group", "create", "Hut crew", "bob", "cyd")
+    assert f"in {cost['packets']} packets" in made
+    assert "Texts are kept" in made
     assert f"Created the group Hut crew {made.split()[5]} with Bob" in made
     bob.sees("Hut crew", "group", "list")
     cyd.sees("Hut crew", "group", "list")
@@ -255,7 +259,7 @@ def test_a_group_is_left(three: tuple[Person, Person, Person]) -> None:
 
 def test_additions_greet(three: tuple[Person, Person, Person]) -> None:
     ana, _, cyd = three
-    ana.types("group", "create", "Door")
+    assert "Texts are erased after 14 days" in ana.types("group", "create", "Door", "--erase-after", "14")
     (cost,) = ana.objects("group", "add", "Door", "cyd", "--dry-run")
     assert (cost["messages"], cost["costs"]) == (1, [])
     ana.types("group", "add", "Door", "cyd", "--text", "Welcome")

@@ -1,6 +1,6 @@
 """A node's groups, played by a member of a world in which everybody is in one process."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
 from tests.groups.world import Member, World, person
@@ -133,6 +133,12 @@ class FakeGroups:
 
     def reject(self, _root: MessageId, fork: MessageId, _now_us: int) -> None:
         self.rejected.add(fork)
+
+    def cost_of_creating(
+        self, name: str | None, people: Collection[FeedId], erase_days: int | None
+    ) -> GroupWriteCost:
+        assert (name, erase_days) == ("Club", 7)
+        return GroupWriteCost(3 + len(people), 18, 1_000, ("begin",))
 
     def cost_of_adding(self, root: MessageId, people: Iterable[FeedId], _text: str | None) -> GroupWriteCost:
         member = self.members[root]

@@ -426,6 +426,11 @@ async def test_a_group_whose_texts_are_erased_shows_how_far_back_a_thief_reads(b
     _, kept = await other("group_create", name="Club")
     _, shown = await other("group_show", group=kept["group"])
     assert shown["erased"] is None
+    before = len(groups.held)
+    people = hexes("bc")
+    _, cost = await ask("group_create", name="Club", erase_days=7, people=people, dry_run=True)
+    assert (cost["group"], cost["messages"], cost["packets"]) == ("", 5, 18)
+    assert len(groups.held) == before
     for days in (0, 366, "7"):
         with pytest.raises(LocalError, match="erase_days"):
             await ask("group_create", name="Long", erase_days=days)

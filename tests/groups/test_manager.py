@@ -15,10 +15,10 @@ from tinyssb_node.codec.events import EntryAppended
 from tinyssb_node.errors import LocalError
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.host import groups_of
-from tinyssb_node.groups.manager import GroupLeftError
+from tinyssb_node.groups.manager import GroupLeftError, GroupManager, GroupWriteResult
 from tinyssb_node.groups.messages import post
 from tinyssb_node.groups.plan import GroupRefusalError
-from tinyssb_node.groups.writer import GroupWriteCost, PhoneDialectError
+from tinyssb_node.groups.writer import GroupWriteCost, GroupWriterPort, PhoneDialectError
 from tinyssb_node.ids import Dialect, MessageId
 from tinyssb_node.node.node import Node
 from tinyssb_node.store.memory import MemoryStore
@@ -82,6 +82,24 @@ def test_costs_are_what_is_then_written() -> None:
         )
     mesh.settle()
     check(mesh["d"].cost_of_excluding(root, [mesh.id("c")]), mesh.exclude("d", root, "c").entries)
+
+
+@pytest.mark.parametrize("count", [0, 1, 3, 18])
+@pytest.mark.parametrize("title", [None, "Hut crew", "x" * 200])
+@pytest.mark.parametrize("erase_days", [None, 14])
+def test_the_cost_of_a_new_group_is_what_creating_it_takes(
+    count: int, title: str | None, erase_days: int | None
+) -> None:
+    mesh, _ = begun("a")
+    people = [SigningKey(bytes(31) + bytes([number + 1])).feed_id for number in range(count)]
+    cost = mesh["a"].cost_of_creating(title, people, erase_days)
+
+    def create(groups: GroupManager, pen: GroupWriterPort, now: int) -> GroupWriteResult:
+        made = groups.create(pen, title, now, erase_days)
+        added = [groups.add(pen, made.root, people, None, now)] if people else []
+        return GroupWriteResult(made.root, sum((one.entries for one in added), made.entries))
+
+    check(cost, mesh.do("a", create).entries)
 
 
 def test_the_cost_of_a_text_that_is_erased_includes_its_keys() -> None:

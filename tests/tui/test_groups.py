@@ -128,10 +128,14 @@ async def test_a_group_is_created_with_a_name_and_people() -> None:
     node = FakeNode(with_group())
     async with shown(node, "o", "enter", *"Ski", "enter") as screen:
         screen.check(80)
-        await screen.press("space", "enter", "y")
+        await screen.press("space", "enter")
+        screen.check(80)
+        assert "read by no thief of a device" in screen.text()
+        await screen.press("down", "down", "enter", "y")
         ((_, change),) = node.done
         assert isinstance(change, GroupChange)
         assert (change.action, change.name, len(change.people)) == (GroupAction.CREATE, "Ski", 1)
+        assert change.erase_days == 7
         await screen.press("o", "enter", *"Never", "escape")
         assert len(node.done) == 1
 

@@ -248,8 +248,18 @@ class FakeNode:
     def group_consent(self, group: str, *, accept: bool) -> GroupWrittenRow:
         return self._changed("accept" if accept else "decline", group)
 
-    def group_create(self, name: str | None, people: Iterable[str] = ()) -> GroupWrittenRow:
-        self._changed("create", name or "", people)
+    def group_create_cost(
+        self, name: str | None, people: Iterable[str] = (), erase_days: int | None = None
+    ) -> GroupCostRow:
+        assert name
+        steps = ["begin", "add yourself", "name", f"add {len(list(people))}"]
+        days = erase_days or 0
+        return GroupCostRow(group="", messages=7, packets=18, content_bytes=1_000 + days, steps=steps)
+
+    def group_create(
+        self, name: str | None, people: Iterable[str] = (), erase_days: int | None = None
+    ) -> GroupWrittenRow:
+        self._changed("create", f"{name}{f' after {erase_days}' if erase_days else ''}", people)
         return GroupWrittenRow(group="5a" * 20, entries=[], packets=18)
 
     def _changed(self, action: str, group: str, people: Iterable[str] = ()) -> GroupWrittenRow:

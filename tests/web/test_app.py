@@ -408,12 +408,16 @@ def test_a_group_is_changed_once_after_a_preview() -> None:
             answer = post(address, "/api/group/change", change("exclude", BOB, group=GROUP))
             assert (answer.status, answer.json["group"]) == (200, GROUP)
         post(address, "/api/group/change", change("leave", group=GROUP))
-        made = post(address, "/api/group/change", change("create", CYD, name=" Ski "))
+        ski = change("create", CYD, name=" Ski ", erase_days=30)
+        lines = post(address, "/api/group/preview", ski).json["lines"]
+        assert any("18 packets, 3.7 s of airtime" in line for line in lines)
+        assert any("erased after 30 days" in line for line in lines)
+        made = post(address, "/api/group/change", ski)
     assert made.json["done"].startswith("Created the group Ski 5a5a5a5a")
     assert node.changes == [
         ("exclude", GROUP, (BOB.hex(),)),
         ("leave", GROUP, ()),
-        ("create", "Ski", (CYD.hex(),)),
+        ("create", "Ski after 30", (CYD.hex(),)),
     ]
 
 
@@ -426,6 +430,10 @@ def test_a_group_is_changed_once_after_a_preview() -> None:
         change("add", BOB, group="public"),
         change("create", BOB),
         change("create", BOB, name="  "),
+        change("create", BOB, name="Ski", erase_days=0),
+        change("create", BOB, name="Ski", erase_days=366),
+        change("create", BOB, name="Ski", erase_days="7"),
+        change("create", BOB, name="Ski", erase_days=True),
         change("leave", group=GROUP) | {"once": "!"},
         change("leave", group=GROUP) | {"people": [1]},
         change("leave", group=GROUP) | {"people": "all"},

@@ -209,6 +209,15 @@ class DaemonClient:
         *erase_days*, or never."""
         return self._ask(requests.GroupCreate(name, list(people) or None, erase_days, network=self._network))
 
+    def group_create_cost(
+        self, name: str | None, people: Iterable[str] = (), erase_days: int | None = None
+    ) -> group_rows.GroupCostRow:
+        """Return what ``group_create`` would write. Nothing is written."""
+        request = requests.GroupCreate(
+            name, list(people) or None, erase_days, dry_run=True, network=self._network
+        )
+        return self._answer(request, group_rows.GroupCostRow)
+
     def group_add(
         self, group: str, people: Iterable[str], text: str | None = None
     ) -> group_rows.GroupWrittenRow:

@@ -288,12 +288,13 @@ class Bring(NetworkRequest[rows.BroughtRow], frozen=True):
 
 
 class GroupCreate(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
-    """Create a private group, whose texts are erased after *erase_days*, or never."""
+    """Create a private group, whose texts are erased after *erase_days*, or never; with *dry_run* as ``GroupAdd``."""
 
     command = "group_create"
     name: Text | None = None
     people: People | None = None
     erase_days: Days | None = None
+    dry_run: Flag = False
 
 
 class GroupAdd(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):

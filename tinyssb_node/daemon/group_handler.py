@@ -155,7 +155,7 @@ class GroupHandler:
 
     async def _create(
         self, request: requests.GroupCreate, _client: ControlConnection
-    ) -> group_rows.GroupWrittenRow:
+    ) -> group_rows.GroupWrittenRow | group_rows.GroupCostRow:
         place = self._place(request)
         name = request.name
         if name is not None and not 1 <= len(name.encode()) <= limits.GROUP_TEXT_MAX:
@@ -165,6 +165,11 @@ class GroupHandler:
             )
 
         others = [person for person in _people(request.people or ()) if person != self._own]
+
+        if request.dry_run:
+            with refusals():
+                groups = self._groups(self._node(place))
+                return _cost_row(None, groups.cost_of_creating(name, others, request.erase_days))
 
         def create(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> list[GroupWriteResult]:
             created = groups.create(pen, name, now_us, request.erase_days)
@@ -627,9 +632,9 @@ def _written(written: list[GroupWriteResult]) -> group_rows.GroupWrittenRow:
     )
 
 
-def _cost_row(root: MessageId, cost: GroupWriteCost) -> group_rows.GroupCostRow:
+def _cost_row(root: MessageId | None, cost: GroupWriteCost) -> group_rows.GroupCostRow:
     return group_rows.GroupCostRow(
-        group=root.hex(),
+        group="" if root is None else root.hex(),
         messages=cost.messages,
         packets=cost.packets,
         content_bytes=cost.content_bytes,

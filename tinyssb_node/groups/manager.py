@@ -524,6 +524,12 @@ class GroupManager:
         self._changed.add(root)
         self.next_us = now_us
 
+    def cost_of_creating(
+        self, name: str | None, people: Collection[FeedId], erase_days: int | None
+    ) -> GroupWriteCost:
+        """Return the cost of creating a group and adding *people* to it."""
+        return self.writer.cost_of_creating(name, people, erase_days)
+
     def cost_of_adding(self, root: MessageId, people: Iterable[FeedId], text: str | None) -> GroupWriteCost:
         """Return the cost of adding *people*. Raises GroupRefusalError."""
         return self.writer.cost(root, add(self._group(root), self._keys.main, people), text)

@@ -25,6 +25,7 @@ from tinyssb_node.feeds.children import (
 )
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.groups import plan
 from tinyssb_node.groups.bfe import context_of
 from tinyssb_node.groups.envelope import SlotKey, box
 from tinyssb_node.groups.feeds import ADDITIONS_NOTE, seal_announcement
@@ -35,16 +36,18 @@ from tinyssb_node.groups.messages import (
     AddMember,
     ExcludedMember,
     ExcludeMember,
+    FeedRole,
     GroupContent,
     GroupInit,
     GroupMessage,
     OpenedGroupMessage,
+    rename,
 )
 from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step
 from tinyssb_node.groups.reader import GroupReader
 from tinyssb_node.groups.short_form import encode, with_owner
 from tinyssb_node.groups.text_chains import SERVICE
-from tinyssb_node.ids import EpochKey, FeedId, MessageId
+from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
 
 _NO_FEEDS: Final[Mapping[FeedId, tuple[FeedId, int]]] = {}
@@ -438,6 +441,31 @@ class GroupWriter:
         for content in contents:
             name = "keys of texts" if content.kind in SERVICE else "post"
             account.add(name, content, _UNDRAWN if epoch is None else group.view[epoch].key)
+        return account.total()
+
+    def cost_of_creating(
+        self, name: str | None, people: Collection[FeedId], erase_days: int | None
+    ) -> GroupWriteCost:
+        """Return the cost of a new group with *people* beside us, without writing anything."""
+        me, account = self._keys.main, _CostAccount(self)
+        group = Group(GroupId(bytes(GroupId.SIZE)), MessageId(bytes(MessageId.SIZE)))
+
+        def write(title: str, message: GroupMessage) -> None:
+            role = FeedRole.ADDITIONS if isinstance(message, AddMember) else FeedRole.EPOCH
+            key = None if role is FeedRole.ADDITIONS else _UNDRAWN
+            account.add(title, message, _UNDRAWN)
+            # An id of the right size, which the next message follows.
+            id_ = group.root if not len(group) else MessageId(bytes([len(group)]) * MessageId.SIZE)
+            group.add(OpenedGroupMessage(id_, me, role, key, message, len(group) + 1))
+
+        write("begin", draft_first(_UNDRAWN, erase_days))
+        write("add yourself", draft_add(group, group.root, (me,)))
+        if name is not None:
+            write("name", draft_content(group, *rename(name)))
+        others = [person for person in people if person != me]
+        for step in plan.add(group, me, others) if others else ():
+            if isinstance(step, AddStep):
+                write(f"add {len(step.people)}", draft_add(group, group.root, step.people))
         return account.total()
 
     def size_of(

@@ -34,6 +34,7 @@ LEFT = (
 RETURNED = "Messages that you missed are requested."
 ACCEPTED = "All members follow when they receive this."
 REJECTED = "Nothing was written; other members decide for themselves."
+FOR_GOOD = "This cannot be changed later."
 JOINED = "From now on your node does its part in it, which other members can make it do: it writes messages."
 DECLINED = "Nothing of it is requested or written, also if you are added again. Nobody is told."
 
@@ -69,6 +70,8 @@ class GroupChange:
     """People who are added or excluded."""
     text: str = ""
     """A greeting for people who are added."""
+    erase_days: int | None = None
+    """After how many days texts of a new group are erased; None: never."""
     fork: str = ""
     """Id of the fork that is decided on; empty for other changes."""
 
@@ -84,7 +87,12 @@ def preview(client: DaemonClient, change: GroupChange, names: DisplayNames) -> l
     who = people_in_words(change.people, names)
     match change.action:
         case GroupAction.CREATE:
-            return [f"Create the group {called(change.name, '').strip()} with {who}."]
+            cost = client.group_create_cost(change.name or None, change.feeds, change.erase_days)
+            return [
+                f"Create the group {called(change.name, '').strip()} with {who}:",
+                *_indented(client, cost),
+                kept_in_words(change.erase_days),
+            ]
         case GroupAction.ADD:
             cost = client.group_add_cost(change.group, change.feeds, change.text or None)
             return [
@@ -108,6 +116,14 @@ def preview(client: DaemonClient, change: GroupChange, names: DisplayNames) -> l
             return [f"Taking part in the group {change.group[:SHORT_GROUP]}.", JOINED]
         case GroupAction.DECLINE:
             return [f"Declining the group {change.group[:SHORT_GROUP]}.", DECLINED]
+
+
+def kept_in_words(erase_days: int | None) -> str:
+    """Return what erasing texts protects, or that they are kept. It cannot be changed later."""
+    if erase_days is None:
+        return f"Texts are kept: a thief of a member's device could read all of them. {FOR_GOOD}"
+    days = "1 day" if erase_days == 1 else f"{erase_days} days"
+    return f"Texts are erased after {days}: older ones can be read by no thief of a device, and not by you. {FOR_GOOD}"
 
 
 def _fork_lines(client: DaemonClient, change: GroupChange, names: DisplayNames) -> Iterator[str]:
@@ -164,7 +180,7 @@ def perform(client: DaemonClient, change: GroupChange) -> GroupWrittenRow:
     """Make *change*. Raises as the client does."""
     match change.action:
         case GroupAction.CREATE:
-            return client.group_create(change.name or None, change.feeds)
+            return client.group_create(change.name or None, change.feeds, change.erase_days)
         case GroupAction.ADD:
             return client.group_add(change.group, change.feeds, change.text or None)
         case GroupAction.EXCLUDE:

@@ -21,6 +21,8 @@ _SHOW: Final = "show"
 _CREATE: Final[Row] = (GroupAction.CREATE.value, Content("Create a new group"))
 _DECIDE: Final = "decide"
 _FILE: Final = "file"
+_ERASE_DAYS: Final = (1, 7, 30, 90, 365)
+"""Choices of days after which texts are erased; `tinyssb group create` takes any up to 365."""
 _LEFT: Final = NOTES["left"]
 
 
@@ -88,9 +90,16 @@ class GroupMenu:
 
     def _name_given(self, name: str) -> None:
         def create(people: Sequence[FeedId]) -> None:
-            self._preview(GroupChange(action=GroupAction.CREATE, name=name, people=tuple(people)))
+            rows = [("", Content("Keep them"))]
+            rows += [(str(days), Content(f"Erase them after {days} days")) for days in _ERASE_DAYS]
+            title = " Texts: erased ones can be read by no thief of a device, and not by you"
+            self._ask(Picker(title, rows), lambda keys: self._preview(self._new(name, people, keys[0])))
 
         self._pick(" People in the new group", self._others(()), create)
+
+    def _new(self, name: str, people: Sequence[FeedId], days: str) -> GroupChange:
+        erase_days = int(days) if days else None
+        return GroupChange(action=GroupAction.CREATE, name=name, people=tuple(people), erase_days=erase_days)
 
     def _pick_people(self, action: GroupAction, group: GroupConversation) -> None:
         def change(people: Sequence[FeedId]) -> None:

@@ -25,7 +25,7 @@ from tinyssb_node.content.limits import CIRCLE_MAX, FILE_NAME_MAX, FILE_TYPE_MAX
 from tinyssb_node.errors import BadRequestError, LocalError
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.limits import GROUP_NAMED_MAX, GROUP_TEXT_MAX
+from tinyssb_node.limits import ERASE_DAYS_MAX, GROUP_NAMED_MAX, GROUP_TEXT_MAX
 from tinyssb_node.screens.group_changes import DECISIONS, GroupAction, GroupChange
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.web import access, limits, views
@@ -340,8 +340,17 @@ def change_of(body: dict[str, object]) -> GroupChange:
         group="" if creating else _group_of(body.get("group")),
         name=name,
         people=tuple(feed_of(feed) for feed in feeds),
+        erase_days=_days_of(body.get("erase_days")) if creating else None,
         fork=_fork_of(body.get("fork")) if action in DECISIONS else "",
     )
+
+
+def _days_of(days: object) -> int | None:
+    if days is None:
+        return None
+    if not isinstance(days, int) or isinstance(days, bool) or not 1 <= days <= ERASE_DAYS_MAX:
+        raise BadRequestError(f"Texts are erased after 1 to {ERASE_DAYS_MAX} days, or never.")
+    return days
 
 
 def _fork_of(text: object) -> str:

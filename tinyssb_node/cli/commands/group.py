@@ -30,6 +30,7 @@ from tinyssb_node.screens.group_changes import (
     cost_lines,
     done_in_words,
     exclusion_preview,
+    kept_in_words,
     perform,
 )
 from tinyssb_node.screens.group_conversations import called, messages, people_in_words
@@ -70,11 +71,14 @@ def add(commands: CommandParsers) -> None:
         help="erase texts on all members' devices after that many days, 1 to 365; never by default. "
         "It cannot be changed later",
     )
+    _add_dry_run(action)
+    add_yes(action)
     action = add_action("add", add_people, "add people to a group")
     _add_group(action)
     _add_people(action, "+")
     action.add_argument("--text", metavar="TEXT", help="a greeting; `-` reads it from standard input")
     _add_dry_run(action)
+    add_yes(action)
     action = add_action(
         "exclude", exclude, "exclude people: create a new key and give it to the other members"
     )
@@ -170,30 +174,40 @@ def _add_dry_run(action: argparse.ArgumentParser) -> None:
 
 
 def create(arguments: argparse.Namespace) -> int:
-    """Create a group."""
+    """Create a group, after showing its cost."""
+    name, days = arguments.name, arguments.erase_after
     with open_node(arguments) as talk:
         names = talk.names()
         people = _people(names, arguments.people)
-        row = talk.client.group_create(arguments.name, [feed.hex() for feed in people], arguments.erase_after)
+        feeds = [feed.hex() for feed in people]
+        cost = talk.client.group_create_cost(name, feeds, days)
+        if arguments.dry_run:
+            return print_cost(arguments, talk, cost)
+        if not agreed_to_change(arguments, talk, cost):
+            return ExitCode.ATTENTION
+        row = talk.client.group_create(name, feeds, days)
     others = [feed for feed in people if not names.is_own(feed)]
     added = f" with {_shown(others, names)}" if others else ""
     return _wrote(
         arguments,
         row,
-        f"Created the group {called(arguments.name, row.group)}{added}",
-        f"Post a message to it: tinyssb group post {short(row.group)} TEXT",
+        f"Created the group {called(name, row.group)}{added}",
+        f"{kept_in_words(days)}\nPost a message to it: tinyssb group post {short(row.group)} TEXT",
     )
 
 
 def add_people(arguments: argparse.Namespace) -> int:
-    """Add people to a group."""
+    """Add people to a group, after showing the cost."""
     text = None if arguments.text is None else text_given(arguments.text)
     with open_node(arguments) as talk:
         names = _names_in(talk, arguments.group)
         people = _people(names, arguments.people)
         feeds = [feed.hex() for feed in people]
+        cost = talk.client.group_add_cost(arguments.group, feeds, text)
         if arguments.dry_run:
-            return print_cost(arguments, talk, talk.client.group_add_cost(arguments.group, feeds, text))
+            return print_cost(arguments, talk, cost)
+        if not agreed_to_change(arguments, talk, cost):
+            return ExitCode.ATTENTION
         row = talk.client.group_add(arguments.group, feeds, text)
     return _wrote(
         arguments,
@@ -201,6 +215,23 @@ def add_people(arguments: argparse.Namespace) -> int:
         f"Added {_shown(people, names)}",
         ADDED,
     )
+
+
+def agreed_to_change(arguments: argparse.Namespace, talk: NodeSession, cost: GroupCostRow) -> bool:
+    """Show the cost of a change, and return whether it may be made: it is small, or `--yes` was given, or the user
+    agrees. Raises ProblemError."""
+    if not arguments.json:
+        print("\n".join(cost_lines(talk.client, cost)), file=sys.stderr)
+    if not group_files.is_costly(cost) or arguments.yes:
+        return True
+    if confirm(
+        f"It takes more than {limits.POST_PACKETS_MAX} packets. Go on?",
+        kept="Nothing was written.",
+        otherwise="Add --yes to go on without being asked.",
+    ):
+        return True
+    print("Nothing was written.", file=sys.stderr)
+    return False
 
 
 def exclude(arguments: argparse.Namespace) -> int:

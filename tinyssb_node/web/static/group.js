@@ -6,7 +6,7 @@ import { who } from "/static/message.js";
 import { line } from "/static/words.js";
 
 const ACTIONS = {
-  create: { title: "New group", next: "Continue", yes: "Create it" },
+  create: { title: "New group", next: "Show the cost", yes: "Create it" },
   add: { title: "Add people", next: "Show the cost", yes: "Add them" },
   exclude: { title: "Exclude people", next: "Show the cost", yes: "Exclude them" },
   leave: { title: "Leave the group", next: "Leave…", yes: "Leave it" },
@@ -28,6 +28,7 @@ class ChangeForm {
     this.once = null;
     this.words = ACTIONS[action];
     this.name = action === "create" ? h("input", { id: "group-name", name: "name", required: true, maxlength: "200", autocomplete: "off" }) : null;
+    this.days = action === "create" ? h("input", { id: "erase-days", name: "days", type: "number", min: "1", max: "365", step: "1", inputmode: "numeric", "aria-describedby": "erase-words" }) : null;
     this.picks = h("div", { class: "picks" });
     this.people = action === "add" || action === "exclude" || action === "create" ? h("fieldset", {}, h("legend", { class: "soft", text: "People" }), this.picks) : null;
     this.status = h("p", { role: "status" });
@@ -40,6 +41,9 @@ class ChangeForm {
       this.name && h("label", { for: "group-name", text: "Name; its members can read it" }),
       this.name,
       this.people,
+      this.days && h("label", { for: "erase-days", text: "Erase texts after so many days; empty: never" }),
+      this.days,
+      this.days && h("p", { class: "soft", id: "erase-words", text: "Erased texts can be read by no thief of a member’s device, and not by you. This cannot be changed later." }),
       h("div", {}, this.next),
       this.asked,
       this.status,
@@ -70,6 +74,7 @@ class ChangeForm {
     if (this.group) request.group = this.group;
     if (this.fork) request.fork = this.fork;
     if (this.name) request.name = this.name.value.trim();
+    if (this.days?.value) request.erase_days = this.days.valueAsNumber;
     return request;
   }
 
@@ -234,7 +239,7 @@ class Decision {
 export class NewGroupView {
   constructor() {
     this.form = new ChangeForm({ action: "create", done: (answer) => this.go?.(`/c/${answer.group}`) });
-    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: "New group" }), h("p", { class: "soft", text: "Only its members can read a group, and you can exclude members again. Making one takes about 18 packets." }), this.form.element);
+    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: "New group" }), h("p", { class: "soft", text: "Only its members can read a group, and you can exclude members again. Its cost is shown before it is made." }), this.form.element);
   }
 
   async refresh() {
