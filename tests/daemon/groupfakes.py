@@ -171,6 +171,9 @@ class FakeGroups:
         found = plan(member.here, member.id, since_us={}, now_us=now_us, seed=b"").tasks
         return [DueGroupTask(task, now_us + 754_000_000) for task in found]
 
+    def spent(self, root: MessageId, _now_us: int) -> int:
+        return 7 if root in self.members else 0
+
     def left(self, root: MessageId) -> bool:
         return root in self.gone
 

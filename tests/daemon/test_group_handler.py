@@ -19,6 +19,7 @@ from tinyssb_node.control.requests import GROUP_REQUESTS, read_request
 from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.daemon.group_handler import GroupHandler
 from tinyssb_node.errors import BadRequestError, LocalError, ProblemError
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.messages import GroupContent, GroupMessageError, post
 from tinyssb_node.groups.plan import exclude
 from tinyssb_node.groups.reader_events import GroupEntryFault, InvalidGroupEntry
@@ -284,6 +285,7 @@ async def test_an_invitation_is_listed_and_accepted_or_declined(bench: Bench) ->
     }
     assert (row["state"], row["invitation"]) == ("invited", invitation)
     _, shown = await ask("group_show", group="Hut")
+    assert shown["budget"] == {"used": 7, "of": group_limits.UNASKED_PACKETS_A_DAY}
     assert (shown["invitation"], shown["tasks"]) == (invitation, [])
     for command, arguments in (("group_post", {"text": "x"}), ("group_leave", {})):
         with pytest.raises(ProblemError, match="You have not accepted this group") as refused:

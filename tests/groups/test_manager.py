@@ -225,5 +225,5 @@ def test_groups_are_found_again_in_the_store() -> None:
 
 def test_who_is_in_no_group_loads_nothing_of_groups() -> None:
     run = subprocess.run([sys.executable, "-c", LONE], capture_output=True, text=True, check=True)
-    loaded = ["groups", "groups.host", "groups.limits", "groups.waits"]
+    loaded = ["groups", "groups.host", "groups.limits", "groups.spending", "groups.waits"]
     assert run.stdout.split() == [*(f"tinyssb_node.{name}" for name in loaded), "None"]

@@ -24,7 +24,7 @@ from tests.catalog.fake import (
 from tests.sse import Events
 from tests.web.asking import ask, post
 from tests.web.fake import FORK, GROUP, FakeNode, serving, with_fork, with_group
-from tinyssb_node.control.group_rows import GroupSaidRow
+from tinyssb_node.control.group_rows import GroupBudgetRow, GroupSaidRow
 from tinyssb_node.control.rows import GroupInvitationRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.group_conversations import GroupConversation
@@ -385,7 +385,8 @@ def test_an_invitation_is_shown_and_answered() -> None:
     invitation = GroupInvitationRow(
         group=GROUP, name="Hut crew", creator=BOB.hex(), added_by=[BOB.hex()], strangers=[BOB.hex()]
     )
-    node.shown = msgspec.structs.replace(node.shown, state="invited", invitation=invitation)
+    budget = GroupBudgetRow(used=12, of=96)
+    node.shown = msgspec.structs.replace(node.shown, state="invited", invitation=invitation, budget=budget)
     with serving(node) as address:
         found = ask(address, f"/api/group?group={GROUP}").json
         lines = post(address, "/api/group/preview", change("accept", group=GROUP)).json["lines"]
@@ -393,6 +394,7 @@ def test_an_invitation_is_shown_and_answered() -> None:
         post(address, "/api/group/change", change("decline", group=GROUP) | {"once": "once-0002"})
     assert (found["state"], found["note"]) == ("invited", "you have not accepted this group")
     assert found["invitation"].endswith("(whom you do not follow) added you to Hut crew 5a5a5a5a")
+    assert found["tasks"][0] == "By itself your node wrote 12 of 96 packets that it may in 24 hours."
     assert any("does its part" in line for line in lines)
     assert node.changes == [("accept", GROUP, ()), ("decline", GROUP, ())]
 

@@ -145,6 +145,13 @@ class GroupErasedRow(ControlRow, frozen=True):
     lacking: bool
 
 
+class GroupBudgetRow(ControlRow, frozen=True):
+    """Packets that the node wrote for a group by itself in the last 24 hours, of how many it may."""
+
+    used: int
+    of: int
+
+
 class GroupReviewRow(ControlRow, frozen=True):
     """Item of `group_review`: a fork that waits for the user."""
 
@@ -177,5 +184,6 @@ class GroupShownRow(ControlRow, frozen=True, kw_only=True):
     tasks: list[GroupTaskRow]
     problem: str | None
     erased: GroupErasedRow | None = None
+    budget: GroupBudgetRow | None = None
     reviews: list[GroupReviewRow]
     invitation: GroupInvitationRow | None = None

@@ -30,6 +30,7 @@ from tinyssb_node.daemon.groupviews import (
 from tinyssb_node.daemon.network_storage import NetworkStorage
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.errors import BadRequestError, GroupRefusedError, LocalError, ProblemError
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.consent import GroupConsentError
 from tinyssb_node.groups.epochs import NOBODY
 from tinyssb_node.groups.faults import GroupFaultError
@@ -379,6 +380,9 @@ class GroupHandler:
             tasks=self._tasks(groups, root),
             problem=None if problem is None else problem.message,
             erased=_erased_row(groups, root),
+            budget=group_rows.GroupBudgetRow(
+                used=groups.spent(root, self._clock.now_us()), of=group_limits.UNASKED_PACKETS_A_DAY
+            ),
             reviews=review_rows(group.view, groups.reviews(root)),
             invitation=invitation_row(groups, root),
         )

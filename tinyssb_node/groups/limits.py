@@ -120,6 +120,14 @@ exclude each other take one of two."""
 END_WAIT_US: Final = 3_600_000_000
 """How long a feed of a superseded epoch stays open. Its author writes there no more, unless the successor turns out not
 to count when parts of the group meet again."""
+UNASKED_PACKETS_A_DAY: Final = 96
+"""Packets that a node writes for a group by itself within 24 hours. In histories full of forks (`tests/groups/live.py`)
+the busiest of 21 members wrote 52. At SF7 these are 20 s of airtime, a fortieth of what 1 % allows; at SF12 half of it.
+"""
+SPENDING_US: Final = 86_400_000_000
+"""The time over which these packets are counted: a day that the node runs."""
+SPENDING_STEP_US: Final = 600_000_000
+"""Packets within so long are counted as one charge: at most 144 are kept for a group."""
 INVITED_FEEDS_OF_ONE: Final = 32
 """Feeds that are requested of a group that the user has not accepted: enough to read what it is about."""
 INVITED_FEEDS_MAX: Final = 256

@@ -7,7 +7,7 @@ The state of groups is rebuilt from the store after each start. Only the running
 user left.
 """
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Final
@@ -74,6 +74,18 @@ class GroupBoundError(LocalError):
             f"your node began {group_limits.EPOCHS_UNASKED_MAX} epochs of this group and begins no more by itself: "
             "somebody seems to make it do so. Nodes of other members go on; you can still exclude people"
         )
+
+
+class GroupBudgetError(LocalError):
+    """Our node wrote so much for a group by itself that the rest has to wait."""
+
+    def __init__(self, used: int) -> None:
+        super().__init__(
+            f"your node wrote {used} packets for this group by itself within 24 hours, of "
+            f"{group_limits.UNASKED_PACKETS_A_DAY} that it may: what is due waits. Somebody seems to make it write. "
+            "Your own messages and changes do not wait; other members' nodes go on"
+        )
+        self.used = used
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,28 +298,45 @@ class GroupManager:
     ) -> None:
         """Write what is due; note in *kept* and *wakes* what waits, and until when."""
         since_us = self._waits.since_us(root, now_us)
+        if root not in self._waits.left:
+            planned = self._plan(root, now_us)
+            if planned.bounded:
+                self.stopped += 1
+                self.problems[root] = GroupBoundError()
+            steps = planned.steps
+            if steps and self._affords(root, self.writer.cost(root, steps).packets, now_us, wakes):
+                self._charge(root, self.writer.do(port, root, steps), now_us)
+                self._changed.add(root)
+            kept |= planned.since_us
+            wakes += [] if planned.wake_us is None else [planned.wake_us]
+            if TICK in kept and not steps:
+                asked = self._deliver_keys(port, root, now_us, wakes)
+                kept |= asked
+                wakes += [self.secrecy.due_us(task, at_us) for task, at_us in asked.items()]
         for feed, key in self._superseded(root).items():
             since = since_us.get(_end_key(feed), now_us)
-            if since + group_limits.END_WAIT_US <= now_us:
-                self.writer.end(port, key)
+            due_us = since + group_limits.END_WAIT_US
+            if due_us <= now_us and self._affords(root, 1, now_us, wakes):
+                self._charge(root, [self.writer.end(port, key)], now_us)
             else:
                 kept[_end_key(feed)] = since
-                wakes.append(since + group_limits.END_WAIT_US)
-        if root in self._waits.left:
-            return
-        planned = self._plan(root, now_us)
-        if planned.bounded:
-            self.stopped += 1
-            self.problems[root] = GroupBoundError()
-        if planned.steps:
-            self.writer.do(port, root, planned.steps)
-            self._changed.add(root)
-        kept |= planned.since_us
-        wakes += [] if planned.wake_us is None else [planned.wake_us]
-        if TICK in kept and not planned.steps:
-            asked = self._deliver_keys(port, root, since_us, now_us)
-            kept |= asked
-            wakes += [self.secrecy.due_us(task, at_us) for task, at_us in asked.items()]
+                wakes += [due_us] if due_us > now_us else []
+
+    def _affords(self, root: MessageId, packets: int, now_us: int, wakes: list[int]) -> bool:
+        """Return whether a group's budget has room for *packets*; if not, tell the user, and note when it will."""
+        wait_us = self._waits.spending.wait_us(root, packets, now_us)
+        if wait_us:
+            self.stopped += root not in self.problems
+            self.problems.setdefault(root, GroupBudgetError(self._waits.spending.used(root, now_us)))
+            wakes.append(now_us + wait_us)
+        return not wait_us
+
+    def _charge(self, root: MessageId, entries: Iterable[EntryAppended], now_us: int) -> None:
+        self._waits.charge(root, sum(1 + entry.chunks for entry in entries), now_us)
+
+    def spent(self, root: MessageId, now_us: int) -> int:
+        """Return how many packets the node wrote for a group by itself in the last 24 hours."""
+        return self._waits.spending.used(root, now_us)
 
     def _pass_time(self, root: MessageId, now_us: int) -> int | None:
         """Erase the keys of days that are over. Returns since when the day counts; None in a group that keeps its
@@ -321,22 +350,38 @@ class GroupManager:
         return day_us
 
     def _deliver_keys(
-        self, port: GroupWriterPort, root: MessageId, since_us: Mapping[str, int], now_us: int
+        self, port: GroupWriterPort, root: MessageId, now_us: int, wakes: list[int]
     ) -> dict[str, int]:
         """Publish a prekey if ours was used, and answer requests that are due. Returns the others, and since when they
         wait."""
+        since_us = self._waits.since_us(root, now_us)
         prekey = self.secrecy.prekey_due(root)
-        if prekey is not None:
-            self._write_content(port, root, prekey.kind, prekey.body)
+        if prekey is not None and self._write_unasked(port, root, (prekey.kind, prekey.body), now_us, wakes):
             self.secrecy.published(root, prekey.key)
         asked = self.secrecy.requests(root)
         since = {task: since_us.get(task, now_us) for task in asked}
         due = [task for task in asked if self.secrecy.due_us(task, since[task]) <= now_us]
         answer = self.secrecy.answer(root, [asked[task] for task in due])
         if answer is not None:
-            self._write_content(port, root, *answer)
+            if not self._write_unasked(port, root, answer, now_us, wakes):
+                return since
             self.secrecy.answered(root, len(due))
         return {task: at_us for task, at_us in since.items() if task not in due}
+
+    def _write_unasked(
+        self,
+        port: GroupWriterPort,
+        root: MessageId,
+        content: tuple[str, bytes],
+        now_us: int,
+        wakes: list[int],
+    ) -> bool:
+        """Write a message that the user did not ask for, if the group's budget has room for it."""
+        draft = draft_content(self.reader.groups[root].group, *content)
+        if not self._affords(root, self.writer.cost(root, (), contents=[draft]).packets, now_us, wakes):
+            return False
+        self._charge(root, self._write_content(port, root, *content), now_us)
+        return True
 
     def _plan(self, root: MessageId, now_us: int) -> GroupPlan:
         since_us = self._waits.since_us(root, now_us)

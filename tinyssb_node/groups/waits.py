@@ -1,4 +1,4 @@
-"""Group state that survives a restart: tasks' waits, and the user's decisions about groups and forks.
+"""Group state that survives a restart: tasks' waits, what was spent, the user's decisions about groups and forks.
 
 Waits are stored as durations, which need no clock: after a restart a task continues to wait where it was.
 """
@@ -10,6 +10,7 @@ from typing import Final
 import msgspec
 
 from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.groups.spending import GroupSpending
 from tinyssb_node.ids import MessageId
 from tinyssb_node.store.port import Store
 
@@ -37,6 +38,8 @@ class _Kept(msgspec.Struct, omit_defaults=True):
     accepted."""
     declined: list[str] = []
     """Roots of groups in which the user does not want to take part."""
+    wrote: dict[str, list[tuple[int, int]]] = {}
+    """By root: how long ago the node wrote how many packets by itself, in the last 24 hours that it ran."""
     waited_us: dict[str, dict[str, int]] = {}
     """By root and task."""
     rejected: dict[str, list[str]] = {}
@@ -62,6 +65,10 @@ class GroupWaits:
         self._waited_us = {MessageId.from_hex(root): dict(each) for root, each in kept.waited_us.items()}
         """How long each task had been waiting at the last start."""
         self._since_us: dict[MessageId, dict[str, int]] = {}
+        self.spending: Final = GroupSpending(
+            {MessageId.from_hex(root): each for root, each in kept.wrote.items()}
+        )
+        """The packets that the node wrote by itself."""
         self._saved_us: int | None = None
 
     def begin(self) -> None:
@@ -84,6 +91,11 @@ class GroupWaits:
         old = self._saved_us is None or now_us - self._saved_us >= group_limits.WAITS_SAVE_US
         if before.keys() != since_us.keys() or (since_us and old):
             self._save(now_us)
+
+    def charge(self, root: MessageId, packets: int, now_us: int) -> None:
+        """Note that the node wrote *packets* for a group by itself."""
+        self.spending.charge(root, packets, now_us)
+        self._save(now_us)
 
     def leave(self, root: MessageId, now_us: int) -> None:
         """Note that the user left a group."""
@@ -137,6 +149,7 @@ class GroupWaits:
             left=_hex(self.left),
             accepted=None if self._accepted is None else _hex(self._accepted),
             declined=_hex(self._declined),
+            wrote={root.hex(): [*each] for root, each in self.spending.ago(now_us).items()},
             waited_us=waited_us,
             rejected=rejected,
         )

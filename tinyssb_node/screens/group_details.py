@@ -20,6 +20,7 @@ from tinyssb_node.screens.safetext import one_line
 
 if TYPE_CHECKING:
     from tinyssb_node.control.group_rows import (
+        GroupBudgetRow,
         GroupEpochRow,
         GroupForkRow,
         GroupReviewRow,
@@ -111,6 +112,8 @@ def head(row: GroupShownRow, names: DisplayNames) -> Iterator[str]:
     yield f"messages:  {row.posts:,} posts, {row.messages:,} messages in all{waits}"
     yield f"you:       {standing(row)}"
     yield f"texts:     {kept(row)}"
+    if row.budget is not None:
+        yield f"by itself: {spent(row.budget)}"
     if row.invitation is not None:
         yield f"invited:   {invited_in_words(row.invitation, names)}. Your node writes nothing for it until you accept."
         yield f"answer:    {invitation_commands(row.group)}"
@@ -147,6 +150,11 @@ def reviewed(row: GroupReviewRow, group: str, names: DisplayNames) -> Iterator[s
     yield f"  Accept: tinyssb group review {short(group)} --accept {short(row.fork)}"
     if not row.rejected:
         yield f"  Reject: tinyssb group review {short(group)} --reject {short(row.fork)}"
+
+
+def spent(budget: GroupBudgetRow) -> str:
+    """Return what the node wrote for a group without being asked, of what it may."""
+    return f"your node wrote {budget.used:,} of {budget.of:,} packets that it may in 24 hours"
 
 
 def kept(row: GroupShownRow) -> str:

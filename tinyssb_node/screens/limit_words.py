@@ -41,7 +41,7 @@ _WORDS: Final = {
     "faces": ("links were refused: as many are up as can be", "See `tinyssb faces`."),
     "rate": ("records of junk were left out of the event log", "Somebody sends what is no packet."),
     "groups": (
-        "times the work for a private group stopped; the node tries again within an hour",
+        "times the work for a private group stopped or had to wait; the node tries again",
         "`tinyssb group list` shows which, and `tinyssb group show GROUP` why. All else goes on.",
     ),
     "read_only": ("packets were not stored: nothing can be written", "Free disk space."),

@@ -25,6 +25,7 @@ from tinyssb_node.screens.group_details import (
     limits_of_access,
     next_tasks,
     review_lines,
+    spent,
     standing,
 )
 from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
@@ -164,10 +165,14 @@ def group_shape(row: GroupShownRow, epochs: Sequence[GroupEpochRow], people: Peo
             for one in row.reviews
         ],
         "forks": [fork(one) for one in row.forks],
-        "tasks": list(next_tasks(row.tasks, names)),
+        "tasks": [*_budget_lines(row), *next_tasks(row.tasks, names)],
         "problem": row.problem,
         "invitation": invited_in_words(row.invitation, names) if row.invitation else "",
     }
+
+
+def _budget_lines(row: GroupShownRow) -> list[str]:
+    return [] if row.budget is None else [f"By itself {spent(row.budget)}."]
 
 
 def _own(feed: FeedId, people: PeopleIndex) -> bool:
