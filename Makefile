@@ -73,7 +73,7 @@ bench-sink:  ## benchmark the analytics: cost over plain reading, event to pixel
 	@$(SETUP) dev java chromium
 	@$(PYTHON) -m tests.bench --only sink $(ARGS)
 
-torture:  ## kill nodes 1,000 times, inject 10,000 faults and power cuts; 20 minutes (ARGS="faults --count 100" for some)
+torture:  ## kill nodes, inject faults and power cuts (20 minutes), attack each face for 10 minutes; 3 hours (ARGS="kills" for one sort)
 	@$(SETUP) dev gcc
 	@$(PYTHON) -m tests.torture $(ARGS)
 

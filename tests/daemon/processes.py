@@ -7,7 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -81,16 +81,18 @@ def make_home(root: Path, *faces: str, name: str = "test", dialect: Dialect = Di
 
 
 @contextlib.contextmanager
-def daemon(home: Path) -> Iterator[RunningDaemon]:
-    """Run the node in *home*; kill it if the test did not stop it."""
+def daemon(
+    home: Path, *, program: Sequence[str] = PROGRAM, environ: Mapping[str, str] | None = None
+) -> Iterator[RunningDaemon]:
+    """Run the node in *home*; kill it if the test did not stop it. *environ* is added to the environment."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as notifications:
         # Abstract: a path under pytest's folders may be too long for a socket.
         address = f"tinyssb-test-{os.getpid()}-{home.name}"
         notifications.bind("\0" + address)
         notifications.settimeout(PATIENCE_S)
         process = subprocess.Popen(
-            [*PROGRAM, "--home", str(home), "run"],
-            env={**os.environ, "NOTIFY_SOCKET": "@" + address},
+            [*program, "--home", str(home), "run"],
+            env={**os.environ, **(environ or {}), "NOTIFY_SOCKET": "@" + address},
             stderr=subprocess.PIPE,
             stdout=subprocess.DEVNULL,
         )

@@ -43,6 +43,11 @@ class Plug:
         """The device's time."""
         return round(self._loop.time() * 1e6 * self._scale)
 
+    @property
+    def backlog(self) -> int:
+        """Bytes for the host that wait until it reads."""
+        return len(self._backlog)
+
     def _read(self) -> None:
         self.device.receive(os.read(self._master, _READ_SIZE), self.now_us)
         self._rearm()

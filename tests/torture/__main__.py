@@ -12,10 +12,12 @@ from typing import Final, TypeVar
 
 from tests.torture.cuts import Cut, cuts_of, record_life, run_cut
 from tests.torture.faults import KINDS, Fault, faults_of, run_fault
+from tests.torture.hostile import SECONDS, attack
+from tests.torture.hostile_faces import FACES
 from tests.torture.kills import KILLS_A_LIFE, Life
 from tests.torture.shim import Shim
 
-COUNTS: Final = {"kills": 1_000, "faults": 5_000, "cuts": 5_000}
+COUNTS: Final = {"kills": 1_000, "faults": 5_000, "cuts": 5_000, "hostile": len(FACES)}
 """Cases of each sort unless told otherwise."""
 REPORT_S: Final = 10
 """Seconds between two lines of progress."""
@@ -76,7 +78,8 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="tinyssb-torture-", dir=base) as name:
         for sort in sorts:
             tally = Tally(sort, COUNTS[sort] if asked.count is None else asked.count)
-            {"kills": _kills, "faults": _faults, "cuts": _cuts}[sort](asked, Path(name) / sort, tally)
+            run = {"kills": _kills, "faults": _faults, "cuts": _cuts, "hostile": _hostile}[sort]
+            run(asked, Path(name) / sort, tally)
             tally.say()
             failures += tally.failures
     for replay in failures:
@@ -93,6 +96,13 @@ def _parse() -> argparse.Namespace:
     parser.add_argument("--at", type=int, help="with `faults` or `cuts`: at this call only")
     parser.add_argument("--variant", type=int, default=0, help="with `cuts` and --at: which image")
     parser.add_argument("--life", type=int, help="with `kills`: this life only, with --count kills")
+    parser.add_argument("--face", choices=list(FACES), help="with `hostile`: at this face only")
+    parser.add_argument(
+        "--seconds",
+        type=float,
+        default=SECONDS,
+        help=f"with `hostile`: length of each attack ({SECONDS:.0f})",
+    )
     parser.add_argument(
         "--careless", action="store_true", help="with `cuts`: a store that does not sync, to be found out"
     )
@@ -152,6 +162,19 @@ def _cuts(asked: argparse.Namespace, folder: Path, tally: Tally) -> None:
         if once:
             return
         seed += 1
+
+
+def _hostile(asked: argparse.Namespace, folder: Path, tally: Tally) -> None:
+    folder.mkdir(parents=True)
+    for name in [asked.face] if asked.face else list(FACES)[: tally.left]:
+        try:
+            outcome = attack(name, asked.seconds, asked.seed, disk=folder)
+            print(outcome, flush=True)
+            outcome.check()
+            tally.add("went on")
+        except Exception as error:  # noqa: BLE001 - whatever breaks is what is looked for
+            again = f"python -m tests.torture hostile --face {name} --seconds {asked.seconds:g}"
+            tally.fail(f"{again} --seed {asked.seed}", error)
 
 
 def _some(cases: Sequence[Case], count: int, seed: int) -> Sequence[Case]:
