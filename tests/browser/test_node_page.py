@@ -467,6 +467,28 @@ def test_messages_are_searched(browser: Browser) -> None:
         assert visit.complaints == []
 
 
+def test_new_messages_of_a_muted_group_are_not_announced(browser: Browser) -> None:
+    node = with_group(FakeNode())
+    with serving(node) as address, Visit(browser, address) as visit:
+        page = opened(visit, f"/g/{GROUP}")
+        form = page.get_by_role("form", name="Mute", exact=True)
+        form.get_by_role("button", name="Mute…").click()
+        form.get_by_role("button", name="Mute it").click()
+        expect(page.get_by_role("form", name="Muted")).to_be_visible()
+        assert node.changes == [("mute", GROUP, ())]
+        node.rooms = [dataclasses.replace(room, muted=True) for room in node.rooms]
+        page.goto(f"{address}/c/{GROUP}")
+        expect(said(page)).to_have_count(1)
+        expect(page.locator(".conversations")).to_contain_text("muted")
+        node.group_said.append(
+            make_message("in group 9", BOB, 9, "And now?", conversation=GROUP, placed=9, private=True)
+        )
+        node.arrive(BOB, "Public news")
+        expect(said(page)).to_have_count(2)
+        expect(page.locator("#announcer")).to_have_text("")
+        assert visit.complaints == []
+
+
 def test_a_thread_shows_answers_below_what_they_answer(browser: Browser) -> None:
     node = with_group(FakeNode())
     first = node.group_said[0]

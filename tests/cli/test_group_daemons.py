@@ -243,6 +243,27 @@ def test_a_group_by_a_person_whom_one_does_not_follow_waits_on_all_screens(
         assert "To leave it" in refused(bob, ExitCode.DATA, "group", "accept", "Sale")
 
 
+def test_a_group_is_renamed_and_muted_and_members_show_what_they_have(
+    three: tuple[Person, Person, Person],
+) -> None:
+    ana, bob, _ = three
+    ana.types("group", "create", "Typo", "bob")
+    bob.sees("Typo", "group", "list")
+    assert "Named the group Right " in bob.types("group", "rename", "Typo", "Right")
+    ana.sees("Right", "group", "list")
+    ana.sees("◆ named the group: Right", "group", "read", "Right")
+    assert ana.types("group", "mute", "right").startswith("Muted the group ")
+    assert " muted" in ana.types("group", "list")
+    (row,) = [row for row in ana.objects("group", "list") if row["name"] == "Right"]
+    assert row["muted"]
+    assert "no longer muted" in ana.types("group", "unmute", "right")
+    ana.types("group", "post", "right", "Who has this?")
+    bob.sees("Who has this?", "group", "read", "right")
+    assert "on 0 of 1 other members' nodes" in " ".join(ana.types("group", "read", "right").split())
+    bob.types("group", "post", "right", "I")
+    ana.sees("on 1 of 1 other members' nodes, as far as known: Bob", "group", "read", "right")
+
+
 def test_a_group_is_left(three: tuple[Person, Person, Person]) -> None:
     ana, bob, _ = three
     ana.types("group", "create", "Short", "bob")

@@ -33,6 +33,7 @@ class FakeGroups:
         self.held: dict[MessageId, FakeHeld] = {}
         self.gone: set[MessageId] = set()
         self.rejected: set[MessageId] = set()
+        self.quiet: set[MessageId] = set()
         self.read_all = True
         self.decided: dict[MessageId, GroupConsent] = {}
         self.problems: dict[MessageId, LocalError] = {}
@@ -149,7 +150,7 @@ class FakeGroups:
         return _cost(exclude(member.here, member.id, people))
 
     def cost_of_posting(self, root: MessageId, kind: str, body: bytes) -> GroupWriteCost:
-        assert kind in {"post", "file"}
+        assert kind in {"post", "file", "group/name"}
         assert root in self.members
         return GroupWriteCost(1, 1 + len(body) // 100, len(body), (kind,))
 
@@ -173,6 +174,15 @@ class FakeGroups:
 
     def spent(self, root: MessageId, _now_us: int) -> int:
         return 7 if root in self.members else 0
+
+    def mute(self, root: MessageId, _now_us: int, *, muted: bool) -> None:
+        if muted:
+            self.quiet.add(root)
+        else:
+            self.quiet.discard(root)
+
+    def muted(self, root: MessageId) -> bool:
+        return root in self.quiet
 
     def left(self, root: MessageId) -> bool:
         return root in self.gone

@@ -472,3 +472,48 @@ async def test_a_fork_that_waits_is_shown_with_the_evidence_and_decided_on(bench
     assert row["members"] == hexes("bde")
     with pytest.raises(ProblemError, match="Nothing was written"):
         await ask("group_decide", group="hut", fork=review["fork"], accept=False)
+
+
+async def test_a_group_is_renamed_and_muted(bench: Bench) -> None:
+    world = start("ab")
+    ask = Asked(bench, FakeGroups(Hut=world["a"]))
+    _, cost = await ask("group_rename", group="Hut", name="Ski", dry_run=True)
+    before = len(world["a"].here)
+    assert cost["messages"] == 1
+    await ask("group_rename", group="Hut", name="Ski")
+    assert len(world["a"].here) == before + 1
+    (*_, row), _ = await ask("group_read", group="Hut")
+    assert (row["kind"], row["text"]) == ("group/name", "Ski")
+    for name in ("", "x" * 1_025):
+        with pytest.raises(BadRequestError, match="Nothing was written"):
+            await ask("group_rename", group="Hut", name=name)
+    for muted in (True, False):
+        _, done = await ask("group_mute", group="Hut", muted=muted)
+        assert (done["packets"], done["entries"]) == (0, [])
+        (row,), _ = await ask("group_list")
+        assert row["muted"] is muted
+        assert (await ask("group_show", group="Hut"))[1]["muted"] is muted
+
+
+async def test_members_who_wrote_after_a_message_are_known_to_have_it(bench: Bench) -> None:
+    world = start("abc")
+    a, b = world["a"], world["b"]
+    ask = Asked(bench, FakeGroups(Hut=a))
+    say(a, "one")
+    b.receive(world.all.values())
+    say(a, "two")
+    say(b, "having one, and not two")
+    a.receive(world.all.values())
+
+    async def held() -> dict[str, list[str]]:
+        rows, _ = await ask("group_read", group="Hut")
+        assert {row["expected"] for row in rows} == {0, 2}
+        return {row["text"]: row["holders"] for row in rows if row["kind"] == "post" and row["own"]}
+
+    assert await held() == {"one": hexes("b"), "two": []}
+    world["c"].receive(world.all.values())
+    say(world["c"], "having both")
+    a.receive(world.all.values())
+    assert await held() == {"one": hexes("bc"), "two": hexes("c")}
+    rows, _ = await ask("group_read", group="Hut")
+    assert {row["expected"] for row in rows if not row["own"]} == {0}

@@ -227,3 +227,13 @@ def test_who_is_in_no_group_loads_nothing_of_groups() -> None:
     run = subprocess.run([sys.executable, "-c", LONE], capture_output=True, text=True, check=True)
     loaded = ["groups", "groups.host", "groups.limits", "groups.spending", "groups.waits"]
     assert run.stdout.split() == [*(f"tinyssb_node.{name}" for name in loaded), "None"]
+
+
+@pytest.mark.parametrize("muted", [True, False])
+def test_a_muted_group_stays_muted_after_a_restart(muted: bool) -> None:
+    mesh, root = begun("ab")
+    mesh.do("a", lambda groups, _, now: groups.mute(root, now, muted=True))
+    mesh.do("a", lambda groups, _, now: groups.mute(root, now, muted=muted))
+    mesh.crash("a")
+    mesh.settle(MINUTE_US)
+    assert (mesh["a"].muted(root), mesh["b"].muted(root)) == (muted, False)

@@ -106,7 +106,7 @@ async def test_people_who_are_not_members_are_added() -> None:
 
 async def test_a_group_is_left_and_entered_again() -> None:
     node = FakeNode(with_group())
-    async with shown(node, *IN_GROUP, "down", "down", "down", "down", "enter", "y"):
+    async with shown(node, *IN_GROUP, *["down"] * 6, "enter", "y"):
         assert node.done == [("group", GroupChange(action=GroupAction.LEAVE, group=GROUP))]
     node = FakeNode(with_group(note="you left this group"))
     async with shown(node, *IN_GROUP) as screen:
@@ -142,7 +142,7 @@ async def test_a_group_is_created_with_a_name_and_people() -> None:
 
 async def test_a_refused_change_is_shown() -> None:
     node = FakeNode(with_group(), refusing=True)
-    async with shown(node, *IN_GROUP, "down", "down", "down", "down", "enter", "y") as screen:
+    async with shown(node, *IN_GROUP, *["down"] * 6, "enter", "y") as screen:
         assert "! The disk is full" in screen.text()
 
 
@@ -231,3 +231,30 @@ async def test_messages_of_groups_are_searched_and_opened() -> None:
     node = FakeNode(with_group(), refusing=True)
     async with shown(node, "slash", *"nothing", "enter") as screen:
         assert "Found 0; groups were not searched" in screen.text()
+
+
+async def test_a_group_is_renamed_muted_and_unmuted() -> None:
+    node = FakeNode(with_group())
+    async with shown(node, *IN_GROUP, *["down"] * 4, "enter", *"Ski", "enter", "y") as screen:
+        assert node.done == [("group", GroupChange(action=GroupAction.RENAME, group=GROUP, name="Ski"))]
+        await screen.press("o", *["down"] * 5, "enter", "y")
+        assert node.done[-1] == ("group", GroupChange(action=GroupAction.MUTE, group=GROUP))
+    sight = with_group()
+    room = dataclasses.replace(sight.groups[0], muted=True)
+    node = FakeNode(dataclasses.replace(sight, groups=[room]))
+    async with shown(node, *IN_GROUP, *["down"] * 5, "enter", "y") as screen:
+        assert node.done == [("group", GroupChange(action=GroupAction.UNMUTE, group=GROUP))]
+        assert "; muted" in screen.text()
+
+
+@pytest.mark.parametrize("muted", [True, False])
+async def test_new_messages_of_a_muted_group_are_not_marked(muted: bool) -> None:
+    sight = with_group()
+    room = dataclasses.replace(sight.groups[0], muted=muted)
+    node = FakeNode(dataclasses.replace(sight, groups=[room]))
+    async with shown(node) as screen:
+        last = message("new", ANA, "And now?", 9, conversation=GROUP, private=True)
+        room = dataclasses.replace(room, last=last)
+        node.sight = dataclasses.replace(node.sight, groups=[room])
+        await screen.look()
+        assert ("*Hut crew" in screen.text()) is not muted

@@ -183,6 +183,17 @@ class FakeNode:
     def group_exclude(self, group: str, people: Iterable[str]) -> GroupWrittenRow:
         return self._changed("exclude", group, people)
 
+    def group_rename_cost(self, group: str, name: str) -> GroupCostRow:
+        return GroupCostRow(group=group, messages=1, packets=2, content_bytes=100 + len(name), steps=["post"])
+
+    def group_rename(self, group: str, name: str) -> GroupWrittenRow:
+        return self._changed(f"rename {name}", group)
+
+    def group_mute(self, group: str, *, muted: bool) -> GroupWrittenRow:
+        assert self.shown is not None
+        self.shown = msgspec.structs.replace(self.shown, muted=muted)
+        return self._changed("mute" if muted else "unmute", group)
+
     def group_leave(self, group: str) -> GroupWrittenRow:
         return self._changed("leave", group)
 

@@ -27,7 +27,7 @@ from tests.web.fake import FORK, GROUP, FakeNode, serving, with_fork, with_group
 from tinyssb_node.control.group_rows import GroupBudgetRow, GroupSaidRow
 from tinyssb_node.control.rows import GroupInvitationRow
 from tinyssb_node.ids import FeedId
-from tinyssb_node.screens.group_conversations import GroupConversation
+from tinyssb_node.screens.group_conversations import GroupConversation, message_row
 from tinyssb_node.web import limits
 from tinyssb_node.web.app import STATIC
 
@@ -568,3 +568,31 @@ def test_words_are_found_in_groups_and_elsewhere() -> None:
         assert post(address, "/api/search", {}).status == 400
         node.running = False
         assert not post(address, "/api/search", {"words": "Soup"}).json["groups"]
+
+
+def test_a_group_is_renamed_and_muted() -> None:
+    node = with_group(FakeNode())
+    with serving(node) as address:
+        rename = change("rename", group=GROUP, name=" Ski ")
+        lines = post(address, "/api/group/preview", rename).json["lines"]
+        assert any("2 packets" in line for line in lines)
+        assert "Named the group Ski" in post(address, "/api/group/change", rename).json["done"]
+        assert post(address, "/api/group/change", change("rename", group=GROUP, name=" ")).status == 400
+        assert not ask(address, f"/api/group?group={GROUP}").json["muted"]
+        post(address, "/api/group/change", change("mute", group=GROUP))
+        assert ask(address, f"/api/group?group={GROUP}").json["muted"]
+        post(address, "/api/group/change", change("unmute", group=GROUP))
+    assert node.changes == [("rename Ski", GROUP, ()), ("mute", GROUP, ()), ("unmute", GROUP, ())]
+
+
+def test_a_message_of_ours_in_a_group_states_who_has_it() -> None:
+    node = with_group(FakeNode())
+    row = GroupSaidRow(
+        id="77" * 20, feed=ANA.hex(), seq=1, own=True, epoch=None, kind="post", text="Soup", people=[],
+        previous=[], committed_us=1, group=GROUP, place=2, holders=(BOB.hex(),), expected=2,
+    )  # fmt: skip
+    node.group_said.append(message_row(row, node.names()))
+    with serving(node) as address:
+        (first, own) = ask(address, f"/api/messages?conversation={GROUP}").json["rows"]
+    assert first["held"] is None
+    assert own["held"] == f"on 1 of 2 other members' nodes, as far as known: {node.names().shown(BOB)}"

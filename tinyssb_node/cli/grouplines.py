@@ -10,6 +10,7 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import BLOCKED, local_minute
 from tinyssb_node.screens.group_conversations import (
+    MUTED,
     NOTES,
     happening,
     invitation_commands,
@@ -87,7 +88,7 @@ def _state(row: GroupRow) -> str:
     note = NOTES.get(row.state, row.state)
     stopped = f"its work has stopped: tinyssb group show {short(row.group)}" if row.stopped else ""
     waits = f"{waiting_reviews(row.reviews)}: {review_command(row.group)}" if row.reviews else ""
-    return "; ".join(part for part in (note, stopped, waits) if part)
+    return "; ".join(part for part in (note, MUTED if row.muted else "", stopped, waits) if part)
 
 
 # --- `group show`

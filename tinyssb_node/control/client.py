@@ -261,6 +261,19 @@ class DaemonClient:
         request = requests.GroupPost(group, text, dry_run=True, reply_to=reply_to, network=self._network)
         return self._answer(request, group_rows.GroupCostRow)
 
+    def group_rename(self, group: str, name: str) -> group_rows.GroupWrittenRow:
+        """Give a group another name, which all members see."""
+        return self._ask(requests.GroupRename(group, name, network=self._network))
+
+    def group_rename_cost(self, group: str, name: str) -> group_rows.GroupCostRow:
+        """Return what ``group_rename`` would write. Nothing is written."""
+        request = requests.GroupRename(group, name, dry_run=True, network=self._network)
+        return self._answer(request, group_rows.GroupCostRow)
+
+    def group_mute(self, group: str, *, muted: bool) -> group_rows.GroupWrittenRow:
+        """Set whether screens tell the user of new messages of a group. Writes nothing to the group."""
+        return self._ask(requests.GroupMute(group, muted=muted, network=self._network))
+
     def group_attach(
         self, group: str, name: str, type_: str, data: bytes, reply_to: str | None = None
     ) -> group_rows.GroupWrittenRow:

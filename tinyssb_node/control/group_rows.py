@@ -63,6 +63,8 @@ class GroupSaidRow(GroupMessageRow, frozen=True):
     unread: bool = False
     reply_to: str | None = None
     file: GroupFileHeadRow | None = None
+    holders: tuple[str, ...] = ()
+    expected: int = 0
 
 
 class GroupAuditRow(GroupMessageRow, frozen=True):
@@ -88,6 +90,7 @@ class GroupRow(ControlRow, frozen=True):
     stopped: bool = False
     reviews: int = 0
     invitation: GroupInvitationRow | None = None
+    muted: bool = False
 
 
 class GroupMemberRow(ControlRow, frozen=True):
@@ -187,3 +190,4 @@ class GroupShownRow(ControlRow, frozen=True, kw_only=True):
     budget: GroupBudgetRow | None = None
     reviews: list[GroupReviewRow]
     invitation: GroupInvitationRow | None = None
+    muted: bool = False

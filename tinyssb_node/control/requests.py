@@ -358,6 +358,23 @@ class GroupPost(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     reply_to: Text | None = None
 
 
+class GroupRename(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
+    """Give a group another name; with *dry_run* as ``GroupAdd``."""
+
+    command = "group_rename"
+    group: Text
+    name: Text
+    dry_run: Flag = False
+
+
+class GroupMute(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
+    """Set whether screens tell the user of new messages of a group."""
+
+    command = "group_mute"
+    group: Text
+    muted: Flag
+
+
 class GroupAttach(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     """Write a file to a group; with *dry_run* as ``GroupAdd``."""
 
@@ -423,6 +440,8 @@ GroupRequest = (
     | GroupAnswer
     | GroupDecide
     | GroupPost
+    | GroupRename
+    | GroupMute
     | GroupAttach
     | GroupFile
     | ReviewGroup
@@ -440,6 +459,8 @@ GROUP_REQUESTS: Final[tuple[type[NetworkRequest[Any]], ...]] = (
     GroupAnswer,
     GroupDecide,
     GroupPost,
+    GroupRename,
+    GroupMute,
     GroupAttach,
     GroupFile,
     ReviewGroup,

@@ -43,6 +43,7 @@ from tinyssb_node.groups.messages import (
     attach,
     file_of,
     post,
+    rename,
 )
 from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason
 from tinyssb_node.groups.waits import GroupConsent
@@ -133,6 +134,8 @@ class GroupHandler:
             requests.GroupAnswer: self._consent,
             requests.GroupDecide: self._decide,
             requests.GroupPost: self._post,
+            requests.GroupRename: self._rename,
+            requests.GroupMute: self._mute,
             requests.GroupAttach: self._attach,
             requests.GroupFile: self._file,
             requests.ReviewGroup: self._review,
@@ -159,11 +162,8 @@ class GroupHandler:
     ) -> group_rows.GroupWrittenRow | group_rows.GroupCostRow:
         place = self._place(request)
         name = request.name
-        if name is not None and not 1 <= len(name.encode()) <= limits.GROUP_TEXT_MAX:
-            raise BadRequestError(
-                f"A group's name has 1 to {limits.GROUP_TEXT_MAX} bytes. Nothing was written.",
-                "Choose a shorter one.",
-            )
+        if name is not None:
+            _check_name(name)
 
         others = [person for person in _people(request.people or ()) if person != self._own]
 
@@ -266,6 +266,25 @@ class GroupHandler:
         with refusals():
             content = post(request.text, self._answered(place, readable, root, request.reply_to))
         return self._say(place, root, content, dry_run=request.dry_run)
+
+    async def _rename(
+        self, request: requests.GroupRename, _client: ControlConnection
+    ) -> group_rows.GroupWrittenRow | group_rows.GroupCostRow:
+        _check_name(request.name)
+        place, root = await self._find(request)
+        self._writable(place, root)
+        return self._say(place, root, rename(request.name), dry_run=request.dry_run)
+
+    async def _mute(
+        self, request: requests.GroupMute, _client: ControlConnection
+    ) -> group_rows.GroupWrittenRow:
+        place, root = await self._find(request)
+
+        def mute(groups: GroupManager, _pen: GroupWriterPort, now_us: int) -> list[GroupWriteResult]:
+            groups.mute(root, now_us, muted=request.muted)
+            return [GroupWriteResult(root, ())]
+
+        return self._write(place, mute)
 
     async def _attach(
         self, request: requests.GroupAttach, _client: ControlConnection
@@ -385,6 +404,7 @@ class GroupHandler:
             ),
             reviews=review_rows(group.view, groups.reviews(root)),
             invitation=invitation_row(groups, root),
+            muted=groups.muted(root),
         )
 
     async def _review(self, request: requests.ReviewGroup, client: ControlConnection) -> rows.CountRow:
@@ -468,6 +488,7 @@ class GroupHandler:
             stopped=root in groups.problems,
             reviews=sum(not one.rejected for one in groups.reviews(root)),
             invitation=invitation_row(groups, root),
+            muted=groups.muted(root),
         )
 
     # --- What all of them need
@@ -605,6 +626,15 @@ def refusals() -> Iterator[None]:
         if len(error.people) > _NAMED_MAX:
             people += f" and {len(error.people) - _NAMED_MAX} more"
         raise GroupRefusedError(f"{what.format(people=people)} Nothing was written.", hint) from error
+
+
+def _check_name(name: str) -> None:
+    """Check the name of a group. Raises BadRequestError."""
+    if not 1 <= len(name.encode()) <= limits.GROUP_TEXT_MAX:
+        raise BadRequestError(
+            f"A group's name has 1 to {limits.GROUP_TEXT_MAX} bytes. Nothing was written.",
+            "Choose a shorter one.",
+        )
 
 
 def _people(given: Iterable[str]) -> tuple[FeedId, ...]:

@@ -85,6 +85,12 @@ class Timeline:
     _led_to: dict[MessageId, set[MessageId]] = field(default_factory=dict)
     """By exclusion: the epoch it is of, and those that it leads up to."""
     _joined: dict[MessageId, tuple[FeedId, ...]] = field(default_factory=dict)
+    _our_bits: dict[MessageId, int] = field(default_factory=dict)
+    """A bit for each message of ours."""
+    _ours_before: dict[MessageId, int] = field(default_factory=dict)
+    """By message: the bits of those of ours that it follows, directly or not, and its own."""
+    _shown: dict[FeedId, int] = field(default_factory=dict)
+    """By person: the bits of those of ours that any message of theirs follows."""
     _told: dict[MessageId, tuple[MessageId, ...]] = field(default_factory=dict)
     """By message: itself if it tells something, else the latest before it that do."""
 
@@ -104,6 +110,7 @@ class Timeline:
         self._flaws = {line.said.id: line.flaw for line in self.group.audit() if line.flaw is not None}
         self._people, self._epochs = {}, {}
         self._added, self._out, self._joined, self._told = set(), set(), {}, {}
+        self._our_bits, self._ours_before, self._shown = {}, {}, {}
         self._led_to = {id_: {one.epoch} for id_, one in view.exclusions.items()}
         for epoch in view.epochs.values():
             for id_ in epoch.exclusions:
@@ -115,6 +122,7 @@ class Timeline:
 
     def _follow(self, said: OpenedGroupMessage) -> None:
         """Count, note who comes and goes by a message that counts, and whether it tells anything."""
+        self._witness(said)
         if self.counts(said):
             match said.message:
                 case GroupContent(kind=kind):
@@ -127,6 +135,23 @@ class Timeline:
                 case ExcludeMember(people=people):
                     self._out |= {(at, one) for at in self._led_to.get(said.id, ()) for one in people}
         self._told[said.id] = (said.id,) if self._tells(said) else self.previous(said)
+
+    def _witness(self, said: OpenedGroupMessage) -> None:
+        """Note which messages of ours the author of a message shows to have: all that it follows. One bit for each."""
+        mask = 0
+        for id_ in said.message.group_tangle.previous:
+            mask |= self._ours_before.get(id_, 0)
+        if said.author == self.group.me:
+            self._our_bits[said.id] = bit = 1 << len(self._our_bits)
+            mask |= bit
+        else:
+            self._shown[said.author] = self._shown.get(said.author, 0) | mask
+        self._ours_before[said.id] = mask
+
+    def holders(self, id_: MessageId) -> list[FeedId]:
+        """Return the people who are known to have a message of ours: they wrote a message that follows it."""
+        bit = self._our_bits.get(id_, 0)
+        return sorted(person for person, mask in self._shown.items() if mask & bit)
 
     def previous(self, said: OpenedGroupMessage) -> tuple[MessageId, ...]:
         """Return the messages that tell something and that a message with a place follows."""
@@ -203,14 +228,24 @@ def said_row(
     people = _hex(timeline.joined(said)) if isinstance(said.message, AddMember) else row.people
     row = msgspec.structs.replace(row, previous=_hex(timeline.previous(said)), people=people)
     epoch = timeline.epoch(said)
+    others = _others(timeline, me) if row.own else NOBODY
     return GroupSaidRow(
         **msgspec.structs.asdict(row),
         group=timeline.group.root.hex(),
         place=place,
         reply_to=_reply(timeline, opened),
         file=_file_head(opened),
+        holders=tuple(one.hex() for one in timeline.holders(said.id) if one in others),
+        expected=len(others),
         unread=row.own and epoch is not None and unread(timeline.group.view, epoch, said),
     )
+
+
+def _others(timeline: Timeline, me: FeedId) -> People:
+    """Return the other members of the epoch that our user writes in."""
+    view = timeline.group.view
+    epoch = view.preference(me).epoch
+    return NOBODY if epoch is None else view[epoch].members - view[epoch].excluded - {me}
 
 
 def _file_head(message: GroupMessage) -> GroupFileHeadRow | None:

@@ -600,6 +600,14 @@ class GroupManager:
         """Return whether we left a group."""
         return root in self._waits.left
 
+    def mute(self, root: MessageId, now_us: int, *, muted: bool) -> None:
+        """Set whether screens tell the user of new messages of a group."""
+        self._waits.mute(root, now_us, muted=muted)
+
+    def muted(self, root: MessageId) -> bool:
+        """Return whether screens are silent about new messages of a group."""
+        return root in self._waits.muted
+
     def due(self, root: MessageId, now_us: int) -> list[DueGroupTask]:
         """Return the tasks that the node will do for a group, the most urgent first. Raises LocalError,
         GroupLeftError."""

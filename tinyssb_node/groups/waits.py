@@ -42,6 +42,8 @@ class _Kept(msgspec.Struct, omit_defaults=True):
     """By root: how long ago the node wrote how many packets by itself, in the last 24 hours that it ran."""
     waited_us: dict[str, dict[str, int]] = {}
     """By root and task."""
+    muted: list[str] = []
+    """Roots of groups whose new messages the user is not told of."""
     rejected: dict[str, list[str]] = {}
     """By root: exclusions after which the user ignores what the people named in them wrote unaware."""
 
@@ -54,6 +56,8 @@ class GroupWaits:
         kept = msgspec.json.decode(store.get_meta(META) or NOTHING, type=_Kept)
         self.left: set[MessageId] = {MessageId.from_hex(root) for root in kept.left}
         """Groups that the user left."""
+        self.muted: set[MessageId] = {MessageId.from_hex(root) for root in kept.muted}
+        """Groups whose new messages the user is not told of."""
         self._accepted = (
             None if kept.accepted is None else {MessageId.from_hex(root) for root in kept.accepted}
         )
@@ -107,6 +111,14 @@ class GroupWaits:
         self.left.discard(root)
         self._save(now_us)
 
+    def mute(self, root: MessageId, now_us: int, *, muted: bool) -> None:
+        """Note whether the user is told of new messages of a group."""
+        if muted:
+            self.muted.add(root)
+        else:
+            self.muted.discard(root)
+        self._save(now_us)
+
     def decided(self, root: MessageId) -> GroupConsent | None:
         """Return what was decided about taking part in a group; None: nothing."""
         if root in self._declined:
@@ -150,6 +162,7 @@ class GroupWaits:
             accepted=None if self._accepted is None else _hex(self._accepted),
             declined=_hex(self._declined),
             wrote={root.hex(): [*each] for root, each in self.spending.ago(now_us).items()},
+            muted=_hex(self.muted),
             waited_us=waited_us,
             rejected=rejected,
         )

@@ -34,6 +34,8 @@ LEFT = (
 RETURNED = "Messages that you missed are requested."
 ACCEPTED = "All members follow when they receive this."
 REJECTED = "Nothing was written; other members decide for themselves."
+RENAMED = "All members see this name, and each of them can change it."
+MUTED_MEANS = "Its new messages are shown in it, and neither marked nor counted. Nobody else sees that."
 FOR_GOOD = "This cannot be changed later."
 JOINED = "From now on your node does its part in it, which other members can make it do: it writes messages."
 DECLINED = "Nothing of it is requested or written, also if you are added again. Nobody is told."
@@ -51,6 +53,9 @@ class GroupAction(StrEnum):
     REJECT_FORK = "reject_fork"
     ACCEPT = "accept"
     DECLINE = "decline"
+    RENAME = "rename"
+    MUTE = "mute"
+    UNMUTE = "unmute"
 
 
 DECISIONS = {GroupAction.ACCEPT_FORK, GroupAction.REJECT_FORK}
@@ -65,7 +70,7 @@ class GroupChange:
     group: str = ""
     """Its id; empty for a new one."""
     name: str = ""
-    """Name of a new group."""
+    """Name of a new group, or the new name of one."""
     people: tuple[FeedId, ...] = ()
     """People who are added or excluded."""
     text: str = ""
@@ -81,41 +86,85 @@ class GroupChange:
         return [feed.hex() for feed in self.people]
 
 
+_TITLES = {
+    GroupAction.CREATE: "Create the group {name} with {who}:",
+    GroupAction.ADD: "Adding {who} to the group {group}:",
+    GroupAction.LEAVE: "Leaving the group {group}:",
+    GroupAction.RETURN: "Taking part in the group {group} again.",
+    GroupAction.ACCEPT: "Taking part in the group {group}.",
+    GroupAction.DECLINE: "Declining the group {group}.",
+    GroupAction.RENAME: "Naming the group {name}:",
+    GroupAction.MUTE: "Muting the group {group}.",
+    GroupAction.UNMUTE: "Unmuting the group {group}.",
+}
+"""First line of a preview, by action. Exclusions and decisions on forks have lines of their own."""
+_EFFECTS = {
+    GroupAction.ADD: ADDED,
+    GroupAction.LEAVE: LEFT,
+    GroupAction.RETURN: RETURNED,
+    GroupAction.ACCEPT_FORK: ACCEPTED,
+    GroupAction.ACCEPT: JOINED,
+    GroupAction.DECLINE: DECLINED,
+    GroupAction.RENAME: RENAMED,
+    GroupAction.MUTE: MUTED_MEANS,
+}
+_DONE = {
+    GroupAction.CREATE: "Created the group {name} in {packets}.",
+    GroupAction.ADD: "Added {who} in {packets}.",
+    GroupAction.EXCLUDE: f"Excluded {{who}} in {{packets}}. {EXCLUDED}",
+    GroupAction.LEAVE: "Left the group {group}.",
+    GroupAction.RETURN: "You are in the group {group} again.",
+    GroupAction.ACCEPT_FORK: "Accepted the fork in {packets}.",
+    GroupAction.REJECT_FORK: f"Rejected the fork. {REJECTED}",
+    GroupAction.ACCEPT: "You take part in the group {group}.",
+    GroupAction.DECLINE: "Declined the group {group}.",
+    GroupAction.RENAME: "Named the group {name} in {packets}.",
+    GroupAction.MUTE: "Muted the group {group}.",
+    GroupAction.UNMUTE: "The group {group} is no longer muted.",
+}
+
+
 def preview(client: DaemonClient, change: GroupChange, names: DisplayNames) -> list[str]:
     """Return lines that state the cost of *change*, and what it does not protect. Nothing is written. Raises as the
     client does."""
-    who = people_in_words(change.people, names)
+    cost = _cost_of(client, change)
+    if change.action is GroupAction.EXCLUDE and cost is not None:
+        return exclusion_preview(client, cost, change.people, names)
+    if change.action in DECISIONS:
+        lines = list(_fork_lines(client, change, names))
+    else:
+        lines = [_TITLES[change.action].format(**_words(change, change.group, names))]
+    if cost is not None:
+        lines += _indented(client, cost)
+    creating = change.action is GroupAction.CREATE
+    effect = kept_in_words(change.erase_days) if creating else _EFFECTS.get(change.action)
+    return lines if effect is None else [*lines, effect]
+
+
+def _cost_of(client: DaemonClient, change: GroupChange) -> GroupCostRow | None:
+    """Return the cost of a change; None: it writes nothing, or one short message. Raises as the client does."""
     match change.action:
         case GroupAction.CREATE:
-            cost = client.group_create_cost(change.name or None, change.feeds, change.erase_days)
-            return [
-                f"Create the group {called(change.name, '').strip()} with {who}:",
-                *_indented(client, cost),
-                kept_in_words(change.erase_days),
-            ]
+            return client.group_create_cost(change.name or None, change.feeds, change.erase_days)
         case GroupAction.ADD:
-            cost = client.group_add_cost(change.group, change.feeds, change.text or None)
-            return [
-                f"Adding {who} to the group {change.group[:SHORT_GROUP]}:",
-                *_indented(client, cost),
-                ADDED,
-            ]
+            return client.group_add_cost(change.group, change.feeds, change.text or None)
         case GroupAction.EXCLUDE:
-            cost = client.group_exclude_cost(change.group, change.feeds)
-            return exclusion_preview(client, cost, change.people, names)
-        case GroupAction.LEAVE:
-            return [f"Leaving the group {change.group[:SHORT_GROUP]}:", LEFT]
-        case GroupAction.RETURN:
-            return [f"Taking part in the group {change.group[:SHORT_GROUP]} again.", RETURNED]
+            return client.group_exclude_cost(change.group, change.feeds)
         case GroupAction.ACCEPT_FORK:
-            cost = client.group_accept_cost(change.group, change.fork)
-            return [*_fork_lines(client, change, names), *_indented(client, cost), ACCEPTED]
-        case GroupAction.REJECT_FORK:
-            return list(_fork_lines(client, change, names))
-        case GroupAction.ACCEPT:
-            return [f"Taking part in the group {change.group[:SHORT_GROUP]}.", JOINED]
-        case GroupAction.DECLINE:
-            return [f"Declining the group {change.group[:SHORT_GROUP]}.", DECLINED]
+            return client.group_accept_cost(change.group, change.fork)
+        case GroupAction.RENAME:
+            return client.group_rename_cost(change.group, change.name)
+        case _:
+            return None
+
+
+def _words(change: GroupChange, group: str, names: DisplayNames) -> dict[str, str]:
+    """Return the parts of a sentence about a change, safe to show."""
+    return {
+        "name": called(change.name, group).strip(),
+        "who": people_in_words(change.people, names),
+        "group": group[:SHORT_GROUP],
+    }
 
 
 def kept_in_words(erase_days: int | None) -> str:
@@ -194,28 +243,13 @@ def perform(client: DaemonClient, change: GroupChange) -> GroupWrittenRow:
             return client.group_decide(change.group, change.fork, accept=accept)
         case GroupAction.ACCEPT | GroupAction.DECLINE:
             return client.group_consent(change.group, accept=change.action is GroupAction.ACCEPT)
+        case GroupAction.RENAME:
+            return client.group_rename(change.group, change.name)
+        case GroupAction.MUTE | GroupAction.UNMUTE:
+            return client.group_mute(change.group, muted=change.action is GroupAction.MUTE)
 
 
 def done_in_words(change: GroupChange, row: GroupWrittenRow, names: DisplayNames) -> str:
     """Return what was done, in one line."""
-    group, who = row.group[:SHORT_GROUP], people_in_words(change.people, names)
-    packets = packets_in_words(row.packets)
-    match change.action:
-        case GroupAction.CREATE:
-            return f"Created the group {called(change.name, row.group)} in {packets}."
-        case GroupAction.ADD:
-            return f"Added {who} in {packets}. {ADDED}"
-        case GroupAction.EXCLUDE:
-            return f"Excluded {who} in {packets}. {EXCLUDED}"
-        case GroupAction.LEAVE:
-            return f"Left the group {group}. {LEFT}"
-        case GroupAction.RETURN:
-            return f"You are in the group {group} again. {RETURNED}"
-        case GroupAction.ACCEPT_FORK:
-            return f"Accepted the fork in {packets}. {ACCEPTED}"
-        case GroupAction.REJECT_FORK:
-            return f"Rejected the fork. {REJECTED}"
-        case GroupAction.ACCEPT:
-            return f"You take part in the group {group}. {JOINED}"
-        case GroupAction.DECLINE:
-            return f"Declined the group {group}. {DECLINED}"
+    words = {**_words(change, row.group, names), "packets": packets_in_words(row.packets)}
+    return " ".join(filter(None, [_DONE[change.action].format(**words), _EFFECTS.get(change.action)]))

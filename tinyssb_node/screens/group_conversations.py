@@ -44,6 +44,8 @@ class GroupConversation(ConversationRow):
     """A decision that waits for the user there; empty: none."""
     reviews: int = 0
     """How many forks wait for the user's decision."""
+    muted: bool = False
+    """New messages there are shown, and not announced."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +54,10 @@ class GroupMessageView(MessageRow):
 
     reply_to: MessageId | None = None
     """The message that it answers."""
+    holders: tuple[FeedId, ...] = ()
+    """Of a message of ours: the other members who are known to have it."""
+    expected: int = 0
+    """Of a message of ours: how many other members there are."""
 
 
 NOTES: Final = {
@@ -66,6 +72,7 @@ NOTES: Final = {
 """The user's standing in a group, by its state."""
 
 
+MUTED: Final = "muted"
 NOBODY_READS: Final = " (nobody reads this: a member had excluded you before)"
 """Mark of our own message that others do not fetch."""
 
@@ -133,6 +140,7 @@ def room_of(row: GroupRow, names: DisplayNames) -> GroupConversation:
         note=NOTES.get(row.state, row.state),
         alert=alert,
         reviews=row.reviews,
+        muted=row.muted,
     )
 
 
@@ -191,7 +199,20 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> GroupMessageView:
         chunks_held=0,
         private=True,
         reply_to=reply_to,
+        holders=tuple(map(FeedId.from_hex, row.holders)),
+        expected=row.expected,
     )
+
+
+def held_in_words(row: MessageRow, names: DisplayNames) -> str | None:
+    """Return on whose nodes a text or file of ours in a group is, as far as known; None for all other messages."""
+    if not isinstance(row, GroupMessageView) or not row.own or not row.expected:
+        return None
+    if row.kind is MessageKind.HAPPENING:
+        return None
+    count = f"on {len(row.holders)} of {row.expected} other members' nodes, as far as known"
+    who = people_in_words([*row.holders], names)
+    return f"{count}: {who}" if row.holders else count
 
 
 def happening(row: GroupMessageRow, names: DisplayNames) -> str:

@@ -14,7 +14,7 @@ from textual.widgets import OptionList
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind, MessageRow, PersonRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.chatlines import displayed_text
-from tinyssb_node.screens.group_conversations import is_group
+from tinyssb_node.screens.group_conversations import MUTED, GroupConversation, is_group
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import one_line, safe
 from tinyssb_node.tui import limits, lines
@@ -101,7 +101,8 @@ class ConversationsView(ScreenView):
 
     def _drawn(self, row: ConversationRow, sight: ScreenState, names: DisplayNames, width: int) -> Content:
         place = None if row.last is None else row.last.placed
-        new = place is not None and place > (self._seen or {}).get(row.name, -1)
+        muted = isinstance(row, GroupConversation) and row.muted
+        new = not muted and place is not None and place > (self._seen or {}).get(row.name, -1)
         return lines.conversation(
             row, names, new=new, chosen=row.name == sight.asked.conversation, now_us=sight.now_us, width=width
         )
@@ -150,6 +151,7 @@ class ConversationsView(ScreenView):
         notes = [room.note for room in sight.groups if room.note and room.name == sight.asked.conversation]
         alerts = [room.alert for room in sight.groups if room.alert and room.name == sight.asked.conversation]
         notes += [f"{alert}: press o" for alert in alerts]
+        notes += [MUTED for room in sight.groups if room.muted and room.name == sight.asked.conversation]
         if sight.asked.before is not None or sight.asked.after is not None:
             notes.append("earlier messages: End shows the latest")
         if not sight.messages:

@@ -21,6 +21,8 @@ _SHOW: Final = "show"
 _CREATE: Final[Row] = (GroupAction.CREATE.value, Content("Create a new group"))
 _DECIDE: Final = "decide"
 _FILE: Final = "file"
+_MUTE: Final[Row] = (GroupAction.MUTE.value, Content("Mute: do not mark new messages"))
+_UNMUTE: Final[Row] = (GroupAction.UNMUTE.value, Content("Unmute: mark new messages again"))
 _ERASE_DAYS: Final = (1, 7, 30, 90, 365)
 """Choices of days after which texts are erased; `tinyssb group create` takes any up to 365."""
 _LEFT: Final = NOTES["left"]
@@ -54,6 +56,8 @@ class GroupMenu:
                 (_FILE, Content("Send a file or picture: first shows its size and cost")),
                 (GroupAction.ADD.value, Content("Add people")),
                 (GroupAction.EXCLUDE.value, Content("Exclude people: first shows the cost and the limits")),
+                (GroupAction.RENAME.value, Content("Rename the group")),
+                _UNMUTE if group.muted else _MUTE,
                 (GroupAction.LEAVE.value, Content("Leave the group")),
             ]
         elif group.note == NOTES["invited"]:
@@ -83,6 +87,10 @@ class GroupMenu:
             self._ask(LineBox(" File to send: its path"), lambda path: self._preview_file(group, path))
             return
         action = GroupAction(key)
+        if action is GroupAction.RENAME:
+            title = " New name; all members see it"
+            self._ask(LineBox(title), lambda name: self._preview(_renamed(group, name)))
+            return
         if action in {GroupAction.ADD, GroupAction.EXCLUDE}:
             self._pick_people(action, group)
         else:
@@ -164,3 +172,7 @@ class GroupMenu:
                 then(answer)
 
         self._view.app.push_screen(page, answered)
+
+
+def _renamed(group: GroupConversation, name: str) -> GroupChange:
+    return GroupChange(action=GroupAction.RENAME, group=group.name, name=name)

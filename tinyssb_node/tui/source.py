@@ -16,7 +16,7 @@ from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import group_files
 from tinyssb_node.screens.estimate import packets_in_words
 from tinyssb_node.screens.group_changes import GroupChange, decisions, done_in_words, perform, preview
-from tinyssb_node.screens.group_conversations import is_group, rooms
+from tinyssb_node.screens.group_conversations import held_in_words, is_group, rooms
 from tinyssb_node.screens.group_conversations import messages as group_messages
 from tinyssb_node.screens.group_details import details
 from tinyssb_node.screens.group_files import GroupFileDraft
@@ -194,7 +194,9 @@ class NodeScreenSource:
         except DaemonError:
             # An older daemon lacks this request; its other answers are still shown.
             return sight
-        return dataclasses.replace(sight, groups=groups, messages=messages)
+        words = {row.id: held_in_words(row, sight.names) for row in messages}
+        held = {id_: text for id_, text in words.items() if text is not None}
+        return dataclasses.replace(sight, groups=groups, messages=messages, holders={**sight.holders, **held})
 
     def _hang_up(self) -> None:
         if self._client is not None:

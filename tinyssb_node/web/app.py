@@ -332,8 +332,9 @@ def change_of(body: dict[str, object]) -> GroupChange:
     if action in {GroupAction.ADD, GroupAction.EXCLUDE} and not feeds:
         raise BadRequestError("Choose people first.")
     creating = action is GroupAction.CREATE
-    name = text_of(body, "name", GROUP_TEXT_MAX).strip() if creating else ""
-    if creating and not name:
+    naming = action in {GroupAction.CREATE, GroupAction.RENAME}
+    name = text_of(body, "name", GROUP_TEXT_MAX).strip() if naming else ""
+    if naming and not name:
         raise BadRequestError("The group needs a name.")
     return GroupChange(
         action=action,

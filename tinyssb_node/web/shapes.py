@@ -16,6 +16,7 @@ from tinyssb_node.screens.group_conversations import (
     GroupConversation,
     GroupMessageView,
     called,
+    held_in_words,
     invited_in_words,
     is_group,
 )
@@ -83,6 +84,7 @@ def message_shape(row: MessageRow, people: PeopleIndex) -> Shape:
         "chunks_held": row.chunks_held,
         "private": row.private,
         "file": file_shape(row) if row.kind is MessageKind.FILE else None,
+        "held": held_in_words(row, people.names),
         "reply_to": row.reply_to.hex() if isinstance(row, GroupMessageView) and row.reply_to else None,
     }
 
@@ -124,6 +126,7 @@ def conversation_shape(row: ConversationRow, people: PeopleIndex) -> Shape:
         "name": row.name,
         "title": group_title(row) if isinstance(row, GroupConversation) else None,
         "note": row.note if isinstance(row, GroupConversation) else "",
+        "muted": isinstance(row, GroupConversation) and row.muted,
         "alert": row.alert if isinstance(row, GroupConversation) else "",
         "members": [author_shape(feed, people) for feed in row.members if not _own(feed, people)],
         "messages": row.messages,
@@ -165,6 +168,7 @@ def group_shape(row: GroupShownRow, epochs: Sequence[GroupEpochRow], people: Peo
             for one in row.reviews
         ],
         "forks": [fork(one) for one in row.forks],
+        "muted": row.muted,
         "tasks": [*_budget_lines(row), *next_tasks(row.tasks, names)],
         "problem": row.problem,
         "invitation": invited_in_words(row.invitation, names) if row.invitation else "",

@@ -6,6 +6,7 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from tinyssb_node.cli.graph import ASCII, UNICODE
@@ -33,7 +34,7 @@ from tinyssb_node.screens.group_changes import (
     kept_in_words,
     perform,
 )
-from tinyssb_node.screens.group_conversations import called, messages, people_in_words
+from tinyssb_node.screens.group_conversations import called, held_in_words, messages, people_in_words
 from tinyssb_node.screens.group_details import reviewed, short
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.localfile import file_title, read_local_file
@@ -88,6 +89,12 @@ def add(commands: CommandParsers) -> None:
     action.add_argument("--yes", "-y", action="store_true", help="do not ask")
     _add_group(add_action("leave", leave, "leave a group"))
     _add_group(add_action("return", come_back, "rejoin a group that you left"))
+    action = add_action("rename", name_group, "give a group another name, which all members see")
+    _add_group(action)
+    action.add_argument("name", metavar="NAME", help="the new name")
+    _add_dry_run(action)
+    _add_group(add_action("mute", mute, "do not mark or count new messages of a group"))
+    _add_group(add_action("unmute", unmute, "mark and count new messages of a group again"))
     _add_group(add_action("accept", accept, "take part in a group that somebody added you to"))
     _add_group(add_action("decline", decline, "take no part in a group that somebody added you to"))
     add_action("list", list_groups, "list groups")
@@ -300,6 +307,39 @@ def come_back(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def name_group(arguments: argparse.Namespace) -> int:
+    """Give a group another name, after showing the cost."""
+    change = GroupChange(action=GroupAction.RENAME, group=arguments.group, name=arguments.name)
+    with open_node(arguments) as talk:
+        cost = talk.client.group_rename_cost(arguments.group, arguments.name)
+        if arguments.dry_run:
+            return print_cost(arguments, talk, cost)
+        if not arguments.json:
+            print("\n".join(cost_lines(talk.client, cost)), file=sys.stderr)
+        return _changed(arguments, talk, change)
+
+
+def mute(arguments: argparse.Namespace) -> int:
+    """Mute a group."""
+    with open_node(arguments) as talk:
+        return _changed(arguments, talk, GroupChange(action=GroupAction.MUTE, group=arguments.group))
+
+
+def unmute(arguments: argparse.Namespace) -> int:
+    """Undo ``mute``."""
+    with open_node(arguments) as talk:
+        return _changed(arguments, talk, GroupChange(action=GroupAction.UNMUTE, group=arguments.group))
+
+
+def _changed(arguments: argparse.Namespace, talk: NodeSession, change: GroupChange) -> int:
+    """Make a change, and print what was done. Raises ProblemError."""
+    row = perform(talk.client, change)
+    if arguments.json:
+        return print_json([row.fields()])
+    print(done_in_words(replace(change, group=row.group), row, talk.names()))
+    return 0
+
+
 def accept(arguments: argparse.Namespace) -> int:
     """Accept an invitation."""
     return _consented(arguments, GroupAction.ACCEPT)
@@ -481,7 +521,8 @@ def show_messages(talk: NodeSession, group: str, last: int) -> None:
     """Print the latest messages of a group."""
     names = talk.names()
     rows = messages(talk.client, group, names, limit=last)
-    lines = ChatFormatter(names, width())
+    held_by = {row.id: words for row in rows if (words := held_in_words(row, names)) is not None}
+    lines = ChatFormatter(names, width(), held_by)
     lines.fit(rows)
     for row in rows:
         for line in lines.message(row):

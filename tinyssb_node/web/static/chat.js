@@ -129,7 +129,7 @@ export class ChatView {
     const here = this.conversation;
     const links = rows.map((row) => {
       const preview = row.last ? [...named(row.last.author), ": ", h("bdi", { text: summaryOf(row.last) })] : ["No messages yet"];
-      const link = h("a", { href: `/c/${row.name}`, "data-page": true, "aria-current": row.name === here ? "page" : null }, h("span", { class: "title" }, ...titleOf(row)), h("span", { class: "preview" }, ...preview));
+      const link = h("a", { href: `/c/${row.name}`, "data-page": true, "aria-current": row.name === here ? "page" : null }, h("span", { class: "title" }, ...titleOf(row), row.muted && h("span", { class: "soft", text: " muted" })), h("span", { class: "preview" }, ...preview));
       return h("li", {}, link);
     });
     links.push(h("li", {}, h("a", { href: "/new", "data-page": true, class: "new", text: "New group" })));
@@ -159,7 +159,7 @@ export class ChatView {
       this.toEnd();
       return;
     }
-    const others = fresh.filter((row) => !row.own);
+    const others = found.muted ? [] : fresh.filter((row) => !row.own);
     if (others.length) this.announceNew(others);
     if (atEnd) this.toEnd();
     else if (others.length) {

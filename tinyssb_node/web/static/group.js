@@ -13,6 +13,9 @@ const ACTIONS = {
   accept: { title: "Accept the invitation", next: "Accept…", yes: "Accept" },
   decline: { title: "Decline the invitation", next: "Decline…", yes: "Decline" },
   return: { title: "Take part again", next: "Return…", yes: "Return" },
+  rename: { title: "Rename the group", next: "Show the cost", yes: "Rename it" },
+  mute: { title: "Mute", next: "Mute…", yes: "Mute it" },
+  unmute: { title: "Muted", next: "Unmute…", yes: "Unmute it" },
   accept_fork: { title: "Accept", next: "Accept…", yes: "Accept it for all members" },
   reject_fork: { title: "Reject", next: "Reject…", yes: "Reject it on this node" },
 };
@@ -27,7 +30,7 @@ class ChangeForm {
     this.onDone = done;
     this.once = null;
     this.words = ACTIONS[action];
-    this.name = action === "create" ? h("input", { id: "group-name", name: "name", required: true, maxlength: "200", autocomplete: "off" }) : null;
+    this.name = ["create", "rename"].includes(action) ? h("input", { id: "group-name", name: "name", required: true, maxlength: "200", autocomplete: "off" }) : null;
     this.days = action === "create" ? h("input", { id: "erase-days", name: "days", type: "number", min: "1", max: "365", step: "1", inputmode: "numeric", "aria-describedby": "erase-words" }) : null;
     this.picks = h("div", { class: "picks" });
     this.people = action === "add" || action === "exclude" || action === "create" ? h("fieldset", {}, h("legend", { class: "soft", text: "People" }), this.picks) : null;
@@ -149,7 +152,7 @@ export class GroupView {
     this.decision = h("p", { role: "status" });
     this.readers = h("section", { class: "card", hidden: true, "aria-label": "Who can read what" }, h("h2", { text: "Who can read what" }), h("p", { class: "soft", text: "Times are when the new key arrived here." }), this.now, this.formerHead, this.former, this.kept);
     const done = () => this.refresh();
-    this.forms = Object.fromEntries(["accept", "decline", "add", "exclude", "leave", "return"].map((action) => [action, new ChangeForm({ action, group, done })]));
+    this.forms = Object.fromEntries(["accept", "decline", "add", "exclude", "rename", "mute", "unmute", "leave", "return"].map((action) => [action, new ChangeForm({ action, group, done })]));
     for (const form of Object.values(this.forms)) form.element.hidden = true;
     this.element = h(
       "div",
@@ -190,7 +193,9 @@ export class GroupView {
     this.tasks.replaceChildren(...problem, ...[...found.forks, ...found.tasks].map((text) => h("li", { text: line(text, LINE_MAX) })));
     const member = found.state === "member";
     this.drawDecisions(member ? found.reviews : []);
-    for (const action of ["add", "exclude", "leave"]) this.forms[action].element.hidden = !member;
+    for (const action of ["add", "exclude", "rename", "leave"]) this.forms[action].element.hidden = !member;
+    this.forms.mute.element.hidden = !member || found.muted;
+    this.forms.unmute.element.hidden = !member || !found.muted;
     this.forms.accept.element.hidden = !["invited", "declined"].includes(found.state);
     this.forms.decline.element.hidden = found.state !== "invited";
     this.forms.return.element.hidden = found.state !== "left";

@@ -41,6 +41,7 @@ export class Message {
   }
 
   draw() {
+    if (this.row.held) setText(this.receipt, this.row.held);
     const { row } = this;
     this.element.className = `message${row.own ? " own" : ""}${row.placed === null ? " waits" : ""}${isHappening(row) ? " happening" : ""}`;
     this.element.replaceChildren(
