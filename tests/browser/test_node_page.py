@@ -436,7 +436,7 @@ def test_a_fork_that_waits_is_decided_on_by_buttons(browser: Browser) -> None:
     node = with_fork(FakeNode())
     with serving(node) as address, Visit(browser, address, width=390) as visit:
         page = opened(visit, f"/c/{GROUP}")
-        expect(page.locator(".conversation header p")).to_contain_text("waits for your decision, below")
+        expect(page.locator(".conversation header p")).to_contain_text("waits for your decision, behind")
         page.get_by_role("link", name="Members and details").click()
         card = page.get_by_role("region", name="Your decision")
         expect(card).to_contain_text("excluded Bob from the hut")

@@ -99,7 +99,9 @@ class GroupMenu:
     def _name_given(self, name: str) -> None:
         def create(people: Sequence[FeedId]) -> None:
             rows = [("", Content("Keep them"))]
-            rows += [(str(days), Content(f"Erase them after {days} days")) for days in _ERASE_DAYS]
+            rows += [
+                (str(days), Content(f"Erase them after {days} day{'s' * (days > 1)}")) for days in _ERASE_DAYS
+            ]
             title = " Texts: erased ones can be read by no thief of a device, and not by you"
             self._ask(Picker(title, rows), lambda keys: self._preview(self._new(name, people, keys[0])))
 

@@ -106,7 +106,7 @@ export class ChatView {
       this.composer.target = { conversation: this.conversation };
       this.composer.attachment.offer(found.title && !found.note ? this.conversation : null);
       const note = found.note ? ` You cannot write here: ${found.note}.` : "";
-      const alert = found.alert ? ` Note: ${found.alert}, below “Members and details”.` : "";
+      const alert = found.alert ? ` Note: ${found.alert}, behind “Members and details”.` : "";
       setParts(this.about, this.conversation === "public" ? ["Everyone in the mesh can read this."] : ["Only ", ...readersOf(found), ` can read this.${note}${alert}`]);
       this.showMessages(found);
     } else {

@@ -17,6 +17,7 @@ export class ThreadView {
     this.about = h("p", { class: "soft", role: "status", text: "Loading…" });
     this.list = h("ol", { "aria-label": "Thread" });
     this.composer = new Composer({ key: `thread ${id}`, sent: () => this.refresh() });
+    this.composer.box.placeholder = "Write an answer";
     this.element = h(
       "div",
       { class: "chat" },
