@@ -90,6 +90,7 @@ def test_a_group_from_its_beginning_to_an_exclusion(
     written = ana.objects("group", "exclude", "Hut crew", "cyd", "--yes")
     assert cost["packets"] == written[0]["packets"]
     cyd.sees("you were excluded", "group", "list")
+    sees_that_they_are_out(cyd, "Hut crew")
     ana.types("group", "post", "Hut crew", "for two")
     bob.sees("for two", "chat", "--group", "Hut crew")
     shown = bob.sees("you write here", "group", "show", "Hut crew")
@@ -101,6 +102,29 @@ def test_a_group_from_its_beginning_to_an_exclusion(
     audit = bob.objects("group", "audit", "Hut crew")
     assert [row["rule"] for row in audit if row["rule"]] == []
     assert "excludes from" in bob.types("group", "audit", "Hut crew")
+
+
+def sees_that_they_are_out(person: Person, group: str) -> None:
+    """Check each screen of a person who was excluded from a group."""
+    note = NOTES["excluded"]
+    for command in (("group", "show", group), ("chat", "list")):
+        assert note in person.types(*command)
+    for command in (("group", "read", group), ("chat", "--group", group)):
+        ended = tinyssb(person.running.home, *command)
+        assert ended.stderr.decode().endswith(f"You cannot write to this group: {note}.\n")
+    with NodeOpener(Home(person.running.home), None).node() as node:
+        (room,) = [room for room in node.groups() or () if group.lower() in (room.title or "").lower()]
+        page: Any = views.messages(node, room.name, before=None, limit=2)
+        details: Any = views.group(node, room.name)
+        assert (page["note"], details["note"], details["state"]) == (note, note, "excluded")
+    source = NodeScreenSource(str(person.running.home), None)
+    try:
+        assert note in [one.note for one in source.look(ScreenRequest(conversation=room.name)).groups]
+        assert f"{note}: you cannot write" in source.group_page(room.name)
+    finally:
+        source.end_looking()
+        source.end_writing()
+    assert "You were excluded" in refused(person, ExitCode.DATA, "chat", "say", "--group", group, "x")
 
 
 def test_groups_stand_among_conversations(three: tuple[Person, Person, Person]) -> None:

@@ -15,6 +15,7 @@ import wcwidth
 from tests.daemon.fakes import make_bench
 from tests.daemon.groupfakes import FakeGroups, say
 from tests.daemon.test_group_handler import Asked
+from tests.groups.pretender import in_model
 from tests.groups.world import World, person, start
 from tinyssb_node.catalog.rows import MessageKind, PersonRow
 from tinyssb_node.cli import grouplines
@@ -134,7 +135,18 @@ def test_forks_that_were_joined_are_drawn_joined(forked: Looking) -> None:
     lines = forked.shown(width=None)
     assert "├─╯" in lines
     assert any("it comes after all other epochs that you are in" in line for line in lines)
-    assert any(line.endswith("missing: not added yet") for line in lines)
+    # Nobody adds a newcomer to an epoch that another one succeeds: its key is in the one of theirs.
+    assert not any("missing" in line for line in lines)
+
+
+def test_people_whom_an_interrupted_exclusion_left_out_are_missing_until_they_are_added(
+    forked: Looking,
+) -> None:
+    forked.world.settle()
+    a = forked.world["a"]
+    a.do(exclude(a.here, person("a"), [person("b")])[:2])
+    missing = [line for line in forked.shown(width=None) if line.endswith("missing: not added yet")]
+    assert [ME in line for line in missing] == [True]
 
 
 def test_a_group_with_nothing_to_do_says_so(tmp_path: Path) -> None:
@@ -193,6 +205,25 @@ def test_what_was_said_is_read_like_a_chat(forked: Looking) -> None:
     shown = {line.split()[1] for line in lines if line[2:3] == ":"}
     followed = {line.split("> ")[1][:8] for line in lines if "> " in line}
     assert followed <= shown
+
+
+def test_what_was_written_in_a_held_fork_is_marked(tmp_path: Path) -> None:
+    world = start("abcd")
+    world["b"].do(exclude(world["b"].here, person("b"), [person("d")]))
+    world.settle(0)
+    world.now_us += 30 * 86_400_000_000
+    pretender = in_model(world["d"])
+    pretender.exclude([person("c")])
+    world.settle(world.now_us)
+    say(world["b"], "for all")
+    world.settle(world.now_us)
+    assert world["a"].here.late_forks
+    with contextlib.closing(Looking(tmp_path, world, "Hut")) as looking:
+        lines = looking.read()
+    text = " ".join(" ".join(lines).split())
+    assert f"excluded {CYD} (in a fork that is held until you decide)" in text
+    assert text.count("(in a fork that is held until you decide)") == 1
+    assert any(line.endswith("for all") for line in lines)
 
 
 def test_the_audit_names_the_rule_that_was_broken(forked: Looking) -> None:

@@ -51,7 +51,7 @@ def test_a_post_begins_the_epoch_that_an_exclusion_lacks() -> None:
     assert not mesh.texts("c", root)
 
 
-def test_who_was_excluded_in_a_fork_does_not_begin_an_epoch_and_is_told_why_the_post_waits() -> None:
+def test_who_was_excluded_in_a_fork_does_not_begin_an_epoch_and_is_told_so() -> None:
     mesh, root = begun("abcde")
     mesh.join("ac", "bde")
     mesh.exclude("a", root, "be")
@@ -62,7 +62,7 @@ def test_who_was_excluded_in_a_fork_does_not_begin_an_epoch_and_is_told_why_the_
     assert mesh.members("b", root) == "abde"
     error = mesh.refusal("b", lambda groups, pen, now: groups.post(pen, root, *post("waits"), now))
     assert isinstance(error, GroupRefusalError)
-    assert (error.refusal, mesh.names(error.people)) == (RefusalReason.DISPUTED, "e")
+    assert error.refusal is RefusalReason.EXCLUDED
     assert readers(mesh, "d", root, "without both") == "ad"
 
 

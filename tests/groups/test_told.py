@@ -4,7 +4,8 @@ import pytest
 
 from tests.groups.mesh import HOUR_US, MINUTE_US, begun
 from tests.groups.world import start
-from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason, exclude
+from tinyssb_node.groups.messages import post
+from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason, exclude, is_out
 from tinyssb_node.groups.replication import unread
 
 
@@ -58,3 +59,55 @@ def test_people_named_by_an_exclusion_without_an_epoch_see_it_in_each_fork_that_
     for name in "deg":
         person = world[name]
         assert person.here.view.preference(person.id).excluded, name
+
+
+CASES = {
+    "with an epoch": ("abc", [("a", "c")], "c"),
+    "from a fork that nobody has to join, since it has fewer members (4.5)": (
+        "abcd",
+        [("a", "c"), ("b", "cd")],
+        "cd",
+    ),
+    "from forks that a member is going to join (4.6)": ("abcd", [("a", "c"), ("b", "d")], "cd"),
+    "by somebody whom another member excluded": ("abcde", [("a", "e"), ("c", "b")], "be"),
+}
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("case", CASES)
+def test_excluded_people_see_it_within_one_sync_and_write_nothing_that_nobody_will_read(
+    case: str, seed: int
+) -> None:
+    names, exclusions, out = CASES[case]
+    mesh, root = begun(names, seed=seed)
+    mesh.join(*names)
+    for by, people in exclusions:
+        mesh.exclude(by, root, people)
+    mesh.settle()
+    mesh.join(names)
+    mesh.settle()
+    for name in names:
+        assert is_out(mesh.group(name, root), mesh.id(name)) == (name in out), name
+    for name in out:
+        error = mesh.refusal(name, lambda groups, pen, now: groups.post(pen, root, *post("x"), now))
+        assert isinstance(error, GroupRefusalError)
+        assert error.refusal is RefusalReason.EXCLUDED
+    mesh.settle(40 * MINUTE_US)
+    rest = "".join(name for name in names if name not in out)
+    for name in rest:
+        assert mesh.members(name, root) == rest
+        mesh.say(name, root, "still here")
+    for name in out:
+        assert is_out(mesh.group(name, root), mesh.id(name))
+
+
+def test_people_named_by_an_interrupted_exclusion_see_it_and_those_taken_on_again_are_in() -> None:
+    mesh, root = begun("abc")
+    people = [mesh.id("c")]
+    assert not mesh.cut_short("a", lambda groups, pen, now: groups.exclude(pen, root, people, now), 1)
+    mesh.settle(10_000_000)
+    assert is_out(mesh.group("c", root), mesh.id("c"))
+    mesh.add("b", root, "c")
+    mesh.settle()
+    assert not is_out(mesh.group("c", root), mesh.id("c"))
+    mesh.say("c", root, "back")

@@ -39,6 +39,11 @@ async def test_a_group_is_opened_and_written_to() -> None:
         assert node.done == [("say", GROUP, "hi", None)]
 
 
+async def test_who_was_excluded_sees_it_above_the_messages() -> None:
+    async with shown(FakeNode(with_group(note=NOTES["excluded"])), "shift+tab", "down", "down") as screen:
+        assert "you were excluded" in screen.text()
+
+
 async def test_a_message_in_a_group_is_answered() -> None:
     node = FakeNode(with_group())
     async with shown(node) as screen:

@@ -61,6 +61,7 @@ class GroupSaidRow(GroupMessageRow, frozen=True):
     group: str
     place: int
     unread: bool = False
+    held: bool = False
     reply_to: str | None = None
     file: GroupFileHeadRow | None = None
     holders: tuple[str, ...] = ()

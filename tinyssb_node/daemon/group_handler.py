@@ -45,7 +45,7 @@ from tinyssb_node.groups.messages import (
     post,
     rename,
 )
-from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason
+from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason, is_out
 from tinyssb_node.groups.waits import GroupConsent
 from tinyssb_node.groups.writer import (
     GroupWriteCost,
@@ -519,10 +519,10 @@ class GroupHandler:
         consent = groups.consents.of(root)
         if consent is not GroupConsent.ACCEPTED:
             return consent.value
-        preference = groups.reader.groups[root].group.view.preference(self._own)
-        if preference.epoch is None:
+        group = groups.reader.groups[root].group
+        if group.view.preference(self._own).epoch is None:
             return "outside"
-        return "excluded" if preference.excluded else "member"
+        return "excluded" if is_out(group, self._own) else "member"
 
     def _node(self, place: NetworkStorage) -> Node:
         return self._runtime.networks.node(place.name)

@@ -42,7 +42,7 @@ from tinyssb_node.groups.messages import (
     reply_of,
     text_of,
 )
-from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step
+from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step, awaited
 from tinyssb_node.groups.reader import ReadableGroup
 from tinyssb_node.groups.reader_events import FeedAssignment, InvalidGroupEntry
 from tinyssb_node.groups.replication import unread
@@ -237,6 +237,7 @@ def said_row(
         file=_file_head(opened),
         holders=tuple(one.hex() for one in timeline.holders(said.id) if one in others),
         expected=len(others),
+        held=said.id in timeline.group.set_aside,
         unread=row.own and epoch is not None and unread(timeline.group.view, epoch, said),
     )
 
@@ -330,13 +331,14 @@ def epoch_rows(timeline: Timeline, me: FeedId, came_us: CameUs) -> list[GroupEpo
     """The epochs, each behind those that it succeeds."""
     view = timeline.group.view
     tips = set(view.tips_among(view.epochs))
+    missing = awaited(timeline.group, me)
     return [
         GroupEpochRow(
             epoch=epoch.init.hex(),
             creator=epoch.creator.hex(),
             previous=_hex(epoch.previous),
             members=_member_rows(timeline, view, epoch),
-            missing=_hex(sorted(epoch.missing)),
+            missing=_hex(sorted(missing.get(epoch.init, NOBODY))),
             tip=epoch.init in tips,
             inside=me in epoch.members,
             committed_us=came_us(timeline.group.said(epoch.init)),

@@ -34,6 +34,7 @@ from tinyssb_node.groups.plan import (
     add,
     begins_too_many,
     exclude,
+    is_out,
     join,
     plan,
     settling,
@@ -512,16 +513,16 @@ class GroupManager:
         self, port: GroupWriterPort, root: MessageId, kind: str, body: bytes, now_us: int
     ) -> GroupWriteResult:
         """Write a message to a group. Raises GroupRefusalError and the errors of publishing."""
-        self._group(root)
+        self._writable(root)
         entries = self._settle(port, root)
         return self._written(root, [*entries, *self._post(port, root, kind, body)], now_us)
 
     def leave(self, port: GroupWriterPort, root: MessageId, now_us: int) -> GroupWriteResult:
         """Announce that we leave a group, if we still can write there, and take no part in it from then on. Until
         others exclude us, we can come back. Raises the errors of publishing."""
-        view = self._group(root).view
+        group = self._group(root)
         entries = []
-        if writing_epoch(view, self._keys.main) is not None:
+        if writing_epoch(group.view, self._keys.main) is not None and not is_out(group, self._keys.main):
             entries = self._post(port, root, *leave())
         self._waits.leave(root, now_us)
         return self._written(root, entries, now_us)
@@ -585,7 +586,7 @@ class GroupManager:
 
     def cost_of_posting(self, root: MessageId, kind: str, body: bytes) -> GroupWriteCost:
         """Return the cost of a message, and of the changes that must come before it. Raises GroupRefusalError."""
-        group = self._group(root)
+        group = self._writable(root)
         steps = settling(group, self._keys.main) if unwelcome(group, self._keys.main) else ()
         messages = [(kind, body)]
         if kind not in UNCOVERED and erased_after_days(group) is not None:
@@ -626,11 +627,18 @@ class GroupManager:
             raise GroupConsentError(self.consents.of(root), root)
         return self.reader.groups[root].group
 
+    def _writable(self, root: MessageId) -> Group:
+        """Return a group in which somebody reads what our user writes. Raises LocalError, GroupLeftError,
+        GroupConsentError, GroupRefusalError."""
+        group = self._group(root)
+        if is_out(group, self._keys.main):
+            raise GroupRefusalError(RefusalReason.EXCLUDED)
+        if group.view.preference(self._keys.main).epoch is None:
+            raise GroupRefusalError(RefusalReason.OUTSIDE)
+        return group
+
     def _post(self, port: GroupWriterPort, root: MessageId, kind: str, body: bytes) -> list[EntryAppended]:
-        group = self.reader.groups[root].group
-        preference = group.view.preference(self._keys.main)
-        if preference.epoch is None or preference.excluded:
-            raise GroupRefusalError(RefusalReason.EXCLUDED if preference.excluded else RefusalReason.OUTSIDE)
+        group = self._writable(root)
         if kind in UNCOVERED or erased_after_days(group) is None:
             return self._write_content(port, root, kind, body)
         entries: list[EntryAppended] = []

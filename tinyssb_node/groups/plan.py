@@ -231,6 +231,28 @@ def unwelcome(group: Group, me: FeedId) -> People:
     return (named & group.view[preference.epoch].members) - {me}
 
 
+def is_out(group: Group, me: FeedId) -> bool:
+    """Return whether *me* was excluded: from the epoch that they prefer, or by a member of it from another epoch. Then
+    the others join the forks without *me*, or prefer an epoch that *me* cannot read (4.5); nothing more comes of that
+    epoch, so *me* would never hear of it."""
+    preference = group.view.preference(me)
+    if preference.epoch is None:
+        return False
+    return preference.excluded or _left_to_others(group, me, preference.epoch)
+
+
+def awaited(group: Group, me: FeedId) -> dict[MessageId, People]:
+    """Return the people whom somebody is going to add to an epoch: to the tips, and to epochs from which forks come.
+
+    Where the rules say for *me* that a person is not added, they are not; of epochs that *me* is not in, it is assumed
+    that their members add everybody who belongs there.
+    """
+    view = group.view
+    tips = view.tips_among(view.epochs)
+    found = {tip: view[tip].missing for tip in tips if me not in view[tip].members}
+    return found | {init: _lacking(group, init, me) for init in _needed(group, me)}
+
+
 def settling(group: Group, me: FeedId) -> tuple[Step, ...]:
     """Return the next steps after which fewer people are `unwelcome`, without the wait for other members; none if it is
     not for *me* to write them."""

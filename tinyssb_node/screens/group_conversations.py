@@ -73,6 +73,8 @@ NOTES: Final = {
 
 
 MUTED: Final = "muted"
+HELD: Final = " (in a fork that is held until you decide)"
+"""Mark of a message in a fork by people who had been excluded: see ``tinyssb group review``."""
 NOBODY_READS: Final = " (nobody reads this: a member had excluded you before)"
 """Mark of our own message that others do not fetch."""
 
@@ -144,6 +146,15 @@ def room_of(row: GroupRow, names: DisplayNames) -> GroupConversation:
     )
 
 
+def cannot_write(client: DaemonClient, group: str) -> str:
+    """Return in a sentence why the user cannot write to a group; empty if they can. Raises as the client does."""
+    listing = client.group_show(group)
+    for _ in listing:
+        pass
+    note = NOTES.get(listing.result.state, listing.result.state)
+    return f"You cannot write to this group: {note}." if note else ""
+
+
 def messages(
     client: DaemonClient,
     group: str,
@@ -170,6 +181,8 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> GroupMessageView:
         kind, text = MessageKind.FILE, json.dumps({**about, **note}, ensure_ascii=False)
     elif row.kind != POST:
         kind, text = MessageKind.HAPPENING, happening(row, names)
+    if row.held and kind is not MessageKind.FILE:
+        text += HELD
     if row.unread and kind is not MessageKind.FILE:
         text += NOBODY_READS
     if names.is_blocked(feed):

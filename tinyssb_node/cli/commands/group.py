@@ -34,7 +34,13 @@ from tinyssb_node.screens.group_changes import (
     kept_in_words,
     perform,
 )
-from tinyssb_node.screens.group_conversations import called, held_in_words, messages, people_in_words
+from tinyssb_node.screens.group_conversations import (
+    called,
+    cannot_write,
+    held_in_words,
+    messages,
+    people_in_words,
+)
 from tinyssb_node.screens.group_details import reviewed, short
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.localfile import file_title, read_local_file
@@ -527,7 +533,9 @@ def show_messages(talk: NodeSession, group: str, last: int) -> None:
     for row in rows:
         for line in lines.message(row):
             print(line)
-    if not rows:
+    if note := cannot_write(talk.client, group):
+        print(note, file=sys.stderr)
+    elif not rows:
         print(f"There are no messages yet. Write one: tinyssb group post {group} TEXT")
 
 
