@@ -76,6 +76,8 @@ KNOWN_FEEDS_MAX: Final = 32_768
 (docs/reference/benchmarks.md), some 40 MB."""
 EMPTY_FEEDS_MAX: Final = 1_024
 """Feeds beyond the set that peers named and that no entry came of: the oldest makes room."""
+SOUGHT_FEEDS_MAX: Final = 256
+"""Those of them that a peer wants and that are kept in the store, where a gateway looks for them."""
 VECTOR_SIZE: Final = PACKET_SIZE - DMX_SIZE
 """Bytes of BIPF in a WANT or CHNK."""
 

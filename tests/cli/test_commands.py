@@ -169,14 +169,16 @@ def test_receipts_say_who_has_what_was_written(running: RunningDaemon) -> None:
 
 def test_feeds_are_followed_and_no_longer(running: RunningDaemon) -> None:
     feed = "ee" * 32
-    assert said(running.home, "follow", feed) == f"Now following {feed}.\n"
-    assert said(running.home, "follow", feed) == f"Already following {feed}.\n"
-    assert said(running.home, "follow", "EEEE") == f"Already following {feed}.\n"
+    undo = f"If the id is mistyped: tinyssb unfollow {feed}\n"
+    now = said(running.home, "follow", feed)
+    assert now.startswith(f"Now following {feed}.\nIt is pending: ")
+    assert now.endswith(undo)
+    assert said(running.home, "follow", feed).startswith(f"Already following {feed}.\n")
+    assert said(running.home, "follow", "EEEE").startswith(f"Already following {feed}.\n")
     assert said(running.home, "follow", "me").startswith("Already following ")
-    assert "not followed" not in said(running.home, "feeds")
+    assert "pending: nothing of it has come" in said(running.home, "feeds")
     assert said(running.home, "unfollow", "eeee") == f"No longer following {feed}.\n"
-    assert said(running.home, "unfollow", "eeee") == f"Was not following {feed}.\n"
-    assert "not followed" in said(running.home, "feeds")
+    assert "eeee" not in said(running.home, "feeds"), "nothing of it had come"
 
 
 def test_log_and_events_follow_what_happens(running: RunningDaemon) -> None:

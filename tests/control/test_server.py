@@ -84,11 +84,18 @@ async def test_log_follows_what_is_appended_until_the_client_goes(tmp_path: Path
 async def test_follow_unfollow_goset_and_faces(tmp_path: Path) -> None:
     feed = OTHER.feed_id.hex()
     async with serving(tmp_path) as (bench, connect), connect() as line:
-        assert (await line.ask("follow", feed=feed))[0]["result"] == {"feed": feed, "changed": True}
-        assert (await line.ask("follow", feed=feed))[0]["result"] == {"feed": feed, "changed": False}
-        assert (await line.ask("unfollow", feed=feed[:8]))[0]["result"] == {"feed": feed, "changed": True}
+        assert (await line.ask("follow", feed=feed))[0]["result"] == {
+            "feed": feed,
+            "changed": True,
+            "pending": True,
+        }
+        again = (await line.ask("follow", feed=feed))[0]["result"]
+        assert again == {"feed": feed, "changed": False, "pending": True}
         (goset,) = await line.ask("goset")
-        assert goset["result"]["feeds"] == sorted([feed, KEY.feed_id.hex()])
+        assert goset["result"]["feeds"] == [KEY.feed_id.hex()], "a mistyped id costs nobody a place"
+        undone = (await line.ask("unfollow", feed=feed[:8]))[0]["result"]
+        assert undone == {"feed": feed, "changed": True, "pending": False}
+        assert feed not in {row["item"]["feed"] for row in await line.ask("feeds") if "item" in row}
         bench.runtime.up(FakeFace(), "wire:1")
         while len(rows := await line.ask("faces")) < 2:
             pass

@@ -13,6 +13,7 @@ from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.events import Effect, Send
 from tinyssb_node.gossip.admission import Admission, AdmissionPolicy
 from tinyssb_node.ids import FeedId, PacketKind
+from tinyssb_node.replication.asking import FeedAsker
 from tinyssb_node.scheduling.link import LinkProfile, lan_profile, stream_profile
 
 EACH = 10
@@ -142,7 +143,7 @@ def test_a_relay_carries_what_its_neighbours_on_the_air_follow_beyond_the_set() 
     entry, *_ = packets_of(written(key_of("far"), [b"one"]))
     far = key_of("far").feed_id
     for name in "ac":
-        mesh.do(name, mesh[name].node.follow(far, mesh.now_us, beyond=True))
+        mesh.do(name, mesh[name].node.follow(far, mesh.now_us, beyond=True, asker=FeedAsker.GROUP))
     mesh.do("a", mesh["a"].node.import_packet(entry, mesh.now_us)[1])
     mesh.radio(reach=1)
     mesh.pass_time(10 * MINUTE_US)

@@ -15,6 +15,7 @@ from tinyssb_node.codec.dmx import want_dmx
 from tinyssb_node.codec.packets import Chnk, Want, parse_coded, parse_want, serialize_want
 from tinyssb_node.feeds.author import ComposedEntry
 from tinyssb_node.gossip.entries import EntryGossip
+from tinyssb_node.gossip.expiry import IdExpiry
 from tinyssb_node.gossip.frontier_gossip import FrontierGossip
 from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.gossip.retirement import FeedRetirement
@@ -217,8 +218,9 @@ class Station:
         retirement = FeedRetirement(self.replica, Chance(0.5))
         frontiers = FrontierGossip(self.replica, NETWORK, Chance(0.5))
         frontiers.face_up(self.queue, 0)
+        expiry = IdExpiry(self.replica, None, expires=True)
         self.gossip = EntryGossip(
-            self.replica, self.store, NETWORK, Chance(0.5), receipts, retirement, frontiers
+            self.replica, self.store, NETWORK, Chance(0.5), receipts, retirement, frontiers, expiry
         )
         self.gossip.face_up(self.queue, 0)
 

@@ -226,6 +226,7 @@ class FollowedRow(ControlRow, frozen=True):
 
     feed: str
     changed: bool
+    pending: bool = False
 
 
 class PurgedRow(ControlRow, frozen=True):

@@ -298,9 +298,12 @@ class ControlHandler:
             for record in self._node(place).feeds()
         )
         self._runtime.do(
-            lambda node, now_us: (None, node.follow(feed, now_us, newest=request.newest)), place.name
+            lambda node, now_us: (None, node.follow(feed, now_us, pending=True, newest=request.newest)),
+            place.name,
         )
-        return rows.FollowedRow(feed=feed.hex(), changed=changed)
+        record = self._node(place).replica.record(feed)
+        pending = not (record.seq or record.ours)
+        return rows.FollowedRow(feed=feed.hex(), changed=changed, pending=pending)
 
     async def _unfollow(self, request: requests.Unfollow, _client: ControlConnection) -> rows.FollowedRow:
         place = self._place(request)

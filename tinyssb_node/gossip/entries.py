@@ -38,6 +38,7 @@ from tinyssb_node.codec.packets import (
 )
 from tinyssb_node.feeds.sidechain import SideChain
 from tinyssb_node.gossip.chunk_rows import ChunkRows
+from tinyssb_node.gossip.expiry import IdExpiry
 from tinyssb_node.gossip.fork_gossip import ForkGossip
 from tinyssb_node.gossip.frontier_gossip import FrontierGossip
 from tinyssb_node.gossip.newest_gossip import NewestGossip
@@ -81,8 +82,10 @@ class EntryGossip:
         receipts: ReceiptTracker,
         retirement: FeedRetirement,
         frontiers: FrontierGossip,
+        expiry: IdExpiry,
     ) -> None:
         self._replica = replica
+        self._expiry = expiry
         self._receipts = receipts
         self._retirement = retirement
         self._frontiers = frontiers
@@ -222,7 +225,7 @@ class EntryGossip:
         if again:
             rest = self._frontiers.beyond(queue, now_us)
             if turn is not None and self._frontiers.sets_differ(queue, now_us):
-                rest = (*self._replica.goset.feeds, *rest)
+                rest = (*self._feeds_to_name(queue, now_us), *rest)
             rest = self._peers[queue.name].named_from(rest)
             if turn is not None and (first := self._asked_for(queue)):
                 rest = first if self._grows(queue, now_us) else (*first, *rest)
@@ -235,6 +238,14 @@ class EntryGossip:
         speaker, asks = (b"", b"") if turn is None else turn.address(now_us)
         packet = serialize_named_want(self._goset_dmx, replace(want, speaker=speaker, asks=asks))
         return GossipPacket(packet, PacketKind.NAMED_WANT, None, addressed=bool(asks))
+
+    def _feeds_to_name(self, queue: TransmitQueue, now_us: int) -> Sequence[FeedId]:
+        """Return the feeds of the set that a request on the air names in turn; in a flood of made-up ids only those of
+        which an entry is here. Of others a neighbour that has entries says so."""
+        feeds, holds = self._replica.goset.feeds, self._replica.holds
+        return (
+            [feed for feed in feeds if holds(feed)] if self._expiry.is_flooded(queue.name, now_us) else feeds
+        )
 
     def _asked_for(self, queue: TransmitQueue) -> Sequence[FeedId]:
         """Return the feeds that a request on the air names first while sets differ: half a packet of those that our
@@ -359,7 +370,8 @@ class EntryGossip:
         if self._frontiers.heard_diff(queue, diff, now_us):
             queue.want_timer.hear_inconsistent(now_us)
             queue.claim_timer.hear_inconsistent(now_us)
-        elif diff.depth == 0:
+        elif diff.depth == 0 and not self._frontiers.sets_seem_to_differ(queue.name):
+            # While sets differ, the sketches must go on that show it: the same ids leave both of them (decision 0070).
             queue.suppress(PacketKind.CLAIM)
         if diff.depth == 0 and self._frontiers.equal(queue.name):
             self._receipts.heard_equal(queue.name, now_us)

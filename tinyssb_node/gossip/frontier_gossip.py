@@ -38,6 +38,7 @@ from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.salted import short_id
 from tinyssb_node.replication.want import NOT_WANTED
 from tinyssb_node.scheduling.link import LinkMedium
+from tinyssb_node.scheduling.repeat_limiter import RepeatLimiter
 from tinyssb_node.scheduling.suppression import RecentSet
 from tinyssb_node.scheduling.token_bucket import TokenBucket
 from tinyssb_node.scheduling.transmit_queue import GossipPacket, TransmitQueue
@@ -53,6 +54,8 @@ _PAUSE_US = 3_600_000_000
 _LOSSY_PAUSE_US = 60_000_000
 """The same where packets may be lost."""
 _PAUSE_MAX_US = 86_400_000_000
+_ASK_PAUSE_MAX_US = 600_000_000
+"""Longest time until an id is asked for again that did not come, or was refused."""
 _SETTLED_MAX = 64
 _ANSWER_US = 1_000_000
 """Time for which an answer may be on its way."""
@@ -104,6 +107,10 @@ class _Exchange:
         """Marks and short ids to ask for, each with its salt."""
         self.asked: RecentSet[tuple[bytes, int]] = RecentSet(limits.RECENT_MAX)
         """Those that were asked for."""
+        self.asks: RepeatLimiter[tuple[bytes, int]] = RepeatLimiter(
+            wait_us=_LOSSY_PAUSE_US, wait_max_us=_ASK_PAUSE_MAX_US, most=limits.RECENT_MAX
+        )
+        """How often they were: what is named again and again and refused here is asked for ever more rarely."""
         self.left: RecentSet[FeedId] = RecentSet(limits.RECENT_MAX)
         """Feeds of which a peer was told that they have left here."""
         self.giving: dict[FeedId, None] = {}
@@ -315,9 +322,9 @@ class FrontierGossip:
             if self._replica.takes(feed) and not (exchange.on_air and feed in self._replica.goset):
                 exchange.expect_more(feed)
 
-    def learned(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> None:
+    def learned(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> bool:
         """A peer on *queue* named a feed beyond the set. If that was on the air we name it, too, from now on, on every
-        radio: others may have it, or need it."""
+        radio: others may have it, or need it. Return True if a peer wants it, and nobody here knew it."""
         origin = self._exchanges[queue.name]
         pulled = [
             key for key in {(salt, short_id(salt, feed)) for salt, _ in origin.pulled} if key in origin.pulled
@@ -335,6 +342,7 @@ class FrontierGossip:
             exchange.learned[feed] = now_us
             if len(exchange.learned) > _LEARNED_MAX:
                 exchange.learned.popitem(last=False)
+        return bool(pulled)
 
     def named(
         self,
@@ -378,8 +386,9 @@ class FrontierGossip:
             if short in empty and exchange.pulls.has(now_us):
                 exchange.pulls.take()
                 exchange.pulled[key] = None
-            if not exchange.asked.within(key, _ANSWER_US, now_us):
+            if not exchange.asked.within(key, _ANSWER_US, now_us) and exchange.asks.allows(key, 0, now_us):
                 exchange.asked.add(key, now_us)
+                exchange.asks.gave(key, 0, now_us)
                 exchange.asking[key] = None
 
     def feed_of(self, salt: bytes, short: int) -> FeedId | None:

@@ -23,13 +23,17 @@ from tinyssb_node.codec.packets import (
     serialize_sketch,
 )
 from tinyssb_node.gossip.admission import NOT_ADMITTED, Admission
+from tinyssb_node.gossip.expiry import IdExpiry
 from tinyssb_node.gossip.frontier_gossip import FrontierGossip
 from tinyssb_node.gossip.named_feeds import NamedFeeds
+from tinyssb_node.gossip.proofs import FirstEntryProofs
 from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind
 from tinyssb_node.replication import claim as claims
+from tinyssb_node.replication import limits as set_limits
 from tinyssb_node.replication.goset import subset_of, xor_of
 from tinyssb_node.replication.reconcile import (
+    DifferenceTooLarge,
     SetDifference,
     SetReconciliation,
     SetsEqual,
@@ -40,10 +44,13 @@ from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.salted import SaltedSets
 from tinyssb_node.scheduling.link import LinkMedium
 from tinyssb_node.scheduling.share import AirShare
+from tinyssb_node.scheduling.token_bucket import TokenBucket
 from tinyssb_node.scheduling.transmit_queue import GossipPacket, TransmitQueue
 from tinyssb_node.scheduling.trickle import RandomSource
 
 _RECONCILING = frozenset({PacketKind.SKETCH, PacketKind.ASK, PacketKind.FEEDS})
+EXPIRED = "expired"
+"""Rule by which an id is refused that left the set not long ago for want of an entry."""
 _NOBODY = FeedId(bytes(limits.FEED_ID_SIZE))
 """Where a node without a feed of its own begins to give."""
 
@@ -61,15 +68,17 @@ class SetGossip:
         *,
         admission: Admission | None,
         retirement: FeedRetirement,
+        expiry: IdExpiry,
         frontiers: FrontierGossip,
     ) -> None:
         """*own* is the node's own feed: nodes that help a third begin at different places of the set. *queues* are
         those that are up at any moment. *admission* decides which ids that peers name enter the set, None: all;
-        *retirement* which closed feeds leave it."""
+        *retirement* which closed feeds leave it, *expiry* which ids without an entry."""
         self._replica = replica
         self._queues = queues
         self._admission = admission
         self._retirement = retirement
+        self._expiry = expiry
         self._frontiers = frontiers
         self.dmx = network.goset_dmx
         self._entropy = entropy
@@ -85,11 +94,12 @@ class SetGossip:
         self._asked: dict[FaceName, int] = {}
         self._claimed: dict[FaceName, AirShare] = {}
         """The share of the airtime that claims take, on faces where it has a limit."""
+        self._settling: dict[FaceName, TokenBucket] = {}
+        """Claims in answer to claims, where ids are refused."""
         self._reconciled: dict[FaceName, AirShare] = {}
         """The share that sketches and ids take, likewise."""
-        self._refused_us: dict[FaceName, int] = {}
-        """When an id was last refused that a face named."""
         self._named: dict[FaceName, NamedFeeds] = {}
+        self._proofs = FirstEntryProofs(replica, network, self._own)
         self._salts: deque[bytes] = deque(maxlen=32)
         """Salts of the SKETCHes sent and heard last, some minutes' worth: an ASK for another one is for a node out of
         reach."""
@@ -98,7 +108,11 @@ class SetGossip:
         """A face can be used."""
         self._named[queue.name] = NamedFeeds(now_us)
         self._exchanges[queue.name] = SetReconciliation(self._sets, self._own)
+        self._proofs.face_up(queue)
         self._asked[queue.name] = 0
+        self._settling[queue.name] = TokenBucket(
+            set_limits.CLAIMS_AT_ONCE, 1, queue.profile.advert_max_us, now_us
+        )
         if queue.profile.allowance is not None:
             self._claimed[queue.name] = AirShare(queue.profile.allowance)
             self._reconciled[queue.name] = AirShare(queue.profile.allowance)
@@ -110,8 +124,10 @@ class SetGossip:
             table.pop(face, None)
         self._asked.pop(face, None)
         self._claimed.pop(face, None)
+        self._settling.pop(face, None)
         self._reconciled.pop(face, None)
-        self._refused_us.pop(face, None)
+        self._expiry.face_down(face)
+        self._proofs.face_down(face)
         self._named.pop(face, None)
 
     def _speaks_claims(self, queue: TransmitQueue, now_us: int) -> bool:
@@ -135,19 +151,13 @@ class SetGossip:
         if kind in _RECONCILING and (reconciled := self._reconciled.get(face)) is not None:
             reconciled.spent(airtime_us, now_us)
 
-    def refused(self, face: FaceName, now_us: int) -> None:
-        """An id that *face* named was not admitted."""
-        self._refused_us[face] = now_us
-
     def _may_claim(self, queue: TransmitQueue, now_us: int) -> bool:
         """Return True if airtime is left for answers to claims: a quarter of what the law allows. With half, answers to
         lies and our adverts together left less than entries take. While a peer makes ids up, an eighth: neighbours
         answer each other's answers then, and agree by sketches, which take less."""
-        claimed, refused_us = self._claimed.get(queue.name), self._refused_us.get(queue.name)
+        claimed, flooded = self._claimed.get(queue.name), self._expiry.is_flooded(queue.name, now_us)
         if claimed is None:
             return True
-        # Within ten minutes a flood of made-up ids names another one.
-        flooded = refused_us is not None and now_us - refused_us < 600_000_000
         waiting_us = len(queue.waiting) * queue.profile.airtime_us[limits.PACKET_SIZE]
         return claimed.has(125 if flooded else 250, now_us, waiting_us)
 
@@ -167,6 +177,11 @@ class SetGossip:
             return None
         return self._ask_admission(queue, feed, now_us)
 
+    def make_room(self, feed: FeedId, now_us: int) -> list[Effect]:
+        """The set is full: let the oldest id without an entry leave it if *feed* has one."""
+        oldest = next(iter(self._expiry.unproven), None)
+        return [] if oldest is None or not self._replica.has_proof(feed) else self.expire([oldest], now_us)
+
     def refusal_beyond(
         self, queue: TransmitQueue, feed: FeedId, now_us: int, *, in_their_set: bool
     ) -> str | None:
@@ -185,7 +200,16 @@ class SetGossip:
         return NOT_ADMITTED
 
     def _ask_admission(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> str | None:
-        if self._admission is None or self._replica.read_only:
+        replica, across = self._replica, self._crosses(queue)
+        if replica.read_only:
+            return None
+        if self._admission is not None and not self._admission.lets_in(feed, across=across):
+            return NOT_ADMITTED
+        if replica.has_proof(feed):
+            return None  # It costs its sender as much as us.
+        if self._expiry.refuses(feed, now_us):
+            return EXPIRED
+        if self._admission is None or (replica.knows(feed) and replica.record(feed).followed):
             return None
         return self._admission.refusal(
             feed,
@@ -193,7 +217,7 @@ class SetGossip:
             self._replica.named_only,
             now_us,
             asked=self._awaits(queue, feed),
-            across=self._crosses(queue),
+            across=across,
         )
 
     def _crosses(self, queue: TransmitQueue) -> bool:
@@ -211,9 +235,11 @@ class SetGossip:
             exchange.learned(feed)
             self._asked[face] = 0
         effects: list[Effect] = []
+        unproven = self._replica.is_unproven(feed)
         for queue in self._queues.values():
-            queue.claim_timer.hear_inconsistent(now_us)
-            queue.want_timer.hear_inconsistent(now_us)
+            if not (unproven and self._expiry.is_flooded(queue.name, now_us)):
+                queue.claim_timer.hear_inconsistent(now_us)
+                queue.want_timer.hear_inconsistent(now_us)
             if queue is not origin:
                 effects += self._queue_novelty(queue, feed, now_us)
         return effects
@@ -229,22 +255,50 @@ class SetGossip:
     def retire_absent(self, queue: TransmitQueue, said: Claim | Sketch, now_us: int) -> list[Effect]:
         """A peer on *queue* showed its set: retire closed feeds that it lacks, if they may leave, instead of giving
         them."""
-        closed = self._retirement.closed
-        if not closed:
-            return []
-        lacked = self._lacked(said, closed)
-        # Those that may not leave are given, though they were named before.
-        self._named[queue.name].forget(lacked)
-        return self.retire([feed for feed in lacked if self._retirement.may_leave(feed, now_us)], now_us)
+        effects: list[Effect] = []
+        if closed := self._retirement.closed:
+            lacked = self._lacked(said, closed)
+            # Those that may not leave are given, though they were named before.
+            self._named[queue.name].forget(lacked)
+            effects += self.retire(
+                [feed for feed in lacked if self._retirement.may_leave(feed, now_us)], now_us
+            )
+        if isinstance(said, Sketch) and self._expiry.unproven:
+            effects += self.expire(self._expired_at(said, now_us), now_us)
+        return effects
+
+    def _expired_at(self, said: Sketch, now_us: int) -> Sequence[FeedId]:
+        """Return the ids without an entry that left the set of a peer, and may leave ours. A peer that lacks feeds with
+        entries, too, has not learned of them yet."""
+        reading = read_sketch(self._sets.under(said.salt), said)
+        if not isinstance(reading, SetDifference):
+            return ()
+        unproven = self._expiry.unproven
+        if any(feed not in unproven and not self._replica.is_closed(feed) for feed in reading.ours):
+            return ()
+        return [feed for feed in reading.ours if self._expiry.may_leave(feed, now_us)]
 
     def retire(self, feeds: Collection[FeedId], now_us: int) -> list[Effect]:
-        """Let *feeds* leave the set, and show it on every face."""
-        if not feeds:
-            return []
+        """Let closed *feeds* leave the set, and show it on every face."""
         effects: list[Effect] = []
         for feed in feeds:
             effects += self._replica.retire(feed)
             self._retirement.left(feed)
+        self._show_left(feeds, now_us)
+        return effects
+
+    def expire(self, feeds: Collection[FeedId], now_us: int) -> list[Effect]:
+        """Let *feeds*, of which no entry came, leave the set, and show it on every face."""
+        effects: list[Effect] = []
+        for feed in feeds:
+            effects += self._replica.expire(feed)
+            self._expiry.left(feed, now_us)
+        self._show_left(feeds, now_us)
+        return effects
+
+    def _show_left(self, feeds: Collection[FeedId], now_us: int) -> None:
+        if not feeds:
+            return
         self._sets.shrank()
         for named in self._named.values():
             named.reset_interval()
@@ -257,7 +311,6 @@ class SetGossip:
             queue.want_timer.hear_inconsistent(now_us)
             if not queue.on_air:
                 queue.advertise(PacketKind.CLAIM, now_us)
-        return effects
 
     def _lacked(self, said: Claim | Sketch, among: Sequence[FeedId]) -> Sequence[FeedId]:
         """Return which feeds of our set, *among* some of it, a peer's set lacks, as far as the packet *said* shows."""
@@ -278,7 +331,7 @@ class SetGossip:
 
     def _can_learn(self, queue: TransmitQueue, now_us: int) -> bool:
         """Return True if an id that is named on *queue* would be admitted, as far as is known."""
-        refused_us = self._refused_us.get(queue.name)
+        refused_us = self._expiry.refused_us(queue.name)
         if not queue.on_air and refused_us is not None and now_us - refused_us < 60_000_000:
             return False  # To ask again and again for what is refused would never end.
         return not (self._replica.goset.full or self._replica.read_only)
@@ -311,7 +364,8 @@ class SetGossip:
                 return self._ask_packet(queue, ask)
             exchange.give_up()
         # While all agree, a sketch of no capacity asks whether they still do, in 16 bytes.
-        capacity = 0 if queue.claim_timer.is_calm else limits.SKETCH_CAPACITY
+        agree = queue.claim_timer.is_calm and not self._frontiers.sets_seem_to_differ(queue.name)
+        capacity = 0 if agree else limits.SKETCH_CAPACITY
         return self._sketch_packet(queue, exchange.advert(self._salt(), capacity))
 
     def has_packets(self, face: FaceName) -> bool:
@@ -360,7 +414,7 @@ class SetGossip:
                 repairs += claims.near_full_claims(goset, claim)
         if repairs:
             queue.claim_timer.hear_inconsistent(now_us)
-        return effects + self._claim_once(queue, repairs, now_us)
+        return effects + self._settle(queue, repairs, now_us)
 
     def heard_novelty(
         self, queue: TransmitQueue, novelty: Novelty, now_us: int, *, welcome: bool = True
@@ -378,13 +432,24 @@ class SetGossip:
         exchange = self._exchanges[queue.name]
         self._salts.append(sketch.salt)
         can_learn = self._can_learn(queue, now_us)
-        reading = exchange.heard_sketch(sketch, can_learn=can_learn, left=self._replica.retired)
+        left = (*self._replica.retired, *self._expiry.refused(now_us))
+        flooded = self._expiry.is_flooded(queue.name, now_us)
+        holds = self._replica.holds
+        # Of made-up ids each node has others. To name them all would use up the airtime of what is worth more.
+        reading = exchange.heard_sketch(
+            sketch, can_learn=can_learn, left=left, worth=holds if flooded else lambda _: True
+        )
+        if isinstance(reading, SetDifference):
+            self._proofs.lacked(queue, reading.ours, now_us, flooded=flooded)
+        elif isinstance(reading, DifferenceTooLarge) and flooded:
+            self._proofs.unknown(queue, now_us)
         same = isinstance(reading, SetsEqual)
         self._frontiers.set_compared(queue.name, same=same, now_us=now_us)
         if same:
             queue.suppress(PacketKind.CLAIM)
-        elif not queue.on_air and self._is_stuck(queue, sketch, now_us):
-            queue.suppress(PacketKind.CLAIM)
+        elif self._is_stuck(queue, sketch, now_us):
+            if not queue.on_air:
+                queue.suppress(PacketKind.CLAIM)
             exchange.drop()
         else:
             self._asked[queue.name] = 0
@@ -393,22 +458,43 @@ class SetGossip:
 
     def _is_stuck(self, queue: TransmitQueue, sketch: Sketch, now_us: int) -> bool:
         """Return True if a set of so many ids was compared with ours in vain several times: one of them is full, or
-        refuses ids. It is tried again when one of them changes, or a day later."""
+        refuses ids. It is tried again when one of them changes, or a day later; on the air ever more rarely, as more
+        neighbours than one may have such a set, and packets are lost there."""
         stuck = self._stuck.setdefault(queue.name, OrderedDict())
         key = self._replica.goset.state, sketch.count
         tries, since_us = stuck.pop(key, (0, now_us))
-        if now_us - since_us >= 86_400_000_000:
-            tries, since_us = 0, now_us
-        stuck[key] = tries + 1, since_us
+        if queue.on_air:
+            paused, tries, since_us = self._pause(queue, tries, since_us, now_us)
+        else:
+            if now_us - since_us >= 86_400_000_000:
+                tries, since_us = 0, now_us
+            paused = tries >= set_limits.SETTLE_TRIES
+            tries += 1
+        stuck[key] = tries, since_us
         if len(stuck) > limits.NEIGHBOURS_MAX:
             stuck.popitem(last=False)
-        return tries >= 4  # packets may be lost
+        return paused
 
-    def heard_ask(self, queue: TransmitQueue, ask: Ask) -> list[Effect]:
+    def _pause(self, queue: TransmitQueue, tries: int, since_us: int, now_us: int) -> tuple[bool, int, int]:
+        """Return whether a comparison on the air pauses after so many *tries*, the last one *since_us*, and both from
+        now on. Those in the same shortest interval are one."""
+        profile = queue.profile
+        doublings = tries - set_limits.SETTLE_TRIES_ON_AIR
+        if doublings < 0:
+            counts = not tries or now_us - since_us >= profile.advert_min_us
+            return False, tries + counts, now_us if counts else since_us
+        pause_us = min(profile.advert_max_us << min(doublings, 16), set_limits.SETTLE_PAUSE_MAX_US)
+        if now_us - since_us < pause_us:
+            return True, tries, since_us
+        return False, tries + 1, now_us
+
+    def heard_ask(self, queue: TransmitQueue, ask: Ask, now_us: int) -> list[Effect]:
         """Handle a request for ids."""
         if not self._frontiers.knows_salt(ask.salt):
             queue.note_exchange(hidden=ask.salt not in self._salts)
-        self._exchanges[queue.name].heard_ask(ask)
+        exchange, flooded = self._exchanges[queue.name], self._expiry.is_flooded(queue.name, now_us)
+        asked = exchange.heard_ask(ask)
+        self._proofs.lacked(queue, asked, now_us, flooded=flooded)
         return [AskSeen(direction=Direction.RX, face=queue.name, salt=ask.salt, count=len(ask.shorts))]
 
     def heard_feeds(self, queue: TransmitQueue, feeds: Feeds) -> list[Effect]:
@@ -436,7 +522,22 @@ class SetGossip:
             queue.heard_useless()
             return []
         answer = answer_classic(self._replica.goset, said, can_learn=self._can_learn(queue, now_us))
-        return self._claim_once(queue, answer, now_us)
+        return self._settle(queue, answer, now_us)
+
+    def _settle(self, queue: TransmitQueue, said: Sequence[Claim], now_us: int) -> list[Effect]:
+        """Queue claims that answer a claim. Where ids are refused, a peer whose set only grows may never have ours: it
+        gets as many as there are adverts that nobody contradicts."""
+        if not self._expiry.is_flooded(queue.name, now_us):
+            return self._claim_once(queue, said, now_us)
+        bucket, effects = self._settling[queue.name], list[Effect]()
+        for claim in said:
+            if not bucket.has(now_us):
+                break
+            queued = self._claim_once(queue, [claim], now_us)
+            if queued:
+                bucket.take()
+            effects += queued
+        return effects
 
     def _claim_once(self, queue: TransmitQueue, said: Sequence[Claim], now_us: int) -> list[Effect]:
         """Queue claims that were not sent a moment ago: two nodes that keep answering each other's claims about one

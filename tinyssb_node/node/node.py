@@ -53,6 +53,7 @@ from tinyssb_node.gossip.acknowledgements import Acknowledger
 from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.gossip.certainty import TipCertainty, TipUncertainError, TipWait
 from tinyssb_node.gossip.entries import EntryGossip
+from tinyssb_node.gossip.expiry import IdExpiry
 from tinyssb_node.gossip.frontier_gossip import FrontierGossip
 from tinyssb_node.gossip.receipts import ReceiptTracker
 from tinyssb_node.gossip.retirement import FeedRetirement
@@ -118,7 +119,7 @@ class Node:
         May write to the store (our own feed, at first): commit before anything else. Raises SetFullError, without room.
         """
         self._store, self._key, self._entropy = store, key, entropy
-        self._replica = Replica(store, network, read_only=read_only, verify=verify, quota=quota)
+        replica = self._replica = Replica(store, network, read_only=read_only, verify=verify, quota=quota)
         own = None if key is None else key.feed_id
         if own is not None and not read_only:
             self._replica.own_feed(own, dialect)
@@ -129,18 +130,20 @@ class Node:
         self._receptions = ReceptionLog(self._refusals)
         self._receipts = ReceiptTracker(self._replica, store, own, self._certainties)
         self._acknowledger = Acknowledger(
-            self._replica,
-            store,
-            self._receipts,
-            self._queues,
-            entropy,
-            own=own,
-            permille=acknowledge_permille,
+            replica, store, self._receipts, self._queues, entropy, own=own, permille=acknowledge_permille
         )
         self._retirement = FeedRetirement(self._replica, entropy)
+        self._expiry = IdExpiry(self._replica, own, expires=dialect is Dialect.SPEC)
         self._frontiers = FrontierGossip(self._replica, network, entropy)
         self._entries = EntryGossip(
-            self._replica, store, network, entropy, self._receipts, self._retirement, self._frontiers
+            replica,
+            store,
+            network,
+            entropy,
+            self._receipts,
+            self._retirement,
+            self._frontiers,
+            self._expiry,
         )
         self._admission = admission
         if admission is not None:
@@ -153,6 +156,7 @@ class Node:
             self._queues,
             admission=admission,
             retirement=self._retirement,
+            expiry=self._expiry,
             frontiers=self._frontiers,
         )
         self._groups = GroupHost(groups, self._replica, store)
@@ -186,6 +190,7 @@ class Node:
         for certainty in self._certainties.values():
             certainty.face_up(face, profile, now_us)
         self._retirement.begin(now_us)
+        self._expiry.face_up(profile, now_us)
         return [face_up_event(face, spec, profile)]
 
     def face_down(self, face: FaceName, reason: str, now_us: int) -> list[Effect]:
@@ -233,7 +238,7 @@ class Node:
             coded = outcome.kind in _CODED
             if outcome.feed in self._replica.quota.refused:
                 self._refusals.refuse("quota", face)
-            self._propagate(outcome.events, None if coded else packet, queue, now_us)
+            effects += self._propagate(outcome.events, None if coded else packet, queue, now_us)
         effects += self._send_due(now_us)
         return [received, *effects] if received is not None else effects
 
@@ -287,6 +292,7 @@ class Node:
         if may_write and (acknowledgement := self._acknowledger.take(now_us)) is not None:
             effects += self._append(self._key, acknowledgement, ACK_TYPE, now_us)[1]
         effects += self._set.retire(self._retirement.take_due(now_us), now_us)
+        effects += self._set.expire(self._expiry.take_due(now_us), now_us)
         if self._evicts:
             self._evict()
         if self._shelf.due:
@@ -311,6 +317,8 @@ class Node:
             due.append(owed_us)
         if due and (leave_us := self._retirement.next_us) is not None:
             due.append(leave_us)
+        if due and (expire_us := self._expiry.next_us) is not None:
+            due.append(expire_us)
         if may_write and (groups_us := self._groups.next_us) is not None:
             due.append(groups_us)
         return min(due, default=None)
@@ -453,7 +461,7 @@ class Node:
             case PacketKind.ASK:
                 ask = parse_ask(packet)
                 self._frontiers.heard_ask(queue, ask)
-                return self._set.heard_ask(queue, ask)
+                return self._set.heard_ask(queue, ask, now_us)
             case PacketKind.FEEDS:
                 feeds = parse_feeds(packet)
                 effects = self._set.heard_feeds(queue, feeds)
@@ -477,6 +485,8 @@ class Node:
                 self._refusals.refuse(rule, queue.name)
                 all_admitted = False
                 continue
+            if self._replica.goset.full:
+                effects += self._set.make_room(feed, now_us)
             events = self._replica.add_feed(feed, queue.name)
             if not events:
                 self._refusals.refuse("read_only" if self.read_only else "set", queue.name)
@@ -484,7 +494,7 @@ class Node:
             effects += self._enter_set(feed, events, queue, now_us)
         if not all_admitted:
             queue.heard_useless()
-            self._set.refused(queue.name, now_us)
+            self._expiry.id_refused(queue.name, now_us)
         return all_admitted, effects
 
     def _admit_beyond(self, queue: TransmitQueue, said: Feeds, now_us: int) -> list[Effect]:
@@ -500,10 +510,10 @@ class Node:
             elif self._replica.add_beyond(feed, keep=False):
                 self._shelf.entered(feed)
                 self._retirement.returned(feed, now_us)
-                self._frontiers.learned(queue, feed, now_us)
+                if self._frontiers.learned(queue, feed, now_us):
+                    self._replica.seek(feed)
                 adopted = self._replica.adopt_orphans(feed, queue.name)
-                self._propagate(adopted, None, queue, now_us)
-                effects += adopted
+                effects += [*adopted, *self._propagate(adopted, None, queue, now_us)]
             else:
                 self._refusals.refuse("read_only" if self.read_only else "feeds", queue.name)
         self._frontiers.heard_feeds(queue, said.feeds)
@@ -515,22 +525,24 @@ class Node:
         """Announce that *feed* is in the set now, and append what is already here of it: orphans; the shelf's later."""
         self._shelf.entered(feed)
         self._retirement.returned(feed, now_us)
+        if origin is not None:
+            self._expiry.entered(feed, now_us)  # Entries of others follow at once: they are imported.
         effects = [*events, *self._set.grew(feed, origin, now_us)]
         adopted = self._replica.adopt_orphans(feed, None if origin is None else origin.name)
-        self._propagate(adopted, None, origin, now_us)
-        return effects + adopted
+        return [*effects, *adopted, *self._propagate(adopted, None, origin, now_us)]
 
     def _store_packet(self, packet: bytes, now_us: int) -> tuple[PacketOutcome, list[Effect]]:
         """Offer the replica an entry or chunk that no face brought."""
         outcome = self._replica.offer(packet, chunk_hash(packet), Origin.IMPORT, None)
-        self._propagate(outcome.events, packet, None, now_us)
-        return outcome, [*outcome.events]
+        effects = self._propagate(outcome.events, packet, None, now_us)
+        return outcome, [*outcome.events, *effects]
 
     def _propagate(
         self, events: Sequence[Event], packet: bytes | None, origin: TransmitQueue | None, now_us: int
-    ) -> None:
+    ) -> list[Effect]:
         """Entries and chunks of others were appended, *packet* first if it is given, from *origin*: record them,
-        request more where they came from, and offer them on the other faces."""
+        request more where they came from, and offer them on the other faces. A pending feed enters the set by its
+        first entry."""
         self._receipts.appended(events, packet, now_us)
         if self._admission is not None:
             self._admission.appended(events)
@@ -538,6 +550,30 @@ class Node:
         self._retirement.appended(events, now_us)
         self._groups.appended(events, now_us)
         self._entries.propagate(self._queues.values(), origin, events, now_us)
+        self._expiry.appended(events)
+        effects: list[Effect] = []
+        for event in events:
+            if isinstance(event, EntryAppended) and event.seq == 1 and self._is_users(event.feed):
+                face = None if origin is None else origin.name
+                if entered := self._replica.add_feed(event.feed, face):
+                    effects += self._enter_set(event.feed, entered, origin, now_us)
+        return effects
+
+    def _is_users(self, feed: FeedId) -> bool:
+        """Return True if *feed* is beyond the set, and our user follows it, not just a group."""
+        record = self._replica.record(feed)
+        return record.beyond and record.of_user and not (record.ours or record.retired)
+
+    def is_pending(self, feed: FeedId) -> bool:
+        """Return True if our user follows *feed*, and nobody near has it yet: nothing of it came, and no peer named it.
+        Only this node asks for it. Raises KeyError if it is not known."""
+        return not self._replica.record(feed).seq and self._is_users(feed)
+
+    def is_of_group(self, feed: FeedId) -> bool:
+        """Return True if *feed* is beyond the set because a group needs it, or because we write it for one. Raises
+        KeyError if it is not known."""
+        record = self._replica.record(feed)
+        return record.beyond and (record.child or record.for_group)
 
     # --- sending
 
@@ -635,6 +671,7 @@ class Node:
         appended = self._replica.append(key, content, type_)
         effects += appended
         self._retirement.appended(appended, now_us)
+        self._expiry.appended(appended)
         if self._admission is not None:
             self._admission.appended(appended)
         for queue in self._queues.values():
@@ -646,10 +683,12 @@ class Node:
 
     def _make_ours(self, feed: FeedId, now_us: int, *, beyond: bool) -> list[Effect]:
         """Begin to write *feed*, unless we do already, and tell peers its id."""
-        if self._replica.is_current(feed) and self._replica.record(feed).ours:
+        replica = self._replica
+        placed = beyond or feed in replica.goset
+        if replica.is_current(feed) and replica.record(feed).ours and (placed or replica.frontier(feed)):
             return []
         effects: list[Effect] = []
-        for event in self._replica.own_feed(feed, CHILD_DIALECT, child=True, beyond=beyond):
+        for event in replica.own_feed(feed, CHILD_DIALECT, child=True, beyond=beyond, writes=True):
             effects += [event, *self._set.grew(feed, None, now_us)]
         if feed not in self._replica.goset:
             for queue in self._queues.values():
@@ -666,17 +705,21 @@ class Node:
         now_us: int,
         *,
         beyond: bool = False,
+        pending: bool = False,
         newest: int | None = None,
         asker: FeedAsker = FeedAsker.USER,
     ) -> list[Effect]:
         """Add *feed* to the set, or if there is no room, or with *beyond*, beyond the set, and request it: first so
-        many of its *newest* entries, 0 to 32; None: as before. *asker* wants it.
+        many of its *newest* entries, 0 to 32; None: as before. *asker* wants it. With *pending* it enters the set only
+        by its first entry, or if a peer names it: an id may be mistyped, and takes a place in the sets of all.
 
         Raises SetFullError if more feeds are known than can be, NodeReadOnlyError.
         """
         replica = self._replica
         if self.read_only:
             raise NodeReadOnlyError
+        if pending and feed not in replica.goset and not replica.has_proof(feed):
+            beyond = True
         events = [] if beyond else replica.add_feed(feed, None)
         effects = self._enter_set(feed, events, None, now_us) if events else []
         if feed not in replica.goset:
@@ -693,13 +736,14 @@ class Node:
 
     def unfollow(self, feed: FeedId, now_us: int, *, keep: bool = False) -> list[Effect]:
         """Request *feed* no more; it stays in the set. What is stored of it is kept, unless others need the room; with
-        *keep*, for a group, in any case.
+        *keep*, for a group, in any case. A feed that only our user named, and of which nothing came, is forgotten.
 
         Raises KeyError if it is not in the set, NodeReadOnlyError.
         """
         if self._replica.read_only:
             raise NodeReadOnlyError
-        self._replica.set_wanted(feed, wanted=False, keep=keep)
+        if keep or not self._replica.forget_pending(feed):
+            self._replica.set_wanted(feed, wanted=False, keep=keep)
         return self._request_again(now_us)
 
     def block(self, shorts: Collection[bytes], now_us: int) -> list[Effect]:

@@ -137,6 +137,10 @@ class Orphans:
         """Hashes of the packets kept that begin with *dmx*, in a fixed order."""
         return sorted(self._by_dmx.get(dmx, ()))
 
+    def packet(self, hash_: bytes) -> bytes:
+        """Return a packet that is kept. Raises KeyError."""
+        return self._by_hash[hash_]
+
     def take(self, hash_: bytes) -> bytes:
         """Remove and return a packet that is kept."""
         packet = self._by_hash.pop(hash_)

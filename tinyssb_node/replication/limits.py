@@ -31,6 +31,45 @@ SEARCH_PATIENCE: Final = 3
 assert LEAVE_US << LEAVE_DOUBLINGS_MAX >= LEAVE_MAX_US
 assert LEAVE_FOLLOW_US < LEAVE_US
 
+# --- Ids without an entry (decision 0070)
+
+EXPIRE_US: Final = 1_800_000_000
+"""Time after which an id of which no entry came leaves the set: half an hour, and up to half of that more, so that
+nothing is kept out by made-up ids for an hour."""
+EXPIRE_PACKETS: Final = 8_192
+"""The same in packets of a radio, if that is longer: 28 min at SF7, where entries of 255 feeds take a minute of air."""
+EXPIRE_FOLLOW_SHARE: Final = 6
+"""Part of this time after which an id may leave because it has left at a neighbour: five minutes."""
+EXPIRE_ABOVE: Final = 16
+"""Ids without an entry that may stay in a set: those of people who have not written yet. They take nobody's place."""
+EXPIRE_FEW: Final = 8
+"""Such ids that a node with fewer takes in any case, and does not let go because a neighbour lacks them."""
+EXPIRED_US: Final = 3_600_000_000
+"""Time for which an id that left is refused: an hour, twice as long each time, up to a day."""
+EXPIRED_MAX: Final = 1_024
+"""Ids that left and are remembered: 100 kB."""
+PROOF_AGAIN_US: Final = 20_000_000
+"""Time after the first entry of a feed was sent as a proof until it is sent again, twice as long each time."""
+PROOF_AGAIN_MAX_US: Final = 1_800_000_000
+"""Longest such time: a neighbour that comes later takes it within half an hour."""
+PROOF_PERMILLE: Final = 125
+"""Share of the airtime that the law allows which proofs take: an eighth, ten proofs an hour at SF7 in EU868."""
+PROOF_AFTER_US: Final = 120_000_000
+"""Time after which a neighbour that lacks an id still is taken to refuse it, where no flood of ids is heard."""
+CLAIMS_AT_ONCE: Final = 8
+"""Claims at once in answer to claims, where ids are refused; then one in the longest interval of adverts."""
+FLOOD_US: Final = 600_000_000
+"""Time after an id was refused on a face for which a flood of made-up ids is taken to go on there."""
+
+# --- Sets that never become the same (decision 0070)
+
+SETTLE_TRIES: Final = 4
+"""Comparisons with a set of as many ids on a wire that change nothing, until they pause for a day."""
+SETTLE_TRIES_ON_AIR: Final = 16
+"""The same on the air, where packets are lost: as many shortest intervals of adverts, 27 s at SF7."""
+SETTLE_PAUSE_MAX_US: Final = 3_600_000_000
+"""Longest time until it is tried again on the air; the first pause is the longest interval of adverts."""
+
 # --- Ids that peers name (decision 0045)
 
 SET_AT_ONCE: Final = 64

@@ -6,7 +6,7 @@ learn from asks and replies.
 """
 
 from bisect import bisect_right
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
 from tinyssb_node import limits
@@ -107,9 +107,17 @@ class SetReconciliation:
 
     # --- received packets
 
-    def heard_sketch(self, sketch: Sketch, *, can_learn: bool, left: Iterable[FeedId] = ()) -> Reading:
+    def heard_sketch(
+        self,
+        sketch: Sketch,
+        *,
+        can_learn: bool,
+        left: Iterable[FeedId] = (),
+        worth: Callable[[FeedId], bool] = lambda _: True,
+    ) -> Reading:
         """Note what the sender of a SKETCH lacks, and what we lack if we *can_learn*, but for feeds that have *left*
-        our set: a node that wants them back names them."""
+        our set: a node that wants them back names them. Where nobody can compute what it lacks, it is sent those that
+        are *worth* it."""
         reading = read_sketch(self._sets.under(sketch.salt), sketch)
         if isinstance(reading, SetsEqual):
             self._said(sketch)
@@ -127,7 +135,7 @@ class SetReconciliation:
         elif can_learn or sketch.count < limits.SET_MAX:
             if reading.smaller and self._sketched == sketch.salt:
                 # They could not compute it from ours either; with all our ids, theirs is the larger set, and they can.
-                self._giving.update(self._sets.under(sketch.salt).feeds.values())
+                self._giving.update(filter(worth, self._sets.under(sketch.salt).feeds.values()))
             else:
                 self._answering = sketch.salt
         return reading
@@ -139,12 +147,14 @@ class SetReconciliation:
             if self._answering == sketch.salt:
                 self._answering = None
 
-    def heard_ask(self, ask: Ask) -> None:
-        """Note what we have of a received ASK, and do not ask for the same."""
+    def heard_ask(self, ask: Ask) -> list[FeedId]:
+        """Note what we have of a received ASK, and do not ask for the same. Return what we have of it."""
         held = self._sets.under(ask.salt).feeds
-        self._giving.update(held[short] for short in ask.shorts if short in held)
+        asked = [held[short] for short in ask.shorts if short in held]
+        self._giving.update(asked)
         if ask.salt == self._salt:
             self._asking.difference_update(ask.shorts)
+        return asked
 
     def heard_feeds(self, feeds: Feeds) -> None:
         """Note feed ids that another node sent, known to us or not: it is left to send the rest of what we would have

@@ -109,6 +109,11 @@ class Replica:
         """Packets that came and that nothing expected."""
         self._empty: dict[FeedId, None] = {}
         """Feeds beyond the set that only a peer named so far, oldest first: not in the store before an entry comes."""
+        self._sought: dict[FeedId, None] = {
+            feed: None for feed, record in self._records.items() if record.beyond and self._is_nobodys(record)
+        }
+        """Feeds beyond the set that only a peer wants, oldest first: in the store, where a gateway reads what to look
+        for."""
         self.quota = FeedQuota(store.usage(), quota)
         """The room that each feed takes."""
         self.frontiers = Frontiers()
@@ -118,7 +123,10 @@ class Replica:
         self.followed: set[FeedId] = set()
         """Others' feeds that our user asked for, a group of ours, or an invitation to one, in the set and beyond it,
         that have not ended."""
-        for chain in store.side_chains():
+        self._watch_stored()
+
+    def _watch_stored(self) -> None:
+        for chain in self._store.side_chains():
             self._watch_chain(chain)
         for feed, tip in self._tips.items():
             self._note_followed(self._records[feed])
@@ -146,8 +154,9 @@ class Replica:
         return replace(self._records[feed], dialect=tip.dialect, seq=tip.seq, tip=tip.id)
 
     def frontier(self, feed: FeedId) -> int:
-        """Sequence number of the last entry held, 0 for none."""
-        return self._tips[feed].seq
+        """Sequence number of the last entry held, 0 for none, or for a feed that is not known any more."""
+        tip = self._tips.get(feed)
+        return 0 if tip is None else tip.seq
 
     def holds(self, feed: FeedId) -> bool:
         """Return True if an entry of *feed* is stored."""
@@ -178,7 +187,9 @@ class Replica:
     @property
     def named_only_beyond(self) -> int:
         """The same of feeds beyond the set."""
-        return sum(feed not in self.goset for feed in self.quota.evicted) + len(self._empty)
+        return (
+            sum(feed not in self.goset for feed in self.quota.evicted) + len(self._empty) + len(self._sought)
+        )
 
     def knows(self, feed: FeedId) -> bool:
         """Return True if *feed* is in the set, beyond it, or has left it."""
@@ -201,7 +212,7 @@ class Replica:
         """Return the sequence number of the last entry of *feed* that is sent to others. Neither branch of a fork is
         sent, except for the entry that begins it: it proves the fork (decision 0042)."""
         proof = self._forks.get(feed)
-        return self._tips[feed].seq if proof is None else proof.seq
+        return self.frontier(feed) if proof is None else proof.seq
 
     def place(self, feed: FeedId) -> tuple[int, MessageId]:
         """Return the position of the next entry of *feed*, which is known or will be a child of ours: its sequence
@@ -212,12 +223,13 @@ class Replica:
         return 1, first_prev(feed, (tip and tip.dialect) or CHILD_DIALECT)
 
     def next_wanted(self, feed: FeedId) -> int:
-        """Sequence number that we would take next; NOT_WANTED for a feed that is not wanted, is closed, has no more
-        room, or is frozen by a fork."""
-        record = self._records[feed]
+        """Sequence number that we would take next; NOT_WANTED for a feed that is not known any more or not wanted, is
+        closed, has no more room, or is frozen by a fork."""
+        record = self._records.get(feed)
         # A call less than ``_is_open``, in the place where a node asks itself most often.
         if (
-            not record.wanted
+            record is None
+            or not record.wanted
             or record.forked_at is not None
             or record.retired
             or feed in self._closed
@@ -294,7 +306,11 @@ class Replica:
         once an entry of it comes, and until then it may have to make room for others. Return False if it is known, or
         cannot be added."""
         known = feed in self._records and feed not in self._retired
-        if self.read_only or not any(feed) or (known and not (keep and feed in self._empty)):
+        if (
+            self.read_only
+            or not any(feed)
+            or (known and not (keep and (feed in self._empty or feed in self._sought)))
+        ):
             return False
         if not known and len(self._records) >= limits.KNOWN_FEEDS_MAX and not self._forget_empty():
             return False
@@ -303,8 +319,27 @@ class Replica:
             self._forget_empty()
         return True
 
+    def seek(self, feed: FeedId) -> None:
+        """A peer wants *feed*, which is beyond the set and only named: keep it in the store, where a gateway reads what
+        to look for. The oldest make room."""
+        if self.read_only or self._empty.pop(feed, self) is self:
+            return
+        self._sought[feed] = None
+        self._keep(self.record(feed))
+        if len(self._sought) > limits.SOUGHT_FEEDS_MAX:
+            oldest = next(iter(self._sought))
+            self._store.drop_feed(oldest)
+            self._forget(oldest)
+
+    @staticmethod
+    def _is_nobodys(record: FeedRecord) -> bool:
+        """Return True for a feed that only peers named, and of which no entry ever was here."""
+        asked_for = record.ours or record.followed or record.for_group
+        return not (asked_for or record.retired) and record.dialect is None
+
     def _take_in(self, feed: FeedId, *, beyond: bool, keep: bool, asker: FeedAsker | None) -> None:
         self._empty.pop(feed, None)
+        self._sought.pop(feed, None)
         if feed in self._records:
             self._keep(replace(asked(self.record(feed), asker), retired=False, beyond=beyond))
             self._retired.discard(feed)
@@ -333,19 +368,78 @@ class Replica:
         self._expect_entries(feed)
         self._follow_frontier(feed)
 
+    def is_unproven(self, feed: FeedId) -> bool:
+        """Return True if *feed* is in the set and nobody is known to have written it: no entry of it came so far."""
+        return feed in self.goset and not self._tips[feed].seq and not self._records[feed].evicted
+
+    def has_proof(self, feed: FeedId) -> bool:
+        """Return True if an entry of *feed* is stored, or its first one came before its id."""
+        if self.holds(feed):
+            return True
+        return any(
+            isinstance(accept(expectation, self.orphans.packet(hash_), self._verify), Extended)
+            for expectation in expectations(self._network, Tip(feed, None, 0, None))
+            for hash_ in self.orphans.with_dmx(expectation.dmx)
+        )
+
+    def first_entry(self, feed: FeedId) -> bytes | None:
+        """Return the packet of the first entry of *feed*, which proves that the id is a key that somebody has."""
+        entry = self._store.entry(feed, 1) if self.holds(feed) else None
+        return None if entry is None else entry.packet
+
+    def expire(self, feed: FeedId) -> list[Event]:
+        """Let a feed without an entry leave the set. If it is ours, or our user follows or refuses it, it goes beyond
+        the set, which nobody else sees; any other is forgotten."""
+        assert self.is_unproven(feed)
+        assert not self.read_only
+        record = self.record(feed)
+        self.goset.remove(feed)
+        if record.ours or record.followed or record.for_group or not record.wanted:
+            self._keep(replace(record, beyond=True))
+        else:
+            self._store.drop_feed(feed)
+            self._forget(feed)
+        return [SetChanged(feed=feed, count=len(self.goset), state=self.goset.state, face=None, left=True)]
+
+    def forget_pending(self, feed: FeedId) -> bool:
+        """Forget *feed* if our user alone knew of it: it is beyond the set, and no entry of it came. Return False if it
+        is more than that."""
+        record = self._records[feed]
+        if (
+            self.read_only
+            or record.ours
+            or record.for_group
+            or not record.beyond
+            or record.retired
+            or self._tips[feed].dialect is not None
+        ):
+            return False
+        if self._empty.pop(feed, self) is self:
+            self._store.drop_feed(feed)
+        self._forget(feed)
+        return True
+
     def _forget_empty(self) -> bool:
         """Forget the feed that a peer named longest ago and of which no entry came. False if there is none."""
         feed = next(iter(self._empty), None)
         if feed is None:
             return False
-        del self._empty[feed], self._records[feed], self._tips[feed]
+        del self._empty[feed]
+        self._forget(feed)
+        return True
+
+    def _forget(self, feed: FeedId) -> None:
+        """Forget a feed of which nothing is stored."""
+        self._sought.pop(feed, None)
+        del self._records[feed], self._tips[feed]
+        self.followed_beyond.discard(feed)
+        self.newest.forget(feed)
         self.blocked.discard(feed)
         self.quota.forget(feed)
         self.expectations.forget_feed(feed)
         self.coded.forget(feed)
         self.coded_chunks.forget(feed)
         self.frontiers.forget(feed)
-        return True
 
     def retire(self, feed: FeedId) -> list[Event]:
         """Let a closed feed leave the set, or what is beyond it; its entries stay stored."""
@@ -365,14 +459,22 @@ class Replica:
         self.frontiers.set(feed, 0 if hidden else self.last_to_give(feed))
 
     def own_feed(
-        self, feed: FeedId, dialect: Dialect, *, child: bool = False, beyond: bool = False
+        self,
+        feed: FeedId,
+        dialect: Dialect,
+        *,
+        child: bool = False,
+        beyond: bool = False,
+        writes: bool = False,
     ) -> list[Event]:
         """Make *feed* ours, as a *child* or as our main feed, to be written in *dialect* if it has no entry yet: in the
-        set, if there is room, or *beyond* it.
+        set, if there is room, or *beyond* it. *writes*: its next entry follows; until then a feed of ours that left
+        the set for want of an entry stays beyond it.
 
         Raises SetFullError if more feeds are known than can be.
         """
-        events = [] if beyond else self.add_feed(feed, None)
+        waits = not writes and feed in self._records and self.record(feed).beyond and not self._tips[feed].seq
+        events = [] if beyond or waits else self.add_feed(feed, None)
         if feed not in self.goset and not self.add_beyond(feed, keep=True) and not self.is_current(feed):
             raise SetFullError(len(self._records))
         tip = self._tips[feed]
@@ -401,6 +503,7 @@ class Replica:
             after = replace(after, followed=False, for_group=False)
         if after != before:
             self._empty.pop(feed, None)
+            self._sought.pop(feed, None)
             self._keep(after)
             self._expect_anew([feed])
 
@@ -730,6 +833,7 @@ class Replica:
         self._tips[feed] = tip
         if first:
             self._empty.pop(feed, None)
+            self._sought.pop(feed, None)
             self._keep(replace(self._records[feed], dialect=tip.dialect))
         if seq == 1:
             self._watch_other_first(tip)

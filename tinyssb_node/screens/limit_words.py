@@ -9,6 +9,10 @@ _WORDS: Final = {
         "ids of strangers' feeds were put off: 64 feeds of the set have no entry yet",
         "They come in with an entry, or 32 an hour. More: set.ids_per_hour in config.toml.",
     ),
+    "expired": (
+        "ids were refused that had brought no entry before, and left the set for that",
+        "They come in with an entry of theirs.",
+    ),
     "quota": (
         "feeds that nobody here follows have used up their share of the disk",
         "More of one: `tinyssb follow`. A larger share: disk.other_feed_percent in config.toml.",

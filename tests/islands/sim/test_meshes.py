@@ -1,13 +1,20 @@
 """Islands of radio with a gateway each: what crosses the internet between them, and what that costs their air."""
 
+from collections.abc import Sequence
+
+import pytest
+
 from tests.islands.sim.busy_shelf import ISLAND, play
 from tests.islands.sim.meshes import InternetLink, SimulatedGateway
 from tests.nodes import key_of
 from tinyssb_node import limits
+from tinyssb_node.codec.events import Effect
 from tinyssb_node.gossip.admission import Admission, AdmissionPolicy
 from tinyssb_node.ids import FeedId
+from tinyssb_node.node.node import Node
 from tinyssb_node.scheduling.link import Allowance
 from tinyssb_node.sim.checkers import AirtimeLaw, DutyCycleChecker, FeedChecker
+from tinyssb_node.sim.deployed_board import DeployedBoard
 from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
 from tinyssb_node.sim.traffic import content
 from tinyssb_node.sim.world import World
@@ -47,8 +54,14 @@ class TwoIslands:
         held = {record.feed: record for record in self.world.inhabitants[name].node.feeds()}
         return held[feed].seq if feed in held else -1
 
-    def follow(self, name: str, other: str) -> None:
-        self.world.follow(name, self.feed(other))
+    def follow(self, name: str, other: str, *, pending: bool = False) -> None:
+        feed = self.feed(other)
+
+        def follow(node: Node | DeployedBoard, now_us: int) -> Sequence[Effect]:
+            assert isinstance(node, Node)
+            return node.follow(feed, now_us, pending=pending)
+
+        self.world.act(name, follow)
 
     def link(self) -> InternetLink:
         self.links += 1
@@ -58,11 +71,12 @@ class TwoIslands:
         return sum(one.node.side_chains_open() for one in self.world.inhabitants.values())
 
 
-def test_what_somebody_follows_crosses_within_seconds_and_nothing_else() -> None:
+@pytest.mark.parametrize("pending", [False, True])
+def test_what_somebody_follows_crosses_within_seconds_and_nothing_else(pending: bool) -> None:
     islands = TwoIslands()
     world = islands.world
-    islands.follow("w1", "e1")
-    islands.follow("e2", "w2")
+    islands.follow("w1", "e1", pending=pending)
+    islands.follow("e2", "w2", pending=pending)
     world.run_for(600 * SECOND_US)
     assert islands.seq("gw", islands.feed("e1")) == 0, "its gateway knows that somebody wants it"
     world.inject("e1", b"before")

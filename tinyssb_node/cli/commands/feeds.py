@@ -93,7 +93,7 @@ def _newest_count(text: str) -> int:
 
 
 def _add_unfollow(commands: CommandParsers) -> argparse.ArgumentParser:
-    parser = commands.add("unfollow", unfollow, more="It stays in the set.")
+    parser = commands.add("unfollow", unfollow, more="It stays in the set; a pending one is forgotten.")
     parser.add_argument(
         "feed", metavar="FEED", help="a feed id, the beginning of one, or the name of a person"
     )
@@ -151,6 +151,11 @@ def follow(arguments: argparse.Namespace) -> int:
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.follow(feed, arguments.newest)
     code = _print_followed(arguments, row, "Now following", "Already following")
+    if row.pending and not arguments.json:
+        print(
+            "It is pending: nothing of it has come yet, and only this node knows of it. If the id is mistyped: "
+            f"tinyssb unfollow {row.feed}"
+        )
     if arguments.newest and not arguments.json:
         print(
             f"Its {arguments.newest} newest entries are fetched before the others, from peers that support it."
@@ -250,11 +255,16 @@ def _feed_state(row: FeedRow) -> str:
         words.append("own, further" if identity is None else f"own: {identity}")
     if row.writable is False and row.forked_at is None:
         words.append("cannot be written for now")
+    return ", ".join([*words, *_set_state(row), *_newest_state(row)])
+
+
+def _set_state(row: FeedRow) -> list[str]:
     if row.retired:
-        words.append("not in the set")
-    elif row.beyond:
-        words.append("beyond the set")
-    return ", ".join([*words, *_newest_state(row)])
+        return ["not in the set"]
+    if not row.beyond:
+        return []
+    pending = row.followed and row.wanted and not (row.seq or row.own or row.child)
+    return ["pending: nothing of it has come" if pending else "beyond the set"]
 
 
 def _newest_state(row: FeedRow) -> list[str]:
