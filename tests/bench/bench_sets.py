@@ -19,6 +19,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.events import Send
 from tinyssb_node.node.node import Node
+from tinyssb_node.replication.asking import FeedAsker
 from tinyssb_node.scheduling.link import lan_profile
 from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
 from tinyssb_node.sim.options import RadioOptions
@@ -148,7 +149,7 @@ def _followed() -> list[Figure]:
         assert isinstance(near, Node)
         assert isinstance(far, Node)
         for node in (near, far):
-            node.follow(entry.extended.tip.feed, 0, beyond=True)
+            node.follow(entry.extended.tip.feed, 0, beyond=True, asker=FeedAsker.GROUP)
         near.import_packet(entry.packet, 0)
     wanted = {entry.extended.tip.feed for (entry,) in feeds}
 

@@ -169,15 +169,22 @@ def test_receipts_say_who_has_what_was_written(running: RunningDaemon) -> None:
 
 def test_feeds_are_followed_and_no_longer(running: RunningDaemon) -> None:
     feed = "ee" * 32
-    undo = f"If the id is mistyped: tinyssb unfollow {feed}\n"
-    now = said(running.home, "follow", feed)
-    assert now.startswith(f"Now following {feed}.\nIt is pending: ")
-    assert now.endswith(undo)
+    now = said(running.home, "follow", feed).splitlines()
+    assert now[0] == f"Now following {feed}."
+    assert now[1].startswith("! Nobody here knows this id, so check its digits. It is pending. ")
+    assert now[2] == f"If it is mistyped: tinyssb unfollow {feed}"
+    assert "follows" in said(running.home, "status")
+    assert "1 feed that you follow is pending" in said(running.home, "status")
     assert said(running.home, "follow", feed).startswith(f"Already following {feed}.\n")
     assert said(running.home, "follow", "EEEE").startswith(f"Already following {feed}.\n")
     assert said(running.home, "follow", "me").startswith("Already following ")
-    assert "pending: nothing of it has come" in said(running.home, "feeds")
-    assert said(running.home, "unfollow", "eeee") == f"No longer following {feed}.\n"
+    assert "pending: nobody near has it yet" in said(running.home, "feeds")
+    undone = said(running.home, "unfollow", "eeee").splitlines()
+    assert undone == [
+        f"No longer following {feed}.",
+        "It was pending: nothing of it had come. It is forgotten.",
+    ]
+    assert "pending" not in said(running.home, "status")
     assert "eeee" not in said(running.home, "feeds"), "nothing of it had come"
 
 

@@ -88,13 +88,14 @@ async def test_follow_unfollow_goset_and_faces(tmp_path: Path) -> None:
             "feed": feed,
             "changed": True,
             "pending": True,
+            "forgotten": False,
         }
         again = (await line.ask("follow", feed=feed))[0]["result"]
-        assert again == {"feed": feed, "changed": False, "pending": True}
+        assert again == {"feed": feed, "changed": False, "pending": True, "forgotten": False}
         (goset,) = await line.ask("goset")
         assert goset["result"]["feeds"] == [KEY.feed_id.hex()], "a mistyped id costs nobody a place"
         undone = (await line.ask("unfollow", feed=feed[:8]))[0]["result"]
-        assert undone == {"feed": feed, "changed": True, "pending": False}
+        assert undone == {"feed": feed, "changed": True, "pending": False, "forgotten": True}
         assert feed not in {row["item"]["feed"] for row in await line.ask("feeds") if "item" in row}
         bench.runtime.up(FakeFace(), "wire:1")
         while len(rows := await line.ask("faces")) < 2:

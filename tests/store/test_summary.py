@@ -41,7 +41,10 @@ def test_each_question_sees_the_last_commit(store, glance):
     assert glance.last_arrival() == 2 == store.last_arrival()
     assert glance.packet(1) == packet_of(ANA, 1)
     assert glance.packet(2) == packet_of(ANA, 1, 0)
-    assert glance.feeds() == [FeedSummary(ANA, 1, True, False), FeedSummary(BOB, 0, False, True)]
+    assert glance.feeds() == [
+        FeedSummary(ANA, 1, True, False, False),
+        FeedSummary(BOB, 0, False, True, False),
+    ]
 
 
 def test_further_feeds_of_ours_are_nobody_else(store, glance):
@@ -49,7 +52,14 @@ def test_further_feeds_of_ours_are_nobody_else(store, glance):
     store.put_feed(feed_record(ANA, dialect=Dialect.SPEC, retired=True))
     put_entry(store, ANA, 1)
     store.commit(1)
-    assert glance.feeds() == [FeedSummary(ANA, 1, False, True)]
+    assert glance.feeds() == [FeedSummary(ANA, 1, False, True, False)]
+
+
+def test_a_follow_is_pending_until_an_entry_comes_and_what_only_peers_want_is_nobody(store, glance):
+    store.put_feed(feed_record(ANA, beyond=True))
+    store.put_feed(feed_record(BOB, beyond=True, followed=False))
+    store.commit(1)
+    assert glance.feeds() == [FeedSummary(ANA, 0, False, True, True)]
 
 
 def test_a_feed_that_was_dropped_is_not_there(store, glance):

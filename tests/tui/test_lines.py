@@ -191,6 +191,15 @@ def test_a_group_poses_as_nobody() -> None:
     assert lines.group_title(None, "5a" * 20) == "group 5a5a5a5a"
 
 
+def test_a_pending_follow_is_told_as_such() -> None:
+    row = replace(feed_row(ANA, 0), beyond=True, pending=True)
+    assert lines.feed(row, DisplayNames([]), 130).plain.rstrip().endswith("pending: nobody near has it yet")
+    who = person(ANA, "Ana", entries=0, last_us=None, pending=True)
+    line = lines.person(who, DisplayNames([who]), followed=True, now_us=NOW_US, width=100).plain
+    assert line.rstrip().endswith("pending: nobody near has it yet")
+    assert "only this node asks for it" in lines.person_page(who, NOW_US)
+
+
 def test_a_feed_of_a_further_identity_is_told_as_ours() -> None:
     row = replace(feed_row(ANA, 3), own=False, identity="club", writable=False)
     line = lines.feed(row, DisplayNames([]), 130).plain

@@ -303,7 +303,12 @@ class FakeNode:
     def follow(self, feed: FeedId) -> FollowedRow:
         self._require()
         self.followed.append(feed)
-        return FollowedRow(feed=feed.hex(), changed=True)
+        return FollowedRow(feed=feed.hex(), changed=True, pending=True)
+
+    def unfollow(self, feed: FeedId) -> FollowedRow:
+        self._require()
+        self.followed.remove(feed)
+        return FollowedRow(feed=feed.hex(), changed=True, forgotten=True)
 
     def arrive(
         self, feed: FeedId, text: str, previous: Iterable[MessageId] = (), **changes: object

@@ -262,9 +262,23 @@ def test_a_private_conversation_is_found_by_a_feed(quiet: str) -> None:
 def test_a_feed_is_followed() -> None:
     node = FakeNode()
     with serving(node) as address:
-        assert post(address, "/api/follow", {"feed": ZOE.hex()}).json["changed"]
+        followed = post(address, "/api/follow", {"feed": ZOE.hex()}).json
+        assert (followed["changed"], followed["pending"]) == (True, True)
         assert post(address, "/api/follow", {"feed": "xyz"}).status == 400
     assert node.followed == [ZOE]
+
+
+def test_a_follow_is_shown_as_pending_and_undone() -> None:
+    catalog = small_mesh()
+    catalog.all_people[EVE] = make_person(EVE, None, entries=0, last_us=None, pending=True)
+    node = FakeNode(catalog)
+    with serving(node) as address:
+        post(address, "/api/follow", {"feed": EVE.hex()})
+        rows = {row["feed"]: row["pending"] for row in ask(address, "/api/people").json["rows"]}
+        assert [feed for feed, pending in rows.items() if pending] == [EVE.hex()]
+        assert post(address, "/api/unfollow", {"feed": EVE.hex()}).json["forgotten"]
+        assert post(address, "/api/unfollow", {"feed": "xyz"}).status == 400
+    assert node.followed == []
 
 
 def test_a_listening_page_is_told_of_what_came_and_of_a_daemon_that_is_gone() -> None:

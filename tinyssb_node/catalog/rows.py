@@ -117,6 +117,8 @@ class PersonRow:
     """Authors of the blocklists that block them; none, though blocked: the user does."""
     list_followed: bool = False
     """Feeds on this person's blocklist are blocked here, too."""
+    pending: bool = False
+    """The user follows them, and nobody near has anything of theirs yet."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

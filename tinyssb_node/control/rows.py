@@ -121,6 +121,7 @@ class NetworkRow(ControlRow, frozen=True, kw_only=True):
     frozen_at: int | None = None
     identities: list[IdentityRow] = []
     beyond: int = 0
+    pending: int = 0
     refusals: list[RefusalRow] = []
     disk: DiskUseRow | None = None
     group_reviews: int = 0
@@ -187,6 +188,7 @@ class FeedRow(ControlRow, frozen=True, kw_only=True):
     followed: bool | None = None
     bytes: int = 0
     evicted: bool = False
+    pending: bool = False
 
 
 class ForkRow(ControlRow, frozen=True):
@@ -227,6 +229,7 @@ class FollowedRow(ControlRow, frozen=True):
     feed: str
     changed: bool
     pending: bool = False
+    forgotten: bool = False
 
 
 class PurgedRow(ControlRow, frozen=True):

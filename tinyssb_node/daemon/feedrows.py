@@ -34,6 +34,7 @@ def feed_rows(node: Node, identities: Mapping[FeedId, str], now_us: int) -> Iter
             followed=record.followed or record.ours,
             bytes=node.replica.quota.packets.get(record.feed, 0) * STORE_PACKET_BYTES,
             evicted=record.evicted,
+            pending=node.is_pending(record.feed),
         )
 
 
@@ -45,8 +46,7 @@ def disk_use_row(node: Node) -> DiskUseRow:
         record = node.replica.record(feed)
         if feed in quota.others:
             use["others"] += packets
-        elif record.beyond:
-            # Those of groups are never in the set, where all others are that have room there.
+        elif node.is_of_group(feed):
             use["groups"] += packets
         else:
             use["own" if record.ours else "followed"] += packets

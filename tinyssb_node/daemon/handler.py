@@ -173,6 +173,7 @@ class ControlHandler:
             frozen_at=None if own is None else own.forked_at,
             identities=[] if self._authorship is None else [*self._authorship.rows(node, now_us)],
             beyond=sum(record.beyond and not record.retired for record in feeds),
+            pending=sum(node.is_pending(record.feed) for record in feeds),
             refusals=[rows.RefusalRow(each.rule, each.count, each.last_us) for each in node.refusals()],
             disk=disk_use_row(node),
             group_reviews=0 if node.groups is None else node.groups.open_reviews(),
@@ -301,15 +302,15 @@ class ControlHandler:
             lambda node, now_us: (None, node.follow(feed, now_us, pending=True, newest=request.newest)),
             place.name,
         )
-        record = self._node(place).replica.record(feed)
-        pending = not (record.seq or record.ours)
+        pending = self._node(place).is_pending(feed)
         return rows.FollowedRow(feed=feed.hex(), changed=changed, pending=pending)
 
     async def _unfollow(self, request: requests.Unfollow, _client: ControlConnection) -> rows.FollowedRow:
         place = self._place(request)
         record = self._find(place, request.feed)
         self._runtime.do(lambda node, now_us: (None, node.unfollow(record.feed, now_us)), place.name)
-        return rows.FollowedRow(feed=record.feed.hex(), changed=record.wanted)
+        forgotten = not self._node(place).replica.knows(record.feed)
+        return rows.FollowedRow(feed=record.feed.hex(), changed=record.wanted, forgotten=forgotten)
 
     async def _purge(self, request: requests.Purge, _client: ControlConnection) -> rows.PurgedRow:
         place = self._place(request)

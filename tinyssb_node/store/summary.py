@@ -21,6 +21,8 @@ class FeedSummary(NamedTuple):
     """The last entry held, 0 for none."""
     own: bool
     wanted: bool
+    pending: bool
+    """True if it is followed, nothing of it came, and no peer named it for the set."""
 
 
 class StoreSummary(StoreFile):
@@ -52,16 +54,19 @@ class StoreSummary(StoreFile):
 
     def feeds(self) -> Sequence[FeedSummary]:
         """Return all main feeds, sorted by feed id. Further feeds are left out: our own, and those that declare to be
-        one. Raises StoreDamagedError, StoreFailedError."""
+        one; and feeds that only a peer wants. Raises StoreDamagedError, StoreFailedError."""
         with store_faults(self._path, "reading"):
             rows = self._connection.execute(
-                "SELECT feed, seq, own, wanted FROM feeds "
-                "WHERE NOT child AND (dialect IS NOT NULL OR NOT retired) AND NOT EXISTS "
+                "SELECT feed, seq, own, wanted, beyond AND followed = 1 AND wanted AND NOT own AND seq = 0 FROM feeds "
+                "WHERE NOT child AND (dialect IS NOT NULL OR NOT (retired OR beyond AND NOT followed)) AND NOT EXISTS "
                 "(SELECT 1 FROM entries WHERE entries.feed = number AND entries.seq = 1 AND substr(packet, ?, 1) = ?) "
                 "ORDER BY feed",
                 (limits.DMX_SIZE + 1, bytes([EntryType.CHILD_OF])),
             ).fetchall()
-        return [FeedSummary(FeedId(feed), seq, bool(own), bool(wanted)) for feed, seq, own, wanted in rows]
+        return [
+            FeedSummary(FeedId(feed), seq, bool(own), bool(wanted), bool(pending))
+            for feed, seq, own, wanted, pending in rows
+        ]
 
     def forked(self) -> dict[FeedId, int]:
         """Return the forked feeds, and the sequence number of each fork. Raises StoreDamagedError, StoreFailedError."""

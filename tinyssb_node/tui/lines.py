@@ -15,6 +15,7 @@ from tinyssb_node.control.rows import FeedRow
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens.chatlines import displayed_text
 from tinyssb_node.screens.disk_words import size_words
+from tinyssb_node.screens.follow_words import PENDING, PENDING_MEANING
 from tinyssb_node.screens.group_conversations import GroupConversation, called, is_group
 from tinyssb_node.screens.limits import TITLE_CELLS
 from tinyssb_node.screens.people import DisplayNames
@@ -216,6 +217,8 @@ def person(row: PersonRow, names: DisplayNames, *, followed: bool | None, now_us
         marks.append("blocked")
     if followed is False:
         marks.append("not followed")
+    if row.pending:
+        marks.append(PENDING)
     if row.alias is not None and row.said is not None and row.alias != row.said:
         marks.append(f"alias {one_line(row.said, _NAME_CELLS)}")
     last = "never" if row.last_us is None else f"{ago(now_us - row.last_us)} ago"
@@ -243,6 +246,7 @@ def person_page(row: PersonRow, now_us: int) -> str:
             f"feed:          {row.feed.hex()}",
             f"entries here:  {row.entries:,}",
             f"last arrival:  {last}",
+            *([f"pending:       {PENDING_MEANING} f in the list undoes the follow."] if row.pending else []),
             f"blocked:       {'yes: not shown, not requested' if row.blocked else 'no'}",
         ]
     )
@@ -263,6 +267,8 @@ def feed(row: FeedRow, names: DisplayNames, width: int) -> Content:
         marks.append("not followed")
     if row.evicted:
         marks.append("deleted to make room")
+    if row.pending:
+        marks.append(PENDING)
     id_ = FeedId.from_hex(row.feed)
     name = column(names.name(id_) or "-", _NAME_CELLS)
     size = f" {size_words(row.bytes):>8}" if width >= _WIDE_CELLS else ""

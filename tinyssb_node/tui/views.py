@@ -9,6 +9,7 @@ from textual.message import Message
 
 from tinyssb_node.catalog.rows import PersonRow
 from tinyssb_node.ids import FeedId
+from tinyssb_node.screens.follow_words import PENDING_MEANING
 from tinyssb_node.tui import airlines, lines
 from tinyssb_node.tui.actions import NodeAction, ShowPage
 from tinyssb_node.tui.screen_state import ScreenState
@@ -97,8 +98,12 @@ class PeopleView(ScreenView):
     def action_follow(self) -> None:
         """Follow or unfollow the selected person's feed."""
         if (person := self._chosen()) is not None and not person.own and self.sight is not None:
-            followed = _wanted(self.sight).get(person.feed, False)
+            followed = _wanted(self.sight).get(person.feed)
             done = f"{'No longer following' if followed else 'Following'} {self._called(person)}."
+            if followed is None:
+                done += f" Pending: {PENDING_MEANING}"
+            elif person.pending:
+                done += " It was pending, and is forgotten."
             self.post_message(NodeAction(lambda node: node.follow(person.feed, wanted=not followed), done))
 
     def action_block(self) -> None:
@@ -180,6 +185,8 @@ class FeedsView(ScreenView):
         if row is not None and not row.own:
             feed, wanted = FeedId.from_hex(row.feed), not row.wanted
             done = f"{'Following' if wanted else 'No longer following'} {lines.short(feed)}."
+            if row.pending:
+                done += " It was pending, and is forgotten."
             self.post_message(NodeAction(lambda node: node.follow(feed, wanted=wanted), done))
 
 

@@ -166,6 +166,10 @@ def _node_routes(service: PageService) -> list[Route]:
         feed = feed_of(text_of(await body_of(request), "feed", 2 * FeedId.SIZE))
         return await service.change(lambda node: node.follow(feed).fields())
 
+    async def unfollow(request: Request) -> Shape:
+        feed = feed_of(text_of(await body_of(request), "feed", 2 * FeedId.SIZE))
+        return await service.change(lambda node: node.unfollow(feed).fields())
+
     return [
         _json_route("/api/conversations", lambda _request: service.read(views.conversations)),
         _json_route("/api/people", lambda _request: service.read(views.people)),
@@ -177,6 +181,7 @@ def _node_routes(service: PageService) -> list[Route]:
         _json_route("/api/say", say, "POST"),
         _json_route("/api/cost", cost, "POST"),
         _json_route("/api/follow", follow, "POST"),
+        _json_route("/api/unfollow", unfollow, "POST"),
     ]
 
 

@@ -11,6 +11,7 @@ from tinyssb_node.control.rows import AirtimeRow, FaceRow, NetworkRow, ReceiptRo
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.disk_words import biggest_words, disk_problem, use_words
 from tinyssb_node.screens.estimate import AirtimeCost
+from tinyssb_node.screens.follow_words import pending_count
 from tinyssb_node.screens.group_conversations import (
     NOTES,
     GroupConversation,
@@ -191,6 +192,7 @@ def person_shape(row: PersonRow, people: PeopleIndex) -> Shape:
         "entries": row.entries,
         "last_us": row.last_us,
         "blocked": row.blocked,
+        "pending": row.pending,
     }
 
 
@@ -205,6 +207,7 @@ def node_shape(status: StatusRow, faces: Iterable[FaceRow], airtime: Iterable[Ai
         "feeds": status.feeds,
         "entries": status.entries,
         "endpoints": [row.fields() for row in status.endpoints],
+        "pending": [pending_count(network.pending) for network in status.networks if network.pending],
         "limits": [
             {"what": what_was_refused(row), "todo": what_to_do(row)}
             for network in status.networks

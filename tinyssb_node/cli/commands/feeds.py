@@ -11,6 +11,7 @@ from tinyssb_node.control.rows import EntryRow, FeedRow, FollowedRow, ShownRow
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.limits import FEED_ID_SIZE, NEWEST_MAX
 from tinyssb_node.screens.disk_words import size_words
+from tinyssb_node.screens.follow_words import PENDING, PENDING_MEANING
 from tinyssb_node.screens.message_commands import open_node
 from tinyssb_node.screens.options import (
     CommandParsers,
@@ -118,6 +119,11 @@ def feeds(arguments: argparse.Namespace) -> int:
         (row.feed[:SHORT_ID], row.seq, size_words(row.bytes), row.dialect, _feed_state(row)) for row in rows
     ]
     print(table(("FEED", "ENTRIES", "DISK", "DIALECT", "STATE"), listed))
+    if any(row.pending for row in rows):
+        print(
+            f"\nPending: {PENDING_MEANING} It enters the set by its first entry, or when a peer names it.\n"
+            "To undo a follow: tinyssb unfollow FEED"
+        )
     if any(row.forked_at is not None for row in rows):
         print("\nSee `tinyssb forks` about forked feeds.")
     return 0
@@ -153,8 +159,8 @@ def follow(arguments: argparse.Namespace) -> int:
     code = _print_followed(arguments, row, "Now following", "Already following")
     if row.pending and not arguments.json:
         print(
-            "It is pending: nothing of it has come yet, and only this node knows of it. If the id is mistyped: "
-            f"tinyssb unfollow {row.feed}"
+            f"! Nobody here knows this id, so check its digits. It is pending. {PENDING_MEANING}\n"
+            f"If it is mistyped: tinyssb unfollow {row.feed}"
         )
     if arguments.newest and not arguments.json:
         print(
@@ -168,7 +174,10 @@ def unfollow(arguments: argparse.Namespace) -> int:
     feed = feed_named(arguments)
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         row = node.unfollow(feed)
-    return _print_followed(arguments, row, "No longer following", "Was not following")
+    code = _print_followed(arguments, row, "No longer following", "Was not following")
+    if row.forgotten and not arguments.json:
+        print("It was pending: nothing of it had come. It is forgotten.")
+    return code
 
 
 def purge(arguments: argparse.Namespace) -> int:
@@ -263,8 +272,7 @@ def _set_state(row: FeedRow) -> list[str]:
         return ["not in the set"]
     if not row.beyond:
         return []
-    pending = row.followed and row.wanted and not (row.seq or row.own or row.child)
-    return ["pending: nothing of it has come" if pending else "beyond the set"]
+    return [PENDING if row.pending else "beyond the set"]
 
 
 def _newest_state(row: FeedRow) -> list[str]:

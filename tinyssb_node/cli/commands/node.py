@@ -20,6 +20,7 @@ from tinyssb_node.control.rows import (
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
 from tinyssb_node.screens.disk_words import biggest_words, use_words
+from tinyssb_node.screens.follow_words import pending_count
 from tinyssb_node.screens.group_conversations import (
     invitation_commands,
     invited_in_words,
@@ -111,6 +112,7 @@ def status(arguments: argparse.Namespace) -> int:
                     if one.group_reviews
                 ),
                 *invited,
+                *((f"follows{_of(one)}", pending_count(one.pending)) for one in row.networks if one.pending),
                 *((f"disk{_of(one)}", use_words(one.disk)) for one in row.networks if one.disk is not None),
                 *(
                     (f"biggest others{_of(one)}", biggest_words(one.disk))

@@ -41,6 +41,7 @@ export class NodeView {
         ["Feed", h("span", { class: "digits", text: found.feed })],
         ["Running for", duration(found.uptime_us)],
         ["Stored", `${count(found.entries, "entry", "entries")} of ${count(found.feeds, "feed")}`],
+        ...found.pending.map((words) => ["Follows", words]),
         ...found.disk.flatMap(room),
         ["Version", found.version],
       ]),

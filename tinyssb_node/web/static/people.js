@@ -24,7 +24,7 @@ export class PeopleView {
       const found = await get("/api/people");
       setText(this.about, `The node knows ${count(found.all, "feed")}. Anyone can take any name; the digits are unique.`);
       const drawn = JSON.stringify(found.rows);
-      if (drawn !== this.drawn) this.list.replaceChildren(...found.rows.map(person));
+      if (drawn !== this.drawn) this.list.replaceChildren(...found.rows.map((row) => person(row, () => this.unfollow(row))));
       this.drawn = drawn;
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -36,18 +36,38 @@ export class PeopleView {
     try {
       const found = await post("/api/follow", { feed: this.input.value.trim().toLowerCase() });
       this.status.className = "";
-      setText(this.status, found.changed ? "Followed. Its entries are requested from other nodes." : "The node follows this feed already.");
+      const followed = found.changed ? "Followed. Its entries are requested from other nodes." : "The node follows this feed already.";
+      setText(this.status, found.pending ? `Nobody here knows this id, so check its digits. ${PENDING}` : followed);
       this.input.value = "";
       this.refresh();
     } catch (error) {
-      if (!(error instanceof ApiError)) throw error;
-      this.status.className = "failed";
-      setText(this.status, `${error.message} ${error.hint}`);
+      this.failed(error);
     }
+  }
+
+  async unfollow(row) {
+    try {
+      await post("/api/unfollow", { feed: row.feed });
+      this.status.className = "";
+      setText(this.status, `The node no longer follows ${row.feed.slice(0, 8)}.`);
+      await this.refresh();
+      this.status.scrollIntoView({ block: "nearest" });
+    } catch (error) {
+      this.failed(error);
+    }
+  }
+
+  failed(error) {
+    if (!(error instanceof ApiError)) throw error;
+    this.status.className = "failed";
+    setText(this.status, `${error.message} ${error.hint}`);
   }
 }
 
-function person(row) {
+const PENDING = "Pending: nobody near has it yet; only this node asks for it, and it takes nobody's place in the set.";
+
+function person(row, undo) {
+  if (row.pending) return pending(row, undo);
   const held = row.entries ? `${count(row.entries, "entry", "entries")}, the last arrived ${timeOf(row.last_us)}.` : "No entries yet.";
   const facts = [row.own ? "This node." : null, row.blocked ? "Blocked." : null, held];
   const says = !row.own && row.said && row.said !== row.name ? h("p", { class: "soft" }, "Alias: ", h("bdi", { text: line(row.said, 40) })) : null;
@@ -56,5 +76,16 @@ function person(row) {
     { class: "card person" },
     h("div", {}, h("p", {}, who(row)), says, h("p", { class: "soft", text: facts.filter(Boolean).join(" ") }), h("details", {}, h("summary", { text: "Feed id" }), h("code", { text: row.feed }))),
     row.own || row.blocked ? null : h("a", { class: "button quiet", href: `/with/${row.feed}`, "data-page": true }, "Write", h("span", { class: "unseen" }, " to ", h("bdi", { text: nameOf(row) }))),
+  );
+}
+
+function pending(row, undo) {
+  const button = h("button", { class: "button quiet", type: "button" }, "Undo", h("span", { class: "unseen" }, " following ", h("bdi", { text: nameOf(row) })));
+  button.addEventListener("click", undo);
+  return h(
+    "li",
+    { class: "card person" },
+    h("div", {}, h("p", {}, who(row)), h("p", { class: "soft", text: PENDING }), h("details", {}, h("summary", { text: "Feed id" }), h("code", { text: row.feed }))),
+    button,
   );
 }
