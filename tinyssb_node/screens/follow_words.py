@@ -11,6 +11,6 @@ PENDING_MEANING: Final = (
 
 
 def pending_count(count: int) -> str:
-    """Return how many follows are pending, and where to see them."""
+    """Return how many follows are pending."""
     follows = "1 feed that you follow is" if count == 1 else f"{count:,} feeds that you follow are"
-    return f"{follows} pending: nobody near has {'it' if count == 1 else 'them'} yet (see `tinyssb feeds`)"
+    return f"{follows} pending: nobody near has {'it' if count == 1 else 'them'} yet"

@@ -207,7 +207,9 @@ def node_shape(status: StatusRow, faces: Iterable[FaceRow], airtime: Iterable[Ai
         "feeds": status.feeds,
         "entries": status.entries,
         "endpoints": [row.fields() for row in status.endpoints],
-        "pending": [pending_count(network.pending) for network in status.networks if network.pending],
+        "pending": [
+            f"{pending_count(network.pending)} (see People)" for network in status.networks if network.pending
+        ],
         "limits": [
             {"what": what_was_refused(row), "todo": what_to_do(row)}
             for network in status.networks

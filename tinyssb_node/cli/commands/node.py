@@ -112,7 +112,11 @@ def status(arguments: argparse.Namespace) -> int:
                     if one.group_reviews
                 ),
                 *invited,
-                *((f"follows{_of(one)}", pending_count(one.pending)) for one in row.networks if one.pending),
+                *(
+                    (f"follows{_of(one)}", f"{pending_count(one.pending)} (see `tinyssb feeds`)")
+                    for one in row.networks
+                    if one.pending
+                ),
                 *((f"disk{_of(one)}", use_words(one.disk)) for one in row.networks if one.disk is not None),
                 *(
                     (f"biggest others{_of(one)}", biggest_words(one.disk))
