@@ -1,16 +1,21 @@
 """A thousand made-up ids, named as fast as a face allows: they leave again, and keep nobody out."""
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
 
 from tests.islands.sim.test_strangers import DUTY, HONEST, HOUR_US, SECOND_US, Stranger, settle_here
+from tests.nodes import radio_profile
 from tinyssb_node import limits
+from tinyssb_node.codec.events import Send
 from tinyssb_node.gossip.admission import Admission
-from tinyssb_node.ids import FeedId
+from tinyssb_node.ids import FeedId, PacketKind
+from tinyssb_node.replication.limits import CLAIMS_AT_ONCE
 from tinyssb_node.sim.medium import MediumOptions, SimulatedMedium
+from tinyssb_node.sim.simulated_node import SimulatedNode, SimulationWatcher
 from tinyssb_node.sim.world import World
 
 IDS = [FeedId(random.Random(number).randbytes(limits.FEED_ID_SIZE)) for number in range(1_000)]
@@ -92,3 +97,38 @@ def test_nobody_is_kept_out_for_an_hour_and_sets_agree_when_it_ends(
 
 def _held(world: World, name: str, feed: FeedId) -> bool:
     return any(record.feed == feed and record.seq for record in world.inhabitants[name].node.feeds())
+
+
+class Claims(SimulationWatcher):
+    """Counts the claims of each node."""
+
+    def __init__(self) -> None:
+        self.sent: Counter[str] = Counter()
+
+    def sending(self, inhabitant: SimulatedNode, send: Send, begin_us: int, end_us: int) -> None:
+        del begin_us, end_us
+        self.sent[inhabitant.name] += send.kind is PacketKind.CLAIM
+
+
+def test_a_board_that_keeps_made_up_ids_gets_a_claim_in_an_interval() -> None:
+    watcher, stranger = Claims(), Sybil(SECOND_US)
+    world = World(
+        1,
+        lambda chance: SimulatedMedium(MediumOptions(), chance),
+        admission=Admission,
+        watchers=[watcher],
+        keep_events=False,
+    )
+    for name in HONEST[:2]:
+        world.add(name)
+    world.add("board", board=True)
+    settle_here(world, stranger)
+    world.switch_on_air("mallory")
+    world.run_for(HOUR_US // 12)
+    stranger.be_silent()
+    world.run_for(HOUR_US)
+    watcher.sent.clear()
+    world.run_for(2 * HOUR_US)
+    assert set_of(world, "board") - set_of(world, "n0"), "they can never agree"
+    intervals = 2 * HOUR_US // radio_profile().advert_max_us
+    assert max(watcher.sent[name] for name in HONEST[:2]) <= intervals + CLAIMS_AT_ONCE
