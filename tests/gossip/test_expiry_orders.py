@@ -1,4 +1,4 @@
-"""Whatever the order in which ids came and left, neighbours end with the same set (decision 0070)."""
+"""Neighbours end with the same set in whatever order ids came and left (decision 0070)."""
 
 import random
 

@@ -34,7 +34,7 @@ class _Lacked:
 
 
 class _Face:
-    """What was proven on one face."""
+    """Feeds that were proven on one face."""
 
     def __init__(self, share: AirShare | None) -> None:
         self.share = share

@@ -136,14 +136,7 @@ class Node:
         self._expiry = IdExpiry(self._replica, own, expires=dialect is Dialect.SPEC)
         self._frontiers = FrontierGossip(self._replica, network, entropy)
         self._entries = EntryGossip(
-            replica,
-            store,
-            network,
-            entropy,
-            self._receipts,
-            self._retirement,
-            self._frontiers,
-            self._expiry,
+            replica, store, network, entropy, self._receipts, self._retirement, self._frontiers, self._expiry
         )
         self._admission = admission
         if admission is not None:

@@ -7,7 +7,7 @@ PENDING: Final = "pending: nobody near has it yet"
 PENDING_MEANING: Final = (
     "Nobody near has it yet; only this node asks for it, and it takes nobody's place in the set."
 )
-"""What that means."""
+"""The meaning of that."""
 
 
 def pending_count(count: int) -> str:
