@@ -111,3 +111,16 @@ def test_people_named_by_an_interrupted_exclusion_see_it_and_those_taken_on_agai
     mesh.settle()
     assert not is_out(mesh.group("c", root), mesh.id("c"))
     mesh.say("c", root, "back")
+
+
+def test_an_excluded_person_keeps_what_they_could_read() -> None:
+    mesh, root = begun("abc")
+    mesh.say("a", root, "old")
+    mesh.settle()
+    mesh.exclude("a", root, "c")
+    mesh.say("a", root, "new")
+    mesh.settle()
+    assert mesh.texts("c", root) == ["old"]
+    mesh.crash("c")
+    mesh.settle()
+    assert mesh.texts("c", root) == ["old"]
