@@ -711,7 +711,7 @@ class Node:
         replica = self._replica
         if self.read_only:
             raise NodeReadOnlyError
-        if pending and feed not in replica.goset and not replica.has_proof(feed):
+        if pending and feed not in replica.goset and not (replica.has_proof(feed) or self._shelf.has(feed)):
             beyond = True
         events = [] if beyond else replica.add_feed(feed, None)
         effects = self._enter_set(feed, events, None, now_us) if events else []

@@ -54,6 +54,11 @@ class ShelfTransfer:
         if shelf is not None and feed in shelf and feed in replica.goset and feed not in replica.blocked:
             self._moving[feed] = shelf.packets(feed)
 
+    def has(self, feed: FeedId) -> bool:
+        """Return True if packets of *feed* are on the shelf."""
+        shelf = self._find(make=False)
+        return shelf is not None and feed in shelf
+
     @property
     def due(self) -> bool:
         """True if ``take`` has something to do, at once."""
