@@ -38,6 +38,18 @@ def test_its_airtime_has_a_bound() -> None:
     assert rude.duty.peak_us[rude.station] <= 0.01 * HOUR_US
 
 
+def test_noise_takes_the_same_airtime_and_nobody_decodes_it() -> None:
+    each = Behaviour(lie=Lie(kind="novelty", whose="made-up"), every_s=2.0)
+    told, noisy = sent_by(Plan(behaviours=(each,))), sent_by(Plan(behaviours=(each,), noise=True))
+    sizes = [
+        len(next(node.node.feeds() for node in run.world.inhabitants.values() if node.name != run.station))
+        for run in (told, noisy)
+    ]
+    assert sizes[0] > sizes[1] == 10
+    spent_us = [run.duty.peak_us[run.station] for run in (told, noisy)]
+    assert 0.5 < spent_us[1] / spent_us[0] < 2
+
+
 def test_the_same_chance_draws_the_same_plan_and_one_change_is_one() -> None:
     plans = [draw_plan(random.Random(seed), 480) for seed in range(200)]
     assert plans == [draw_plan(random.Random(seed), 480) for seed in range(200)]

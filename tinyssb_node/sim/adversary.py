@@ -14,8 +14,16 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Final
 
+from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
-from tinyssb_node.codec.events import ChunkAppended, EntryAppended, Event, SetChanged
+from tinyssb_node.codec.events import (
+    ChunkAppended,
+    EntryAppended,
+    Event,
+    PacketReceived,
+    Send,
+    SetChanged,
+)
 from tinyssb_node.errors import SimulationFailedError, SimulationOptionError
 from tinyssb_node.gossip.admission import Admission
 from tinyssb_node.ids import FeedId, Origin
@@ -75,6 +83,8 @@ class Alone:
     agreed_us: int
     delay_us: int
     """Longest delay of a message published later."""
+    receivers: float
+    """Honest nodes that receive a packet of 120 bytes of another one."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,10 +102,19 @@ class Attack:
     """Longest delay allowed: twice that without the station, and ``LATE_S``."""
     broken: str = ""
     """The rule that a node broke meanwhile; empty for none."""
+    jammed: float = 1.0
+    """The factor by which collisions with the station's packets make the honest nodes' packets of 120 bytes reach
+    fewer nodes, if the station sends noise of the same length at the same times. So any protocol needs as many times
+    more of them. 1 if it was not needed to judge."""
+
+    @property
+    def beyond(self) -> float:
+        """The multiple beyond what collisions alone cost."""
+        return self.slower / self.jammed
 
     def badness(self, most: float) -> float:
         """Return how near the attack came to breaking a promise: more than 1 breaks it."""
-        return 10.0 if self.broken else max(self.slower / most, self.delay_s / self.allowed_s)
+        return 10.0 if self.broken else max(self.beyond / most, self.delay_s / self.allowed_s)
 
 
 class HonestWatcher(ConvergenceWatcher):
@@ -115,6 +134,7 @@ class HonestWatcher(ConvergenceWatcher):
         self._waiting = 0
         self.delay_us = 0
         """Longest delay of what was published later and has arrived everywhere."""
+        self._full_sent = self._full_received = 0
 
     def began(self, inhabitant: SimulatedNode, now_us: int) -> None:
         """See ConvergenceWatcher."""
@@ -122,8 +142,24 @@ class HonestWatcher(ConvergenceWatcher):
             self._feeds.add(inhabitant.feed)
             super().began(inhabitant, now_us)
 
+    @property
+    def receivers(self) -> float:
+        """Honest nodes that received a packet of 120 bytes, until all agreed."""
+        return self._full_received / self._full_sent
+
+    def sending(self, inhabitant: SimulatedNode, send: Send, begin_us: int, end_us: int) -> None:
+        """See SimulationWatcher."""
+        del begin_us, end_us
+        if self._counts(inhabitant, len(send.packet)):
+            self._full_sent += 1
+
+    def _counts(self, inhabitant: SimulatedNode, length: int) -> bool:
+        return bool(self._waiting) and inhabitant.name != self._station and length == limits.PACKET_SIZE
+
     def recorded(self, inhabitant: SimulatedNode, event: Event, now_us: int) -> None:
         """See ConvergenceWatcher."""
+        if isinstance(event, PacketReceived) and self._counts(inhabitant, event.length):
+            self._full_received += 1
         if inhabitant.name == self._station or not isinstance(
             event, EntryAppended | ChunkAppended | SetChanged
         ):
@@ -173,8 +209,17 @@ class AttackedSimulation(Simulation):
         self._chance_of_station = random.Random(f"{chance}/station")  # noqa: S311 - a model needs no secrets
         self.honest = HonestWatcher(options.nodes - 1, self.station, us(SCENARIOS[name].post_s))
         super().__init__(
-            replace(options, hours=hours), progress=self.honest, chance=chance, admission=Admission
+            replace(options, hours=hours),
+            progress=self.honest,
+            chance=chance,
+            admission=Admission,
+            spoil=self._received,
         )
+
+    def _received(self, packet: bytes) -> Sequence[bytes]:
+        station = self.world.inhabitants[self.station].node
+        assert isinstance(station, HostileStation)
+        return (packet,) if station.decoded(packet) else ()
 
     @property
     def replay(self) -> str:
@@ -246,6 +291,7 @@ def alone(name: str, ground: int) -> Alone:
     return Alone(
         agreed_us=int(statistics.median(run.honest.agreed_us or run.world.now_us for run in runs)),
         delay_us=int(statistics.median(run.honest.delay_us for run in runs)),
+        receivers=statistics.median(run.honest.receivers for run in runs),
     )
 
 
@@ -281,7 +327,7 @@ def plan_of(name: str, seed: int) -> Plan:
 
 
 def judge(name: str, seed: int, plan: Plan) -> Attack:
-    """Play a plan."""
+    """Play a plan, and noise in its place, too, if it breaks the promise."""
     base = alone(name, ground_of(seed))
     simulation, broken = simulation_of(name, seed, plan), ""
     try:
@@ -291,6 +337,11 @@ def judge(name: str, seed: int, plan: Plan) -> Attack:
     honest, now_us = simulation.honest, simulation.world.now_us
     agreed_us = honest.agreed_us
     slower = (now_us if agreed_us is None else agreed_us) / base.agreed_us
+    jammed = 1.0
+    if slower > SCENARIOS[name].most:
+        noise = simulation_of(name, seed, replace(plan, noise=True))
+        noise.run()
+        jammed = max(1.0, base.receivers / noise.honest.receivers)
     return Attack(
         seed=seed,
         plan=plan,
@@ -298,6 +349,7 @@ def judge(name: str, seed: int, plan: Plan) -> Attack:
         delay_s=honest.longest_delay_us(now_us) / SECOND_US,
         allowed_s=_allowed_s(base),
         broken=broken,
+        jammed=jammed,
     )
 
 

@@ -9,7 +9,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.codec.events import Effect, Send
-from tinyssb_node.ids import FaceName
+from tinyssb_node.ids import FaceName, PacketKind
 from tinyssb_node.scheduling.ledger import Ledger
 from tinyssb_node.scheduling.link import Reception
 from tinyssb_node.sim import limits as sim_limits
@@ -62,10 +62,12 @@ class Plan:
     behaviours: tuple[Behaviour, ...] = ()
     polite: bool = True
     """True if it listens before it sends."""
+    noise: bool = False
+    """True if all of it is noise of the same length and at the same times, which nobody can decode."""
 
     def __str__(self) -> str:
         manners = "" if self.polite else " (without listening first)"
-        return "; ".join(map(str, self.behaviours)) + manners
+        return "; ".join(map(str, self.behaviours)) + manners + (" (as noise)" if self.noise else "")
 
 
 def draw_plan(chance: random.Random, span_s: float) -> Plan:
@@ -139,6 +141,11 @@ class HostileStation(DeployedBoard):
         ]
         self._done_us = [-(2**62)] * len(plan.behaviours)
         self._given_back_us = 0
+        self._noise: set[bytes] = set()
+
+    def decoded(self, packet: bytes) -> bool:
+        """Return False for noise that was sent from here."""
+        return packet not in self._noise
 
     def next_wake_us(self) -> int | None:
         """Return when it does something next; None while it is on the air, or has nothing to do."""
@@ -165,6 +172,9 @@ class HostileStation(DeployedBoard):
         made = make_packet(self._view, behaviour.lie)
         if made is None:
             return []
+        if self._plan.noise:
+            made = self._chance.randbytes(len(made[0])), PacketKind.UNKNOWN
+            self._noise.add(made[0])
         airtime_us = profile.airtime_us[len(made[0])]
         if self._ledger.left_us(now_us) < airtime_us:
             return []

@@ -60,10 +60,11 @@ class Simulation:
         progress: ConvergenceWatcher | None = None,
         chance: int | None = None,
         admission: Callable[[], Admission] | None = None,
+        spoil: Callable[[bytes], Sequence[bytes]] | None = None,
     ) -> None:
         """*progress* judges when all agree, if not all nodes of *options* have to. *chance* is the seed of what nodes
-        do on this ground, if not that of the ground. *admission* makes each node's admission rule. Raises
-        SimulationOptionError."""
+        do on this ground, if not that of the ground. *admission* makes each node's admission rule. *spoil* returns what
+        is received of a packet, if the faults of *options* do not decide it. Raises SimulationOptionError."""
         self.options = options
         self._files = None if events is None else _event_files(events)
         self.progress = progress or ConvergenceWatcher(options.nodes)
@@ -86,7 +87,7 @@ class Simulation:
                 *filter(None, [self._files]),
             ),
             keep_events=False,
-            spoil=_spoiler(options),
+            spoil=spoil or _spoiler(options),
             admission=admission,
         )
         self._agreed: TrafficTotals | None = None
