@@ -361,8 +361,8 @@ other (lost packets make a share of 0.1), and from the second on few. In a field
 LOAD_PACKETS: Final = 16.0
 """Packets that were heard of late, from which on these parts are added in full. On a channel where little is sent a
 request need not wait: over twelve hops with losses an entry takes a quarter of the time (decision 0061)."""
-LOAD_LEAK: Final = 0.03
-"""Packets by which that number falls in a packet's time: 3 % of the channel's time do not count as a load."""
+LOAD_LEAK: Final = 0.1
+"""Packets by which that number falls in a packet's time: 10 % of the channel's time do not count as a load."""
 LOAD_ADVERT: Final = 0.4
 """Load of a short packet, in packets of 120 bytes: the airtime of most WANTs and SKETCHes."""
 BATCH_PACKETS: Final = 10
@@ -431,8 +431,9 @@ MARKS_MAX: Final = 64
 """Entries of a feed, beyond the next one it lacks, that a neighbour is believed to have heard."""
 FLOOR_PACKETS: Final = 8
 """Packets in a row for an addressed node, while others in reach of either stay silent: 1.6 s at SF7."""
-REQUEST_PACKETS: Final = 16
-"""Packets' time for which a request to all nodes is served: later its sender has sent, or received, something else."""
+REQUEST_PACKETS: Final = 32
+"""Packets' time for which a request to all nodes is served, so that many can give what only they have. Each replies by
+what it heard since; longer, and what it did not hear is given twice."""
 KNOWN_PACKETS: Final = 600
 """Packets' time for which a neighbour's WANT counts: two minutes at SF7, half an hour at SF11."""
 MARK_PACKETS: Final = 3_000

@@ -9,7 +9,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec.packets import Want
 from tinyssb_node.gossip.turn_taking import TurnTaking, feed_of
 from tinyssb_node.ids import FeedId
-from tinyssb_node.replication.neighbours import GenerationSum
+from tinyssb_node.replication.neighbours import GenerationSum, Gift
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import read_want
 from tinyssb_node.scheduling.link import WIRED, LinkProfile, Reception, air_profile
@@ -58,10 +58,17 @@ class Station:
     def given(self) -> list[tuple[FeedId, int]]:
         """All that it gives now, in order."""
         places = []
-        while (gift := self.turns.next_to_give(self.now_us)) is not None:
+        while (gift := self.give()) is not None:
             assert not isinstance(gift, GenerationSum)
             places.append(gift)
         return places
+
+    def give(self) -> Gift | None:
+        """What it gives now; it leaves."""
+        gift = self.turns.next_to_give(self.now_us)
+        if gift is not None:
+            self.turns.gave_chosen(self.now_us)
+        return gift
 
 
 @pytest.fixture
@@ -267,10 +274,23 @@ def test_who_asked_everybody_is_given_as_much_as_ever(station: Station, speaker:
     assert station.given() == of_ana(*range(3, min(3 + most, HELD + 1)))
 
 
+def test_what_did_not_leave_is_given_next(station: Station) -> None:
+    station.hear(b"ab", 3, HELD + 1)
+    assert station.turns.next_to_give(station.now_us) == (ANA.feed_id, 3)
+    assert station.given()[0] == (ANA.feed_id, 3)
+
+
+def test_what_another_gave_while_the_channel_was_busy_is_not_given(station: Station) -> None:
+    station.hear(b"ab", 3, HELD + 1)
+    assert station.turns.next_to_give(station.now_us) == (ANA.feed_id, 3)
+    station.turns.heard_entry(ANA.feed_id, 3, station.now_us, new=False)
+    assert station.given()[0] == (ANA.feed_id, 4)
+
+
 def test_a_request_to_everybody_lapses(station: Station) -> None:
     station.hear(b"ab", 3, 3)
     station.now_us += REQUEST_US
-    assert station.turns.next_to_give(station.now_us) is None
+    assert station.give() is None
 
 
 def test_who_asked_by_name_comes_before_those_who_asked_everybody(station: Station) -> None:
@@ -284,22 +304,22 @@ def test_who_asked_by_name_comes_before_those_who_asked_everybody(station: Stati
 def test_what_more_of_them_lack_goes_first(station: Station) -> None:
     station.hear(b"ab", 1, HELD)
     station.hear(b"cd", HELD + 1, HELD)
-    assert station.turns.next_to_give(station.now_us) == (BEN.feed_id, HELD)
+    assert station.give() == (BEN.feed_id, HELD)
 
 
 def test_those_who_did_not_just_ask_count_a_little_less(station: Station) -> None:
     station.hear(b"ab", HELD + 1, 7, asks=US)
     station.hear(b"cd", 1, 7)
-    assert station.turns.next_to_give(station.now_us) == (BEN.feed_id, 7)
+    assert station.give() == (BEN.feed_id, 7)
     station.hear(b"ef", 1, HELD + 1)
-    assert station.turns.next_to_give(station.now_us) == (ANA.feed_id, 1)
+    assert station.give() == (ANA.feed_id, 1)
 
 
 def test_who_asked_us_by_name_is_one_of_many_once_others_ask(station: Station) -> None:
     station.hear(b"ab", 3, HELD + 1, asks=station.turns.speaker)
     for name in (b"cd", b"ef"):
         station.hear(name, HELD + 1, 1)
-    assert station.turns.next_to_give(station.now_us) == (BEN.feed_id, 1)
+    assert station.give() == (BEN.feed_id, 1)
 
 
 def test_what_was_heard_meanwhile_is_not_given(station: Station) -> None:
@@ -338,7 +358,7 @@ def test_it_goes_on_with_the_feed_that_chance_says() -> None:
     station.hear(b"ab", 1, 1)
 
     def next_feed() -> FeedId:
-        gift = station.turns.next_to_give(station.now_us)
+        gift = station.give()
         assert gift is not None
         return feed_of(gift)
 
@@ -352,7 +372,7 @@ def test_it_goes_on_with_the_feed_that_chance_says() -> None:
 def test_a_feed_that_was_never_given_has_its_chance_beside_those_that_were() -> None:
     station = Station(luck=0.4)
     station.hear(b"ab", 1, 1)
-    places = [station.turns.next_to_give(station.now_us) for _ in range(2)]
+    places = [station.give() for _ in range(2)]
     assert {feed_of(place) for place in places if place is not None} == {ANA.feed_id, BEN.feed_id}
 
 

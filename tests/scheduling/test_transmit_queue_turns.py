@@ -73,13 +73,18 @@ def test_an_answer_that_is_chosen_when_it_goes_is_due_with_the_patience_it_was_g
     assert due_us[1] - now_us - between_us == pytest.approx(4 * (due_us[0] - now_us - between_us), abs=4)
 
 
-def test_what_is_given_is_with_the_face_like_what_waited(air: TransmitQueue) -> None:
+def test_a_reply_that_was_chosen_is_with_the_face_like_what_waited(air: TransmitQueue) -> None:
     air.hand_reply(PACKET, PacketKind.ENTRY, 0)
     assert air.outstanding == 1
-    air.give_back(0)
-    assert air.pop(SILENCE_US) == (PACKET, PacketKind.ENTRY)
-    assert air.sent(1, SILENCE_US) == [HandedPacket(PACKET, PacketKind.ENTRY, AirUse.REPLY)]
+    assert air.sent(1, SILENCE_US) == [HandedPacket(PACKET, PacketKind.ENTRY, AirUse.REPLY, chosen=True)]
     assert air.counters.airtime_us == AIR_PACKET_US
+
+
+def test_a_reply_that_was_chosen_is_chosen_anew_after_the_channel_was_busy(air: TransmitQueue) -> None:
+    air.hand_reply(PACKET, PacketKind.ENTRY, 0)
+    air.give_back(0)
+    assert air.outstanding == 0
+    assert air.pop(SILENCE_US) is None
 
 
 def test_requests_are_due_with_the_patience_of_the_turn(air: TransmitQueue) -> None:

@@ -329,6 +329,8 @@ class EntryGossip:
                 peers.expect_answers(now_us)
         elif sent.kind is PacketKind.NEWEST:
             peers.expect_answers(now_us)
+        elif sent.chosen:
+            self._turns[queue.name].gave_chosen(now_us)
 
     # --- answers
 

@@ -48,6 +48,8 @@ class TurnTaking:
         self._turn_of_beyond = False
         """True if an entry of a feed beyond the set is given next, if one is requested: of two every second one. They
         are requested by name, as somebody needs them, and would never have their turn beside hundreds of others."""
+        self._chosen: Gift | None = None
+        """What the face was handed last, until it has left."""
         self._order: dict[FeedId, float] = {}
         self._wants_sent = 0
 
@@ -242,12 +244,20 @@ class TurnTaking:
         return thrift * _patience(full, best[0], limits.GIVE_PATIENCE_MAX)
 
     def next_to_give(self, now_us: int, *, own: bool = False) -> Gift | None:
-        """Return what to give now, new entries of our *own* only or anything; it counts as given."""
+        """Return what to give now, new entries of our *own* only or anything. It counts as given once ``gave_chosen``
+        says that it left."""
         best = self._best(now_us, own=own)
-        if best is not None:
-            self._gave(best[1], now_us)
-        self.update_urgency(now_us)
-        return None if best is None else best[1]
+        self._chosen = None if best is None else best[1]
+        if best is None:
+            self.update_urgency(now_us)
+        return self._chosen
+
+    def gave_chosen(self, now_us: int) -> None:
+        """What ``next_to_give`` returned has left."""
+        chosen, self._chosen = self._chosen, None
+        if chosen is not None:
+            self._gave(chosen, now_us)
+            self.update_urgency(now_us)
 
     def record_given(self, feed: FeedId, seq: int, now_us: int, *, own: bool = False) -> None:
         """An entry is given unrequested, as it is new; *own*: we published it."""

@@ -67,6 +67,8 @@ class HandedPacket:
     event: Event | None = None
     """As in its ``GossipPacket``, like the next."""
     addressed: bool = False
+    chosen: bool = False
+    """True for a reply that was chosen when it was handed over: if the face gives it back, another one is chosen."""
     charge: int | None = None
     """The number of its charge; None where airtime has no budget."""
 
@@ -368,7 +370,7 @@ class TransmitQueue:
 
     def hand_reply(self, packet: bytes, kind: PacketKind, now_us: int, use: AirUse = AirUse.REPLY) -> None:
         """Hand an entry, coded or not, chosen at once when ``may_reply`` returned *use*, to the face."""
-        self._hand(HandedPacket(packet, kind, use), now_us)
+        self._hand(HandedPacket(packet, kind, use, chosen=True), now_us)
 
     def pop_relayed(self, now_us: int) -> bytes | None:
         """Hand the next entry to relay to the face, if it may go now."""
@@ -434,12 +436,14 @@ class TransmitQueue:
         return handed
 
     def give_back(self, now_us: int) -> None:
-        """The face could not send a packet: somebody else is on the air. It waits for another turn, and an advert is
-        built anew then."""
+        """The face could not send a packet: somebody else is on the air. It waits for another turn, an advert is built
+        anew then, and a reply chosen anew: the packet on the air may be the same."""
         handed = self._with_face.popleft()
         self._pacer.busy(now_us)
         if self._budget is not None and handed.charge is not None:
             self._budget.take_back(handed.charge, now_us)
+        if handed.chosen:
+            return
         if handed.use is AirUse.RELAY:
             self.relay.give_back(handed.packet)
         elif handed.use is AirUse.ADVERT:
