@@ -431,9 +431,11 @@ MARKS_MAX: Final = 64
 """Entries of a feed, beyond the next one it lacks, that a neighbour is believed to have heard."""
 FLOOR_PACKETS: Final = 8
 """Packets in a row for an addressed node, while others in reach of either stay silent: 1.6 s at SF7."""
-REQUEST_PACKETS: Final = 32
-"""Packets' time for which a request to all nodes is served, so that many can give what only they have. Each replies by
-what it heard since; longer, and what it did not hear is given twice."""
+REQUEST_PACKETS: Final = 16
+"""Packets' time for which a request to all nodes is served: later its sender has sent, or received, something else."""
+SHARED_REQUEST_PACKETS: Final = 32
+"""The same while other nodes are heard that reply, so that many can give what only they have; and for half of that after
+the last one. Longer, and what a node did not hear of it would be given twice."""
 KNOWN_PACKETS: Final = 600
 """Packets' time for which a neighbour's WANT counts: two minutes at SF7, half an hour at SF11."""
 MARK_PACKETS: Final = 3_000

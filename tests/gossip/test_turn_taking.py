@@ -293,6 +293,19 @@ def test_a_request_to_everybody_lapses(station: Station) -> None:
     assert station.give() is None
 
 
+def test_a_request_to_everybody_is_served_for_longer_while_others_are_heard_that_reply(
+    station: Station,
+) -> None:
+    station.hear(b"ab", 3, 3)
+    asked_us = station.now_us
+    station.now_us += REQUEST_US - 1
+    station.turns.heard_entry(ANA.feed_id, 3, station.now_us, new=False)
+    station.now_us += 1
+    assert station.give() is not None
+    station.now_us = asked_us + limits.SHARED_REQUEST_PACKETS * AIR_PACKET_US
+    assert station.give() is None
+
+
 def test_who_asked_by_name_comes_before_those_who_asked_everybody(station: Station) -> None:
     station.hear(b"cd", HELD + 1, 1)
     station.hear(b"ab", 3, HELD + 1, asks=station.turns.speaker)

@@ -42,6 +42,8 @@ class TurnTaking:
         """Requests to names that never gave anything, and gave nothing, less those to such names that gave."""
         self._since_trial = 0
         """Requests since the last one to such a name."""
+        self._replied_us = -limits.SHARED_REQUEST_PACKETS * self._packet_us
+        """When another node was heard that gave something."""
         self._limits = ReplyLimits(replica, self._packet_us)
         self._asker: Neighbour | None = None
         self._offered = 0
@@ -182,6 +184,7 @@ class TurnTaking:
 
     def heard_entry(self, feed: FeedId, seq: int, now_us: int, *, new: bool) -> None:
         """An entry was heard, *new* or not."""
+        self._replied_us = now_us
         if not new and any(asker.awaits(feed, seq) for asker in self._askers(now_us)):
             self._queue.count_spared()
         if new:
@@ -193,6 +196,7 @@ class TurnTaking:
 
     def heard_sum(self, feed: FeedId, generation: int, last: int, now_us: int, *, new: bool) -> None:
         """A sum of entries of a generation, up to entry *last*, was heard, *new* or not."""
+        self._replied_us = now_us
         if new:
             self._delivered(feed, last, now_us)
         self._neighbours.heard_sum(feed, generation, last, now_us)
@@ -287,7 +291,10 @@ class TurnTaking:
         """Return the neighbours to reply to: the one that asked us by name, or else all that just asked everybody."""
         if self._asker is not None and self._asker.credit > 0:
             return [self._asker]
-        just_us = self._since_us(limits.REQUEST_PACKETS, now_us)
+        # Stations that do not hear each other would reply all that time, and collide.
+        shared = self._replied_us > self._since_us(limits.REQUEST_PACKETS, now_us)
+        packets = limits.SHARED_REQUEST_PACKETS if shared else limits.REQUEST_PACKETS
+        just_us = self._since_us(packets, now_us)
         return [neighbour for neighbour in self._neighbours.since(just_us) if neighbour.credit > 0]
 
     def _known(self, now_us: int) -> list[Neighbour]:
