@@ -434,8 +434,8 @@ FLOOR_PACKETS: Final = 8
 REQUEST_PACKETS: Final = 16
 """Packets' time for which a request to all nodes is served: later its sender has sent, or received, something else."""
 SHARED_REQUEST_PACKETS: Final = 32
-"""The same while other nodes are heard that reply, so that many can give what only they have; and for half of that after
-the last one. Longer, and what a node did not hear of it would be given twice."""
+"""The same while others are heard that reply, so that many can give what only they have; and half of that after the
+last one. Longer, and what a node did not hear of it would be given twice."""
 KNOWN_PACKETS: Final = 600
 """Packets' time for which a neighbour's WANT counts: two minutes at SF7, half an hour at SF11."""
 MARK_PACKETS: Final = 3_000
