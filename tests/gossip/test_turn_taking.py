@@ -64,7 +64,7 @@ class Station:
         return places
 
     def give(self) -> Gift | None:
-        """What it gives now; it leaves."""
+        """Return what it gives now, and let that leave."""
         gift = self.turns.next_to_give(self.now_us)
         if gift is not None:
             self.turns.gave_chosen(self.now_us)

@@ -51,7 +51,7 @@ class TurnTaking:
         """True if an entry of a feed beyond the set is given next, if one is requested: of two every second one. They
         are requested by name, as somebody needs them, and would never have their turn beside hundreds of others."""
         self._chosen: Gift | None = None
-        """What the face was handed last, until it has left."""
+        """The gift that the face was handed last, until it has left."""
         self._order: dict[FeedId, float] = {}
         self._wants_sent = 0
 
@@ -257,7 +257,7 @@ class TurnTaking:
         return self._chosen
 
     def gave_chosen(self, now_us: int) -> None:
-        """What ``next_to_give`` returned has left."""
+        """The gift that ``next_to_give`` returned has left."""
         chosen, self._chosen = self._chosen, None
         if chosen is not None:
             self._gave(chosen, now_us)
