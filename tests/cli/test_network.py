@@ -2,18 +2,24 @@
 
 import json
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
+from websockets.sync.client import connect
 
-from tests.daemon.processes import daemon, make_home, tinyssb
+from tests.daemon.processes import PATIENCE_S, daemon, make_home, tinyssb
+from tests.daemon.test_process import free_port
 from tests.nodes import feed_of, key_of, written
+from tinyssb_node.codec.dmx import Network
+from tinyssb_node.codec.packets import Feeds, serialize_feeds
 from tinyssb_node.errors import ExitCode
 
 EVE = key_of("eve")
 KEY = "5d0c6e7af21b9034"
-JUNK = [feed_of(number).hex() for number in range(4)]
+JUNK_IDS = [feed_of(number) for number in range(4)]
+JUNK = [feed.hex() for feed in JUNK_IDS]
 
 
 def said(home: Path, *arguments: str) -> str:
@@ -34,9 +40,26 @@ def row(home: Path) -> dict[str, Any]:
 
 
 @pytest.fixture
-def home(tmp_path: Path) -> Path:
-    make_home(tmp_path / "node")
+def port() -> int:
+    return free_port()
+
+
+@pytest.fixture
+def home(tmp_path: Path, port: int) -> Path:
+    make_home(tmp_path / "node", f"ws:listen:127.0.0.1:{port}")
     return tmp_path / "node"
+
+
+def name_junk(home: Path, port: int, *, feeds: int) -> None:
+    """Name the ids as a peer does: those that the user follows are pending. The set has so many *feeds* then."""
+    end_s = time.monotonic() + PATIENCE_S
+    while "  open" not in said(home, "status"):
+        assert time.monotonic() < end_s
+    with connect(f"ws://127.0.0.1:{port}") as peer:
+        for feed in JUNK_IDS:
+            peer.send(serialize_feeds(Network().goset_dmx, Feeds((feed,))))
+        while (found := row(home)["feeds"]) != feeds:
+            assert time.monotonic() < end_s, found
 
 
 def test_what_cannot_be_done_is_said_and_changes_nothing(home: Path) -> None:
@@ -59,13 +82,12 @@ def test_what_cannot_be_done_is_said_and_changes_nothing(home: Path) -> None:
     ]
 
 
-def test_the_daemon_leaves_the_set_at_once_and_the_feed_goes_on(home: Path) -> None:
+def test_the_daemon_leaves_the_set_at_once_and_the_feed_goes_on(home: Path, port: int) -> None:
     with daemon(home) as running:
         with running.client() as node:
             node.publish(b"one")
             node.import_packets(EVE.feed_id.hex(), [written(EVE, [b"x"])[0].packet])
-            for feed in JUNK:
-                node.follow(feed)
+        name_junk(home, port, feeds=6)
         assert (row(home)["feeds"], row(home)["silent"]) == (6, 4)
         planned = json.loads(said(home, "network", "rekey", "--dry-run", "--json", "--keep", JUNK[0]))
         assert {each["feed"] for each in planned["left"]} == set(JUNK[1:])
@@ -96,11 +118,10 @@ def test_the_daemon_leaves_the_set_at_once_and_the_feed_goes_on(home: Path) -> N
     assert {record["feed"] for record in left} == set(JUNK[1:])
 
 
-def test_without_the_daemon_it_is_done_in_the_store_and_back_again(home: Path) -> None:
+def test_without_the_daemon_it_is_done_in_the_store_and_back_again(home: Path, port: int) -> None:
     with daemon(home) as running, running.client() as node:
         node.publish(b"one")
-        for feed in JUNK:
-            node.follow(feed)
+        name_junk(home, port, feeds=5)
         node.close()
         running.stop()
     told = said(home, "network", "rekey", "--yes", "--no-qr")
