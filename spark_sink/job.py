@@ -19,11 +19,11 @@ from spark_sink.planner import Planner
 from spark_sink.refresh import Refresh
 from spark_sink.serving.address import shown
 from spark_sink.serving.database import Database
-from spark_sink.serving.merge import MicroBatch, merge
+from spark_sink.serving.merge import MicroBatch, merge, missing_records
 from spark_sink.serving.names import NameNumbers
 from spark_sink.settings import Settings
-from spark_sink.source import READ
-from spark_sink.stream_offset import StreamOffset, gaps, parse_offset
+from spark_sink.source import MISSING, READ
+from spark_sink.stream_offset import StreamOffset, gaps, parse_missing, parse_offset
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -82,6 +82,7 @@ class Job:
             self._session.readStream.format("tinyssb-partials")
             .option("maxBytesPerBatch", self._settings.bytes_per_batch)
             .option("endpoint", self._settings.endpoint)
+            .option("missing", missing_records(self._database))
         )
         rows = self._database.rows("SELECT offsets FROM batches")
         if rows and self.query_id() is None:
@@ -104,7 +105,14 @@ class Job:
             (str(part), pa.ipc.open_stream(packed.as_buffer()).read_all())
             for part, packed in zip(found["part"].to_pylist(), found["rows"], strict=True)
         ]
-        tables = combine((part, table) for part, table in parts if part != READ)
+        tables = combine((part, table) for part, table in parts if part not in {READ, MISSING})
+        missing = [
+            lost
+            for part, table in parts
+            if part == MISSING
+            for text in table["records"].to_pylist()
+            for lost in parse_missing(text)
+        ]
         query, offsets = self.query_id(), self._kept(f"offsets/{batch_id}")
         assert query is not None
         assert offsets is not None  # Spark writes both before a batch
@@ -120,6 +128,7 @@ class Job:
             gaps=self._sides.gaps,
             oddities=self._sides.oddities,
             offsets=place,
+            missing=missing,
             now_us=time.time_ns() // 1_000,
             read_us=read_us,
             bytes=read_bytes,

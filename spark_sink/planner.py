@@ -13,13 +13,15 @@ from typing import Final
 from spark_sink import limits, segment_probe
 from spark_sink.log_files import LogFiles
 from spark_sink.segment_choice import Oddity, ProbeCache, SegmentChoice, choose
-from spark_sink.segments import Listing, LostRecords, Segment, SegmentPart, share_bytes
+from spark_sink.segments import Listing, Segment, SegmentPart, share_bytes
 from spark_sink.stream_offset import (
     Advance,
     BootProgress,
     Interval,
     LogOffset,
+    MissingRecords,
     StreamOffset,
+    Tail,
     bound,
     covers,
     holes,
@@ -149,11 +151,11 @@ class _LogPlan:
             lambda: segment_probe.find_end(self._files, self._node, segment, low, high),
         )
 
-    def parts(self, end: LogOffset) -> tuple[list[SegmentPart], list[LostRecords]]:
-        """Return the parts between the offset and *end*, and the records that are lost. Raises OSError."""
+    def parts(self, end: LogOffset) -> tuple[list[SegmentPart], list[MissingRecords]]:
+        """Return the parts between the offset and *end*, and the records that are not there. Raises OSError."""
         assert self._boots is not None
         parts: list[SegmentPart] = []
-        lost: list[LostRecords] = []
+        missing: list[MissingRecords] = []
         for number, boot in end.items():
             before = self._boots.get(number, _NOTHING)
             if boot == before:
@@ -164,8 +166,13 @@ class _LogPlan:
                 parts += [part for part, _, _ in found]
                 known = [(first, high) for _, first, high in found]
                 known += [(was.first, was.next) for was in before.runs]
-                lost += [LostRecords(self._node, number, *hole) for hole in holes(run.first, run.next, known)]
-        return parts, lost
+                tails = {high: Tail(part.segment.first, part.high) for part, _, high in found}
+                tails |= {was.next: was.tail for was in before.runs if was.tail is not None}
+                missing += [
+                    MissingRecords(self._node, number, low, high, tails.get(low))
+                    for low, high in holes(run.first, run.next, known)
+                ]
+        return parts, missing
 
     def _parts_of(
         self, run: Interval, chosen: tuple[Segment, ...], before: BootProgress
@@ -296,23 +303,23 @@ class Planner:
         taken = {node: logs[node].take(share) for node, share in shares.items() if share}
         return {**start, **{node: boots for node, boots in taken.items() if boots}}
 
-    def parts(self, start: StreamOffset, end: StreamOffset) -> tuple[list[SegmentPart], list[LostRecords]]:
-        """Return the parts of a batch, and the records that are lost. Raises OSError.
+    def parts(self, start: StreamOffset, end: StreamOffset) -> tuple[list[SegmentPart], list[MissingRecords]]:
+        """Return the parts of a batch, and the records of it that are not there. Raises OSError.
 
         Segments are in order of node and name. Archived parts follow in order of their rows: neighbouring rows are read
         together.
         """
         parts: list[SegmentPart] = []
-        lost: list[LostRecords] = []
+        missing: list[MissingRecords] = []
         for node, boots in sorted(end.items()):
             if boots == start.get(node):
                 continue
             log = self._logs.get(node) or _LogPlan(self._files, node)
             log.update(self._listing.get(node, ()), start.get(node, {}))
-            found, missing = log.parts(boots)
+            found, absent = log.parts(boots)
             parts += found
-            lost += missing
-        return sorted(parts, key=_archived_place), lost
+            missing += absent
+        return sorted(parts, key=_archived_place), missing
 
     def bytes_behind(self, offset: StreamOffset) -> int:
         """Count the bytes that exist and were not read yet. Raises OSError."""

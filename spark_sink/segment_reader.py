@@ -48,9 +48,15 @@ class _Gatherer:
 
 
 def read_parts(
-    files: LogFiles, parts: Iterable[SegmentPart], shape: Projection, *, listed_max: int | None = None
+    files: LogFiles,
+    parts: Iterable[SegmentPart],
+    shape: Projection,
+    *,
+    listed_max: int | None = None,
+    whole: bool = False,
 ) -> Iterator[pa.RecordBatch]:
-    """Yield the records of parts of segments. For a part that no longer exists, a bad-line row says so. Raises OSError.
+    """Yield the records of parts of segments. For a part that no longer exists, a bad-line row says so; with *whole*
+    that raises FileNotFoundError. Raises OSError.
 
     The first *listed_max* bad lines of each part are rows, followed by the number of further ones; None: all are rows.
     """
@@ -78,6 +84,8 @@ def read_parts(
                 after = part.after if place is None else place.last_offset
                 archived.append(replace(part, segment=kept, after=after))
                 continue
+            if whole:
+                raise
             reason = f"the file vanished before bytes {part.low} to {part.high} of it were read"
             yield bad_rows([(path, part.low, reason)], shape)
     yield from gatherer.flush()

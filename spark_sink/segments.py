@@ -93,16 +93,6 @@ class SegmentPart:
         return self.high - self.low
 
 
-@dataclass(frozen=True, slots=True)
-class LostRecords:
-    """Records that were there when a batch was planned, and are not there any more."""
-
-    node: str
-    boot: int
-    first: int
-    next: int
-
-
 def share_bytes(wants: Mapping[str, int], total: int, least: int) -> dict[str, int]:
     """Share *total* bytes among logs, so that none gets more than it wants.
 

@@ -5,7 +5,8 @@
 
 Options: ``path`` (also the argument of ``load``; a folder, or ``s3://bucket/prefix``), ``endpoint`` (of an
 S3-compatible store), ``maxBytesPerBatch`` (bytes, 0 for no limit), ``maxBytesPerTask`` (bytes), ``startingOffset``
-(JSON of an offset: where a query without a checkpoint begins). All columns are in ``spark_sink.schema``; who gives
+(JSON of an offset: where a query without a checkpoint begins), ``missing`` (JSON by `serialize_missing`: records of
+earlier batches that were not there when they were to be read). All columns are in ``spark_sink.schema``; who gives
 ``schema(...)`` with fewer of them is served faster.
 
 ``tinyssb-partials`` reads the same with the same options, and hands out what `spark_sink.partials.reduce` makes of it
@@ -36,12 +37,23 @@ from spark_sink import limits, line_parser, schema, segment_reader
 from spark_sink.errors import OptionError
 from spark_sink.log_files import LogFiles, open_files
 from spark_sink.planner import Planner
-from spark_sink.segments import LostRecords, SegmentPart, pack_tasks, segment_name
-from spark_sink.stream_offset import StreamOffset, parse_offset, serialize_offset
+from spark_sink.segments import SegmentPart, pack_tasks, segment_name
+from spark_sink.stream_offset import (
+    MissingRecords,
+    StreamOffset,
+    parse_missing,
+    parse_offset,
+    serialize_missing,
+    serialize_offset,
+    still_counted,
+    without,
+)
 
 _PARTIALS: Final = "part STRING, rows BINARY"
 READ: Final = "read"
 """Part with a column ``bytes``: how much a task read."""
+MISSING: Final = "missing"
+"""Part with a column ``records``: those of the batch that were not there, by `serialize_missing`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +65,7 @@ class Options:
     bytes_per_batch: int
     bytes_per_task: int
     starting_offset: StreamOffset
+    missing: tuple[MissingRecords, ...]
 
     @classmethod
     def parse(cls, options: Mapping[str, str]) -> "Options":
@@ -67,6 +80,7 @@ class Options:
             # 16 MiB are a second's work, so that a core's start-up cost vanishes and cores share evenly.
             bytes_per_task=_size(options, "maxBytesPerTask", 16 * 2**20, least=1),
             starting_offset=_starting_offset(options.get("startingOffset", "")),
+            missing=_missing(options.get("missing", "[]")),
         )
 
     def files(self) -> LogFiles:
@@ -82,6 +96,15 @@ def _starting_offset(text: str) -> StreamOffset:
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise OptionError(
             "startingOffset", text[: limits.BAD_TEXT_MAX], "an offset of this source"
+        ) from error
+
+
+def _missing(text: str) -> tuple[MissingRecords, ...]:
+    try:
+        return tuple(parse_missing(text))
+    except (ValueError, TypeError) as error:
+        raise OptionError(
+            "missing", text[: limits.BAD_TEXT_MAX], "records that this source missed"
         ) from error
 
 
@@ -104,12 +127,12 @@ def _names(wanted: StructType) -> list[str]:
 
 
 class Task(InputPartition):
-    """Input of one Spark task: parts of segments, and losses to be reported."""
+    """Input of one Spark task: parts of segments, and records to be reported as missing."""
 
-    def __init__(self, parts: Sequence[SegmentPart], lost: Sequence[LostRecords] = ()) -> None:
+    def __init__(self, parts: Sequence[SegmentPart], missing: Sequence[MissingRecords] = ()) -> None:
         super().__init__(None)
         self.parts = parts
-        self.lost = lost
+        self.missing = missing
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,31 +145,43 @@ class ReadPlan:
 
     def tasks(self, planner: Planner, start: StreamOffset, end: StreamOffset) -> list[Task]:
         """Cut what lies between two offsets into tasks. Raises OSError."""
-        parts, lost = planner.parts(start, end)
+        parts, missing = planner.parts(start, end)
         tasks = [Task(task) for task in pack_tasks(parts, self.options.bytes_per_task)]
-        if lost:
-            tasks.append(Task((), lost))
+        if missing:
+            tasks.append(Task((), missing))
         return tasks
 
     def read(self, task: Task) -> Iterator[pa.RecordBatch]:
-        """Read a task. Raises OSError."""
+        """Read a task. Raises OSError.
+
+        What is merged once and for all needs every file that was planned: without one, the query fails, and is started
+        again with what is there then.
+        """
         if not self.partials:
             yield from self._rows(task, None)
             return
         yield from _partials(self._rows(task, limits.BAD_LINES_LISTED))
         size = sum(part.size for part in task.parts)
         yield _packed(READ, pa.table({"bytes": pa.array([size], pa.int64())}))
+        if task.missing:
+            yield _packed(MISSING, pa.table({"records": pa.array([serialize_missing(task.missing)])}))
 
     def _rows(self, task: Task, listed_max: int | None) -> Iterator[pa.RecordBatch]:
         shape = line_parser.Projection(self.names)
-        yield from segment_reader.read_parts(self.options.files(), task.parts, shape, listed_max=listed_max)
-        if task.lost:
-            yield line_parser.bad_rows([_lost_row(lost) for lost in task.lost], shape)
+        yield from segment_reader.read_parts(
+            self.options.files(), task.parts, shape, listed_max=listed_max, whole=self.partials
+        )
+        if task.missing:
+            yield line_parser.bad_rows([_missing_row(lost) for lost in task.missing], shape)
 
 
-def _lost_row(lost: LostRecords) -> tuple[str, int, str]:
+def _missing_row(lost: MissingRecords) -> tuple[str, int, str]:
     path = f"{lost.node}/{segment_name(lost.boot, lost.first)}"
-    return path, 0, f"records {lost.first} to {lost.next - 1} vanished between planning and reading"
+    return (
+        path,
+        0,
+        f"records {lost.first} to {lost.next - 1} were not there when they were to be read: read once they are",
+    )
 
 
 def _partials(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -242,6 +277,8 @@ class TinyssbStreamReader(_TaskReader, DataSourceStreamReader, SupportsTriggerAv
         self._planner = Planner(reading.options.files())
         self._fixed = False
         self._planned: dict[str, Any] | None = None
+        self._missing = list(reading.options.missing)
+        """Records that batches promised and could not read."""
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 - Spark's name
         """Begin with everything, or at the offset in the options."""
@@ -259,8 +296,15 @@ class TinyssbStreamReader(_TaskReader, DataSourceStreamReader, SupportsTriggerAv
         self._fixed = True
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: N802 - Spark's name
-        """Plan the next batch. Raises ConfigurationError, NoLogsFolderError; OSError."""
+        """Plan the next batch. After one that could not read all that it had promised, the next takes that back, so
+        that the missing records are read when they come.
+
+        Raises ConfigurationError, NoLogsFolderError; OSError."""
         before = parse_offset(start)
+        missing, self._missing = still_counted(self._missing, before), []
+        if missing:
+            self._planned = serialize_offset(without(before, missing))
+            return self._planned
         if not self._fixed:
             self._planner.refresh()
         bytes_max = limit.max_bytes if isinstance(limit, ReadMaxBytes) else None
@@ -275,4 +319,6 @@ class TinyssbStreamReader(_TaskReader, DataSourceStreamReader, SupportsTriggerAv
         before, after = parse_offset(start), parse_offset(end)
         if end != self._planned and not self._fixed:
             self._planner.refresh()
-        return self._reading.tasks(self._planner, before, after)
+        tasks = self._reading.tasks(self._planner, before, after)
+        self._missing += [lost for task in tasks for lost in task.missing]
+        return tasks

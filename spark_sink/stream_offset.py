@@ -6,8 +6,9 @@ which close when their records arrive. Spark keeps this as the offset of its che
 describes it.
 """
 
+import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from typing import Any, Final, TypeAlias
 
 from spark_sink import limits
@@ -71,6 +72,18 @@ class Advance:
 
 
 @dataclass(frozen=True, slots=True)
+class MissingRecords:
+    """Records of a planned batch that could not be read, as their files are not there: ``first`` to ``next - 1``."""
+
+    node: str
+    boot: int
+    first: int
+    next: int
+    tail: Tail | None
+    """Where the records before them end; None if there are none."""
+
+
+@dataclass(frozen=True, slots=True)
 class Gap:
     """Records of which later ones are known, but not they themselves (docs/formats/serving.md, `gaps`)."""
 
@@ -131,6 +144,60 @@ def join_runs(boot: BootProgress, sizes: Mapping[int, int]) -> BootProgress:
 
 def _is_read(tail: Tail | None, sizes: Mapping[int, int]) -> bool:
     return tail is None or sizes.get(tail.segment, 0) <= tail.byte
+
+
+def without(offset: StreamOffset, missing: Iterable[MissingRecords]) -> StreamOffset:
+    """Return *offset* as it is if those records were not read. They are then gaps, read when their files come."""
+    places = {node: dict(boots) for node, boots in offset.items()}
+    for lost in missing:
+        boot = places.get(lost.node, {}).get(lost.boot)
+        if boot is not None:
+            places[lost.node][lost.boot] = _without(boot, lost)
+    left = {node: {n: boot for n, boot in boots.items() if boot.runs} for node, boots in places.items()}
+    return {node: boots for node, boots in left.items() if boots}
+
+
+def _without(boot: BootProgress, lost: MissingRecords) -> BootProgress:
+    runs: list[Interval] = []
+    stopped = boot.stopped
+    for run in boot.runs:
+        if not run.first <= lost.first < run.next:
+            runs.append(run)
+            continue
+        if run.first < lost.first:
+            runs.append(Interval(run.first, lost.first, lost.tail))
+        if lost.next < run.next:
+            runs.append(replace(run, first=lost.next))
+        elif run is boot.runs[-1]:
+            stopped = False
+    return replace(boot, stopped=stopped, runs=tuple(runs))
+
+
+def serialize_missing(missing: Iterable[MissingRecords]) -> str:
+    """Write *missing* as JSON. Round trip: `parse_missing`."""
+    return json.dumps(
+        [
+            [lost.node, lost.boot, lost.first, lost.next, *(astuple(lost.tail) if lost.tail else ())]
+            for lost in missing
+        ]
+    )
+
+
+def parse_missing(text: str) -> list[MissingRecords]:
+    """Read what `serialize_missing` wrote. Raises ValueError or TypeError for what is something else."""
+    return [
+        MissingRecords(node, boot, first, end, Tail(*tail) if tail else None)
+        for node, boot, first, end, *tail in json.loads(text)
+    ]
+
+
+def still_counted(missing: Iterable[MissingRecords], offset: StreamOffset) -> list[MissingRecords]:
+    """Return those of *missing* that *offset* still gives out as read."""
+    return [
+        lost
+        for lost in missing
+        if covers(offset.get(lost.node, {}).get(lost.boot, BootProgress()), lost.first)
+    ]
 
 
 def holes(first: int, end: int, known: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:

@@ -41,12 +41,22 @@ SIGHTS_UNTIL: Final = "sights_until_us"
 """Row with the hour before which no packets were deleted either; missing if that is unknown."""
 
 
+MISSING: Final = "missing"
+"""Row with records that the offset counts as read and that were not there; missing before there are any."""
+
+
 def write(database: Database, name: str, value: int | str) -> None:
     """Put a value into a row. Within a transaction. Raises DatabaseFailedError."""
     database.execute(
         "INSERT INTO meta (name, value) VALUES (?, ?) ON CONFLICT (name) DO UPDATE SET value = excluded.value",
         (name, str(value)),
     )
+
+
+def read(reader: Reader, name: str) -> str | None:
+    """Return the text in a row; None if it is missing. Raises DatabaseFailedError."""
+    rows = reader.rows("SELECT value FROM meta WHERE name = ?", (name,))
+    return str(rows[0][0]) if rows else None
 
 
 def read_number(reader: Reader, name: str) -> int | None:

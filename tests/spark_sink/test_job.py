@@ -120,6 +120,45 @@ def test_a_failure_on_either_side_of_the_commit_counts_nothing_twice(
     check(settings, records_of(written))
 
 
+@pytest.mark.parametrize("cut_again", [False, True])
+def test_a_folder_that_is_away_when_a_planned_batch_is_read_again_is_counted_once_it_is_back(
+    spark: Any, logs: Path, monkeypatch: pytest.MonkeyPatch, cut_again: bool
+) -> None:
+    """As with a disk that is not mounted after a power cut. *cut_again*: after the batch that missed it, too."""
+    written = mesh(logs, nodes=3, posts=8)
+    settings = settings_for(logs, bytes_per_batch=9_000)
+
+    def break_batch(database: Any, names: Any, batch: Any) -> bool:
+        if batch.batch_id == 1 and batch.missing:
+            assert merge(database, names, batch)
+            raise PowerCutError
+        if batch.batch_id == 1:
+            raise PowerCutError
+        return merge(database, names, batch)
+
+    monkeypatch.setattr(job, "merge", break_batch)
+    with pytest.raises(Exception, match="PowerCutError"):
+        read_all(spark, settings)
+    folder = next(
+        path for path in sorted(logs.rglob("*.jsonl")) if path.name.endswith("000000000000.jsonl")
+    ).parent
+    away = folder.rename(logs.parent / "not-mounted")
+    if cut_again:
+        with pytest.raises(Exception, match="PowerCutError"):
+            read_all(spark, settings)
+    monkeypatch.undo()
+    read_all(spark, settings)
+    missing = contents.rows(settings.database, "SELECT reason FROM bad_lines")
+    assert missing
+    assert all("were not there when they were to be read" in reason for (reason,) in missing)
+    counted = contents.rows(settings.database, "SELECT records FROM batches")
+    assert 0 < counted[0][0] < len(records_of(written))
+    away.rename(folder)
+    read_all(spark, settings)
+    check(settings, records_of(written))
+    assert contents.rows(settings.database, "SELECT * FROM gaps") == []
+
+
 def test_how_much_is_behind_falls_between_two_looks(logs: Path) -> None:
     mesh(logs, nodes=2, posts=4)
     size = sum(path.stat().st_size for path in logs.rglob("*.jsonl"))

@@ -2,6 +2,7 @@
 
 import json
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,18 @@ from spark_sink import limits, segment_reader
 from spark_sink.line_parser import Projection
 from spark_sink.planner import Planner
 from spark_sink.segments import pack_tasks, segment_name
-from spark_sink.stream_offset import Gap, StreamOffset, gaps, parse_offset, serialize_offset
+from spark_sink.stream_offset import (
+    Gap,
+    MissingRecords,
+    StreamOffset,
+    gaps,
+    parse_missing,
+    parse_offset,
+    serialize_missing,
+    serialize_offset,
+    still_counted,
+    without,
+)
 from tests.spark_sink.logs import T0_US, line, node_name
 from tests.spark_sink.memory_files import MemoryFiles
 
@@ -47,21 +59,37 @@ class Reader:
         self.offset: StreamOffset = {}
         self.rows: list[dict[str, Any]] = []
         self.planner = Planner(files)
+        self.missing: list[MissingRecords] = []
 
     def restart(self) -> None:
         self.planner = Planner(self.files)
         self.offset = parse_offset(json.loads(json.dumps(serialize_offset(self.offset))))
 
-    def batch(self, bytes_max: int | None = None, *, task_size: int = 10**9, crash: bool = False) -> bool:
-        """Plan and read a batch; with *crash* the planner dies in between. False if there was nothing to read."""
+    def batch(
+        self,
+        bytes_max: int | None = None,
+        *,
+        task_size: int = 10**9,
+        crash: bool = False,
+        absent: Collection[str] = (),
+    ) -> bool:
+        """Plan and read a batch; with *crash* the planner dies in between, while the files *absent* are not there.
+        False if there was nothing to read."""
         self.planner.refresh()
-        end = self.planner.advance(self.offset, bytes_max)
+        if missing := still_counted(self.missing, self.offset):
+            end = without(self.offset, missing)
+        else:
+            end = self.planner.advance(self.offset, bytes_max)
         end = parse_offset(json.loads(json.dumps(serialize_offset(end))))
+        away = {name: self.files.data.pop(name) for name in absent}
         if crash:
             self.restart()
             self.planner.refresh()
-        parts, lost = self.planner.parts(self.offset, end)
-        assert not lost
+        parts, found = self.planner.parts(self.offset, end)
+        assert absent or not found
+        self.missing = parse_missing(serialize_missing(found))
+        if away:
+            self.files.data |= away
         for task in pack_tasks(parts, task_size):
             for found in segment_reader.read_parts(self.files, task, SHAPE):
                 self.rows += found.to_pylist()
@@ -370,7 +398,7 @@ def test_what_vanishes_between_planning_and_reading_is_said() -> None:
     again.refresh()
     parts, lost = again.parts({}, end)
     assert [(part.segment.first, part.before) for part in parts] == [(3, 5)]
-    assert [(loss.first, loss.next) for loss in lost] == [(0, 3)]
+    assert lost == [MissingRecords(A, 1, 0, 3, None)]
     parts, lost = planner.parts({}, end)
     assert not lost
     reasons = [row["bad_reason"] for row in _rows(files, parts) if row["bad_reason"]]
@@ -417,3 +445,82 @@ def test_a_batch_that_is_cut_reads_whole_segments_of_some_logs_rather_than_a_lit
     parts, _ = planner.parts({}, end)
     assert all(part.size == part.segment.size for part in parts)
     assert len(end) == 5
+
+
+# --- files that are away for a while
+
+
+def test_a_folder_that_is_away_when_a_planned_batch_is_read_is_read_when_it_is_back() -> None:
+    files = MemoryFiles(
+        {
+            path(A, 1, 0): records(A, 1, 0, 3),
+            path(A, 1, 3): records(A, 1, 3, 7),
+            path(B, 1, 0): records(B, 1, 0, 2),
+        }
+    )
+    reader = Reader(files)
+    of_a = [path(A, 1, 0), path(A, 1, 3)]
+    assert reader.batch(crash=True, absent=of_a)
+    assert reader.read() == [(1, 0), (1, 1)], "the others go on"
+    away = {name: files.data.pop(name) for name in of_a}
+    files.data[path(B, 1, 2)] = records(B, 1, 2, 4)
+    reader.all()
+    assert reader.read() == [(1, 0), (1, 1), (1, 2), (1, 3)]
+    assert A not in reader.offset
+    files.data |= away
+    reader.all()
+    assert sorted(reader.read()) == sorted(
+        [(1, offset) for offset in range(7)] + [(1, 0), (1, 1), (1, 2), (1, 3)]
+    )
+    assert reader.bad() == []
+    assert gaps(reader.offset) == []
+
+
+def test_what_is_missing_in_the_middle_shows_as_a_gap_until_it_is_back() -> None:
+    files = MemoryFiles({path(A, 1, first): records(A, 1, first, first + 3) for first in (0, 3, 6)})
+    reader = Reader(files)
+    reader.batch(crash=True, absent=[path(A, 1, 3)])
+    away = files.data.pop(path(A, 1, 3))
+    reader.all()
+    assert gaps(reader.offset) == [Gap(A, 1, 3, 6)]
+    files.data[path(A, 1, 3)] = away
+    reader.all()
+    assert sorted(reader.read()) == [(1, offset) for offset in range(9)]
+    assert gaps(reader.offset) == []
+
+
+def test_a_file_that_is_away_goes_on_behind_what_was_read_of_it() -> None:
+    name = path(A, 1, 0)
+    files = MemoryFiles({name: records(A, 1, 0, 4)})
+    reader = Reader(files).all()
+    files.data[name] += records(A, 1, 4, 6) + record(A, 1, 6, kind="stop")
+    reader.batch(crash=True, absent=[name])
+    assert len(reader.read()) == 4
+    reader.all()
+    assert reader.read() == [(1, offset) for offset in range(7)]
+    assert reader.offset[A][1].stopped
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.data())
+def test_whatever_is_away_when_it_is_to_be_read_is_read_once_in_the_end(data: st.DataObject) -> None:
+    files = MemoryFiles({})
+    reader = Reader(files)
+    ends = dict.fromkeys([A, B], 0)
+    newest: dict[str, str] = {}
+    for _ in range(data.draw(st.integers(1, 8), "steps")):
+        node = data.draw(st.sampled_from([A, B]), "node")
+        end = ends[node] + data.draw(st.integers(1, 4), "records")
+        written = records(node, 1, ends[node], end)
+        if node in newest and data.draw(st.booleans(), "same file"):
+            files.data[newest[node]] += written
+        else:
+            newest[node] = path(node, 1, ends[node])
+            files.data[newest[node]] = written
+        ends[node] = end
+        absent = data.draw(st.lists(st.sampled_from(sorted(files.data)), unique=True), "absent")
+        reader.batch(data.draw(st.sampled_from([None, 200, 500]), "bytes"), crash=True, absent=absent)
+    reader.all()
+    read = Counter((row["node"], row["offset"]) for row in reader.rows if row["node"])
+    assert read == Counter((node, offset) for node, end in ends.items() for offset in range(end))
+    assert gaps(reader.offset) == []
