@@ -180,13 +180,19 @@ def test_a_rejected_fork_stays_rejected_after_a_restart_and_can_be_accepted(
     assert not mesh["b"].reviews(root)
 
 
-def test_two_camps_that_excluded_each_others_founders_long_ago_stay_until_somebody_accepts() -> None:
+def two_camps() -> World:
+    """Founders a and c who excluded each other, each with those that heard it from them."""
     world = start("abcde")
     for by, out in [("a", "c"), ("c", "a")]:
         one = world[by]
         one.do(exclude(one.here, one.id, [world[out].id]))
     world.meet(*"ab")
     world.meet(*"cde")
+    return world
+
+
+def test_two_camps_that_excluded_each_others_founders_long_ago_stay_until_somebody_accepts() -> None:
+    world = two_camps()
     world.now_us += MONTH_US
     world.settle(world.now_us)
     assert members(world, *"bde") == ["abde", "bcde", "bcde"]
@@ -202,12 +208,7 @@ def test_two_camps_that_excluded_each_others_founders_long_ago_stay_until_somebo
 
 
 def test_two_who_exclude_each_other_at_the_same_time_are_both_out_without_anybody_deciding() -> None:
-    world = start("abcde")
-    for by, out in [("a", "c"), ("c", "a")]:
-        one = world[by]
-        one.do(exclude(one.here, one.id, [world[out].id]))
-    world.meet(*"ab")
-    world.meet(*"cde")
+    world = two_camps()
     world.now_us += limits.LATE_US - 1
     world.settle(world.now_us)
     assert members(world, *"bde") == ["bde"] * 3
