@@ -61,7 +61,5 @@ def read(reader: Reader, name: str) -> str | None:
 
 def read_number(reader: Reader, name: str) -> int | None:
     """Return the number in a row; None if it is missing. Raises DatabaseFailedError."""
-    rows = reader.rows("SELECT CAST(value AS bigint) FROM meta WHERE name = ?", (name,))
-    number = rows[0][0] if rows else None
-    assert number is None or isinstance(number, int)
-    return number
+    text = read(reader, name)
+    return None if text is None else int(text)
