@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -52,10 +53,18 @@ def test_init_says_what_to_do_next_and_is_not_repeated(tmp_path: Path) -> None:
     assert tinyssb(tmp_path / "m", "init", "--face", "carrier:pigeon").returncode == ExitCode.CONFIG
 
 
+def test_a_text_is_published_with_the_time(running: RunningDaemon) -> None:
+    row = publish(running.home, "grüezi")
+    (shown,) = objects(said(running.home, "show", "me", str(row["seq"]), "--json"))
+    minutes, text = shown["decoded"]
+    assert text == "grüezi"
+    assert abs(1_577_836_800 + 60 * minutes - time.time()) < 300
+
+
 @pytest.mark.parametrize(
     ("arguments", "stdin", "content", "form", "decoded"),
     [
-        (["grüezi"], b"", "386772c3bc657a69", "bipf", "grüezi"),
+        (["--bipf", '"grüezi"'], b"", "386772c3bc657a69", "bipf", "grüezi"),
         (
             ["--bipf", '["TAV", [], null, 1.5, {"a": true}]'],
             b"",

@@ -11,6 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.content.test_references import FEEDS, MESSAGES
+from tests.docs import pages
+from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.chat import (
@@ -116,7 +118,7 @@ ANY_MESSAGE = st.one_of(
     st.builds(Delivered, message=MESSAGE_REFS),
     st.builds(Trust, tips=TIPS, contact=CONTACTS, level=NUMBERS, said_s=NUMBERS, recipients=MANY_FEEDS),
     st.builds(Deletion, contact=CONTACTS, deleted=NUMBERS, recipients=MANY_FEEDS),
-    st.builds(Text, text=TEXTS),
+    st.builds(Text, text=TEXTS, said_s=st.none() | st.integers(27_000_000, 40_000_000).map(lambda n: 60 * n)),
     st.builds(SealedMessage, box=st.binary(max_size=60)),
 )
 
@@ -260,6 +262,22 @@ def test_reading_a_megabyte_takes_its_time_only_once() -> None:
 def test_what_the_format_cannot_say_is_our_fault(message: Message) -> None:
     with pytest.raises(UnencodableMessageError, match="Nothing was published"):
         serialize(message)
+
+
+def test_a_text_with_its_time_is_small_and_the_page_takes_it_apart() -> None:
+    text = Text(text="hi", said_s=1_762_495_200)
+    assert serialize(text).hex() == "3c1a08f62e106869"
+    assert parse(serialize(text)) == text
+    assert said_us(text) == 1_762_495_200_000_000
+    assert len(serialize(Text(text="x" * 40, said_s=1_762_495_200))) == limits.CONTENT_SIZE
+    assert parse(serialize(text) + bytes(40)) == text, "an entry of type 0 ends in zeros"
+    page = pages.read("docs/formats/messages.md").replace(" ", "")
+    assert all(part in page for part in ("[3077640", "1a08f62e", "106869"))
+
+
+@pytest.mark.parametrize("items", [[5], [5, 6], [0, "x"], [-5, "x"], [True, "x"], [2**40, "x"]])
+def test_another_list_with_a_number_in_front_is_no_text(items: list[bipf.Value]) -> None:
+    assert parse(bipf.encode(items)) == Opaque(content=bipf.encode(items))
 
 
 # --- tangles

@@ -24,13 +24,15 @@ from tinyssb_node.content.files import (
     read_file,
     serialize_file,
 )
+from tinyssb_node.content.limits import CLAIM_MIN_US
 from tinyssb_node.feeds.layout import chunks_for
 
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors/content/files_v1.json").read_text("utf-8"))[
     "cases"
 ]
 NAMES = st.text(max_size=16)
-FILES = st.builds(File, NAMES, st.text(max_size=10), st.binary(max_size=300))
+MINUTES = st.integers(CLAIM_MIN_US // 60_000_000 + 1, 2**31).map(lambda minute: 60 * minute)
+FILES = st.builds(File, NAMES, st.text(max_size=10), st.binary(max_size=300), st.none() | MINUTES)
 
 
 @pytest.mark.parametrize("case", VECTORS, ids=lambda case: str(case["id"]))
@@ -39,7 +41,7 @@ def test_bytes_mean_what_the_vectors_say(case: Any) -> None:
     if case["name"] is None:
         assert parse_file(content) is None
         return
-    file = File(case["name"], case["type"], bytes.fromhex(case["data"]))
+    file = File(case["name"], case["type"], bytes.fromhex(case["data"]), case.get("said_s"))
     assert parse_file(content) == file
     if case["written"]:
         assert serialize_file(file) == content

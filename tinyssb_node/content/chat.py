@@ -13,6 +13,7 @@ from typing import Final, TypeAlias, TypeGuard
 from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.content import limits as content_limits
+from tinyssb_node.content.minutes import read_minutes, to_minutes
 from tinyssb_node.content.references import (
     FeedRef,
     MessageRef,
@@ -115,9 +116,11 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Text:
-    """A bare BIPF text, as ``tinyssb publish`` writes it."""
+    """A text as ``tinyssb publish`` writes it, with the time or bare."""
 
     text: str
+    said_s: int | None = None
+    """The author's clock, seconds since 1970, in whole minutes; None: a bare BIPF text."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,10 +191,18 @@ def read_message(value: bipf.Value) -> Message | None:
         return Text(text=value)
     if isinstance(value, bytes):
         return SealedMessage(box=value)
-    if not isinstance(value, list) or not value or not isinstance(value[0], str):
+    if not isinstance(value, list) or not value:
         return None
+    if not isinstance(value[0], str):
+        return _read_timed_text(value)
     reader = _READERS.get(value[0])
     return None if reader is None else reader(value)
+
+
+def _read_timed_text(items: Sequence[bipf.Value]) -> Text | None:
+    said_s = read_minutes(items[0])
+    text = items[1] if len(items) > 1 else None
+    return Text(text=text, said_s=said_s) if said_s is not None and isinstance(text, str) else None
 
 
 def _read_post(items: Sequence[bipf.Value]) -> Message | None:
@@ -332,7 +343,7 @@ def to_value(message: Message) -> bipf.Value:
         case Trust() | Deletion():
             return _contact_items(message)
         case Text():
-            return message.text
+            return message.text if message.said_s is None else [to_minutes(message.said_s), message.text]
         case SealedMessage():
             return message.box
         case Opaque():
@@ -429,6 +440,6 @@ PUBLIC_ROOT: Final = conversation_root(())
 
 def said_us(message: Message) -> int | None:
     """Return the author's clock in *message*, microseconds since 1970; None if it has none, or an absurd one."""
-    if not isinstance(message, ChatPost | Trust) or not 0 <= message.said_s <= content_limits.SAID_S_MAX:
+    if not isinstance(message, ChatPost | Trust | Text) or message.said_s is None:
         return None
-    return message.said_s * 1_000_000
+    return message.said_s * 1_000_000 if 0 <= message.said_s <= content_limits.SAID_S_MAX else None

@@ -8,6 +8,7 @@ from tinyssb_node.codec import bipf
 from tinyssb_node.codec.bipf import Value
 from tinyssb_node.codec.varint import read_varint
 from tinyssb_node.content import limits as content_limits
+from tinyssb_node.content.minutes import read_minutes, to_minutes
 from tinyssb_node.errors import LocalError
 
 WORD: Final = "FIL"
@@ -52,6 +53,8 @@ class File:
     type: str
     """A media type such as ``image/webp``; empty: not given."""
     data: bytes
+    said_s: int | None = None
+    """The author's clock, seconds since 1970, in whole minutes; None: not given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ def parse_file(content: bytes) -> File | None:
 
 
 def read_file(value: Value) -> File | None:
-    """Parse content that is decoded already, as `parse_file` does. Items after the bytes are for later versions, and
+    """Parse content that is decoded already, as `parse_file` does. Items after the time are for later versions, and
     ignored."""
     if not isinstance(value, list) or len(value) < 4 or value[0] != WORD:
         return None
@@ -84,7 +87,7 @@ def read_file(value: Value) -> File | None:
         return None
     if not _fits(name, content_limits.FILE_NAME_MAX) or not _fits(type_, content_limits.FILE_TYPE_MAX):
         return None
-    return File(name, type_, data)
+    return File(name, type_, data, read_minutes(value[4]) if len(value) > 4 else None)
 
 
 def serialize_file(file: File) -> bytes:
@@ -95,7 +98,10 @@ def serialize_file(file: File) -> bytes:
     ):
         if not _fits(text, most):
             raise FileNameError(what, text, most)
-    content = bipf.encode([WORD, file.name, file.type, file.data])
+    items: list[Value] = [WORD, file.name, file.type, file.data]
+    if file.said_s is not None:
+        items.append(to_minutes(file.said_s))
+    content = bipf.encode(items)
     over = len(content) - limits.CONTENT_PUBLISH_MAX
     if over > 0:
         raise FileTooLongError(len(file.data), len(file.data) - over)

@@ -22,6 +22,10 @@ TIPS_WRITTEN_MAX: Final = 8
 assert TIPS_WRITTEN_MAX <= TANGLE_PREVIOUS_MAX
 SAID_S_MAX: Final = 253_402_300_799
 """Last second of the year 9999: later clocks are meaningless, and Python's dates end there."""
+CLAIM_MIN_US: Final = 1_577_836_800_000_000
+"""Start of 2020, before tinySSB: a clock that shows less was never set. It starts at 1970 on computers without one."""
+CLAIM_TOLERANCE_US: Final = 3_600_000_000
+"""Clocks that differ less than this are not wrong: an hour, for summer time, and clocks that were set by hand."""
 CIRCLE_MAX: Final = 7
 """Most people who can read a private message, its author among them: the app tries no more (SSBid.kt)."""
 SEAL_NONCE_SIZE: Final = 24

@@ -1,6 +1,7 @@
 """A file of this machine that is about to be published, and the name under which a file of others is saved."""
 
 import mimetypes
+import time
 import unicodedata
 from pathlib import Path
 from typing import Final
@@ -34,7 +35,7 @@ def read_local_file(path: Path, name: str | None = None, type_: str | None = Non
         raise FileUnreadableError(str(path), error) from error
     named = path.name if name is None else name
     guessed = mimetypes.MimeTypes().guess_type(named, strict=False)[0]
-    file = File(named, (guessed or "") if type_ is None else type_, data)
+    file = File(named, (guessed or "") if type_ is None else type_, data, said_s=int(time.time()))
     try:
         serialize_file(file)
     except FileTooLongError as error:

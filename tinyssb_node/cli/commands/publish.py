@@ -3,9 +3,11 @@
 import argparse
 import json
 import sys
+import time
 from pathlib import Path
 
 from tinyssb_node.codec import bipf
+from tinyssb_node.content.chat import Text, to_value
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.screens.options import CommandParsers, add_json, add_network
@@ -20,7 +22,7 @@ def add(commands: CommandParsers) -> None:
         "text",
         nargs="?",
         metavar="TEXT",
-        help="a text; `-` publishes the bytes of standard input as they are",
+        help="a text, published with the time; `-` publishes the bytes of standard input as they are",
     )
     what.add_argument("--bipf", metavar="JSON", help="a JSON value, published as BIPF")
     what.add_argument("--file", metavar="FILE", help="a file, whose bytes are published as they are")
@@ -62,9 +64,10 @@ def read_content(arguments: argparse.Namespace) -> bytes:
             """Give a text. To publish an empty one on purpose, type --bipf '""'.""",
             exit_code=ExitCode.DATA,
         )
-    value = arguments.text if arguments.bipf is None else parse_json(arguments.bipf)
     try:
-        return bipf.encode(value)
+        if arguments.bipf is None:
+            return bipf.encode(to_value(Text(text=arguments.text, said_s=int(time.time()))))
+        return bipf.encode(parse_json(arguments.bipf))
     except bipf.BipfError as error:
         raise ProblemError(
             f"This cannot be written as BIPF: {error.reason}. Nothing was published.",
