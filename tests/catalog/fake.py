@@ -16,6 +16,7 @@ from tinyssb_node.catalog.rows import (
     MessageKind,
     MessageRow,
     PersonRow,
+    order_key,
 )
 from tinyssb_node.content.board import Operation, PlacedOperation, create_step
 from tinyssb_node.content.chat import PUBLIC_ROOT, BoardStep, ChatPost, conversation_root, serialize
@@ -64,7 +65,12 @@ def make_message(
         "chunks_held": 0,
         "private": False,
     }
-    return MessageRow(id=message_id(name), feed=feed, seq=seq, text=text, **(values | changes))
+    values |= changes
+    if values["placed"] is not None:
+        written_us = values.get("order_us", values["committed_us"])
+        place = {"order": order_key(written_us + values["placed"], message_id(name)), "order_us": written_us}
+        values = place | values
+    return MessageRow(id=message_id(name), feed=feed, seq=seq, text=text, **values)
 
 
 def make_person(feed: FeedId, alias: str | None, **changes: object) -> PersonRow:
@@ -110,15 +116,19 @@ class FakeCatalog:
             for row in self.all_messages
             if row.conversation == conversation and row.placed is not None and row.feed not in blocked
         ]
-        return sorted(rows, key=lambda row: row.placed or 0)
+        return sorted(rows, key=lambda row: row.order)
 
     def messages(
-        self, conversation: str, *, before: int | None = None, after: int | None = None, limit: int = 50
+        self, conversation: str, *, before: str | None = None, after: str | None = None, limit: int = 50
     ) -> Sequence[MessageRow]:
         rows = self._shown(conversation)
         if after is not None:
-            return [row for row in rows if (row.placed or 0) > after][:limit]
-        return [row for row in rows if before is None or (row.placed or 0) < before][-limit:]
+            return [row for row in rows if row.order > after][:limit]
+        return [row for row in rows if before is None or row.order < before][-limit:]
+
+    def arrived(self, conversation: str, after: int, limit: int = 50) -> Sequence[MessageRow]:
+        rows = sorted(self._shown(conversation), key=lambda row: row.placed or 0)
+        return [row for row in rows if (row.placed or 0) > after][:limit]
 
     def waiting(self, conversation: str, limit: int = 50) -> Sequence[MessageRow]:
         rows = [row for row in self.all_messages if row.conversation == conversation and row.placed is None]
@@ -139,7 +149,7 @@ class FakeCatalog:
 
     def thread(self, root: MessageId) -> Sequence[MessageRow]:
         rows = [row for row in self.all_messages if row.tangle == root and row.placed is not None]
-        return sorted(rows, key=lambda row: row.placed or 0)
+        return sorted(rows, key=lambda row: row.order)
 
     def tips(self, conversation: str) -> Sequence[MessageId]:
         rows = self._shown(conversation)
@@ -214,7 +224,7 @@ def small_mesh() -> FakeCatalog:
         replace(row, arrival=number, committed_us=START_US + number * MINUTE_US)
         for number, row in enumerate(rows, 1)
     ]
-    rows = [row if row.placed is None else replace(row, placed=row.arrival) for row in rows]
+    rows = [row if row.placed is None else _in_place(row) for row in rows]
     board = BoardRow(
         id=message_id("board"),
         name="Hut \x1b[1mwork",
@@ -224,6 +234,12 @@ def small_mesh() -> FakeCatalog:
         ours=True,
     )
     return FakeCatalog(people, rows, [board])
+
+
+def _in_place(row: MessageRow) -> MessageRow:
+    """Place a message where it arrived, at the time of arrival."""
+    order = order_key(row.committed_us, row.id)
+    return replace(row, placed=row.arrival, order=order, order_us=row.committed_us)
 
 
 def _steps() -> list[PlacedOperation]:

@@ -58,9 +58,11 @@ class Author:
         return self.write(private.seal(chat.serialize(post), readers, entropy[:SEAL_ENTROPY_SIZE]))
 
 
-def post(text: str, *tips: MessageId, recipients: Sequence[FeedId] | None = None) -> chat.ChatPost:
+def post(
+    text: str, *tips: MessageId, recipients: Sequence[FeedId] | None = None, said_s: int = SAID_S
+) -> chat.ChatPost:
     to = None if recipients is None else tuple(recipients)
-    return chat.ChatPost(tips=tips, text=text, said_s=SAID_S, recipients=to)
+    return chat.ChatPost(tips=tips, text=text, said_s=said_s, recipients=to)
 
 
 def id_of(composed: ComposedEntry) -> MessageId:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from hypothesis import strategies as st
 
-from tests.catalog.mesh import Author, id_of, post
+from tests.catalog.mesh import SAID_S, Author, id_of, post
 from tinyssb_node.catalog.entry_meaning import Meaning, meaning_of
 from tinyssb_node.content import chat
 from tinyssb_node.content.acks import ACK_TYPE
@@ -100,6 +100,10 @@ class Oracle:
         return tuple(one for one in self.meanings[id_].previous if not self._stands(id_, one, placed))
 
 
+CLOCKS = st.one_of(
+    st.just(SAID_S), st.integers(SAID_S, SAID_S + 36_000), st.sampled_from([0, 10**9, 4 * 10**9])
+)
+"""Clocks of authors: most right, some wrong by years."""
 LOST = MessageId(bytes([1]) * 20)
 """An id that no message has."""
 
@@ -132,7 +136,8 @@ class _Talk:
     def _write(self, sort: str, author: Author, circle: Sequence[Author], long: str) -> ComposedEntry:
         follows = self.follows(sort)
         if sort == "chat":
-            return author.say(post(f"{long}{author.name}", *follows))
+            said_s = self.draw(CLOCKS)
+            return author.say(post(f"{long}{author.name}", *follows, said_s=said_s))
         if sort == "secret":
             feeds = [one.feed for one in circle]
             return author.whisper(post(f"{long}secret", *follows, recipients=feeds), feeds)

@@ -15,10 +15,12 @@ from tests.catalog.oracle import Append, Oracle, conversations
 from tests.store.gaps import cut_and_given_again
 from tinyssb_node.catalog import limits
 from tinyssb_node.catalog.catalog import STORE_FILE, Catalog
-from tinyssb_node.catalog.rows import PUBLIC, MessageKind
+from tinyssb_node.catalog.rows import PUBLIC, MessageKind, MessageRow, order_key
 from tinyssb_node.content.note import Note, serialize_compact
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.content.tangle import FIRST, TangleData
+from tinyssb_node.content.time_order import DatedMessage, order_times
+from tinyssb_node.ids import MessageId
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 """A folder in memory, where a sync costs no time: disks that sync are tested elsewhere."""
@@ -74,10 +76,22 @@ def check(catalog: Catalog, oracle: Oracle) -> None:
     for conversation in catalog.conversations():
         rows = catalog.messages(conversation.name, limit=100)
         assert len(rows) == conversation.messages
-        assert [row.placed for row in rows] == sorted(row.placed or 0 for row in rows)
+        assert [row.id for row in rows] == in_order(rows)
+        assert {row.id for row in catalog.arrived(conversation.name, 0, limit=100)} == {
+            row.id for row in rows
+        }
         followed = {one for row in rows for one in row.previous}
         assert set(catalog.tips(conversation.name)) == {row.id for row in rows} - followed
-        assert conversation.last == (rows[-1] if rows else None)
+        assert conversation.last == max(rows, key=lambda row: row.placed or 0, default=None)
+
+
+def in_order(rows: Sequence[MessageRow]) -> list[MessageId]:
+    """The order of all placed messages of a tangle, computed from nothing but them."""
+    authors = {feed: number for number, feed in enumerate(sorted({row.feed for row in rows}))}
+    messages = [DatedMessage(row.id, authors[row.feed], row.seq, row.said_us, row.previous) for row in rows]
+    times = order_times(messages)
+    assert [row.order for row in rows] == [order_key(times[row.id], row.id) for row in rows]
+    return sorted((row.id for row in rows), key=lambda id_: (times[id_], id_))
 
 
 @settings(max_examples=80, deadline=None)
@@ -193,7 +207,7 @@ def test_what_waited_is_placed_by_place_and_then_by_arrival():
     with home_of("ana") as home, home.catalog() as catalog:
         home.keep([left, right, *below, root])
         catalog.catch_up()
-        placed = [row.text for row in catalog.messages(PUBLIC)]
+        placed = [row.text for row in catalog.arrived(PUBLIC, 0)]
         assert placed == ["root", "left", "right", "below 1", "below 0", "below 2"]
 
 

@@ -13,8 +13,8 @@ def test_the_fake_answers_all_questions() -> None:
     assert {public.name, private.name} == {PUBLIC, PRIVATE}
     rows = mesh.messages(PUBLIC)
     assert [row.text[:4] for row in rows[:2]] == ["Is a", "Yes:"]
-    assert mesh.messages(PUBLIC, before=rows[3].placed, limit=2) == rows[1:3]
-    assert mesh.messages(PUBLIC, after=rows[3].placed, limit=2) == rows[4:6]
+    assert mesh.messages(PUBLIC, before=rows[3].order, limit=2) == rows[1:3]
+    assert mesh.messages(PUBLIC, after=rows[3].order, limit=2) == rows[4:6]
     assert len(mesh.waiting(PUBLIC)) == 2
     assert mesh.message(message_id("first")) == rows[0]
     assert list(mesh.find(f"{BOB.hex()[:6]}.1")) == [rows[1]]

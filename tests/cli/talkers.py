@@ -1,10 +1,10 @@
 """A node's folder with people who talk, for the tests of commands: a real store, no daemon."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tests.catalog.fake import HOSTILE_TEXT
-from tests.catalog.mesh import Author, Home, id_of, post
+from tests.catalog.mesh import SAID_S, Author, Home, id_of, post
 from tinyssb_node.content import chat, private
 from tinyssb_node.content.board import Operation, create_step
 from tinyssb_node.content.references import message_text
@@ -35,6 +35,8 @@ def make_talkers(folder: Path) -> Talkers:
     ids: dict[str, MessageId] = {}
 
     def keep(name: str, author: str, message: chat.Message) -> None:
+        if isinstance(message, chat.ChatPost):
+            message = replace(message, said_s=SAID_S + len(ids))
         composed = people[author].say(message)
         ids[name] = id_of(composed)
         home.keep([composed])

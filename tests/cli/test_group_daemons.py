@@ -12,6 +12,7 @@ import pytest
 from tests.cli.test_talk_daemons import Person
 from tests.daemon.processes import PATIENCE_S, PROGRAM, daemon, make_home, tinyssb
 from tests.daemon.test_process_networks import free_udp_port
+from tinyssb_node.catalog.rows import right_behind
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.errors import ExitCode
@@ -183,9 +184,11 @@ def test_groups_stand_among_conversations(three: tuple[Person, Person, Person]) 
         texts = [message.text for message in source.look(asked).messages]
         assert texts[-1] == "On the screen"
         assert "↳ " in source.group_thread(row["name"], MessageId.from_hex(here["id"]))
-        places = [message.placed for message in source.look(asked).messages]
-        page = ScreenRequest(conversation=row["name"], before=places[-1])
-        assert [message.placed for message in source.look(page).messages] == places[:-1]
+        places = [message.order for message in source.look(asked).messages]
+        assert places == sorted(places)
+        for before, there in ((places[-1], places[:-1]), (right_behind(places[-1]), places)):
+            page = ScreenRequest(conversation=row["name"], before=before)
+            assert [message.order for message in source.look(page).messages] == there
     finally:
         source.end_looking()
         source.end_writing()

@@ -122,11 +122,39 @@ def test_what_is_in_the_place_of_a_text(text: str, changes: dict[str, object], w
     assert displayed_text(make_message("m", EVE, 9, text, **changes)) == words
 
 
-def test_an_authors_clock_is_told_where_it_is_far_off() -> None:
-    near = make_message("m", BOB, 9, "x", said_us=START_US - limits.CLOCKS_APART_US + 1)
-    far = replace(near, said_us=START_US - limits.CLOCKS_APART_US)
-    assert "written" not in shown([near], None)[1]
-    assert "(written 2025-10-09 07:53)" in shown([far], None)[1]
+def test_a_message_has_the_time_when_it_was_written_and_when_it_arrived() -> None:
+    """The time of writing stands in front; that of arrival is named where it is another one."""
+    near = make_message("m", BOB, 9, "x", order_us=START_US - limits.ARRIVED_APART_US)
+    far = replace(near, order_us=START_US - 10 * limits.ARRIVED_APART_US)
+    day_before = replace(near, order_us=START_US - 86_400_000_000)
+    (heading, line) = shown([near], None)
+    assert (heading, line[:6], "arrived" in line) == ("-- 2025-10-09 --", "08:43 ", False)
+    assert shown([far], None)[1][:6] == "07:13 "
+    assert "(arrived 08:53)" in shown([far], None)[1]
+    assert shown([day_before], None)[0] == "-- 2025-10-08 --"
+    assert "(arrived 2025-10-09 08:53)" in shown([day_before], None)[1]
+
+
+def test_a_time_that_other_messages_contradict_is_marked() -> None:
+    """The time by the others stands in front."""
+    row = make_message("m", BOB, 9, "x", said_us=2**42 * 10**3, order_us=START_US, doubtful=True)
+    (_, line) = shown([row], None)
+    assert line[:6] == "08:53?"
+    assert "(its author's clock: 2109-05-15 07:35)" in line
+    bare = replace(row, said_us=None)
+    assert "its author's clock" not in shown([bare], None)[1]
+
+
+def test_a_message_that_arrives_behind_later_ones_is_marked() -> None:
+    rows = list(MESH.messages(PUBLIC))[:3]
+    assert ["[older message]" in line for line in shown([rows[0], rows[2], rows[1]], None)[1:]] == [
+        False,
+        False,
+        True,
+    ]
+
+
+def test_no_date_is_shown_for_absurd_times() -> None:
     assert local_minute(2**70) == ("----------", "--:--")
 
 

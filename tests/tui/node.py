@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind, MessageRow, PersonRow
+from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind, MessageRow, PersonRow, order_key
 from tinyssb_node.content.files import File
 from tinyssb_node.control.group_rows import GroupReviewRow
 from tinyssb_node.control.rows import AirtimeRow, EndpointRow, FaceRow, FeedRow, StatusRow
@@ -58,6 +58,8 @@ def message(word: str, by: FeedId, text: str, placed: int, **others: object) -> 
         chunks=0,
         chunks_held=0,
         private=False,
+        order=order_key(NOW_US - (100 - placed) * MINUTE_US, id_of(word)),
+        order_us=NOW_US - (100 - placed) * MINUTE_US,
     )
     return dataclasses.replace(row, **others)  # type: ignore[arg-type] # fields of any kind
 

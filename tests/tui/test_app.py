@@ -31,9 +31,9 @@ class PagedNode(FakeNode):
         sight = super().look(asked)
         rows = [row for row in sight.messages if row.placed is not None]
         if asked.before is not None:
-            rows = [row for row in rows if (row.placed or 0) < asked.before][-limits.MESSAGES_MAX :]
+            rows = [row for row in rows if row.order < asked.before][-limits.MESSAGES_MAX :]
         elif asked.after is not None:
-            rows = [row for row in rows if (row.placed or 0) > asked.after][: limits.MESSAGES_MAX]
+            rows = [row for row in rows if row.order > asked.after][: limits.MESSAGES_MAX]
         else:
             rows = rows[-limits.MESSAGES_MAX :]
         return dataclasses.replace(sight, messages=rows)
@@ -159,20 +159,21 @@ async def test_a_star_stands_at_what_is_new_elsewhere_until_it_is_read() -> None
 
 
 async def test_a_long_conversation_is_read_in_pieces() -> None:
-    node = PagedNode(mesh(1_000))
+    whole = mesh(1_000)
+    node = PagedNode(whole)
     async with shown(node) as screen:
         assert "text 999" in screen.text()
         for _ in range(3):
             await screen.press("home", "up")
-        assert node.asked[-1] == ScreenRequest(before=700)
+        assert node.asked[-1] == ScreenRequest(before=whole.messages[700].order)
         assert "earlier messages: End shows the latest" in screen.text()
         assert max(len(node.look(asked).messages) for asked in tuple(node.asked)) == limits.MESSAGES_MAX
         await screen.press("down")
-        assert node.asked[-1] == ScreenRequest(before=700)
+        assert node.asked[-1] == ScreenRequest(before=whole.messages[700].order)
         for _ in range(3):
             screen.app.query_one("#messages", RowList).highlighted = limits.MESSAGES_MAX - 1
             await screen.press("down")
-        assert node.asked[-1] == ScreenRequest(after=802)
+        assert node.asked[-1] == ScreenRequest(after=whole.messages[802].order)
         await screen.press("end")
         assert node.asked[-1] == ScreenRequest()
         assert "text 999" in screen.text()

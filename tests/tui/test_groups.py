@@ -231,7 +231,8 @@ async def test_messages_of_groups_are_searched_and_opened() -> None:
         assert " Found 1\n" in screen.text()
         assert f"Hut crew 5a5a5a5a: Ana {ANA.hex()[:4]}: Only for us." in screen.text()
         await screen.press("enter")
-        assert (node.asked[-1].conversation, node.asked[-1].before) == (GROUP, 4)
+        asked = node.asked[-1]
+        assert (asked.conversation, (asked.before or "")[18:]) == (GROUP, f"{id_of('in the group').hex()}00")
         assert "> to the group Hut crew" in screen.text()
     node = FakeNode(with_group(), refusing=True)
     async with shown(node, "slash", *"nothing", "enter") as screen:

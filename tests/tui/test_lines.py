@@ -67,7 +67,7 @@ def test_no_row_is_wider_than_its_place(
         for line in row.plain.split("\n"):
             assert all(char.isprintable() or ord(char) in LATER_EMOJI for char in line if char not in JOINERS)
             assert cells(line) <= max(width, 22)
-    assert len(rows[1].plain.split("\n")) <= MESSAGE_LINES + 3
+    assert len(rows[1].plain.split("\n")) <= MESSAGE_LINES + 4
 
 
 @given(st.integers(0, 10**9), st.integers(0, 10**8), st.integers(1, 200))

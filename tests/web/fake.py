@@ -152,11 +152,11 @@ class FakeNode:
         return self.rooms if self.running else None
 
     def group_messages(
-        self, group: str, *, before: int | None = None, limit: int | None = None
+        self, group: str, *, before: str | None = None, limit: int | None = None
     ) -> list[MessageRow]:
         self._require()
         rows = [row for row in self.group_said if row.conversation == group]
-        return [row for row in rows if before is None or (row.placed or 0) < before][-(limit or 1_000) :]
+        return [row for row in rows if before is None or row.order < before][-(limit or 1_000) :]
 
     @property
     def client(self) -> "FakeNode":

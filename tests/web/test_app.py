@@ -64,10 +64,11 @@ def test_messages_come_in_their_order_with_what_they_follow(quiet: str) -> None:
 
 def test_earlier_messages_are_asked_for_by_their_place(quiet: str) -> None:
     last = ask(quiet, "/api/messages?limit=3").json
-    before = ask(quiet, f"/api/messages?limit=3&before={last['rows'][0]['placed']}").json
+    before = ask(quiet, f"/api/messages?limit=3&before={last['rows'][0]['order']}").json
     everything = ask(quiet, "/api/messages?limit=9999").json
     assert (last["more"], everything["more"]) == (True, False)
     assert before["waiting"] == []
+    assert ask(quiet, "/api/messages?before=7").status == 400
     assert [row["id"] for row in before["rows"] + last["rows"]] == [
         row["id"] for row in everything["rows"][-6:]
     ]

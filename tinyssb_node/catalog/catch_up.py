@@ -9,7 +9,13 @@ from typing import Final
 from tinyssb_node.catalog import limits, schema
 from tinyssb_node.catalog.entry_meaning import CHAT, Meaning, meaning_of
 from tinyssb_node.catalog.rows import PUBLIC, MessageKind
-from tinyssb_node.catalog.tangle_placement import TangleMembership, TanglePlacer, TanglePosition
+from tinyssb_node.catalog.tangle_placement import (
+    NOWHERE,
+    TangleMembership,
+    TanglePlacer,
+    TanglePosition,
+    settle_orders,
+)
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.errors import LocalError
 from tinyssb_node.feeds.layout import Layout
@@ -22,7 +28,7 @@ Progress = Callable[[int, int], None]
 """Called with the number of appends read, and of all."""
 
 _KEEP: Final = """
-INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 _SILENT: Final = frozenset({MessageKind.OPAQUE, MessageKind.ACKNOWLEDGEMENT, MessageKind.BLK})
 """Kinds without text to search."""
@@ -93,6 +99,8 @@ def catch_up(
             records = {record.feed: record for record in store.feeds()}
             batch = _Batch(connection, store, key, TanglePlacer(connection, placed), records)
             _read(batch, appends)
+            if appends[-1].arrival == store.last_arrival():
+                settle_orders(connection)  # in the last transaction only: it reads whole tangles
         done += len(appends)
         progress(done, done + store.last_arrival() - appends[-1].arrival)
 
@@ -186,19 +194,27 @@ def _keep_beginnings(batch: _Batch) -> None:
     """Write the rows of messages whose packets are incomplete."""
     for begun in batch.begun.values():
         meaning = Meaning(kind=MessageKind.OPAQUE, text=begun.layout.head.hex(), cut=True)
-        position = TanglePosition(0, None, None)
-        _keep(batch, begun.person, begun.entry, begun.layout, len(begun.packets), meaning, position)
+        _keep(batch, begun.person, begun.entry, begun.layout, len(begun.packets), meaning, NOWHERE)
 
 
 def _understand(batch: _Batch, person: _Person, entry: StoredEntry, layout: Layout, content: bytes) -> None:
     """Index an entry whose content is complete, with its meaning, and its position if it can be placed."""
     meaning = meaning_of(type_of(entry), content, entry.id, entry.feed, batch.key)
     if meaning.space is None:
-        _keep(batch, person, entry, layout, layout.chunks, meaning, TanglePosition(0, None, None))
+        _keep(batch, person, entry, layout, layout.chunks, meaning, NOWHERE)
     else:
         root = None if meaning.root is None else bytes(meaning.root)
         previous = b"".join(meaning.previous)
-        tie = TangleMembership(entry.arrival, bytes(entry.id), person.number, meaning.space, root, previous)
+        tie = TangleMembership(
+            entry.arrival,
+            bytes(entry.id),
+            person.number,
+            entry.seq,
+            meaning.said_us,
+            meaning.space,
+            root,
+            previous,
+        )
         position = batch.placer.place(tie)
         _keep(batch, person, entry, layout, layout.chunks, meaning, position)
         if position.placed is not None and position.root is not None:
@@ -233,6 +249,7 @@ def _keep(
         b"".join(meaning.previous),
         found.lacking,
         found.placed,
+        found.order_us,
         not meaning.tip,
         meaning.text,
         meaning.cut,

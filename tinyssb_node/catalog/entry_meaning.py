@@ -136,7 +136,16 @@ def _file(content: bytes) -> Meaning | None:
         return None
     about: bipf.Value = {"name": file.name, "type": file.type, "size": len(file.data)}
     text, cut = describe_value(about, limits.CATALOG_TEXT_MAX)
-    return Meaning(kind=MessageKind.FILE, text=text, cut=cut, space=CHAT, root=chat.PUBLIC_ROOT, tip=False)
+    said_us = None if file.said_s is None else file.said_s * 1_000_000
+    return Meaning(
+        kind=MessageKind.FILE,
+        text=text,
+        cut=cut,
+        space=CHAT,
+        root=chat.PUBLIC_ROOT,
+        tip=False,
+        said_us=said_us,
+    )
 
 
 def _note(content: bytes, id_: MessageId) -> Meaning | None:

@@ -32,10 +32,14 @@ class CatalogQueries(Protocol):
         ...
 
     def messages(
-        self, conversation: str, *, before: int | None = None, after: int | None = None, limit: int = 50
+        self, conversation: str, *, before: str | None = None, after: str | None = None, limit: int = 50
     ) -> Sequence[MessageRow]:
-        """Return placed messages in the order of `placed`: the last *limit*, the last before a position or the first
-        after it."""
+        """Return placed messages in their order: the last *limit*, the last before a position (`MessageRow.order`) or
+        the first after it."""
+        ...
+
+    def arrived(self, conversation: str, after: int, limit: int = 50) -> Sequence[MessageRow]:
+        """Return the messages placed since the number *after*, in order of arrival, the first *limit*."""
         ...
 
     def waiting(self, conversation: str, limit: int = 50) -> Sequence[MessageRow]:
@@ -51,7 +55,7 @@ class CatalogQueries(Protocol):
         ...
 
     def thread(self, root: MessageId) -> Sequence[MessageRow]:
-        """Return all placed messages of the tangle of that root, in canonical order (Kahn, smallest id first).
+        """Return all placed messages of the tangle of that root, in their order (`content.time_order`).
 
         There may be thousands: they are read from the disk while the caller iterates.
         """
@@ -88,7 +92,7 @@ class CatalogQueries(Protocol):
         ...
 
     def operations(self, board: MessageId) -> Sequence[MessageRow]:
-        """Return the operations on a board, in canonical order; their `text` is the operation as JSON."""
+        """Return the operations on a board, in their order; their `text` is the operation as JSON."""
         ...
 
     def steps(self, board: MessageId) -> "Sequence[PlacedOperation]":

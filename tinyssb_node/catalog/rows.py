@@ -14,7 +14,7 @@ class MessageKind(StrEnum):
     """The kind of a message, by the first word of its content."""
 
     TEXT = "text"
-    """A bare BIPF text, as `tinyssb publish` writes it."""
+    """A text as `tinyssb publish` writes it."""
     TAV = "TAV"
     """Text and voice."""
     IAM = "IAM"
@@ -41,6 +41,28 @@ class MessageKind(StrEnum):
     """Anything else, and private messages that are not for us."""
 
 
+def order_key(order_us: int, id_: bytes) -> str:
+    """Return the position of a message with that effective time, as `MessageRow.order` is."""
+    return f"{order_us:018d}{id_.hex()}"
+
+
+def right_behind(order: str) -> str:
+    """Return the position between that of a message and the next one."""
+    return f"{order}00"
+
+
+def read_order_key(order: str) -> tuple[int, bytes] | None:
+    """Return the effective time and the id of a position, an id with a byte more for one behind a message; None: it is
+    no position."""
+    digits, id_ = order[:18], order[18:]
+    if len(digits) < 18 or not (digits.isascii() and digits.isdigit()) or len(id_) > 2 * MessageId.SIZE + 2:
+        return None
+    try:
+        return int(digits), bytes.fromhex(id_)
+    except ValueError:
+        return None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageRow:
     """One entry and its meaning."""
@@ -64,7 +86,7 @@ class MessageRow:
     previous: tuple[MessageId, ...]
     """Its direct predecessors, as it states them."""
     placed: int | None
-    """Number of its placement, which is greater than those of its predecessors. None: it waits."""
+    """Number of its placement, in order of arrival; greater than those of its predecessors. None: it waits."""
     missing: tuple[MessageId, ...]
     """The predecessors it waits for."""
     text: str
@@ -81,8 +103,21 @@ class MessageRow:
     chunks_held: int
     """Number of those stored; without all of them there is no meaning yet, and *kind* is `OPAQUE`."""
     private: bool
+    order: str = ""
+    """Its position among the messages of its tangle: texts that compare as the order is (`content.time_order`). Empty:
+    it has none yet."""
+    order_us: int | None = None
+    """When it was written by the times that the messages of its tangle state, microseconds since 1970; None: they state
+    none."""
+    doubtful: bool = False
+    """The messages around it contradict the time that its author states, or it states none."""
     older_missing: int = 0
     """How many earlier entries of its author are missing, if it came ahead of them, on request; it is not placed."""
+
+    @property
+    def written_us(self) -> int:
+        """When it was written, as far as this is known; else when it arrived. Microseconds since 1970."""
+        return self.committed_us if self.order_us is None else self.order_us
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

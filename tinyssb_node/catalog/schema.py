@@ -18,7 +18,7 @@ from tinyssb_node.catalog.errors import (
 )
 from tinyssb_node.store.sqlite_file import inspect_schema
 
-CATALOG_VERSION: Final = 2
+CATALOG_VERSION: Final = 3
 """The schema written, and the only one read: another one is rebuilt."""
 APPLICATION_ID: Final = int.from_bytes(b"tSSc", "big")
 """Tells a catalog from other databases (``PRAGMA application_id``)."""
@@ -56,6 +56,7 @@ TABLES: Final = (
         previous BLOB NOT NULL,
         lacking INTEGER NOT NULL,
         placed INTEGER,
+        order_us INTEGER,
         followed INTEGER NOT NULL,
         text TEXT NOT NULL,
         cut INTEGER NOT NULL,
@@ -69,11 +70,18 @@ TABLES: Final = (
     "CREATE UNIQUE INDEX messages_id ON messages (id)",
     "CREATE UNIQUE INDEX messages_entry ON messages (feed, seq)",
     "CREATE INDEX messages_placed ON messages (root, placed) WHERE placed IS NOT NULL",
+    "CREATE INDEX messages_order ON messages (root, order_us, id) WHERE placed IS NOT NULL",
+    "CREATE INDEX messages_author ON messages (root, feed, seq) WHERE placed IS NOT NULL",
     "CREATE INDEX messages_waiting ON messages (root, number) WHERE placed IS NULL AND space IS NOT NULL",
     "CREATE INDEX messages_tips ON messages (root, placed) WHERE followed = 0 AND placed IS NOT NULL",
     "CREATE INDEX messages_boards ON messages (number) WHERE content IS NOT NULL AND root = id",
     "CREATE INDEX messages_blocks ON messages (feed, seq) WHERE kind = 'BLK'",
     "CREATE TABLE waits (previous BLOB, number INTEGER, PRIMARY KEY (previous, number)) WITHOUT ROWID",
+    """CREATE TABLE orders (
+        root BLOB PRIMARY KEY,
+        unsettled INTEGER NOT NULL,
+        contradicted INTEGER NOT NULL
+    ) WITHOUT ROWID""",
     """CREATE TABLE circles (
         root BLOB PRIMARY KEY,
         name TEXT NOT NULL,
@@ -93,7 +101,7 @@ TABLES: Final = (
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {CATALOG_VERSION}",
 )
-_NAMES: Final = ("words", "state", "people", "messages", "waits", "circles", "speakers")
+_NAMES: Final = ("words", "state", "people", "messages", "waits", "orders", "circles", "speakers")
 
 _DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
 """A statement of ours that SQLite rejects shows that the tables are not ours."""

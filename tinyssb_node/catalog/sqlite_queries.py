@@ -17,7 +17,11 @@ from tinyssb_node.catalog.rows import (
     MessageKind,
     MessageRow,
     PersonRow,
+    order_key,
+    read_order_key,
 )
+from tinyssb_node.content.limits import CLAIM_MIN_US
+from tinyssb_node.content.time_order import doubtful
 from tinyssb_node.ids import FeedId, MessageId, Origin
 
 if TYPE_CHECKING:
@@ -25,11 +29,12 @@ if TYPE_CHECKING:
 
 _SELECT: Final = """
 SELECT messages.number, messages.id, people.feed, seq, committed_us, said_us, origin, own, kind, space, messages.root,
-    messages.previous, lacking, messages.placed, text, cut, voice_size, size, chunks, held, private, circles.name
+    messages.previous, lacking, messages.placed, order_us,
+    text, cut, voice_size, size, chunks, held, private, circles.name
 FROM messages JOIN people ON people.number = messages.feed
 LEFT JOIN circles ON space = 'chat' AND circles.root = messages.root
 """
-_TIES: Final = "SELECT number, id, previous FROM messages"
+_NUMBERS: Final = "SELECT number FROM messages"
 _CONVERSATIONS: Final = """
 SELECT circles.root AS root, name, members, coalesce(sum(messages), 0) AS count, max(placed) AS placed,
     name = 'public' OR coalesce(max(own), 0) AS ours,
@@ -158,20 +163,30 @@ class SqliteCatalogQueries:
 
     @_query
     def messages(
-        self, conversation: str, *, before: int | None = None, after: int | None = None, limit: int = 50
+        self, conversation: str, *, before: str | None = None, after: str | None = None, limit: int = 50
     ) -> Sequence[MessageRow]:
-        """Return placed messages in the order of `placed`: the last *limit*, or those before or the first after a
-        position."""
+        """Return placed messages in their order: the last *limit*, or those before or the first after a position.
+
+        A text that is no position is before all messages.
+        """
         with self._reading():
             root = self._root(conversation)
             where = f"messages.root = ? AND messages.placed IS NOT NULL {self._shown('messages.feed')}"
             if after is not None:
-                where += " AND messages.placed > ? ORDER BY messages.placed LIMIT ?"
-                return self._rows(where, root, after, limit)
+                where += " AND (order_us, id) > (?, ?) ORDER BY order_us, id LIMIT ?"
+                return self._rows(where, root, *(read_order_key(after) or (0, b"")), limit)
             if before is not None:
-                where += " AND messages.placed < ? ORDER BY messages.placed DESC LIMIT ?"
-                return self._rows(where, root, before, limit)[::-1]
-            return self._rows(f"{where} ORDER BY messages.placed DESC LIMIT ?", root, limit)[::-1]
+                where += " AND (order_us, id) < (?, ?) ORDER BY order_us DESC, id DESC LIMIT ?"
+                return self._rows(where, root, *(read_order_key(before) or (0, b"")), limit)[::-1]
+            return self._rows(f"{where} ORDER BY order_us DESC, id DESC LIMIT ?", root, limit)[::-1]
+
+    @_query
+    def arrived(self, conversation: str, after: int, limit: int = 50) -> Sequence[MessageRow]:
+        """Return the messages placed since the number *after*, in order of arrival, the first *limit*."""
+        where = f"messages.root = ? AND messages.placed > ? {self._shown('messages.feed')}"
+        with self._reading():
+            root = self._root(conversation)
+            return self._rows(f"{where} ORDER BY messages.placed LIMIT ?", root, after, limit)
 
     @_query
     def waiting(self, conversation: str, limit: int = 50) -> Sequence[MessageRow]:
@@ -208,7 +223,7 @@ class SqliteCatalogQueries:
 
     @_query
     def thread(self, root: MessageId) -> Sequence[MessageRow]:
-        """Return all placed messages of the tangle of that root, in canonical order (Kahn, smallest id first)."""
+        """Return all placed messages of the tangle of that root, in their order."""
         return self._thread("root = ? AND placed IS NOT NULL", bytes(root))
 
     @_query
@@ -296,7 +311,7 @@ class SqliteCatalogQueries:
 
     @_query
     def operations(self, board: MessageId) -> Sequence[MessageRow]:
-        """Return the operations on a board, in canonical order; their `text` is the operation as JSON."""
+        """Return the operations on a board, in their order; their `text` is the operation as JSON."""
         return self._thread("root = ? AND placed IS NOT NULL AND kind = 'KAN'", bytes(board))
 
     @_query
@@ -364,14 +379,12 @@ class SqliteCatalogQueries:
         return f" AND {column} NOT IN (SELECT number FROM people WHERE feed IN ({literals}))"  # noqa: S608 - digits
 
     def _thread(self, where: str, root: bytes) -> MessagePages:
-        """Return the messages of one tangle in canonical order; only their ids are in memory."""
-        from tinyssb_node.content.tangle import canonical_order  # noqa: PLC0415 - most queries do without
-
+        """Return the messages of one tangle in their order; only their numbers are in memory."""
         with self._reading():
-            rows = self._connection.execute(f"{_TIES} WHERE {where}", (root,)).fetchall()
-        numbers = {MessageId(id_): number for number, id_, _ in rows}
-        order = canonical_order({MessageId(id_): _ids(previous) for _, id_, previous in rows})
-        return MessagePages(self._numbered, [numbers[id_] for id_ in order])
+            rows = self._connection.execute(
+                f"{_NUMBERS} WHERE {where} ORDER BY order_us, id", (root,)
+            ).fetchall()
+        return MessagePages(self._numbered, [number for (number,) in rows])
 
     @_query
     def _numbered(self, numbers: Sequence[int]) -> Sequence[MessageRow]:
@@ -406,6 +419,7 @@ class SqliteCatalogQueries:
         previous: bytes,
         lacking: int,
         placed: int | None,
+        order_us: int | None,
         text: str,
         cut: int,
         voice_size: int,
@@ -438,6 +452,9 @@ class SqliteCatalogQueries:
             chunks=chunks,
             chunks_held=held,
             private=bool(private),
+            order="" if order_us is None else order_key(order_us, id_),
+            order_us=order_us if order_us is not None and order_us >= CLAIM_MIN_US else None,
+            doubtful=order_us is not None and space == "chat" and doubtful(said_us, order_us),
         )
 
     def _missing(

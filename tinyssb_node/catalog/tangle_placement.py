@@ -12,11 +12,18 @@ from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.catalog.entry_meaning import CHAT
+from tinyssb_node.content.time_order import DatedMessage, append_time, is_contradicted, order_times
 
 _ID: Final = limits.MESSAGE_ID_SIZE
-_STANDS: Final = "SELECT number, space, root, followed FROM messages WHERE id = ? AND placed IS NOT NULL"
+_STANDS: Final = (
+    "SELECT number, space, root, followed, order_us FROM messages WHERE id = ? AND placed IS NOT NULL"
+)
+_LAST: Final = (
+    "SELECT seq, order_us FROM messages WHERE root = ? AND feed = ? AND placed IS NOT NULL "
+    "ORDER BY seq DESC LIMIT 1"
+)
 _WAITING: Final = (
-    "SELECT messages.number, id, feed, space, root, messages.previous, lacking FROM waits "
+    "SELECT messages.number, id, feed, seq, said_us, space, root, messages.previous, lacking FROM waits "
     "JOIN messages USING (number) WHERE waits.previous = ? ORDER BY waits.number"
 )
 
@@ -29,6 +36,9 @@ class TangleMembership:
     id: bytes
     feed: int
     """Number of its author."""
+    seq: int
+    said_us: int | None
+    """Its author's clock."""
     space: str
     root: bytes | None
     """None: that of its predecessors."""
@@ -45,6 +55,12 @@ class TanglePosition:
     placed: int | None
     """Its number; None: it is not placed."""
     root: bytes | None
+    order_us: int | None = None
+    """Its effective time; None: it is not placed."""
+
+
+NOWHERE: Final = TanglePosition(0, None, None)
+"""The position of a message that is in no tangle."""
 
 
 @dataclass(slots=True)
@@ -56,6 +72,10 @@ class TanglePlacer:
     """Number of placed messages."""
     _speakers: dict[tuple[bytes, int], tuple[int, int]] = field(default_factory=dict)
     """By conversation and author: new messages, and the number of the last one."""
+    _contradicted: dict[bytes, bool] = field(default_factory=dict)
+    """By root: whether a claim in the tangle is capped, as far as that was needed."""
+    _unsettled: set[bytes] = field(default_factory=set)
+    """Roots of tangles in which earlier messages may have another effective time now."""
 
     def place(self, tie: TangleMembership) -> TanglePosition:
         """Place a message if possible, else let it wait. The caller writes the row.
@@ -63,12 +83,14 @@ class TanglePlacer:
         Raises sqlite3.Error.
         """
         lacking, tips, roots = [], [], set()
+        before_us = -1
         for one in split_ids(tie.previous):
             row = self.connection.execute(_STANDS, (one,)).fetchone()
             if row is None or not _same(row[1], row[2], tie):
                 lacking.append((one, tie.number))
                 continue
             roots.add(row[2])
+            before_us = max(before_us, row[4])
             if not row[3]:
                 tips.append(row[:1])
         if lacking:
@@ -77,7 +99,7 @@ class TanglePlacer:
         root = tie.root
         if root is None:
             if len(roots) != 1:
-                return TanglePosition(0, None, None)  # its predecessors are in several tangles: it is in none
+                return NOWHERE  # its predecessors are in several tangles: it is in none
             root = roots.pop()
         if tips:
             self.connection.executemany("UPDATE messages SET followed = 1 WHERE number = ?", tips)
@@ -85,7 +107,23 @@ class TanglePlacer:
         if tie.space == CHAT:
             count, _ = self._speakers.get((root, tie.feed), (0, 0))
             self._speakers[root, tie.feed] = (count + 1, self.placed)
-        return TanglePosition(0, self.placed, root)
+        return TanglePosition(0, self.placed, root, self._order_us(tie, root, before_us))
+
+    def _order_us(self, tie: TangleMembership, root: bytes, before_us: int) -> int:
+        """Return the effective time of a message that is placed now; note if it changes that of others."""
+        last = self.connection.execute(_LAST, (root, tie.feed)).fetchone()
+        overtaken = last is not None and last[0] > tie.seq
+        if last is not None and not overtaken:
+            before_us = max(before_us, last[1])
+        if root not in self._contradicted:
+            row = self.connection.execute(
+                "SELECT contradicted FROM orders WHERE root = ?", (root,)
+            ).fetchone()
+            self._contradicted[root] = row is not None and bool(row[0])
+        found = append_time(tie.said_us, before_us, contradicted=self._contradicted[root])
+        if overtaken or not found.exact:
+            self._unsettled.add(root)
+        return found.order_us
 
     def release(self, tie: TangleMembership, root: bytes) -> None:
         """Place the messages that waited for *tie*, which is placed in the tangle *root*, and can be placed now.
@@ -97,8 +135,9 @@ class TanglePlacer:
             for follower in list(self._released(*ready.popleft())):
                 found = self.place(follower)
                 if found.placed is not None and found.root is not None:
-                    row = (found.placed, found.root, follower.number)
-                    self.connection.execute("UPDATE messages SET placed = ?, root = ? WHERE number = ?", row)
+                    row = (found.placed, found.root, found.order_us, follower.number)
+                    sql = "UPDATE messages SET placed = ?, root = ?, order_us = ? WHERE number = ?"
+                    self.connection.execute(sql, row)
                     ready.append((follower.id, follower.space, found.root))
 
     def finish(self) -> None:
@@ -110,6 +149,11 @@ class TanglePlacer:
             [(*who, *what) for who, what in self._speakers.items()],
         )
         self._speakers.clear()
+        self.connection.executemany(
+            "INSERT INTO orders VALUES (?, 1, 0) ON CONFLICT (root) DO UPDATE SET unsettled = 1",
+            [(root,) for root in self._unsettled],
+        )
+        self._unsettled.clear()
 
     def _released(self, id_: bytes, space: str, root: bytes) -> Iterator[TangleMembership]:
         """Yield messages that waited only for *id_*, which is placed in the tangle *root* of *space*."""
@@ -123,6 +167,25 @@ class TanglePlacer:
             self.connection.execute("UPDATE messages SET lacking = ? WHERE number = ?", row)
             if lacking == 1:
                 yield follower
+
+
+def settle_orders(connection: sqlite3.Connection) -> None:
+    """Compute the effective times anew in tangles where they may have changed, within a transaction of the caller's.
+
+    Raises sqlite3.Error.
+    """
+    for (root,) in connection.execute("SELECT root FROM orders WHERE unsettled").fetchall():
+        sql = "SELECT id, feed, seq, said_us, previous, order_us FROM messages WHERE root = ? AND placed IS NOT NULL"
+        rows = connection.execute(sql, (root,)).fetchall()
+        messages = [
+            DatedMessage(id_, feed, seq, said_us, tuple(split_ids(previous)))
+            for id_, feed, seq, said_us, previous, _ in rows
+        ]
+        times = order_times(messages)
+        changed = [(times[id_], id_) for id_, *_, order_us in rows if times[id_] != order_us]
+        connection.executemany("UPDATE messages SET order_us = ? WHERE id = ?", changed)
+        row = (is_contradicted(messages, times), root)
+        connection.execute("UPDATE orders SET unsettled = 0, contradicted = ? WHERE root = ?", row)
 
 
 def split_ids(packed: bytes) -> Iterator[bytes]:

@@ -39,7 +39,7 @@ def as_markdown(rows: Sequence[MessageRow], names: DisplayNames) -> str:
 def _message(row: MessageRow, names: DisplayNames) -> Iterator[str]:
     follows = ", ".join(short(one) for one in row.previous)
     answer = f", after {follows}" if follows else ""
-    yield f"**{escaped(names.of(row.feed))}**, {_utc(row.committed_us)}, {short(row.id)}{answer}"
+    yield f"**{escaped(names.of(row.feed))}**, {_utc(row.written_us)}, {short(row.id)}{answer}"
     yield ""
     text = BLOCKED if names.is_blocked(row.feed) else safe(displayed_text(row))
     yield from (f"> {escaped(line)}".rstrip() for line in text.split("\n"))

@@ -15,6 +15,8 @@ SHORT_MESSAGE = 8
 """Digits of a message id that are shown: enough to tell a million apart, and to type."""
 BLOCKED = "(blocked)"
 """Stands for a message of a blocked person, which other messages follow."""
+OLDER = "[older message]"
+"""Mark of a message that arrived after messages that come after it."""
 _NO_DATE = ("----------", "--:--")
 
 
@@ -34,6 +36,24 @@ def local_minute(wall_us: int) -> tuple[str, str]:
     if not 0 < moment.tm_year < 10_000:
         return _NO_DATE
     return time.strftime("%Y-%m-%d", moment), time.strftime("%H:%M", moment)
+
+
+def mark_of(row: MessageRow) -> str:
+    """Return the mark behind the time of writing: `?` where the messages around it contradict it, else a space."""
+    return "?" if row.doubtful else " "
+
+
+def other_times(row: MessageRow) -> str:
+    """Return the time of arrival in parentheses, if it is far from that of writing; and the author's clock, if it is
+    contradicted."""
+    written = local_minute(row.written_us)
+    notes = []
+    if row.doubtful and row.said_us is not None:
+        notes.append("its author's clock: {} {}".format(*local_minute(row.said_us)))
+    if abs(row.committed_us - row.written_us) > limits.ARRIVED_APART_US:
+        day, minute = local_minute(row.committed_us)
+        notes.append(f"arrived {minute}" if day == written[0] else f"arrived {day} {minute}")
+    return f" ({'; '.join(notes)})" if notes else ""
 
 
 def displayed_text(row: MessageRow) -> str:
@@ -100,6 +120,8 @@ class ChatFormatter:
     """Cells of the column of names."""
     _day: str = ""
     _above: MessageId | None = None
+    _below: str = ""
+    """The last position of a message that was formatted."""
 
     def rename(self, names: DisplayNames) -> None:
         """Show authors by *names* from now on."""
@@ -112,7 +134,7 @@ class ChatFormatter:
 
     def message(self, row: MessageRow) -> Iterator[str]:
         """Format one placed message."""
-        day, minute = local_minute(row.committed_us)
+        day, minute = local_minute(row.written_us)
         if day != self._day:
             yield f"-- {day} --"
             self._day = day
@@ -122,7 +144,11 @@ class ChatFormatter:
             more = f" +{len(follows) - 1}" if len(follows) > 1 else ""
             text = f"> {short(follows[-1])}{more}: {text}"
         held_by = self.held_by.get(row.id)
-        yield from self._block(minute, row, text + self._written(row), f"[{held_by}]" if held_by else "")
+        note = f"[{held_by}]" if held_by else ""
+        if row.order and row.order < self._below:
+            note = f"{OLDER} {note}".rstrip()
+        self._below = max(self._below, row.order)
+        yield from self._block(minute, row, text + other_times(row), note)
         if row.kind is not MessageKind.FILE:
             # Texts do not follow files, which phone apps do not know.
             self._above = row.id
@@ -136,26 +162,22 @@ class ChatFormatter:
 
     def found(self, row: MessageRow) -> Iterator[str]:
         """Format a message that stands alone, as in a search."""
-        day, minute = local_minute(row.committed_us)
+        day, minute = local_minute(row.written_us)
         note = "[private]" if row.private else ""
         yield from self._block(f"{day} {minute}", row, displayed_text(row), note)
 
     def drawn(self, row: MessageRow, apart: Sequence[MessageId]) -> Iterator[str]:
         """Format a message beside a drawing without lines to its predecessors *apart*."""
-        day, minute = local_minute(row.committed_us)
+        day, minute = local_minute(row.written_us)
         note = f"[also follows {_named(apart)}]" if apart else ""
-        yield from self._block(f"{day[5:]} {minute}", row, displayed_text(row) + self._written(row), note)
-
-    def _written(self, row: MessageRow) -> str:
-        """Return the author's time of writing, if it is far from the time of arrival."""
-        if row.said_us is None or abs(row.said_us - row.committed_us) < limits.CLOCKS_APART_US:
-            return ""
-        return " (written {} {})".format(*local_minute(row.said_us))
+        yield from self._block(f"{day[5:]} {minute}", row, displayed_text(row) + other_times(row), note)
 
     def _block(self, when: str, row: MessageRow, text: str, note: str) -> Iterator[str]:
         if self.names.is_blocked(row.feed):
             text = BLOCKED
-        head = f"{when}  {short(row.id)}  {padded(self.names.shown(row.feed), self.name_cells)}  "
+        head = (
+            f"{when}{mark_of(row)} {short(row.id)}  {padded(self.names.shown(row.feed), self.name_cells)}  "
+        )
         if self.width is None:
             yield f"{head}{one_line(text)}{f'  {note}' if note else ''}"
             return

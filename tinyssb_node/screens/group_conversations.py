@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from tinyssb_node.catalog.rows import ConversationRow, MessageKind, MessageRow
+from tinyssb_node.catalog.rows import ConversationRow, MessageKind, MessageRow, order_key, read_order_key
 from tinyssb_node.ids import FeedId, MessageId, Origin
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import BLOCKED
@@ -161,12 +161,17 @@ def messages(
     names: DisplayNames,
     *,
     after: int | None = None,
-    before: int | None = None,
+    before: str | None = None,
     limit: int | None = None,
 ) -> list[GroupMessageView]:
-    """Return the messages of a group between two places: all, or at most *limit*, the first after *after*, else the
-    last. Raises as the client does."""
-    rows = client.group_read(group, after=after or None, before=before, limit=limit)
+    """Return the messages of a group after the place *after* and before the position *before* (`MessageRow.order`):
+    all, or at most *limit*, the first after *after*, else the last. Raises as the client does."""
+    found = None if before is None else read_order_key(before)
+    until = None
+    if before is not None:
+        place, id_ = found or (0, b"")
+        until = place + (len(id_) > MessageId.SIZE)
+    rows = client.group_read(group, after=after or None, before=until, limit=limit)
     return [message_row(row, names) for row in rows]
 
 
@@ -211,6 +216,7 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> GroupMessageView:
         chunks=0,
         chunks_held=0,
         private=True,
+        order=order_key(row.place, bytes.fromhex(row.id)),
         reply_to=reply_to,
         holders=tuple(map(FeedId.from_hex, row.holders)),
         expected=row.expected,

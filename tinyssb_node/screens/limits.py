@@ -13,9 +13,9 @@ NAMES_TOLD_MAX: Final = 5
 
 # --- Messages in lines (chatlines, thread) ----------------------------------------------------------------------------
 
-CLOCKS_APART_US: Final = 3_600_000_000
-"""An author's time is told where it is further than this from when the message came: an hour, the usual error of clocks
-that were set by hand in another time zone or season."""
+ARRIVED_APART_US: Final = 600_000_000
+"""The time of arrival is shown where it differs by more than this from that of writing: ten minutes, which packets need
+on a busy mesh, and by which clocks without a network differ."""
 MESSAGE_LINES_MAX: Final = 40
 """Lines of one message: nobody else's may be scrolled away by one; `tinyssb show` has all of it."""
 NOTE_LINES_MAX: Final = 3

@@ -312,7 +312,7 @@ class NodeSession:
             return None
 
     def group_messages(
-        self, group: str, *, after: int | None = None, before: int | None = None, limit: int | None = None
+        self, group: str, *, after: int | None = None, before: str | None = None, limit: int | None = None
     ) -> list[GroupMessageView]:
         """Return the messages of a private group; see ``group_conversations.messages``. Raises as the client does."""
         from tinyssb_node.screens.group_conversations import messages

@@ -29,11 +29,22 @@ def message_json(row: MessageRow, names: DisplayNames) -> dict[str, object]:
             "tangle",
             "previous",
             "placed",
+            "order",
             "missing",
             "older_missing",
         ),
         **_columns(
-            row, "committed_us", "said_us", "text", "cut", "voice_size", "size", "chunks", "chunks_held"
+            row,
+            "committed_us",
+            "said_us",
+            "order_us",
+            "doubtful",
+            "text",
+            "cut",
+            "voice_size",
+            "size",
+            "chunks",
+            "chunks_held",
         ),
     }
 

@@ -11,7 +11,14 @@ from textual.content import Content
 from textual.message import Message
 from textual.widgets import OptionList
 
-from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind, MessageRow, PersonRow
+from tinyssb_node.catalog.rows import (
+    PUBLIC,
+    ConversationRow,
+    MessageKind,
+    MessageRow,
+    PersonRow,
+    right_behind,
+)
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.chatlines import displayed_text
 from tinyssb_node.screens.group_conversations import MUTED, GroupConversation, is_group
@@ -211,7 +218,7 @@ class ConversationsView(ScreenView):
         if event.rows.id != "messages" or sight is None or len(sight.messages) < 2:
             return
         asked, latest = sight.asked, sight.asked.before is None and sight.asked.after is None
-        middle = sight.messages[len(sight.messages) // 2].placed
+        middle = sight.messages[len(sight.messages) // 2].order
         whole = len(sight.messages) == limits.MESSAGES_MAX
         if event.up and (whole or asked.after is not None):
             self.post_message(self.Opened(ScreenRequest(conversation=asked.conversation, before=middle)))
@@ -289,7 +296,7 @@ class ConversationsView(ScreenView):
         """Open the conversation of a message, so that it is the last one shown: End leads to the latest."""
         self._conversation = row.conversation or PUBLIC
         self._target = MessageTarget(self._conversation)
-        before = None if row.placed is None else row.placed + 1
+        before = right_behind(row.order) if row.order else None
         self.post_message(self.Opened(ScreenRequest(conversation=self._conversation, before=before)))
 
     def action_thread(self) -> None:

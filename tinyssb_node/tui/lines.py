@@ -13,7 +13,7 @@ from textual.content import Content
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow
 from tinyssb_node.control.rows import FeedRow
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.screens.chatlines import displayed_text
+from tinyssb_node.screens.chatlines import displayed_text, mark_of, other_times
 from tinyssb_node.screens.disk_words import size_words
 from tinyssb_node.screens.follow_words import PENDING, PENDING_MEANING
 from tinyssb_node.screens.group_conversations import GroupConversation, called, is_group
@@ -131,7 +131,7 @@ def found(
     """Format a message that a search found, in one line: when, where, by whom, its text."""
     title = "" if room is None else f"{conversation_title(room, names)}: "
     text = f"{title}{name_of(row.feed, names)}: {displayed_text(row)}"
-    when = f"{clock(row.committed_us, now_us)} "
+    when = f"{clock(row.written_us, now_us)}{mark_of(row)}"
     return Content.assemble((when, "dim"), one_line(text, max(width - cells(when), 2)))
 
 
@@ -163,7 +163,9 @@ def message(
         lines = [_with_name(Content(texts[0]), bare, name), *map(Content, texts[1:])]
     if holders is not None:
         lines += [Content.styled(line, "dim") for line in wrapped(f"who has it: {holders}", room, 2)]
-    first = Content.assemble((f"{clock(row.committed_us, now_us)} ", "dim"), lines[0])
+    if times := other_times(row).strip():
+        lines.append(Content.styled(one_line(times, room), "dim"))
+    first = Content.assemble((f"{clock(row.written_us, now_us)}{mark_of(row)}", "dim"), lines[0])
     return Content("\n").join([first, *(line.pad_left(INDENT) for line in lines[1:])])
 
 

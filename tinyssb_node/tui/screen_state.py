@@ -19,10 +19,10 @@ class ScreenRequest:
 
     conversation: str = PUBLIC
     """The conversation that is open."""
-    before: int | None = None
-    """Only messages placed before this; None: the latest."""
-    after: int | None = None
-    """Only messages placed after this, the first of them; applies only without *before*."""
+    before: str | None = None
+    """Only messages before this position (`MessageRow.order`); None: the latest."""
+    after: str | None = None
+    """Only messages after this position, the first of them; applies only without *before*."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,7 +45,7 @@ class ScreenState:
     groups: Sequence[GroupConversation] = ()
     """Private groups, which only the daemon can read."""
     messages: Sequence[MessageRow] = ()
-    """Messages of the open conversation, in the order in which they were placed."""
+    """Messages of the open conversation, in their order."""
     referred: Mapping[MessageId, MessageRow] = field(default_factory=dict)
     """Predecessors of *messages* that are not among them."""
     waiting: int = 0

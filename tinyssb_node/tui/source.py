@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
-from tinyssb_node.catalog.rows import PUBLIC, MessageRow
+from tinyssb_node.catalog.rows import PUBLIC, MessageRow, read_order_key
 from tinyssb_node.control.client import DaemonClient, DaemonError, DaemonUnreachableError
 from tinyssb_node.daemon.config import read_config
 from tinyssb_node.errors import LocalError
@@ -183,12 +183,13 @@ class NodeScreenSource:
         try:
             groups = rooms(client, sight.names)[:_ROWS_MAX]
             if is_group(asked.conversation):
+                after = read_order_key(asked.after or "")
                 messages = group_messages(
                     client,
                     asked.conversation,
                     sight.names,
                     before=asked.before,
-                    after=None if asked.before is not None else asked.after,
+                    after=None if asked.before is not None or after is None else after[0],
                     limit=limits.MESSAGES_MAX,
                 )
         except DaemonError:

@@ -19,7 +19,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from tinyssb_node.catalog.rows import PUBLIC
+from tinyssb_node.catalog.rows import PUBLIC, read_order_key
 from tinyssb_node.content.files import File, FileNameError, serialize_file
 from tinyssb_node.content.limits import CIRCLE_MAX, FILE_NAME_MAX, FILE_TYPE_MAX
 from tinyssb_node.errors import BadRequestError, LocalError
@@ -144,7 +144,9 @@ def _node_routes(service: PageService) -> list[Route]:
             raise BadRequestError(
                 "The name of a conversation is `public` or 16 hexadecimal digits, that of a group 40."
             )
-        before = number(request, "before")
+        before = request.query_params.get("before")
+        if before is not None and read_order_key(before) is None:
+            raise BadRequestError("`before` must be the `order` of a message.")
         limit = min(number(request, "limit") or limits.ROWS, 200)
         return await service.read(lambda node: views.messages(node, name, before=before, limit=limit))
 

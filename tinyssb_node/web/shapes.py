@@ -31,7 +31,7 @@ from tinyssb_node.screens.group_details import (
     standing,
 )
 from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
-from tinyssb_node.screens.limits import TITLE_CELLS
+from tinyssb_node.screens.limits import ARRIVED_APART_US, TITLE_CELLS
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import apart
 from tinyssb_node.web import limits
@@ -75,7 +75,11 @@ def message_shape(row: MessageRow, people: PeopleIndex) -> Shape:
         "cut": row.cut,
         "committed_us": row.committed_us,
         "said_us": row.said_us,
+        "written_us": row.written_us,
+        "doubtful": row.doubtful,
+        "late": abs(row.committed_us - row.written_us) > ARRIVED_APART_US,
         "placed": row.placed,
+        "order": row.order,
         "missing": len(row.missing),
         "older_missing": row.older_missing,
         "voice_size": row.voice_size,

@@ -78,8 +78,8 @@ def find_conversation(node: NodeSession, feeds: Sequence[FeedId]) -> Shape:
     return {"name": node.conversation_with(feeds), "members": members}
 
 
-def messages(node: NodeSession, conversation: str, *, before: int | None, limit: int) -> Shape:
-    """Return messages in the order in which they were placed and, with the newest ones, those that wait.
+def messages(node: NodeSession, conversation: str, *, before: str | None, limit: int) -> Shape:
+    """Return messages in their order and, with the newest ones, those that wait.
 
     Raises PageNotFoundError.
     """
@@ -105,7 +105,7 @@ def messages(node: NodeSession, conversation: str, *, before: int | None, limit:
     }
 
 
-def _group_messages(node: NodeSession, group: str, before: int | None, limit: int) -> Shape:
+def _group_messages(node: NodeSession, group: str, before: str | None, limit: int) -> Shape:
     """Return the same of a private group, where waiting messages are not known."""
     found = next((room for room in node.groups() or () if room.name == group), None)
     if found is None:

@@ -105,7 +105,7 @@ def read(arguments: argparse.Namespace) -> int:
         if not arguments.json:
             _print_forks(talk, names, [*rows, *waiting])
         if arguments.follow:
-            _follow(talk, where, people, max((row.placed or 0 for row in rows), default=0), lines)
+            _follow(talk, where, people, _arrivals(talk, where), lines)
     return 0
 
 
@@ -265,14 +265,20 @@ def _follow(
     after: int,
     lines: ChatFormatter | JsonLines,
 ) -> None:
-    """Show messages behind the position *after*, until Ctrl-C."""
+    """Show messages as they come, from the arrival *after* on, until Ctrl-C."""
     while True:
         if not talk.changed():
             time.sleep(0.25)  # a person does not notice the wait, and each look takes 2 ms
             continue
         lines.rename(talk.names())
         where = where or talk.conversation_with(people)
-        rows = [] if where is None else talk.catalog.messages(where, after=after, limit=limits.CHAT_LAST_MAX)
-        for row in rows:
+        rows = [] if where is None else talk.catalog.arrived(where, after, limit=limits.CHAT_LAST_MAX)
+        after = max((row.placed or 0 for row in rows), default=after)
+        for row in sorted(rows, key=lambda one: one.order):
             _show(lines, row)
-            after = max(after, row.placed or 0)
+
+
+def _arrivals(talk: NodeSession, where: str | None) -> int:
+    """Return the number of the latest arrival in a conversation, 0 for none."""
+    row = None if where is None else talk.catalog.conversation(where)
+    return 0 if row is None or row.last is None else row.last.placed or 0

@@ -187,7 +187,7 @@ export class ChatView {
   }
 
   drawRows() {
-    const sorted = [...this.rows.values()].sort((one, other) => one.row.placed - other.row.placed);
+    const sorted = [...this.rows.values()].sort((one, other) => (one.row.order < other.row.order ? -1 : 1));
     arrange(this.list, sorted.length ? sorted.map((message) => message.element) : [this.empty]);
     this.earlier.hidden = !this.more;
     if (!this.circle.title) return;
@@ -208,7 +208,7 @@ export class ChatView {
   }
 
   async loadEarlier() {
-    const first = Math.min(...[...this.rows.values()].map((message) => message.row.placed));
+    const first = [...this.rows.values()].map((message) => message.row.order).reduce((one, other) => (one < other ? one : other));
     try {
       const found = await get("/api/messages", { conversation: this.conversation, before: first });
       const height = this.scroll.scrollHeight;

@@ -45,7 +45,7 @@ export class Message {
     const { row } = this;
     this.element.className = `message${row.own ? " own" : ""}${row.placed === null ? " waits" : ""}${isHappening(row) ? " happening" : ""}`;
     this.element.replaceChildren(
-      h("header", {}, who(row.author), h("time", { datetime: new Date(row.committed_us / 1_000).toISOString(), title: this.times(), text: timeOf(row.committed_us) })),
+      h("header", {}, who(row.author), h("time", { datetime: new Date(row.written_us / 1_000).toISOString(), title: this.times(), text: `${timeOf(row.written_us)}${row.doubtful ? "?" : ""}${row.late ? `, arrived ${timeOf(row.committed_us)}` : ""}` })),
       ...(row.answers ?? []).map((quoted) => this.quote(quoted)),
       ...this.body(),
       h("footer", {}, this.foot(), this.receipt, this.thread, this.button()),
@@ -54,8 +54,9 @@ export class Message {
 
   times() {
     const { row } = this;
-    const came = `${row.own ? "Written" : "Arrived"} ${fullTime(row.committed_us)}`;
-    return row.said_us === null || row.own ? came : `${came}; by its author’s clock ${fullTime(row.said_us)}`;
+    const came = `${row.own ? "Stored" : "Arrived"} ${fullTime(row.committed_us)}`;
+    const said = row.said_us === null ? "" : `; by its author’s clock ${fullTime(row.said_us)}`;
+    return `Written ${fullTime(row.written_us)}${row.doubtful ? ", which is uncertain" : ""}. ${came}${said}`;
   }
 
   quote(quoted) {
