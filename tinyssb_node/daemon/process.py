@@ -1,6 +1,7 @@
 """The daemon process: it opens its parts in order, runs them together, and closes them in the opposite order."""
 
 import asyncio
+import ctypes
 import gc
 import os
 import random
@@ -9,7 +10,7 @@ import signal
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack, closing
 from secrets import token_bytes
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tinyssb_node import __version__, limits
 from tinyssb_node.codec.crypto import SigningKey
@@ -55,6 +56,11 @@ from tinyssb_node.store.unlock import Ask
 if TYPE_CHECKING:
     from tinyssb_node.daemon.identity_manager import IdentityManager, OpenedIdentities
 
+_M_TRIM_THRESHOLD: Final = -1
+_M_MMAP_THRESHOLD: Final = -3
+_M_ARENA_MAX: Final = -8
+"""Parameters of glibc's ``mallopt`` (malloc.h)."""
+
 
 def run_daemon(home: Home, ask: Ask | None = None, *, sure: bool = False) -> int:
     """Run the node in *home* until a signal. *ask* asks for a passphrase that is not given otherwise. *sure*: the user
@@ -72,6 +78,7 @@ def run_daemon(home: Home, ask: Ask | None = None, *, sure: bool = False) -> int
         advice = f"chmod 700 {home.root}"
         logger.warning("other users may use the folder of the secret key", mode=f"{mode:04o}", advice=advice)
     reduce_garbage_collection()
+    return_memory()
     opened = _open_further(home, key, ask, logger)
     try:
         groups = groups_of(identity.seed, token_bytes)
@@ -99,6 +106,16 @@ def reduce_garbage_collection() -> None:
     Python's defaults the collector takes 5 % of the time of a node that receives a backlog."""
     # Among new objects, about once in a thousand packets.
     gc.set_threshold(20_000, 20, 20)
+
+
+def return_memory() -> None:
+    """Let the C library return to the system what a flood of packets needed for a moment: blocks from 64 KiB on at
+    once, others once as much lies free at the end of the heap. glibc's own limits grow with the largest block that was
+    ever freed (mallopt(3)), and a node's memory with them. Elsewhere than with glibc it does nothing."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is not None:
+        for parameter, value in ((_M_TRIM_THRESHOLD, 2**16), (_M_MMAP_THRESHOLD, 2**16), (_M_ARENA_MAX, 1)):
+            mallopt(parameter, value)
 
 
 def check_faces(home: Home, config: Config) -> None:

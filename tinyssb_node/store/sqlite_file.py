@@ -201,8 +201,8 @@ def open_for_writing(path: Path, *, alone: bool = False) -> sqlite3.Connection:
         if not alone:
             connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
-        # 8 MiB: an idle daemon has 60 MB for everything.
-        connection.execute("PRAGMA cache_size = -8192")
+        # 2 MiB: the system caches the file too, and a flood from strangers must not fill more.
+        connection.execute("PRAGMA cache_size = -2048")
         pages = _log_pages(path)
         connection.execute(f"PRAGMA wal_autocheckpoint = {pages}")
         # Without it the file keeps the size that it had while a reader kept it from being written back.
