@@ -201,7 +201,7 @@ def small_mesh() -> FakeCatalog:
         make_message("first", ANA, 1, "Is anybody up there?"),
         make_message("answer", BOB, 1, "Yes: at the hut, with soup.", "first", said_us=START_US + 5_000_000),
         make_message("other", CYD, 1, "Here too, on the north side.", "first"),
-        make_message("merge", ANA, 2, "Good. Meet at noon?", "answer", "other"),
+        make_message("merge", ANA, 2, "Good. Meet at noon?", "other", "answer"),
         make_message("evil", EVE, 1, HOSTILE_TEXT, "merge"),
         make_message("voice", BOB, 2, "", "merge", voice_size=1_400, size=1_432, chunks=15, chunks_held=15),
         make_message("long", CYD, 2, "word " * 3_000, "voice", cut=True, size=40_000),

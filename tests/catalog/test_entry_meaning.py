@@ -1,5 +1,7 @@
 """Anything has a meaning, in bounds."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -49,7 +51,14 @@ def test_any_bytes_of_any_type_mean_something(content, type_):
 def test_a_thousand_predecessors_are_nobody_s_message():
     ids = [MessageId(number.to_bytes(20, "big")) for number in range(1_000)]
     meaning = of(bipf.encode(["TAV", list(ids), "hello", None, 1]))
-    assert (meaning.kind, meaning.space) == (MessageKind.OPAQUE, None)
+    assert (meaning.kind, meaning.space) == (MessageKind.DATA, None)
+
+
+@pytest.mark.parametrize("value", [["temp", 21.5], {"temp": 21.5}, ["text", "21 C"]])
+def test_readings_of_a_sensor_are_data_also_before_zeros(value):
+    content = bipf.encode(value)
+    for whole in (content, content.ljust(48, b"\0")):
+        assert (of(whole).kind, json.loads(of(whole).text)) == (MessageKind.DATA, value)
 
 
 def test_long_text_is_cut():

@@ -23,6 +23,7 @@ from tests.catalog.mesh import (
 from tinyssb_node.catalog import limits
 from tinyssb_node.catalog.queries import CatalogQueries
 from tinyssb_node.catalog.rows import PUBLIC, MessageKind
+from tinyssb_node.codec import bipf
 from tinyssb_node.content import chat
 from tinyssb_node.content.blocklist import BlockStep, serialize_block_step
 from tinyssb_node.content.board import Operation, create_step, fold
@@ -48,6 +49,14 @@ def test_pages_follow_each_other(home, catalog):
     assert catalog.messages(PUBLIC, after=every[3].order, limit=2) == every[4:6]
     assert catalog.messages("nothing such", limit=4) == []
     assert catalog.messages("\ud800", limit=4) == []
+
+
+def test_readings_of_a_sensor_are_found(home, catalog):
+    sensor = Author("sensor")
+    home.keep([sensor.write(bipf.encode(["temp", "hut roof", 21.5]).ljust(48, b"\0"), 0)])
+    catalog.catch_up()
+    (row,) = catalog.search("hut roof")
+    assert (row.kind, row.text, row.conversation) == (MessageKind.DATA, '["temp", "hut roof", 21.5]', None)
 
 
 EVE_PAGES = Author("pages")

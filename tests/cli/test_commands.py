@@ -12,8 +12,9 @@ import pytest
 from tests.daemon.processes import PATIENCE_S, PROGRAM, RunningDaemon, daemon, make_home, tinyssb
 from tinyssb_node import limits
 from tinyssb_node.cli.commands.node import companion_text, short_spec
+from tinyssb_node.cli.commands.publish import parse_json
 from tinyssb_node.control.rows import CompanionRow
-from tinyssb_node.errors import ExitCode
+from tinyssb_node.errors import ExitCode, ProblemError
 
 
 @pytest.fixture(scope="module")
@@ -72,6 +73,7 @@ def test_a_text_is_published_with_the_time(running: RunningDaemon) -> None:
             "bipf",
             ["TAV", [], None, 1.5, {"a": True}],
         ),
+        (["--bipf", '["TAV", {"hex": "00FF"}]'], b"", None, "bipf", ["TAV", {"hex": "00ff"}]),
         (["-"], b"\xff\x00", "ff00", "hex", "ff00"),
         (["-"], b"plain words", "706c61696e20776f726473", "text", "plain words"),
         (["-"], b"", "", "text", ""),
@@ -308,3 +310,13 @@ def test_how_a_process_beside_the_daemon_is(
 )
 def test_a_spec_of_many_options_does_not_widen_the_table(spec: str, shown: str) -> None:
     assert short_spec(spec) == shown
+
+
+def test_bytes_in_a_json_value_are_digits_or_refused() -> None:
+    assert parse_json('[{"hex": "00ff"}, {"hex": 5}, {"hex": "00", "b": {"hex": ""}}]') == [
+        b"\x00\xff",
+        {"hex": 5},
+        {"hex": "00", "b": b""},
+    ]
+    with pytest.raises(ProblemError, match="Nothing was published"):
+        parse_json('{"hex": "zz"}')

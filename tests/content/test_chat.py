@@ -365,6 +365,9 @@ def test_tips_are_written_sorted_once_and_few(ids: list[MessageId]) -> None:
     virtual = conversation_root((ANA, BO))
     tips = tips_form([*ids, PUBLIC_ROOT, virtual, *ids], virtual)
     assert list(tips) == sorted(set(ids))[: content_limits.TIPS_WRITTEN_MAX]
+    for first in (M1, *ids):
+        assert tips_form(ids, first=first)[0] == first
+        assert set(tips_form(ids, first=first)) <= {first, *ids}
 
 
 # --- clocks

@@ -145,7 +145,7 @@ def usual() -> ScreenState:
         message("c", ME, "A little, above 2100 m. Bring the short rope, the long one is here already.", 47,
                 previous=(id_of("b"),)),
         message("d", EVA, "Hut is open until eight.\nSoup is on.", 51, previous=(id_of("a"),)),
-        message("e", ANA, "", 58, previous=(id_of("c"), id_of("d")), voice_size=6_120, size=6_150, chunks=62,
+        message("e", ANA, "", 58, previous=(id_of("d"), id_of("c")), voice_size=6_120, size=6_150, chunks=62,
                 chunks_held=62),
         message("f", BEN, "", 61, previous=(id_of("e"),), kind=MessageKind.OPAQUE, size=9_000, chunks=91,
                 chunks_held=7),

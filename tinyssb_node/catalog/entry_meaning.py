@@ -12,6 +12,7 @@ from tinyssb_node.content.blocklist import parse_block_step
 from tinyssb_node.content.description import describe, describe_value
 from tinyssb_node.content.files import parse_file
 from tinyssb_node.content.note import parse_note
+from tinyssb_node.content.padded import decode
 from tinyssb_node.content.private import SealKey, unsealed_message
 from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.errors import PeerError
@@ -94,6 +95,8 @@ def _of(
     message: chat.Message, content: bytes, id_: MessageId, author: FeedId, reader: FeedId | None
 ) -> Meaning:
     kind = _KINDS[type(message)]
+    if isinstance(message, chat.Opaque) and isinstance(decode(content), list | dict):
+        kind = MessageKind.DATA
     text, cut = describe(message, limits.CATALOG_TEXT_MAX)
     space, root, previous = _tie(chat.links(message, author, reader), _SPACES.get(kind), id_)
     post = message if isinstance(message, chat.ChatPost) else None

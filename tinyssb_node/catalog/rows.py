@@ -37,6 +37,8 @@ class MessageKind(StrEnum):
     """A change of its author's blocklist."""
     HAPPENING = "happening"
     """A change of a private group, described by the program. The catalog has none."""
+    DATA = "data"
+    """A BIPF list or dict without a known meaning, such as the readings of a sensor."""
     OPAQUE = "opaque"
     """Anything else, and private messages that are not for us."""
 

@@ -231,7 +231,7 @@ class SqliteCatalogQueries:
         """Return the predecessors of a new message of a conversation, the latest first."""
         sql = (
             "SELECT id FROM messages WHERE root = ? AND followed = 0 AND placed IS NOT NULL "
-            "ORDER BY placed DESC LIMIT ?"
+            "ORDER BY order_us DESC, id DESC LIMIT ?"
         )
         with self._reading():
             values = (self._root(conversation), 64)  # more than any message of ours names

@@ -7,6 +7,7 @@ from typing import Final
 
 from tinyssb_node.codec import bipf
 from tinyssb_node.content import limits
+from tinyssb_node.content.padded import decode
 from tinyssb_node.errors import LocalError
 from tinyssb_node.limits import BLOCKED_SIZE
 
@@ -29,10 +30,7 @@ def parse_block_step(content: bytes) -> BlockStep | None:
     """Parse the change in *content*; None if it is not one. Never raises."""
     if not may_be_block_step(content):
         return None
-    try:
-        value = bipf.decode(content)
-    except bipf.BipfError:
-        return None
+    value = decode(content)
     if not isinstance(value, list) or len(value) < 2 or value[0] != WORD:
         return None
     added, removed = (_shorts(item) for item in (value[1], value[2] if len(value) > 2 else b""))

@@ -14,6 +14,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.minutes import read_minutes, to_minutes
+from tinyssb_node.content.padded import decode
 from tinyssb_node.content.references import (
     FeedRef,
     MessageRef,
@@ -168,21 +169,6 @@ def parse(content: bytes) -> Message:
     value = decode(content)
     message = None if value is None else read_message(value)
     return Opaque(content=content) if message is None else message
-
-
-def decode(content: bytes) -> bipf.Value:
-    """Return the BIPF value of all of *content*; in 48 bytes zeros may follow a list. None if there is none.
-
-    Only a list: plain text of 48 bytes, padded with zeros, often looks like a shorter text in BIPF.
-    """
-    try:
-        value, end = bipf.decode_prefix(content)
-    except bipf.BipfError:
-        return None
-    if end == len(content):
-        return value
-    padded = len(content) == limits.CONTENT_SIZE and not any(content[end:])
-    return value if padded and isinstance(value, list) else None
 
 
 def read_message(value: bipf.Value) -> Message | None:
@@ -381,12 +367,17 @@ def _arg_value(text: str) -> bipf.Value:
 # --- tangles
 
 
-def tips_form(ids: Iterable[MessageId], virtual: MessageId | None = None) -> tuple[MessageRef, ...]:
+def tips_form(
+    ids: Iterable[MessageId], virtual: MessageId | None = None, first: MessageId | None = None
+) -> tuple[MessageRef, ...]:
     """Return the `ChatPost.tips` or `BoardStep.previous` of a message that follows *ids*, without the *virtual* root.
 
-    Sorted, and at most `limits.TIPS_WRITTEN_MAX`: the others stay tips for later messages.
+    *first* is in front: the message that is answered. The others are sorted. At most `limits.TIPS_WRITTEN_MAX`: more
+    stay tips for later messages.
     """
-    return tuple(sorted(set(ids) - {PUBLIC_ROOT, virtual})[: content_limits.TIPS_WRITTEN_MAX])
+    front = () if first is None else (first,)
+    rest = sorted(set(ids) - {PUBLIC_ROOT, virtual, *front})
+    return (*front, *rest)[: content_limits.TIPS_WRITTEN_MAX]
 
 
 def links(message: Message, author: FeedId, reader: FeedId | None = None) -> TangleData | None:

@@ -16,9 +16,9 @@ from tinyssb_node.content.chat import (
     Message,
     Opaque,
     Text,
-    decode,
     to_value,
 )
+from tinyssb_node.content.padded import decode
 
 
 def place_and_text(text: str) -> tuple[str | None, str]:

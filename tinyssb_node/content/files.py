@@ -9,6 +9,7 @@ from tinyssb_node.codec.bipf import Value
 from tinyssb_node.codec.varint import read_varint
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.minutes import read_minutes, to_minutes
+from tinyssb_node.content.padded import decode
 from tinyssb_node.errors import LocalError
 
 WORD: Final = "FIL"
@@ -71,10 +72,7 @@ class FileHead:
 
 def parse_file(content: bytes) -> File | None:
     """Parse the file in *content*; None if it is not a file. Never raises."""
-    try:
-        return read_file(bipf.decode(content))
-    except bipf.BipfError:
-        return None
+    return read_file(decode(content))
 
 
 def read_file(value: Value) -> File | None:

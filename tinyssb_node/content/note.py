@@ -9,6 +9,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.codec.bipf import Value
 from tinyssb_node.content import limits as content_limits
+from tinyssb_node.content.padded import decode
 from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.ids import MessageId
 
@@ -29,10 +30,7 @@ class Note:
 
 def parse_note(content: bytes) -> Note | None:
     """Parse *content* in either form; None if it names no tangles, as most content. Never raises."""
-    try:
-        return read_note(bipf.decode(content))
-    except bipf.BipfError:
-        return None
+    return read_note(decode(content))
 
 
 def read_note(value: Value) -> Note | None:

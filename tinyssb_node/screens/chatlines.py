@@ -38,6 +38,11 @@ def local_minute(wall_us: int) -> tuple[str, str]:
     return time.strftime("%Y-%m-%d", moment), time.strftime("%H:%M", moment)
 
 
+def is_answer(row: MessageRow, above: MessageId | None) -> bool:
+    """Return whether to show the message that *row* names first, which it answers: it does not stand right above."""
+    return bool(row.previous) and row.previous[0] != above
+
+
 def mark_of(row: MessageRow) -> str:
     """Return the mark behind the time of writing: `?` where the messages around it contradict it, else a space."""
     return "?" if row.doubtful else " "
@@ -140,9 +145,9 @@ class ChatFormatter:
             self._day = day
         text = displayed_text(row)
         follows = row.previous
-        if follows and self._above is not None and self._above not in follows:
+        if self._above is not None and is_answer(row, self._above):
             more = f" +{len(follows) - 1}" if len(follows) > 1 else ""
-            text = f"> {short(follows[-1])}{more}: {text}"
+            text = f"> {short(follows[0])}{more}: {text}"
         held_by = self.held_by.get(row.id)
         note = f"[{held_by}]" if held_by else ""
         if row.order and row.order < self._below:

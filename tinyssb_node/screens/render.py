@@ -8,8 +8,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from enum import StrEnum
 
+from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.content.acks import ACK_TYPE, parse_acks
+from tinyssb_node.content.padded import decode
 from tinyssb_node.errors import AckShapeError
 from tinyssb_node.screens.safetext import cells, padded, safe
 
@@ -50,17 +52,18 @@ class Decoded:
 
 
 def decode_content(content: bytes, type_: int | None = None) -> Decoded:
-    """Read *content*: BIPF if all of it is one value, else text, else hexadecimal. An entry whose *type_* is
-    acknowledgement is first read as one."""
+    """Read *content*: BIPF if all of it is one value, else text, else hexadecimal; zeros may fill up 48 bytes. An entry
+    whose *type_* is acknowledgement is first read as one."""
     if type_ == ACK_TYPE:
         with suppress(AckShapeError):
             return Decoded(
                 DecodedFormat.ACKS, [[ack.seq, ack.id_prefix.hex()] for ack in parse_acks(content)]
             )
-    try:
-        return Decoded(DecodedFormat.BIPF, bipf.decode(content))
-    except bipf.BipfError:
-        pass
+    value = decode(content)
+    if value is not None or content == bipf.encode(None):
+        return Decoded(DecodedFormat.BIPF, value)
+    if len(content) == limits.CONTENT_SIZE:
+        content = content.rstrip(b"\0") or content  # an entry of type 0 is filled up with zeros
     try:
         text = content.decode()
     except UnicodeDecodeError:

@@ -188,7 +188,7 @@ class NodeSession:
     # --- Posting ---
 
     def say(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> PublishedRow:
-        """Post *text* in *conversation*, after all its messages, or as an answer to *reply_to* alone. The id of a
+        """Post *text* in *conversation*, after all its messages, and as an answer to *reply_to*. The id of a
         private group is a conversation, too.
 
         Raises ProblemError, UnencodableMessageError, and as
@@ -293,10 +293,10 @@ class NodeSession:
                     "Answer it in its own conversation, or write this without an answer.",
                     exit_code=ExitCode.USAGE,
                 )
-            behind: Sequence[MessageId] = (reply_to,)
-        else:
-            behind = self.catalog.tips(conversation)
-        return ChatPost(tips=tips_form(tuple(behind)), text=text, said_s=int(time.time()))
+        # A message that answers none names the latest one first, which stands above it.
+        tips = self.catalog.tips(conversation)
+        first = reply_to or next(iter(tips), None)
+        return ChatPost(tips=tips_form(tips, first=first), text=text, said_s=int(time.time()))
 
     # --- Groups ---
 

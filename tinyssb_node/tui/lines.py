@@ -13,7 +13,7 @@ from textual.content import Content
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow
 from tinyssb_node.control.rows import FeedRow
 from tinyssb_node.ids import FeedId, MessageId
-from tinyssb_node.screens.chatlines import displayed_text, mark_of, other_times
+from tinyssb_node.screens.chatlines import displayed_text, is_answer, mark_of, other_times
 from tinyssb_node.screens.disk_words import size_words
 from tinyssb_node.screens.follow_words import PENDING, PENDING_MEANING
 from tinyssb_node.screens.group_conversations import GroupConversation, called, is_group
@@ -150,7 +150,7 @@ def message(
     room = max(width - INDENT, 2)
     bare, digits = name_and_digits(row.feed, names)
     name = f"{bare} {digits}".strip()
-    answers = bool(row.previous) and (above is None or above.id not in row.previous)
+    answers = is_answer(row, None if above is None else above.id)
     words = ("" if answers else f"{name}: ") + displayed_text(row)
     # Many blank lines would fill the screen.
     texts = wrapped(BLANK_LINES.sub("\n\n", words), room, limits.MESSAGE_LINES)

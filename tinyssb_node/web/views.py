@@ -8,6 +8,7 @@ from tinyssb_node.catalog.rows import PUBLIC, MessageRow
 from tinyssb_node.control.rows import ReceiptRow
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import group_files
+from tinyssb_node.screens.chatlines import is_answer
 from tinyssb_node.screens.estimate import estimate
 from tinyssb_node.screens.group_changes import GroupChange, done_in_words, perform, preview
 from tinyssb_node.screens.group_conversations import is_group
@@ -167,8 +168,10 @@ def _with_quotes(
         if known.blocked(row.feed):
             continue
         shape = message_shape(row, known)
-        if above is None or above.id not in row.previous:
-            quoted = [here.get(id_) or node.catalog.message(id_) for id_ in row.previous[:3]]
+        if is_answer(row, None if above is None else above.id):
+            merges = above is None or above.id not in row.previous
+            named = row.previous[: 3 if merges else 1]
+            quoted = [here.get(id_) or node.catalog.message(id_) for id_ in named]
             shape["answers"] = [
                 quote_shape(one, known) for one in quoted if one and not known.blocked(one.feed)
             ]

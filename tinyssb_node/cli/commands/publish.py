@@ -24,7 +24,11 @@ def add(commands: CommandParsers) -> None:
         metavar="TEXT",
         help="a text, published with the time; `-` publishes the bytes of standard input as they are",
     )
-    what.add_argument("--bipf", metavar="JSON", help="a JSON value, published as BIPF")
+    what.add_argument(
+        "--bipf",
+        metavar="JSON",
+        help="""a JSON value, published as BIPF; {"hex": "00ff"} in it stands for bytes""",
+    )
     what.add_argument("--file", metavar="FILE", help="a file, whose bytes are published as they are")
     parser.add_argument(
         "--as",
@@ -86,7 +90,26 @@ def parse_json(text: str) -> "bipf.Value":
             """Quote it for the shell: --bipf '["TAV", [], "hello"]'.""",
             exit_code=ExitCode.DATA,
         ) from error
-    return value
+    return _with_bytes(value)
+
+
+def _with_bytes(value: bipf.Value) -> bipf.Value:
+    """Return *value* with bytes in the place of each ``{"hex": DIGITS}``, as bytes are shown. Raises ProblemError."""
+    if isinstance(value, list):
+        return [_with_bytes(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    digits = value.get("hex") if len(value) == 1 else None
+    if not isinstance(digits, str):
+        return {key: _with_bytes(item) for key, item in value.items()}
+    try:
+        return bytes.fromhex(digits)
+    except ValueError as error:
+        raise ProblemError(
+            "The argument of --bipf has bytes that are not hexadecimal digits. Nothing was published.",
+            """Write bytes like this: {"hex": "00ff"}.""",
+            exit_code=ExitCode.DATA,
+        ) from error
 
 
 def _no_constant(name: str) -> float:
