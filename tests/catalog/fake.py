@@ -16,6 +16,7 @@ from tinyssb_node.catalog.rows import (
     MessageKind,
     MessageRow,
     PersonRow,
+    UnreadMessages,
     order_key,
 )
 from tinyssb_node.content.board import Operation, PlacedOperation, create_step
@@ -129,6 +130,17 @@ class FakeCatalog:
     def arrived(self, conversation: str, after: int, limit: int = 50) -> Sequence[MessageRow]:
         rows = sorted(self._shown(conversation), key=lambda row: row.placed or 0)
         return [row for row in rows if (row.placed or 0) > after][:limit]
+
+    def latest_arrivals(self, conversation: str, limit: int) -> Sequence[MessageRow]:
+        rows = sorted(self._shown(conversation), key=lambda row: row.placed or 0)
+        return sorted(rows[-limit:], key=lambda row: row.order)
+
+    def unread(self, conversation: str, after: int, limit: int) -> UnreadMessages:
+        rows = self._shown(conversation)
+        seen = max((row.order for row in rows if (row.placed or 0) <= after), default="")
+        new = [row for row in rows if (row.placed or 0) > after and not row.own][:limit]
+        latest = max(new, key=lambda row: row.placed or 0, default=None)
+        return UnreadMessages(len(new), sum(row.order < seen for row in new), latest)
 
     def waiting(self, conversation: str, limit: int = 50) -> Sequence[MessageRow]:
         rows = [row for row in self.all_messages if row.conversation == conversation and row.placed is None]

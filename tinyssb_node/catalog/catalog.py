@@ -88,6 +88,11 @@ class Catalog(SqliteCatalogQueries):
             undo.pop_all()
             return catalog
 
+    @property
+    def folder(self) -> Path:
+        """The folder of the store."""
+        return self._folder
+
     def close(self) -> None:
         """Close the files."""
         self._connection.close()

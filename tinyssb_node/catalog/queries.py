@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from tinyssb_node.catalog.rows import BoardRow, ConversationRow, MessageRow, PersonRow
+from tinyssb_node.catalog.rows import BoardRow, ConversationRow, MessageRow, PersonRow, UnreadMessages
 from tinyssb_node.ids import FeedId, MessageId
 
 if TYPE_CHECKING:
@@ -40,6 +40,14 @@ class CatalogQueries(Protocol):
 
     def arrived(self, conversation: str, after: int, limit: int = 50) -> Sequence[MessageRow]:
         """Return the messages placed since the number *after*, in order of arrival, the first *limit*."""
+        ...
+
+    def latest_arrivals(self, conversation: str, limit: int) -> Sequence[MessageRow]:
+        """Return the *limit* placed messages that arrived last, in their order."""
+        ...
+
+    def unread(self, conversation: str, after: int, limit: int) -> UnreadMessages:
+        """Return the messages of others placed since the number *after*, counted up to *limit*."""
         ...
 
     def waiting(self, conversation: str, limit: int = 50) -> Sequence[MessageRow]:

@@ -122,6 +122,17 @@ class MessageRow:
         return self.committed_us if self.order_us is None else self.order_us
 
 
+@dataclass(frozen=True, slots=True)
+class UnreadMessages:
+    """The messages of others in a conversation since an arrival."""
+
+    count: int
+    older: int
+    """How many of them come before a message that had arrived earlier."""
+    latest: MessageRow | None
+    """The last one to arrive; None: there is none."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConversationRow:
     """The messages among the same people."""

@@ -17,6 +17,7 @@ from tinyssb_node.catalog.rows import (
     MessageKind,
     MessageRow,
     PersonRow,
+    UnreadMessages,
     order_key,
     read_order_key,
 )
@@ -41,6 +42,12 @@ SELECT circles.root AS root, name, members, coalesce(sum(messages), 0) AS count,
     row_number() OVER (PARTITION BY min(speakers.feed) ORDER BY max(placed) DESC) AS turn
 FROM circles LEFT JOIN speakers ON speakers.root = circles.root {shown}
 LEFT JOIN people ON people.number = speakers.feed
+"""
+_SEEN: Final = (
+    "SELECT order_us FROM messages WHERE root = ? AND placed <= ? ORDER BY order_us DESC, id DESC LIMIT 1"
+)
+_UNREAD: Final = """
+SELECT placed, messages.number, order_us FROM messages JOIN people ON people.number = messages.feed WHERE {where}
 """
 _BOARDS: Final = """
 SELECT board, last_us, ours FROM (
@@ -187,6 +194,28 @@ class SqliteCatalogQueries:
         with self._reading():
             root = self._root(conversation)
             return self._rows(f"{where} ORDER BY messages.placed LIMIT ?", root, after, limit)
+
+    @_query
+    def latest_arrivals(self, conversation: str, limit: int) -> Sequence[MessageRow]:
+        """Return the *limit* placed messages that arrived last, in their order."""
+        where = f"messages.root = ? AND messages.placed IS NOT NULL {self._shown('messages.feed')}"
+        with self._reading():
+            rows = self._rows(
+                f"{where} ORDER BY messages.placed DESC LIMIT ?", self._root(conversation), limit
+            )
+        return sorted(rows, key=lambda row: row.order)
+
+    @_query
+    def unread(self, conversation: str, after: int, limit: int) -> UnreadMessages:
+        """Return the messages of others placed since the number *after*, counted up to *limit*."""
+        with self._reading():
+            root = self._root(conversation)
+            where = f"root = ? AND placed > ? AND NOT own {self._shown('messages.feed')}"
+            (seen_us,) = self._connection.execute(_SEEN, (root, after)).fetchone() or (0,)
+            sql = f"{_UNREAD.format(where=where)} LIMIT ?"
+            found = self._connection.execute(sql, (root, after, limit)).fetchall()
+            latest = None if not found else self._one("messages.number = ?", max(found)[1])
+        return UnreadMessages(len(found), sum(order_us < seen_us for _, _, order_us in found), latest)
 
     @_query
     def waiting(self, conversation: str, limit: int = 50) -> Sequence[MessageRow]:

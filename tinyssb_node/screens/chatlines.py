@@ -1,6 +1,6 @@
 """Messages as lines of a terminal. Texts are made safe here, and nowhere earlier."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -125,12 +125,17 @@ class ChatFormatter:
     """Cells of the column of names."""
     _day: str = ""
     _above: MessageId | None = None
+    _late: Collection[MessageId] = ()
     _below: str = ""
     """The last position of a message that was formatted."""
 
     def rename(self, names: DisplayNames) -> None:
         """Show authors by *names* from now on."""
         self.names = names
+
+    def mark_late(self, ids: Collection[MessageId]) -> None:
+        """Mark messages that arrived after others, which come after them and were seen before."""
+        self._late = ids
 
     def fit(self, rows: Sequence[MessageRow]) -> None:
         """Make the column of names wide enough for the authors of *rows*."""
@@ -150,7 +155,7 @@ class ChatFormatter:
             text = f"> {short(follows[0])}{more}: {text}"
         held_by = self.held_by.get(row.id)
         note = f"[{held_by}]" if held_by else ""
-        if row.order and row.order < self._below:
+        if row.id in self._late or (row.order and row.order < self._below):
             note = f"{OLDER} {note}".rstrip()
         self._below = max(self._below, row.order)
         yield from self._block(minute, row, text + other_times(row), note)
@@ -165,10 +170,10 @@ class ChatFormatter:
             note = f"[{row.older_missing:,} older missing]"
         yield from self._block(local_minute(row.committed_us)[1], row, displayed_text(row), note)
 
-    def found(self, row: MessageRow) -> Iterator[str]:
-        """Format a message that stands alone, as in a search."""
+    def found(self, row: MessageRow, where: str | None = None) -> Iterator[str]:
+        """Format a message that stands alone, as in a search; *where* names its conversation, safe to show."""
         day, minute = local_minute(row.written_us)
-        note = "[private]" if row.private else ""
+        note = where or ("[private]" if row.private else "")
         yield from self._block(f"{day} {minute}", row, displayed_text(row), note)
 
     def drawn(self, row: MessageRow, apart: Sequence[MessageId]) -> Iterator[str]:

@@ -13,6 +13,18 @@ NAMES_TOLD_MAX: Final = 5
 
 # --- Messages in lines (chatlines, thread) ----------------------------------------------------------------------------
 
+READ_MARKS_MAX: Final = 1_024
+"""Conversations with a read mark: four times as many as are listed."""
+READ_FILE_MAX: Final = 131_072
+"""Most bytes of read marks: 1,024 with names of 40 digits and numbers of 20 have 66 kB."""
+UNREAD_MAX: Final = 10_000
+"""Unread messages of a conversation are counted up to this: more is a number that nobody reads."""
+HOOK_EVERY_S: Final = 10
+"""Least seconds between two runs of the user's command for new messages: a backlog that arrives is one run."""
+HOOK_LINES_MAX: Final = 100
+"""Most messages that a run gets, 2 MB; of more the oldest are left out."""
+HOOK_TIMEOUT_S: Final = 60
+"""Seconds after which a run is ended."""
 ARRIVED_APART_US: Final = 600_000_000
 """The time of arrival is shown where it differs by more than this from that of writing: ten minutes, which packets need
 on a busy mesh, and by which clocks without a network differ."""

@@ -14,7 +14,7 @@ needs happen on the first write: `tinyssb chat` must answer within a tenth of a 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Self
 
 from tinyssb_node.catalog.catalog import Catalog, CatalogUpdate
@@ -109,6 +109,18 @@ class NodeSession:
         from tinyssb_node.daemon.setup import read_node_identity
 
         return read_node_identity(self._home).feed
+
+    def read_marks(self) -> dict[str, int]:
+        """Return for each conversation the number of the last arrival that the user has seen."""
+        from tinyssb_node.screens.read_marks import read_marks
+
+        return read_marks(self.catalog.folder)
+
+    def mark_read(self, seen: Mapping[str, int]) -> None:
+        """Advance the marks of conversations, if the disk can be written."""
+        from tinyssb_node.screens.read_marks import mark_read
+
+        mark_read(self.catalog.folder, seen)
 
     def names(self) -> DisplayNames:
         """Return the names of all people, as of now."""

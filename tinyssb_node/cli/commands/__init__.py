@@ -50,6 +50,7 @@ MODULES: Final[Mapping[str, Mapping[str, str]]] = {
         "blocklist": "list blocked people and who blocked them; publish your blocks, follow lists of others"
     },
     f"{__name__}.search": {"search": "find messages by their words"},
+    f"{__name__}.inbox": {"inbox": "list unread messages, or show and announce new ones"},
     **subjects.commands("pzp"),
     **subjects.commands("islands"),
     f"{__name__}.receipts": {"receipts": "show which nodes have your entries, proven or inferred"},

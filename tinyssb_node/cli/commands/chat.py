@@ -44,6 +44,9 @@ def add(commands: CommandParsers) -> None:
         help=f"show the N latest messages (default: {limits.CHAT_LAST})",
     )
     parser.add_argument(
+        "--arrived", type=positive, metavar="N", help="show the N messages that arrived last, in their order"
+    )
+    parser.add_argument(
         "--follow", action="store_true", help="continue with messages as they come, until Ctrl-C"
     )
     _add_with(parser, None)
@@ -93,20 +96,44 @@ def read(arguments: argparse.Namespace) -> int:
         people = [names.find(text).feed for text in arguments.people or ()]
         where = talk.conversation_with(people) if people else PUBLIC
         last = min(arguments.last, limits.CHAT_LAST_MAX)
-        rows = [] if where is None else talk.catalog.messages(where, limit=last)
+        rows: Sequence[MessageRow] = [] if where is None else talk.catalog.messages(where, limit=last)
+        if arguments.arrived is not None and where is not None:
+            rows = talk.catalog.latest_arrivals(where, min(arguments.arrived, limits.CHAT_LAST_MAX))
         waiting = [] if where is None else talk.catalog.waiting(where, limit=10)  # the latest
         lines = _lines(arguments, talk, names, [*rows, *waiting])
         if people and not arguments.json:
             print(f"Private conversation with {', '.join(names.shown(feed) for feed in people)}:")
         if not rows and not waiting and not arguments.json:
             print("There are no messages yet. Write one: tinyssb chat say TEXT")
+        footer = "" if arguments.json or where is None else _note_read(talk, where, rows, lines)
         for row in [*rows, *reversed(waiting)]:
             _show(lines, row)
+        if footer:
+            print(footer)
         if not arguments.json:
             _print_forks(talk, names, [*rows, *waiting])
         if arguments.follow:
             _follow(talk, where, people, _arrivals(talk, where), lines)
     return 0
+
+
+def _note_read(
+    talk: NodeSession, where: str, rows: Sequence[MessageRow], lines: ChatFormatter | JsonLines
+) -> str:
+    """Mark a conversation as read, and in *lines* those of *rows* that arrived since and come before seen ones. Return
+    a line about others like these, which are not among *rows*; empty: there are none."""
+    mark = talk.read_marks().get(where, 0)
+    unread = talk.catalog.unread(where, mark, limits.UNREAD_MAX)
+    seen = max((row.order for row in rows if (row.placed or 0) <= mark), default="")
+    late = [row.id for row in rows if (row.placed or 0) > mark and row.order < seen and not row.own]
+    if isinstance(lines, ChatFormatter):
+        lines.mark_late(late)
+    talk.mark_read({where: _arrivals(talk, where)})
+    hidden = unread.older - len(late)
+    if not mark or hidden <= 0:
+        return ""
+    were = "message has" if hidden == 1 else "messages have"
+    return f"{hidden:,} older {were} arrived since you last looked. To see them: add --arrived {unread.count}"
 
 
 def _print_forks(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]) -> None:

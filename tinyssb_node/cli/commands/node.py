@@ -17,7 +17,7 @@ from tinyssb_node.control.rows import (
     RefusalRow,
     StatusRow,
 )
-from tinyssb_node.errors import ExitCode, ProblemError
+from tinyssb_node.errors import ExitCode, ProblemError, StoreFailedError
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
 from tinyssb_node.screens.disk_words import biggest_words, use_words
 from tinyssb_node.screens.follow_words import pending_count
@@ -111,6 +111,7 @@ def status(arguments: argparse.Namespace) -> int:
                     for one in row.networks
                     if one.group_reviews
                 ),
+                *unread_line(arguments),
                 *invited,
                 *(
                     (f"follows{_of(one)}", f"{pending_count(one.pending)} (see `tinyssb feeds`)")
@@ -136,6 +137,23 @@ def status(arguments: argparse.Namespace) -> int:
         )
     )
     return 0
+
+
+def unread_line(arguments: argparse.Namespace) -> list[tuple[str, object]]:
+    """Return the sums of unread messages of the default network as a line; nothing if there are none, or if the index
+    of messages cannot be read."""
+    from tinyssb_node.catalog.errors import CatalogFailedError
+    from tinyssb_node.content.contacts import ContactsError
+    from tinyssb_node.screens.inbox import inbox, unread_in_words
+    from tinyssb_node.screens.session import NodeSession
+
+    try:
+        with NodeSession.at_home(arguments.home) as talk:
+            talk.catch_up()
+            rows = inbox(talk, talk.groups())
+    except (CatalogFailedError, ContactsError, ProblemError, StoreFailedError):
+        return []
+    return [("unread", f"{unread_in_words(rows)} (see `tinyssb inbox`)")] if rows else []
 
 
 def _invitations(arguments: argparse.Namespace, network: NetworkRow) -> Iterator[tuple[str, str]]:

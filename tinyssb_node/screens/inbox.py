@@ -1,0 +1,102 @@
+"""Unread messages of all conversations: public, private, and of groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind, MessageRow
+from tinyssb_node.screens import limits
+from tinyssb_node.screens.group_conversations import GroupConversation, called
+
+if TYPE_CHECKING:
+    from tinyssb_node.screens.people import DisplayNames
+    from tinyssb_node.screens.session import NodeSession
+
+
+@dataclass(frozen=True, slots=True)
+class InboxRow:
+    """A conversation with messages of others that the user has not seen."""
+
+    conversation: ConversationRow
+    unread: int
+    """Counted up to `limits.UNREAD_MAX`."""
+    older: int
+    """How many of them come before messages that the user has seen."""
+    latest: MessageRow
+    """The last of them to arrive."""
+
+
+def inbox(node: NodeSession, groups: Sequence[GroupConversation] | None) -> list[InboxRow]:
+    """Return the conversations with unread messages, the latest arrival first. Groups that are muted are left out; none
+    of them if *groups* is None. Raises CatalogFailedError, and as the client does."""
+    marks = node.read_marks()
+    found = [_row(node, row, marks.get(row.name, 0)) for row in node.catalog.conversations()]
+    found += [_group_row(node, row, marks.get(row.name, 0)) for row in groups or () if not row.muted]
+    rows = [row for row in found if row is not None]
+    return sorted(rows, key=lambda row: -row.latest.committed_us)
+
+
+def _row(node: NodeSession, row: ConversationRow, mark: int) -> InboxRow | None:
+    if row.last is None or (row.last.placed or 0) <= mark:
+        return None
+    unread = node.catalog.unread(row.name, mark, limits.UNREAD_MAX)
+    return InboxRow(row, unread.count, unread.older, unread.latest) if unread.latest is not None else None
+
+
+def _group_row(node: NodeSession, row: GroupConversation, mark: int) -> InboxRow | None:
+    if row.last is None or (row.last.placed or 0) <= mark:
+        return None
+    rows = [one for one in node.group_messages(row.name, after=mark) if is_news(one)]
+    return InboxRow(row, min(len(rows), limits.UNREAD_MAX), 0, rows[-1]) if rows else None
+
+
+def is_news(row: MessageRow) -> bool:
+    """Return whether a message is by another person, and no change of a group."""
+    return not row.own and row.kind is not MessageKind.HAPPENING
+
+
+def latest_places(
+    conversations: Sequence[ConversationRow], groups: Sequence[GroupConversation] | None
+) -> dict[str, int]:
+    """Return the number of the last arrival of each conversation: a mark that everything was seen."""
+    return {
+        row.name: row.last.placed
+        for row in [*conversations, *(groups or ())]
+        if row.last is not None and row.last.placed is not None
+    }
+
+
+def arrivals(node: NodeSession, seen: Mapping[str, int]) -> Iterator[tuple[ConversationRow, MessageRow]]:
+    """Yield the messages of others behind the marks *seen*, at most `limits.CHAT_LAST_MAX` of a conversation, each
+    conversation in order of arrival. Raises CatalogFailedError, and as the client does."""
+    for row in node.catalog.conversations():
+        mark = seen.get(row.name, 0)
+        if row.last is not None and (row.last.placed or 0) > mark:
+            found = node.catalog.arrived(row.name, mark, limits.CHAT_LAST_MAX)
+            yield from ((row, one) for one in found if is_news(one))
+    for group in node.groups() or ():
+        mark = seen.get(group.name, 0)
+        if not group.muted and group.last is not None and (group.last.placed or 0) > mark:
+            yield from ((group, one) for one in node.group_messages(group.name, after=mark) if is_news(one))
+
+
+def title_of(row: ConversationRow, names: DisplayNames) -> str:
+    """Return the title of a conversation, safe to show: its other readers, or the name of the group."""
+    if isinstance(row, GroupConversation):
+        return f"group {called(row.title, row.name)}"
+    if row.name == PUBLIC:
+        return "everybody"
+    others = [feed for feed in row.members if not names.is_own(feed)]
+    return ", ".join(names.shown(feed) for feed in others or row.members)
+
+
+def unread_in_words(rows: Sequence[InboxRow]) -> str:
+    """Return the numbers of unread messages in a line: public, private and in groups."""
+    sums = {"public": 0, "private": 0, "in groups": 0}
+    for row in rows:
+        group = isinstance(row.conversation, GroupConversation)
+        where = "in groups" if group else "public" if row.conversation.name == PUBLIC else "private"
+        sums[where] += row.unread
+    return ", ".join(f"{count:,} {where}" for where, count in sums.items() if count) or "none"
