@@ -15,8 +15,9 @@ from tests.daemon.test_process_networks import free_udp_port
 from tinyssb_node.catalog.rows import right_behind
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.control.client import DaemonClient
-from tinyssb_node.errors import ExitCode
-from tinyssb_node.ids import MessageId
+from tinyssb_node.errors import ExitCode, ProblemError
+from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.screens.group_changes import GroupAction, GroupChange
 from tinyssb_node.screens.group_conversations import NOTES
 from tinyssb_node.store.home import Home
 from tinyssb_node.tui.screen_state import ScreenRequest
@@ -126,6 +127,18 @@ def sees_that_they_are_out(person: Person, group: str) -> None:
         source.end_looking()
         source.end_writing()
     assert "You were excluded" in refused(person, ExitCode.DATA, "chat", "say", "--group", group, "x")
+    for change in (
+        ("exclude", group, "ana", "--yes"),
+        ("exclude", group, "ana", "--dry-run"),
+        ("add", group, "bob"),
+    ):
+        assert "You were excluded" in refused(person, ExitCode.DATA, "group", *change)
+    with NodeOpener(Home(person.running.home), None).node() as node:
+        excluding = GroupChange(
+            action=GroupAction.EXCLUDE, group=room.name, people=(FeedId.from_hex(person.feed),)
+        )
+        with pytest.raises(ProblemError, match="You were excluded"):
+            views.preview_group(node, excluding)
 
 
 def test_groups_stand_among_conversations(three: tuple[Person, Person, Person]) -> None:

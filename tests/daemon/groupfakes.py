@@ -60,6 +60,9 @@ class FakeGroups:
     def role_of(self, _feed: FeedId) -> FeedAssignment | None:
         return None
 
+    def stored_by(self, _said: OpenedGroupMessage, _people: Collection[FeedId]) -> Collection[FeedId]:
+        return ()
+
     @property
     def consents(self) -> "FakeGroups":
         return self

@@ -59,9 +59,12 @@ class _Dry:
 class Mesh:
     """Nodes that all have cables to each other, unless a test cuts them."""
 
-    def __init__(self, names: str, seed: int = 1, *, star: bool = False) -> None:
-        """A node for each letter of *names*; in a *star* all cables lead to the first."""
-        self.world = World(seed)
+    def __init__(
+        self, names: str, seed: int = 1, *, star: bool = False, acknowledge_permille: int = 0
+    ) -> None:
+        """A node for each letter of *names*; in a *star* all cables lead to the first. They acknowledge if
+        *acknowledge_permille* is not 0."""
+        self.world = World(seed, acknowledge_permille=acknowledge_permille)
         for name in names:
             self.world.add(name)
         self.cables: set[tuple[str, str]] = set()

@@ -1,12 +1,18 @@
 """Excluded people see that they are, and which of their posts nobody reads."""
 
+from collections.abc import Callable
+
 import pytest
 
 from tests.groups.mesh import HOUR_US, MINUTE_US, begun
 from tests.groups.world import start
+from tinyssb_node.groups.manager import GroupManager
 from tinyssb_node.groups.messages import post
 from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason, exclude, is_out
 from tinyssb_node.groups.replication import unread
+from tinyssb_node.groups.writer import GroupWriterPort
+
+Deed = Callable[[GroupManager, GroupWriterPort, int], object]
 
 
 @pytest.mark.parametrize("seed", [1, 2])
@@ -124,3 +130,28 @@ def test_an_excluded_person_keeps_what_they_could_read() -> None:
     mesh.crash("c")
     mesh.settle()
     assert mesh.texts("c", root) == ["old"]
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_an_excluded_person_changes_nothing_in_the_fork_that_they_began(seed: int) -> None:
+    """They went on preferring their own fork, so `group exclude` and `group add` went on there."""
+    mesh, root = begun("abcde", seed=seed)
+    mesh.join("abde", "c")
+    mesh.exclude("c", root, "d")
+    mesh.exclude("a", root, "c")
+    mesh.join("abcde")
+    mesh.settle()
+    assert mesh.members("c", root) == "abce", "it is their own fork"
+    people, back = [mesh.id("e")], [mesh.id("d")]
+    deeds: dict[str, Deed] = {
+        "exclude": lambda groups, pen, now: groups.exclude(pen, root, people, now),
+        "add": lambda groups, pen, now: groups.add(pen, root, back, None, now),
+        "cost of excluding": lambda groups, _pen, _now: groups.cost_of_excluding(root, people),
+        "cost of adding": lambda groups, _pen, _now: groups.cost_of_adding(root, back, None),
+    }
+    for name, deed in deeds.items():
+        error = mesh.refusal("c", deed)
+        assert isinstance(error, GroupRefusalError), name
+        assert error.refusal is RefusalReason.EXCLUDED
+    mesh.settle(40 * MINUTE_US)
+    assert mesh.members("a", root) == mesh.members("e", root) == "abe"

@@ -498,7 +498,7 @@ class GroupHandler:
         timeline = self._timelines.get((place.name, root))
         if timeline is None or timeline.group is not group:
             timeline = self._timelines[place.name, root] = Timeline(
-                group, opened=partial(groups.secrecy.opened, root)
+                group, opened=partial(groups.secrecy.opened, root), stored_by=groups.stored_by
             )
         timeline.refresh()
         return timeline

@@ -55,6 +55,10 @@ def _itself(said: OpenedGroupMessage) -> GroupMessage:
     return said.message
 
 
+def _nobody(_said: OpenedGroupMessage, _people: Collection[FeedId]) -> Collection[FeedId]:
+    return ()
+
+
 CameUs = Callable[[OpenedGroupMessage], int | None]
 """Wall clock when a message came; None: not known."""
 
@@ -73,6 +77,8 @@ class Timeline:
     """Of those the ones that count, and that tell neither of members nor of the group's name."""
     opened: Callable[[OpenedGroupMessage], GroupMessage] = _itself
     """Returns the message that another one covers, if its key is here."""
+    stored_by: Callable[[OpenedGroupMessage, Collection[FeedId]], Collection[FeedId]] = _nobody
+    """Returns those of some people who signed that their node stores a message."""
     _view: EpochGraph | None = None
     _flaws: Mapping[MessageId, MessageFlaw] = field(default_factory=dict)
     _people: dict[EpochKey, People] = field(default_factory=dict)
@@ -148,10 +154,12 @@ class Timeline:
             self._shown[said.author] = self._shown.get(said.author, 0) | mask
         self._ours_before[said.id] = mask
 
-    def holders(self, id_: MessageId) -> list[FeedId]:
-        """Return the people who are known to have a message of ours: they wrote a message that follows it."""
-        bit = self._our_bits.get(id_, 0)
-        return sorted(person for person, mask in self._shown.items() if mask & bit)
+    def holders(self, said: OpenedGroupMessage, people: People) -> list[FeedId]:
+        """Return those of *people* who are known to have a message of ours: they wrote a message that follows it, or
+        signed that their node stores it."""
+        bit = self._our_bits.get(said.id, 0)
+        shown = {person for person in people if self._shown.get(person, 0) & bit}
+        return sorted(shown.union(self.stored_by(said, people - shown)))
 
     def previous(self, said: OpenedGroupMessage) -> tuple[MessageId, ...]:
         """Return the messages that tell something and that a message with a place follows."""
@@ -235,7 +243,7 @@ def said_row(
         place=place,
         reply_to=_reply(timeline, opened),
         file=_file_head(opened),
-        holders=tuple(one.hex() for one in timeline.holders(said.id) if one in others),
+        holders=tuple(one.hex() for one in timeline.holders(said, others)),
         expected=len(others),
         held=said.id in timeline.group.set_aside,
         unread=row.own and epoch is not None and unread(timeline.group.view, epoch, said),

@@ -139,6 +139,13 @@ RETRY_US: Final = 3_600_000_000
 UNREAD_FEEDS_MAX: Final = 256
 """Most feeds that are read again because this program failed to read an entry of them; all of them are read again after
 a restart."""
+RECEIPTS_LOOK_BACK: Final = 1_024
+"""Entries of a member's main feed that are read for acknowledgements when a screen first asks: some milliseconds. A
+later acknowledgement covers all earlier entries of the feed that it names, so few older ones matter."""
+RECEIPTS_MAX: Final = 512
+"""Acknowledgements of one person that are kept in memory: nine to an entry, two entries an hour, a day of them."""
+RECEIPTS_OF_MAX: Final = 1_024
+"""People whose acknowledgements are kept in memory."""
 TIPS_POST_MAX: Final = 4
 """Predecessors that a message to a group names, 20 bytes each; the rest stay tips until a further message."""
 TIPS_MAX: Final = 32

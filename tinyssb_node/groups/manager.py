@@ -23,7 +23,7 @@ from tinyssb_node.groups.faults import GroupFaultError, isolated
 from tinyssb_node.groups.keys import GroupKeys
 from tinyssb_node.groups.late_forks import LateFork
 from tinyssb_node.groups.membership import Group
-from tinyssb_node.groups.messages import GroupContent, leave, rename
+from tinyssb_node.groups.messages import FeedRole, GroupContent, OpenedGroupMessage, leave, rename
 from tinyssb_node.groups.plan import (
     AddStep,
     BeginEpochStep,
@@ -42,6 +42,7 @@ from tinyssb_node.groups.plan import (
 )
 from tinyssb_node.groups.reader import GroupReader
 from tinyssb_node.groups.reader_events import FeedClaimed, GroupMessageRead, ReaderEvent
+from tinyssb_node.groups.receipts import MemberReceipts
 from tinyssb_node.groups.replication import replication, writing_epoch
 from tinyssb_node.groups.secrecy import TICK, TextSecrecy, erased_after_days
 from tinyssb_node.groups.text_chains import SERVICE, UNCOVERED
@@ -129,6 +130,7 @@ class GroupManager:
         self.writer: Final = GroupWriter(keys, self.reader, replica, self._read_all)
         self.secrecy: Final = TextSecrecy(keys, self.reader, replica, store)
         """The keys of texts in groups whose texts are erased."""
+        self._receipts = MemberReceipts(store, self._frontier)
         self._waits = GroupWaits(store)
         self.consents: Final = GroupConsents(keys.main, self.reader, replica, self._waits)
         """The user's decisions about taking part in groups."""
@@ -499,14 +501,14 @@ class GroupManager:
         self, port: GroupWriterPort, root: MessageId, people: Iterable[FeedId], text: str | None, now_us: int
     ) -> GroupWriteResult:
         """Add *people* to a group, with a greeting. Raises GroupRefusalError and the errors of publishing."""
-        steps = add(self._group(root), self._keys.main, people)
+        steps = add(self._changeable(root), self._keys.main, people)
         return self._written(root, self.writer.do(port, root, steps, text), now_us)
 
     def exclude(
         self, port: GroupWriterPort, root: MessageId, people: Iterable[FeedId], now_us: int
     ) -> GroupWriteResult:
         """Begin an epoch without *people*. Raises GroupRefusalError and the errors of publishing."""
-        steps = exclude(self._group(root), self._keys.main, people)
+        steps = exclude(self._changeable(root), self._keys.main, people)
         return self._written(root, self.writer.do(port, root, steps), now_us)
 
     def post(
@@ -553,12 +555,12 @@ class GroupManager:
     ) -> GroupWriteResult:
         """Join a held fork: begin an epoch that all members follow. Raises GroupRefusalError and the errors of
         publishing."""
-        steps = join(self._group(root), self._keys.main, fork)
+        steps = join(self._changeable(root), self._keys.main, fork)
         return self._written(root, self.writer.do(port, root, steps), now_us)
 
     def cost_of_accepting(self, root: MessageId, fork: MessageId) -> GroupWriteCost:
         """Return the cost of joining a held fork. Raises GroupRefusalError."""
-        return self.writer.cost(root, join(self._group(root), self._keys.main, fork))
+        return self.writer.cost(root, join(self._changeable(root), self._keys.main, fork))
 
     def reject(self, root: MessageId, fork: MessageId, now_us: int) -> None:
         """Ignore a held fork, and further ones by the same people after the same exclusions. Raises
@@ -578,11 +580,11 @@ class GroupManager:
 
     def cost_of_adding(self, root: MessageId, people: Iterable[FeedId], text: str | None) -> GroupWriteCost:
         """Return the cost of adding *people*. Raises GroupRefusalError."""
-        return self.writer.cost(root, add(self._group(root), self._keys.main, people), text)
+        return self.writer.cost(root, add(self._changeable(root), self._keys.main, people), text)
 
     def cost_of_excluding(self, root: MessageId, people: Iterable[FeedId]) -> GroupWriteCost:
         """Return the cost of excluding *people*. Raises GroupRefusalError."""
-        return self.writer.cost(root, exclude(self._group(root), self._keys.main, people))
+        return self.writer.cost(root, exclude(self._changeable(root), self._keys.main, people))
 
     def cost_of_posting(self, root: MessageId, kind: str, body: bytes) -> GroupWriteCost:
         """Return the cost of a message, and of the changes that must come before it. Raises GroupRefusalError."""
@@ -596,6 +598,11 @@ class GroupManager:
         behind = TangleData(root, (root,))  # a further message follows the one before, and no others
         contents = [first, *(replace(one, group_tangle=behind) for one in rest)]
         return self.writer.cost(root, steps, contents=contents)
+
+    def stored_by(self, said: OpenedGroupMessage, people: Collection[FeedId]) -> list[FeedId]:
+        """Return those of *people* who signed that their node stores a message."""
+        feed = self.reader.feed_of(said.author, None if said.role is FeedRole.ADDITIONS else said.key)
+        return [] if feed is None else [one for one in people if self._receipts.stores(one, feed, said.seq)]
 
     def left(self, root: MessageId) -> bool:
         """Return whether we left a group."""
@@ -627,12 +634,18 @@ class GroupManager:
             raise GroupConsentError(self.consents.of(root), root)
         return self.reader.groups[root].group
 
-    def _writable(self, root: MessageId) -> Group:
-        """Return a group in which somebody reads what our user writes. Raises LocalError, GroupLeftError,
-        GroupConsentError, GroupRefusalError."""
+    def _changeable(self, root: MessageId) -> Group:
+        """Return a group that our user may change. Members do not follow an excluded person into a fork of theirs.
+        Raises LocalError, GroupLeftError, GroupConsentError, GroupRefusalError."""
         group = self._group(root)
         if is_out(group, self._keys.main):
             raise GroupRefusalError(RefusalReason.EXCLUDED)
+        return group
+
+    def _writable(self, root: MessageId) -> Group:
+        """Return a group in which somebody reads what our user writes. Raises LocalError, GroupLeftError,
+        GroupConsentError, GroupRefusalError."""
+        group = self._changeable(root)
         if group.view.preference(self._keys.main).epoch is None:
             raise GroupRefusalError(RefusalReason.OUTSIDE)
         return group
