@@ -27,6 +27,8 @@ class FakeClient:
     def __init__(self, *reviews: GroupReviewRow) -> None:
         self.reviews = list(reviews)
         self.decided: list[tuple[str, str, bool]] = []
+        self.renamed: list[tuple[str, str]] = []
+        self.cost = COST
 
     def faces(self) -> list[Any]:
         return [LORA, UDP]
@@ -42,7 +44,14 @@ class FakeClient:
         return self.reviews
 
     def group_accept_cost(self, group: str, fork: str) -> GroupCostRow:  # noqa: ARG002 - a port's signature
-        return COST
+        return self.cost
+
+    def group_rename_cost(self, group: str, name: str) -> GroupCostRow:  # noqa: ARG002 - a port's signature
+        return self.cost
+
+    def group_rename(self, group: str, name: str) -> GroupWrittenRow:
+        self.renamed.append((group, name))
+        return GroupWrittenRow(group="5a" * 20, entries=[], packets=22)
 
     def group_decide(self, group: str, fork: str, *, accept: bool) -> GroupWrittenRow:
         self.decided.append((group, fork, accept))
@@ -112,7 +121,7 @@ def client(monkeypatch: pytest.MonkeyPatch) -> FakeClient:
 
 
 def reviewing(**arguments: object) -> argparse.Namespace:
-    usual = {"group": "Hut", "accept": None, "reject": None, "dry_run": False, "json": False}
+    usual = {"group": "Hut", "accept": None, "reject": None, "dry_run": False, "json": False, "yes": False}
     return argparse.Namespace(**(usual | arguments))
 
 
@@ -150,3 +159,30 @@ def test_a_fork_is_accepted_after_its_cost_was_shown_or_rejected(
     group.review(reviewing(reject="33"))
     assert "Rejected the fork. Nothing was written" in capsys.readouterr().out
     assert client.decided == [("Hut", "33", True), ("Hut", "33", False)]
+
+
+@pytest.mark.parametrize(("typed", "agreed"), [("y\n", True), ("n\n", False)])
+def test_changes_of_more_than_20_packets_ask_first_whichever_they_are(
+    typed: str,
+    client: FakeClient,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    agreed: bool,
+) -> None:
+    """A new name takes three packets, and many more where an exclusion has to be completed before it."""
+    client.cost = replace(COST, packets=22)
+    monkeypatch.setattr("tinyssb_node.screens.screen.is_interactive", lambda: True)
+    monkeypatch.setattr("sys.stdin.readline", lambda: typed)
+    code = 0 if agreed else ExitCode.ATTENTION
+    naming = argparse.Namespace(group="Hut", name="Shed", dry_run=False, json=False, yes=False)
+    for change, arguments in ((group.name_group, naming), (group.review, reviewing(accept="33"))):
+        assert change(arguments) == code
+        told = capsys.readouterr().err
+        assert "22 packets, 4.5 s of airtime" in told
+        assert "It takes more than 20 packets. Go on?" in told
+    assert client.renamed == [("Hut", "Shed")] * agreed
+    assert client.decided == [("Hut", "33", True)] * agreed
+    monkeypatch.setattr("sys.stdin.readline", lambda: pytest.fail("nobody is asked"))
+    naming.yes = True
+    assert (group.name_group(naming), group.review(reviewing(accept="33", yes=True))) == (0, 0)

@@ -99,6 +99,7 @@ def add(commands: CommandParsers) -> None:
     _add_group(action)
     action.add_argument("name", metavar="NAME", help="the new name")
     _add_dry_run(action)
+    add_yes(action)
     _add_group(add_action("mute", mute, "do not mark or count new messages of a group"))
     _add_group(add_action("unmute", unmute, "mark and count new messages of a group again"))
     _add_group(add_action("accept", accept, "take part in a group that somebody added you to"))
@@ -113,6 +114,7 @@ def add(commands: CommandParsers) -> None:
     choice.add_argument("--accept", metavar="FORK", help="carry it out: begin a new epoch for all members")
     choice.add_argument("--reject", metavar="FORK", help="ignore it, and further ones by the same people")
     _add_dry_run(action)
+    add_yes(action)
     _add_messages(add_action)
 
 
@@ -320,8 +322,8 @@ def name_group(arguments: argparse.Namespace) -> int:
         cost = talk.client.group_rename_cost(arguments.group, arguments.name)
         if arguments.dry_run:
             return print_cost(arguments, talk, cost)
-        if not arguments.json:
-            print("\n".join(cost_lines(talk.client, cost)), file=sys.stderr)
+        if not agreed_to_change(arguments, talk, cost):
+            return ExitCode.ATTENTION
         return _changed(arguments, talk, change)
 
 
@@ -371,8 +373,11 @@ def review(arguments: argparse.Namespace) -> int:
     """List the forks that wait for the user's decision, or decide on one."""
     with open_node(arguments) as talk:
         if fork := arguments.accept:
+            cost = talk.client.group_accept_cost(arguments.group, fork)
             if arguments.dry_run:
-                return print_cost(arguments, talk, talk.client.group_accept_cost(arguments.group, fork))
+                return print_cost(arguments, talk, cost)
+            if not agreed_to_change(arguments, talk, cost):
+                return ExitCode.ATTENTION
             row = talk.client.group_decide(arguments.group, fork, accept=True)
             return _wrote(arguments, row, "Accepted the fork", ACCEPTED)
         if fork := arguments.reject:
