@@ -96,7 +96,14 @@ class Home:
             feed, own = tip.feed, tip.feed == self.owner.feed
             if feed not in known:
                 record = FeedRecord(
-                    feed=feed, dialect=tip.dialect, seq=0, tip=None, own=own, wanted=True, forked_at=None
+                    feed=feed,
+                    dialect=tip.dialect,
+                    seq=0,
+                    tip=None,
+                    own=own,
+                    wanted=True,
+                    forked_at=None,
+                    followed=own,
                 )
                 self.store.put_feed(record)
                 known[feed] = record
@@ -111,6 +118,15 @@ class Home:
         tip = composed.extended.tip
         for number in range(first, min(stop, len(composed.chunks))):
             self.store.append_chunk(tip.feed, tip.seq, number, composed.chunks[number], Origin.PEER, UDP)
+
+    def seq_of(self, feed: FeedId) -> int:
+        """Number of the last entry of *feed*."""
+        return next((record.seq for record in self.store.feeds() if record.feed == feed), 0)
+
+    def cut(self, feed: FeedId, keep: int) -> None:
+        """Delete what is stored of *feed* behind entry *keep*, as a node does that needs the room."""
+        self.store.cut_feed(feed, keep)
+        self._commit(commit=True)
 
     def _commit(self, *, commit: bool) -> None:
         if commit:

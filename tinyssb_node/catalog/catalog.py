@@ -197,9 +197,8 @@ class Catalog(SqliteCatalogQueries):
 
     def _catch_up(self, progress: Callable[[int, int], None]) -> int:
         arrival, packet, reader = self._state()
-        last = self._summary.last_arrival()
-        fits = arrival <= last and (not arrival or self._summary.packet(arrival) == packet)
-        if fits and (arrival == last or self._stopped is not None):
+        fits = arrival <= self._summary.given_arrival() and (not arrival or self._is_there(arrival, packet))
+        if fits and (self._stopped is not None or not (self.behind() or self._has_deleted())):
             return 0
         if not fits:
             if self._stopped is not None:
@@ -216,21 +215,33 @@ class Catalog(SqliteCatalogQueries):
         return self._read(mine, key, progress)
 
     def _read(self, mine: bytes, key: "SealKey | None", progress: Callable[[int, int], None]) -> int:
-        from tinyssb_node.catalog.catch_up import FeedCutError, catch_up  # noqa: PLC0415 - lazy, see above
+        from tinyssb_node.catalog.catch_up import catch_up  # noqa: PLC0415 - lazy, see above
         from tinyssb_node.store.sqlite import SqliteStore  # noqa: PLC0415 - reading alone does without it
 
         self._note_reader(mine)
         store = SqliteStore.open_readonly(self._folder / STORE_FILE)
         try:
-            try:
-                return catch_up(self._connection, self._path, store, key, progress)
-            except FeedCutError:
-                arrival, packet, _ = self._state()
-                self._rebuild("entries were deleted from the store", arrival, packet)
-                self._note_reader(mine)
-                return catch_up(self._connection, self._path, store, key, progress)
+            return catch_up(self._connection, self._path, store, key, progress)
         finally:
             store.close()
+
+    def _is_there(self, arrival: int, packet: bytes) -> bool:
+        """Return True if the store has *packet* with that arrival number; or has deleted it, and still has the last one
+        that nobody made room with. Raises CatalogFailedError, StoreFailedError and others for the store."""
+        there = self._summary.packet(arrival)
+        if there is not None:
+            return there == packet
+        with schema.catalog_faults(self._path):
+            sql = "SELECT kept_arrival, kept_packet FROM state"
+            kept_arrival, kept_packet = self._connection.execute(sql).fetchone()
+        return bool(kept_arrival) and self._summary.packet(kept_arrival) == kept_packet
+
+    def _has_deleted(self) -> bool:
+        """Return True if the store has fewer entries than the catalog has read. Raises CatalogFailedError,
+        StoreFailedError and others for the store."""
+        with schema.catalog_faults(self._path):
+            (read,) = self._connection.execute("SELECT coalesce(sum(entries), 0) FROM people").fetchone()
+        return self._summary.entries() < int(read)
 
     def _note_reader(self, mine: bytes) -> None:
         """Note in an empty catalog whose key opens what is sealed."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from tinyssb_node.catalog import limits, schema
+from tinyssb_node.catalog.deletion import SILENT, delete_messages
 from tinyssb_node.catalog.entry_meaning import CHAT, Meaning, meaning_of
 from tinyssb_node.catalog.rows import PUBLIC, MessageKind
 from tinyssb_node.catalog.tangle_placement import (
@@ -17,7 +18,6 @@ from tinyssb_node.catalog.tangle_placement import (
     settle_orders,
 )
 from tinyssb_node.content.private import SealKey
-from tinyssb_node.errors import LocalError
 from tinyssb_node.feeds.layout import Layout
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import FeedId, MessageId
@@ -30,8 +30,6 @@ Progress = Callable[[int, int], None]
 _KEEP: Final = """
 INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
-_SILENT: Final = frozenset({MessageKind.OPAQUE, MessageKind.ACKNOWLEDGEMENT, MessageKind.BLK})
-"""Kinds without text to search."""
 
 
 @dataclass(slots=True)
@@ -77,43 +75,43 @@ class _Batch:
     """Conversations that are known to be in the table."""
 
 
-class FeedCutError(LocalError):
-    """A feed of which the store has less than the catalog, or had less meanwhile."""
-
-
 def catch_up(
     connection: sqlite3.Connection, path: Path, store: Store, key: SealKey | None, progress: Progress
 ) -> int:
     """Read the appends of *store* that the catalog lacks; return their number.
 
     *store* is one state of the store, of which the catalog has a beginning. Raises CatalogFailedError; earlier
-    transactions stay committed. Raises FeedCutError if entries that were read are there no more, or came again.
+    transactions stay committed. Entries that were read and that the store has deleted since are deleted here, too.
     """
     done = 0
     while True:
         with schema.writing(connection, path):
             (arrival, placed) = connection.execute("SELECT arrival, placed FROM state").fetchone()
             appends = store.after(arrival, limits.CATALOG_BATCH)
-            if not appends:
-                return done
             records = {record.feed: record for record in store.feeds()}
             batch = _Batch(connection, store, key, TanglePlacer(connection, placed), records)
             _read(batch, appends)
-            if appends[-1].arrival == store.last_arrival():
+            last = not appends or appends[-1].arrival == store.last_arrival()
+            if last:
                 settle_orders(connection)  # in the last transaction only: it reads whole tangles
         done += len(appends)
-        progress(done, done + store.last_arrival() - appends[-1].arrival)
+        if appends:
+            progress(done, done + store.last_arrival() - appends[-1].arrival)
+        if last:
+            return done
 
 
 def _read(batch: _Batch, appends: Sequence[StoredEntry | StoredChunk]) -> None:
-    """Read *appends* into the catalog, in their order, and update its state."""
+    """Delete what the store has deleted, read *appends* into the catalog, in their order, and update its state."""
     execute = batch.connection.execute
     for number, feed, *rest in execute(
         "SELECT number, feed, own, entries, last_us, said, said_seq FROM people"
     ):
-        person = batch.people[FeedId(feed)] = _Person(number, *rest)
-        if person.entries > batch.records[FeedId(feed)].seq:
-            raise FeedCutError
+        batch.people[FeedId(feed)] = _Person(number, *rest)
+    for feed, person in list(batch.people.items()):
+        record = batch.records.get(feed)
+        if person.entries > (keep := 0 if record is None else record.seq):
+            _cut(batch, feed, keep)
     for append in appends:
         if isinstance(append, StoredEntry):
             _read_entry(batch, append)
@@ -127,8 +125,47 @@ def _read(batch: _Batch, appends: Sequence[StoredEntry | StoredChunk]) -> None:
         "INSERT OR REPLACE INTO people VALUES (?, ?, ?, ?, ?, ?, ?)",
         [_person_row(feed, batch.people[feed]) for feed in batch.changed],
     )
-    last = appends[-1]
-    execute("UPDATE state SET arrival = ?, packet = ?", (last.arrival, last.packet))
+    if appends:
+        execute("UPDATE state SET arrival = ?, packet = ?", (appends[-1].arrival, appends[-1].packet))
+    for append in reversed(appends):
+        record = batch.records[append.feed]
+        if record.own or record.followed:
+            execute("UPDATE state SET kept_arrival = ?, kept_packet = ?", (append.arrival, append.packet))
+            return
+
+
+def _cut(batch: _Batch, feed: FeedId, keep: int) -> None:
+    """Delete what there is of *feed* behind entry *keep*, as the store did."""
+    person, execute = batch.people[feed], batch.connection.execute
+    batch.placer.finish()
+
+    def meaning(number: int, seq: int) -> Meaning | None:
+        author = next(one for one, row in batch.people.items() if row.number == number)
+        entry = batch.store.entry(author, seq)
+        layout = None if entry is None else entry_layout(entry, batch.records[author].dialect)
+        content = None if entry is None or layout is None else read_whole_content(batch.store, entry, layout)
+        if entry is None or content is None:
+            return None
+        return meaning_of(type_of(entry), content, entry.id, entry.feed, batch.key)
+
+    def root_of(number: int, seq: int) -> bytes | None:
+        found = meaning(number, seq)
+        return None if found is None or found.root is None else bytes(found.root)
+
+    delete_messages(batch.connection, person.number, keep, root_of)
+    batch.changed.add(feed)
+    person.entries = keep
+    last = execute("SELECT committed_us FROM messages WHERE feed = ? AND seq = ?", (person.number, keep))
+    (person.last_us,) = last.fetchone() or (0,)
+    if person.said_seq <= keep:
+        return
+    person.said, person.said_seq = None, 0
+    sql = "SELECT seq FROM messages WHERE feed = ? AND kind = ? ORDER BY seq DESC"
+    for (seq,) in execute(sql, (person.number, MessageKind.IAM.value)).fetchall():
+        found = meaning(person.number, seq)
+        if found is not None and found.alias is not None:
+            person.said, person.said_seq = found.alias or None, seq
+            return
 
 
 def _person_row(feed: FeedId, person: _Person) -> tuple[int | bytes | str | None, ...]:
@@ -156,7 +193,7 @@ def _person(batch: _Batch, feed: FeedId) -> _Person:
 def _read_entry(batch: _Batch, entry: StoredEntry) -> None:
     person = _person(batch, entry.feed)
     if entry.seq <= person.entries:
-        raise FeedCutError
+        _cut(batch, entry.feed, entry.seq - 1)  # it was deleted, and came again
     person.entries, person.last_us = entry.seq, entry.committed_us
     layout = entry_layout(entry, batch.records[entry.feed].dialect)
     if layout.chunks:
@@ -220,7 +257,7 @@ def _understand(batch: _Batch, person: _Person, entry: StoredEntry, layout: Layo
         if position.placed is not None and position.root is not None:
             batch.placer.release(tie, position.root)
     _note_people(batch, entry, meaning, person)
-    if meaning.kind not in _SILENT and meaning.text:
+    if meaning.kind not in SILENT and meaning.text:
         row = (entry.arrival, meaning.text)
         batch.connection.execute("INSERT INTO words (rowid, text) VALUES (?, ?)", row)
 

@@ -31,7 +31,9 @@ TABLES: Final = (
         reader BLOB NOT NULL,
         arrival INTEGER NOT NULL,
         packet BLOB NOT NULL,
-        placed INTEGER NOT NULL
+        placed INTEGER NOT NULL,
+        kept_arrival INTEGER NOT NULL,
+        kept_packet BLOB NOT NULL
     )""",
     """CREATE TABLE people (
         number INTEGER PRIMARY KEY,
@@ -97,7 +99,7 @@ TABLES: Final = (
     """CREATE VIRTUAL TABLE words USING fts5(
         text, content='messages', content_rowid='number', tokenize='unicode61 remove_diacritics 2'
     )""",
-    "INSERT INTO state VALUES (1, x'', 0, x'', 0)",
+    "INSERT INTO state VALUES (1, x'', 0, x'', 0, 0, x'')",
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {CATALOG_VERSION}",
 )

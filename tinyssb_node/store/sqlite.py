@@ -37,6 +37,7 @@ from tinyssb_node.store.port import (
 from tinyssb_node.store.presence_filter import PresenceFilter
 from tinyssb_node.store.recovery import recover_log, sync_names, take_lock
 from tinyssb_node.store.sqlite_file import (
+    META_ARRIVALS,
     end_exclusive_mode,
     open_for_reading,
     open_for_writing,
@@ -131,8 +132,6 @@ _MEND_PROOF: Final = (
 )
 """Advice about a damaged proof."""
 
-_META_ARRIVALS: Final = "arrivals"
-"""Name in the store of the last arrival number that was given when something was cut."""
 _META_ERASABLE: Final = "erasable"
 """Name in the store of the secrets that must be erasable, encrypted, in hexadecimal."""
 _COMMITS_OF_NOTHING: Final = """
@@ -258,7 +257,7 @@ class SqliteStore:
         self._write("DELETE FROM forks WHERE feed = ? AND seq > ?", [(bytes(feed), keep)])
         if packets:
             self._write(_COMMITS_OF_NOTHING, [(first, last)])
-            self.put_meta(_META_ARRIVALS, str(self._arrival))
+            self.put_meta(META_ARRIVALS, str(self._arrival))
         if known.seq > keep:
             before = self.entry(feed, keep)
             known.seq, known.tip = keep, None if before is None else before.id
@@ -578,7 +577,7 @@ class SqliteStore:
                 "SELECT max((SELECT coalesce(max(arrival), 0) FROM entries), "
                 "(SELECT coalesce(max(arrival), 0) FROM chunks), "
                 "coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?), 0))",
-                (_META_ARRIVALS,),
+                (META_ARRIVALS,),
             ).fetchone()
         self._feeds = {feed.record.feed: feed for feed in feeds}
         self._ids = {feed.number: feed.record.feed for feed in sorted(feeds, key=attrgetter("number"))}

@@ -21,6 +21,8 @@ STORE_VERSION: Final = 6
 """The schema written, and the newest read (``PRAGMA user_version``)."""
 APPLICATION_ID: Final = int.from_bytes(b"tSSn", "big")
 """Distinguishes a node's store from other databases, the analytics' own among them (``PRAGMA application_id``)."""
+META_ARRIVALS: Final = "arrivals"
+"""Name in the store of the last arrival number that was given when something was cut."""
 
 _SCHEMA: Final = """
 CREATE TABLE feeds (

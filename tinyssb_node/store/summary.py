@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tinyssb_node import limits
 from tinyssb_node.feeds.children import EntryType
 from tinyssb_node.ids import FeedId
-from tinyssb_node.store.sqlite_file import StoreFile, store_faults
+from tinyssb_node.store.sqlite_file import META_ARRIVALS, StoreFile, store_faults
 
 
 class FeedSummary(NamedTuple):
@@ -37,6 +37,16 @@ class StoreSummary(StoreFile):
             ).fetchone()
         return int(arrival)
 
+    def given_arrival(self) -> int:
+        """Return the highest arrival number that was ever given, also to what is deleted; 0 for none. Raises
+        StoreDamagedError, StoreFailedError."""
+        with store_faults(self._path, "reading"):
+            (arrival,) = self._connection.execute(
+                "SELECT coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?), 0)",
+                (META_ARRIVALS,),
+            ).fetchone()
+        return max(int(arrival), self.last_arrival())
+
     def packet(self, arrival: int) -> bytes | None:
         """Return the packet with that arrival number. Raises StoreDamagedError, StoreFailedError."""
         with store_faults(self._path, "reading"):
@@ -46,6 +56,12 @@ class StoreSummary(StoreFile):
                 (arrival,),
             ).fetchone()
         return None if row is None else bytes(row[0])
+
+    def entries(self) -> int:
+        """Return how many entries the frontiers of all feeds count. Raises StoreDamagedError, StoreFailedError."""
+        with store_faults(self._path, "reading"):
+            (entries,) = self._connection.execute("SELECT coalesce(sum(seq), 0) FROM feeds").fetchone()
+        return int(entries)
 
     def has_newest_entries(self) -> bool:
         """Return True if there are entries beyond a frontier. Raises StoreDamagedError, StoreFailedError."""
