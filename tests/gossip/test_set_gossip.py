@@ -27,6 +27,7 @@ from tinyssb_node.codec.packets import (
 )
 from tinyssb_node.errors import PeerError
 from tinyssb_node.ids import Direction, FeedId, PacketKind, Verdict
+from tinyssb_node.replication import limits as set_limits
 from tinyssb_node.replication.claim import claim_of
 from tinyssb_node.replication.frontiers import Frontiers
 from tinyssb_node.replication.salted import short_id
@@ -143,6 +144,30 @@ def test_an_ask_is_answered_as_far_as_we_can_and_not_repeated() -> None:
     bench.pass_time(SILENCE_US)
     assert bench.take(PacketKind.FEEDS) == [feeds_packet(IDS[3])]
     assert bench.seen(AskSeen)[-1] == AskSeen(direction=Direction.RX, face=FACE, salt=SALT, count=2)
+
+
+def test_on_the_air_ids_asked_for_without_end_are_named_ever_more_rarely() -> None:
+    bench = knowing(*IDS[:3])
+    asked = 120
+    for number in range(asked):
+        bench.hear(ask(number.to_bytes(4), *IDS[:3]))
+        bench.pass_time(5 * AIR_PACKET_US)
+    assert 6 <= len(bench.take(PacketKind.FEEDS)) < asked / 8
+    bench.pass_time(set_limits.NAME_WAIT_MAX_PACKETS * AIR_PACKET_US)
+    bench.take()
+    bench.hear(ask(SALT, *IDS[:3]))
+    bench.pass_time(SILENCE_US)
+    assert bench.take(PacketKind.FEEDS) == [feeds_packet(*IDS[:3])]
+
+
+@pytest.mark.parametrize("named", [1, 2, 3])
+def test_a_packet_of_ids_that_waits_is_dropped_once_others_named_all_of_them(named: int) -> None:
+    bench = knowing(*IDS[:3])
+    bench.hear(ask(SALT, *IDS[:3]))
+    for feed in IDS[:named]:
+        bench.hear(feeds_packet(feed))
+    bench.pass_time(SILENCE_US)
+    assert bench.take(PacketKind.FEEDS) == ([] if named == 3 else [feeds_packet(*IDS[:3])])
 
 
 def test_what_does_not_come_is_asked_for_a_few_times_and_given_up() -> None:

@@ -28,6 +28,7 @@ from tinyssb_node.codec.packets import (
     serialize_diff,
     serialize_feeds,
 )
+from tinyssb_node.gossip.named_ids import NamedIds
 from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind
 from tinyssb_node.replication.frontiers import (
     FrontiersDiffer,
@@ -37,7 +38,7 @@ from tinyssb_node.replication.frontiers import (
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.salted import short_id
 from tinyssb_node.replication.want import NOT_WANTED
-from tinyssb_node.scheduling.link import LinkMedium
+from tinyssb_node.scheduling.link import LinkMedium, LinkProfile
 from tinyssb_node.scheduling.repeat_limiter import RepeatLimiter
 from tinyssb_node.scheduling.suppression import RecentSet
 from tinyssb_node.scheduling.token_bucket import TokenBucket
@@ -86,9 +87,11 @@ class _Open:
 class _Exchange:
     """The state of one face: what is to be said there, and what was."""
 
-    def __init__(self, now_us: int, medium: LinkMedium) -> None:
-        self.on_air = medium is LinkMedium.AIR
-        self.reliable = medium is LinkMedium.STREAM
+    def __init__(self, now_us: int, profile: LinkProfile) -> None:
+        self.on_air = profile.medium is LinkMedium.AIR
+        self.reliable = profile.medium is LinkMedium.STREAM
+        self.named_ids = NamedIds(profile.airtime_us[limits.PACKET_SIZE]) if self.on_air else None
+        """Ids that were named here of late; None where naming them costs no airtime."""
         self.heard = False
         """True once a peer spoke of its frontiers: it is a node of ours."""
         self.salt = b""
@@ -145,7 +148,7 @@ class FrontierGossip:
 
     def face_up(self, queue: TransmitQueue, now_us: int) -> None:
         """A face can be used. On wires the first packet shows what we hold."""
-        self._exchanges[queue.name] = _Exchange(now_us, queue.profile.medium)
+        self._exchanges[queue.name] = _Exchange(now_us, queue.profile)
         if not queue.on_air:
             queue.put(self.advert(queue).packet, PacketKind.DIFF, now_us)
 
@@ -267,18 +270,21 @@ class FrontierGossip:
         if isinstance(reading, FrontiersEqual) or self._is_settled(exchange, ours, diff, now_us):
             return False
         if isinstance(reading, FrontiersDiffer):
-            self._work_on(exchange, diff.salt, reading)
+            self._work_on(queue.name, diff.salt, reading, now_us)
         elif ours.is_small(diff) or len(diff.sums) < limits.DIFF_SUMS_MAX * limits.SHORT_ID_SIZE:
             self._show(exchange, ours, diff.depth, diff.prefix)
         else:
             exchange.diffs.update({(part.salt, part.depth, part.prefix): part for part in ours.parts(diff)})
         return True
 
-    def _work_on(self, exchange: _Exchange, salt: bytes, reading: FrontiersDiffer) -> None:
+    def _work_on(self, face: FaceName, salt: bytes, reading: FrontiersDiffer, now_us: int) -> None:
+        exchange = self._exchanges[face]
         # If they hold nothing that we do not, they lack these feeds, and cannot name them; or they have retired them.
         for feed in reading.ours:
-            named = bool(reading.theirs) or feed in self._replica.closed
-            (exchange.tell if named else exchange.giving)[feed] = None
+            if bool(reading.theirs) or feed in self._replica.closed:
+                exchange.tell[feed] = None
+            elif self.may_name(face, feed, now_us):
+                exchange.giving[feed] = None
         exchange.asking.update(((salt, mark), None) for mark in reading.theirs)
 
     def _is_settled(self, exchange: _Exchange, ours: SaltedFrontiers, diff: Diff, now_us: int) -> bool:
@@ -300,7 +306,18 @@ class FrontierGossip:
     def _show(self, exchange: _Exchange, ours: SaltedFrontiers, depth: int, prefix: int) -> None:
         exchange.diffs[ours.salt, depth, prefix] = ours.diff(depth, prefix)
 
-    def heard_ask(self, queue: TransmitQueue, ask: Ask) -> None:
+    def may_name(self, face: FaceName, feed: FeedId, now_us: int) -> bool:
+        """Return True if the id of *feed* may be named on *face* in reply to a request: it was not named there too
+        often of late."""
+        named_ids = self._exchanges[face].named_ids
+        return named_ids is None or named_ids.allows(feed, now_us)
+
+    def ids_named(self, face: FaceName, feeds: Iterable[FeedId], now_us: int) -> None:
+        """Ids were named on *face*, by us or by a peer."""
+        if (named_ids := self._exchanges[face].named_ids) is not None:
+            named_ids.record(feeds, now_us)
+
+    def heard_ask(self, queue: TransmitQueue, ask: Ask, now_us: int) -> None:
         """A peer asked for what short ids, or marks, of its salt stand for."""
         exchange = self._exchanges[queue.name]
         if not self._frontiers.knows_salt(ask.salt):
@@ -308,14 +325,16 @@ class FrontierGossip:
         known = self._frontiers.under(ask.salt)
         for short in ask.shorts:
             if (feed := known.find(short)) is not None:
-                if feed not in self._replica.goset:  # those of the set are given by ``SetGossip``
+                # Those of the set are given by ``SetGossip``.
+                if feed not in self._replica.goset and self.may_name(queue.name, feed, now_us):
                     exchange.giving[feed] = None
             elif (feed := known.find_marked(short)) is not None:
                 exchange.tell[feed] = None
 
-    def heard_feeds(self, queue: TransmitQueue, feeds: Iterable[FeedId]) -> None:
+    def heard_feeds(self, queue: TransmitQueue, feeds: Sequence[FeedId], now_us: int) -> None:
         """A peer gave ids: it has entries of these feeds. Nobody need repeat them."""
         exchange = self._exchanges[queue.name]
+        self.ids_named(queue.name, feeds, now_us)
         for feed in feeds:
             exchange.giving.pop(feed, None)
             # Of those in the set a WANT asks, too, with fewer bytes.
@@ -496,7 +515,7 @@ class FrontierGossip:
         exchange = self._exchanges[face]
         return bool(exchange.giving or exchange.diffs or exchange.asking) or self.has_news(face)
 
-    def next_packet(self, queue: TransmitQueue) -> GossipPacket | None:
+    def next_packet(self, queue: TransmitQueue, now_us: int) -> GossipPacket | None:
         """Return the next packet of an exchange on *queue*; it counts as sent."""
         exchange = self._exchanges[queue.name]
         if exchange.giving:
@@ -505,6 +524,7 @@ class FrontierGossip:
             feeds = Feeds(tuple(alike[: limits.FEEDS_MAX]), more=beyond)
             for feed in feeds.feeds:
                 del exchange.giving[feed]
+            self.ids_named(queue.name, feeds.feeds, now_us)
             if beyond:
                 return GossipPacket(serialize_feeds(self._dmx, feeds), PacketKind.MORE, None)
             given = FeedsSeen(direction=Direction.TX, face=queue.name, count=len(feeds.feeds))

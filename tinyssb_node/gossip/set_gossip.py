@@ -100,6 +100,8 @@ class SetGossip:
         """The share that sketches and ids take, likewise."""
         self._named: dict[FaceName, NamedFeeds] = {}
         self._proofs = FirstEntryProofs(replica, network, self._own)
+        self._queued: dict[FaceName, tuple[bytes, set[FeedId]]] = {}
+        """The packet of ids queued last, and which of them nobody has named since."""
         self._salts: deque[bytes] = deque(maxlen=32)
         """Salts of the SKETCHes sent and heard last, some minutes' worth: an ASK for another one is for a node out of
         reach."""
@@ -382,7 +384,10 @@ class SetGossip:
         if (sketch := exchange.next_sketch(self._salt())) is not None:
             return self._sketch_packet(queue, sketch)
         if (feeds := exchange.next_feeds()) is not None:
-            return self._feeds_packet(queue, feeds)
+            self._frontiers.ids_named(queue.name, feeds.feeds, now_us)
+            packet = self._feeds_packet(queue, feeds)
+            self._queued[queue.name] = packet.packet, set(feeds.feeds)
+            return packet
         return None
 
     # --- what is heard; the ids it names are in our set already, where they could be added
@@ -437,7 +442,11 @@ class SetGossip:
         holds = self._replica.holds
         # Of made-up ids each node has others. To name them all would use up the airtime of what is worth more.
         reading = exchange.heard_sketch(
-            sketch, can_learn=can_learn, left=left, worth=holds if flooded else lambda _: True
+            sketch,
+            can_learn=can_learn,
+            left=left,
+            worth=holds if flooded else lambda _: True,
+            may_name=lambda feed: self._frontiers.may_name(queue.name, feed, now_us),
         )
         if isinstance(reading, SetDifference):
             self._proofs.lacked(queue, reading.ours, now_us, flooded=flooded)
@@ -493,13 +502,19 @@ class SetGossip:
         if not self._frontiers.knows_salt(ask.salt):
             queue.note_exchange(hidden=ask.salt not in self._salts)
         exchange, flooded = self._exchanges[queue.name], self._expiry.is_flooded(queue.name, now_us)
-        asked = exchange.heard_ask(ask)
+        asked = exchange.heard_ask(
+            ask, may_name=lambda feed: self._frontiers.may_name(queue.name, feed, now_us)
+        )
         self._proofs.lacked(queue, asked, now_us, flooded=flooded)
         return [AskSeen(direction=Direction.RX, face=queue.name, salt=ask.salt, count=len(ask.shorts))]
 
     def heard_feeds(self, queue: TransmitQueue, feeds: Feeds) -> list[Effect]:
-        """Handle a packet of ids."""
+        """Handle a packet of ids. One of ours that waits says nothing new once others have named all of them."""
         self._exchanges[queue.name].heard_feeds(feeds)
+        packet, unnamed = self._queued.get(queue.name, (b"", set[FeedId]()))
+        unnamed.difference_update(feeds.feeds)
+        if not unnamed:
+            queue.waiting.cancel(packet)
         return [FeedsSeen(direction=Direction.RX, face=queue.name, count=len(feeds.feeds))]
 
     def _ignores_claims(self, queue: TransmitQueue, now_us: int) -> bool:

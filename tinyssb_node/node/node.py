@@ -453,7 +453,7 @@ class Node:
                 return effects + self._set.heard_sketch(queue, sketch, now_us)
             case PacketKind.ASK:
                 ask = parse_ask(packet)
-                self._frontiers.heard_ask(queue, ask)
+                self._frontiers.heard_ask(queue, ask, now_us)
                 return self._set.heard_ask(queue, ask, now_us)
             case PacketKind.FEEDS:
                 feeds = parse_feeds(packet)
@@ -509,7 +509,7 @@ class Node:
                 effects += [*adopted, *self._propagate(adopted, None, queue, now_us)]
             else:
                 self._refusals.refuse("read_only" if self.read_only else "feeds", queue.name)
-        self._frontiers.heard_feeds(queue, said.feeds)
+        self._frontiers.heard_feeds(queue, said.feeds, now_us)
         return effects
 
     def _enter_set(
@@ -610,7 +610,7 @@ class Node:
         on the air one at a time, since what peers send meanwhile may make the rest needless."""
         if queue.waiting and (queue.on_air or queue.waiting.room < limits.QUEUE_MAX // 2):
             return None
-        return self._entries.more_wants(queue, now_us) or self._frontiers.next_packet(queue)
+        return self._entries.more_wants(queue, now_us) or self._frontiers.next_packet(queue, now_us)
 
     # --- the user
 

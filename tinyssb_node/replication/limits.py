@@ -70,6 +70,15 @@ SETTLE_TRIES_ON_AIR: Final = 16
 SETTLE_PAUSE_MAX_US: Final = 3_600_000_000
 """Longest time until it is tried again on the air; the first pause is the longest interval of adverts."""
 
+# --- Ids that are named in reply to requests on the air (decision 0069)
+
+NAMES_EXPECTED: Final = 2
+"""Times that an id is named to all neighbours within an hour without a lie: hardly one of ten misses it so often when
+every third packet is lost. A few more are free."""
+NAME_WAIT_MAX_PACKETS: Final = 256
+"""Longest time, in packets of 120 bytes, until an id is named again that was named more often: 50 s at SF7."""
+
+
 # --- Ids that peers name (decision 0045)
 
 SET_AT_ONCE: Final = 64

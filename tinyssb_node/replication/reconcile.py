@@ -114,16 +114,17 @@ class SetReconciliation:
         can_learn: bool,
         left: Iterable[FeedId] = (),
         worth: Callable[[FeedId], bool] = lambda _: True,
+        may_name: Callable[[FeedId], bool] = lambda _: True,
     ) -> Reading:
         """Note what the sender of a SKETCH lacks, and what we lack if we *can_learn*, but for feeds that have *left*
         our set: a node that wants them back names them. Where nobody can compute what it lacks, it is sent those that
-        are *worth* it."""
+        are *worth* it. Only those are sent that we *may_name* now."""
         reading = read_sketch(self._sets.under(sketch.salt), sketch)
         if isinstance(reading, SetsEqual):
             self._said(sketch)
         elif isinstance(reading, SetDifference):
             # To a set that will be full, no more than it can take.
-            self._giving.update(reading.ours[: limits.SET_MAX - sketch.count])
+            self._giving.update(filter(may_name, reading.ours[: limits.SET_MAX - sketch.count]))
             # The requested ids may be on their way: the same SKETCH again is no reason to ask again.
             theirs = set(reading.theirs)
             if theirs:
@@ -135,7 +136,8 @@ class SetReconciliation:
         elif can_learn or sketch.count < limits.SET_MAX:
             if reading.smaller and self._sketched == sketch.salt:
                 # They could not compute it from ours either; with all our ids, theirs is the larger set, and they can.
-                self._giving.update(filter(worth, self._sets.under(sketch.salt).feeds.values()))
+                ours = self._sets.under(sketch.salt).feeds.values()
+                self._giving.update(feed for feed in ours if worth(feed) and may_name(feed))
             else:
                 self._answering = sketch.salt
         return reading
@@ -147,11 +149,12 @@ class SetReconciliation:
             if self._answering == sketch.salt:
                 self._answering = None
 
-    def heard_ask(self, ask: Ask) -> list[FeedId]:
-        """Note what we have of a received ASK, and do not ask for the same. Return what we have of it."""
+    def heard_ask(self, ask: Ask, *, may_name: Callable[[FeedId], bool] = lambda _: True) -> list[FeedId]:
+        """Note what we have of a received ASK, and *may_name* now, and do not ask for the same. Return what we have of
+        it."""
         held = self._sets.under(ask.salt).feeds
         asked = [held[short] for short in ask.shorts if short in held]
-        self._giving.update(asked)
+        self._giving.update(filter(may_name, asked))
         if ask.salt == self._salt:
             self._asking.difference_update(ask.shorts)
         return asked
