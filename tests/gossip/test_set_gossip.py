@@ -19,6 +19,7 @@ from tinyssb_node.codec.packets import (
     ASK_KIND,
     FEEDS_KIND,
     SKETCH_KIND,
+    Claim,
     parse_ask,
     parse_claim,
     parse_feeds,
@@ -271,6 +272,27 @@ def test_on_the_air_a_claim_is_answered_by_claims() -> None:
     bench.pass_time(SILENCE_US)
     said = [parse_claim(packet) for packet in bench.take(PacketKind.CLAIM)]
     assert said[0] == claim_of(IDS)
+
+
+def test_on_the_air_false_claims_without_end_are_answered_at_a_bounded_rate() -> None:
+    bench = knowing(*IDS)
+    seconds = 200
+    for number in range(seconds):
+        first = number % 20
+        xor = feed_of(1_000 + number)
+        bench.hear(claim(Claim(low=IDS[first], high=IDS[first + 10 + number % 7], xor=xor, count=9)))
+        bench.pass_time(1_000_000)
+    refilled = seconds * 1_000_000 // (set_limits.ANSWER_PACKETS * AIR_PACKET_US)
+    assert 8 <= len(bench.take(PacketKind.CLAIM)) <= set_limits.ANSWERS_AT_ONCE + refilled + 1
+
+
+def test_on_the_air_the_same_claim_is_sent_ever_more_rarely_whoever_sends_it() -> None:
+    bench = knowing(*IDS)
+    for _ in range(8):
+        bench.hear(claim(claim_of(IDS)))
+    bench.hear(claim(claim_of(IDS[:10])))
+    bench.pass_time(SILENCE_US)
+    assert claim(claim_of(IDS)) not in bench.take(PacketKind.CLAIM)
 
 
 def test_on_the_air_a_novelty_is_answered_once_by_a_claim_of_our_set() -> None:

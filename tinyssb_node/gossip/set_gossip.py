@@ -43,6 +43,7 @@ from tinyssb_node.replication.reconcile import (
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.salted import SaltedSets
 from tinyssb_node.scheduling.link import LinkMedium
+from tinyssb_node.scheduling.repeat_limiter import RepeatLimiter
 from tinyssb_node.scheduling.share import AirShare
 from tinyssb_node.scheduling.token_bucket import TokenBucket
 from tinyssb_node.scheduling.transmit_queue import GossipPacket, TransmitQueue
@@ -98,6 +99,10 @@ class SetGossip:
         """Claims in answer to claims, where ids are refused."""
         self._reconciled: dict[FaceName, AirShare] = {}
         """The share that sketches and ids take, likewise."""
+        self._repeated: dict[FaceName, RepeatLimiter[Claim]] = {}
+        """Claims that we or neighbours sent of late on the air: lies are answered by the same ones again and again."""
+        self._answers: dict[FaceName, TokenBucket] = {}
+        """Claims in answer to claims on the air."""
         self._named: dict[FaceName, NamedFeeds] = {}
         self._proofs = FirstEntryProofs(replica, network, self._own)
         self._queued: dict[FaceName, tuple[bytes, set[FeedId]]] = {}
@@ -115,6 +120,16 @@ class SetGossip:
         self._settling[queue.name] = TokenBucket(
             set_limits.CLAIMS_AT_ONCE, 1, queue.profile.advert_max_us, now_us
         )
+        if queue.on_air:
+            packet_us = queue.profile.airtime_us[limits.PACKET_SIZE]
+            self._answers[queue.name] = TokenBucket(
+                set_limits.ANSWERS_AT_ONCE, 1, set_limits.ANSWER_PACKETS * packet_us, now_us
+            )
+            self._repeated[queue.name] = RepeatLimiter(
+                wait_us=limits.REPEAT_PACKETS * packet_us,
+                wait_max_us=set_limits.NAME_WAIT_MAX_PACKETS * packet_us,
+                most=2 * limits.SET_MAX,
+            )
         if queue.profile.allowance is not None:
             self._claimed[queue.name] = AirShare(queue.profile.allowance)
             self._reconciled[queue.name] = AirShare(queue.profile.allowance)
@@ -122,11 +137,12 @@ class SetGossip:
     def face_down(self, face: FaceName) -> None:
         """A face is gone."""
         self._exchanges.pop(face, None)
-        for table in (self._claimed_us, self._adverts, self._stuck):
+        for table in (self._claimed_us, self._adverts, self._stuck, self._queued, self._answers):
             table.pop(face, None)
         self._asked.pop(face, None)
         self._claimed.pop(face, None)
         self._settling.pop(face, None)
+        self._repeated.pop(face, None)
         self._reconciled.pop(face, None)
         self._expiry.face_down(face)
         self._proofs.face_down(face)
@@ -399,6 +415,8 @@ class SetGossip:
         no reply: a peer that makes ids up would have us spend our airtime."""
         goset = self._replica.goset
         effects: list[Effect] = [self._claim_seen(Direction.RX, queue, claim)]
+        if queue.on_air:
+            self._repeated[queue.name].gave(claim, 0, now_us)
         agrees = claims.agrees(goset, claim)
         if not queue.on_air and self._ignores_claims(queue, now_us):
             return effects
@@ -532,7 +550,7 @@ class SetGossip:
         return self._named[queue.name].is_unanswered(claim, goset.state)
 
     def _answer_classic(self, queue: TransmitQueue, said: Claim | Novelty, now_us: int) -> list[Effect]:
-        if not self._may_claim(queue, now_us):
+        if not (self._may_claim(queue, now_us) and self._answers[queue.name].has(now_us)):
             # Nor does it keep us from speaking of other things.
             queue.heard_useless()
             return []
@@ -558,11 +576,18 @@ class SetGossip:
         """Queue claims that were not sent a moment ago: two nodes that keep answering each other's claims about one
         region would never end."""
         effects: list[Effect] = []
-        due_us = queue.reply_due_us(now_us)
+        due_us, repeated = queue.reply_due_us(now_us), self._repeated.get(queue.name)
         for claim in said:
+            if repeated is not None and not (
+                repeated.allows(claim, 0, now_us) and self._answers[queue.name].has(now_us)
+            ):
+                continue
             packet, seen = serialize_claim(self.dmx, claim), self._claim_seen(Direction.TX, queue, claim)
             if queue.put_once(packet, PacketKind.CLAIM, due_us, now_us):
                 effects.append(seen)
+                if repeated is not None:
+                    repeated.gave(claim, 0, now_us)
+                    self._answers[queue.name].take()
         return effects
 
     # --- packets

@@ -78,6 +78,10 @@ every third packet is lost. A few more are free."""
 NAME_WAIT_MAX_PACKETS: Final = 256
 """Longest time, in packets of 120 bytes, until an id is named again that was named more often: 50 s at SF7."""
 
+ANSWERS_AT_ONCE: Final = 8
+"""Claims that a node sends at once on the air in answer to claims."""
+ANSWER_PACKETS: Final = 32
+"""Time, in packets of 120 bytes, until it may send one more: 6 s at SF7."""
 
 # --- Ids that peers name (decision 0045)
 
