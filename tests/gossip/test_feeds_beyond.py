@@ -1,15 +1,20 @@
 """Peers that name more feeds beyond the set than a node keeps: it forgets the oldest, and goes on as before."""
 
+import hashlib
+from collections import Counter
+from dataclasses import replace
+
 import pytest
 
 from tests.nodes import FACE, OTHER, Bench, feed_of, key_of, packets_of, radio_profile, written
-from tests.words import ANA, NETWORK
+from tests.words import ANA, NETWORK, want
 from tinyssb_node import limits
 from tinyssb_node.codec.packets import (
     Ask,
     Feeds,
     NamedWant,
     parse_ask,
+    serialize_ask,
     serialize_diff,
     serialize_feeds,
     serialize_named_want,
@@ -101,3 +106,61 @@ def test_marks_are_requested_under_the_salt_of_the_diff_that_showed_them(salt: b
     bench.pass_time(SECOND_US)
     asks = [parse_ask(packet) for packet in bench.take(PacketKind.ASK)]
     assert asks == [Ask(salt, (mark_of(salt, feed_of(1), 3),))]
+
+
+def lying_diff(number: int) -> bytes:
+    """A DIFF whose sums are made up."""
+    salt = number.to_bytes(4)
+    diff = Frontiers().under(salt).diff(0, 0)
+    sums = hashlib.sha256(salt).digest() * 3
+    return serialize_diff(NETWORK.goset_dmx, replace(diff, count=20, sums=sums))
+
+
+def test_on_the_air_made_up_diffs_are_answered_ever_more_rarely() -> None:
+    bench = Bench(key=key_of("ours"), profile=radio_profile())
+    bench.follow(*(feed_of(number) for number in range(10)))
+    bench.pass_time(HOUR_US)
+    bench.take()
+    for number in range(100):
+        bench.hear(lying_diff(number))
+        bench.pass_time(SECOND_US)
+    kinds = Counter(send.kind for send in bench.outgoing)
+    assert 1 <= kinds[PacketKind.DIFF] <= 12
+    assert kinds[PacketKind.ASK] <= 12
+
+
+def naming_made_up(number: int) -> bytes:
+    """A named WANT for a feed that does not exist."""
+    want = NamedWant(SALT, ((1_000_000 + number, 5),))
+    return serialize_named_want(NETWORK.goset_dmx, want)
+
+
+def test_on_the_air_ids_that_never_come_are_asked_for_ever_more_rarely() -> None:
+    bench = Bench(key=key_of("ours"), profile=radio_profile())
+    bench.follow(feed_of(1))
+    bench.pass_time(HOUR_US)
+    bench.take()
+    for number in range(200):
+        bench.hear(naming_made_up(number))
+        bench.pass_time(SECOND_US)
+    asked = [parse_ask(packet) for packet in bench.take(PacketKind.ASK)]
+    assert 16 <= sum(len(each.shorts) for each in asked) <= 16 + 200 / 12
+    # An id that comes shows that somebody is honest.
+    bench.hear(serialize_feeds(NETWORK.goset_dmx, Feeds((feed_of(2),))))
+    bench.hear(naming_made_up(1_000))
+    bench.pass_time(2 * SECOND_US)
+    assert len(bench.take(PacketKind.ASK)) == 1
+
+
+def test_on_the_air_an_id_that_a_neighbour_asks_for_is_not_asked_for_again() -> None:
+    bench = Bench(key=key_of("ours"), profile=radio_profile())
+    bench.follow(feed_of(1))
+    bench.pass_time(HOUR_US)
+    bench.take()
+    bench.hear(want(bench))  # The channel was just in use: nobody sends at once.
+    bench.hear(naming_made_up(1))
+    bench.hear(naming_made_up(2))
+    bench.hear(serialize_ask(NETWORK.goset_dmx, Ask(SALT, (1_000_001, 1_000_002))))
+    bench.pass_time(5 * SECOND_US)
+    # The one that waited already is sent.
+    assert [parse_ask(packet).shorts for packet in bench.take(PacketKind.ASK)] == [(1_000_001,)]

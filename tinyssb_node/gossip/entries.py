@@ -369,7 +369,10 @@ class EntryGossip:
 
     def heard_diff(self, queue: TransmitQueue, diff: Diff, now_us: int) -> None:
         """Handle a peer's summary of what it holds: name feeds, soon, if it differs."""
-        if self._frontiers.heard_diff(queue, diff, now_us):
+        follows = self._frontiers.heard_diff(queue, diff, now_us)
+        if follows is None:
+            return
+        if follows:
             queue.want_timer.hear_inconsistent(now_us)
             queue.claim_timer.hear_inconsistent(now_us)
         elif diff.depth == 0 and not self._frontiers.sets_seem_to_differ(queue.name):

@@ -67,6 +67,12 @@ _LEFT_EVERY_US = 60_000_000
 """Time between two such replies: two nodes that both let it go would never end."""
 _LEARNED_US = 3_600_000_000
 _LEARNED_MAX = 256
+_DIFFS_ON_AIR = 3
+"""DIFFs replied to at once on the air, where nodes of ours do not begin with them."""
+_VAIN_ASKS_MAX = 16
+"""Ids asked for on the air of which none came, after which peers are taken to make them up."""
+_LIE_PACKETS = 64
+"""Packets' time between two replies to what peers may make up: 13 s at SF7."""
 _PATIENCE_PACKETS = 512
 """Packets' time for which sets may differ on the air before feeds are named: sketches and ids need less, also with
 losses. 100 s at SF7."""
@@ -96,6 +102,14 @@ class _Exchange:
         """True once a peer spoke of its frontiers: it is a node of ours."""
         self.salt = b""
         """The salt in use."""
+        self.lie_us = _LIE_PACKETS * profile.airtime_us[limits.PACKET_SIZE]
+        """Time between two replies on the air to what peers may make up."""
+        self.diffs_taken = TokenBucket(_DIFFS_ON_AIR, 1, self.lie_us, now_us) if self.on_air else None
+        """DIFFs that are replied to on the air; None on wires."""
+        self.vain_asks = 0
+        """Ids asked for on the air, less those that came."""
+        self.asked_us = now_us
+        """When the last one was."""
         self.salts = TokenBucket(8, 1, 10_000_000, now_us)
         """New salts that peers may bring: each costs 12 µs a feed on a PC."""
         self.pulls = TokenBucket(64, 32, 3_600_000_000, now_us)
@@ -129,6 +143,12 @@ class _Exchange:
         """Since when sets differ here; None: they do not, as far as is known."""
         self.learned: OrderedDict[FeedId, int] = OrderedDict()
         """Feeds beyond the set that a peer named here, and when."""
+
+    def is_lied_to(self, now_us: int) -> bool:
+        """Return True on the air if no id came of those that were asked for, the last of them a moment ago: peers may
+        name what does not exist."""
+        just = now_us - self.asked_us < self.lie_us
+        return self.on_air and just and self.vain_asks >= _VAIN_ASKS_MAX
 
     def expect_more(self, feed: FeedId) -> None:
         """A peer has more of *feed*: ask for it."""
@@ -255,8 +275,8 @@ class FrontierGossip:
         exchange.heard = True
         return exchange
 
-    def heard_diff(self, queue: TransmitQueue, diff: Diff, now_us: int) -> bool:
-        """Handle a peer's DIFF. Return True if something follows from it."""
+    def heard_diff(self, queue: TransmitQueue, diff: Diff, now_us: int) -> bool | None:
+        """Handle a peer's DIFF. Return True if something follows from it; None if there were too many."""
         exchange = self._heard(queue)
         if not self._admits_salt(exchange, diff.salt, now_us):
             return False
@@ -269,6 +289,10 @@ class FrontierGossip:
             exchange.equal = isinstance(reading, FrontiersEqual)
         if isinstance(reading, FrontiersEqual) or self._is_settled(exchange, ours, diff, now_us):
             return False
+        if exchange.diffs_taken is not None:
+            if not exchange.diffs_taken.has(now_us):
+                return None
+            exchange.diffs_taken.take()
         if isinstance(reading, FrontiersDiffer):
             self._work_on(queue.name, diff.salt, reading, now_us)
         elif ours.is_small(diff) or len(diff.sums) < limits.DIFF_SUMS_MAX * limits.SHORT_ID_SIZE:
@@ -320,6 +344,11 @@ class FrontierGossip:
     def heard_ask(self, queue: TransmitQueue, ask: Ask, now_us: int) -> None:
         """A peer asked for what short ids, or marks, of its salt stand for."""
         exchange = self._exchanges[queue.name]
+        for key in [(ask.salt, short) for short in ask.shorts if exchange.on_air]:
+            # The reply is heard here, too.
+            if key in exchange.asking:
+                del exchange.asking[key]
+                exchange.asked.add(key, now_us)
         if not self._frontiers.knows_salt(ask.salt):
             return
         known = self._frontiers.under(ask.salt)
@@ -335,6 +364,7 @@ class FrontierGossip:
         """A peer gave ids: it has entries of these feeds. Nobody need repeat them."""
         exchange = self._exchanges[queue.name]
         self.ids_named(queue.name, feeds, now_us)
+        exchange.vain_asks = max(0, exchange.vain_asks - len(feeds))
         for feed in feeds:
             exchange.giving.pop(feed, None)
             # Of those in the set a WANT asks, too, with fewer bytes.
@@ -405,7 +435,10 @@ class FrontierGossip:
             if short in empty and exchange.pulls.has(now_us):
                 exchange.pulls.take()
                 exchange.pulled[key] = None
-            if not exchange.asked.within(key, _ANSWER_US, now_us) and exchange.asks.allows(key, 0, now_us):
+            recent = exchange.asked.within(key, _ANSWER_US, now_us) or exchange.is_lied_to(now_us)
+            if not recent and exchange.asks.allows(key, 0, now_us):
+                exchange.vain_asks = min(exchange.vain_asks + 1, _VAIN_ASKS_MAX)
+                exchange.asked_us = now_us
                 exchange.asked.add(key, now_us)
                 exchange.asks.gave(key, 0, now_us)
                 exchange.asking[key] = None
