@@ -442,6 +442,9 @@ MARK_PACKETS: Final = 3_000
 """Packets' time for which a neighbour is believed to have received what was sent in reach of us."""
 VOID_TURN_PACKETS: Final = 2
 """Packets' time in which a node in reach that is asked by name is heard, even if its first packet is lost."""
+VOID_TURNS_MAX: Final = 4
+"""Turns in a row that are left to a name from which nothing is heard then; after them nobody waits for it, until it is
+heard after a request that names it. Lost packets, and nodes without airtime, cause one or two."""
 ASK_FULL: Final = 16
 """Entries for us at one neighbour that make a request as urgent as possible. With fewer of them it waits longer,
 because replies to other nodes may bring them too."""

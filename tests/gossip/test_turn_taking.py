@@ -8,7 +8,7 @@ from tests.scheduling.chances import Chance
 from tinyssb_node import limits
 from tinyssb_node.codec.packets import Want
 from tinyssb_node.gossip.turn_taking import TurnTaking, feed_of
-from tinyssb_node.ids import FeedId
+from tinyssb_node.ids import FeedId, PacketKind
 from tinyssb_node.replication.neighbours import GenerationSum, Gift
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.replication.want import read_want
@@ -440,3 +440,47 @@ def test_what_nobody_had_before_is_news(station: Station) -> None:
     station.hear(b"ab", 3, 1)
     assert not station.turns.is_unheard(ANA.feed_id, 2)
     assert station.turns.is_unheard(ANA.feed_id, 3)
+
+
+# --- silence for others
+
+
+def leaves_turn(station: Station, speaker: bytes, asks: bytes) -> bool:
+    """A neighbour asks another node by name. Return True if we send no reply for as long as that needs to begin."""
+    station.queue.put(b"reply", PacketKind.CLAIM, station.now_us)
+    station.queue.heard(b"request", station.now_us)
+    station.hear(speaker, HELD + 1, HELD + 1, asks=asks)
+    sent = station.queue.pop(station.now_us + limits.VOID_TURN_PACKETS * AIR_PACKET_US)
+    if sent is not None:
+        station.queue.sent(1, station.now_us)
+    station.queue.waiting.cancel(b"reply")
+    station.now_us += 10 * AIR_PACKET_US
+    return sent is None
+
+
+@pytest.mark.parametrize("known", [False, True], ids=["made up", "of a neighbour"])
+def test_a_name_that_is_asked_and_never_heard_gets_no_more_silence(known: bool) -> None:
+    station = Station(luck=0.0)
+    if known:
+        station.hear(b"bb", 1, 1)
+        station.now_us += REQUEST_US
+    granted = [leaves_turn(station, b"aa", b"bb") for _ in range(3 * limits.VOID_TURNS_MAX)]
+    assert granted == [True] * limits.VOID_TURNS_MAX + [False] * 2 * limits.VOID_TURNS_MAX
+
+
+def test_a_name_that_is_heard_when_it_is_asked_keeps_its_turn() -> None:
+    station = Station(luck=0.0)
+    station.hear(b"bb", 1, 1)
+    station.now_us += REQUEST_US
+    for _ in range(3 * limits.VOID_TURNS_MAX):
+        assert leaves_turn(station, b"aa", b"bb")
+        station.now_us -= 9 * AIR_PACKET_US
+        station.turns.heard_entry(ANA.feed_id, 1, station.now_us, new=False)
+        station.now_us += 9 * AIR_PACKET_US
+
+
+def test_nobody_is_silent_for_a_station_that_asks_itself() -> None:
+    station = Station(luck=0.0)
+    station.hear(b"aa", HELD + 1, HELD + 1)
+    station.now_us += REQUEST_US
+    assert not leaves_turn(station, b"aa", b"aa")

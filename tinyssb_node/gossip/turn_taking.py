@@ -44,6 +44,12 @@ class TurnTaking:
         """Requests since the last one to such a name."""
         self._replied_us = -limits.SHARED_REQUEST_PACKETS * self._packet_us
         """When another node was heard that gave something."""
+        self._turn_of: bytes | None = None
+        """The name that a turn was left to last, until something is heard; "" for names that are not heard here."""
+        self._turn_us = 0
+        """When that was."""
+        self._void_turns = Counter[bytes]()
+        """Turns in a row that were left to each name while nothing was heard."""
         self._limits = ReplyLimits(replica, self._packet_us)
         self._asker: Neighbour | None = None
         self._offered = 0
@@ -166,13 +172,38 @@ class TurnTaking:
             self._asker = neighbour
             self._queue.take_turn(now_us)
         else:
-            in_reach = self._neighbours.get(want.asks) is not None
-            if in_reach or neighbour.is_known:
-                self._queue.note_exchange(hidden=not in_reach)
-            # A name that we do not hear may be made up.
-            self._queue.leave_turn(now_us, in_reach=in_reach or not neighbour.is_known)
+            self._leave_turn(neighbour, want.asks, now_us)
         neighbour.grant(credit)
         self.update_urgency(now_us)
+
+    def _leave_turn(self, neighbour: Neighbour, asks: bytes, now_us: int) -> None:
+        """A neighbour asked another node by name: leave it the turn, unless such names were silent too often."""
+        asked = self._neighbours.get(asks)
+        if asked is not None or neighbour.is_known:
+            self._queue.note_exchange(hidden=asked is None)
+        if asked is None and neighbour.is_known:
+            self._queue.leave_turn(now_us, in_reach=False)
+            return
+        self._count_void_turn()
+        # A name that we do not hear may be made up, and all such names share one count.
+        key = b"" if asked is None else asks
+        self._turn_of, self._turn_us = key, now_us
+        if key != neighbour.speaker and self._void_turns[key] < limits.VOID_TURNS_MAX:
+            self._queue.leave_turn(now_us, in_reach=True)
+
+    def _count_void_turn(self) -> None:
+        """Nothing was heard since a turn was left to a name."""
+        if self._turn_of is not None:
+            self._void_turns[self._turn_of] = min(self._void_turns[self._turn_of] + 1, limits.VOID_TURNS_MAX)
+            self._turn_of = None
+            if len(self._void_turns) > limits.NEIGHBOURS_MAX:
+                self._void_turns = Counter()
+
+    def _count_turn(self, now_us: int) -> None:
+        """Something was heard: the name that the turn was left to gave it, if it did not come much later."""
+        if self._turn_of is not None and now_us - self._turn_us <= limits.DELIVERY_PACKETS * self._packet_us:
+            self._void_turns.pop(self._turn_of, None)
+            self._turn_of = None
 
     def _signal(self, reception: Reception) -> float:
         limit_db = self._queue.profile.snr_limit_db
@@ -185,6 +216,7 @@ class TurnTaking:
     def heard_entry(self, feed: FeedId, seq: int, now_us: int, *, new: bool) -> None:
         """An entry was heard, *new* or not."""
         self._replied_us = now_us
+        self._count_turn(now_us)
         if not new and any(asker.awaits(feed, seq) for asker in self._askers(now_us)):
             self._queue.count_spared()
         if new:
@@ -197,6 +229,7 @@ class TurnTaking:
     def heard_sum(self, feed: FeedId, generation: int, last: int, now_us: int, *, new: bool) -> None:
         """A sum of entries of a generation, up to entry *last*, was heard, *new* or not."""
         self._replied_us = now_us
+        self._count_turn(now_us)
         if new:
             self._delivered(feed, last, now_us)
         self._neighbours.heard_sum(feed, generation, last, now_us)
