@@ -358,6 +358,11 @@ requests would save 2 % of the airtime and take a sixth more time (decision 0066
 HIDDEN_SHARES: Final = (0.2, 0.4)
 """Shares of the packets for other nodes that are for nodes out of reach: below the first, all are taken to hear each
 other (lost packets make a share of 0.1), and from the second on few. In a field of five hops it is 0.6."""
+HIDDEN_NAMED: Final = 2
+"""Packets for other stations by neighbours that proved themselves, from which on all others, which anybody can make up,
+count little."""
+HIDDEN_UNPROVED: Final = 0.3
+"""Share that these can add then."""
 LOAD_PACKETS: Final = 16.0
 """Packets that were heard of late, from which on these parts are added in full. On a channel where little is sent a
 request need not wait: over twelve hops with losses an entry takes a quarter of the time (decision 0061)."""

@@ -295,6 +295,20 @@ def test_packets_for_stations_out_of_reach_widen_the_windows(air: Pacer, chance:
     assert waits_us(air) == packets_us(*(each * more for each, more in zip(alone, spread, strict=True)))
 
 
+def test_packets_that_anybody_can_make_up_count_little_beside_those_of_neighbours(air: Pacer) -> None:
+    for _ in range(20):
+        air.note_exchange(hidden=True, named=False)
+    assert air.hidden == 1
+    for _ in range(limits.HIDDEN_NAMED):
+        air.note_exchange(hidden=False)
+    for _ in range(20):
+        air.note_exchange(hidden=True, named=False)
+    assert air.hidden <= 0.5
+    for _ in range(3):
+        air.note_exchange(hidden=True)
+    assert air.hidden == 1
+
+
 def test_the_first_packet_for_a_station_out_of_reach_counts_at_once(air: Pacer) -> None:
     air.note_exchange(hidden=True)
     assert air.hidden == 1

@@ -518,7 +518,7 @@ class SetGossip:
     def heard_ask(self, queue: TransmitQueue, ask: Ask, now_us: int) -> list[Effect]:
         """Handle a request for ids."""
         if not self._frontiers.knows_salt(ask.salt):
-            queue.note_exchange(hidden=ask.salt not in self._salts)
+            queue.note_exchange(hidden=ask.salt not in self._salts, named=False)
         exchange, flooded = self._exchanges[queue.name], self._expiry.is_flooded(queue.name, now_us)
         asked = exchange.heard_ask(
             ask, may_name=lambda feed: self._frontiers.may_name(queue.name, feed, now_us)

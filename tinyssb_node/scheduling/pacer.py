@@ -88,8 +88,9 @@ class Pacer:
     def crowd(self, neighbours: int) -> None:
         """So many stations are known to be in reach; 0 if that is not known."""
 
-    def note_exchange(self, *, hidden: bool) -> None:
-        """A packet for another station was heard; *hidden* if that station is out of our reach."""
+    def note_exchange(self, *, hidden: bool, named: bool = True) -> None:
+        """A packet for another station was heard; *hidden* if that station is out of our reach. *named*: a neighbour
+        that has proved itself named it; others may have made it up."""
 
     @property
     def turn_packets(self) -> int:
@@ -100,6 +101,19 @@ class Pacer:
     def hidden(self) -> float:
         """How far to take account of hidden terminals: 0 if all stations hear each other, 1 if many do not."""
         return 0.0
+
+
+class _HiddenShare:
+    """The share of packets for other stations that are for stations out of reach."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.share = 0.0
+
+    def add(self, hidden: bool) -> None:
+        """Count one: it is the mean of the first ten, then a moving one, as meshes change."""
+        self.count += 1
+        self.share += (hidden - self.share) / min(10, self.count)
 
 
 class ContentionPacer(Pacer):
@@ -136,8 +150,8 @@ class ContentionPacer(Pacer):
         self._talk = 0.0
         self._heard_us = now_us
         self._in_turn = False
-        self._hidden_share = 0.0
-        self._exchanges = 0
+        self._named_exchanges = _HiddenShare()
+        self._all_exchanges = _HiddenShare()
         self._load = 0.0
         self._load_us = now_us
 
@@ -185,7 +199,7 @@ class ContentionPacer(Pacer):
 
     @property
     def _batch(self) -> int:
-        alone = self._exchanges > 0 and self.hidden < 1
+        alone = self._all_exchanges.count > 0 and self.hidden < 1
         return limits.BATCH_PACKETS if alone else limits.BATCH_HIDDEN_PACKETS
 
     @property
@@ -272,17 +286,20 @@ class ContentionPacer(Pacer):
         # Answers and requests spread widely among two stations or more in reach; with fewer they need half the time.
         self._crowd = min(1.0, max(0.5, neighbours / 2)) if neighbours else 1.0
 
-    def note_exchange(self, *, hidden: bool) -> None:
+    def note_exchange(self, *, hidden: bool, named: bool = True) -> None:
         """See Pacer."""
-        self._exchanges += 1
-        # The mean of the first ten, then a moving one: meshes change.
-        self._hidden_share += (hidden - self._hidden_share) / min(10, self._exchanges)
+        self._all_exchanges.add(hidden)
+        if named:
+            self._named_exchanges.add(hidden)
 
     @property
     def hidden(self) -> float:
-        """See Pacer."""
+        """See Pacer. Packets that anybody can make up count while little else was heard, and add little to it."""
         some, many = limits.HIDDEN_SHARES
-        return min(1.0, max(0.0, (self._hidden_share - some) / (many - some)))
+        share = self._all_exchanges.share
+        if self._named_exchanges.count >= limits.HIDDEN_NAMED:
+            share = min(share, self._named_exchanges.share + limits.HIDDEN_UNPROVED)
+        return min(1.0, max(0.0, (share - some) / (many - some)))
 
 
 def make_pacer(profile: LinkProfile, entropy: RandomSource, now_us: int) -> Pacer:

@@ -236,9 +236,10 @@ class TransmitQueue:
         """A node is asked by name: keep silent meanwhile. *in_reach*: it is a neighbour of ours."""
         self._pacer.leave_turn(now_us, in_reach=in_reach)
 
-    def note_exchange(self, *, hidden: bool) -> None:
-        """A packet for another node was heard; *hidden* if that node is out of our reach."""
-        self._pacer.note_exchange(hidden=hidden)
+    def note_exchange(self, *, hidden: bool, named: bool = True) -> None:
+        """A packet for another node was heard; *hidden* if that node is out of our reach. *named*: a neighbour that has
+        proved itself named it; others may have made it up."""
+        self._pacer.note_exchange(hidden=hidden, named=named)
 
     @property
     def turn_packets(self) -> int:
