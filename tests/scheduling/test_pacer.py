@@ -74,6 +74,7 @@ def test_a_stream_needs_no_silence() -> None:
     stream.wanted(7)
     stream.leave_turn(7, in_reach=False)
     stream.note_exchange(hidden=True)
+    stream.heard_data(2.0)
     assert stream.hidden == 0
     stream.take_turn(7)
     stream.asked(7)
@@ -386,6 +387,32 @@ def test_talk_without_news_does_not_delay_requests(air: Pacer) -> None:
         now_us += AIR_PACKET_US
         air.heard(now_us, data=True)
     assert waits_us(air, now_us) == packets_us(*limits.AFTER_DATA_PACKETS)
+
+
+def data(air: Pacer, *wastes: float) -> None:
+    """Let entries and chunks be heard, each of so little worth."""
+    for waste in wastes:
+        air.heard(NOW_US, data=True)
+        air.heard_data(waste)
+
+
+def test_data_that_adds_nothing_does_not_delay_requests_for_ever(air: Pacer) -> None:
+    answer_us, _, request_us = packets_us(*limits.AFTER_DATA_PACKETS)
+    data(air, *[2.0] * 5)
+    assert waits_us(air)[Urgency.ADVERT] == request_us
+    data(air, 2.0)
+    assert waits_us(air)[Urgency.ADVERT] == answer_us
+    data(air, 0.0)
+    assert waits_us(air)[Urgency.ADVERT] == request_us
+
+
+def test_data_for_others_delays_requests_while_some_of_it_is_for_us(air: Pacer) -> None:
+    _, _, request_us = packets_us(*limits.AFTER_DATA_PACKETS)
+    for _ in range(20):
+        data(air, *[1.0] * 11, 0.0)
+        assert waits_us(air)[Urgency.ADVERT] == request_us
+    data(air, *[0.5] * 23)
+    assert waits_us(air)[Urgency.ADVERT] == request_us
 
 
 def test_seldom_talk_changes_nothing(air: Pacer) -> None:

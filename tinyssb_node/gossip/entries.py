@@ -259,6 +259,12 @@ class EntryGossip:
         next thing may follow from it, such as the feeds of a group from a key: requests leave all other feeds out."""
         return now_us < self._followed_until_us[queue.name]
 
+    def lacks_something(self, face: FaceName) -> bool:
+        """Return True if a neighbour on *face* is known to have entries that we lack, or chunks of ours are missing."""
+        turn = self._turns.get(face)
+        offered = turn is not None and turn.is_offered
+        return offered or bool(self._replica.expectations.side_chains)
+
     def has_packets(self, face: FaceName) -> bool:
         """Return True if a request is to be sent on *face* that waits for no timer, besides named WANTs."""
         return self._newest.has_requests(face)

@@ -249,6 +249,11 @@ class TurnTaking:
             self._limits.gave((feed, seq), now_us)
         return allowed
 
+    @property
+    def is_offered(self) -> bool:
+        """True if a neighbour that is believed has entries that we lack."""
+        return self._offered > 0
+
     def is_unheard(self, feed: FeedId, seq: int) -> bool:
         """Return True if no neighbour is known to have an entry: those that have it give it when asked."""
         return not any(self.believes(each.speaker) for each in self._neighbours.that_have(feed, seq))

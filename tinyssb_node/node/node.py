@@ -219,6 +219,7 @@ class Node:
         # Neighbours that hear the same face have now received it too.
         if outcome.kind in _CONTENT:
             self._entries.heard_content(queue, packet, outcome, now_us)
+            self._note_waste(queue, outcome)
         elif outcome.kind is PacketKind.UNKNOWN:
             queue.heard_useless(stray=True)
         elif not any(isinstance(effect, SetChanged) for effect in effects):
@@ -386,6 +387,20 @@ class Node:
         except PeerError as error:
             return PacketOutcome(kind, Verdict.INVALID, type(error).__name__), []
         return PacketOutcome(kind, verdict), effects
+
+    def _note_waste(self, queue: TransmitQueue, outcome: PacketOutcome) -> None:
+        """Tell the queue how little an entry or chunk that was heard is worth to us: 0 if it added something, 2 if it
+        cannot help, 1 for a copy, half of that among hidden terminals, and for a row that may complete something.
+        Copies tell a node that lacks nothing only that others do."""
+        if outcome.events or (outcome.verdict is Verdict.NEW and outcome.kind not in _CODED):
+            queue.heard_data(0.0)
+        elif outcome.verdict is Verdict.DUPLICATE:
+            if self._entries.lacks_something(queue.name):
+                queue.heard_data(1.0 - 0.5 * queue.hidden)
+        else:
+            block = outcome.chunk_block
+            unknown = block is not None and self._replica.coded_chunks.block(block) is None
+            queue.heard_data(2.0 if outcome.verdict is not Verdict.NEW or unknown else 0.5)
 
     def _gossip_kind(self, dmx: bytes, packet: bytes) -> PacketKind | None:
         """Return what a packet is by its DMX; None if it may be an entry or chunk, or nothing."""

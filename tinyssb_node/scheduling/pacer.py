@@ -19,6 +19,9 @@ _STRAY_PACKETS: Final = 16
 # each time that so many packets take: honest neighbours send few of them without data in between.
 _TALK_PACKETS: Final = 4
 _TALK_FORGOTTEN_PACKETS: Final = 16
+# The same for entries and chunks, coded or not, that added nothing, less those that did: replies to others are mostly
+# heard so, but not so many in a row without one for us.
+_VAIN_PACKETS: Final = 12
 
 
 class Urgency(IntEnum):
@@ -71,6 +74,10 @@ class Pacer:
 
     def heard_talk(self) -> None:
         """The packet heard last, about a set or a request, told us nothing new."""
+
+    def heard_data(self, waste: float) -> None:
+        """The packet heard last was an entry or chunk, coded or not; *waste* tells how little it is worth, 0 if it
+        added something to the store."""
 
     def wanted(self, now_us: int) -> None:
         """Something is to be sent on a face that had nothing to send."""
@@ -148,6 +155,7 @@ class ContentionPacer(Pacer):
         self._in_vain = 0
         self._strays = 0
         self._talk = 0.0
+        self._vain = 0.0
         self._heard_us = now_us
         self._in_turn = False
         self._named_exchanges = _HiddenShare()
@@ -169,7 +177,9 @@ class ContentionPacer(Pacer):
             return None
         if self._batch_left and urgency is Urgency.REPLY:
             return self._batch_us
-        if urgency is Urgency.ADVERT and (self._chatter or self._talk >= _TALK_PACKETS):
+        if urgency is Urgency.ADVERT and (
+            self._chatter or self._talk >= _TALK_PACKETS or self._vain >= _VAIN_PACKETS
+        ):
             # Or a station that sends without end would keep us from ever requesting.
             urgency, patience = Urgency.REPLY, 1.0
         packets = self._after[urgency] + self._luck[urgency] * limits.CONTENTION_PACKETS[urgency] * patience
@@ -256,6 +266,13 @@ class ContentionPacer(Pacer):
     def heard_talk(self) -> None:
         """See Pacer."""
         self._talk = min(self._talk + 2, 2 * _TALK_PACKETS)
+
+    def heard_data(self, waste: float) -> None:
+        """See Pacer."""
+        if waste:
+            self._vain = min(self._vain + waste, _VAIN_PACKETS + 4)
+        else:
+            self._vain = max(0.0, self._vain - 4) if self._vain >= _VAIN_PACKETS else 0.0
 
     def wanted(self, now_us: int) -> None:
         """See Pacer. Others may have got the same idea at the same moment, but seldom with something to give: nobody

@@ -200,6 +200,11 @@ class TransmitQueue:
         """The packet heard last, about a set or a request, told us nothing new."""
         self._pacer.heard_talk()
 
+    def heard_data(self, waste: float) -> None:
+        """The packet heard last was an entry or chunk, coded or not; *waste* tells how little it is worth, 0 if it
+        added something to the store."""
+        self._pacer.heard_data(waste)
+
     def count_verdict(self, verdict: Verdict) -> None:
         """Count what the packet heard last was to us."""
         if verdict is _NEW:
