@@ -614,3 +614,33 @@ def test_a_big_message_asks_first(browser: Browser) -> None:
         page.get_by_role("button", name="Send anyway").click()
         expect(box(page)).to_have_value("")
         assert len(node.said) == 1
+
+
+def test_unread_messages_are_counted_until_they_are_shown(browser: Browser) -> None:
+    node = FakeNode()
+    with serving(node) as address, Visit(browser, address) as visit:
+        page = opened(visit, f"/c/{PRIVATE}")
+        public = page.locator('.conversations a[href="/c/public"]')
+        expect(public.locator(".unread")).to_have_text(re.compile(r"^ [0-9]+ new$"))
+        public.click()
+        expect(said(page)).not_to_have_count(0)
+        page.locator(f'.conversations a[href="/c/{PRIVATE}"]').click()
+        expect(public.locator(".unread")).to_have_count(0)
+        assert {*node.marks} == {"public", PRIVATE}
+        node.arrive(BOB, "Anybody?", own=False)
+        expect(public.locator(".unread")).to_have_text(" 1 new")
+
+
+def test_a_text_that_is_too_long_is_not_cut_but_refused(browser: Browser) -> None:
+    node = FakeNode()
+    with serving(node) as address, Visit(browser, address) as visit:
+        page = opened(visit)
+        box(page).fill("word " * 1_000)
+        expect(page.locator("#send-status")).to_contain_text("The message has 4,999 characters")
+        box(page).press("Enter")
+        assert page.evaluate("document.getElementById('say').value.length") == 5_000
+        assert node.said == []
+        box(page).fill("short")
+        expect(page.locator("#send-status")).to_have_text("")
+        box(page).press("Enter")
+        expect(said(page).last).to_have_text("short")

@@ -3,7 +3,7 @@
 import dataclasses
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from msgspec.structs import replace
 
@@ -245,11 +245,15 @@ class FakeNode:
     asked: list[ScreenRequest] = dataclasses.field(default_factory=list)
     ended: list[str] = dataclasses.field(default_factory=list)
     reviews: list[GroupReviewRow] = dataclasses.field(default_factory=list)
+    marked: list[dict[str, int]] = dataclasses.field(default_factory=list)
 
     def look(self, asked: ScreenRequest) -> ScreenState:
         self.asked.append(asked)
         messages = [row for row in self.sight.messages if row.conversation == asked.conversation]
         return dataclasses.replace(self.sight, asked=asked, messages=messages)
+
+    def mark_read(self, seen: Mapping[str, int]) -> None:
+        self.marked.append(dict(seen))
 
     def say(self, conversation: str, text: str, reply_to: MessageId | None = None) -> None:
         self._do("say", conversation, text, reply_to)

@@ -292,3 +292,22 @@ async def test_a_big_message_asks_first() -> None:
         await screen.press("enter", "y")
         assert node.done == [("say", PUBLIC, "long", None)]
         assert "Published" in screen.text()
+
+
+async def test_unread_conversations_are_marked_until_they_are_shown() -> None:
+    """Across starts of the screen: what was read elsewhere is not new here."""
+    sight = usual()
+    last = {row.name: row.last.placed for row in sight.conversations if row.last and row.last.placed}
+    assert len(last) > 1
+    other = next(name for name in last if name != PUBLIC)
+    node = FakeNode(dataclasses.replace(sight, read={PUBLIC: 1, other: last[other]}, older=2))
+    async with shown(node) as screen:
+        assert node.marked == [{PUBLIC: last[PUBLIC]}]
+        assert "2 older messages arrived further up" in screen.text()
+    private = message("in private", EVA, "psst", 59, conversation=other)
+    node = FakeNode(dataclasses.replace(sight, read={}, messages=[*sight.messages, private]))
+    async with shown(node) as screen:
+        assert len([line for line in screen.lines() if line.startswith("*")]) >= 1
+        await screen.press("shift+tab", "down")
+        assert [*node.marked[-1]] == [other]
+        assert not [line for line in screen.lines() if line.startswith("*Eva")]

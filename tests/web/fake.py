@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 import json
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -82,6 +82,7 @@ class FakeNode:
         self.catalog = catalog or small_mesh()
         self.running = True
         self.said: list[dict[str, Any]] = []
+        self.marks: dict[str, int] = {}
         self.followed: list[FeedId] = []
         self.before_saying: Callable[[], None] = lambda: None
         self.own = ANA
@@ -145,6 +146,12 @@ class FakeNode:
     def cost_question(self, packets: int) -> list[str]:
         return cost_question(packets, self.faces(), self.airtime()) if packets > 20 else []
 
+    def read_marks(self) -> dict[str, int]:
+        return dict(self.marks)
+
+    def mark_read(self, seen: Mapping[str, int]) -> None:
+        self.marks.update(seen)
+
     def conversation_with(self, people: Iterable[FeedId]) -> str | None:
         return PRIVATE if set(people) == {BOB} else None
 
@@ -152,10 +159,11 @@ class FakeNode:
         return self.rooms if self.running else None
 
     def group_messages(
-        self, group: str, *, before: str | None = None, limit: int | None = None
+        self, group: str, *, before: str | None = None, after: int = 0, limit: int | None = None
     ) -> list[MessageRow]:
         self._require()
-        rows = [row for row in self.group_said if row.conversation == group]
+        said = [row for row in self.group_said if row.conversation == group]
+        rows = [row for row in said if (row.placed or 0) > after]
         return [row for row in rows if before is None or row.order < before][-(limit or 1_000) :]
 
     @property

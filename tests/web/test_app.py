@@ -24,6 +24,7 @@ from tests.catalog.fake import (
 from tests.sse import Events
 from tests.web.asking import ask, post
 from tests.web.fake import FORK, GROUP, FakeNode, serving, with_fork, with_group
+from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.control.group_rows import GroupBudgetRow, GroupSaidRow
 from tinyssb_node.control.rows import GroupInvitationRow
 from tinyssb_node.ids import FeedId
@@ -72,6 +73,23 @@ def test_earlier_messages_are_asked_for_by_their_place(quiet: str) -> None:
     assert [row["id"] for row in before["rows"] + last["rows"]] == [
         row["id"] for row in everything["rows"][-6:]
     ]
+
+
+def test_unread_messages_are_counted_until_the_page_has_shown_them() -> None:
+    with serving(FakeNode()) as address:
+
+        def unread() -> dict[str, int]:
+            return {row["name"]: row["unread"] for row in ask(address, "/api/conversations").json["rows"]}
+
+        before = unread()
+        assert before[PUBLIC] > 2
+        assert before[PRIVATE] == 1
+        last = max(row["placed"] for row in ask(address, "/api/messages").json["rows"])
+        assert post(address, "/api/read", {"conversation": PUBLIC, "placed": last}).status == 200
+        assert unread() == {PUBLIC: 0, PRIVATE: 1}
+        for body in ({"conversation": "..", "placed": 1}, {"conversation": PUBLIC, "placed": -1}, {}):
+            assert post(address, "/api/read", body).status == 400
+        assert unread() == {PUBLIC: 0, PRIVATE: 1}
 
 
 def test_nothing_of_who_is_blocked_is_shown() -> None:

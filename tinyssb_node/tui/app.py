@@ -230,6 +230,10 @@ class Tui(App[None]):
         self.asked = event.asked
         self.look_soon()
 
+    def on_conversations_view_seen(self, event: ConversationsView.Seen) -> None:
+        """Mark messages as read, off this thread."""
+        self.run_worker(self._in(self._looking, lambda: self._source.mark_read(event.seen)), name="marking")
+
     def on_people_view_chosen(self, event: PeopleView.Chosen) -> None:
         """Write to a person."""
         self.action_view(1)

@@ -66,6 +66,14 @@ class ConversationsView(ScreenView):
             super().__init__()
             self.asked = asked
 
+    class Seen(Message):
+        """A note that the messages of a conversation are on the screen."""
+
+        def __init__(self, seen: dict[str, int]) -> None:
+            super().__init__()
+            self.seen = seen
+            """The last arrival, by conversation."""
+
     def __init__(self, id: str) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(id)
         self._conversation = PUBLIC
@@ -74,7 +82,9 @@ class ConversationsView(ScreenView):
         self._holds = 0
         """Actions under way that need the text in the box."""
         self._seen: dict[str, int] | None = None
-        """Highest position that was on this screen, by conversation."""
+        """The last arrival that the user has seen, by conversation."""
+        self._older = 0
+        """How many older messages arrived in the open conversation since the user last looked."""
 
     def compose(self) -> ComposeResult:
         """Yield two lists side by side, the box below the right one."""
@@ -115,16 +125,22 @@ class ConversationsView(ScreenView):
         )
 
     def _note_seen(self, sight: ScreenState) -> None:
-        """Mark messages as seen that are on the screen, or were there when the screen started."""
+        """Mark messages as seen that are on the screen; without marks also those there when the screen started."""
         latest = {
             row.name: row.last.placed
             for row in sight.rooms
             if row.last is not None and row.last.placed is not None
         }
         if self._seen is None and sight.conversations:
-            self._seen = latest
-        elif self._seen is not None and sight.asked.conversation in latest and self.display:
-            self._seen[sight.asked.conversation] = latest[sight.asked.conversation]
+            self._seen = latest if sight.read is None else dict(sight.read)
+        conversation, latest_shown = sight.asked.conversation, sight.asked.before is sight.asked.after is None
+        if self._seen is None or not self.display or not latest_shown or not sight.messages:
+            return
+        place = latest.get(conversation, 0)
+        if place > self._seen.get(conversation, 0):
+            self._older += sight.older
+            self._seen[conversation] = place
+            self.post_message(self.Seen({conversation: place}))
 
     def _draw_messages(self, sight: ScreenState, names: DisplayNames) -> None:
         rows = self.query_one("#messages", RowList)
@@ -163,6 +179,10 @@ class ConversationsView(ScreenView):
             notes.append("earlier messages: End shows the latest")
         if not sight.messages:
             notes.append("no messages yet: press w to write")
+        if self._older:
+            notes.append(
+                f"{self._older} older {'message' if self._older == 1 else 'messages'} arrived further up"
+            )
         if sight.waiting:
             notes.append(f"{sight.waiting} waiting for earlier messages")
         return Content.styled(one_line(" " + "; ".join([title, *notes]), self.size.width), "bold")
@@ -227,7 +247,7 @@ class ConversationsView(ScreenView):
             self.post_message(self.Opened(ScreenRequest(conversation=asked.conversation, after=after)))
 
     def _open(self, conversation: str) -> None:
-        self._conversation, self._target = conversation, MessageTarget(conversation)
+        self._conversation, self._target, self._older = conversation, MessageTarget(conversation), 0
         self.post_message(self.Opened(ScreenRequest(conversation=conversation)))
 
     def _chosen(self) -> MessageRow | None:

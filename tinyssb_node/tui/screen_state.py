@@ -48,6 +48,10 @@ class ScreenState:
     """Messages of the open conversation, in their order."""
     referred: Mapping[MessageId, MessageRow] = field(default_factory=dict)
     """Predecessors of *messages* that are not among them."""
+    read: Mapping[str, int] | None = None
+    """The number of the last arrival that the user has seen, by conversation; None: not known."""
+    older: int = 0
+    """How many of *messages* that are unread come before messages that the user has seen, shown or not."""
     waiting: int = 0
     """How many more wait for a predecessor, up to a bound."""
     holders: Mapping[MessageId, str] = field(default_factory=dict)
@@ -76,6 +80,10 @@ class ScreenSource(Protocol):
 
     def look(self, asked: ScreenRequest) -> ScreenState:
         """Return the state. Never raises for problems of a node: the state describes them."""
+        ...
+
+    def mark_read(self, seen: Mapping[str, int]) -> None:
+        """Advance the marks of conversations, for all screens. Called by the thread that calls `look`."""
         ...
 
     def say(self, conversation: str, text: str, reply_to: MessageId | None = None) -> None:

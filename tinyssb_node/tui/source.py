@@ -4,7 +4,7 @@ import dataclasses
 import os
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
@@ -55,9 +55,15 @@ def _kept(talk: NodeSession, sight: ScreenState) -> ScreenState:
         if id_ not in here and (found := catalog.message(id_)) is not None
     }
     people = catalog.people()
+    marks = talk.read_marks()
+    older = 0
+    if not is_group(asked.conversation) and asked.conversation in marks:
+        older = catalog.unread(asked.conversation, marks[asked.conversation], limits.MESSAGES_MAX).older
     return dataclasses.replace(
         sight,
         fault=None,
+        read=marks,
+        older=older,
         conversations=catalog.conversations()[:_ROWS_MAX],
         messages=messages,
         referred=referred,
@@ -107,6 +113,11 @@ class NodeScreenSource:
         self._sight = self._ask(sight, stale=stale)
         self._looks += 1
         return self._sight
+
+    def mark_read(self, seen: Mapping[str, int]) -> None:
+        """Advance the marks of conversations, for all screens."""
+        if self._reader is not None:
+            self._reader.mark_read(seen)
 
     def _read(self, sight: ScreenState, *, stale: bool) -> ScreenState:
         """Read the catalog, if it may have changed."""

@@ -144,9 +144,7 @@ def _node_routes(service: PageService) -> list[Route]:
             raise BadRequestError(
                 "The name of a conversation is `public` or 16 hexadecimal digits, that of a group 40."
             )
-        before = request.query_params.get("before")
-        if before is not None and read_order_key(before) is None:
-            raise BadRequestError("`before` must be the `order` of a message.")
+        before = _order_of(request)
         limit = min(number(request, "limit") or limits.ROWS, 200)
         return await service.read(lambda node: views.messages(node, name, before=before, limit=limit))
 
@@ -163,6 +161,10 @@ def _node_routes(service: PageService) -> list[Route]:
     async def search(request: Request) -> Shape:
         words = text_of(await body_of(request), "words", limits.WORDS_MAX)
         return await service.read(lambda node: views.search(node, words))
+
+    async def mark(request: Request) -> Shape:
+        name, placed = _mark_of(await body_of(request))
+        return await service.read(lambda node: views.mark_read(node, name, placed))
 
     async def follow(request: Request) -> Shape:
         feed = feed_of(text_of(await body_of(request), "feed", 2 * FeedId.SIZE))
@@ -181,6 +183,7 @@ def _node_routes(service: PageService) -> list[Route]:
         _json_route("/api/receipts", lambda _request: service.receipts()),
         _json_route("/api/search", search, "POST"),
         _json_route("/api/say", say, "POST"),
+        _json_route("/api/read", mark, "POST"),
         _json_route("/api/cost", cost, "POST"),
         _json_route("/api/follow", follow, "POST"),
         _json_route("/api/unfollow", unfollow, "POST"),
@@ -284,6 +287,22 @@ async def body_of(request: Request) -> dict[str, object]:
     if not isinstance(found, dict):
         raise BadRequestError("The request is not a JSON object.")
     return found
+
+
+def _mark_of(body: dict[str, object]) -> tuple[str, int]:
+    """Return the conversation and the arrival up to which it was read. Raises BadRequestError."""
+    name, placed = text_of(body, "conversation", 2 * MessageId.SIZE), body.get("placed")
+    if not _NAME.fullmatch(name) or not isinstance(placed, int) or not 0 <= placed < 2**53:
+        raise BadRequestError("`conversation` must be the name of one, and `placed` a whole number.")
+    return name, placed
+
+
+def _order_of(request: Request) -> str | None:
+    """Return the parameter `before`, a position; None if it is missing. Raises BadRequestError."""
+    before = request.query_params.get("before")
+    if before is not None and read_order_key(before) is None:
+        raise BadRequestError("`before` must be the `order` of a message.")
+    return before
 
 
 def message_of(body: dict[str, object]) -> OutgoingMessage:

@@ -14,6 +14,7 @@ from tinyssb_node.screens.group_changes import GroupChange, done_in_words, perfo
 from tinyssb_node.screens.group_conversations import is_group
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.group_threads import read_thread
+from tinyssb_node.screens.inbox import inbox
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web import limits
 from tinyssb_node.web.errors import CostlyMessageError, PageNotFoundError
@@ -56,7 +57,14 @@ def conversations(node: NodeSession) -> Shape:
     groups = list(node.groups() or ())
     # Strangers can begin any number of conversations; groups are only our own.
     rows = [*node.catalog.conversations()[: max(0, _PEOPLE_MAX - len(groups))], *groups]
-    return {"rows": [conversation_shape(row, known) for row in rows]}
+    unread = {row.conversation.name: row.unread for row in inbox(node, groups)}
+    return {"rows": [{**conversation_shape(row, known), "unread": unread.get(row.name, 0)} for row in rows]}
+
+
+def mark_read(node: NodeSession, conversation: str, placed: int) -> Shape:
+    """Mark a conversation as read up to the arrival *placed*, on all screens of the node."""
+    node.mark_read({conversation: placed})
+    return {"conversation": conversation, "placed": placed}
 
 
 def people(node: NodeSession) -> Shape:

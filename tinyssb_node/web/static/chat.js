@@ -1,6 +1,6 @@
 // The chat view: the list of conversations, the messages of one, the box to write in.
 
-import { ApiError, get } from "/static/api.js";
+import { ApiError, get, post } from "/static/api.js";
 import { Composer } from "/static/composer.js";
 import { announce, arrange, h, setParts, setText } from "/static/dom.js";
 import { Message, named } from "/static/message.js";
@@ -58,7 +58,12 @@ export class ChatView {
     );
     this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, RECEIPTS_MS);
     this.unread = 0;
-    this.seen = () => { if (!document.hidden) this.countUnread(0); };
+    this.marked = 0;
+    this.seen = () => {
+      if (document.hidden) return;
+      this.countUnread(0);
+      this.markRead();
+    };
     document.addEventListener("visibilitychange", this.seen);
   }
 
@@ -129,7 +134,7 @@ export class ChatView {
     const here = this.conversation;
     const links = rows.map((row) => {
       const preview = row.last ? [...named(row.last.author), ": ", h("bdi", { text: summaryOf(row.last) })] : ["No messages yet"];
-      const link = h("a", { href: `/c/${row.name}`, "data-page": true, "aria-current": row.name === here ? "page" : null }, h("span", { class: "title" }, ...titleOf(row), row.muted && h("span", { class: "soft", text: " muted" })), h("span", { class: "preview" }, ...preview));
+      const link = h("a", { href: `/c/${row.name}`, "data-page": true, "aria-current": row.name === here ? "page" : null }, h("span", { class: "title" }, ...titleOf(row), row.muted && h("span", { class: "soft", text: " muted" })), row.unread > 0 && row.name !== here && h("strong", { class: "unread", text: ` ${row.unread} new` }), h("span", { class: "preview" }, ...preview));
       return h("li", {}, link);
     });
     links.push(h("li", {}, h("a", { href: "/new", "data-page": true, class: "new", text: "New group" })));
@@ -152,6 +157,7 @@ export class ChatView {
     for (const row of found.rows) this.put(row);
     this.drawRows();
     if (found.rows.some((row) => row.own)) this.loadReceipts();
+    if (!document.hidden) this.markRead();
     arrange(this.waiting, found.waiting.map((row) => new Message(row, this).element));
     this.waitingHead.hidden = !found.waiting.length;
     if (!this.loaded) {
@@ -165,6 +171,19 @@ export class ChatView {
     else if (others.length) {
       this.newer.hidden = false;
       setText(this.newer, "New messages ↓");
+    }
+  }
+
+  /** Marks what is loaded as read, for all screens of the node. */
+  async markRead() {
+    const placed = Math.max(0, ...[...this.rows.values()].map((message) => message.row.placed));
+    if (placed <= this.marked || this.conversation === null) return;
+    this.marked = placed;
+    try {
+      await post("/api/read", { conversation: this.conversation, placed });
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.marked = 0; // the next look tries again
     }
   }
 

@@ -22,9 +22,10 @@ export class Composer {
     this.usually = null;
     this.once = null;
     this.sending = false;
+    this.long = false;
     this.answeringText = h("span");
     this.answering = h("div", { class: "answering", hidden: true }, this.answeringText, h("button", { type: "button", class: "plain", text: "Cancel answer", onclick: () => this.answer(null) }));
-    this.box = h("textarea", { id: "say", name: "say", rows: "1", maxlength: String(TEXT_MAX), dir: "auto", placeholder: "Write a message", "aria-describedby": "cost send-status", enterkeyhint: touch.matches ? "enter" : "send" });
+    this.box = h("textarea", { id: "say", name: "say", rows: "1", dir: "auto", placeholder: "Write a message", "aria-describedby": "cost send-status", enterkeyhint: touch.matches ? "enter" : "send" });
     this.cost = h("span", { id: "cost" });
     this.status = h("span", { id: "send-status", role: "alert" });
     this.button = h("button", { class: "send", text: "Send" });
@@ -78,8 +79,20 @@ export class Composer {
     if (!this.replyTo) this.replyTo = row.id;
   }
 
+  /** Shows by how much the text is too long: nothing of it is cut. Returns whether it is. */
+  tooLong() {
+    const text = this.box.value.trim();
+    const size = text.length > TEXT_MAX ? [...text].length : 0;
+    const long = size > TEXT_MAX;
+    if (long) this.fail(`The message has ${count(size, "character")}, and ${count(TEXT_MAX, "character")} can be sent. Nothing of it was cut: send it in parts.`);
+    else if (this.long) setText(this.status, "");
+    this.long = long;
+    return long;
+  }
+
   changed() {
     this.once = null; // another text is another message
+    this.tooLong();
     this.ask(null);
     this.keep();
     this.fit();
@@ -98,7 +111,7 @@ export class Composer {
 
   async updateCost() {
     const text = this.box.value.trim();
-    if (!text || !this.target || !this.element.isConnected) return;
+    if (!text || !this.target || !this.element.isConnected || this.long) return;
     try {
       const found = await post("/api/cost", { ...this.target, text, reply_to: this.replyTo, once: "only-asking" });
       if (this.box.value.trim() === text) setText(this.cost, costOf(found));
@@ -120,6 +133,7 @@ export class Composer {
       if (!this.target && text) this.fail("This conversation has not been loaded yet.");
       return;
     }
+    if (this.tooLong()) return;
     this.busy(true);
     this.ask(null);
     this.once ??= crypto.getRandomValues(new Uint32Array(4)).join("-");
