@@ -51,9 +51,9 @@ class _Dry:
         self._left -= 1
         return self._pen.write(key, content, type_)
 
-    def want(self, feed: FeedId, *, wanted: bool, invited: bool = False) -> bool:
+    def want(self, feed: FeedId, *, wanted: bool, invited: bool = False, certain: bool = False) -> bool:
         """See ``GroupWriterPort``."""
-        return self._pen.want(feed, wanted=wanted, invited=invited)
+        return self._pen.want(feed, wanted=wanted, invited=invited, certain=certain)
 
 
 class Mesh:

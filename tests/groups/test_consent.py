@@ -1,6 +1,7 @@
 """Groups by people whom the user does not follow are invitations: the node reads them, and writes nothing for them."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -139,6 +140,31 @@ def test_a_feed_that_a_group_fetches_as_its_members_is_not_one_that_the_user_fol
     mesh.settle()
     assert {record.feed for record in node.feeds() if record.of_user} == {mesh.id("c")}
     assert mesh["c"].consents.of(root) is GroupConsent.INVITED
+
+
+def test_feeds_of_groups_that_an_earlier_version_noted_as_the_users_are_put_right_at_the_next_start() -> None:
+    """They were shown as followed by the user, and without an entry as pending."""
+    mesh = Mesh("abc")
+    root = mesh.create("a")
+    mesh.add("a", root, "bc")
+    mesh.settle()
+    mesh.say("b", root, "hello")
+    mesh.settle()
+    store = mesh.world.inhabitants["c"].store
+    of_groups = {record.feed for record in store.feeds() if record.for_group}
+    assert len(of_groups) >= 3, "two feeds of additions or of the epoch by a, and one by b"
+    for record in store.feeds():
+        if record.feed in of_groups:
+            store.put_feed(replace(record, for_group=False))
+    store.commit(mesh.world.now_us)
+    mesh.crash("c")
+    assert not of_groups & {record.feed for record in store.feeds() if record.for_group}
+    mesh.settle()
+    people = {mesh.id(name) for name in "abc"}
+    assert {record.feed for record in store.feeds() if record.of_user} == people
+    assert all(node_of(mesh, "c").is_of_group(feed) for feed in of_groups)
+    assert {record.feed for record in store.feeds() if record.in_set} == people
+    assert mesh.texts("c", root) == ["hello"]
 
 
 def test_feeds_of_an_invitation_have_the_room_of_strangers_and_are_not_acknowledged() -> None:

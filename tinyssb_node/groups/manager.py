@@ -405,12 +405,12 @@ class GroupManager:
                 continue
             until = wish.cease.get(place)
             done = place in wish.cease and (until is None or self._frontier(feed) >= until)
-            port.want(feed, wanted=not done and not left)
+            port.want(feed, wanted=not done and not left, certain=self.reader.role_of(feed) is not None)
         if not left:
             for person in sorted(wish.additions - {self._keys.main}):
                 feed = self.reader.feed_of(person, None)
                 if feed is not None:
-                    port.want(feed, wanted=True)
+                    port.want(feed, wanted=True, certain=self.reader.role_of(feed) is not None)
             self._fetch_unread(port, root)
 
     def _fetch_additions(self, port: GroupWriterPort) -> None:

@@ -271,9 +271,9 @@ class GroupWriterPort(Protocol):
         """Append an entry to a feed of ours, creating the feed if necessary, and offer it to all peers."""
         ...
 
-    def want(self, feed: FeedId, *, wanted: bool, invited: bool = False) -> bool:
-        """Fetch *feed*, or stop it. *invited*: for a group that the user did not accept. Returns False if there is no
-        room for it in the set."""
+    def want(self, feed: FeedId, *, wanted: bool, invited: bool = False, certain: bool = False) -> bool:
+        """Fetch *feed*, or stop it. *invited*: for a group that the user did not accept; *certain*: only a member can
+        have written it, for the group. Returns False if there is no room for it in the set."""
         ...
 
 

@@ -918,12 +918,14 @@ class NodeGroupWriter:
         self.effects += effects
         return appended
 
-    def want(self, feed: FeedId, *, wanted: bool, invited: bool = False) -> bool:
+    def want(self, feed: FeedId, *, wanted: bool, invited: bool = False, certain: bool = False) -> bool:
         """See ``GroupWriterPort``."""
         if self._replica.is_closed(feed):
             return True  # All of it is here. To follow it would bring it back into everybody's set.
         record = self._replica.record(feed) if self._replica.is_current(feed) else None
-        asker = FeedAsker.INVITATION if invited else FeedAsker.GROUP
+        asker = FeedAsker.GROUP_ALONE if certain else FeedAsker.GROUP
+        if invited:
+            asker = FeedAsker.INVITATION
         if record is not None and record.wanted == wanted and (not wanted or asked(record, asker) == record):
             return True
         if invited and record is not None and not record.wanted:

@@ -12,6 +12,9 @@ class FeedAsker(Enum):
     USER = auto()
     GROUP = auto()
     """A group that the user takes part in. Feeds that members name as theirs are not people whom the user follows."""
+    GROUP_ALONE = auto()
+    """The same for a feed that only a member can have written, for its group: no user asks for such a feed. Earlier
+    versions noted that the user did."""
     INVITATION = auto()
     """An invitation to a group: its feeds are requested, but have the room of strangers' feeds on the disk, and are not
     acknowledged."""
@@ -24,6 +27,8 @@ def asked(record: FeedRecord, asker: FeedAsker | None) -> FeedRecord:
             return replace(record, followed=True, for_group=False)
         case FeedAsker.GROUP:
             return replace(record, followed=True, for_group=record.for_group or not record.followed)
+        case FeedAsker.GROUP_ALONE:
+            return replace(record, followed=True, for_group=True)
         case FeedAsker.INVITATION:
             return replace(record, for_group=record.for_group or not record.followed)
         case None:
