@@ -404,6 +404,26 @@ def test_a_private_group_is_read_and_written_to(browser: Browser) -> None:
         )
 
 
+def test_a_group_that_excluded_the_user_is_read_and_offers_no_way_to_write(browser: Browser) -> None:
+    """There was a line to write in; what was sent there was refused only then."""
+    node = with_group(FakeNode())
+    with serving(node) as address, Visit(browser, address, width=390) as visit:
+        page = opened(visit, f"/c/{GROUP}")
+        expect(page.get_by_role("textbox", name="Message")).to_be_visible()
+        expect(page.get_by_role("button", name="Answer")).to_be_visible()
+        node.rooms = [dataclasses.replace(node.rooms[0], note="you were excluded")]
+        page.reload()
+        expect(page.locator(".conversation header p")).to_contain_text(
+            "You cannot write here: you were excluded."
+        )
+        expect(page.get_by_text("Soup at noon?").last).to_be_visible()
+        expect(page.get_by_role("textbox")).to_have_count(0)
+        expect(page.get_by_role("button", name="Send")).to_have_count(0)
+        expect(page.get_by_role("button", name="Answer")).to_have_count(0)
+        assert visit.barriers() == []
+        assert visit.complaints == []
+
+
 def test_a_group_is_managed_after_its_cost_was_shown(browser: Browser) -> None:
     node = with_group(FakeNode(), f"Hut {HARM}")
     with serving(node) as address, Visit(browser, address) as visit:

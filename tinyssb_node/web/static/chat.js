@@ -110,6 +110,7 @@ export class ChatView {
       this.circle = found;
       this.composer.target = { conversation: this.conversation };
       this.composer.attachment.offer(found.title && !found.note ? this.conversation : null);
+      this.close(Boolean(found.note));
       const note = found.note ? ` You cannot write here: ${found.note}.` : "";
       const alert = found.alert ? ` Note: ${found.alert}, behind “Members and details”.` : "";
       setParts(this.about, this.conversation === "public" ? ["Everyone in the mesh can read this."] : ["Only ", ...readersOf(found), ` can read this.${note}${alert}`]);
@@ -121,6 +122,12 @@ export class ChatView {
     setParts(this.title, titleOf(this.circle));
     this.details.hidden = !this.circle.title;
     if (this.circle.title) this.details.setAttribute("href", `/g/${this.conversation}`);
+  }
+
+  /** Offers no way to write in a group where nobody would read it; the header says why. */
+  close(closed) {
+    this.composer.element.hidden = closed;
+    this.list.classList.toggle("closed", closed);
   }
 
   async findCircle() {

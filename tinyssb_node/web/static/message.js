@@ -121,7 +121,7 @@ export class Message {
   button() {
     const { row } = this;
     if (row.placed === null) return null;
-    return h("button", { type: "button", class: "plain", onclick: () => this.view.answer(row) }, "Answer", h("span", { class: "unseen" }, " ", h("bdi", { text: nameOf(row.author) })));
+    return h("button", { type: "button", class: "plain answer", onclick: () => this.view.answer(row) }, "Answer", h("span", { class: "unseen" }, " ", h("bdi", { text: nameOf(row.author) })));
   }
 }
 
