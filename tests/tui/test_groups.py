@@ -44,6 +44,15 @@ async def test_who_was_excluded_sees_it_above_the_messages() -> None:
         assert "you were excluded" in screen.text()
 
 
+@pytest.mark.parametrize("key", ["w", "r"])
+async def test_who_was_excluded_is_offered_no_line_to_write_in(key: str) -> None:
+    node = FakeNode(with_group(note=NOTES["excluded"]))
+    async with shown(node, "shift+tab", "down", "down", "enter") as screen:
+        assert "> you cannot write to this group: you were excluded" in screen.text()
+        await screen.press(key, *"hi", "enter")
+        assert node.done == []
+
+
 async def test_a_message_in_a_group_is_answered() -> None:
     node = FakeNode(with_group())
     async with shown(node) as screen:

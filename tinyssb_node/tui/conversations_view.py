@@ -197,6 +197,8 @@ class ConversationsView(ScreenView):
             to = f"to the group {self._group(target.conversation)}"
         else:
             to = f"private, to {self._readers(target, names)}"
+        if closed := self._why_closed(target.conversation):
+            to = f"you cannot write to this group: {closed}"
         self.query_one("#to", TextLine).put(one_line(f"> {to}", max(self.query_one("#to").size.width, 2)))
 
     def _group(self, conversation: str) -> str:
@@ -269,14 +271,20 @@ class ConversationsView(ScreenView):
             self._target = MessageTarget(None, (person.feed,))
         self._edit()
 
+    def _why_closed(self, conversation: str | None) -> str:
+        """Return why the user cannot write to a conversation; empty if they can."""
+        groups = () if self.sight is None else self.sight.groups
+        return next((one.note for one in groups if one.name == conversation), "")
+
     def action_write(self) -> None:
         """Write to the open conversation."""
-        self._target = MessageTarget(self._conversation)
-        self._edit()
+        if not self._why_closed(self._conversation):
+            self._target = MessageTarget(self._conversation)
+            self._edit()
 
     def action_reply(self) -> None:
         """Answer the selected message."""
-        if (row := self._chosen()) is not None:
+        if (row := self._chosen()) is not None and not self._why_closed(row.conversation):
             self._target = MessageTarget(row.conversation, answered=row)
             self._edit()
 
