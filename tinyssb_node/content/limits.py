@@ -10,10 +10,6 @@ TANGLES_MAX: Final = 8
 """Most tangles of one message: a group's epoch begins in three at once, and no other message is in more."""
 TANGLE_WAITING_MAX: Final = 16_384
 """Most messages of one tangle that wait in memory for predecessors: some 8 MB."""
-REDUCE_REGISTERS_MAX: Final = 8_192
-"""Most fields of one tangle with several writes: 1 kB for each of its concurrent branches."""
-REDUCE_PARTS_MAX: Final = 1_024
-"""Fields that one message changes: it has 64 kB."""
 
 # --- Messages of the phone app (docs/formats/messages.md) ------------------------------------------------------------
 
