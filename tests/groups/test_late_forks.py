@@ -86,6 +86,23 @@ def test_what_is_written_meanwhile_does_not_follow_the_fork() -> None:
     assert members(world, *"abd") == ["abd"] * 3
 
 
+def test_an_ex_member_cannot_go_on_in_an_old_fork_by_others_that_was_settled() -> None:
+    """Older messages of others in the same fork do not make the exclusions by an ex-member as old."""
+    world = start("abcdef")
+    c, a = world["c"], world["a"]
+    c.do(exclude(c.here, c.id, [world["f"].id]))
+    world.meet(*"cbde")
+    world.now_us += HOUR_US
+    a.do(exclude(a.here, a.id, [world[name].id for name in "cef"]))
+    world.settle(world.now_us)
+    assert members(world, *"abd") == ["abd"] * 3  # fewer members: nothing has to be joined (4.5)
+    world.now_us += MONTH_US
+    in_model(world["e"]).exclude([a.id])
+    world.settle(world.now_us)
+    assert members(world, *"abd") == ["abd"] * 3
+    assert reasons(world["b"]) == [(LateReason.DAYS,)]
+
+
 # --- each bound
 
 

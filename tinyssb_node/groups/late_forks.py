@@ -82,8 +82,18 @@ class _Claim:
     """Messages that the excluded people of one tip wrote in another, and their exclusions."""
 
     by: People
-    against: frozenset[MessageId]
-    written: frozenset[MessageId]
+    ignored: frozenset[tuple[MessageId, MessageId]]
+    """Exclusions, each with a message by a person named in it, which does not follow it."""
+
+    @property
+    def against(self) -> frozenset[MessageId]:
+        """The exclusions."""
+        return frozenset(exclusion for exclusion, _ in self.ignored)
+
+    @property
+    def written(self) -> frozenset[MessageId]:
+        """The messages."""
+        return frozenset(id_ for _, id_ in self.ignored)
 
 
 class LateForks:
@@ -138,37 +148,45 @@ class LateForks:
         out = view[base].without
         own = [init for init in view.chain(tip) - view.chain(base) if view[init].creator in out]
         own += [id_ for id_ in view[tip].exclusions - view[base].exclusions if view.exclusions[id_].by in out]
-        by: set[FeedId] = set()
-        against, written = set[MessageId](), set[MessageId]()
-        for id_ in own:
-            author = self._said[id_].author
-            unheard = [one for one in self._naming(view, base, {author}) if not self._follows(id_, one)]
-            if unheard:
-                by.add(author)
-                against.update(unheard)
-                written.add(id_)
-        return _Claim(frozenset(by), frozenset(against), frozenset(written))
-
-    def _naming(self, view: EpochGraph, init: MessageId, people: Collection[FeedId]) -> list[MessageId]:
-        """Return the exclusions of *people* that lead up to an epoch."""
-        wanted = frozenset(people)
-        return [id_ for id_ in view[init].exclusions if view.exclusions[id_].people & wanted]
+        ignored = frozenset(
+            (one, id_)
+            for id_ in own
+            for one in view[base].exclusions
+            if self._said[id_].author in view.exclusions[one].people and not self._follows(id_, one)
+        )
+        return _Claim(frozenset(self._said[id_].author for _, id_ in ignored), ignored)
 
     def _stays(self, view: EpochGraph, base: MessageId, tip: MessageId, claim: _Claim) -> bool:
         """Return whether *base* is where the node was first.
 
-        If people of both forks excluded those of the other, it is the fork whose exclusions arrived a week earlier; or
-        else the one that others wrote in, for a node that got all of it at once; or else the one that arrived earlier.
+        If people of both forks excluded those of the other, it is the fork with the exclusion that arrived a week
+        earlier than any of the other fork's, of those that were ignored for a week; or else the one that others wrote
+        in, for a node that got all of it at once; or else the one that arrived earlier.
         """
         other = self._claim(view, tip, base)
         if not other.by:
             return True
-        mine, theirs = self._first(other.written), self._first(claim.written)
-        if abs(mine[0] - theirs[0]) < group_limits.LATE_US:
-            deep = self._depth(view, base, tip, claim) >= group_limits.LATE_DEPTH
-            if deep != (self._depth(view, tip, base, other) >= group_limits.LATE_DEPTH):
-                return deep
-        return mine < theirs
+        mine, theirs = self._overdue_us(claim), self._overdue_us(other)
+        if abs(mine - theirs) >= group_limits.LATE_US:
+            return mine < theirs
+        deep = self._depth(view, base, tip, claim) >= group_limits.LATE_DEPTH
+        if deep != (self._depth(view, tip, base, other) >= group_limits.LATE_DEPTH):
+            return deep
+        return self._first(other.written) < self._first(claim.written)
+
+    def _overdue_us(self, claim: _Claim) -> int:
+        """Return when the first of the exclusions arrived that a person named in it ignored for a week.
+
+        What others wrote in the same fork counts for nothing here: a conflict that was settled long before makes the
+        exclusions by a person who goes on there no older.
+        """
+        pairs = self._arrivals(claim)
+        return min((heard for heard, came in pairs if came - heard >= group_limits.LATE_US), default=_NEVER_US)
+
+    def _arrivals(self, claim: _Claim) -> list[tuple[int, int]]:
+        """Return when each exclusion arrived, and a message that ignores it; not of those of which it is not known."""
+        pairs = [(self._came(exclusion), self._came(id_)) for exclusion, id_ in claim.ignored]
+        return [(heard, came) for heard, came in pairs if heard is not None and came is not None]
 
     def _depth(self, view: EpochGraph, base: MessageId, tip: MessageId, claim: _Claim) -> int:
         """Return how many messages follow the exclusions, by people in *base* whom the other fork knows too; not by
@@ -185,11 +203,9 @@ class LateForks:
         return count
 
     def _late_us(self, claim: _Claim) -> int | None:
-        """Return how long after the first exclusion the last message of the fork arrived."""
-        heard, came = [self._came(one) for one in claim.against], [self._came(one) for one in claim.written]
-        known = [one for one in heard if one is not None]
-        then = [one for one in came if one is not None]
-        return max(then) - min(known) if len(known) == len(heard) and len(then) == len(came) else None
+        """Return how long after an exclusion the last message arrived that ignores it; None: not known."""
+        pairs = self._arrivals(claim)
+        return max(came - heard for heard, came in pairs) if len(pairs) == len(claim.ignored) else None
 
     def _again(self, view: EpochGraph, base: MessageId, claim: _Claim) -> bool:
         """Return whether *base* follows something that the same people wrote without knowing of the exclusion."""
