@@ -24,7 +24,7 @@ from tinyssb_node.groups.messages import (
     MessageFlaw,
     OpenedGroupMessage,
 )
-from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason, Step, add, exclude, join
+from tinyssb_node.groups.plan import GroupRefusalError, RefusalReason, Step, add, exclude
 from tinyssb_node.ids import FeedId, MessageId
 
 NAMES: Final = "abcdefghijklmnopqrstuvwx"
@@ -124,7 +124,7 @@ def decide(played: Played) -> None:
 
 def _accepted(member: Member, tip: MessageId) -> bool:
     try:
-        member.do(join(member.here, member.id, tip))
+        member.accept(tip)
     except GroupRefusalError:
         return False
     return True

@@ -164,13 +164,31 @@ def test_a_person_accepts_and_all_follow() -> None:
     (late,) = d.here.late_forks
     assert set(late.by) == {world["c"].id}
     assert set(late.out) == {world["a"].id}
-    d.do(join(d.here, d.id, late.tip))
+    d.accept(late.tip)
     world.settle(world.now_us)
     assert members(world, *"bde") == ["bde"] * 3
     assert world["a"].here.view.preference(world["a"].id).excluded
     assert not world["b"].here.late_forks
     with pytest.raises(GroupRefusalError):
         join(d.here, d.id, late.tip)
+
+
+def test_an_ex_member_whose_fork_was_accepted_cannot_go_on_in_it() -> None:
+    """The epoch that joins the fork follows the exclusions written with it, so its author cannot claim that they had
+    not."""
+    world, pretender = long_ago("abcdef")
+    pretender.exclude([world["a"].id])
+    world.settle(world.now_us)
+    d = world["d"]
+    before = set(world.all)
+    d.accept(d.here.late_forks[0].tip)
+    said = {id_ for id_ in world.all.keys() - before if id_ in d.here.view.exclusions}
+    assert said
+    assert said <= d.here.view[d.prefers or d.here.root].exclusions
+    world.settle(world.now_us)
+    pretender.exclude([world["b"].id])
+    world.settle(world.now_us)
+    assert members(world, *"bdef") == ["bdef"] * 4
 
 
 def test_a_rejected_fork_stays_rejected_after_a_restart_and_can_be_accepted(
@@ -218,7 +236,7 @@ def test_two_camps_that_excluded_each_others_founders_long_ago_stay_until_somebo
     assert len(world.all) == before
     b = world["b"]
     (late,) = b.here.late_forks
-    b.do(join(b.here, b.id, late.tip))
+    b.accept(late.tip)
     world.settle(world.now_us)
     assert members(world, *"bde") == ["bde"] * 3
     assert all(world[name].here.view.preference(world[name].id).excluded for name in "ac")

@@ -16,7 +16,7 @@ from tinyssb_node.groups.messages import (
     GroupMessage,
     OpenedGroupMessage,
 )
-from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step, plan
+from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step, join, plan
 from tinyssb_node.groups.writer import (
     draft_add,
     draft_content,
@@ -171,6 +171,12 @@ class Member:
                     at = epoch or begun
                     assert at is not None
                     self.publish(draft_add(self.here, at, people, old_keys=old_keys))
+
+    def accept(self, tip: MessageId) -> None:
+        """Join a fork that is held. Raises GroupRefusalError."""
+        steps = join(self.here, self.id, tip)
+        with self.here.released(tip):
+            self.do(steps)
 
     def say(self, text: str) -> None:
         """Write to the preferred epoch."""

@@ -555,8 +555,11 @@ class GroupManager:
     ) -> GroupWriteResult:
         """Join a held fork: begin an epoch that all members follow. Raises GroupRefusalError and the errors of
         publishing."""
-        steps = join(self._changeable(root), self._keys.main, fork)
-        return self._written(root, self.writer.do(port, root, steps), now_us)
+        group = self._changeable(root)
+        steps = join(group, self._keys.main, fork)
+        with group.released(fork):
+            entries = self.writer.do(port, root, steps)
+        return self._written(root, entries, now_us)
 
     def cost_of_accepting(self, root: MessageId, fork: MessageId) -> GroupWriteCost:
         """Return the cost of joining a held fork. Raises GroupRefusalError."""

@@ -5,8 +5,9 @@ depends on its author and on what they knew. Messages that do not count are kept
 audit. The result is a function of the set of stored messages, and of nothing else.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
@@ -216,7 +217,7 @@ class Group:
     @property
     def set_aside(self) -> frozenset[MessageId]:
         """Messages of forks that are held. What is written meanwhile does not follow them: others may lack them."""
-        late = self.late_forks
+        late = [one for one in self.late_forks if one.tip != self._released]
         if late and self._aside is None:
             assert self.me is not None, "nothing is held"
             view = self.view
@@ -238,8 +239,17 @@ class Group:
         passed = {previous for id_ in kept for previous in self.tangle.previous(id_)}
         return tuple(sorted(set(kept) - passed))
 
-    def release(self, tip: MessageId | None) -> None:
-        """Let a held fork count like any other, until there is an epoch that joins it; None: no fork."""
+    @contextmanager
+    def released(self, tip: MessageId) -> Iterator[None]:
+        """Let a held fork count like any other: while the epoch that joins it is planned, and while it is written, so
+        that this epoch follows all that it joins."""
+        self._release(tip)
+        try:
+            yield
+        finally:
+            self._release(None)
+
+    def _release(self, tip: MessageId | None) -> None:
         self._released = tip
         self._forget()
 

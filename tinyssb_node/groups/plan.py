@@ -403,19 +403,17 @@ def exclude(
 def join(group: Group, me: FeedId, tip: MessageId) -> tuple[Step, ...]:
     """Return all steps of joining a fork that is held to the epoch that *me* prefers (4.6): a person decided so.
 
-    The new epoch is without the people excluded in either. Raises GroupRefusalError.
+    The new epoch is without the people excluded in either. To be written while the fork is `released`. Raises
+    GroupRefusalError.
     """
     base = _writable(group, me, None)
     if tip not in {one.tip for one in group.late_forks}:
         raise GroupRefusalError(RefusalReason.NOT_HELD)
-    group.release(tip)
-    try:
+    with group.released(tip):
         out = group.view.barred(base, group.view.open_tips(me)) & group.view[base].members
         if me in out or tip not in group.view.open_tips(me):
             raise GroupRefusalError(RefusalReason.NAMED)
         steps = _exclusion(group, me, base, out)
-    finally:
-        group.release(None)
     if begins_too_many(group, me, steps):
         raise GroupRefusalError(RefusalReason.EPOCHS)
     return steps
