@@ -196,8 +196,9 @@ def pretend(played: Played) -> None:
     last = played.prefers(inside[0]) if inside else None
     if last is None:
         return
-    without = mesh.group(inside[0], root).view[last].without
-    out = [name for name in readers if mesh.id(name) in without and played.prefers(name) is not None]
+    epoch = mesh.group(inside[0], root).view[last]
+    excluded = epoch.without - epoch.members
+    out = [name for name in readers if mesh.id(name) in excluded and played.prefers(name) is not None]
     if not out:
         return
     before = _members_of(played, inside[0])

@@ -143,8 +143,9 @@ def pretend(played: Played) -> None:
         return
     last = world[inside[0]].prefers
     assert last is not None
-    without = world[inside[0]].here.view[last].without
-    out = [name for name in here if before[name] is not None and world[name].id in without]
+    epoch = world[inside[0]].here.view[last]
+    excluded = epoch.without - epoch.members
+    out = [name for name in here if before[name] is not None and world[name].id in excluded]
     world.now_us += MONTH_US
     for name in chance.sample(out, min(len(out), 1)):
         pretender = in_model(world[name])

@@ -7,7 +7,7 @@ from tests.groups.pretender import Pretender, in_model, on_node
 from tests.groups.world import Member, World, start
 from tinyssb_node.groups import limits
 from tinyssb_node.groups.late_forks import LateReason
-from tinyssb_node.groups.plan import GroupRefusalError, exclude, join
+from tinyssb_node.groups.plan import AddStep, GroupRefusalError, exclude, join
 
 DAY_US = 24 * HOUR_US
 MONTH_US = 30 * DAY_US
@@ -101,6 +101,20 @@ def test_an_ex_member_cannot_go_on_in_an_old_fork_by_others_that_was_settled() -
     world.settle(world.now_us)
     assert members(world, *"abd") == ["abd"] * 3
     assert reasons(world["b"]) == [(LateReason.DAYS,)]
+
+
+def test_people_whom_a_held_fork_excludes_are_added_where_they_are_lacking() -> None:
+    world, pretender = long_ago("abcdef")
+    pretender.exclude([world["d"].id])
+    world.settle(world.now_us)
+    a = world["a"]
+    steps = exclude(a.here, a.id, [world["f"].id])
+    a.do(
+        [*steps[:2], AddStep(None, (a.id, world["b"].id, world["e"].id))]
+    )  # a forgets d, and does not come back
+    world.meet(*"abdef")
+    world.settle(world.now_us, gone="a")
+    assert members(world, *"bde") == ["abde"] * 3
 
 
 # --- each bound

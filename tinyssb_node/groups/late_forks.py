@@ -16,7 +16,7 @@ from typing import Final, Protocol
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.epochs import EpochGraph, People
 from tinyssb_node.groups.messages import OpenedGroupMessage
-from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.ids import MessageId
 
 
 class LateReason(StrEnum):
@@ -181,7 +181,9 @@ class LateForks:
         exclusions by a person who goes on there no older.
         """
         pairs = self._arrivals(claim)
-        return min((heard for heard, came in pairs if came - heard >= group_limits.LATE_US), default=_NEVER_US)
+        return min(
+            (heard for heard, came in pairs if came - heard >= group_limits.LATE_US), default=_NEVER_US
+        )
 
     def _arrivals(self, claim: _Claim) -> list[tuple[int, int]]:
         """Return when each exclusion arrived, and a message that ignores it; not of those of which it is not known."""

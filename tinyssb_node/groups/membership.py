@@ -5,7 +5,7 @@ depends on its author and on what they knew. Messages that do not count are kept
 audit. The result is a function of the set of stored messages, and of nothing else.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -229,6 +229,17 @@ class Group:
                 if said.key in held or any(self._histories.known(id_) & bit for bit in bits)
             ).union(*(one.written for one in late))
         return self._aside if late and self._aside is not None else frozenset()
+
+    @property
+    def standing(self) -> Mapping[MessageId, People]:
+        """By exclusion: the people it names whom nobody has added again; without exclusions in forks that are held.
+
+        Nobody is excluded, and nobody is left out of an addition, because of any other exclusion. If these were two
+        sets, nodes would add and exclude the same people in turn, with an epoch for each time.
+        """
+        aside = self.set_aside
+        standing = self.resolved.standing
+        return {id_: people for id_, people in standing.items() if id_ not in aside} if aside else standing
 
     def tips(self) -> tuple[MessageId, ...]:
         """Return the messages that the next one follows (R37), sorted."""

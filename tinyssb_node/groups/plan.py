@@ -331,7 +331,9 @@ def _lacking(group: Group, init: MessageId, me: FeedId) -> People:
     epoch, preferred = group.view[init], group.view.preference(me).epoch
     if me in epoch.excluded or me in epoch.without:
         return NOBODY
-    out = group.resolved.barred.union(*(group.view[tip].without for tip in group.view.open_tips(me)))
+    out = NOBODY.union(
+        *group.standing.values(), *(group.view[tip].without for tip in group.view.open_tips(me))
+    )
     lacking = epoch.missing - (out - {me})
     return lacking if preferred is None else lacking & (group.view[preferred].correct | {me})
 
@@ -350,7 +352,7 @@ def _aimed_at(group: Group, base: MessageId) -> list[tuple[Exclusion, People]]:
     A message by a person who is not in an epoch concerns it only through epochs that both are in (4.6, 4.7).
     """
     epoch = group.view[base]
-    aimed = [(one, group.resolved.standing[one.id] & epoch.members) for one in group.view.exclusions.values()]
+    aimed = [(group.view.exclusions[id_], people & epoch.members) for id_, people in group.standing.items()]
     return [(one, people) for one, people in aimed if people and one.by in epoch.members]
 
 
