@@ -246,20 +246,30 @@ def check(played: Played) -> None:
     assert last is not None, f"{_names(owed, names)} are in no epoch"
     inside = view[last].members
     assert owed <= inside, f"{_names(owed - inside, names)} are locked out"
-    out = NOBODY.union(
-        *(
-            people
-            for id_, people in group.resolved.standing.items()
-            if view.exclusions[id_].by in inside
-            # An exclusion that only the people named in it can read, as its author is gone, is carried out by nobody.
-            and any(id_ in member.here for member in remaining if member.id not in people)
-        )
-    )
+    out = _acted_on(group, remaining, inside)
     assert not out & inside, f"{_names(out & inside, names)} are excluded, and still in the epoch"
     readers = frozenset(member.id for member in world.members.values() if view[last].key in member.keys)
     assert readers <= inside, f"{_names(readers - inside, names)} have the key and are not in the epoch"
     _check_unasked(world, group)
     _talk(world, gone, remaining, inside)
+
+
+def _acted_on(group: Group, remaining: Sequence[Member], inside: People) -> People:
+    """Return the people whom somebody in the epoch excluded, by a message that another remaining person can read.
+
+    There may be none who can: an exclusion from a fork whose other members never come back is readable by the people
+    whom it names, and by nobody else (seed 102). Others cannot act on what they cannot read, and the people named
+    cannot exclude themselves (R1). So these stay in the epoch; their own nodes know that they are out, and refuse to
+    post (`test_told.py`).
+    """
+    return NOBODY.union(
+        *(
+            people
+            for id_, people in group.resolved.standing.items()
+            if group.view.exclusions[id_].by in inside
+            and any(id_ in member.here for member in remaining if member.id not in people)
+        )
+    )
 
 
 def check_own(played: Played) -> None:
