@@ -7,7 +7,7 @@ from tests.groups.pretender import Pretender, in_model, on_node
 from tests.groups.world import Member, World, start
 from tinyssb_node.groups import limits
 from tinyssb_node.groups.late_forks import LateReason
-from tinyssb_node.groups.plan import AddStep, GroupRefusalError, exclude, join
+from tinyssb_node.groups.plan import AddStep, GroupRefusalError, add, exclude, join
 
 DAY_US = 24 * HOUR_US
 MONTH_US = 30 * DAY_US
@@ -97,10 +97,31 @@ def test_an_ex_member_cannot_go_on_in_an_old_fork_by_others_that_was_settled() -
     world.settle(world.now_us)
     assert members(world, *"abd") == ["abd"] * 3  # fewer members: nothing has to be joined (4.5)
     world.now_us += MONTH_US
+    b = world["b"]
+    before = b.here.view.open_tips(b.id)
     in_model(world["e"]).exclude([a.id])
     world.settle(world.now_us)
     assert members(world, *"abd") == ["abd"] * 3
-    assert reasons(world["b"]) == [(LateReason.DAYS,)]
+    assert reasons(b) == [(LateReason.DAYS,)]
+    assert b.here.view.open_tips(b.id) == before  # the old fork counts as if the new epoch had not arrived
+
+
+def test_excluded_people_who_take_each_other_on_again_take_nobody_out() -> None:
+    """Then one of them follows their own exclusion, as somebody who is a member again."""
+    world = start("abcdef")
+    a, b, c, f = (world[name] for name in "abcf")
+    a.do(exclude(a.here, a.id, [c.id]))
+    b.do(exclude(b.here, b.id, [f.id]))
+    world.meet(*"bcf")
+    c.do(add(c.here, c.id, [f.id]))
+    world.meet(*"cf")
+    world.settle(0, gone="cf")
+    assert members(world, *"abde") == ["abde"] * 4
+    world.meet(*"abdef")
+    world.now_us += MONTH_US
+    f.do(exclude(f.here, f.id, [a.id, b.id]))
+    world.settle(world.now_us)
+    assert members(world, *"abde") == ["abde"] * 4
 
 
 def test_people_whom_a_held_fork_excludes_are_added_where_they_are_lacking() -> None:

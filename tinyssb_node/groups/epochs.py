@@ -242,17 +242,33 @@ class EpochGraph:
     def open_tips(self, person: FeedId) -> tuple[MessageId, ...]:
         """Return those tips that are not held and from which nobody excluded *person*; if there are none, all that are
         not held (decisions 0033 and 0071)."""
-        tips = self._unheld_tips(person)
+        tips = self.unheld_tips(person)
         return tuple(tip for tip in tips if person not in self.epochs[tip].excluded) or tips
 
-    def _unheld_tips(self, person: FeedId) -> tuple[MessageId, ...]:
-        tips = self.tips(person)
+    def unheld_tips(self, person: FeedId) -> tuple[MessageId, ...]:
+        """Return the tips of *person* as if no epoch that is held had arrived.
+
+        The epochs that a held tip succeeds are tips again. Exceptions: they are in conflict with a tip that is not
+        held; all tips that are not held exclude *person*; or *person* began the held tip, and would begin others behind
+        the same epochs without end.
+        """
+        left = set(self.of(person))
+        tips = self.tips_among(left)
         held = self._hold(tips) if len(tips) > 1 else frozenset()
-        return tuple(tip for tip in tips if tip not in held)
+        kept = [tip for tip in tips if tip not in held]
+        if all(person in self.epochs[tip].excluded for tip in kept):
+            return tuple(kept)
+        while held:
+            for tip in held:
+                left -= self.chain(tip) if self.epochs[tip].creator == person else {tip}
+            exposed = [tip for tip in self.tips_among(left.union(kept)) if tip not in kept]
+            held = frozenset(tip for tip in exposed if self._hold((*kept, tip)))
+            kept += [tip for tip in exposed if tip not in held]
+        return tuple(sorted(kept))
 
     def acted_on(self, person: FeedId) -> tuple[MessageId, ...]:
-        """Return the epochs of *person* without those that only held tips succeed. Predecessors come first."""
-        kept = frozenset[MessageId]().union(*(self.chain(tip) for tip in self._unheld_tips(person)))
+        """Return the epochs of *person* without those that are held. Predecessors come first."""
+        kept = frozenset[MessageId]().union(*(self.chain(tip) for tip in self.unheld_tips(person)))
         return tuple(init for init in self.of(person) if init in kept)
 
     def hold_with(self, hold: Callable[[tuple[MessageId, ...]], frozenset[MessageId]]) -> None:

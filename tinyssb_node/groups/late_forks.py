@@ -45,7 +45,7 @@ class LateFork:
     by: People
     """The people who wrote in the fork after they had been excluded."""
     against: tuple[MessageId, ...]
-    """Their exclusions, which they did not follow; in the order of ids."""
+    """Their exclusions, in the order of ids."""
     written: tuple[MessageId, ...]
     """Their exclusions and epochs in the fork, in the order of ids."""
     out: People
@@ -83,7 +83,7 @@ class _Claim:
 
     by: People
     ignored: frozenset[tuple[MessageId, MessageId]]
-    """Exclusions, each with a message by a person named in it, which does not follow it."""
+    """Exclusions, each with a message by a person named in it."""
 
     @property
     def against(self) -> frozenset[MessageId]:
@@ -144,7 +144,11 @@ class LateForks:
         return LateFork(tip, base, claim.by, against, written, out, reasons, late_us, depth)
 
     def _claim(self, view: EpochGraph, base: MessageId, tip: MessageId) -> _Claim:
-        """Return what people who were excluded on the way to *base* wrote on the way to *tip*, not knowing of it."""
+        """Return what people who were excluded on the way to *base* wrote on the way to *tip*.
+
+        Most of it does not follow their exclusion. What does follow it counts all the same: somebody added them again
+        whom nobody in *base* trusts, such as another excluded person.
+        """
         out = view[base].without
         own = [init for init in view.chain(tip) - view.chain(base) if view[init].creator in out]
         own += [id_ for id_ in view[tip].exclusions - view[base].exclusions if view.exclusions[id_].by in out]
@@ -152,7 +156,7 @@ class LateForks:
             (one, id_)
             for id_ in own
             for one in view[base].exclusions
-            if self._said[id_].author in view.exclusions[one].people and not self._follows(id_, one)
+            if self._said[id_].author in view.exclusions[one].people
         )
         return _Claim(frozenset(self._said[id_].author for _, id_ in ignored), ignored)
 

@@ -221,13 +221,16 @@ class Group:
         if late and self._aside is None:
             assert self.me is not None, "nothing is held"
             view = self.view
-            held = {view[init].key for init in set(view.of(self.me)) - set(view.acted_on(self.me))}
-            bits = [self._histories.bit(id_) for one in late for id_ in one.written]
-            self._aside = frozenset(
+            kept = set(view.acted_on(self.me))
+            held = {view[init].key for init in set(view.of(self.me)) - kept}
+            kept.update(*(view[tip].exclusions for tip in view.unheld_tips(self.me)))
+            written = frozenset(id_ for one in late for id_ in one.written if id_ not in kept)
+            bits = [self._histories.bit(id_) for id_ in written]
+            self._aside = written | frozenset(
                 id_
                 for id_, said in self._said.items()
                 if said.key in held or any(self._histories.known(id_) & bit for bit in bits)
-            ).union(*(one.written for one in late))
+            )
         return self._aside if late and self._aside is not None else frozenset()
 
     @property

@@ -3,6 +3,14 @@
 A plan is computed anew from the stored messages, each time that one arrives or a wait ends. So an operation that a
 crash or a lost node interrupted is finished by the same rules, here or by another member. A member who sees that
 another was faster has nothing left to do (R17). Only the duration of waits is kept between two plans.
+
+Nodes that only follow their plans come to rest. A person is added to an epoch once. An author begins one epoch behind
+each base (the epoch that they prefer), as the base is no tip of theirs then. And each epoch has a greater measure than
+its base: first the number of changes that its creator knew and people had asked for; then the number of people that it
+is without, and of those who are really not in it. For a plan begins an epoch only to leave out a member of the base,
+and takes on nobody whom a standing exclusion names. The measure is bounded, so there is no endless chain of epochs, and
+behind each epoch there are finitely many. This needs `Group.standing` in both places: for whom to exclude, and for whom
+not to add. ``tests/groups/search.py`` checks the measure.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence

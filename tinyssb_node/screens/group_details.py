@@ -53,7 +53,7 @@ _PURPOSES: Final = {
 _LATE: Final = {
     "days": "It arrived here {late} after their exclusion.",
     "depth": "Others wrote {messages} or more messages after their exclusion.",
-    "again": "What they wrote as unaware was carried out once before.",
+    "again": "What they wrote in spite of it was carried out once before.",
     "share": "It would take out more than half of the members.",
     "outside": "{by} began an epoch without being in it.",
 }
@@ -134,11 +134,11 @@ def review_lines(row: GroupReviewRow, names: DisplayNames) -> Iterator[str]:
     by, excluders = people(row.by, names), people(row.excluded_by, names)
     state = "rejected" if row.rejected else "waits for your decision"
     title = review_title(row, names)
-    yield f"fork {short(row.fork)} ({state}): {title}, unaware that {excluders} had excluded them before."
+    yield f"fork {short(row.fork)} ({state}): {title}, although {excluders} had excluded them before."
     for reason in row.reasons:
         late = "" if row.late_us is None else duration(row.late_us)
         yield "  " + _LATE.get(reason, reason).format(by=by, late=late, messages=row.messages)
-    yield "  They may really not have heard of it, or pretend so. Nothing was done because of it."
+    yield "  They may not have heard of it, or pretend so. Nothing was done because of it."
     out = people(row.out, names) if row.out else "anybody excluded in either"
     yield f"  If you accept, a new epoch begins without {out}, and all members follow it."
     yield f"  {REJECTION}"
