@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, field
 
 from tests.groups.mesh import Mesh
-from tests.groups.world import Member
+from tests.groups.world import GROUND, Member
 from tinyssb_node import limits
 from tinyssb_node.groups.epochs import People
 from tinyssb_node.groups.manager import GroupManager
@@ -78,17 +78,22 @@ class Pretender:
 
 def in_model(member: Member) -> Pretender:
     """Return a member of the model who pretends."""
-    return Pretender(member.id, unaware(member.here, member.id), member.publish, member.world.next_key)
+
+    def draw() -> EpochKey:
+        return member.world.next_key(member.name)
+
+    return Pretender(member.id, unaware(member.here, member.id), member.publish, draw)
 
 
 def on_node(mesh: Mesh, name: str, root: MessageId) -> Pretender:
-    """Return a person with a node who pretends."""
+    """Return a person with a node who pretends, and grinds the keys of their epochs."""
     count = 0
 
     def draw() -> EpochKey:
         nonlocal count
         count += 1
-        return EpochKey(mesh.world.chance(f"pretended by {name} {count}").randbytes(EpochKey.SIZE))
+        drawn = mesh.world.chance(f"pretended by {name} {count}").randbytes(EpochKey.SIZE)
+        return EpochKey(bytes(GROUND) + drawn[GROUND:])
 
     def publish(message: GroupMessage, key: EpochKey) -> OpenedGroupMessage:
         def write(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> MessageId:

@@ -1,8 +1,9 @@
 """`python -m tests.groups.search`: groups that split and meet again, as often as you like.
 
 Each seed is a group of 3 to 20 people, each with the messages that reached them and the keys that they were given. In
-parts that have not heard of each other they add and exclude people, are interrupted, add people again, and some never
-come back. Then those who are left meet, and the promises of docs/reference/groups.md are checked.
+parts that have not heard of each other they add and exclude people, also each other, are interrupted, add people again,
+and some never come back; in every other group somebody grinds keys. Then those who are left meet, and the promises of
+docs/reference/groups.md are checked. A month later an excluded person pretends not to have heard of it.
 """
 
 import sys
@@ -20,6 +21,7 @@ from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import (
     AddMember,
     ExcludeMember,
+    GroupContent,
     GroupInit,
     MessageFlaw,
     OpenedGroupMessage,
@@ -38,6 +40,8 @@ STEP_US: Final = 600_000_000
 """Time between two of them: ten minutes, so that some waits are over before all meet."""
 HASTY: Final = 0.5
 """Of how many groups messages come in any order, but for those of one feed."""
+GRINDING: Final = 0.5
+"""In how many groups somebody grinds keys: each of theirs is so small that it wins the tie-break."""
 HURRIED: Final = 3
 """How often everybody in such a group acts before all messages have reached them."""
 HEALED_US: Final = 10_000_000_000
@@ -73,7 +77,11 @@ def begin(seed: int) -> Played:
     size = chance.randint(*FOUNDERS)
     names = NAMES[: size + BESIDE]
     gone = "".join(chance.sample(names, chance.choice([0, 0, 0, 1, 2])))
-    return Played(start(names[:size], names[size:]), chance, names, gone, chance.random() < HASTY)
+    world = start(names[:size], names[size:])
+    grinder = Random(f"grinding in {seed}")
+    if grinder.random() < GRINDING:
+        world.grinding.add(grinder.choice(names))
+    return Played(world, chance, names, gone, chance.random() < HASTY)
 
 
 def unfold(played: Played, steps: int | None = None) -> None:
@@ -130,8 +138,8 @@ def _accepted(member: Member, tip: MessageId) -> bool:
     return True
 
 
-def pretend(played: Played) -> None:
-    """Let an excluded person come back after a month, pretend not to have heard of it, and exclude others one by one.
+def pretend(played: Played, people: int = 1) -> None:
+    """Let excluded *people* come back after a month, pretend not to have heard of it, and exclude others one by one.
 
     Raises AssertionError if that takes anybody out."""
     world, chance = played.world, played.chance
@@ -147,7 +155,9 @@ def pretend(played: Played) -> None:
     excluded = epoch.without - epoch.members
     out = [name for name in here if before[name] is not None and world[name].id in excluded]
     world.now_us += MONTH_US
-    for name in chance.sample(out, min(len(out), 1)):
+    for name in chance.sample(out, min(len(out), people)):
+        if world.grinding:
+            world.grinding.add(name)
         pretender = in_model(world[name])
         ahead = [world[other].id for other in chance.sample(here, len(here)) if other != name]
         for _ in range(PRETENCES_MAX):
@@ -251,6 +261,7 @@ def check(played: Played) -> None:
     readers = frozenset(member.id for member in world.members.values() if view[last].key in member.keys)
     assert readers <= inside, f"{_names(readers - inside, names)} have the key and are not in the epoch"
     _check_unasked(world, group)
+    _check_measure(world, group)
     _talk(world, gone, remaining, inside)
 
 
@@ -297,6 +308,22 @@ def _check_unasked(world: World, group: Group) -> None:
                 asked = [other for other in added.keys() - world.unasked.keys() if added[other] & again]
                 known = any(one.id in followed(messages, other) for other in asked)
                 assert known, "somebody was taken on again unawares"
+
+
+def _check_measure(world: World, group: Group) -> None:
+    """Check that each epoch that a plan began is greater than all that it follows, as the argument needs by which plans
+    come to rest (docs/reference/groups.md, why it ends)."""
+    messages = {id_: said.message for id_, said in world.all.items()}
+
+    def measure(init: MessageId) -> tuple[int, int]:
+        asked = [id_ for id_ in followed(messages, init) - world.unasked.keys() if id_ in group]
+        epoch = group.view[init]
+        changes = sum(not isinstance(messages[id_], GroupContent) for id_ in asked)
+        return changes, len(epoch.without) + len(epoch.without - epoch.members)
+
+    for init, epoch in group.view.epochs.items():
+        if init in world.unasked:
+            assert measure(init) > max(map(measure, epoch.previous)), "an epoch leaves out nobody anew"
 
 
 def _unheard(played: Played, flaw: MessageFlaw) -> bool:
@@ -397,37 +424,46 @@ def story(world: World) -> list[str]:
     return [*lines, "     " + ", ".join(f"{name} prefers {epoch}" for name, epoch in wanted.items())]
 
 
-def broken(seed: int, steps: int | None = None) -> tuple[Played, str | None]:
-    """Play a seed. Returns what broke, in words; None: nothing."""
+def broken(seed: int, steps: int | None = None, pretenders: int = 1) -> tuple[Played, str | None]:
+    """Play a seed, with so many *pretenders* in the end. Returns what broke, in words; None: nothing."""
     played = begin(seed)
     try:
         unfold(played, steps)
         heal(played)
         check(played)
-        pretend(played)
+        pretend(played, pretenders)
     except Exception as error:  # noqa: BLE001 - whatever goes wrong is to be told with its seed
         return played, f"{type(error).__name__}: {error}"
     return played, None
 
 
-def _shortest(seed: int) -> int:
+def _shortest(seed: int, pretenders: int) -> int:
     """The fewest steps after which a seed that breaks something does so."""
-    return next(steps for steps in range(STEPS[1] + 1) if broken(seed, steps)[1] is not None)
+    return next(steps for steps in range(STEPS[1] + 1) if broken(seed, steps, pretenders)[1] is not None)
 
 
 def main(words: Sequence[str] | None = None) -> int:
     """Play seeds. Returns 1 if any broke something."""
     taken = parser("python -m tests.groups.search", __doc__)
     taken.add_argument("--show", action="store_true", help="print what was written")
+    taken.add_argument(
+        "--pretenders",
+        type=int,
+        default=1,
+        metavar="P",
+        help="how many excluded people pretend; the group is not protected from more than one (default: 1)",
+    )
     asked = taken.parse_args(words)
 
     def play(seed: int) -> tuple[Mapping[str, int], str | None]:
-        played, what = broken(seed, asked.steps)
+        played, what = broken(seed, asked.steps, asked.pretenders)
         if asked.show:
             print(*story(played.world), sep="\n")
         if what is not None:
-            steps = _shortest(seed) if asked.steps is None else asked.steps
+            steps = _shortest(seed, asked.pretenders) if asked.steps is None else asked.steps
             again = f"--first {seed} --seeds 1 --steps {steps} --show"
+            if asked.pretenders > 1:
+                again += f" --pretenders {asked.pretenders}"
             what += f'\n  again: make search-groups ARGS="{again}"'
         return played.happened, what
 

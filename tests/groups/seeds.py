@@ -5,8 +5,10 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
 from typing import Final
 
+from tests.groups.world import followed
 from tinyssb_node.groups.epochs import NOBODY, People
 from tinyssb_node.groups.membership import Group
 
@@ -23,10 +25,23 @@ def happened_in(group: Group, owed: People, remaining: int, gone: int) -> dict[s
         "epochs": len(view.epochs),
         "forks joined": sum(len(epoch.previous) > 1 for epoch in view.epochs.values()),
         "exclusions": len(view.exclusions),
+        "people who excluded each other, not knowing": _mutual(group),
         "taken on again": len(owed & excluded),
         "gone for good": gone,
         "remaining": remaining,
     }
+
+
+def _mutual(group: Group) -> int:
+    """Return the number of pairs of exclusions whose authors name each other, and had not heard of the other's."""
+    messages = {line.said.id: line.said.message for line in group.audit()}
+    return sum(
+        one.by in other.people
+        and other.by in one.people
+        and other.id not in followed(messages, one.id)
+        and one.id not in followed(messages, other.id)
+        for one, other in combinations(group.view.exclusions.values(), 2)
+    )
 
 
 def parser(prog: str, about: str | None) -> argparse.ArgumentParser:

@@ -4,6 +4,7 @@ for."""
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from random import Random
+from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.groups.membership import Group
@@ -37,9 +38,14 @@ def message_id(name: object) -> MessageId:
     return MessageId(hashlib.sha256(f"message/{name}".encode()).digest()[: MessageId.SIZE])
 
 
-def key_of(name: object) -> EpochKey:
-    """An epoch's key, the same for the same name."""
-    return EpochKey(hashlib.sha256(f"key/{name}".encode()).digest())
+GROUND: Final = 8
+"""Leading zero bytes of a key whose author tried keys until one was small (key grinding)."""
+
+
+def key_of(name: object, *, ground: bool = False) -> EpochKey:
+    """An epoch's key, the same for the same name; a *ground* one wins each tie-break against others."""
+    drawn = hashlib.sha256(f"key/{name}".encode()).digest()
+    return EpochKey(bytes(GROUND) + drawn[GROUND:] if ground else drawn)
 
 
 GROUP = GroupId(hashlib.sha256(b"group").digest())
@@ -144,7 +150,7 @@ class Member:
 
     def create(self) -> None:
         """Begin the group, with oneself in it."""
-        first = draft_first(self.world.next_key())
+        first = draft_first(self.world.next_key(self.name))
         root = self.world.next_id(self.name)
         self.group = self._new_group(root)
         each = said(root, self.id, first)
@@ -162,7 +168,7 @@ class Member:
                 case ExcludeStep(epoch, people):
                     self.publish(draft_exclude(self.here, epoch, people), self.here.view[epoch].key)
                 case BeginEpochStep(previous):
-                    init = draft_init(self.here, self.id, self.world.next_key(), previous)
+                    init = draft_init(self.here, self.id, self.world.next_key(self.name), previous)
                     begun = self.publish(init).id
                     if begun not in self.here.view.epochs:
                         self.stopped = True
@@ -210,6 +216,8 @@ class World:
         self.now_us = 0
         self.unasked: dict[MessageId, frozenset[MessageId]] = {}
         """Messages written because a plan asked for them, and all that their authors had when they wrote."""
+        self.grinding: set[str] = set()
+        """People who grind the keys of their epochs."""
         self._count = 0
         for name in names:
             self.member(name)
@@ -226,10 +234,10 @@ class World:
         self._count += 1
         return message_id(f"{name}/{self._count}")
 
-    def next_key(self) -> EpochKey:
-        """A new key."""
+    def next_key(self, name: str) -> EpochKey:
+        """A new key, drawn by a person."""
         self._count += 1
-        return key_of(self._count)
+        return key_of(self._count, ground=name in self.grinding)
 
     def meet(self, *names: str) -> None:
         """Let these exchange all they hold."""
