@@ -152,6 +152,18 @@ def test_the_first_exclusions_by_somebody_who_was_just_excluded_are_joined_once(
     assert reasons(world["d"]) == [(LateReason.AGAIN,)]
 
 
+def test_each_of_several_who_were_just_excluded_takes_somebody_out() -> None:
+    world = start("abcdefgh")
+    a, c, f = (world[name] for name in "acf")
+    a.do(exclude(a.here, a.id, [c.id, f.id]))
+    world.settle(0)
+    world.now_us += DAY_US
+    for member, other in [(c, "b"), (f, "d")]:
+        in_model(member).exclude([world[other].id])
+        world.settle(world.now_us)
+    assert members(world, *"aegh") == ["aegh"] * 4
+
+
 def test_the_bound_in_days() -> None:
     for us, waits in [(limits.LATE_US - 1, False), (limits.LATE_US, True)]:
         world, pretender = long_ago(us=us)
