@@ -85,7 +85,7 @@ fuzz:  ## fuzz everything that parses bytes; 10 minutes (ARGS="--seconds 60 --ta
 	@$(SETUP) dev
 	@$(PYTHON) -m tests.fuzz $(ARGS)
 
-search-groups:  ## search for faults in 1,000 random groups that split and merge; 2 minutes (ARGS="--seeds 50" for some)
+search-groups:  ## search for faults in 1,000 random groups that split and merge; 10 minutes (ARGS="--seeds 50" for some)
 	@$(SETUP) dev
 	@$(PYTHON) -m tests.groups.search $(ARGS)
 
