@@ -390,8 +390,8 @@ class Node:
 
     def _note_waste(self, queue: TransmitQueue, outcome: PacketOutcome) -> None:
         """Tell the queue how little an entry or chunk that was heard is worth to us: 0 if it added something, 2 if it
-        cannot help, 1 for a copy, half of that among hidden terminals, and for a row that may complete something.
-        Copies tell a node that lacks nothing only that others do."""
+        cannot help, 1 for a copy, half of that among hidden terminals, and a quarter for a row that may complete
+        something. Copies tell a node that lacks nothing only that others do."""
         if outcome.events or (outcome.verdict is Verdict.NEW and outcome.kind not in _CODED):
             queue.heard_data(0.0)
         elif outcome.verdict is Verdict.DUPLICATE:
@@ -400,7 +400,7 @@ class Node:
         else:
             block = outcome.chunk_block
             unknown = block is not None and self._replica.coded_chunks.block(block) is None
-            queue.heard_data(2.0 if outcome.verdict is not Verdict.NEW or unknown else 0.5)
+            queue.heard_data(2.0 if outcome.verdict is not Verdict.NEW or unknown else 0.25)
 
     def _gossip_kind(self, dmx: bytes, packet: bytes) -> PacketKind | None:
         """Return what a packet is by its DMX; None if it may be an entry or chunk, or nothing."""

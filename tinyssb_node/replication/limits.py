@@ -70,7 +70,7 @@ SETTLE_TRIES_ON_AIR: Final = 16
 SETTLE_PAUSE_MAX_US: Final = 3_600_000_000
 """Longest time until it is tried again on the air; the first pause is the longest interval of adverts."""
 
-# --- Ids that are named in reply to requests on the air (decision 0069)
+# --- Ids that are named in reply to requests on the air (decision 0078)
 
 NAMES_EXPECTED: Final = 2
 """Times that an id is named to all neighbours within an hour without a lie: hardly one of ten misses it so often when
