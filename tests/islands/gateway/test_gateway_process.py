@@ -107,7 +107,7 @@ class Islands:
         return row
 
     def says(self, number: int, text: str) -> None:
-        assert tinyssb(self.home(number), "publish", text).returncode == 0
+        assert tinyssb(self.home(number), "publish", "--bipf", json.dumps(text)).returncode == 0
 
     def follows(self, number: int, other: int) -> None:
         assert tinyssb(self.home(number), "follow", self.feeds[other].hex()).returncode == 0
