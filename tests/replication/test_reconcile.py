@@ -43,8 +43,8 @@ def difference(ours, theirs) -> SetDifference:
     )
 
 
-def exchange(feeds, start: FeedId = FEEDS[0]) -> SetReconciliation:
-    return SetReconciliation(SaltedSets(Goset(feeds)), start)
+def exchange(feeds, own: FeedId = FEEDS[0]) -> SetReconciliation:
+    return SetReconciliation(SaltedSets(Goset(feeds)), own)
 
 
 def sketch(feeds, salt: bytes = SALT, capacity: int = FULL) -> Sketch:
@@ -154,7 +154,7 @@ def test_who_cannot_learn_does_not_ask() -> None:
 
 
 def test_ids_are_given_three_at_a_time_from_ones_own_on() -> None:
-    talk = exchange(FEEDS[:8], start=FEEDS[5])
+    talk = exchange(FEEDS[:8], own=FEEDS[5])
     talk.heard_sketch(sketch([]), can_learn=True)
     assert [talk.next_feeds() for _ in range(4)] == [
         Feeds((FEEDS[6], FEEDS[7], FEEDS[0])),
@@ -186,6 +186,16 @@ def test_what_somebody_else_gives_is_left_to_it() -> None:
     talk.heard_sketch(sketch(FEEDS[:5]), can_learn=True)
     talk.heard_feeds(Feeds((FEEDS[0],)))
     talk.heard_feeds(Feeds((FEEDS[7], FEEDS[8])))
+    assert talk.next_feeds() is None
+
+
+def test_our_own_id_is_left_to_nobody_who_did_not_give_it() -> None:
+    talk = exchange(FEEDS[:10], own=FEEDS[9])
+    talk.heard_sketch(sketch(FEEDS[:5]), can_learn=True)
+    talk.heard_feeds(Feeds((FEEDS[7], FEEDS[8])))
+    assert talk.next_feeds() == Feeds((FEEDS[9],))
+    talk.heard_sketch(sketch(FEEDS[:5]), can_learn=True)
+    talk.heard_feeds(Feeds((FEEDS[8], FEEDS[9])))
     assert talk.next_feeds() is None
 
 

@@ -93,11 +93,11 @@ class SetReconciliation:
     received packets go in here too, so that no node repeats what another one sent.
     """
 
-    def __init__(self, sets: SaltedSets, start: FeedId) -> None:
-        """*start* is the node's own feed id: so nodes begin at different positions of the set, and repeat each other
+    def __init__(self, sets: SaltedSets, own: FeedId) -> None:
+        """*own* is the node's feed id. Where ids are given, each node begins behind its own: so they repeat each other
         less."""
         self._sets = sets
-        self._cursor = start
+        self._own = self._cursor = own
         self._giving: set[FeedId] = set()
         self._salt = b""
         self._lacking: set[int] = set()
@@ -161,12 +161,12 @@ class SetReconciliation:
 
     def heard_feeds(self, feeds: Feeds) -> None:
         """Note feed ids that another node sent, known to us or not: it is left to send the rest of what we would have
-        sent.
+        sent. But for our own id: while a mesh meets, nobody else may have it.
 
         Feed ids that we missed were probably received where they lacked; if not, they are asked for again.
         """
         if not self._giving.isdisjoint(feeds.feeds):
-            self._giving.clear()
+            self._giving.intersection_update({self._own}.difference(feeds.feeds))
 
     def queue_feeds(self, feed: FeedId) -> None:
         """Queue *feed*, which is new in our set and was not asked for, to be sent with others."""
