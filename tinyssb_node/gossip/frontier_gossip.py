@@ -69,8 +69,9 @@ _LEARNED_US = 3_600_000_000
 _LEARNED_MAX = 256
 _DIFFS_ON_AIR = 3
 """DIFFs replied to at once on the air, where nodes of ours do not begin with them."""
-_VAIN_ASKS_MAX = 16
-"""Ids asked for on the air of which none came, after which peers are taken to make them up."""
+_VAIN_ASKS_MAX = 8
+"""ASKs on the air of which no id came, after which peers are taken to make ids up. Packets, not ids: a newcomer to a
+group of many epochs lacks more ids than peers may give in an hour."""
 _LIE_PACKETS = 64
 """Packets' time between two replies to what peers may make up: 13 s at SF7."""
 _PATIENCE_PACKETS = 512
@@ -107,7 +108,7 @@ class _Exchange:
         self.diffs_taken = TokenBucket(_DIFFS_ON_AIR, 1, self.lie_us, now_us) if self.on_air else None
         """DIFFs that are replied to on the air; None on wires."""
         self.vain_asks = 0
-        """Ids asked for on the air, less those that came."""
+        """ASKs sent on the air, less the ids that came."""
         self.asked_us = now_us
         """When the last one was."""
         self.salts = TokenBucket(8, 1, 10_000_000, now_us)
@@ -437,8 +438,6 @@ class FrontierGossip:
                 exchange.pulled[key] = None
             recent = exchange.asked.within(key, _ANSWER_US, now_us) or exchange.is_lied_to(now_us)
             if not recent and exchange.asks.allows(key, 0, now_us):
-                exchange.vain_asks = min(exchange.vain_asks + 1, _VAIN_ASKS_MAX)
-                exchange.asked_us = now_us
                 exchange.asked.add(key, now_us)
                 exchange.asks.gave(key, 0, now_us)
                 exchange.asking[key] = None
@@ -569,6 +568,8 @@ class FrontierGossip:
             shorts = [short for each, short in exchange.asking if each == salt][: limits.ASK_MAX]
             for short in shorts:
                 del exchange.asking[salt, short]
+            exchange.vain_asks = min(exchange.vain_asks + 1, _VAIN_ASKS_MAX)
+            exchange.asked_us = now_us
             asked = AskSeen(direction=Direction.TX, face=queue.name, salt=salt, count=len(shorts))
             return GossipPacket(serialize_ask(self._dmx, Ask(salt, tuple(shorts))), PacketKind.ASK, asked)
         return None
