@@ -99,6 +99,7 @@ class SetReconciliation:
         self._sets = sets
         self._own = self._cursor = own
         self._giving: set[FeedId] = set()
+        self._learned: FeedId | None = None
         self._salt = b""
         self._lacking: set[int] = set()
         self._asking: set[int] = set()
@@ -175,6 +176,7 @@ class SetReconciliation:
     def learned(self, feed: FeedId) -> None:
         """Note that *feed* was added to our set: packets about the set as it was need not be sent."""
         self._answering = None
+        self._learned = feed
         if self._lacking:
             short = short_id(self._salt, feed)
             self._lacking.discard(short)
@@ -188,6 +190,7 @@ class SetReconciliation:
 
     def unlearned(self, feed: FeedId) -> None:
         """Note that *feed* left our set: it is not sent any more."""
+        self._learned = None if self._learned == feed else self._learned
         self._giving.discard(feed)
         self._answering = self._sketched = None
 
@@ -252,6 +255,9 @@ class SetReconciliation:
         waiting = sorted(self._giving)
         at = bisect_right(waiting, self._cursor)
         feeds = tuple((waiting[at:] + waiting[:at])[: limits.FEEDS_MAX])
+        if len(feeds) == 1 and self._learned is not None and self._learned != feeds[0]:
+            # Others are likely to lack it, too: 32 bytes here cost less than a packet of its own.
+            feeds = *feeds, self._learned
         self._cursor = feeds[-1]
         self._giving.difference_update(feeds)
         return Feeds(feeds)
