@@ -174,11 +174,13 @@ class SetReconciliation:
         self._giving.add(feed)
 
     def learned(self, feed: FeedId) -> None:
-        """Note that *feed* was added to our set: packets about the set as it was need not be sent."""
+        """Note that *feed* was added to our set: packets about the set as it was need not be sent. Only one that a
+        neighbour's SKETCH showed goes along with others: strangers may name made-up ones without end."""
         self._answering = None
-        self._learned = feed
         if self._lacking:
             short = short_id(self._salt, feed)
+            if short in self._lacking:
+                self._learned = feed
             self._lacking.discard(short)
             self._asking.discard(short)
 
