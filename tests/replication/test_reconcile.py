@@ -199,21 +199,6 @@ def test_our_own_id_is_left_to_nobody_who_did_not_give_it() -> None:
     assert talk.next_feeds() is None
 
 
-def test_an_id_that_is_given_alone_takes_the_latest_one_along() -> None:
-    talk = exchange(FEEDS[:8])
-    talk.heard_sketch(sketch(FEEDS[:10]), can_learn=True)
-    for feed in FEEDS[8:11]:
-        talk.learned(feed)
-    talk.queue_feeds(FEEDS[3])
-    # The last one came unasked: a stranger may have made it up.
-    assert talk.next_feeds() == Feeds((FEEDS[3], FEEDS[9]))
-    talk.queue_feeds(FEEDS[9])
-    assert talk.next_feeds() == Feeds((FEEDS[9],))
-    talk.unlearned(FEEDS[9])
-    talk.queue_feeds(FEEDS[3])
-    assert talk.next_feeds() == Feeds((FEEDS[3],))
-
-
 def test_the_same_difference_again_is_no_reason_to_ask_again() -> None:
     talk = exchange(FEEDS[:10])
     talk.heard_sketch(sketch(FEEDS[:13]), can_learn=True)

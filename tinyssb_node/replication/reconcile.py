@@ -99,7 +99,6 @@ class SetReconciliation:
         self._sets = sets
         self._own = self._cursor = own
         self._giving: set[FeedId] = set()
-        self._learned: FeedId | None = None
         self._salt = b""
         self._lacking: set[int] = set()
         self._asking: set[int] = set()
@@ -174,13 +173,10 @@ class SetReconciliation:
         self._giving.add(feed)
 
     def learned(self, feed: FeedId) -> None:
-        """Note that *feed* was added to our set: packets about the set as it was need not be sent. Only one that a
-        neighbour's SKETCH showed goes along with others: strangers may name made-up ones without end."""
+        """Note that *feed* was added to our set: packets about the set as it was need not be sent."""
         self._answering = None
         if self._lacking:
             short = short_id(self._salt, feed)
-            if short in self._lacking:
-                self._learned = feed
             self._lacking.discard(short)
             self._asking.discard(short)
 
@@ -192,7 +188,6 @@ class SetReconciliation:
 
     def unlearned(self, feed: FeedId) -> None:
         """Note that *feed* left our set: it is not sent any more."""
-        self._learned = None if self._learned == feed else self._learned
         self._giving.discard(feed)
         self._answering = self._sketched = None
 
@@ -257,9 +252,6 @@ class SetReconciliation:
         waiting = sorted(self._giving)
         at = bisect_right(waiting, self._cursor)
         feeds = tuple((waiting[at:] + waiting[:at])[: limits.FEEDS_MAX])
-        if len(feeds) == 1 and self._learned is not None and self._learned != feeds[0]:
-            # Others are likely to lack it, too: 32 bytes here cost less than a packet of its own.
-            feeds = *feeds, self._learned
         self._cursor = feeds[-1]
         self._giving.difference_update(feeds)
         return Feeds(feeds)
