@@ -263,7 +263,7 @@ class EntryGossip:
         """Return True if a neighbour on *face* is known to have entries that we lack, or chunks of ours are missing."""
         turn = self._turns.get(face)
         offered = turn is not None and turn.is_offered
-        return offered or bool(self._replica.expectations.side_chains)
+        return offered or self._replica.expectations.has_chains
 
     def has_packets(self, face: FaceName) -> bool:
         """Return True if a request is to be sent on *face* that waits for no timer, besides named WANTs."""
