@@ -26,6 +26,7 @@ from tinyssb_node.gossip.admission import NOT_ADMITTED, Admission
 from tinyssb_node.gossip.expiry import IdExpiry
 from tinyssb_node.gossip.frontier_gossip import FrontierGossip
 from tinyssb_node.gossip.named_feeds import NamedFeeds
+from tinyssb_node.gossip.named_ids import limit_repeats
 from tinyssb_node.gossip.proofs import FirstEntryProofs
 from tinyssb_node.gossip.retirement import FeedRetirement
 from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind
@@ -125,11 +126,7 @@ class SetGossip:
             self._answers[queue.name] = TokenBucket(
                 set_limits.ANSWERS_AT_ONCE, 1, set_limits.ANSWER_PACKETS * packet_us, now_us
             )
-            self._repeated[queue.name] = RepeatLimiter(
-                wait_us=limits.REPEAT_PACKETS * packet_us,
-                wait_max_us=set_limits.NAME_WAIT_MAX_PACKETS * packet_us,
-                most=2 * limits.SET_MAX,
-            )
+            self._repeated[queue.name] = limit_repeats(packet_us)
         if queue.profile.allowance is not None:
             self._claimed[queue.name] = AirShare(queue.profile.allowance)
             self._reconciled[queue.name] = AirShare(queue.profile.allowance)
@@ -137,12 +134,18 @@ class SetGossip:
     def face_down(self, face: FaceName) -> None:
         """A face is gone."""
         self._exchanges.pop(face, None)
-        for table in (self._claimed_us, self._adverts, self._stuck, self._queued, self._answers):
+        for table in (
+            self._claimed_us,
+            self._adverts,
+            self._stuck,
+            self._queued,
+            self._answers,
+            self._repeated,
+        ):
             table.pop(face, None)
         self._asked.pop(face, None)
         self._claimed.pop(face, None)
         self._settling.pop(face, None)
-        self._repeated.pop(face, None)
         self._reconciled.pop(face, None)
         self._expiry.face_down(face)
         self._proofs.face_down(face)
