@@ -197,8 +197,9 @@ class Catalog(SqliteCatalogQueries):
 
     def _catch_up(self, progress: Callable[[int, int], None]) -> int:
         arrival, packet, reader = self._state()
-        fits = arrival <= self._summary.given_arrival() and (not arrival or self._is_there(arrival, packet))
-        if fits and (self._stopped is not None or not (self.behind() or self._has_deleted())):
+        last = self._summary.last_arrival()
+        fits = not arrival or (arrival <= self._summary.given_arrival() and self._is_there(arrival, packet))
+        if fits and (self._stopped is not None or (arrival >= last and not self._has_deleted())):
             return 0
         if not fits:
             if self._stopped is not None:

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Final
 
 from tinyssb_node.catalog import limits, schema
-from tinyssb_node.catalog.deletion import SILENT, delete_messages
+from tinyssb_node.catalog.deletion import delete_messages
 from tinyssb_node.catalog.entry_meaning import CHAT, Meaning, meaning_of
-from tinyssb_node.catalog.rows import PUBLIC, MessageKind
+from tinyssb_node.catalog.rows import PUBLIC, SILENT, MessageKind
 from tinyssb_node.catalog.tangle_placement import (
     NOWHERE,
     TangleMembership,
@@ -136,36 +136,41 @@ def _read(batch: _Batch, appends: Sequence[StoredEntry | StoredChunk]) -> None:
 
 def _cut(batch: _Batch, feed: FeedId, keep: int) -> None:
     """Delete what there is of *feed* behind entry *keep*, as the store did."""
-    person, execute = batch.people[feed], batch.connection.execute
-    batch.placer.finish()
-
-    def meaning(number: int, seq: int) -> Meaning | None:
-        author = next(one for one, row in batch.people.items() if row.number == number)
-        entry = batch.store.entry(author, seq)
-        layout = None if entry is None else entry_layout(entry, batch.records[author].dialect)
-        content = None if entry is None or layout is None else read_whole_content(batch.store, entry, layout)
-        if entry is None or content is None:
-            return None
-        return meaning_of(type_of(entry), content, entry.id, entry.feed, batch.key)
+    person = batch.people[feed]
+    authors = {each.number: one for one, each in batch.people.items()}
 
     def root_of(number: int, seq: int) -> bytes | None:
-        found = meaning(number, seq)
+        found = _stored_meaning(batch, authors[number], seq)
         return None if found is None or found.root is None else bytes(found.root)
 
+    batch.placer.finish()
     delete_messages(batch.connection, person.number, keep, root_of)
     batch.changed.add(feed)
     person.entries = keep
-    last = execute("SELECT committed_us FROM messages WHERE feed = ? AND seq = ?", (person.number, keep))
-    (person.last_us,) = last.fetchone() or (0,)
-    if person.said_seq <= keep:
-        return
-    person.said, person.said_seq = None, 0
+    sql = "SELECT committed_us FROM messages WHERE feed = ? AND seq = ?"
+    (person.last_us,) = batch.connection.execute(sql, (person.number, keep)).fetchone() or (0,)
+    if person.said_seq > keep:
+        person.said, person.said_seq = _alias(batch, feed, person.number)
+
+
+def _alias(batch: _Batch, feed: FeedId, number: int) -> tuple[str | None, int]:
+    """Return the latest alias among the messages of *feed* that are in the catalog, and the entry with it; 0 for
+    none."""
     sql = "SELECT seq FROM messages WHERE feed = ? AND kind = ? ORDER BY seq DESC"
-    for (seq,) in execute(sql, (person.number, MessageKind.IAM.value)).fetchall():
-        found = meaning(person.number, seq)
+    for (seq,) in batch.connection.execute(sql, (number, MessageKind.IAM.value)).fetchall():
+        found = _stored_meaning(batch, feed, seq)
         if found is not None and found.alias is not None:
-            person.said, person.said_seq = found.alias or None, seq
-            return
+            return found.alias or None, seq
+    return None, 0
+
+
+def _stored_meaning(batch: _Batch, feed: FeedId, seq: int) -> Meaning | None:
+    """Return the meaning of an entry in the store; None if it, or a packet of its side chain, is not there."""
+    entry = batch.store.entry(feed, seq)
+    if entry is None:
+        return None
+    content = read_whole_content(batch.store, entry, entry_layout(entry, batch.records[feed].dialect))
+    return None if content is None else meaning_of(type_of(entry), content, entry.id, feed, batch.key)
 
 
 def _person_row(feed: FeedId, person: _Person) -> tuple[int | bytes | str | None, ...]:

@@ -2,14 +2,10 @@
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from typing import Final
 
 from tinyssb_node.catalog.entry_meaning import CHAT
-from tinyssb_node.catalog.rows import MessageKind
+from tinyssb_node.catalog.rows import SILENT, MessageKind
 from tinyssb_node.catalog.tangle_placement import split_ids
-
-SILENT: Final = frozenset({MessageKind.OPAQUE, MessageKind.ACKNOWLEDGEMENT, MessageKind.BLK})
-"""Kinds without text to search."""
 
 RootOf = Callable[[int, int], bytes | None]
 """Returns the root that an entry, by number of its feed and its sequence number, names itself."""

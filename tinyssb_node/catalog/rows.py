@@ -43,6 +43,10 @@ class MessageKind(StrEnum):
     """Anything else, and private messages that are not for us."""
 
 
+SILENT: Final = frozenset({MessageKind.OPAQUE, MessageKind.ACKNOWLEDGEMENT, MessageKind.BLK})
+"""Kinds without text to search."""
+
+
 def order_key(order_us: int, id_: bytes) -> str:
     """Return the position of a message with that effective time, as `MessageRow.order` is."""
     return f"{order_us:018d}{id_.hex()}"

@@ -37,6 +37,7 @@ from tinyssb_node.store.port import (
 from tinyssb_node.store.presence_filter import PresenceFilter
 from tinyssb_node.store.recovery import recover_log, sync_names, take_lock
 from tinyssb_node.store.sqlite_file import (
+    GIVEN_ARRIVAL,
     META_ARRIVALS,
     end_exclusive_mode,
     open_for_reading,
@@ -573,12 +574,7 @@ class SqliteStore:
         """Load what is cached in memory, as of the last commit."""
         with store_faults(self._path, "reading"):
             feeds = [kept_feed(row) for row in self._connection.execute("SELECT * FROM feeds")]
-            (arrival,) = self._connection.execute(
-                "SELECT max((SELECT coalesce(max(arrival), 0) FROM entries), "
-                "(SELECT coalesce(max(arrival), 0) FROM chunks), "
-                "coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?), 0))",
-                (META_ARRIVALS,),
-            ).fetchone()
+            (arrival,) = self._connection.execute(f"SELECT {GIVEN_ARRIVAL}").fetchone()
         self._feeds = {feed.record.feed: feed for feed in feeds}
         self._ids = {feed.number: feed.record.feed for feed in sorted(feeds, key=attrgetter("number"))}
         self._arrival = self._committed = arrival

@@ -23,6 +23,13 @@ APPLICATION_ID: Final = int.from_bytes(b"tSSn", "big")
 """Distinguishes a node's store from other databases, the analytics' own among them (``PRAGMA application_id``)."""
 META_ARRIVALS: Final = "arrivals"
 """Name in the store of the last arrival number that was given when something was cut."""
+LAST_ARRIVAL: Final = (
+    "max((SELECT coalesce(max(arrival), 0) FROM entries), (SELECT coalesce(max(arrival), 0) FROM chunks))"
+)
+"""Expression for the highest arrival number that something has, 0 for none."""
+_NOTED_ARRIVAL: Final = f"SELECT CAST(value AS INTEGER) FROM meta WHERE key = '{META_ARRIVALS}'"  # noqa: S608 - our name
+GIVEN_ARRIVAL: Final = f"max({LAST_ARRIVAL}, coalesce(({_NOTED_ARRIVAL}), 0))"
+"""Expression for the highest arrival number that was ever given, also to what is deleted; 0 for none."""
 
 _SCHEMA: Final = """
 CREATE TABLE feeds (

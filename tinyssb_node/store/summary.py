@@ -10,7 +10,7 @@ from typing import NamedTuple
 from tinyssb_node import limits
 from tinyssb_node.feeds.children import EntryType
 from tinyssb_node.ids import FeedId
-from tinyssb_node.store.sqlite_file import META_ARRIVALS, StoreFile, store_faults
+from tinyssb_node.store.sqlite_file import GIVEN_ARRIVAL, LAST_ARRIVAL, StoreFile, store_faults
 
 
 class FeedSummary(NamedTuple):
@@ -30,22 +30,17 @@ class StoreSummary(StoreFile):
 
     def last_arrival(self) -> int:
         """Return the highest arrival number, 0 for none. Raises StoreDamagedError, StoreFailedError."""
-        with store_faults(self._path, "reading"):
-            (arrival,) = self._connection.execute(
-                "SELECT max((SELECT coalesce(max(arrival), 0) FROM entries), "
-                "(SELECT coalesce(max(arrival), 0) FROM chunks))"
-            ).fetchone()
-        return int(arrival)
+        return self._number(LAST_ARRIVAL)
 
     def given_arrival(self) -> int:
         """Return the highest arrival number that was ever given, also to what is deleted; 0 for none. Raises
         StoreDamagedError, StoreFailedError."""
+        return self._number(GIVEN_ARRIVAL)
+
+    def _number(self, expression: str) -> int:
         with store_faults(self._path, "reading"):
-            (arrival,) = self._connection.execute(
-                "SELECT coalesce((SELECT CAST(value AS INTEGER) FROM meta WHERE key = ?), 0)",
-                (META_ARRIVALS,),
-            ).fetchone()
-        return max(int(arrival), self.last_arrival())
+            (number,) = self._connection.execute(f"SELECT {expression}").fetchone()
+        return int(number)
 
     def packet(self, arrival: int) -> bytes | None:
         """Return the packet with that arrival number. Raises StoreDamagedError, StoreFailedError."""
@@ -59,9 +54,7 @@ class StoreSummary(StoreFile):
 
     def entries(self) -> int:
         """Return how many entries the frontiers of all feeds count. Raises StoreDamagedError, StoreFailedError."""
-        with store_faults(self._path, "reading"):
-            (entries,) = self._connection.execute("SELECT coalesce(sum(seq), 0) FROM feeds").fetchone()
-        return int(entries)
+        return self._number("coalesce((SELECT sum(seq) FROM feeds), 0)")
 
     def has_newest_entries(self) -> bool:
         """Return True if there are entries beyond a frontier. Raises StoreDamagedError, StoreFailedError."""
