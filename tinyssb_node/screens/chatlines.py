@@ -48,6 +48,11 @@ def mark_of(row: MessageRow) -> str:
     return "?" if row.doubtful else " "
 
 
+def is_late(row: MessageRow) -> bool:
+    """Return whether a message arrived so long after it was written, or before, that both times are shown."""
+    return abs(row.committed_us - row.written_us) > limits.ARRIVED_APART_US
+
+
 def other_times(row: MessageRow) -> str:
     """Return the time of arrival in parentheses, if it is far from that of writing; and the author's clock, if it is
     contradicted."""
@@ -55,7 +60,7 @@ def other_times(row: MessageRow) -> str:
     notes = []
     if row.doubtful and row.said_us is not None:
         notes.append("its author's clock: {} {}".format(*local_minute(row.said_us)))
-    if abs(row.committed_us - row.written_us) > limits.ARRIVED_APART_US:
+    if is_late(row):
         day, minute = local_minute(row.committed_us)
         notes.append(f"arrived {minute}" if day == written[0] else f"arrived {day} {minute}")
     return f" ({'; '.join(notes)})" if notes else ""

@@ -166,10 +166,9 @@ def messages(
 ) -> list[GroupMessageView]:
     """Return the messages of a group after the place *after* and before the position *before* (`MessageRow.order`):
     all, or at most *limit*, the first after *after*, else the last. Raises as the client does."""
-    found = None if before is None else read_order_key(before)
     until = None
     if before is not None:
-        place, id_ = found or (0, b"")
+        place, id_ = read_order_key(before) or (0, b"")
         until = place + (len(id_) > MessageId.SIZE)
     rows = client.group_read(group, after=after or None, before=until, limit=limit)
     return [message_row(row, names) for row in rows]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,28 +28,35 @@ class InboxRow:
     """The last of them to arrive."""
 
 
-def inbox(node: NodeSession, groups: Sequence[GroupConversation] | None) -> list[InboxRow]:
-    """Return the conversations with unread messages, the latest arrival first. Groups that are muted are left out; none
-    of them if *groups* is None. Raises CatalogFailedError, and as the client does."""
+def inbox(
+    node: NodeSession, conversations: Sequence[ConversationRow], groups: Sequence[GroupConversation]
+) -> list[InboxRow]:
+    """Return those of *conversations* and *groups* with unread messages, the latest arrival first. Groups that are
+    muted are left out. Raises CatalogFailedError, and as the client does."""
     marks = node.read_marks()
-    found = [_row(node, row, marks.get(row.name, 0)) for row in node.catalog.conversations()]
-    found += [_group_row(node, row, marks.get(row.name, 0)) for row in groups or () if not row.muted]
+    found = [_row(node, row, marks.get(row.name, 0)) for row in conversations]
+    found += [_group_row(node, row, marks.get(row.name, 0)) for row in groups if not row.muted]
     rows = [row for row in found if row is not None]
     return sorted(rows, key=lambda row: -row.latest.committed_us)
 
 
 def _row(node: NodeSession, row: ConversationRow, mark: int) -> InboxRow | None:
-    if row.last is None or (row.last.placed or 0) <= mark:
+    if not _is_ahead(row, mark):
         return None
     unread = node.catalog.unread(row.name, mark, limits.UNREAD_MAX)
     return InboxRow(row, unread.count, unread.older, unread.latest) if unread.latest is not None else None
 
 
 def _group_row(node: NodeSession, row: GroupConversation, mark: int) -> InboxRow | None:
-    if row.last is None or (row.last.placed or 0) <= mark:
+    if not _is_ahead(row, mark):
         return None
     rows = [one for one in node.group_messages(row.name, after=mark) if is_news(one)]
     return InboxRow(row, min(len(rows), limits.UNREAD_MAX), 0, rows[-1]) if rows else None
+
+
+def _is_ahead(row: ConversationRow, mark: int) -> bool:
+    """Return whether something arrived in a conversation behind *mark*."""
+    return row.last is not None and (row.last.placed or 0) > mark
 
 
 def is_news(row: MessageRow) -> bool:
@@ -57,13 +64,11 @@ def is_news(row: MessageRow) -> bool:
     return not row.own and row.kind is not MessageKind.HAPPENING
 
 
-def latest_places(
-    conversations: Sequence[ConversationRow], groups: Sequence[GroupConversation] | None
-) -> dict[str, int]:
+def latest_places(conversations: Iterable[ConversationRow]) -> dict[str, int]:
     """Return the number of the last arrival of each conversation: a mark that everything was seen."""
     return {
         row.name: row.last.placed
-        for row in [*conversations, *(groups or ())]
+        for row in conversations
         if row.last is not None and row.last.placed is not None
     }
 
@@ -73,12 +78,12 @@ def arrivals(node: NodeSession, seen: Mapping[str, int]) -> Iterator[tuple[Conve
     conversation in order of arrival. Raises CatalogFailedError, and as the client does."""
     for row in node.catalog.conversations():
         mark = seen.get(row.name, 0)
-        if row.last is not None and (row.last.placed or 0) > mark:
+        if _is_ahead(row, mark):
             found = node.catalog.arrived(row.name, mark, limits.CHAT_LAST_MAX)
             yield from ((row, one) for one in found if is_news(one))
     for group in node.groups() or ():
         mark = seen.get(group.name, 0)
-        if not group.muted and group.last is not None and (group.last.placed or 0) > mark:
+        if not group.muted and _is_ahead(group, mark):
             yield from ((group, one) for one in node.group_messages(group.name, after=mark) if is_news(one))
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from tinyssb_node.screens import limits
+from tinyssb_node.store.durable import in_the_place_of
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -41,12 +41,5 @@ def mark_read(folder: Path, seen: Mapping[str, int]) -> None:
         return
     kept = [(name, mark) for name, mark in marks.items() if name not in ahead]
     document = {"v": _VERSION, "read": dict([*kept, *ahead.items()][-limits.READ_MARKS_MAX :])}
-    new = folder / f"{READ_FILE}.{os.getpid()}.new"
-    with suppress(OSError):
-        try:
-            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o600)
-            with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-                json.dump(document, file)
-            new.replace(folder / READ_FILE)
-        finally:
-            new.unlink(missing_ok=True)
+    with suppress(OSError), in_the_place_of(folder / READ_FILE) as file:
+        file.write(json.dumps(document).encode())

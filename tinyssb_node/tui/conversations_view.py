@@ -22,6 +22,7 @@ from tinyssb_node.catalog.rows import (
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.chatlines import displayed_text
 from tinyssb_node.screens.group_conversations import MUTED, GroupConversation, is_group
+from tinyssb_node.screens.inbox import latest_places
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import one_line, safe
 from tinyssb_node.tui import limits, lines
@@ -126,11 +127,7 @@ class ConversationsView(ScreenView):
 
     def _note_seen(self, sight: ScreenState) -> None:
         """Mark messages as seen that are on the screen; without marks also those there when the screen started."""
-        latest = {
-            row.name: row.last.placed
-            for row in sight.rooms
-            if row.last is not None and row.last.placed is not None
-        }
+        latest = latest_places(sight.rooms)
         if self._seen is None and sight.conversations:
             self._seen = latest if sight.read is None else dict(sight.read)
         conversation, latest_shown = sight.asked.conversation, sight.asked.before is sight.asked.after is None

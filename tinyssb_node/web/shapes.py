@@ -9,6 +9,7 @@ from tinyssb_node.catalog.rows import ConversationRow, MessageKind, MessageRow, 
 from tinyssb_node.control.group_rows import GroupEpochRow, GroupShownRow
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, NetworkRow, ReceiptRow, StatusRow
 from tinyssb_node.ids import FeedId
+from tinyssb_node.screens.chatlines import is_late
 from tinyssb_node.screens.disk_words import biggest_words, disk_problem, use_words
 from tinyssb_node.screens.estimate import AirtimeCost
 from tinyssb_node.screens.follow_words import pending_count
@@ -31,7 +32,7 @@ from tinyssb_node.screens.group_details import (
     standing,
 )
 from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
-from tinyssb_node.screens.limits import ARRIVED_APART_US, TITLE_CELLS
+from tinyssb_node.screens.limits import TITLE_CELLS
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import apart
 from tinyssb_node.web import limits
@@ -77,7 +78,7 @@ def message_shape(row: MessageRow, people: PeopleIndex) -> Shape:
         "said_us": row.said_us,
         "written_us": row.written_us,
         "doubtful": row.doubtful,
-        "late": abs(row.committed_us - row.written_us) > ARRIVED_APART_US,
+        "late": is_late(row),
         "placed": row.placed,
         "order": row.order,
         "missing": len(row.missing),

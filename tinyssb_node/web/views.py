@@ -56,8 +56,9 @@ def conversations(node: NodeSession) -> Shape:
     known = people_of(node)
     groups = list(node.groups() or ())
     # Strangers can begin any number of conversations; groups are only our own.
-    rows = [*node.catalog.conversations()[: max(0, _PEOPLE_MAX - len(groups))], *groups]
-    unread = {row.conversation.name: row.unread for row in inbox(node, groups)}
+    others = node.catalog.conversations()[: max(0, _PEOPLE_MAX - len(groups))]
+    unread = {row.conversation.name: row.unread for row in inbox(node, others, groups)}
+    rows = [*others, *groups]
     return {"rows": [{**conversation_shape(row, known), "unread": unread.get(row.name, 0)} for row in rows]}
 
 

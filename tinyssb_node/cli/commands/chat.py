@@ -96,9 +96,11 @@ def read(arguments: argparse.Namespace) -> int:
         people = [names.find(text).feed for text in arguments.people or ()]
         where = talk.conversation_with(people) if people else PUBLIC
         last = min(arguments.last, limits.CHAT_LAST_MAX)
-        rows: Sequence[MessageRow] = [] if where is None else talk.catalog.messages(where, limit=last)
-        if arguments.arrived is not None and where is not None:
+        rows: Sequence[MessageRow] = []
+        if where is not None and arguments.arrived is not None:
             rows = talk.catalog.latest_arrivals(where, min(arguments.arrived, limits.CHAT_LAST_MAX))
+        elif where is not None:
+            rows = talk.catalog.messages(where, limit=last)
         waiting = [] if where is None else talk.catalog.waiting(where, limit=10)  # the latest
         lines = _lines(arguments, talk, names, [*rows, *waiting])
         if people and not arguments.json:

@@ -62,10 +62,11 @@ def show(arguments: argparse.Namespace) -> int:
         if arguments.follow:
             return _follow(arguments, talk, hook)
         groups = talk.groups()
-        rows = inbox(talk, groups)
+        conversations = talk.catalog.conversations()
+        rows = inbox(talk, conversations, groups or ())
         names = talk.names()
         if arguments.read:
-            talk.mark_read(latest_places(talk.catalog.conversations(), groups))
+            talk.mark_read(latest_places([*conversations, *(groups or ())]))
     if groups is None:
         print(
             "tinyssb: Private groups are not counted: the daemon, which has their keys, is not running or is too old.",
@@ -107,7 +108,7 @@ def _json(row: InboxRow, names: DisplayNames) -> dict[str, object]:
 
 def _follow(arguments: argparse.Namespace, talk: NodeSession, hook: MessageHook | None) -> int:
     """Show messages as they come, without marking them as read."""
-    seen = latest_places(talk.catalog.conversations(), talk.groups())
+    seen = latest_places([*talk.catalog.conversations(), *(talk.groups() or ())])
     names = talk.names()
     lines = ChatFormatter(names, width())
     print("Waiting for new messages. Ctrl-C ends.", file=sys.stderr, flush=True)

@@ -150,7 +150,7 @@ def unread_line(arguments: argparse.Namespace) -> list[tuple[str, object]]:
     try:
         with NodeSession.at_home(arguments.home) as talk:
             talk.catch_up()
-            rows = inbox(talk, talk.groups())
+            rows = inbox(talk, talk.catalog.conversations(), talk.groups() or ())
     except (CatalogFailedError, ContactsError, ProblemError, StoreFailedError):
         return []
     return [("unread", f"{unread_in_words(rows)} (see `tinyssb inbox`)")] if rows else []
