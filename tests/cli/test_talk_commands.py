@@ -90,7 +90,8 @@ def test_json_has_what_was_written_and_one_line_for_each(talkers: Talkers) -> No
 def test_a_thread_is_drawn(talkers: Talkers) -> None:
     text = said(talkers, "thread", "show", talkers.digits("first"), "--ascii")
     drawings = [line[:5].rstrip() for line in text.splitlines()]
-    assert drawings == ["*", "+-.", "| *", "* |", "+-'", "*", "*"]
+    assert drawings == ["*", "+-.", "| *", "* |", "+-'", "*", "*", "", "*"], text
+    assert "after what nobody has  [1 message missing before this] [also follows " in text
     assert "●" in said(talkers, "thread", "show", "public")
     rows = objects(talkers, "thread", "show", f"{talkers.feed(ANA)[:8]}.1", "--last", "2")
     assert rows[0]["id"] == talkers.ids["first"].hex()

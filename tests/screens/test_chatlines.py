@@ -92,7 +92,8 @@ def test_a_line_that_pretends_to_be_a_message_is_indented() -> None:
 
 def test_what_waits_says_for_what() -> None:
     row = make_message("late", EVE, 9, "hi", placed=None, missing=tuple(message_id(str(n)) for n in range(9)))
-    (line,) = shown([row], 200)
+    day, line = shown([row], 200)
+    assert day == "-- 2025-10-09 --"
     assert "[waits for " in line
     assert line.endswith("and 6 more]")
 

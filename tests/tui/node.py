@@ -167,7 +167,13 @@ def usual() -> ScreenState:
             ConversationRow(name="00112233aabbccdd", members=tuple(sorted((ME, EVA))), messages=1, last=private),
         ],
         messages=messages,
-        waiting=1,
+        waiting=[
+            dataclasses.replace(
+                message("w", EVA, "So we bring the long one.", 80, previous=(id_of("?"),), missing=(id_of("?"),),
+                        said_us=NOW_US - 20 * MINUTE_US, order_us=None, order=""),
+                placed=None,
+            ),
+        ],
         holders={id_of("c"): "5 of 5", id_of("g"): "3 of 5, Ana missing since 13:02"},
         people=people,
         names=DisplayNames(people, {BEN}),
@@ -214,6 +220,7 @@ def hostile() -> ScreenState:
             *sight.conversations[1:],
         ],
         messages=messages,
+        waiting=(),
         holders={id_of("l"): HOSTILE},
         people=people,
         names=DisplayNames(people),

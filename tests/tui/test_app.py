@@ -123,7 +123,7 @@ async def test_feeds_are_followed_or_not() -> None:
 
 
 async def test_new_messages_come_in_below_and_what_one_reads_stays() -> None:
-    node = FakeNode(usual())
+    node = FakeNode(dataclasses.replace(usual(), waiting=()))
     async with shown(node) as screen:
         newest = message("new", EVA, "Did you see the ibex?", 95)
         node.sight = dataclasses.replace(node.sight, messages=[*node.sight.messages, newest])

@@ -60,7 +60,9 @@ def test_messages_come_in_their_order_with_what_they_follow(quiet: str) -> None:
     assert by_id[message_id("answer").hex()]["answers"] == []
     assert [one["text"] for one in by_id[message_id("other").hex()]["answers"]] == ["Is anybody up there?"]
     assert by_id[message_id("evil").hex()]["text"] == HOSTILE_TEXT
-    assert [row["text"] for row in found["waiting"]] == ["and I follow her", "I follow what you lack"]
+    waiting = [(row["text"], row["gap"]) for row in found["waiting"]]
+    assert waiting == [("I follow what you lack", "1 message missing"), ("and I follow her", None)]
+    assert all(row["order"] > rows[-1]["order"] for row in found["waiting"])
 
 
 def test_earlier_messages_are_asked_for_by_their_place(quiet: str) -> None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
+from tinyssb_node.content.limits import CLAIM_MIN_US
 from tinyssb_node.ids import FeedId, MessageId, Origin
 
 PUBLIC: Final = "public"
@@ -122,7 +123,10 @@ class MessageRow:
 
     @property
     def written_us(self) -> int:
-        """When it was written, as far as this is known; else when it arrived. Microseconds since 1970."""
+        """When it was written, as far as this is known; else when it arrived. Microseconds since 1970. While a message
+        is not placed, only its author's clock is known."""
+        if self.placed is None and self.said_us is not None and self.said_us >= CLAIM_MIN_US:
+            return self.said_us
         return self.committed_us if self.order_us is None else self.order_us
 
 

@@ -7,6 +7,7 @@ from typing import Final
 from tinyssb_node.catalog.rows import MessageKind, MessageRow
 from tinyssb_node.ids import MessageId
 from tinyssb_node.screens import limits
+from tinyssb_node.screens.gaps import MessageGap, gap_in_words
 from tinyssb_node.screens.people import SHORT_FEED, DisplayNames
 from tinyssb_node.screens.safetext import HAPPENED, NO_HAPPENING, cells, one_line, padded, wrapped
 
@@ -170,10 +171,16 @@ class ChatFormatter:
 
     def waiting(self, row: MessageRow) -> Iterator[str]:
         """Format a message that waits for a predecessor."""
-        note = f"[waits for {_named(row.missing)}]" if row.missing else "[waiting]"
-        if row.older_missing:
-            note = f"[{row.older_missing:,} older missing]"
-        yield from self._block(local_minute(row.committed_us)[1], row, displayed_text(row), note)
+        note = f"[waits for {_named(row.missing)}]" if row.missing else ""
+        day, minute = local_minute(row.written_us)
+        if day != self._day:
+            yield f"-- {day} --"
+            self._day = day
+        yield from self._block(minute, row, displayed_text(row) + other_times(row), note)
+
+    def gap(self, gap: MessageGap) -> Iterator[str]:
+        """Format what is missing before the next message."""
+        yield one_line(f"       ... {gap_in_words(gap, self.names)} ...", self.width)
 
     def found(self, row: MessageRow, where: str | None = None) -> Iterator[str]:
         """Format a message that stands alone, as in a search; *where* names its conversation, safe to show."""
@@ -181,10 +188,13 @@ class ChatFormatter:
         note = where or ("[private]" if row.private else "")
         yield from self._block(f"{day} {minute}", row, displayed_text(row), note)
 
-    def drawn(self, row: MessageRow, apart: Sequence[MessageId]) -> Iterator[str]:
-        """Format a message beside a drawing without lines to its predecessors *apart*."""
+    def drawn(self, row: MessageRow, apart: Sequence[MessageId], gap: str = "") -> Iterator[str]:
+        """Format a message beside a drawing without lines to its predecessors *apart*; *gap*: what is missing before
+        it, in safe words."""
         day, minute = local_minute(row.written_us)
         note = f"[also follows {_named(apart)}]" if apart else ""
+        if gap:
+            note = f"[{gap} before this] {note}".rstrip()
         yield from self._block(f"{day[5:]} {minute}", row, displayed_text(row) + other_times(row), note)
 
     def _block(self, when: str, row: MessageRow, text: str, note: str) -> Iterator[str]:

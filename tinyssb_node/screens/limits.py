@@ -13,6 +13,8 @@ NAMES_TOLD_MAX: Final = 5
 
 # --- Messages in lines (chatlines, thread) ----------------------------------------------------------------------------
 
+WAITING_MAX: Final = 20
+"""Messages of a conversation that are shown although they wait for others, the latest ones: a page has hardly more."""
 READ_MARKS_MAX: Final = 1_024
 """Conversations with a read mark: four times as many as are listed."""
 READ_FILE_MAX: Final = 131_072

@@ -21,6 +21,7 @@ from tinyssb_node.catalog.rows import (
 )
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.chatlines import displayed_text
+from tinyssb_node.screens.gaps import gap_in_words
 from tinyssb_node.screens.group_conversations import MUTED, GroupConversation, is_group
 from tinyssb_node.screens.inbox import latest_places
 from tinyssb_node.screens.people import DisplayNames
@@ -144,10 +145,12 @@ class ConversationsView(ScreenView):
         known = {**sight.referred, **{row.id: row for row in sight.messages}}
         shown: list[Row] = []
         above: MessageRow | None = None
-        for row in sight.messages:
+        for one in sight.shown:
+            row = one.row
             content = lines.message(
                 row,
                 names,
+                gap="" if one.gap is None else gap_in_words(one.gap, names),
                 above=above,
                 known=known,
                 holders=sight.holders.get(row.id),
@@ -181,7 +184,7 @@ class ConversationsView(ScreenView):
                 f"{self._older} older {'message' if self._older == 1 else 'messages'} arrived further up"
             )
         if sight.waiting:
-            notes.append(f"{sight.waiting} waiting for earlier messages")
+            notes.append(f"{len(sight.waiting)} waiting for earlier messages")
         return Content.styled(one_line(" " + "; ".join([title, *notes]), self.size.width), "bold")
 
     def _draw_target(self, names: DisplayNames) -> None:
@@ -251,8 +254,8 @@ class ConversationsView(ScreenView):
 
     def _chosen(self) -> MessageRow | None:
         chosen = self.query_one("#messages", RowList).chosen
-        messages = () if self.sight is None else self.sight.messages
-        return next((row for row in messages if row.id.hex() == chosen), None)
+        messages = () if self.sight is None else self.sight.shown
+        return next((one.row for one in messages if one.row.id.hex() == chosen), None)
 
     # --- Writing ------------------------------------------------------------------------------------------------------
 
@@ -281,7 +284,8 @@ class ConversationsView(ScreenView):
 
     def action_reply(self) -> None:
         """Answer the selected message."""
-        if (row := self._chosen()) is not None and not self._why_closed(row.conversation):
+        row = self._chosen()
+        if row is not None and row.placed is not None and not self._why_closed(row.conversation):
             self._target = MessageTarget(row.conversation, answered=row)
             self._edit()
 

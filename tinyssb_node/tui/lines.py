@@ -144,9 +144,10 @@ def message(
     holders: str | None,
     now_us: int,
     width: int,
+    gap: str = "",
 ) -> Content:
     """Format a message of a conversation: time, author, text; the message it answers unless right above;
-    its receipts."""
+    its receipts. *gap*: what is missing right before it, in safe words."""
     room = max(width - INDENT, 2)
     bare, digits = name_and_digits(row.feed, names)
     name = f"{bare} {digits}".strip()
@@ -165,8 +166,11 @@ def message(
         lines += [Content.styled(line, "dim") for line in wrapped(f"who has it: {holders}", room, 2)]
     if times := other_times(row).strip():
         lines.append(Content.styled(one_line(times, room), "dim"))
+    if row.placed is None:
+        lines.append(Content.styled(one_line("(waits for earlier messages)", room), "dim"))
     first = Content.assemble((f"{clock(row.written_us, now_us)}{mark_of(row)}", "dim"), lines[0])
-    return Content("\n").join([first, *(line.pad_left(INDENT) for line in lines[1:])])
+    above_it = [Content.styled(one_line(f"... {gap} ...", room), "dim").pad_left(INDENT)] if gap else []
+    return Content("\n").join([*above_it, first, *(line.pad_left(INDENT) for line in lines[1:])])
 
 
 def _with_name(line: Content, bare: str, name: str) -> Content:

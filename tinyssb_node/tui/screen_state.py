@@ -7,6 +7,7 @@ from typing import Protocol
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, FeedRow, StatusRow
 from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.screens.gaps import ShownMessage, in_place
 from tinyssb_node.screens.group_changes import GroupChange
 from tinyssb_node.screens.group_conversations import GroupConversation
 from tinyssb_node.screens.group_files import GroupFileDraft
@@ -52,8 +53,8 @@ class ScreenState:
     """The number of the last arrival that the user has seen, by conversation; None: not known."""
     older: int = 0
     """How many of *messages* that are unread come before messages that the user has seen, shown or not."""
-    waiting: int = 0
-    """How many more wait for a predecessor, up to a bound."""
+    waiting: Sequence[MessageRow] = ()
+    """The latest messages there that wait for a predecessor; not of groups."""
     holders: Mapping[MessageId, str] = field(default_factory=dict)
     """Receipts of own messages, in words."""
     names: DisplayNames = field(default_factory=lambda: DisplayNames(()))
@@ -68,6 +69,14 @@ class ScreenState:
     """Latest lines of the event log, counted, the newest last."""
     log_fault: str | None = None
     """Why there are no events, or no later ones."""
+
+    @property
+    def shown(self) -> Sequence[ShownMessage]:
+        """The messages of the open conversation, and with the latest of them those that wait."""
+        asked = self.asked
+        latest = asked.before is asked.after is None
+        waiting = [row for row in self.waiting if latest and row.conversation == asked.conversation]
+        return in_place(self.messages, waiting)
 
     @property
     def rooms(self) -> Sequence[ConversationRow]:

@@ -22,6 +22,7 @@ from tinyssb_node.screens.group_details import details
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.group_threads import read_thread, thread_lines
 from tinyssb_node.screens.holders_text import holders_text
+from tinyssb_node.screens.limits import WAITING_MAX
 from tinyssb_node.screens.localfile import file_title, read_local_file
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.screens.tail import event_folder
@@ -67,7 +68,7 @@ def _kept(talk: NodeSession, sight: ScreenState) -> ScreenState:
         conversations=catalog.conversations()[:_ROWS_MAX],
         messages=messages,
         referred=referred,
-        waiting=len(catalog.waiting(asked.conversation, limits.MESSAGES_MAX)),
+        waiting=catalog.waiting(asked.conversation, WAITING_MAX),
         people=people[:_ROWS_MAX],
         hidden_people=max(len(people) - _ROWS_MAX, 0),
         names=talk.names(),
@@ -107,7 +108,7 @@ class NodeScreenSource:
             self._sight, now_us=self._now_us(), events=self._log.lines(), log_fault=self._log.fault
         )
         if asked.conversation != sight.asked.conversation:
-            sight = dataclasses.replace(sight, messages=(), waiting=0)
+            sight = dataclasses.replace(sight, messages=(), waiting=())
         stale = stale or asked != sight.asked
         sight = self._read(dataclasses.replace(sight, asked=asked), stale=stale)
         self._sight = self._ask(sight, stale=stale)

@@ -10,11 +10,13 @@ from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import group_files
 from tinyssb_node.screens.chatlines import is_answer
 from tinyssb_node.screens.estimate import estimate
+from tinyssb_node.screens.gaps import gap_in_words, in_place
 from tinyssb_node.screens.group_changes import GroupChange, done_in_words, perform, preview
 from tinyssb_node.screens.group_conversations import is_group
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.group_threads import read_thread
 from tinyssb_node.screens.inbox import inbox
+from tinyssb_node.screens.limits import WAITING_MAX
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web import limits
 from tinyssb_node.web.errors import CostlyMessageError, PageNotFoundError
@@ -106,12 +108,20 @@ def messages(node: NodeSession, conversation: str, *, before: str | None, limit:
     rows = list(catalog.messages(conversation, before=before, limit=limit + 1))
     more = len(rows) > limit
     above = rows.pop(0) if more else None
-    waiting = catalog.waiting(conversation, 20) if before is None else ()  # the latest ones
+    waiting = catalog.waiting(conversation, WAITING_MAX) if before is None else ()
     return {
         **conversation_shape(found, known),
         "rows": _with_quotes(node, rows, known, above),
         "more": more,
-        "waiting": [message_shape(row, known) for row in waiting if not known.blocked(row.feed)],
+        "waiting": [
+            {
+                **message_shape(one.row, known),
+                "order": one.position,
+                "gap": None if one.gap is None else gap_in_words(one.gap, known.names),
+            }
+            for one in in_place(rows, waiting)
+            if one.row.placed is None and not known.blocked(one.row.feed)
+        ],
     }
 
 

@@ -13,6 +13,7 @@ from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import ChatFormatter
+from tinyssb_node.screens.gaps import MessageGap, in_place
 from tinyssb_node.screens.message_commands import agreed, describe_published, open_node, text_given
 from tinyssb_node.screens.options import (
     CommandParsers,
@@ -101,15 +102,15 @@ def read(arguments: argparse.Namespace) -> int:
             rows = talk.catalog.latest_arrivals(where, min(arguments.arrived, limits.CHAT_LAST_MAX))
         elif where is not None:
             rows = talk.catalog.messages(where, limit=last)
-        waiting = [] if where is None else talk.catalog.waiting(where, limit=10)  # the latest
+        waiting = [] if where is None else talk.catalog.waiting(where, limit=limits.WAITING_MAX)
         lines = _lines(arguments, talk, names, [*rows, *waiting])
         if people and not arguments.json:
             print(f"Private conversation with {', '.join(names.shown(feed) for feed in people)}:")
         if not rows and not waiting and not arguments.json:
             print("There are no messages yet. Write one: tinyssb chat say TEXT")
         footer = "" if arguments.json or where is None else _note_read(talk, where, rows, lines)
-        for row in [*rows, *reversed(waiting)]:
-            _show(lines, row)
+        for one in in_place(rows, waiting):
+            _show(lines, one.row, one.gap)
         if footer:
             print(footer)
         if not arguments.json:
@@ -281,8 +282,11 @@ def held_by(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]) 
     return {id_: holders_text(receipt, name_of, now_us) for id_, receipt in receipts.items()}
 
 
-def _show(lines: ChatFormatter | JsonLines, row: MessageRow) -> None:
-    for line in lines.message(row) if row.placed is not None else lines.waiting(row):
+def _show(lines: ChatFormatter | JsonLines, row: MessageRow, gap: MessageGap | None = None) -> None:
+    """Print a message, and for people what is missing right before it."""
+    shown = lines.message(row) if row.placed is not None else lines.waiting(row)
+    before = lines.gap(gap) if gap is not None and isinstance(lines, ChatFormatter) else ()
+    for line in [*before, *shown]:
         # Flushed: the reader of a pipe sees each message when it comes.
         print(line, flush=True)
 

@@ -15,6 +15,8 @@ from tinyssb_node.content.chat import PUBLIC_ROOT
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import ChatFormatter
+from tinyssb_node.screens.gaps import ShownMessage, gap_in_words, in_place
+from tinyssb_node.screens.group_conversations import is_group
 from tinyssb_node.screens.group_threads import read_thread
 from tinyssb_node.screens.message_commands import open_node
 from tinyssb_node.screens.newfile import write_new_file
@@ -28,6 +30,9 @@ from tinyssb_node.screens.options import (
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.screen import can_draw, width
 from tinyssb_node.screens.session import NodeSession
+
+_DRAWN_BEFORE = 1_000
+"""Messages before the first one shown to which lines are drawn."""
 
 
 def add(commands: CommandParsers) -> None:
@@ -87,8 +92,20 @@ def show(arguments: argparse.Namespace) -> int:
             for row in rows[first:behind]:
                 print(*JsonLines(names).message(row))
             return 0
-        _draw(rows, first, behind, names, ascii_only=arguments.ascii)
+        shown = _with_waiting(talk, rows, first, behind)
+        _draw(shown, first, len(rows) - behind, names, ascii_only=arguments.ascii)
     return 0
+
+
+def _with_waiting(
+    talk: NodeSession, rows: Sequence[MessageRow], first: int, behind: int
+) -> list[ShownMessage]:
+    """Return messages *first* to *behind* with some before them, and at the end of a conversation those that wait."""
+    read = list(rows[max(0, first - _DRAWN_BEFORE) : behind])
+    conversation = read[-1].conversation if read and behind == len(rows) else None
+    if conversation is None or is_group(conversation):
+        return in_place(read, ())
+    return in_place(read, talk.catalog.waiting(conversation, limits.WAITING_MAX))
 
 
 def window(count: int, centre: int, size: int) -> tuple[int, int]:
@@ -126,29 +143,29 @@ def _thread(talk: NodeSession, text: str, group: str | None) -> tuple[Sequence[M
 
 
 def _draw(
-    rows: Sequence[MessageRow], first: int, behind: int, names: DisplayNames, *, ascii_only: bool
+    shown: Sequence[ShownMessage], first: int, later: int, names: DisplayNames, *, ascii_only: bool
 ) -> None:
-    """Print messages *first* to *behind*, with the lines between all of them."""
-    begin = max(0, first - 1_000)  # replies to messages before these are shown in words, without a lane
-    read = list(rows[begin:behind])
-    by_id = {row.id: row for row in read}
+    """Print messages from number *first* on, with the lines between all of them; *later* others follow."""
+    skipped = min(first, _DRAWN_BEFORE)  # replies to messages before these are shown in words, without a lane
+    by_id = {one.row.id: one for one in shown}
     glyphs = ASCII if ascii_only or not can_draw(UNICODE) else UNICODE
     room = width()
     lanes_max = limits.LANES_MAX if room is None else max(2, min(limits.LANES_MAX, room // 6))
-    drawn = list(draw([(row.id, row.previous) for row in read], lanes_max, glyphs, first - begin))
+    drawn = list(draw([(one.row.id, one.row.previous) for one in shown], lanes_max, glyphs, skipped))
     if first:
         print(f"({first:,} earlier messages)")
     lanes = max((len(line.drawing) for line in drawn), default=0)
     lines = ChatFormatter(names, None if room is None else room - lanes - 2)
-    lines.fit(read[first - begin :])
+    lines.fit([one.row for one in shown[skipped:]])
     for line in drawn:
-        row = None if line.message is None else by_id[line.message]
-        texts = [""] if row is None else list(lines.drawn(row, line.apart))
+        one = None if line.message is None else by_id[line.message]
+        gap = "" if one is None or one.gap is None else gap_in_words(one.gap, names)
+        texts = [""] if one is None else list(lines.drawn(one.row, line.apart, gap))
         for number, text in enumerate(texts):
             drawing = line.drawing if number == 0 else continued(line.drawing, glyphs)
             print(f"{drawing:<{lanes}}  {text}".rstrip())
-    if behind < len(rows):
-        print(f"({len(rows) - behind:,} later messages)")
+    if later:
+        print(f"({later:,} later messages)")
 
 
 def continued(drawing: str, glyphs: str) -> str:

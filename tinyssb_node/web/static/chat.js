@@ -42,13 +42,11 @@ export class ChatView {
     this.earlier = h("button", { type: "button", class: "plain middle", text: "Show earlier messages", hidden: true, onclick: () => this.loadEarlier() });
     this.empty = h("li", { class: "middle soft", text: "There are no messages yet." });
     this.list = h("ol", { "aria-label": "Messages" });
-    this.waitingHead = h("p", { class: "waiting-head", text: "Earlier messages have not arrived yet:" });
-    this.waiting = h("ol", { "aria-label": "Waiting messages" });
-    this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation", onscroll: () => this.scrolled() }, h("p", { class: "middle" }, this.earlier), this.list, this.waitingHead, this.waiting);
+    this.waiting = new Map(); // id: Message that has no place yet
+    this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation", onscroll: () => this.scrolled() }, h("p", { class: "middle" }, this.earlier), this.list);
     this.newer = h("button", { type: "button", class: "button newer", hidden: true, onclick: () => this.toEnd() });
     this.composer = new Composer({ key: conversation ?? feed, sent: (answer) => this.sent(answer) });
     this.composer.element.prepend(this.newer);
-    this.waitingHead.hidden = true;
     this.element = h(
       "div",
       { class: "chat" },
@@ -110,7 +108,7 @@ export class ChatView {
       this.circle = found;
       this.composer.target = { conversation: this.conversation };
       this.composer.attachment.offer(found.title && !found.note ? this.conversation : null);
-      this.close(Boolean(found.note));
+      this.closeWriting(Boolean(found.note));
       const note = found.note ? ` You cannot write here: ${found.note}.` : "";
       const alert = found.alert ? ` Note: ${found.alert}, behind “Members and details”.` : "";
       setParts(this.about, this.conversation === "public" ? ["Everyone in the mesh can read this."] : ["Only ", ...readersOf(found), ` can read this.${note}${alert}`]);
@@ -125,7 +123,7 @@ export class ChatView {
   }
 
   /** Offers no way to write in a group where nobody would read it; the header says why. */
-  close(closed) {
+  closeWriting(closed) {
     this.composer.element.hidden = closed;
     this.list.classList.toggle("closed", closed);
   }
@@ -162,11 +160,10 @@ export class ChatView {
     if (this.loaded && found.more && fresh.length === found.rows.length) this.rows.clear(); // more was missed than fits into one reply
     if (!this.rows.size || !this.loaded) this.more = found.more;
     for (const row of found.rows) this.put(row);
+    this.waiting = new Map(found.waiting.map((row) => [row.id, this.known(row, this.waiting)]));
     this.drawRows();
     if (found.rows.some((row) => row.own)) this.loadReceipts();
     if (!document.hidden) this.markRead();
-    arrange(this.waiting, found.waiting.map((row) => new Message(row, this).element));
-    this.waitingHead.hidden = !found.waiting.length;
     if (!this.loaded) {
       this.loaded = true;
       this.toEnd();
@@ -195,9 +192,14 @@ export class ChatView {
   }
 
   put(row) {
-    const known = this.rows.get(row.id);
-    if (known) known.update(row);
-    else this.rows.set(row.id, new Message(row, this));
+    this.rows.set(row.id, this.known(row, this.rows));
+  }
+
+  /** Returns the message of a row, the same one as before if there is one. */
+  known(row, messages) {
+    const message = messages.get(row.id) ?? new Message(row, this);
+    message.update(row);
+    return message;
   }
 
   /** Shows the receipts of our messages; none if the request fails. */
@@ -213,7 +215,7 @@ export class ChatView {
   }
 
   drawRows() {
-    const sorted = [...this.rows.values()].sort((one, other) => (one.row.order < other.row.order ? -1 : 1));
+    const sorted = [...this.rows.values(), ...this.waiting.values()].sort((one, other) => (one.row.order < other.row.order ? -1 : 1));
     arrange(this.list, sorted.length ? sorted.map((message) => message.element) : [this.empty]);
     this.earlier.hidden = !this.more;
     if (!this.circle.title) return;

@@ -45,6 +45,7 @@ export class Message {
     const { row } = this;
     this.element.className = `message${row.own ? " own" : ""}${row.placed === null ? " waits" : ""}${isHappening(row) ? " happening" : ""}`;
     this.element.replaceChildren(
+      ...(row.gap ? [h("p", { class: "gap", dir: "auto", text: `… ${row.gap} before this …` })] : []),
       h("header", {}, who(row.author), h("time", { datetime: new Date(row.written_us / 1_000).toISOString(), title: this.times(), text: `${timeOf(row.written_us)}${row.doubtful ? "?" : ""}${row.late ? `, arrived ${timeOf(row.committed_us)}` : ""}` })),
       ...(row.answers ?? []).map((quoted) => this.quote(quoted)),
       ...this.body(),
@@ -113,8 +114,7 @@ export class Message {
 
   foot() {
     const { row } = this;
-    if (row.older_missing) return h("span", { text: `${count(row.older_missing, "older message")} of this author missing` });
-    if (row.placed === null) return h("span", { text: `Waiting for ${count(row.missing, "message")}` });
+    if (row.placed === null) return h("span", { text: "Waits for earlier messages" });
     return h("span", { text: row.packets > 1 ? count(row.packets, "packet") : "" });
   }
 
