@@ -11,7 +11,9 @@ from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.dmx import Network
 from tinyssb_node.content import chat, private
-from tinyssb_node.content.limits import SEAL_ENTROPY_SIZE
+from tinyssb_node.content.limits import PAIR_PADDING_SIZE, SEAL_ENTROPY_SIZE
+from tinyssb_node.content.pair_box import seal_text
+from tinyssb_node.content.short_text import ShortText
 from tinyssb_node.feeds.author import ComposedEntry, compose, compose_fixed
 from tinyssb_node.feeds.chain import Tip
 from tinyssb_node.ids import Dialect, FaceName, FeedId, MessageId, Origin
@@ -56,6 +58,12 @@ class Author:
         """*post*, sealed for *readers*."""
         entropy = sha256(repr((self.name, self.tip.seq)).encode()).digest() * 3
         return self.write(private.seal(chat.serialize(post), readers, entropy[:SEAL_ENTROPY_SIZE]))
+
+    def murmur(self, text: ShortText, reader: FeedId) -> ComposedEntry:
+        """*text*, sealed for one *reader*."""
+        padding = sha256(repr((self.name, self.tip.seq)).encode()).digest() * 4
+        key = private.SealKey(seed_of(self.name))
+        return self.write(seal_text(chat.serialize(text), key, reader, padding[:PAIR_PADDING_SIZE]))
 
 
 def post(

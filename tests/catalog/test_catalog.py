@@ -17,6 +17,7 @@ from tests.catalog.mesh import (
     ANSWER,
     BOB,
     PUBLIC_TEXTS,
+    SAID_S,
     SECRET,
     SOUP,
     Author,
@@ -30,6 +31,8 @@ from tinyssb_node.catalog import catch_up, schema
 from tinyssb_node.catalog.catalog import Catalog
 from tinyssb_node.catalog.errors import CatalogBusyError, CatalogFailedError, CatalogReadOnlyError
 from tinyssb_node.catalog.rows import PUBLIC, MessageKind
+from tinyssb_node.content import chat
+from tinyssb_node.content.short_text import ShortText
 from tinyssb_node.errors import StoreFailedError
 from tinyssb_node.ids import Dialect
 from tinyssb_node.store.secrets import Identity, create_identity
@@ -334,3 +337,25 @@ def test_without_a_text_index_there_is_no_catalog(home, monkeypatch):
     monkeypatch.setattr(schema, "TABLES", tables)
     with pytest.raises(CatalogFailedError, match=r"no such module: fts9.*All messages are kept in the store"):
         home.catalog()
+
+
+def test_private_texts_of_both_forms_are_one_conversation(tmp_path):
+    ana, bob = Author("ana"), Author("bob")
+    home, readers = Home(tmp_path / "two", ana), [ana.feed, bob.feed]
+    first = bob.whisper(post("in the form of the app", recipients=readers), readers)
+    answer = ana.murmur(ShortText(text="short", ties=(id_of(first),), said_s=SAID_S), bob.feed)
+    note = ana.murmur(ShortText(text="for me", said_s=SAID_S), ana.feed)
+    home.keep([first, answer, note])
+    with home.catalog() as catalog:
+        catalog.catch_up()
+        name = chat.conversation_root(readers).hex()[:16]
+        assert [row.text for row in catalog.messages(name)] == ["in the form of the app", "short"]
+        assert catalog.messages(name)[1].previous == (id_of(first),)
+        (row,) = catalog.messages(chat.conversation_root([ana.feed]).hex()[:16])
+        assert (row.text, row.private) == ("for me", True)
+        for entry, text in ((answer, "short"), (note, "for me")):
+            content = catalog.content(id_of(entry))
+            assert content is not None
+            assert content.endswith(text.encode())
+        assert catalog.dialect(ana.feed) is Dialect.SPEC
+        assert catalog.dialect(Author("cyd").feed) is None

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.catalog.mesh import Author
+from tests.catalog.mesh import Author, seed_of
 from tinyssb_node.catalog import limits
 from tinyssb_node.catalog.entry_meaning import Meaning, meaning_of
 from tinyssb_node.catalog.rows import MessageKind
@@ -14,7 +14,9 @@ from tinyssb_node.codec import bipf
 from tinyssb_node.content import chat
 from tinyssb_node.content.acks import ACK_TYPE, ack_of, serialize_acks
 from tinyssb_node.content.note import Note, serialize_map
-from tinyssb_node.content.private import SealKey
+from tinyssb_node.content.pair_box import seal_text
+from tinyssb_node.content.private import SealKey, seal
+from tinyssb_node.content.short_text import ShortText
 from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.ids import MessageId
 from tinyssb_node.limits import TANGLE_PREVIOUS_MAX
@@ -96,3 +98,30 @@ def test_acknowledgements_are_told_or_opaque():
     content, _ = serialize_acks([ack_of(7, OTHER)])
     assert of(content, ACK_TYPE).text == '[[7, {"hex": "6f6f6f6f"}]]'
     assert of(bytes(48), ACK_TYPE).kind is MessageKind.OPAQUE
+
+
+def test_a_short_text_is_a_public_text():
+    meaning = of(chat.serialize(ShortText(text="hi", ties=(OTHER,), said_s=1_760_000_040)))
+    assert (meaning.kind, meaning.text, meaning.said_us) == (MessageKind.TEXT, "hi", 1_760_000_040_000_000)
+    assert (meaning.space, meaning.root, meaning.previous) == ("chat", chat.PUBLIC_ROOT, (OTHER,))
+    assert not meaning.private
+
+
+def test_a_private_text_is_in_the_conversation_of_author_and_reader():
+    text = ShortText(text="hi", ties=(OTHER,), said_s=1_760_000_040)
+    circle = chat.conversation_root((ANA.feed, KEY.feed_id))
+    mine = SealKey(seed_of("ana"))
+    content = seal_text(chat.serialize(text), mine, KEY.feed_id, bytes(100))
+    meaning = of(content)
+    assert (meaning.kind, meaning.text, meaning.private) == (MessageKind.TEXT, "hi", True)
+    assert (meaning.space, meaning.root, meaning.previous) == ("chat", circle, (OTHER,))
+    assert meaning.members == tuple(sorted((ANA.feed, KEY.feed_id)))
+    assert meaning_of(1, content, ID, ANA.feed, mine) == meaning
+    other = meaning_of(1, content, ID, ANA.feed, SealKey(b"x" * 32))
+    assert (other.kind, other.private) == (MessageKind.OPAQUE, False)
+
+
+def test_a_public_text_within_a_private_message_is_in_no_conversation():
+    sealed = seal(chat.serialize(ShortText(text="hi")), [KEY.feed_id], bytes(range(88)))
+    meaning = of(sealed)
+    assert (meaning.kind, meaning.private, meaning.space) == (MessageKind.TEXT, True, None)

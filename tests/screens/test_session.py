@@ -16,9 +16,11 @@ from tinyssb_node.catalog.catalog import Catalog
 from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.content import chat, private
 from tinyssb_node.content.board import Operation, create_step
+from tinyssb_node.content.pair_box import open_text
+from tinyssb_node.content.short_text import ShortText
 from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 from tinyssb_node.errors import ExitCode, ProblemError, RecipientCountError
-from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.ids import Dialect, FeedId, MessageId
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.store.home import Home as NodeHome
 
@@ -82,9 +84,16 @@ def post(talk: NodeSession) -> chat.ChatPost:
 
 
 def opened(content: chat.Message, name: str) -> chat.ChatPost | None:
+    """A private message of Ana in the form of the app."""
     assert isinstance(content, chat.SealedMessage)
     message = private.unsealed_message(content, private.SealKey(seed_of(name)))
     return message if isinstance(message, chat.ChatPost) else None
+
+
+def opened_short(content: chat.Message, name: str) -> ShortText | None:
+    """A private text of Ana for one person."""
+    assert isinstance(content, chat.SealedMessage)
+    return open_text(content.box, private.SealKey(seed_of(name)), Author(ANA).feed)
 
 
 def test_a_text_follows_the_latest_and_an_answer_what_it_answers(talk: NodeSession, talkers: Talkers) -> None:
@@ -130,27 +139,46 @@ def test_an_answer_stays_in_its_conversation(talk: NodeSession, talkers: Talkers
 def test_a_private_text_is_read_by_its_circle_only(talk: NodeSession, talkers: Talkers) -> None:
     bob, cyd = talkers.people[BOB].feed, talkers.people[CYD].feed
     talk.say_private("for two", [bob])
-    said = opened(sent(talk)[-1], BOB)
+    said = opened_short(sent(talk)[-1], BOB)
     assert said is not None
-    assert (said.text, said.tips) == ("for two", (talkers.ids["secret"],))
-    assert opened(sent(talk)[-1], ANA) == said
-    assert opened(sent(talk)[-1], EVE) is None
+    assert (said.text, said.ties) == ("for two", (talkers.ids["secret"],))
+    mine = opened_short(sent(talk)[-1], ANA)
+    assert mine is not None
+    assert (mine.text, mine.other) == ("for two", bob)
+    assert opened_short(sent(talk)[-1], EVE) is None
     where = talk.conversation_with([bob])
     assert where is not None
     assert talk.members(where) == tuple(sorted((bob, talk.own)))
     talk.say("in it", where)
-    assert opened(sent(talk)[-1], BOB) is not None
+    assert opened_short(sent(talk)[-1], BOB) is not None
     talk.say_private("for three", [bob, cyd, talk.own, bob])
-    said = opened(sent(talk)[-1], CYD)
-    assert said is not None
-    assert (said.tips, set(said.recipients or ())) == ((), {bob, cyd, talk.own})
+    several = opened(sent(talk)[-1], CYD)
+    assert several is not None
+    assert (several.tips, set(several.recipients or ())) == ((), {bob, cyd, talk.own})
     with pytest.raises(RecipientCountError):
         talk.say_private("for all", [Author(str(number)).feed for number in range(7)])
 
 
+def test_people_who_may_read_on_a_phone_get_the_form_of_the_app(tmp_path: Path) -> None:
+    home, bob, cyd = Home(tmp_path / "home", Author(ANA)), Author(BOB, Dialect.DEPLOYED), Author(CYD)
+    home.keep([home.owner.say(words("hi")), bob.say(words("hi"))])
+    home.close()
+    with SessionAlone.at_home(str(home.folder)) as talk:
+        talk.catch_up()
+        for reader in (bob, cyd):  # of Cyd nothing is here: it may be a phone
+            talk.say_private("x", [reader.feed])
+            assert opened(sent(talk)[-1], reader.name) is not None
+        talk.say_private("to remember", [])
+        note = opened_short(sent(talk)[-1], ANA)
+        assert note is not None
+        assert (note.text, note.other) == ("to remember", talk.own)
+        talk.say_private("zero\0byte", [])
+        assert opened(sent(talk)[-1], ANA) is not None
+
+
 def test_a_draft_is_what_would_be_said(talk: NodeSession, talkers: Talkers) -> None:
     assert chat.parse(talk.draft("hello", PUBLIC)) == chat.parse(talk.draft("hello"))
-    assert len(talk.draft_private("x", [talkers.people[BOB].feed])) > 2 * 49
+    assert len(talk.draft_private("x", [talkers.people[BOB].feed])) == 127
     assert sent(talk) == []
 
 

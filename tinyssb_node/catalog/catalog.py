@@ -29,7 +29,7 @@ from tinyssb_node.catalog.rows import PUBLIC, MessageRow
 from tinyssb_node.catalog.schema import CatalogFileState
 from tinyssb_node.catalog.sqlite_queries import SqliteCatalogQueries
 from tinyssb_node.errors import LocalError
-from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.ids import Dialect, FeedId, MessageId
 from tinyssb_node.store.summary import StoreSummary
 
 if TYPE_CHECKING:
@@ -160,6 +160,7 @@ class Catalog(SqliteCatalogQueries):
         Raises CatalogFailedError, StoreFailedError and others for the store.
         """
         from tinyssb_node.content import chat  # noqa: PLC0415 - lazy, see above
+        from tinyssb_node.content.pair_box import open_text  # noqa: PLC0415 - lazy, see above
         from tinyssb_node.content.private import unseal  # noqa: PLC0415 - lazy, see above
 
         row = self.message(id_)
@@ -167,7 +168,18 @@ class Catalog(SqliteCatalogQueries):
         if row is None or content is None or not row.private:
             return content
         sealed, key = chat.parse(content), self._key()
-        return unseal(sealed, key) if isinstance(sealed, chat.SealedMessage) and key is not None else None
+        if not isinstance(sealed, chat.SealedMessage) or key is None:
+            return None
+        short = open_text(sealed.box, key, row.feed)
+        return unseal(sealed, key) if short is None else chat.serialize(short)
+
+    def dialect(self, feed: FeedId) -> Dialect | None:
+        """Return the dialect of *feed*; None: it has no entry here. Raises StoreDamagedError, StoreFailedError."""
+        return self._summary.dialect(feed)
+
+    def seal_key(self) -> "SealKey | None":
+        """Return the key for the private messages of this node; None if its identity cannot be used."""
+        return self._key()
 
     def _stored_content(self, row: MessageRow) -> bytes | None:
         """Return the content of *row* as it is in the store; None if part of it is missing."""

@@ -13,7 +13,9 @@ from tinyssb_node.content.description import describe, describe_value
 from tinyssb_node.content.files import parse_file
 from tinyssb_node.content.note import parse_note
 from tinyssb_node.content.padded import decode
+from tinyssb_node.content.pair_box import open_text
 from tinyssb_node.content.private import SealKey, unsealed_message
+from tinyssb_node.content.short_text import ShortText
 from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.errors import PeerError
 from tinyssb_node.ids import FeedId, MessageId
@@ -35,6 +37,7 @@ _KINDS: Final[dict[type, MessageKind]] = {
     chat.Trust: MessageKind.TRT,
     chat.Deletion: MessageKind.DEL,
     chat.Text: MessageKind.TEXT,
+    ShortText: MessageKind.TEXT,
     chat.SealedMessage: MessageKind.OPAQUE,
     chat.Opaque: MessageKind.OPAQUE,
 }
@@ -85,7 +88,7 @@ def meaning_of(type_: int, content: bytes, id_: MessageId, author: FeedId, key: 
             or _of(message, content, id_, author, None)
         )
     if isinstance(message, chat.SealedMessage) and key is not None:
-        inner = unsealed_message(message, key)
+        inner = open_text(message.box, key, author) or unsealed_message(message, key)
         if inner is not None:
             return _of(inner, content, id_, author, key.feed_id)
     return _of(message, content, id_, author, None)
@@ -99,8 +102,10 @@ def _of(
         kind = MessageKind.DATA
     text, cut = describe(message, limits.CATALOG_TEXT_MAX)
     space, root, previous = _tie(chat.links(message, author, reader), _SPACES.get(kind), id_)
-    post = message if isinstance(message, chat.ChatPost) else None
-    private_post = post is not None and reader is not None
+    voice = message.voice if isinstance(message, chat.ChatPost) else None
+    members: tuple[FeedId, ...] = ()
+    if isinstance(message, chat.ChatPost | ShortText) and reader is not None:
+        members = chat.members(message, author, reader)
     return Meaning(
         kind=kind,
         text=text,
@@ -109,9 +114,9 @@ def _of(
         root=root,
         previous=previous,
         said_us=chat.said_us(message),
-        voice_size=len(post.voice or b"") if post is not None else 0,
+        voice_size=len(voice or b""),
         private=reader is not None,
-        members=chat.members(post, author, reader) if private_post and post and reader else (),
+        members=members,
         alias=message.name if isinstance(message, chat.Alias) and reader is None else None,
         step=content if kind is MessageKind.KAN and space is not None else None,
     )

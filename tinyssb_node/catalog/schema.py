@@ -18,7 +18,7 @@ from tinyssb_node.catalog.errors import (
 )
 from tinyssb_node.store.sqlite_file import inspect_schema
 
-CATALOG_VERSION: Final = 4
+CATALOG_VERSION: Final = 5
 """The schema written, and the only one read: another one is rebuilt."""
 APPLICATION_ID: Final = int.from_bytes(b"tSSc", "big")
 """Tells a catalog from other databases (``PRAGMA application_id``)."""

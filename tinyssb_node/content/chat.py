@@ -26,6 +26,7 @@ from tinyssb_node.content.references import (
     read_feed_ref,
     read_message_ref,
 )
+from tinyssb_node.content.short_text import ShortText, parse_short_text, serialize_short_text
 from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.errors import UnencodableMessageError
 from tinyssb_node.ids import FeedId, MessageId
@@ -148,6 +149,7 @@ Message: TypeAlias = (
     | Trust
     | Deletion
     | Text
+    | ShortText
     | SealedMessage
     | Opaque
 )
@@ -167,7 +169,7 @@ def parse(content: bytes) -> Message:
     The 48 bytes of an entry of type 0 may end in zeros.
     """
     value = decode(content)
-    message = None if value is None else read_message(value)
+    message = parse_short_text(content) if value is None else read_message(value)
     return Opaque(content=content) if message is None else message
 
 
@@ -300,6 +302,11 @@ def serialize(message: Message) -> bytes:
     """
     if isinstance(message, Opaque):
         return message.content
+    if isinstance(message, ShortText):
+        short = serialize_short_text(message)
+        if short is None:
+            raise UnencodableMessageError("a short text cannot have this text, time or number of ties")
+        return short
     try:
         content = bipf.encode(to_value(message))
     except bipf.BipfError as error:
@@ -312,7 +319,7 @@ def serialize(message: Message) -> bytes:
 
 
 def to_value(message: Message) -> bipf.Value:
-    """Return the BIPF value of *message*; of an `Opaque` one its bytes."""
+    """Return the BIPF value of *message*; of an `Opaque` one its bytes, of a short text its ties and text."""
     match message:
         case ChatPost():
             items = ["TAV", _ref_values(message.tips), message.text, message.voice, message.said_s]
@@ -328,12 +335,18 @@ def to_value(message: Message) -> bipf.Value:
             return ["ACK" if isinstance(message, Acknowledged) else "DLV", _ref_value(message.message)]
         case Trust() | Deletion():
             return _contact_items(message)
-        case Text():
-            return message.text if message.said_s is None else [to_minutes(message.said_s), message.text]
+        case Text() | ShortText():
+            return _text_value(message)
         case SealedMessage():
             return message.box
         case Opaque():
             return message.content
+
+
+def _text_value(message: Text | ShortText) -> bipf.Value:
+    if isinstance(message, ShortText):
+        return [*message.ties, message.text]
+    return message.text if message.said_s is None else [to_minutes(message.said_s), message.text]
 
 
 def _contact_items(message: Trust | Deletion) -> bipf.Value:
@@ -387,6 +400,11 @@ def links(message: Message, author: FeedId, reader: FeedId | None = None) -> Tan
     """
     if isinstance(message, Text):
         return TangleData(PUBLIC_ROOT, (PUBLIC_ROOT,)) if reader is None else None
+    if isinstance(message, ShortText):
+        if message.other is None and reader is not None:
+            return None
+        root = conversation_root(members(message, author, reader)) if reader is not None else PUBLIC_ROOT
+        return TangleData(root, message.ties or (root,))
     if isinstance(message, ChatPost):
         root = PUBLIC_ROOT if reader is None else conversation_root(members(message, author, reader))
         return TangleData(root, message_ids(message.tips) or (root,))
@@ -412,9 +430,11 @@ def _game_place(message: GameMove) -> TangleData | None:
     return TangleData(game, (game,)) if isinstance(game, MessageId) else None
 
 
-def members(message: ChatPost, author: FeedId, reader: FeedId) -> tuple[FeedId, ...]:
+def members(message: ChatPost | ShortText, author: FeedId, reader: FeedId) -> tuple[FeedId, ...]:
     """Return the people in the private conversation of *message*, sorted: those it names, its author, and the
     reader."""
+    if isinstance(message, ShortText):
+        return tuple(sorted({author, reader, message.other or author}))
     return tuple(sorted({*feed_ids(message.recipients or ()), author, reader}))
 
 
@@ -431,6 +451,6 @@ PUBLIC_ROOT: Final = conversation_root(())
 
 def said_us(message: Message) -> int | None:
     """Return the author's clock in *message*, microseconds since 1970; None if it has none, or an absurd one."""
-    if not isinstance(message, ChatPost | Trust | Text) or message.said_s is None:
+    if not isinstance(message, ChatPost | Trust | Text | ShortText) or message.said_s is None:
         return None
     return message.said_s * 1_000_000 if 0 <= message.said_s <= content_limits.SAID_S_MAX else None

@@ -19,6 +19,7 @@ from tinyssb_node.content.chat import (
     to_value,
 )
 from tinyssb_node.content.padded import decode
+from tinyssb_node.content.short_text import ShortText
 
 
 def place_and_text(text: str) -> tuple[str | None, str]:
@@ -39,7 +40,7 @@ def describe(message: Message, most: int) -> tuple[str, bool]:
     Texts and aliases are unchanged. Other messages are the BIPF value as JSON, ids and bytes in hexadecimal; where
     there is no value, plain text, or hexadecimal digits.
     """
-    if isinstance(message, ChatPost | Text):
+    if isinstance(message, ChatPost | Text | ShortText):
         text = message.text or ""
         return text[:most], len(text) > most
     if isinstance(message, Alias):

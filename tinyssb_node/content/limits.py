@@ -36,6 +36,8 @@ SEAL_HEAD_SIZE: Final = SEAL_NONCE_SIZE + SEAL_KEY_SIZE
 """Bytes before the first reader's slot."""
 SEAL_ENTROPY_SIZE: Final = SEAL_NONCE_SIZE + 2 * SEAL_KEY_SIZE
 """Random bytes for one sealing: nonce, ephemeral key, data key."""
+PAIR_PADDING_SIZE: Final = CHUNK_CONTENT_SIZE
+"""Random bytes for a private text for one person: as many as its last packet may have behind it."""
 BOARD_PEOPLE_MAX: Final = SET_MAX
 """Most people on a card, or invited to a board: as many as a set has feeds."""
 

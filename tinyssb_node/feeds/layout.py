@@ -95,3 +95,11 @@ def packet_count(size: int, dialect: Dialect) -> int:
     if size == limits.CONTENT_SIZE or declared <= limits.INLINE_SIZE[dialect]:
         return 1
     return 1 + chunks_for(declared - limits.HEAD_SIZE)
+
+
+def filling_size(size: int) -> int:
+    """Return the largest number of bytes that take as many packets as *size*, where 48 bytes are one in any dialect."""
+    if size <= limits.CONTENT_SIZE:
+        return limits.CONTENT_SIZE
+    whole = limits.HEAD_SIZE + limits.CHUNK_CONTENT_SIZE * (packet_count(size, Dialect.SPEC) - 1)
+    return whole - len(encode_varint(whole - 1))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Self
 from tinyssb_node.catalog.catalog import Catalog, CatalogUpdate
 from tinyssb_node.catalog.rows import PUBLIC, MessageRow, PersonRow
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.ids import DEFAULT_NETWORK, FeedId, MessageId
+from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FeedId, MessageId
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.people import DisplayNames, alike
 from tinyssb_node.screens.safetext import one_line
@@ -28,7 +28,7 @@ from tinyssb_node.store.home import Home
 
 if TYPE_CHECKING:
     from tinyssb_node.content.board import KanbanBoard, Operation
-    from tinyssb_node.content.chat import ChatPost, Message
+    from tinyssb_node.content.chat import Message
     from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.control.group_rows import GroupWrittenRow
     from tinyssb_node.control.rows import FollowedRow, PublishedRow, ReceiptRow
@@ -228,27 +228,22 @@ class NodeSession:
         members = self.members(conversation)
         if members:
             return self.draft_private(text, members, reply_to)
-        from tinyssb_node.content.chat import serialize
+        from tinyssb_node.screens.drafts import public_draft
 
-        return serialize(self._post(text, PUBLIC, reply_to))
+        return public_draft(text, self._ties(text, PUBLIC, reply_to))
 
     def draft_private(
         self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
     ) -> bytes:
         """Return the content that ``say_private`` would publish now."""
-        import secrets
-        from dataclasses import replace
-
-        from tinyssb_node.content.chat import serialize
-        from tinyssb_node.content.limits import SEAL_ENTROPY_SIZE
-        from tinyssb_node.content.private import circle, seal
+        from tinyssb_node.content.private import circle
+        from tinyssb_node.screens.drafts import private_draft
 
         own = self.own
         others = [feed for feed in recipients if feed != own]
         readers = circle(own, others)
-        post = self._post(text, self._circle_name(others), reply_to)
-        clear = serialize(replace(post, recipients=readers))
-        return seal(clear, readers, secrets.token_bytes(SEAL_ENTROPY_SIZE))
+        ties = self._ties(text, self._circle_name(others), reply_to)
+        return private_draft(self.catalog, text, readers, ties)
 
     def post_packets(
         self,
@@ -261,7 +256,6 @@ class NodeSession:
         """Return the packets that a post would take. *recipients*: as for ``say_private``; *group*: the name or digits
         of a group. Raises as ``say`` does."""
         from tinyssb_node.feeds.layout import packet_count
-        from tinyssb_node.ids import Dialect
         from tinyssb_node.screens.group_conversations import is_group
 
         named = group if group is not None else conversation if is_group(conversation) else None
@@ -290,10 +284,10 @@ class NodeSession:
 
         return self._say(Alias(name=alias))
 
-    def _post(self, text: str, conversation: str, reply_to: MessageId | None) -> ChatPost:
-        import time
-
-        from tinyssb_node.content.chat import ChatPost, tips_form
+    def _ties(self, text: str, conversation: str, reply_to: MessageId | None) -> tuple[MessageId, ...]:
+        """Return the messages that *text* follows; at first the one that it answers. Raises ProblemError."""
+        from tinyssb_node.content.chat import tips_form
+        from tinyssb_node.content.references import message_ids
 
         _require_text(text)
         if reply_to is not None:
@@ -308,7 +302,7 @@ class NodeSession:
         # A message that answers none names the latest one first, which stands above it.
         tips = self.catalog.tips(conversation)
         first = reply_to or next(iter(tips), None)
-        return ChatPost(tips=tips_form(tips, first=first), text=text, said_s=int(time.time()))
+        return message_ids(tips_form(tips, first=first))
 
     # --- Groups ---
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from tinyssb_node import limits
 from tinyssb_node.feeds.children import EntryType
-from tinyssb_node.ids import FeedId
+from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.store.sqlite_file import GIVEN_ARRIVAL, LAST_ARRIVAL, StoreFile, store_faults
 
 
@@ -76,6 +76,14 @@ class StoreSummary(StoreFile):
             FeedSummary(FeedId(feed), seq, bool(own), bool(wanted), bool(pending))
             for feed, seq, own, wanted, pending in rows
         ]
+
+    def dialect(self, feed: FeedId) -> Dialect | None:
+        """Return the dialect of *feed*; None: it has no entry here. Raises StoreDamagedError, StoreFailedError."""
+        with store_faults(self._path, "reading"):
+            row = self._connection.execute(
+                "SELECT dialect FROM feeds WHERE feed = ?", (bytes(feed),)
+            ).fetchone()
+        return None if row is None or row[0] is None else Dialect(row[0])
 
     def forked(self) -> dict[FeedId, int]:
         """Return the forked feeds, and the sequence number of each fork. Raises StoreDamagedError, StoreFailedError."""

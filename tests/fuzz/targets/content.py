@@ -14,6 +14,7 @@ from tinyssb_node.content.board import fold, read_step
 from tinyssb_node.content.description import describe
 from tinyssb_node.content.files import parse_file, parse_head, serialize_file
 from tinyssb_node.content.note import parse_note
+from tinyssb_node.content.pair_box import open_text
 from tinyssb_node.content.private import SealKey, unseal
 from tinyssb_node.errors import PeerError, UnencodableMessageError
 from tinyssb_node.feeds.children import ends_feed, parse_child_made, parse_child_of, parse_continued
@@ -36,6 +37,8 @@ def run(data: bytes) -> None:
         chat.serialize(message)
     if isinstance(message, chat.SealedMessage):
         unseal(message, READER)
+        open_text(message.box, READER, AUTHOR)
+        open_text(message.box, READER, READER.feed_id)
     if (step := read_step(ROOT, AUTHOR, data)) is not None:
         fold(ROOT, [step])
     parse_note(data)
@@ -66,6 +69,6 @@ def _entry(content: bytes) -> None:
 
 def seeds() -> Iterable[bytes]:
     return in_vectors(
-        "messages/messages.json", "messages/private.json", "acks/acks.json", "content/files_v1.json",
-        "content/tangles_v1.json", "content/blocklist_v1.json", "children/children_v1.json",
+        "messages/messages.json", "messages/private.json", "messages/short_texts_v1.json", "acks/acks.json",
+        "content/files_v1.json", "content/tangles_v1.json", "content/blocklist_v1.json", "children/children_v1.json",
     )  # fmt: skip
