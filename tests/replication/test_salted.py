@@ -13,7 +13,7 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.replication import salted
 from tinyssb_node.replication.goset import Goset
 from tinyssb_node.replication.salted import SaltedSet, SaltedSets, checksum_of, short_id
-from tinyssb_node.replication.sketch import sketch_of
+from tinyssb_node.replication.sketch import decode, sketch_of
 
 SALT, OTHER = b"salt", b"\x00\x00\x00\x01"
 FEEDS = [feed_of(number) for number in range(40)]
@@ -48,7 +48,7 @@ def test_the_checksum_is_over_the_salt_and_the_short_ids_in_order() -> None:
 def test_a_set_that_grows_is_the_set_it_grew_to(first: set[FeedId], more: set[FeedId]) -> None:
     grown = SaltedSet(SALT, first)
     before = grown.sketch(limits.SKETCH_CAPACITY)
-    assert before.sums == sketch_of(short_id(SALT, feed) for feed in first)
+    assert before.sums == sketch_of((short_id(SALT, feed) for feed in first), len(first))
     for feed in more - first:
         grown.add(feed)
     assert grown.sketch(26) == SaltedSet(SALT, first | more).sketch(26)
@@ -59,6 +59,12 @@ def test_a_sketch_has_the_capacity_it_should() -> None:
     ours = SaltedSet(SALT, FEEDS)
     assert [len(ours.sketch(capacity).sums) for capacity in (0, 1, 26)] == [0, 4, 104]
     assert ours.sketch(3).sums == ours.sums[:12]
+
+
+def test_a_sketch_of_few_ids_shows_all_of_them_and_is_no_larger() -> None:
+    ours = SaltedSet(SALT, FEEDS[:2])
+    assert decode(ours.sketch(26).sums) == ours.feeds.keys()
+    assert len(ours.sketch(26).sums) == 8
 
 
 def test_two_ids_that_look_alike_are_noticed_and_another_salt_taken(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -144,7 +144,7 @@ class SetReconciliation:
 
     def _said(self, sketch: Sketch) -> None:
         """Note that a SKETCH of our very set was sent, by us or by another node."""
-        if len(sketch.sums) == limits.SKETCH_CAPACITY * limits.SHORT_ID_SIZE:
+        if len(sketch.sums) == min(limits.SKETCH_CAPACITY, sketch.count) * limits.SHORT_ID_SIZE:
             self._sketched = sketch.salt
             if self._answering == sketch.salt:
                 self._answering = None

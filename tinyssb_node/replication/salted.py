@@ -64,7 +64,9 @@ class SaltedSet:
         return self._checksum
 
     def sketch(self, capacity: int) -> Sketch:
-        """Return the sketch from which others can compute up to *capacity* differences, 0 to 26."""
+        """Return the sketch from which others can compute up to *capacity* differences, 0 to 26; of fewer ids than
+        that, all of them."""
+        capacity = min(capacity, len(self.feeds))
         sums = self.sums[: capacity * limits.SHORT_ID_SIZE] if capacity else b""
         return Sketch(salt=self.salt, count=len(self.feeds), sums=sums, checksum=self.checksum)
 
