@@ -116,8 +116,8 @@ def test_epochs_are_drawn_with_their_members_and_what_comes_next(forked: Looking
     assert len(forked.shown(width=40)) > len(forked.shown()) > len(forked.shown(width=None))
     text = "\n".join(" ".join(line.split()) for line in forked.shown(width=None))
     assert "├─╮" in text
-    assert f"{CYD} added by {ME}, excluded by {ME}" in text
-    assert f"{DAN} added by {ME}, excluded by Bob" in text
+    assert f"{CYD} added by you, excluded by you" in text
+    assert f"{DAN} added by you, excluded by Bob" in text
     assert text.count("[you write here]") == 1
     assert "overlap: a new epoch will merge them" in text
     assert "in 12 min 34 s, unless another member does it first: merge forks that overlap" in text
@@ -239,7 +239,7 @@ def test_the_audit_names_the_rule_that_was_broken(forked: Looking) -> None:
     ]
     assert len(forked.audit(60)) > len(lines)
     text = "\n".join(lines)
-    assert f"adds to {forked.group[:8]}: {ME}" in text
+    assert f"adds to {forked.group[:8]}: you" in text
     assert "posts: in between \\x1b[2J" in text
     assert f"excludes from {forked.group[:8]}: {DAN}" in text
 

@@ -242,7 +242,8 @@ def _exclusions(draw: st.DrawFn) -> ExcludeMember:
 @st.composite
 def _contents(draw: st.DrawFn) -> GroupContent:
     written = st.builds(lambda kind, fields: (kind, body_of(fields)), KINDS, FIELDS)
-    kind, body = draw(st.one_of(TEXTS.map(post), TEXTS.map(rename), written))
+    timed = st.builds(post, TEXTS, st.none() | st.sampled_from(IDS), st.integers(0, 2**33))
+    kind, body = draw(st.one_of(TEXTS.map(post), timed, TEXTS.map(rename), written))
     return GroupContent(kind, body, GROUP, draw(GROUP_PLACES))
 
 

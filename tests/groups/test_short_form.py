@@ -42,6 +42,7 @@ from tinyssb_node.groups.messages import (
     GroupInit,
     GroupMessage,
     GroupMessageError,
+    post,
 )
 from tinyssb_node.groups.short_form import (
     MissingContext,
@@ -224,6 +225,7 @@ SIZES: dict[str, tuple[bytes, int]] = {
     "exclusion of 1, v1.0": (encode(exclusion()), 1),
     "post of 18 letters": (encode(said("x" * 18)), 1),
     "post of 30 letters": (encode(said("x" * 30)), 1),
+    "the same with its time": (encode(replace(said(""), body=post("x" * 30, said_s=1_764_350_000)[1])), 1),
 }
 
 

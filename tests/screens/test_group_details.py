@@ -78,15 +78,14 @@ def test_excluded_people_read_until_the_next_key_and_newcomers_all_before_theirs
         epoch("1", "Ana Ben Cyd", excluded="Cyd"),
         epoch("2", "Ana Ben Dan", after="1", hour=2),
     ]
-    ana = NAMES.shown(feed("Ana"))
     assert words(epochs, "2") == {
         "me": (True, "everything"),
-        "Ben": (True, f"everything; added by {ana}"),
-        "Dan": (True, f"everything; added by {ana}"),
-        "Cyd": (False, f"from the beginning until 2025-11-22 14:00; added by {ana}, excluded by {ana}"),
+        "Ben": (True, "everything; added by you"),
+        "Dan": (True, "everything; added by you"),
+        "Cyd": (False, "from the beginning until 2025-11-22 14:00; added by you, excluded by you"),
     }
     lines = list(access_lines(read_access(epochs, "2" * 40, NAMES), NAMES))
-    assert lines[1] == f"  {ana}: everything"
+    assert lines[1] == f"  {NAMES.shown(feed('Ana'))}: everything"
     assert lines[-3:] == [
         "Who cannot read what is written now:",
         f"  {NAMES.shown(feed('Cyd'))}: {words(epochs, '2')['Cyd'][1]}",

@@ -66,6 +66,7 @@ class GroupSaidRow(GroupMessageRow, frozen=True):
     file: GroupFileHeadRow | None = None
     holders: tuple[str, ...] = ()
     expected: int = 0
+    said_us: int | None = None
 
 
 class GroupAuditRow(GroupMessageRow, frozen=True):

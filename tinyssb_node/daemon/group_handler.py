@@ -264,7 +264,8 @@ class GroupHandler:
         place, root = await self._find(request)
         readable = self._writable(place, root)
         with refusals():
-            content = post(request.text, self._answered(place, readable, root, request.reply_to))
+            answered = self._answered(place, readable, root, request.reply_to)
+            content = post(request.text, answered, self._clock.wall_us() // 1_000_000)
         return self._say(place, root, content, dry_run=request.dry_run)
 
     async def _rename(
@@ -294,7 +295,8 @@ class GroupHandler:
         file = File(request.name, request.type, bytes.fromhex(request.data))
         serialize_file(file)  # checks name and type
         with refusals():
-            content = attach(file, self._answered(place, readable, root, request.reply_to))
+            answered = self._answered(place, readable, root, request.reply_to)
+            content = attach(file, answered, self._clock.wall_us() // 1_000_000)
         return self._say(place, root, content, dry_run=request.dry_run)
 
     def _say(

@@ -40,6 +40,7 @@ from tinyssb_node.groups.messages import (
     file_of,
     name_of,
     reply_of,
+    said_us_of,
     text_of,
 )
 from tinyssb_node.groups.plan import AddStep, BeginEpochStep, ExcludeStep, Step, awaited
@@ -243,6 +244,7 @@ def said_row(
         place=place,
         reply_to=_reply(timeline, opened),
         file=_file_head(opened),
+        said_us=said_us_of(opened) if isinstance(opened, GroupContent) else None,
         holders=tuple(one.hex() for one in timeline.holders(said, others)),
         expected=len(others),
         held=said.id in timeline.group.set_aside,

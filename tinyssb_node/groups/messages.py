@@ -18,6 +18,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.codec.bipf import BipfError, Scalar, Value
 from tinyssb_node.content.files import WORD, File, read_file
+from tinyssb_node.content.minutes import read_minutes, to_minutes
 from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.errors import PeerError
 from tinyssb_node.groups import limits as group_limits
@@ -260,6 +261,7 @@ _TEXT: Final = "text"
 _REPLY: Final = "re"
 _NAME: Final = "name"
 _FILE: Final = "file"
+_TIME: Final = "t"
 
 
 def body_of(fields: Mapping[str, Value]) -> bytes:
@@ -333,22 +335,31 @@ def like_bytes(value: Mapping[Scalar, Value]) -> bool:
         return False
 
 
-def post(text: str, reply_to: MessageId | None = None) -> tuple[str, bytes]:
-    """Return kind and body of a text to the group, which may answer one of its messages."""
-    if reply_to is None:
-        return POST, body_of({_TEXT: text})
-    return POST, body_of({_REPLY: bytes(reply_to), _TEXT: text})
+def post(text: str, reply_to: MessageId | None = None, said_s: int | None = None) -> tuple[str, bytes]:
+    """Return kind and body of a text to the group, which may answer one of its messages. *said_s*: the author's clock,
+    seconds since 1970, written in minutes; None: the text has no time."""
+    return POST, body_of({_TEXT: text, **_about(reply_to, said_s)})
 
 
-def attach(file: File, reply_to: MessageId | None = None) -> tuple[str, bytes]:
-    """Return kind and body of a file to the group, in the form of public files (docs/formats/files.md). Raises
-    GroupMessageError."""
+def attach(file: File, reply_to: MessageId | None = None, said_s: int | None = None) -> tuple[str, bytes]:
+    """Return kind and body of a file to the group, in the form of public files (docs/formats/files.md); see `post`.
+    Raises GroupMessageError."""
     if len(file.data) > limits.GROUP_FILE_MAX:
         raise GroupMessageError(FILE, "data", f"has more than {limits.GROUP_FILE_MAX:,} bytes")
-    fields: dict[str, Value] = {_FILE: [WORD, file.name, file.type, file.data]}
-    if reply_to is not None:
-        fields[_REPLY] = bytes(reply_to)
-    return FILE, body_of(fields)
+    return FILE, body_of({_FILE: [WORD, file.name, file.type, file.data], **_about(reply_to, said_s)})
+
+
+def _about(reply_to: MessageId | None, said_s: int | None) -> dict[str, Value]:
+    """Return the fields for the message that is answered, and for the time, as far as there are any."""
+    minutes = 0 if said_s is None else to_minutes(said_s)
+    found: dict[str, Value] = {} if reply_to is None else {_REPLY: bytes(reply_to)}
+    return {**found, _TIME: minutes} if minutes else found
+
+
+def said_us_of(content: GroupContent) -> int | None:
+    """Return its author's clock when a post or a file was written, microseconds since 1970; None: it states none."""
+    said_s = read_minutes(_field(content, content.kind, _TIME)) if content.kind in {POST, FILE} else None
+    return None if said_s is None else said_s * 1_000_000
 
 
 def rename(text: str) -> tuple[str, bytes]:

@@ -16,6 +16,7 @@ from typing import Final, NamedTuple, TypeAlias
 from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.codec.bipf import BipfError, Value
+from tinyssb_node.content.minutes import read_minutes
 from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.messages import (
@@ -42,6 +43,7 @@ _INIT: Final = "I"
 _ADD: Final = "A"
 _EXCLUDE: Final = "X"
 _POST: Final = "P"
+_TIMED_POST: Final = "T"
 _CONTENT: Final = "C"
 _PAIR_SIZE: Final = 2 * limits.FEED_ID_SIZE
 """A member and their feed in the epoch."""
@@ -193,9 +195,12 @@ def _exclusion(message: ExcludeMember) -> list[Value]:
 def _content(message: GroupContent) -> list[Value]:
     previous = _joined(message.group_tangle.previous)
     fields = fields_of(message.body)
-    text = fields.get("text")
-    if message.kind == POST and len(fields) == 1 and isinstance(text, str):
-        return [_POST, previous, text]
+    text, minutes = fields.get("text"), fields.get("t")
+    if message.kind == POST and isinstance(text, str):
+        if len(fields) == 1:
+            return [_POST, previous, text]
+        if len(fields) == 2 and read_minutes(minutes) is not None:
+            return [_TIMED_POST, previous, text, minutes]
     return [_CONTENT, previous, message.kind, dict(fields.items())]
 
 
@@ -358,6 +363,16 @@ def _parse_post(items: list[Value], reading: ReadingContext) -> GroupContent | P
     return _said(items[0], *post(items[1]), reading)
 
 
+def _parse_timed_post(items: list[Value], reading: ReadingContext) -> GroupContent | PendingMessage:
+    _check_count(_WHAT, items, 3)
+    said_s = read_minutes(items[2])
+    if not isinstance(items[1], str):
+        raise GroupMessageError(_WHAT, "text", "is not a text")
+    if said_s is None:
+        raise GroupMessageError(_WHAT, "time", "is not a number of minutes")
+    return _said(items[0], *post(items[1], said_s=said_s), reading)
+
+
 def _parse_content(items: list[Value], reading: ReadingContext) -> GroupContent | PendingMessage:
     _check_count(_WHAT, items, 3)
     if not isinstance(items[1], str):
@@ -435,5 +450,6 @@ _PARSERS: Final[dict[str, _Parser]] = {
     _ADD: _parse_add,
     _EXCLUDE: _parse_exclude,
     _POST: _parse_post,
+    _TIMED_POST: _parse_timed_post,
     _CONTENT: _parse_content,
 }

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tinyssb_node.catalog.rows import ConversationRow, MessageKind, MessageRow, order_key, read_order_key
+from tinyssb_node.content.limits import CLAIM_TOLERANCE_US
+from tinyssb_node.content.time_order import claim_of
 from tinyssb_node.ids import FeedId, MessageId, Origin
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import BLOCKED
@@ -199,7 +201,9 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> GroupMessageView:
         seq=row.seq,
         arrival=0,
         committed_us=came_us,
-        said_us=None,
+        said_us=row.said_us,
+        order_us=claim_of(row.said_us),
+        doubtful=row.said_us is not None and row.said_us > came_us + CLAIM_TOLERANCE_US,
         origin=Origin.OWN if row.own else Origin.PEER,
         own=row.own,
         kind=kind,
@@ -256,7 +260,7 @@ def happening(row: GroupMessageRow, names: DisplayNames) -> str:
 
 
 def people_in_words(people: Sequence[FeedId], names: DisplayNames) -> str:
-    """Return people in a line, safe to show; of many only the number is given."""
-    shown = [names.shown(feed) for feed in people[:_NAMED_MAX]]
+    """Return people in a line, safe to show; of many only the number is given. Our user is "you"."""
+    shown = ["you" if names.is_own(feed) else names.shown(feed) for feed in people[:_NAMED_MAX]]
     more = len(people) - len(shown)
     return ", ".join(shown) + (f" and {more} more" if more > 0 else "") if shown else "nobody"

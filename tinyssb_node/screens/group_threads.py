@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import MessageId
-from tinyssb_node.screens.chatlines import displayed_text, local_minute
+from tinyssb_node.screens.chatlines import displayed_text, local_minute, mark_of, other_times
 from tinyssb_node.screens.group_conversations import GroupMessageView, messages
 from tinyssb_node.screens.safetext import one_line
 
@@ -76,7 +76,7 @@ def thread_lines(thread: Sequence[ThreadMessage], names: DisplayNames) -> Iterat
         row = one.row
         indent = "  " * min(one.depth, _DEPTH_MAX)
         mark = "↳ " if one.depth else ""
-        when = " ".join(local_minute(row.committed_us))
-        first, *more = displayed_text(row).split("\n")
+        when = f"{' '.join(local_minute(row.written_us))}{mark_of(row).strip()}"
+        first, *more = f"{displayed_text(row)}{other_times(row)}".split("\n")
         yield f"{indent}{mark}{names.shown(row.feed)} {when}: {first}"
         yield from (f"{indent}  {line}" for line in more)
