@@ -153,6 +153,10 @@ DISK_ROOM_MIN: Final = 1_048_576
 records in the event log."""
 LOG_REPEAT_US: Final = 60_000_000
 """A log line about strangers' mistakes is written at most this often; the next one counts those between."""
+LOG_LINES_MAX: Final = 256
+"""Log lines that wait while nobody reads standard error, some 40 kB; further ones are dropped and counted."""
+LOG_FLUSH_S: Final = 1.0
+"""Longest time for which a program that ends waits until its log lines are written."""
 NAME_MAX: Final = 32
 """Most characters of a node's name, so that tables stay tables."""
 NODE_NAME_SIZE: Final = 8

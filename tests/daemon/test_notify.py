@@ -1,8 +1,10 @@
 """Messages to the service manager."""
 
+import contextlib
 import errno
 import os
 import socket
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -51,6 +53,25 @@ def test_a_sign_of_life_that_did_not_get_through_is_given_again(
     assert [sock.recv(99) for _ in range(2)] == [b"WATCHDOG=1"] * 2
     with pytest.raises(BlockingIOError):
         sock.recv(99)
+
+
+def test_a_manager_that_reads_nothing_keeps_the_node_from_nothing(manager: tuple[str, socket.socket]) -> None:
+    address, sock = manager
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as other, contextlib.suppress(BlockingIOError):
+        other.setblocking(False)
+        while True:
+            other.sendto(b"unread", "\0" + address[1:])
+    notifier = Notifier({"NOTIFY_SOCKET": address, "WATCHDOG_USEC": "3000000"}, 7)
+    tick = threading.Thread(target=notifier.alive, args=(0,), daemon=True)
+    tick.start()
+    tick.join(5)
+    assert not tick.is_alive()
+    assert sock.recv(99) == b"unread"
+    notifier.alive(1_000)
+    heard = b"unread"
+    while heard == b"unread":
+        heard = sock.recv(99)
+    assert heard == b"WATCHDOG=1", "the next tick said it"
 
 
 @pytest.mark.parametrize(

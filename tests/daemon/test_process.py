@@ -1,5 +1,6 @@
 """The daemon as a process: started, refused, stopped, met by others."""
 
+import contextlib
 import json
 import os
 import signal
@@ -10,6 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
+from websockets.sync.client import connect
 
 from tests.daemon.processes import PATIENCE_S, PROGRAM, daemon, make_home, tinyssb
 from tinyssb_node.control.client import DaemonClient
@@ -25,6 +27,17 @@ def free_port() -> int:
         sock.bind(("127.0.0.1", 0))
         port: int = sock.getsockname()[1]
         return port
+
+
+def come_and_go(port: int) -> None:
+    """Connect to the WebSocket listener at *port*, once it listens, and leave."""
+    until_s = time.monotonic() + PATIENCE_S
+    while True:
+        try:
+            with connect(f"ws://127.0.0.1:{port}/", proxy=None):
+                return
+        except ConnectionRefusedError:
+            assert time.monotonic() < until_s
 
 
 def records(home: Path) -> list[dict[str, object]]:
@@ -100,6 +113,25 @@ def wait_for_content(node: DaemonClient, feed: str, seq: int) -> bytes:
             assert row.signature == "good"
             return bytes.fromhex(row.content)
     raise AssertionError("the side chain never became whole")
+
+
+def test_a_daemon_whose_log_nobody_reads_goes_on(tmp_path: Path) -> None:
+    port = free_port()
+    make_home(tmp_path / "a", f"ws:listen:127.0.0.1:{port}")
+    with daemon(tmp_path / "a") as running:
+        log = os.open(f"/proc/{running.process.pid}/fd/2", os.O_WRONLY | os.O_NONBLOCK)
+        with contextlib.suppress(BlockingIOError):
+            while True:
+                os.write(log, b"." * 4_095 + b"\n")
+        os.close(log)
+        # A stranger that comes and goes is two lines in the log.
+        come_and_go(port)
+        with running.client() as node:
+            node.publish(b"goes on")
+            assert node.status().entries == 1
+        code, logged = running.stop()
+    assert code == 0
+    assert "face up" in logged, "it was written once there was room"
 
 
 def test_a_second_daemon_is_refused_and_says_who_is_there(tmp_path: Path) -> None:

@@ -1,7 +1,10 @@
 """Log lines on standard error: structured, with a rate limit for lines that strangers can cause."""
 
+import atexit
+import io
 import sys
 from collections.abc import Callable
+from typing import TextIO
 
 from tinyssb_node import limits
 from tinyssb_node.codec.events import (
@@ -15,6 +18,7 @@ from tinyssb_node.codec.events import (
     SetChanged,
 )
 from tinyssb_node.daemon.config import LogFormat, LogLevel
+from tinyssb_node.daemon.log_output import LogOutput
 from tinyssb_node.daemon.structured import structlog
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName, Verdict
 
@@ -38,11 +42,27 @@ def start_logging(level: LogLevel, form: LogFormat) -> Logger:
             render,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(_LEVELS[level]),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        logger_factory=_output_maker(sys.stderr),
         cache_logger_on_first_use=True,
     )
     logger: Logger = structlog.get_logger()
     return logger
+
+
+def _output_maker(file: TextIO) -> Callable[..., object]:
+    """Return what makes structlog's loggers for *file*."""
+    try:
+        descriptor = file.fileno()
+    except io.UnsupportedOperation:
+        return structlog.PrintLoggerFactory(file)  # In memory: nobody waits for a reader.
+    output = LogOutput(
+        descriptor,
+        lambda count: structlog.get_logger().warning(
+            "log lines were dropped: nobody read standard error", count=count
+        ),
+    )
+    atexit.register(output.flush, limits.LOG_FLUSH_S)
+    return lambda *_: output
 
 
 class LogRateLimit:

@@ -3,6 +3,10 @@
 import os
 import socket
 from collections.abc import Mapping
+from typing import Final
+
+_PATIENCE_S: Final = 5.0
+"""Longest wait for a manager with too many unread notifications, at the start and the end of the node."""
 
 
 class Notifier:
@@ -24,18 +28,22 @@ class Notifier:
 
     def alive(self, now_us: int) -> None:
         """Send a sign of life, if one is due. One that could not be sent stays due."""
-        if self.watchdog_us is not None and now_us >= self._alive_us and self._send("WATCHDOG=1"):
+        if self.watchdog_us is None or now_us < self._alive_us:
+            return
+        # The node has no time to wait for a manager that does not read.
+        if self._send("WATCHDOG=1", patience_s=0.0):
             self._alive_us = now_us + self.watchdog_us
 
     def stopping(self) -> None:
         """Report that the daemon is stopping."""
         self._send("STOPPING=1")
 
-    def _send(self, text: str) -> bool:
-        """Send *text*; return whether the manager received it."""
+    def _send(self, text: str, patience_s: float = _PATIENCE_S) -> bool:
+        """Send *text*, within *patience_s*; return whether it was sent."""
         if not self._address:
             return False
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as sock:
+            sock.settimeout(patience_s)
             try:
                 sock.sendto(text.encode(), os.fsencode(self._address))
             except OSError:
