@@ -434,7 +434,7 @@ def test_a_group_is_managed_after_its_cost_was_shown(browser: Browser) -> None:
         readers = page.get_by_role("region", name="Who can read what").get_by_role("listitem")
         expect(readers).to_have_count(4)
         expect(readers.nth(0)).to_contain_text("You")
-        expect(readers.nth(3)).to_contain_text("excluded by me")
+        expect(readers.nth(3)).to_contain_text("excluded by you")
         form = page.get_by_role("form", name="Exclude people")
         expect(form.get_by_role("checkbox")).to_have_count(2)
         form.get_by_role("button", name="Show the cost").click()
@@ -665,3 +665,39 @@ def test_a_text_that_is_too_long_is_not_cut_but_refused(browser: Browser) -> Non
         expect(page.locator("#send-status")).to_have_text("")
         box(page).press("Enter")
         expect(said(page).last).to_have_text("short")
+
+
+FAKE_NOTIFICATIONS = """
+window.shownNotices = [];
+window.Notification = class extends EventTarget {
+  static permission = "default";
+  static async requestPermission() { return (window.Notification.permission = "granted"); }
+  constructor(title, { body }) {
+    super();
+    window.shownNotices.push([title, body]);
+  }
+};
+"""
+
+
+def test_new_messages_are_counted_in_the_title_and_notified_if_one_wants(browser: Browser) -> None:
+    node = FakeNode()
+    with serving(node) as address, Visit(browser, address) as visit:
+        visit.page.add_init_script(FAKE_NOTIFICATIONS)
+        page = opened(visit)
+        expect(page).to_have_title("(1) tinySSB")  # the private message
+        page.get_by_role("button", name="Notify me of new messages").click()
+        expect(page.get_by_role("button", name="Stop notifications")).to_be_visible()
+        node.arrive(BOB, "Seen at once")
+        expect(said(page).last).to_have_text("Seen at once")
+        page.get_by_role("link", name="People").click()
+        node.arrive(BOB, "Somewhere else")
+        expect(page).to_have_title("(2) tinySSB")
+        assert page.evaluate("shownNotices") == [["Bob from the hut · Public", "Somewhere else"]]
+        page.get_by_role("link", name="Chat").click()
+        expect(page).to_have_title("(1) tinySSB")
+        page.get_by_role("button", name="Stop notifications").click()
+        page.get_by_role("link", name="People").click()
+        node.arrive(BOB, "Nobody is told")
+        expect(page).to_have_title("(2) tinySSB")
+        assert len(page.evaluate("shownNotices")) == 1

@@ -163,6 +163,20 @@ def test_the_chat_is_followed_as_it_comes(two: tuple[Person, Person]) -> None:
         process.wait(PATIENCE_S)
 
 
+def test_who_follows_the_public_chat_sees_private_messages_too(two: tuple[Person, Person]) -> None:
+    ana, bob = two
+    ana.types("chat", "say", "Beginning")
+    command = [*PROGRAM, "--home", str(ana.running.home), "chat", "--last", "1", "--follow"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline().startswith("-- ")
+        assert "Beginning" in process.stdout.readline()
+        bob.types("chat", "say", "--with", ana.feed, "Only for you")
+        assert f"[private: Bob {bob.feed[:8]}] Only for you" in process.stdout.readline()
+        process.terminate()
+        process.wait(PATIENCE_S)
+
+
 def test_people_are_blocked_and_followed_by_name(two: tuple[Person, Person]) -> None:
     ana, bob = two
     bob.types("chat", "say", "Soup!")

@@ -148,19 +148,22 @@ class ChatFormatter:
         widths = (cells(self.names.shown(feed)) for feed in {row.feed for row in rows})
         self.name_cells = max(self.name_cells, *widths, 0)
 
-    def message(self, row: MessageRow) -> Iterator[str]:
-        """Format one placed message."""
+    def message(self, row: MessageRow, where: str = "") -> Iterator[str]:
+        """Format one placed message; *where* marks that it is of another conversation, safe to show."""
         day, minute = local_minute(row.written_us)
         if day != self._day:
             yield f"-- {day} --"
             self._day = day
         text = displayed_text(row)
         follows = row.previous
-        if self._above is not None and is_answer(row, self._above):
+        if not where and self._above is not None and is_answer(row, self._above):
             more = f" +{len(follows) - 1}" if len(follows) > 1 else ""
             text = f"> {short(follows[0])}{more}: {text}"
         held_by = self.held_by.get(row.id)
         note = f"[{held_by}]" if held_by else ""
+        if where:
+            yield from self._block(minute, row, f"{where} {text}{other_times(row)}", note)
+            return
         if row.id in self._late or (row.order and row.order < self._below):
             note = f"{OLDER} {note}".rstrip()
         self._below = max(self._below, row.order)

@@ -76,15 +76,37 @@ def latest_places(conversations: Iterable[ConversationRow]) -> dict[str, int]:
 def arrivals(node: NodeSession, seen: Mapping[str, int]) -> Iterator[tuple[ConversationRow, MessageRow]]:
     """Yield the messages of others behind the marks *seen*, at most `limits.CHAT_LAST_MAX` of a conversation, each
     conversation in order of arrival. Raises CatalogFailedError, and as the client does."""
+    yield from conversation_arrivals(node, seen)
+    yield from group_arrivals(node, seen)
+
+
+def conversation_arrivals(
+    node: NodeSession, seen: Mapping[str, int]
+) -> Iterator[tuple[ConversationRow, MessageRow]]:
+    """Yield those of public and private conversations, which need no daemon. Raises CatalogFailedError."""
     for row in node.catalog.conversations():
         mark = seen.get(row.name, 0)
         if _is_ahead(row, mark):
             found = node.catalog.arrived(row.name, mark, limits.CHAT_LAST_MAX)
             yield from ((row, one) for one in found if is_news(one))
+
+
+def group_arrivals(
+    node: NodeSession, seen: Mapping[str, int]
+) -> Iterator[tuple[ConversationRow, MessageRow]]:
+    """Yield those of groups that are not muted; none without a daemon. Raises as the client does."""
     for group in node.groups() or ():
         mark = seen.get(group.name, 0)
         if not group.muted and _is_ahead(group, mark):
             yield from ((group, one) for one in node.group_messages(group.name, after=mark) if is_news(one))
+
+
+def mark_of_place(row: ConversationRow, names: DisplayNames) -> str:
+    """Return the mark of a message that is shown among those of other conversations; empty: it is public."""
+    if row.name == PUBLIC:
+        return ""
+    kind = "" if isinstance(row, GroupConversation) else "private: "
+    return f"[{kind}{title_of(row, names)}]"
 
 
 def title_of(row: ConversationRow, names: DisplayNames) -> str:

@@ -142,7 +142,7 @@ class JsonLines:
         """Show authors by *names* from now on."""
         self.names = names
 
-    def message(self, row: MessageRow) -> Iterator[str]:
+    def message(self, row: MessageRow, _where: str = "") -> Iterator[str]:
         """Yield the line of a message."""
         yield json.dumps(message_json(row, self.names))
 

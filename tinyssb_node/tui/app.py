@@ -16,6 +16,7 @@ from tinyssb_node.screens.safetext import one_line, safe
 from tinyssb_node.tui.actions import NodeAction, ShowPage
 from tinyssb_node.tui.conversations_view import ConversationsView
 from tinyssb_node.tui.headline import head_line
+from tinyssb_node.tui.notices import ArrivalCounter
 from tinyssb_node.tui.screen_state import ScreenRequest, ScreenSource, ScreenState
 from tinyssb_node.tui.views import FacesView, FeedsView, LogView, PeopleView, ScreenView
 from tinyssb_node.tui.widgets import MessageInput, TextLine, TextPage
@@ -66,14 +67,18 @@ class Tui(App[None]):
         Binding("ctrl+c,ctrl+q", "quit", show=False, priority=True),
     ]
 
-    def __init__(self, source: ScreenSource, *, look_s: float | None = 1.0) -> None:
+    def __init__(
+        self, source: ScreenSource, *, look_s: float | None = 1.0, notify: Callable[[int], None] | None = None
+    ) -> None:
         """Create the application; *look_s*: seconds between two looks at the node; None: only after an action. With one
-        a second bars move as one watches, and a Pi Zero has time left."""
+        a second bars move as one watches, and a Pi Zero has time left. *notify* is called with the number of
+        conversations in which messages of others came."""
         super().__init__(ansi_color=True)  # From the beginning: with NO_COLOR, colours are decided here.
         self.animation_level = "none"  # A slow line is better used for text.
         self.asked = ScreenRequest()
         self.sight: ScreenState | None = None
         self._source = source
+        self._notify, self._arrivals = notify, ArrivalCounter()
         self._look_s = look_s
         self._looking, self._writing = ThreadPoolExecutor(1, "look"), ThreadPoolExecutor(1, "write")
         self._wake = asyncio.Event()
@@ -144,6 +149,10 @@ class Tui(App[None]):
         self.sight = sight
         self._show_head(sight)
         self._view.show(sight)
+        if not sight.rooms:
+            return  # nothing was read yet
+        if (count := self._arrivals.look(sight.rooms)) and self._notify is not None:
+            self._notify(count)
 
     async def _in(self, pool: ThreadPoolExecutor, work: Callable[[], Given]) -> Given:
         return await asyncio.get_running_loop().run_in_executor(pool, work)

@@ -2,6 +2,7 @@
 
 import argparse
 import sys
+from collections.abc import Callable
 
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens.options import CommandParsers, add_network
@@ -11,6 +12,12 @@ def add(commands: CommandParsers) -> None:
     """Define the command."""
     parser = commands.add(
         "tui", tui, more="Needs 60 columns or more and no mouse, and works over SSH. `?` shows the keys."
+    )
+    parser.add_argument(
+        "--notify",
+        choices=("bell", "osc9", "osc777"),
+        metavar="HOW",
+        help="tell of new messages: `bell` rings, `osc9` and `osc777` ask the terminal for a desktop notification",
     )
     add_network(parser)
 
@@ -38,5 +45,22 @@ def tui(arguments: argparse.Namespace) -> int:
             exit_code=ExitCode.USAGE,
         )
     # The mouse is left to the terminal, so that text can be selected and copied as usual.
-    Tui(source).run(mouse=False)
+    Tui(source, notify=_notifier(arguments.notify)).run(mouse=False)
     return ExitCode.OK
+
+
+def _notifier(how: str | None) -> Callable[[int], None] | None:
+    """Return the function that notifies through the terminal; None: nothing does."""
+    if how is None:
+        return None
+    from tinyssb_node.tui.notices import Notice, sequence
+
+    notice = Notice(how)
+
+    def notify(count: int) -> None:
+        # The stream that Textual itself writes to; these sequences move no cursor.
+        stream = sys.__stderr__ or sys.stdout
+        stream.write(sequence(notice, count))
+        stream.flush()
+
+    return notify

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow
@@ -48,7 +48,9 @@ def add(commands: CommandParsers) -> None:
         "--arrived", type=positive, metavar="N", help="show the N messages that arrived last, in their order"
     )
     parser.add_argument(
-        "--follow", action="store_true", help="continue with messages as they come, until Ctrl-C"
+        "--follow",
+        action="store_true",
+        help="continue with messages as they come, until Ctrl-C; private ones and those of groups are marked",
     )
     _add_with(parser, None)
     _add_group(parser, None)
@@ -116,7 +118,7 @@ def read(arguments: argparse.Namespace) -> int:
         if not arguments.json:
             _print_forks(talk, names, [*rows, *waiting])
         if arguments.follow:
-            _follow(talk, where, people, _arrivals(talk, where), lines)
+            _follow(talk, where, people, lines)
     return 0
 
 
@@ -286,7 +288,11 @@ def _show(lines: ChatFormatter | JsonLines, row: MessageRow, gap: MessageGap | N
     """Print a message, and for people what is missing right before it."""
     shown = lines.message(row) if row.placed is not None else lines.waiting(row)
     before = lines.gap(gap) if gap is not None and isinstance(lines, ChatFormatter) else ()
-    for line in [*before, *shown]:
+    _print_now([*before, *shown])
+
+
+def _print_now(lines: Iterable[str]) -> None:
+    for line in lines:
         # Flushed: the reader of a pipe sees each message when it comes.
         print(line, flush=True)
 
@@ -295,20 +301,50 @@ def _follow(
     talk: NodeSession,
     where: str | None,
     people: Sequence[FeedId],
-    after: int,
     lines: ChatFormatter | JsonLines,
 ) -> None:
-    """Show messages as they come, from the arrival *after* on, until Ctrl-C."""
+    """Show messages as they come, until Ctrl-C: those of a private conversation, or of all, marked unless public."""
+    elsewhere = None if people else _Elsewhere(talk)
+    after = _arrivals(talk, where)
     while True:
-        if not talk.changed():
+        changed = talk.changed()
+        if changed:
+            lines.rename(talk.names())
+            where = where or talk.conversation_with(people)
+            rows = [] if where is None else talk.catalog.arrived(where, after, limit=limits.CHAT_LAST_MAX)
+            after = max((row.placed or 0 for row in rows), default=after)
+            for row in sorted(rows, key=lambda one: one.order):
+                _show(lines, row)
+        if elsewhere is not None:
+            elsewhere.show(lines, changed=changed)
+        if not changed:
             time.sleep(0.25)  # a person does not notice the wait, and each look takes 2 ms
-            continue
-        lines.rename(talk.names())
-        where = where or talk.conversation_with(people)
-        rows = [] if where is None else talk.catalog.arrived(where, after, limit=limits.CHAT_LAST_MAX)
-        after = max((row.placed or 0 for row in rows), default=after)
-        for row in sorted(rows, key=lambda one: one.order):
-            _show(lines, row)
+
+
+class _Elsewhere:
+    """Follows private conversations and groups beside the public chat."""
+
+    def __init__(self, talk: NodeSession) -> None:
+        from tinyssb_node.screens.inbox import latest_places
+
+        self._talk = talk
+        self._seen = latest_places([*talk.catalog.conversations(), *(talk.groups() or ())])
+        self._asked_s = time.monotonic()
+
+    def show(self, lines: ChatFormatter | JsonLines, *, changed: bool) -> None:
+        """Show what is new. *changed*: something came in a conversation, of which the daemon is not asked."""
+        from tinyssb_node.screens.inbox import conversation_arrivals, group_arrivals, mark_of_place
+
+        found = [*conversation_arrivals(self._talk, self._seen)] if changed else []
+        if (
+            time.monotonic() - self._asked_s >= 1.0
+        ):  # longer than for other conversations: this asks the daemon
+            self._asked_s = time.monotonic()
+            found += group_arrivals(self._talk, self._seen)
+        for conversation, row in found:
+            self._seen[conversation.name] = max(self._seen.get(conversation.name, 0), row.placed or 0)
+            if conversation.name != PUBLIC:
+                _print_now(lines.message(row, mark_of_place(conversation, lines.names)))
 
 
 def _arrivals(talk: NodeSession, where: str | None) -> int:

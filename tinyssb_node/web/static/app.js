@@ -6,6 +6,7 @@ import { byId, h, setText } from "/static/dom.js";
 import { GroupView, NewGroupView } from "/static/group.js";
 import { Live } from "/static/live.js";
 import { NodeView } from "/static/node.js";
+import { Notices } from "/static/notices.js";
 import { PeopleView } from "/static/people.js";
 import { SearchView } from "/static/search.js";
 import { ThreadView } from "/static/thread.js";
@@ -14,6 +15,7 @@ import { timeOf } from "/static/words.js";
 const main = byId("main");
 let view = null;
 let live = null;
+const notices = new Notices((path) => go(path));
 
 const ROUTES = [
   [/^\/$/, () => new ChatView({ conversation: "public" }), "chat"],
@@ -39,6 +41,7 @@ function show({ focus = true } = {}) {
     }
     view = make(...found.slice(1));
     view.go = go;
+    view.notify?.(notices);
     main.replaceChildren(view.element);
     if (focus) view.element.querySelector("h1")?.focus();
     view.refresh();
@@ -91,6 +94,7 @@ function start() {
     (change) => {
       problem(change.problem);
       view?.refresh();
+      if (!view?.notify) notices.refresh();
     },
     connection,
   );

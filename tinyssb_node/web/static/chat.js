@@ -39,6 +39,7 @@ export class ChatView {
     this.about = h("p", { class: "soft" });
     this.details = h("a", { class: "plain", "data-page": true, hidden: true, text: "Members and details" });
     this.links = h("ul");
+    this.choice = h("p", { class: "choice" });
     this.earlier = h("button", { type: "button", class: "plain middle", text: "Show earlier messages", hidden: true, onclick: () => this.loadEarlier() });
     this.empty = h("li", { class: "middle soft", text: "There are no messages yet." });
     this.list = h("ol", { "aria-label": "Messages" });
@@ -51,16 +52,15 @@ export class ChatView {
       "div",
       { class: "chat" },
       h("a", { class: "skip", href: "#say", text: "Skip to the message box" }),
-      h("nav", { class: "conversations", "aria-label": "Conversations" }, this.links),
+      h("nav", { class: "conversations", "aria-label": "Conversations" }, this.links, this.choice),
       h("section", { class: "conversation" }, h("header", {}, this.title, this.about, this.details), this.scroll, this.composer.element),
     );
     this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, RECEIPTS_MS);
-    this.unread = 0;
     this.marked = 0;
     this.seen = () => {
       if (document.hidden) return;
-      this.countUnread(0);
       this.markRead();
+      this.refresh();
     };
     document.addEventListener("visibilitychange", this.seen);
   }
@@ -68,8 +68,13 @@ export class ChatView {
   close() {
     clearInterval(this.timer);
     document.removeEventListener("visibilitychange", this.seen);
-    this.countUnread(0);
     this.closed = true;
+  }
+
+  /** Shows the choice of notifications, and gives them the conversations. */
+  notify(notices) {
+    this.notices = notices;
+    this.choice.replaceChildren(notices.button);
   }
 
   /** Loads what is new. One request at a time; calls in the meantime cause one more. */
@@ -104,6 +109,7 @@ export class ChatView {
     ]);
     if (this.closed) return;
     this.drawConversations(list.rows);
+    this.notices?.see(list.rows, this.conversation);
     if (found) {
       this.circle = found;
       this.composer.target = { conversation: this.conversation };
@@ -227,12 +233,6 @@ export class ChatView {
   announceNew(rows) {
     if (rows.length > ANNOUNCED_MAX) announce(count(rows.length, "new message"));
     else announce(rows.map((row) => `${nameOf(row.author)}: ${summaryOf(row, 300)}`).join(". "));
-    if (document.hidden) this.countUnread(this.unread + rows.length);
-  }
-
-  countUnread(unread) {
-    this.unread = unread;
-    document.title = unread ? `(${unread}) tinySSB` : "tinySSB";
   }
 
   async loadEarlier() {
