@@ -101,7 +101,11 @@ def test_what_is_published_is_shown(
 
 def test_a_file_becomes_a_side_chain(running: RunningDaemon, tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(bytes(range(256)) * 40)
-    told = said(running.home, "publish", "--file", str(tmp_path / "file"))
+    asked = tinyssb(running.home, "publish", "--file", str(tmp_path / "file"))
+    assert asked.returncode == ExitCode.USAGE
+    assert b"takes 104 packets" in asked.stderr
+    assert b"Nothing was published." in asked.stderr
+    told = said(running.home, "publish", "--file", str(tmp_path / "file"), "--yes")
     assert "10240 bytes in 1 entry and 103 chunks" in told
     (row,) = objects(said(running.home, "log", "me", "--limit", "1", "--json"))
     assert row["content"] is None
@@ -225,7 +229,7 @@ def test_events_are_shown_for_people(running: RunningDaemon) -> None:
 
 
 def test_an_export_travels_to_another_node(running: RunningDaemon, tmp_path: Path) -> None:
-    row = publish(running.home, "-", stdin=bytes(range(256)) * 200)
+    row = publish(running.home, "-", "--yes", stdin=bytes(range(256)) * 200)
     file = tmp_path / "feeds.tssb"
     said(running.home, "export", str(file), "me")
     assert tinyssb(running.home, "export", str(file)).returncode == ExitCode.CREATE

@@ -3,13 +3,18 @@
 import argparse
 import io
 import sqlite3
+from dataclasses import dataclass
+from typing import cast
 
 import pytest
 
 from tests.catalog.mesh import Author, Home, post
+from tests.screens.test_estimate import account, face
 from tinyssb_node.catalog.schema import CATALOG_FILE
-from tinyssb_node.errors import ProblemError
-from tinyssb_node.screens.message_commands import agreed, open_node
+from tinyssb_node.control.client import DaemonClient
+from tinyssb_node.control.rows import AirtimeRow, FaceRow
+from tinyssb_node.errors import ExitCode, ProblemError
+from tinyssb_node.screens.message_commands import agreed, open_node, tell_cost
 
 
 def test_an_index_that_was_made_anew_is_said_once(tmp_path, capsys):
@@ -47,6 +52,42 @@ def test_only_a_big_post_asks_and_needs_a_terminal(
         monkeypatch.setattr("sys.stdin", Keyboard(typed))
         assert agreed(asking, ask) is expected
     assert "21 packets" in capsys.readouterr().err
+
+
+@dataclass
+class FakeDaemon:
+    """A daemon with one radio."""
+
+    radios: int = 1
+
+    def faces(self) -> list[FaceRow]:
+        return [face("radio")][: self.radios]
+
+    def airtime(self) -> list[AirtimeRow]:
+        return [account("radio")][: self.radios]
+
+
+def test_what_it_costs_is_shown_before(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def tell(packets: int, *, radios: int = 1, **options: bool) -> str:
+        arguments = argparse.Namespace(**{"yes": False, "json": False, **options})
+        tell_cost(arguments, cast("DaemonClient", FakeDaemon(radios)), packets)
+        return capsys.readouterr().err
+
+    assert tell(2) == "radio: 2 packets, 0.4 s of airtime, 1 % of this hour's budget\n"
+    assert tell(2, radios=0) == tell(2, json=True) == ""
+    assert tell(21, yes=True) == "radio: 21 packets, 4.3 s of airtime, 12 % of this hour's budget\n"
+    monkeypatch.setattr("sys.stdin", Keyboard("y\n"))
+    assert tell(21).startswith("This message takes 21 packets.\nradio: 21 packets, 4.3 s")
+    monkeypatch.setattr("sys.stdin", Keyboard("\n"))
+    with pytest.raises(ProblemError, match="did not agree") as caught:
+        tell(21, json=True)
+    assert caught.value.exit_code is ExitCode.ATTENTION
+    assert "21 packets" in capsys.readouterr().err
+    monkeypatch.setattr("sys.stdin", io.StringIO("y\n"))
+    with pytest.raises(ProblemError, match=r"no terminal .* Nothing was published"):
+        tell(21)
 
 
 class Keyboard(io.StringIO):

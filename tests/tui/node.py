@@ -265,6 +265,15 @@ class FakeNode:
     def say(self, conversation: str, text: str, reply_to: MessageId | None = None) -> None:
         self._do("say", conversation, text, reply_to)
 
+    def cost_words(
+        self,
+        text: str,
+        conversation: str | None,  # noqa: ARG002 - a port's signature
+        people: Sequence[FeedId] = (),  # noqa: ARG002
+        reply_to: MessageId | None = None,  # noqa: ARG002
+    ) -> str:
+        return f"lora: {len(text)} packets, 0.4 s of airtime, 1 % of this hour's budget"
+
     def cost_question(
         self,
         text: str,

@@ -31,6 +31,12 @@ class Screen:
                 await self.pilot.pause()
             await self.pilot.pause()
 
+    async def until(self, words: str) -> None:
+        """Wait for *words*."""
+        async with asyncio.timeout(PATIENCE_S):
+            while words not in self.text():
+                await self.settle()
+
     async def press(self, *keys: str) -> None:
         """Press keys, one after the other."""
         for key in keys:
@@ -78,9 +84,11 @@ class Screen:
 
 
 @asynccontextmanager
-async def shown(node: ScreenSource, *keys: str, size: tuple[int, int] = (80, 24)) -> AsyncIterator[Screen]:
+async def shown(
+    node: ScreenSource, *keys: str, size: tuple[int, int] = (80, 24), pause_s: float | None = None
+) -> AsyncIterator[Screen]:
     """The screen of *node*, after *keys*. It looks at the node when it is told to, and not by the clock."""
-    app = Tui(node, look_s=None)
+    app = Tui(node, look_s=None, pause_s=pause_s)
     async with app.run_test(size=size) as pilot:
         screen = Screen(app, pilot)
         await screen.settle()

@@ -255,12 +255,34 @@ async def test_the_window_may_be_any_size() -> None:
 
 async def test_what_is_pasted_cannot_reach_the_terminal() -> None:
     async with shown(FakeNode(usual()), "w") as screen:
-        screen.app.query_one(MessageInput).post_message(Paste("a\x1b[2Jb\r\nc\u202e" + "d" * 100_000))
+        box = screen.app.query_one(MessageInput)
+        box.post_message(Paste("a\x1b[2Jb\r\nc\u202e" + "d" * 10_000))
         await screen.settle()
-        text = screen.app.query_one(MessageInput).text
-        assert text.startswith("a[2Jb\ncd")
-        assert len(text) <= limits.PASTE_MAX
+        assert box.text == "a[2Jb\nc" + "d" * 10_000
         screen.check(80)
+
+
+async def test_nothing_is_cut_off_a_pasted_text() -> None:
+    async with shown(FakeNode(usual()), "w") as screen:
+        box = screen.app.query_one(MessageInput)
+        box.post_message(Paste("d" * (limits.PASTE_MAX + 1)))
+        await screen.settle()
+        assert box.text == ""
+        assert "The pasted text has 65,537 characters" in screen.text()
+        box.post_message(Paste("d" * limits.PASTE_MAX))
+        await screen.settle()
+        assert len(box.text) == limits.PASTE_MAX
+
+
+async def test_the_cost_is_shown_while_one_writes() -> None:
+    async with shown(FakeNode(usual()), "w", pause_s=0.001) as screen:
+        await screen.press("s", "o", "u", "p")
+        await screen.until("4 packets, 0.4 s of airtime")
+        assert "to everybody" in screen.text()
+        await screen.press("backspace")
+        await screen.until("3 packets, 0.4 s of airtime")
+        await screen.press("enter")
+        assert "of airtime" not in screen.text()
 
 
 async def test_pages_open_and_close_and_q_ends_it() -> None:

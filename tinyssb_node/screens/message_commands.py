@@ -13,6 +13,7 @@ from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.screens import limits
 
 if TYPE_CHECKING:
+    from tinyssb_node.control.client import DaemonClient
     from tinyssb_node.control.rows import PublishedRow
     from tinyssb_node.screens.session import NodeSession
 
@@ -21,8 +22,8 @@ _TEXT_MAX: Final = 65_000  # bytes: one entry holds them, with the list around t
 
 @contextmanager
 def open_node(arguments: argparse.Namespace) -> Iterator[NodeSession]:
-    """Open the node that *arguments* name, and update its catalog. Progress and problems go to standard error. Raises
-    as ``NodeSession.at_home`` and ``NodeSession.catch_up`` do."""
+    """Open the node that *arguments* name, and update its catalog. Progress, problems and the cost of publishing
+    go to standard error. Raises as ``NodeSession.at_home`` and ``NodeSession.catch_up`` do."""
     from tinyssb_node.screens.session import NodeSession
 
     with NodeSession.at_home(arguments.home, arguments.network) as talk:
@@ -37,6 +38,7 @@ def open_node(arguments: argparse.Namespace) -> Iterator[NodeSession]:
                 f"The latest {caught.behind:,} packets are not shown.",
                 file=sys.stderr,
             )
+        talk.tell_before_publishing(lambda packets: tell_cost(arguments, talk.client, packets))
         yield talk
 
 
@@ -66,7 +68,7 @@ def _print_progress(done: int, total: int) -> None:
 def agreed(arguments: argparse.Namespace, question: Callable[[], Sequence[str]]) -> bool:
     """Return whether a post may be published: it is small, or `--yes` was given, or its author agrees to the cost that
     *question* returns. Raises ProblemError."""
-    lines = [] if arguments.yes else question()
+    lines = [] if getattr(arguments, "yes", False) else question()
     if not lines:
         return True
     from tinyssb_node.screens.screen import confirm
@@ -80,6 +82,25 @@ def agreed(arguments: argparse.Namespace, question: Callable[[], Sequence[str]])
         return True
     print("Nothing was published.", file=sys.stderr)
     return False
+
+
+def tell_cost(arguments: argparse.Namespace, client: DaemonClient, packets: int) -> None:
+    """Show what *packets* cost on the radio faces, on standard error, before they are published; ask if they are more
+    than `limits.POST_PACKETS_MAX`, unless `--yes` was given.
+
+    Raises ProblemError if the user does not agree or cannot be asked, and as the client does.
+    """
+    from tinyssb_node.screens.estimate import cost_line, cost_question, estimate
+
+    faces, accounts = list(client.faces()), list(client.airtime())
+    if packets > limits.POST_PACKETS_MAX and not getattr(arguments, "yes", False):
+        if not agreed(arguments, lambda: cost_question(packets, faces, accounts)):
+            raise ProblemError(
+                "You did not agree to the cost.", "Shorten it, or answer `y`.", exit_code=ExitCode.ATTENTION
+            )
+    elif not arguments.json:
+        for cost in estimate(packets, faces, accounts):
+            print(cost_line(cost), file=sys.stderr)
 
 
 def describe_published(arguments: argparse.Namespace, what: str, row: PublishedRow) -> int:

@@ -21,6 +21,7 @@ from tinyssb_node.catalog.catalog import Catalog, CatalogUpdate
 from tinyssb_node.catalog.rows import PUBLIC, MessageRow, PersonRow
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect, FeedId, MessageId
+from tinyssb_node.limits import CONTENT_PUBLISH_MAX
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.people import DisplayNames, alike
 from tinyssb_node.screens.safetext import one_line
@@ -46,6 +47,7 @@ class NodeSession:
         self._seen: object = None
         self.catalog = catalog
         """All queries of messages, people and boards (``catalog.queries``)."""
+        self._before_publishing: Callable[[int], None] = _agree
 
     @classmethod
     def at_home(cls, home: str | None = None, network: str | None = None) -> Self:
@@ -199,6 +201,11 @@ class NodeSession:
 
     # --- Posting ---
 
+    def tell_before_publishing(self, tell: Callable[[int], None]) -> None:
+        """Call *tell* with the number of packets of all that this session is about to publish; it raises to prevent
+        it."""
+        self._before_publishing = tell
+
     def say(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> PublishedRow:
         """Post *text* in *conversation*, after all its messages, and as an answer to *reply_to*. The id of a
         private group is a conversation, too.
@@ -211,7 +218,7 @@ class NodeSession:
         if is_group(conversation):
             answered = None if reply_to is None else reply_to.hex()
             return self.say_to_group(conversation, text, answered).entries[-1]
-        return self._publish(self.draft(text, conversation, reply_to))
+        return self.publish(self.draft(text, conversation, reply_to))
 
     def say_private(
         self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
@@ -221,7 +228,7 @@ class NodeSession:
         Raises ProblemError, RecipientCountError, ReaderKeyError, UnencodableMessageError,
         and as ``DaemonClient.publish`` does.
         """
-        return self._publish(self.draft_private(text, recipients, reply_to))
+        return self.publish(self.draft_private(text, recipients, reply_to))
 
     def draft(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> bytes:
         """Return the content that ``say`` would publish now, for an estimate of its cost. Raises as ``say`` does."""
@@ -255,7 +262,6 @@ class NodeSession:
     ) -> int:
         """Return the packets that a post would take. *recipients*: as for ``say_private``; *group*: the name or digits
         of a group. Raises as ``say`` does."""
-        from tinyssb_node.feeds.layout import packet_count
         from tinyssb_node.screens.group_conversations import is_group
 
         named = group if group is not None else conversation if is_group(conversation) else None
@@ -267,7 +273,20 @@ class NodeSession:
             content = self.draft(text, conversation, reply_to)
         else:
             content = self.draft_private(text, recipients, reply_to)
+        return self._packets(content)
+
+    def _packets(self, content: bytes) -> int:
+        """Return the packets of *content*. Raises as the client does."""
+        from tinyssb_node.feeds.layout import packet_count
+
         return packet_count(len(content), Dialect(self.client.status().dialect))
+
+    def cost_words(self, packets: int) -> str:
+        """Return the cost of a post of *packets* in one line. Raises as the client does."""
+        from tinyssb_node.screens.estimate import cost_line, estimate, packets_in_words
+
+        costs = estimate(packets, list(self.client.faces()), list(self.client.airtime()))
+        return "; ".join(map(cost_line, costs)) or packets_in_words(packets)
 
     def cost_question(self, packets: int) -> list[str]:
         """Return the cost of a post of *packets* in lines, if its author should agree to it first; else nothing. Raises
@@ -358,6 +377,8 @@ class NodeSession:
         Raises ProblemError, and as ``DaemonClient.group_post`` does.
         """
         _require_text(text)
+        if self._before_publishing is not _agree:
+            self._before_publishing(self.client.group_post_cost(group, text, reply_to).packets)
         return self.client.group_post(group, text, reply_to)
 
     # --- Boards ---
@@ -492,17 +513,24 @@ class NodeSession:
     def _say(self, message: Message) -> PublishedRow:
         from tinyssb_node.content.chat import serialize
 
-        return self._publish(serialize(message))
+        return self.publish(serialize(message))
 
-    def _publish(self, content: bytes) -> PublishedRow:
+    def publish(self, content: bytes) -> PublishedRow:
+        """Publish *content*. Raises as ``DaemonClient.publish`` does."""
         from tinyssb_node.control.client import DaemonUnreachableError
 
         try:
+            if self._before_publishing is not _agree and len(content) <= CONTENT_PUBLISH_MAX:
+                self._before_publishing(self._packets(content))
             return self.client.publish(content)
         except DaemonUnreachableError:
             # The connection is broken: the daemon may have been restarted since.
             self.hang_up()
             raise
+
+
+def _agree(packets: int) -> None:
+    """Publish without showing the cost."""
 
 
 def _require_text(text: str) -> None:

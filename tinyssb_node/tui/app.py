@@ -16,6 +16,7 @@ from tinyssb_node.screens.safetext import one_line, safe
 from tinyssb_node.tui.actions import NodeAction, ShowPage
 from tinyssb_node.tui.conversations_view import ConversationsView
 from tinyssb_node.tui.headline import head_line
+from tinyssb_node.tui.limits import COST_PAUSE_S, PASTE_MAX
 from tinyssb_node.tui.notices import ArrivalCounter
 from tinyssb_node.tui.screen_state import ScreenRequest, ScreenSource, ScreenState
 from tinyssb_node.tui.views import FacesView, FeedsView, LogView, PeopleView, ScreenView
@@ -68,7 +69,12 @@ class Tui(App[None]):
     ]
 
     def __init__(
-        self, source: ScreenSource, *, look_s: float | None = 1.0, notify: Callable[[int], None] | None = None
+        self,
+        source: ScreenSource,
+        *,
+        look_s: float | None = 1.0,
+        pause_s: float | None = COST_PAUSE_S,
+        notify: Callable[[int], None] | None = None,
     ) -> None:
         """Create the application; *look_s*: seconds between two looks at the node; None: only after an action. With one
         a second bars move as one watches, and a Pi Zero has time left. *notify* is called with the number of
@@ -80,6 +86,7 @@ class Tui(App[None]):
         self._source = source
         self._notify, self._arrivals = notify, ArrivalCounter()
         self._look_s = look_s
+        self._pause_s = pause_s
         self._looking, self._writing = ThreadPoolExecutor(1, "look"), ThreadPoolExecutor(1, "write")
         self._wake = asyncio.Event()
         self._wishes = 0
@@ -90,7 +97,7 @@ class Tui(App[None]):
         yield TextLine("head")
         yield TextLine("tabs")
         with ContentSwitcher(id="views", initial="view1"):
-            yield ConversationsView("view1")
+            yield ConversationsView("view1", self._pause_s)
             yield PeopleView("view2")
             yield FacesView("view3")
             yield FeedsView("view4")
@@ -247,6 +254,13 @@ class Tui(App[None]):
         """Write to a person."""
         self.action_view(1)
         self.query_one(ConversationsView).write_to(event.person)
+
+    def on_message_input_refused(self, event: MessageInput.Refused) -> None:
+        """Say that a pasted text was not inserted."""
+        self._say(
+            f"! The pasted text has {event.length:,} characters, and an entry holds {PASTE_MAX:,} at most. "
+            "Nothing was inserted. Publish it as a file: tinyssb attach FILE"
+        )
 
     def on_node_action(self, wish: NodeAction) -> None:
         """Do an action, off this thread."""

@@ -9,7 +9,8 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.widgets import OptionList
+from textual.timer import Timer
+from textual.widgets import OptionList, TextArea
 
 from tinyssb_node.catalog.rows import (
     PUBLIC,
@@ -76,8 +77,10 @@ class ConversationsView(ScreenView):
             self.seen = seen
             """The last arrival, by conversation."""
 
-    def __init__(self, id: str) -> None:  # noqa: A002 - Textual's own name for it
+    def __init__(self, id: str, pause_s: float | None) -> None:  # noqa: A002 - Textual's own name for it
+        """Create the view; *pause_s*: seconds without typing before the cost of a text is requested; None: never."""
         super().__init__(id)
+        self._pause_s = pause_s
         self._conversation = PUBLIC
         """The one that was opened; until the next look another may still be shown."""
         self._target = MessageTarget(PUBLIC)
@@ -85,6 +88,8 @@ class ConversationsView(ScreenView):
         """Actions under way that need the text in the box."""
         self._seen: dict[str, int] | None = None
         """The last arrival that the user has seen, by conversation."""
+        self._typing: Timer | None = None
+        """Asks for the cost when the user pauses."""
         self._older = 0
         """How many older messages arrived in the open conversation since the user last looked."""
 
@@ -97,6 +102,7 @@ class ConversationsView(ScreenView):
                 yield RowList("messages", to_end=True)
                 yield TextLine("to")
                 yield MessageInput("compose")
+                yield TextLine("cost")
 
     @property
     def keys(self) -> str:
@@ -106,6 +112,10 @@ class ConversationsView(ScreenView):
     def begin(self) -> None:
         """Take the focus."""
         self.query_one("#messages", RowList).focus()
+
+    def on_mount(self) -> None:
+        """Show no cost before there is a text."""
+        self._show_cost("")
 
     # --- Drawing ------------------------------------------------------------------------------------------------------
 
@@ -356,6 +366,34 @@ class ConversationsView(ScreenView):
     def on_message_input_left(self) -> None:
         """Return to the messages."""
         self.begin()
+
+    def on_text_area_changed(self, event: TextArea.Changed) -> None:
+        """Ask for the cost of the text when the user pauses, and show it below the box."""
+        event.stop()
+        if self._typing is not None:
+            self._typing.stop()
+        self._show_cost("")
+        if self._pause_s is not None and event.text_area.text.strip():
+            self._typing = self.set_timer(self._pause_s, self._ask_cost)
+
+    def _ask_cost(self) -> None:
+        target, text = self._target, self.query_one(MessageInput).text.rstrip()
+        answered = None if target.answered is None else target.answered.id
+
+        def show(words: object) -> None:
+            if self._target == target and self.query_one(MessageInput).text.rstrip() == text:
+                self._show_cost(str(words))
+
+        def ask(node: ScreenSource) -> str:
+            return node.cost_words(text, target.conversation, target.people, answered)
+
+        if text and not self._holds and not self._why_closed(target.conversation):
+            self.post_message(NodeAction(ask, "", show))
+
+    def _show_cost(self, words: str) -> None:
+        line = self.query_one("#cost", TextLine)
+        line.set_class(not words, "nothing")
+        line.put(one_line(f"  {words}", max(line.size.width or self.size.width, 2)))
 
     def on_message_input_sent(self, event: MessageInput.Sent) -> None:
         """Publish the text, a big one if the user agrees to its cost; it stays in the box until that is done."""

@@ -11,4 +11,6 @@ MESSAGE_LINES: Final = 12
 ID_DIGITS: Final = 8
 """Digits of an id shown where there is a name too: 32 bits tell any two apart that nobody made alike."""
 PASTE_MAX: Final = 65_536
-"""Characters taken at once from the clipboard: what one entry holds at most."""
+"""Characters taken at once from the clipboard: what one entry holds at most. A longer text is refused."""
+COST_PAUSE_S: Final = 0.6
+"""Seconds without typing before the cost of a message is requested, as on the web page."""

@@ -99,6 +99,16 @@ class ScreenSource(Protocol):
         """Publish a message in a conversation. Raises LocalError."""
         ...
 
+    def cost_words(
+        self,
+        text: str,
+        conversation: str | None,
+        people: Sequence[FeedId] = (),
+        reply_to: MessageId | None = None,
+    ) -> str:
+        """Return the cost of a message in one line, as for `cost_question`; empty if it is not known now."""
+        ...
+
     def cost_question(
         self,
         text: str,

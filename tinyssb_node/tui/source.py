@@ -245,6 +245,23 @@ class NodeScreenSource:
         where = conversation or PUBLIC
         return self._do(lambda talk: talk.cost_question(talk.post_packets(text, where, recipients, reply_to)))
 
+    def cost_words(
+        self,
+        text: str,
+        conversation: str | None,
+        people: Sequence[FeedId] = (),
+        reply_to: MessageId | None = None,
+    ) -> str:
+        """Return the cost of a message in one line; empty if it is not known now."""
+        recipients = people if conversation is None else None
+        where = conversation or PUBLIC
+        try:
+            return self._do(
+                lambda talk: talk.cost_words(talk.post_packets(text, where, recipients, reply_to))
+            )
+        except LocalError:
+            return ""  # sending will show what is wrong
+
     def tell(self, people: Sequence[FeedId], text: str) -> str:
         """Publish a private message; return its conversation. Raises LocalError."""
 

@@ -149,6 +149,13 @@ class MessageInput(TextArea):
     class Left(Message):
         """A request to leave the box."""
 
+    class Refused(Message):
+        """A note that a pasted text is too long and was not inserted."""
+
+        def __init__(self, length: int) -> None:
+            super().__init__()
+            self.length = length
+
     def __init__(self, id: str) -> None:  # noqa: A002 - Textual's own name for it
         super().__init__(
             id=id, compact=True, highlight_cursor_line=False, theme="css", placeholder="Press w to write"
@@ -172,8 +179,10 @@ class MessageInput(TextArea):
         """Insert the visible characters of a paste: an escape sequence in it would reach the terminal."""
         event.prevent_default()
         event.stop()
-        if not self.read_only:
-            taken = event.text[: limits.PASTE_MAX].replace("\r\n", "\n").replace("\r", "\n").expandtabs(4)
+        if len(event.text) > limits.PASTE_MAX:
+            self.post_message(self.Refused(len(event.text)))
+        elif not self.read_only:
+            taken = event.text.replace("\r\n", "\n").replace("\r", "\n").expandtabs(4)
             self.insert("".join(char for char in taken if char.isprintable() or char == "\n"))
 
 

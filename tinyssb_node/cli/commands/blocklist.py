@@ -14,7 +14,7 @@ from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import FeedId, blocked_short
 from tinyssb_node.screens.message_commands import describe_published, open_node
-from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
+from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network, add_yes
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.render import print_json, table
 from tinyssb_node.screens.session import NodeSession
@@ -53,6 +53,7 @@ def add(commands: CommandParsers) -> None:
     action.add_argument(
         "--dry-run", action="store_true", help="show what would be published, and publish nothing"
     )
+    add_yes(action)
     action = add_action("follow", follow, "block here the people on a person's list, now and later")
     _add_person(action)
     action = add_action("unfollow", unfollow, "stop following a person's list")
@@ -149,7 +150,7 @@ def publish_blocklist(arguments: argparse.Namespace) -> int:
                     f"{_changed(step)}. Packets: {packets}. Nothing was published. Publishing cannot be undone."
                 )
             return 0
-        return describe_published(arguments, f"Published ({_changed(step)}):", talk.client.publish(content))
+        return describe_published(arguments, f"Published ({_changed(step)}):", talk.publish(content))
 
 
 def _changed(step: BlockStep) -> str:

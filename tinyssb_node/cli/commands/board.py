@@ -12,7 +12,7 @@ from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import local_minute, short
 from tinyssb_node.screens.message_commands import describe_published, open_node, text_given
-from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
+from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network, add_yes
 from tinyssb_node.screens.render import local_time, print_json, table
 from tinyssb_node.screens.safetext import one_line
 from tinyssb_node.screens.screen import width
@@ -69,6 +69,8 @@ def add(commands: CommandParsers) -> None:
         action = add_action(name, change, summary)
         action.set_defaults(operation=operation, words=words)
         _add_arguments(action, words)
+        if "text" in words:
+            add_yes(action)
     _add_arguments(add_action("remove", remove, "remove a card or a list from a board"), ("board", "thing"))
     _add_arguments(add_action("accept", answer, "accept an invitation to a board"), ("board",))
     _add_arguments(add_action("decline", answer, "decline an invitation to a board"), ("board",))

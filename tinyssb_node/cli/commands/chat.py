@@ -14,7 +14,7 @@ from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import ChatFormatter
 from tinyssb_node.screens.gaps import MessageGap, in_place
-from tinyssb_node.screens.message_commands import agreed, describe_published, open_node, text_given
+from tinyssb_node.screens.message_commands import describe_published, open_node, text_given
 from tinyssb_node.screens.options import (
     CommandParsers,
     add_actions,
@@ -198,25 +198,15 @@ def say(arguments: argparse.Namespace) -> int:
 
         _refuse_beside_group(arguments)
         with open_node(arguments) as talk:
-            if not agreed(
-                arguments, lambda: talk.cost_question(talk.post_packets(text, group=arguments.group))
-            ):
-                return ExitCode.ATTENTION
             return said(arguments, talk.say_to_group(arguments.group, text, arguments.reply))
     with open_node(arguments) as talk:
         answered = None if arguments.reply is None else talk.find_message(arguments.reply)
         reply_to = None if answered is None else answered.id
         if arguments.people:
             people = [talk.find_person(name).feed for name in arguments.people]
-            packets = talk.post_packets(text, recipients=people, reply_to=reply_to)
-            if not agreed(arguments, lambda: talk.cost_question(packets)):
-                return ExitCode.ATTENTION
             row = talk.say_private(text, people, reply_to)
         else:
             where = PUBLIC if answered is None or answered.conversation is None else answered.conversation
-            packets = talk.post_packets(text, where, reply_to=reply_to)
-            if not agreed(arguments, lambda: talk.cost_question(packets)):
-                return ExitCode.ATTENTION
             row = talk.say(text, where, reply_to)
     return describe_published(arguments, "Published", row)
 

@@ -402,8 +402,6 @@ def post(arguments: argparse.Namespace) -> int:
     """Post a message to a group."""
     text = text_given(" ".join(arguments.text))
     with open_node(arguments) as talk:
-        if not agreed(arguments, lambda: talk.cost_question(talk.post_packets(text, group=arguments.group))):
-            return ExitCode.ATTENTION
         row = talk.say_to_group(arguments.group, text, arguments.reply)
     return said(arguments, row)
 

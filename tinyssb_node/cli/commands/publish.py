@@ -10,7 +10,11 @@ from tinyssb_node.codec import bipf
 from tinyssb_node.content.chat import Text, to_value
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
-from tinyssb_node.screens.options import CommandParsers, add_json, add_network
+from tinyssb_node.feeds.layout import packet_count
+from tinyssb_node.ids import Dialect
+from tinyssb_node.limits import CONTENT_PUBLISH_MAX
+from tinyssb_node.screens.message_commands import tell_cost
+from tinyssb_node.screens.options import CommandParsers, add_json, add_network, add_yes
 from tinyssb_node.screens.render import print_json
 
 
@@ -36,6 +40,7 @@ def add(commands: CommandParsers) -> None:
         metavar="NAME",
         help="the identity of the node that writes it (default: main)",
     )
+    add_yes(parser)
     add_network(parser)
     add_json(parser)
 
@@ -44,6 +49,8 @@ def publish(arguments: argparse.Namespace) -> int:
     """Publish content, and print its entry."""
     content = read_content(arguments)
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
+        if len(content) <= CONTENT_PUBLISH_MAX:
+            tell_cost(arguments, node, packet_count(len(content), Dialect(node.status().dialect)))
         row = node.publish(content, arguments.identity)
     if arguments.json:
         return print_json([row.fields()])

@@ -25,6 +25,7 @@ from tinyssb_node.screens.options import (
     add_actions,
     add_json,
     add_network,
+    add_yes,
     positive,
 )
 from tinyssb_node.screens.render import print_json
@@ -111,11 +112,13 @@ def _add_writing(add_action: Callable[..., argparse.ArgumentParser]) -> None:
         help="a further tangle to add it to; may be repeated",
     )
     action.add_argument("--air", action="store_true", help="send it over the air, too, as `send` does")
+    add_yes(action)
     action = add_action(
         "send", send, "publish messages as entries of this node's feed, with the messages they depend on"
     )
     action.add_argument("messages", metavar="MESSAGE", nargs="+", help="an id, or a URI")
     action.add_argument("--dry-run", action="store_true", help="only show the cost")
+    add_yes(action)
 
 
 def _add_message(action: argparse.ArgumentParser) -> None:

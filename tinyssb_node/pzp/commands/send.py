@@ -13,6 +13,7 @@ from tinyssb_node.pzp.commands.session import InvalidPzpInputError, PzpSession
 from tinyssb_node.pzp.database.port import PzpRecord
 from tinyssb_node.pzp.messages.airform import AirFormTooLarge, serialize_air
 from tinyssb_node.screens.estimate import costs_in_words, estimate, packets_in_words
+from tinyssb_node.screens.message_commands import tell_cost
 
 
 def send_written(arguments: argparse.Namespace, pzp: PzpSession, record: PzpRecord) -> int:
@@ -39,6 +40,8 @@ def send_records(arguments: argparse.Namespace, pzp: PzpSession, records: list[P
         dialect = Dialect(node.status().dialect)
         packets = sum(packet_count(len(content), dialect) for content in contents.values())
         dry = getattr(arguments, "dry_run", False)
+        if not dry:
+            tell_cost(arguments, node, packets)
         rows = [] if dry else [node.publish(content) for content in contents.values()]
         costs = _costs(node, packets) if dry and not arguments.json else []
     if arguments.json:
