@@ -366,7 +366,7 @@ def test_it_looks_as_in_the_docs(browser: Browser, name: str, width: int, scheme
         visit.page.set_viewport_size({"width": width, "height": 720})
         page = opened(visit)
         expect(page.locator(".message")).to_have_count(6)
-        expect(page.locator(".message.own footer").last).to_contain_text("2 of 3 have it")
+        expect(page.locator(".message.own footer").last).to_contain_text("on 2 of 3 nodes, 1 confirmed")
         page.mouse.move(0, 0)
         assert visit.picture_differs(name) == ""
 

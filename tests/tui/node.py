@@ -174,7 +174,7 @@ def usual() -> ScreenState:
                 placed=None,
             ),
         ],
-        holders={id_of("c"): "5 of 5", id_of("g"): "3 of 5, Ana missing since 13:02"},
+        holders={id_of("c"): "on 5 of 5 nodes", id_of("g"): "on 3 of 5 nodes; Ana's not since 13:02"},
         people=people,
         names=DisplayNames(people, {BEN}),
         faces=[LORA, UDP],

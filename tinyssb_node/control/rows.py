@@ -189,6 +189,7 @@ class FeedRow(ControlRow, frozen=True, kw_only=True):
     bytes: int = 0
     evicted: bool = False
     pending: bool = False
+    of_group: bool = False
 
 
 class ForkRow(ControlRow, frozen=True):

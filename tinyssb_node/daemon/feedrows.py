@@ -35,6 +35,7 @@ def feed_rows(node: Node, identities: Mapping[FeedId, str], now_us: int) -> Iter
             bytes=node.replica.quota.packets.get(record.feed, 0) * STORE_PACKET_BYTES,
             evicted=record.evicted,
             pending=node.is_pending(record.feed),
+            of_group=node.is_of_group(record.feed),
         )
 
 

@@ -13,6 +13,7 @@ from tinyssb_node.content.time_order import claim_of
 from tinyssb_node.ids import FeedId, MessageId, Origin
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.chatlines import BLOCKED
+from tinyssb_node.screens.holders_text import last_of_each
 from tinyssb_node.screens.safetext import one_line
 
 if TYPE_CHECKING:
@@ -235,6 +236,12 @@ def held_in_words(row: MessageRow, names: DisplayNames) -> str | None:
     count = f"on {len(row.holders)} of {row.expected} other members' nodes, as far as known"
     who = people_in_words([*row.holders], names)
     return f"{count}: {who}" if row.holders else count
+
+
+def held_in_group(rows: Sequence[MessageRow], names: DisplayNames) -> dict[MessageId, str]:
+    """Return the same for the messages of ours among *rows*: at the last of those that the same nodes have."""
+    words = {row.id: held for row in rows if (held := held_in_words(row, names)) is not None}
+    return last_of_each([row.id for row in rows], words)
 
 
 def happening(row: GroupMessageRow, names: DisplayNames) -> str:

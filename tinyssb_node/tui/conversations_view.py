@@ -24,6 +24,7 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.chatlines import displayed_text
 from tinyssb_node.screens.gaps import gap_in_words
 from tinyssb_node.screens.group_conversations import MUTED, GroupConversation, is_group
+from tinyssb_node.screens.holders_text import last_of_each
 from tinyssb_node.screens.inbox import latest_places
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.safetext import one_line, safe
@@ -153,6 +154,7 @@ class ConversationsView(ScreenView):
     def _draw_messages(self, sight: ScreenState, names: DisplayNames) -> None:
         rows = self.query_one("#messages", RowList)
         known = {**sight.referred, **{row.id: row for row in sight.messages}}
+        holders = last_of_each([one.row.id for one in sight.shown], sight.holders)
         shown: list[Row] = []
         above: MessageRow | None = None
         for one in sight.shown:
@@ -163,7 +165,7 @@ class ConversationsView(ScreenView):
                 gap="" if one.gap is None else gap_in_words(one.gap, names),
                 above=above,
                 known=known,
-                holders=sight.holders.get(row.id),
+                holders=holders.get(row.id),
                 now_us=sight.now_us,
                 width=rows.room,
             )

@@ -163,7 +163,7 @@ def message(
     else:
         lines = [_with_name(Content(texts[0]), bare, name), *map(Content, texts[1:])]
     if holders is not None:
-        lines += [Content.styled(line, "dim") for line in wrapped(f"who has it: {holders}", room, 2)]
+        lines += [Content.styled(line, "dim") for line in wrapped(holders, room, 2)]
     if times := other_times(row).strip():
         lines.append(Content.styled(one_line(times, room), "dim"))
     if row.placed is None:
@@ -276,7 +276,8 @@ def feed(row: FeedRow, names: DisplayNames, width: int) -> Content:
     if row.pending:
         marks.append(PENDING)
     id_ = FeedId.from_hex(row.feed)
-    name = column(names.name(id_) or "-", _NAME_CELLS)
+    unnamed = "private group" if row.of_group else "further feed" if row.child else "-"
+    name = column(names.name(id_) or unnamed, _NAME_CELLS)
     size = f" {size_words(row.bytes):>8}" if width >= _WIDE_CELLS else ""
     line = f" {name} {short(id_)} {row.seq:>10,}{size} {row.dialect or '-':<8}  {', '.join(marks)}"
     return Content.styled(one_line(line.rstrip(), width), "")

@@ -21,7 +21,7 @@ from tinyssb_node.screens.group_conversations import messages as group_messages
 from tinyssb_node.screens.group_details import details
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.group_threads import read_thread, thread_lines
-from tinyssb_node.screens.holders_text import holders_text
+from tinyssb_node.screens.holders_text import holders_texts
 from tinyssb_node.screens.limits import WAITING_MAX
 from tinyssb_node.screens.localfile import file_title, read_local_file
 from tinyssb_node.screens.session import NodeSession
@@ -187,7 +187,8 @@ class NodeScreenSource:
         except DaemonError:
             # An older daemon lacks this request; its other answers are still shown.
             return {}
-        return {own[row.id]: holders_text(row, name, sight.now_us) for row in rows if row.id in own}
+        texts = holders_texts((row for row in rows if row.id in own), name, sight.now_us)
+        return {own[id_]: text for id_, text in texts.items()}
 
     def _grouped(self, client: DaemonClient, sight: ScreenState) -> ScreenState:
         """Return *sight* with the groups, and the messages of an open one."""

@@ -252,5 +252,7 @@ def receipt_shape(row: ReceiptRow, people: PeopleIndex) -> Shape:
         "held": row.held,
         "inferred": row.inferred,
         "expected": row.expected,
+        "proven": row.proven,
+        "committed_us": row.committed_us,
         "missing": [author_shape(feed, people) for feed in missing],
     }

@@ -153,13 +153,15 @@ def _print_forks(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageR
 
 def _read_group(arguments: argparse.Namespace) -> int:
     """Show the latest messages of a group and, with --follow, those that come."""
-    from tinyssb_node.screens.group_conversations import cannot_write, messages
+    from tinyssb_node.screens.group_conversations import cannot_write, held_in_group, messages
 
     _refuse_beside_group(arguments)
     with open_node(arguments) as talk:
         names = talk.names()
         rows = messages(talk.client, arguments.group, names, limit=min(arguments.last, limits.CHAT_LAST_MAX))
         lines = _lines(arguments, talk, names, rows)
+        if isinstance(lines, ChatFormatter):
+            lines.held_by = held_in_group(rows, names)
         note, told = cannot_write(talk.client, arguments.group), ""
         if not rows and not arguments.json and not note:
             print(f"There are no messages yet. Write one: tinyssb chat say --group {arguments.group} TEXT")
@@ -261,17 +263,20 @@ def _lines(
 
 
 def held_by(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]) -> dict[MessageId, str]:
-    """Return, for each of our own messages among *rows*, the nodes that have it, in words."""
+    """Return, for our own messages among *rows*, the nodes that have them, in words: at the last of those that the same
+    nodes have."""
     receipts = talk.receipts(rows)
     if not receipts:
         return {}
-    from tinyssb_node.screens.holders_text import holders_text
+    from tinyssb_node.screens.holders_text import holders_texts, last_of_each
 
     def name_of(digits: str) -> str:
         return names.shown(FeedId.from_hex(digits))
 
     now_us = time.time_ns() // 1_000
-    return {id_: holders_text(receipt, name_of, now_us) for id_, receipt in receipts.items()}
+    texts = holders_texts(receipts.values(), name_of, now_us)
+    words = {id_: texts[receipt.id] for id_, receipt in receipts.items()}
+    return last_of_each([row.id for row in rows], words)
 
 
 def _show(lines: ChatFormatter | JsonLines, row: MessageRow, gap: MessageGap | None = None) -> None:

@@ -262,6 +262,8 @@ def _feed_state(row: FeedRow) -> str:
     identity = row.identity
     if row.child:
         words.append("own, further" if identity is None else f"own: {identity}")
+    if row.of_group:
+        words.append("of a private group")
     if row.writable is False and row.forked_at is None:
         words.append("cannot be written for now")
     return ", ".join([*words, *_set_state(row), *_newest_state(row)])

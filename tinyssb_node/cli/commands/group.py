@@ -37,7 +37,7 @@ from tinyssb_node.screens.group_changes import (
 from tinyssb_node.screens.group_conversations import (
     called,
     cannot_write,
-    held_in_words,
+    held_in_group,
     messages,
     people_in_words,
 )
@@ -530,8 +530,7 @@ def show_messages(talk: NodeSession, group: str, last: int) -> None:
     """Print the latest messages of a group."""
     names = talk.names()
     rows = messages(talk.client, group, names, limit=last)
-    held_by = {row.id: words for row in rows if (words := held_in_words(row, names)) is not None}
-    lines = ChatFormatter(names, width(), held_by)
+    lines = ChatFormatter(names, width(), held_in_group(rows, names))
     lines.fit(rows)
     for row in rows:
         for line in lines.message(row):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import socket
 from collections.abc import Iterator
 
@@ -76,6 +77,8 @@ def init(arguments: argparse.Namespace) -> int:
     feed = create_home(home, name, Dialect(arguments.dialect), tuple(arguments.face or ()))
     print(f"Created the node '{read_config(home).name}' in {home.root}.\nIts feed is {feed.hex()}.")
     print("Start it: tinyssb run\nThen back up its key on paper: tinyssb identity backup")
+    if arguments.name is not None:
+        print(f"And let others see this name, once the node runs: tinyssb alias {shlex.quote(name)}")
     return 0
 
 

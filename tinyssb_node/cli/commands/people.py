@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 
 from tinyssb_node.catalog.rows import PersonRow
 from tinyssb_node.errors import ExitCode, ProblemError
@@ -46,15 +47,19 @@ def _add_person(parser: argparse.ArgumentParser) -> None:
 
 def alias(arguments: argparse.Namespace) -> int:
     """Publish or show the user's own name."""
+    from tinyssb_node.daemon.config import read_config
+
     with open_node(arguments) as talk:
         if arguments.name is not None:
             return describe_published(arguments, "Published your name as", talk.call_me(arguments.name))
         own = talk.own
         me = talk.catalog.person(own)
         said = None if me is None else me.said
+        usual = read_config(talk.home).name
     if arguments.json:
         return print_json([{"feed": own.hex(), "said": said}])
-    print(one_line(said) if said else "You have not published a name. Publish one: tinyssb alias NAME")
+    publish = f"You have not published a name. Publish one: tinyssb alias {shlex.quote(one_line(usual))}"
+    print(one_line(said) if said else publish)
     return 0
 
 

@@ -4,7 +4,7 @@ import { ApiError, get, post } from "/static/api.js";
 import { Composer } from "/static/composer.js";
 import { announce, arrange, h, setParts, setText } from "/static/dom.js";
 import { Message, named } from "/static/message.js";
-import { count, nameOf, summaryOf } from "/static/words.js";
+import { count, holdersOf, nameOf, summaryOf } from "/static/words.js";
 
 const NEAR_END_PX = 80;
 const RECEIPTS_MS = 30_000; // receipts change without new messages
@@ -213,15 +213,35 @@ export class ChatView {
     try {
       const { receipts } = await get("/api/receipts");
       const atEnd = this.atEnd();
-      for (const [id, receipt] of Object.entries(receipts)) this.rows.get(id)?.showReceipt(receipt);
+      this.showHolders(receipts);
       if (atEnd) this.toEnd();
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
     }
   }
 
+  /** Shows who has our messages: at the last of those that the same nodes have. */
+  showHolders(receipts) {
+    let last = null; // the message above, who has it, and since when others lack it
+    for (const message of this.sorted()) {
+      const receipt = receipts[message.row.id];
+      if (!receipt && !message.row.held) continue;
+      const state = receipt ? JSON.stringify([receipt.held, receipt.proven, receipt.expected, receipt.missing]) : message.row.held;
+      const same = last?.state === state;
+      if (same) last.message.showHolders("");
+      const sinceUs = same ? last.sinceUs : receipt?.committed_us;
+      message.showHolders(receipt ? holdersOf(receipt, sinceUs) : message.row.held);
+      last = { message, state, sinceUs };
+    }
+  }
+
+  /** Returns the messages in their order. */
+  sorted() {
+    return [...this.rows.values(), ...this.waiting.values()].sort((one, other) => (one.row.order < other.row.order ? -1 : 1));
+  }
+
   drawRows() {
-    const sorted = [...this.rows.values(), ...this.waiting.values()].sort((one, other) => (one.row.order < other.row.order ? -1 : 1));
+    const sorted = this.sorted();
     arrange(this.list, sorted.length ? sorted.map((message) => message.element) : [this.empty]);
     this.earlier.hidden = !this.more;
     if (!this.circle.title) return;

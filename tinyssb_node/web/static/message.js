@@ -25,11 +25,9 @@ export class Message {
     }
   }
 
-  /** Shows how many people are known to have it. */
-  showReceipt({ held, inferred, expected, missing }) {
-    const heard = inferred ? ` (${inferred} not proven)` : "";
-    const without = missing.length ? `, not yet ${missing.map(nameOf).join(", ")}` : "";
-    setText(this.receipt, expected ? `${held} of ${expected} have it${heard}${without}` : "");
+  /** Shows who has it, in words; empty: the same nodes have a later message of ours. */
+  showHolders(words) {
+    setText(this.receipt, words);
   }
 
   /** Links to the thread that it is in; *answers*: how many of its answers are loaded. */
@@ -41,7 +39,6 @@ export class Message {
   }
 
   draw() {
-    if (this.row.held) setText(this.receipt, this.row.held);
     const { row } = this;
     this.element.className = `message${row.own ? " own" : ""}${row.placed === null ? " waits" : ""}${isHappening(row) ? " happening" : ""}`;
     this.element.replaceChildren(

@@ -47,6 +47,7 @@ export class ThreadView {
       else this.rows.set(row.id, new Message(row, this));
     }
     arrange(this.list, found.rows.map((row) => this.rows.get(row.id).element));
+    for (const row of found.rows) this.rows.get(row.id).showHolders(row.held ?? "");
     for (const row of found.rows) this.rows.get(row.id).element.classList.toggle(`deep-${Math.min(row.depth, DEEP_MAX)}`, row.depth > 0);
     this.composer.target = { conversation: this.group };
     this.composer.attachment.offer(found.note ? null : this.group);

@@ -83,3 +83,11 @@ export function costOf({ packets, costs }) {
   });
   return [count(packets, "packet"), ...(words.length ? words : ["no radio is up"])].join(" · ");
 }
+
+/** Returns on which nodes a message of ours is, in words; `sinceUs`: when the first one was written that the same people lack. */
+export function holdersOf({ held, proven, inferred, expected, missing }, sinceUs) {
+  if (!expected) return "";
+  const confirmed = !inferred ? "" : proven ? `, ${proven} confirmed` : ", not confirmed";
+  const lacking = held < expected && missing.length ? `; ${missing.map((author) => `${nameOf(author)}’s`).join(", ")} not since ${timeOf(sinceUs)}` : "";
+  return `on ${held} of ${count(expected, "node")}${confirmed}${lacking}`;
+}
