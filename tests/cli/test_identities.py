@@ -184,10 +184,16 @@ def test_a_daemon_opens_sealed_keys_and_tells_nobody(home: Home, passphrase_file
         said = [Path(f"/proc/{running.process.pid}/{what}").read_bytes() for what in ("cmdline", "environ")]
         written = tinyssb(home.root, "publish", "--as", "club", "said", "--json")
         assert json.loads(written.stdout)["feed"] == read_identity(club.identity).feed.hex()
+        posted = tinyssb(home.root, "chat", "say", "--as", "club", "We meet on Friday", "--json")
+        assert json.loads(posted.stdout)["feed"] == read_identity(club.identity).feed.hex()
+        assert b"We meet on Friday" in tinyssb(home.root, "chat").stdout
+        private = tinyssb(home.root, "chat", "say", "--as", "club", "--with", "main", "x")
+        assert private.returncode == ExitCode.USAGE
         for words in (
             ["publish", "--as", "club", "x" * 70_000],
             ["publish", "--as", "nobody", "x"],
             ["publish", "--as", "main", "by the node"],
+            ["chat", "say", "--as", "nobody", "x"],
             ["identity", "list"],
             ["identity", "sure", "club"],
             ["feeds", "--json"],

@@ -206,9 +206,15 @@ class NodeSession:
         it."""
         self._before_publishing = tell
 
-    def say(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> PublishedRow:
+    def say(
+        self,
+        text: str,
+        conversation: str = PUBLIC,
+        reply_to: MessageId | None = None,
+        identity: str | None = None,
+    ) -> PublishedRow:
         """Post *text* in *conversation*, after all its messages, and as an answer to *reply_to*. The id of a
-        private group is a conversation, too.
+        private group is a conversation, too. *identity*: the further identity that writes it, in public alone.
 
         Raises ProblemError, UnencodableMessageError, and as
         ``DaemonClient.publish`` does.
@@ -218,7 +224,13 @@ class NodeSession:
         if is_group(conversation):
             answered = None if reply_to is None else reply_to.hex()
             return self.say_to_group(conversation, text, answered).entries[-1]
-        return self.publish(self.draft(text, conversation, reply_to))
+        if identity is not None and conversation != PUBLIC:
+            raise ProblemError(
+                "Only the node's own identity takes part in private conversations. Nothing was published.",
+                "Leave out --as, or write in public.",
+                exit_code=ExitCode.USAGE,
+            )
+        return self.publish(self.draft(text, conversation, reply_to), identity)
 
     def say_private(
         self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
@@ -275,11 +287,13 @@ class NodeSession:
             content = self.draft_private(text, recipients, reply_to)
         return self._packets(content)
 
-    def _packets(self, content: bytes) -> int:
-        """Return the packets of *content*. Raises as the client does."""
+    def _packets(self, content: bytes, identity: str | None = None) -> int:
+        """Return the packets of *content* in the feed of an *identity*. Raises as the client does."""
         from tinyssb_node.feeds.layout import packet_count
 
-        return packet_count(len(content), Dialect(self.client.status().dialect))
+        status = self.client.status()
+        further = (one.dialect for one in status.identities if one.name == identity)
+        return packet_count(len(content), Dialect(next(further, None) or status.dialect))
 
     def cost_words(self, packets: int) -> str:
         """Return the cost of a post of *packets* in one line. Raises as the client does."""
@@ -515,14 +529,14 @@ class NodeSession:
 
         return self.publish(serialize(message))
 
-    def publish(self, content: bytes) -> PublishedRow:
-        """Publish *content*. Raises as ``DaemonClient.publish`` does."""
+    def publish(self, content: bytes, identity: str | None = None) -> PublishedRow:
+        """Publish *content*, by a further *identity* if one is named. Raises as ``DaemonClient.publish`` does."""
         from tinyssb_node.control.client import DaemonUnreachableError
 
         try:
             if self._before_publishing is not _agree and len(content) <= CONTENT_PUBLISH_MAX:
-                self._before_publishing(self._packets(content))
-            return self.client.publish(content)
+                self._before_publishing(self._packets(content, identity))
+            return self.client.publish(content, identity)
         except DaemonUnreachableError:
             # The connection is broken: the daemon may have been restarted since.
             self.hang_up()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow
@@ -26,6 +26,7 @@ from tinyssb_node.screens.options import (
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.screens.screen import width
 from tinyssb_node.screens.session import NodeSession
+from tinyssb_node.store.home import MAIN_IDENTITY
 
 if TYPE_CHECKING:
     from tinyssb_node.screens.talkjson import JsonLines
@@ -63,6 +64,12 @@ def add(commands: CommandParsers) -> None:
     )
     action.add_argument(
         "--reply", metavar="ID", help="answer this message: some digits of its id, or FEED.SEQ"
+    )
+    action.add_argument(
+        "--as",
+        dest="identity",
+        metavar="NAME",
+        help="the identity of the node that writes it, in public (default: main)",
     )
     _add_with(action, argparse.SUPPRESS)
     _add_group(action, argparse.SUPPRESS)
@@ -105,7 +112,7 @@ def read(arguments: argparse.Namespace) -> int:
         elif where is not None:
             rows = talk.catalog.messages(where, limit=last)
         waiting = [] if where is None else talk.catalog.waiting(where, limit=limits.WAITING_MAX)
-        lines = _lines(arguments, talk, names, [*rows, *waiting])
+        lines = _lines(arguments, names, [*rows, *waiting], lambda: held_by(talk, names, rows))
         if people and not arguments.json:
             print(f"Private conversation with {', '.join(names.shown(feed) for feed in people)}:")
         if not rows and not waiting and not arguments.json:
@@ -159,9 +166,7 @@ def _read_group(arguments: argparse.Namespace) -> int:
     with open_node(arguments) as talk:
         names = talk.names()
         rows = messages(talk.client, arguments.group, names, limit=min(arguments.last, limits.CHAT_LAST_MAX))
-        lines = _lines(arguments, talk, names, rows)
-        if isinstance(lines, ChatFormatter):
-            lines.held_by = held_in_group(rows, names)
+        lines = _lines(arguments, names, rows, lambda: held_in_group(rows, names))
         note, told = cannot_write(talk.client, arguments.group), ""
         if not rows and not arguments.json and not note:
             print(f"There are no messages yet. Write one: tinyssb chat say --group {arguments.group} TEXT")
@@ -194,6 +199,13 @@ def _refuse_beside_group(arguments: argparse.Namespace) -> None:
 
 def say(arguments: argparse.Namespace) -> int:
     """Post a message, and print its id."""
+    identity = None if arguments.identity == MAIN_IDENTITY else arguments.identity
+    if identity is not None and (arguments.group is not None or arguments.people):
+        raise ProblemError(
+            "Only the node's own identity takes part in private conversations. Nothing was published.",
+            "Use --as without --with and --group.",
+            exit_code=ExitCode.USAGE,
+        )
     text = text_given(" ".join(arguments.text))
     if arguments.group is not None:
         from tinyssb_node.cli.commands.group import said
@@ -209,7 +221,7 @@ def say(arguments: argparse.Namespace) -> int:
             row = talk.say_private(text, people, reply_to)
         else:
             where = PUBLIC if answered is None or answered.conversation is None else answered.conversation
-            row = talk.say(text, where, reply_to)
+            row = talk.say(text, where, reply_to, identity)
     return describe_published(arguments, "Published", row)
 
 
@@ -250,14 +262,17 @@ def _title(row: ConversationRow, names: DisplayNames) -> str:
 
 
 def _lines(
-    arguments: argparse.Namespace, talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]
+    arguments: argparse.Namespace,
+    names: DisplayNames,
+    rows: Sequence[MessageRow],
+    holders: Callable[[], Mapping[MessageId, str]],
 ) -> ChatFormatter | JsonLines:
-    """Return the formatter of messages, for programs or for people."""
+    """Return the formatter of messages, for programs or for people; *holders* reads who has our own."""
     if arguments.json:
         from tinyssb_node.screens.talkjson import JsonLines
 
         return JsonLines(names)
-    lines = ChatFormatter(names, width(), held_by(talk, names, rows))
+    lines = ChatFormatter(names, width(), holders())
     lines.fit(rows)
     return lines
 
