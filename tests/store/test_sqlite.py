@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from tests.store.contract import (
     ANA,
     BOB,
+    EVE,
     StoreContract,
     feed_record,
     id_of,
@@ -120,8 +121,25 @@ class TestSqliteStore(StoreContract):
         store.cut_feed(ANA, 2)
         store.commit(9)
         rows = connection.execute("SELECT arrival FROM commits ORDER BY arrival").fetchall()
-        assert rows == [(1,), (2,), (7,), (8,)]
+        assert rows == [(1,), (2,), (8,)]
         assert [each.committed_us for each in store.after(0, 9)] == [1, 2, 8]
+
+    def test_commits_of_several_feeds_that_are_cut_by_and_by_are_deleted(self, store, connection):
+        for feed in (EVE, ANA, BOB):
+            store.put_feed(feed_record(feed))
+        put_entry(store, EVE, 1)
+        store.commit(1)
+        for turn in range(1, 9):
+            for seq in (2 * turn - 1, 2 * turn):
+                for feed in (ANA, BOB):
+                    put_entry(store, feed, seq)
+            store.commit(turn + 1)
+        for keep in (12, 8, 4, 0):
+            for feed in (ANA, BOB):
+                store.cut_feed(feed, keep)
+                store.commit(10)
+        assert connection.execute("SELECT arrival FROM commits").fetchall() == [(1,)]
+        assert [each.committed_us for each in store.after(0, 9)] == [1]
 
     def test_a_chunk_put_twice_is_refused_and_can_be_undone(self, filled):
         before = snapshot(filled)

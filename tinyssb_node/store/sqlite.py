@@ -139,7 +139,8 @@ _COMMITS_OF_NOTHING: Final = """
 WITH spans AS (
     SELECT arrival AS last, coalesce(
         (SELECT max(earlier.arrival) FROM commits AS earlier WHERE earlier.arrival < commits.arrival), 0
-    ) AS before FROM commits WHERE arrival >= ?1 AND arrival < ?2
+    ) AS before FROM commits
+    WHERE arrival >= ?1 AND arrival <= coalesce((SELECT min(arrival) FROM commits WHERE arrival >= ?2), ?2)
 )
 DELETE FROM commits WHERE arrival IN (
     SELECT last FROM spans
@@ -147,7 +148,7 @@ DELETE FROM commits WHERE arrival IN (
     AND NOT EXISTS (SELECT 1 FROM chunks WHERE arrival > before AND arrival <= last)
 )
 """
-"""Deletion of commits, from one arrival number to another one, that date no append any more."""
+"""Deletion of those commits that dated the appends from one arrival number to another one, and date none any more."""
 
 _EntryRow = tuple[int, int, bytes, bytes, str, str | None, int, int]
 _ChunkRow = tuple[int, int, int, bytes, str, str | None, int, int]
