@@ -579,6 +579,31 @@ def test_a_picture_is_sent_to_a_group_after_its_cost_was_shown(browser: Browser)
         assert visit.complaints == []
 
 
+def test_a_public_picture_is_sent_shown_and_saved(browser: Browser) -> None:
+    node = FakeNode()
+    with serving(node) as address, Visit(browser, address, width=390) as visit:
+        page = opened(visit)
+        small = page.screenshot(clip={"x": 0, "y": 0, "width": 40, "height": 40})
+        page.locator("input[type=file]").set_input_files(
+            {"name": "dot.png", "mimeType": "image/png", "buffer": small}
+        )
+        panel = page.get_by_role("group", name="File to send")
+        expect(panel.get_by_role("status")).to_contain_text("Everyone in the mesh can read it.")
+        assert node.said == []
+        panel.get_by_role("button", name=re.compile("Send")).click()
+        picture = page.get_by_role("img", name="dot.png")
+        expect(picture).to_be_visible()
+        assert picture.evaluate("(one) => one.decode().then(() => one.naturalWidth)") == 40
+        with page.expect_download() as saved:
+            page.get_by_role("link", name="Save").last.click()
+        assert saved.value.suggested_filename == "dot.png"
+        assert not visit.wide()
+        assert visit.barriers() == []
+        assert visit.complaints == []
+        page.set_viewport_size({"width": 1000, "height": 900})
+        expect(page.get_by_role("link", name="Public").locator(".preview")).to_contain_text("File dot.png")
+
+
 def noisy_picture(side: int) -> bytes:
     """Return a picture of noise, which nothing makes small, as a BMP."""
     pixels = Random(1).randbytes(3 * side * side)

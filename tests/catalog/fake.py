@@ -94,6 +94,8 @@ class FakeCatalog:
         self.all_people = {person.feed: person for person in people}
         self.all_messages = list(messages)
         self.all_boards = list(boards)
+        self.contents: dict[MessageId, bytes] = {}
+        """Contents of messages that are no texts."""
 
     def conversations(self) -> Sequence[ConversationRow]:
         names = {PUBLIC, *(row.conversation for row in self.all_messages if row.conversation is not None)}
@@ -196,7 +198,7 @@ class FakeCatalog:
         row = self.message(id_)
         if row is None or row.chunks_held < row.chunks:
             return None
-        return serialize(
+        return self.contents.get(id_) or serialize(
             ChatPost(text=row.text, said_s=START_US // 1_000_000, voice=bytes(row.voice_size) or None)
         )
 

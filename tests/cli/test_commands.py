@@ -13,6 +13,7 @@ from tests.daemon.processes import PATIENCE_S, PROGRAM, RunningDaemon, daemon, m
 from tinyssb_node import limits
 from tinyssb_node.cli.commands.node import companion_text, short_spec
 from tinyssb_node.cli.commands.publish import parse_json
+from tinyssb_node.codec import bipf
 from tinyssb_node.control.rows import CompanionRow
 from tinyssb_node.errors import ExitCode, ProblemError
 
@@ -105,6 +106,10 @@ def test_a_file_becomes_a_side_chain(running: RunningDaemon, tmp_path: Path) -> 
     assert asked.returncode == ExitCode.USAGE
     assert b"takes 104 packets" in asked.stderr
     assert b"Nothing was published." in asked.stderr
+    assert b"This is no message. Others see 10,240 bytes without a name, as: 000102" in asked.stderr
+    assert f"tinyssb attach {tmp_path / 'file'}".encode() in asked.stderr
+    (tmp_path / "message").write_bytes(bipf.encode(["TAV", [], "hello", None, 1_700_000_000]))
+    assert b"no message" not in tinyssb(running.home, "publish", "--file", str(tmp_path / "message")).stderr
     told = said(running.home, "publish", "--file", str(tmp_path / "file"), "--yes")
     assert "10240 bytes in 1 entry and 103 chunks" in told
     (row,) = objects(said(running.home, "log", "me", "--limit", "1", "--json"))

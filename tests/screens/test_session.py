@@ -32,7 +32,8 @@ class FakeClient:
         self.published: list[chat.Message] = []
         self.asked: list[tuple[str, str]] = []
 
-    def publish(self, content: bytes) -> dict[str, object]:
+    def publish(self, content: bytes, identity: str | None = None) -> dict[str, object]:
+        assert identity is None
         self.published.append(chat.parse(content))
         return {"seq": len(self.published)}
 

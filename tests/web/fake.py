@@ -23,6 +23,7 @@ from tests.catalog.fake import (
     small_mesh,
 )
 from tinyssb_node.catalog.rows import PUBLIC, MessageKind, MessageRow
+from tinyssb_node.content.files import parse_file
 from tinyssb_node.control.client import DaemonError, DaemonUnreachableError
 from tinyssb_node.control.group_rows import (
     GroupCostRow,
@@ -300,6 +301,22 @@ class FakeNode:
             return self.arrive(ANA, "what the group does not show", conversation=None)
         previous = [] if reply_to is None else [reply_to]
         return self.arrive(ANA, text, previous, conversation=conversation, private=conversation != PUBLIC)
+
+    def packets_of(self, content: bytes) -> int:
+        self._require()
+        return packet_count(len(content), Dialect.SPEC)
+
+    def publish(self, content: bytes) -> PublishedRow:
+        """A public file."""
+        self._require()
+        file = parse_file(content)
+        assert file is not None
+        assert file.said_s is not None
+        self.said.append({"file": file.name, "conversation": PUBLIC})
+        about = json.dumps({"name": file.name, "type": file.type, "size": len(file.data)})
+        row = self.arrive(ANA, about, kind=MessageKind.FILE)
+        self.catalog.contents[MessageId.from_hex(row.id)] = content
+        return row
 
     def say_private(
         self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None

@@ -523,6 +523,32 @@ def test_a_file_is_sent_to_a_group_and_comes_back() -> None:
         assert ask(address, f"/api/group/file?group={GROUP}&id=x").status == 400
 
 
+def test_a_public_file_is_sent_and_comes_back() -> None:
+    node = FakeNode()
+    body = {name: value for name, value in sending(bytes(200)).items() if name != "group"}
+    with serving(node) as address:
+        cost = post(address, "/api/attach/cost", body).json
+        assert (cost["packets"], cost["costly"], len(cost["costs"])) == (4, False, 1)
+        for _ in range(2):  # the answer was lost, and the page asks again
+            sent = post(address, "/api/attach", body)
+            assert (sent.status, sent.json["conversation"]) == (200, PUBLIC)
+        assert node.said == [{"file": "map.webp", "conversation": PUBLIC}]
+        row = ask(address, "/api/messages").json["rows"][-1]
+        assert (row["file"]["name"], row["file"]["size"], row["file"]["picture"]) == ("map.webp", 200, True)
+        found = ask(address, row["file"]["href"])
+        assert (found.body, found.headers["content-type"]) == (bytes(200), "image/webp")
+        assert found.headers["content-disposition"] == "attachment; filename*=UTF-8''map.webp"
+        for other in (message_id("first").hex(), "0" * 40):
+            assert ask(address, f"/api/file?id={other}").status == 404
+        assert ask(address, "/api/file?id=x").status == 400
+        big = body | {"data": b64encode(bytes(32_000)).decode(), "once": "once-0002"}
+        asked = post(address, "/api/attach", big)
+        assert (asked.status, asked.json["code"]) == (409, "costly")
+        assert "map.webp" in asked.json["message"]
+        assert post(address, "/api/attach", big | {"agreed": True}).status == 200
+        assert post(address, "/api/attach", body | {"name": "x" * 65}).status == 400
+
+
 def test_a_big_file_is_sent_after_its_author_agreed() -> None:
     node = with_group(FakeNode())
     with serving(node) as address:

@@ -285,9 +285,9 @@ class NodeSession:
             content = self.draft(text, conversation, reply_to)
         else:
             content = self.draft_private(text, recipients, reply_to)
-        return self._packets(content)
+        return self.packets_of(content)
 
-    def _packets(self, content: bytes, identity: str | None = None) -> int:
+    def packets_of(self, content: bytes, identity: str | None = None) -> int:
         """Return the packets of *content* in the feed of an *identity*. Raises as the client does."""
         from tinyssb_node.feeds.layout import packet_count
 
@@ -535,7 +535,7 @@ class NodeSession:
 
         try:
             if self._before_publishing is not _agree and len(content) <= CONTENT_PUBLISH_MAX:
-                self._before_publishing(self._packets(content, identity))
+                self._before_publishing(self.packets_of(content, identity))
             return self.client.publish(content, identity)
         except DaemonUnreachableError:
             # The connection is broken: the daemon may have been restarted since.

@@ -28,6 +28,7 @@ from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.limits import ERASE_DAYS_MAX, GROUP_NAMED_MAX, GROUP_TEXT_MAX
 from tinyssb_node.screens.group_changes import DECISIONS, GroupAction, GroupChange
 from tinyssb_node.screens.group_files import GroupFileDraft
+from tinyssb_node.screens.public_files import PublicFileDraft
 from tinyssb_node.web import access, limits, views
 from tinyssb_node.web.access import refusal
 from tinyssb_node.web.errors import RequestTooLargeError
@@ -220,10 +221,20 @@ def _file_routes(service: PageService) -> list[Route]:
         """Return a file of a group. Only pictures have a type; a browser saves everything that is opened itself."""
         parameters = request.query_params
         root, message = _group_of(parameters.get("group")), _message_of(parameters.get("id"))
-        found, name = await service.group_file(root, message)
-        kind = found.type if found.type in PICTURES else "application/octet-stream"
-        saving = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
-        return Response(found.data, media_type=kind, headers={"content-disposition": saving})
+        return _file_response(*await service.group_file(root, message))
+
+    async def public_file(request: Request) -> Response:
+        """Return a public file, in the same way."""
+        message = MessageId.from_hex(_message_of(request.query_params.get("id")))
+        return _file_response(*await service.public_file(message))
+
+    async def public_cost(request: Request) -> Shape:
+        return await service.file_cost(PublicFileDraft(_file_in(await body_of(request))))
+
+    async def publish(request: Request) -> Shape:
+        body = await body_of(request)
+        draft = PublicFileDraft(_file_in(body))
+        return await service.publish_file(draft, _once_of(body), agreed=body.get("agreed") is True)
 
     async def attach_cost(request: Request) -> Shape:
         return await service.attach_cost(file_of(await body_of(request)))
@@ -236,7 +247,16 @@ def _file_routes(service: PageService) -> list[Route]:
         Route("/api/group/file", file),
         _json_route("/api/group/attach/cost", attach_cost, "POST"),
         _json_route("/api/group/attach", attach, "POST"),
+        Route("/api/file", public_file),
+        _json_route("/api/attach/cost", public_cost, "POST"),
+        _json_route("/api/attach", publish, "POST"),
     ]
+
+
+def _file_response(file: File, name: str) -> Response:
+    kind = file.type if file.type in PICTURES else "application/octet-stream"
+    saving = f"attachment; filename*=UTF-8''{quote(name, safe='')}"
+    return Response(file.data, media_type=kind, headers={"content-disposition": saving})
 
 
 async def static(request: Request) -> Response:
@@ -333,14 +353,21 @@ def message_of(body: dict[str, object]) -> OutgoingMessage:
     )
 
 
-def file_of(body: dict[str, object]) -> GroupFileDraft:
-    """Parse the file for a group in a request. Raises BadRequestError."""
+def _file_in(body: dict[str, object]) -> File:
+    """Parse the file in a request. Raises BadRequestError."""
     try:
         data = b64decode(text_of(body, "data", limits.BODY_MAX), validate=True)
-        file = File(text_of(body, "name", FILE_NAME_MAX), text_of(body, "type", FILE_TYPE_MAX), data)
+        name, type_ = text_of(body, "name", FILE_NAME_MAX), text_of(body, "type", FILE_TYPE_MAX)
+        file = File(name, type_, data)
         serialize_file(file)
     except (ValueError, FileNameError) as error:
         raise BadRequestError("This is no file: its name, type or bytes cannot be read.") from error
+    return file
+
+
+def file_of(body: dict[str, object]) -> GroupFileDraft:
+    """Parse the file for a group in a request. Raises BadRequestError."""
+    file = _file_in(body)
     reply = _message_of(body["reply_to"]) if body.get("reply_to") else None
     return GroupFileDraft(_group_of(body.get("group")), file, reply)
 

@@ -100,19 +100,20 @@ PICTURES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
 def file_shape(row: MessageRow) -> Shape | None:
-    """Return a file's name, type and size, and in a group where it can be had; None if that is unknown."""
+    """Return a file's name, type and size, and the address of its bytes; None if that is unknown."""
     try:
         found = json.loads(row.text)
         name, type_, size = str(found["name"]), str(found["type"]), int(found["size"])
     except (ValueError, KeyError, TypeError):
         return None
     group = row.conversation or ""
+    of_group = f"/api/group/file?group={group}&id={row.id.hex()}"
     return {
         "name": name,
         "size": size,
         "note": str(found.get("note", "")),
         "picture": type_ in PICTURES,
-        "href": f"/api/group/file?group={group}&id={row.id.hex()}" if is_group(group) else None,
+        "href": of_group if is_group(group) else f"/api/file?id={row.id.hex()}",
     }
 
 
@@ -123,6 +124,7 @@ def quote_shape(row: MessageRow, people: PeopleIndex) -> Shape:
         "author": author_shape(row.feed, people),
         "text": row.text[:160],  # two lines of a phone
         "kind": row.kind.value,
+        "file": file_shape(row) if row.kind is MessageKind.FILE else None,
     }
 
 

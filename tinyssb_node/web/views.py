@@ -16,7 +16,8 @@ from tinyssb_node.screens.group_conversations import is_group
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.group_threads import read_thread
 from tinyssb_node.screens.inbox import inbox
-from tinyssb_node.screens.limits import WAITING_MAX
+from tinyssb_node.screens.limits import POST_PACKETS_MAX, WAITING_MAX
+from tinyssb_node.screens.public_files import PublicFileDraft
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web import limits
 from tinyssb_node.web.errors import CostlyMessageError, PageNotFoundError
@@ -258,6 +259,21 @@ def attach(node: NodeSession, draft: GroupFileDraft, *, agreed: bool) -> Shape:
             raise CostlyMessageError(" ".join(group_files.preview(node.client, draft, cost)))
     row = draft.publish(node.client)
     return {"id": row.entries[-1].id, "packets": row.packets, "conversation": row.group}
+
+
+def public_file_cost(node: NodeSession, draft: PublicFileDraft) -> Shape:
+    """Return what a public file would cost. Raises as the client does."""
+    packets = draft.packets(node)
+    costs = estimate(packets, list(node.client.faces()), list(node.client.airtime()))
+    return {**cost_shape(packets, costs), "costly": packets > POST_PACKETS_MAX}
+
+
+def publish_file(node: NodeSession, draft: PublicFileDraft, *, agreed: bool) -> Shape:
+    """Publish a public file. Raises CostlyMessageError, and as the client does."""
+    if not agreed and (question := draft.question(node)):
+        raise CostlyMessageError(" ".join(question))
+    row = draft.publish(node)
+    return {"id": row.id, "packets": 1 + row.chunks, "conversation": PUBLIC}
 
 
 def receipts(node: NodeSession, rows: Sequence[ReceiptRow]) -> Shape:

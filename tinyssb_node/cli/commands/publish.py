@@ -7,7 +7,9 @@ import time
 from pathlib import Path
 
 from tinyssb_node.codec import bipf
-from tinyssb_node.content.chat import Text, to_value
+from tinyssb_node.content.chat import Opaque, Text, parse, to_value
+from tinyssb_node.content.files import parse_file
+from tinyssb_node.content.note import parse_note
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.feeds.layout import packet_count
@@ -15,7 +17,14 @@ from tinyssb_node.ids import Dialect
 from tinyssb_node.limits import CONTENT_PUBLISH_MAX
 from tinyssb_node.screens.message_commands import tell_cost
 from tinyssb_node.screens.options import CommandParsers, add_json, add_network, add_yes
-from tinyssb_node.screens.render import print_json
+from tinyssb_node.screens.render import decode_content, print_json, shortened
+from tinyssb_node.screens.render import one_line as in_a_line
+from tinyssb_node.screens.safetext import one_line
+
+_SEEN_CELLS = 60
+"""Of what others see of content that is no message."""
+_SEEN_BYTES = 200
+"""Its beginning, of which that is shown: more than fits."""
 
 
 def add(commands: CommandParsers) -> None:
@@ -48,6 +57,11 @@ def add(commands: CommandParsers) -> None:
 def publish(arguments: argparse.Namespace) -> int:
     """Publish content, and print its entry."""
     content = read_content(arguments)
+    if arguments.file is not None and (words := as_others_see(content)):
+        print(
+            f"{words}\nTo publish it as a file with its name: tinyssb attach {arguments.file}",
+            file=sys.stderr,
+        )
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         if len(content) <= CONTENT_PUBLISH_MAX:
             tell_cost(arguments, node, packet_count(len(content), Dialect(node.status().dialect)))
@@ -58,6 +72,14 @@ def publish(arguments: argparse.Namespace) -> int:
     packets = f"1 entry and {chunks} chunk{'s' if chunks != 1 else ''}" if chunks else "1 entry"
     print(f"feed {row.feed}\nseq {row.seq}, type {row.type}, {row.size} bytes in {packets}")
     return 0
+
+
+def as_others_see(content: bytes) -> str:
+    """Return in words what screens show of content that is no message; empty: it is one."""
+    if not isinstance(parse(content), Opaque) or parse_file(content) is not None or parse_note(content):
+        return ""
+    seen = one_line(shortened(in_a_line(decode_content(content[:_SEEN_BYTES]))), _SEEN_CELLS)
+    return f"This is no message. Others see {len(content):,} bytes without a name, as: {seen}"
 
 
 def read_content(arguments: argparse.Namespace) -> bytes:

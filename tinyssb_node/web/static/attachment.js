@@ -1,10 +1,10 @@
-// A file for a private group: chosen, made smaller if it is a large picture, and sent after its cost was shown.
+// A file for everybody or for a private group: chosen, made smaller if it is a large picture, and sent after its cost was shown.
 
 import { ApiError, post } from "/static/api.js";
 import { announce, h, setText } from "/static/dom.js";
 import { costOf, count, line, size } from "/static/words.js";
 
-const FILE_MAX = 32_000; // bytes that a message to a group carries
+const FILE_MAX = 32_000; // bytes that a message to a group carries, and that this page sends to everybody
 const PICTURE_MAX = 16_000; // of a picture that was made smaller: 162 packets, half a minute of air at SF7
 const SIDES = [640, 480, 360, 240]; // pixels, tried in turn
 const NAME_MAX = 64; // bytes
@@ -30,10 +30,15 @@ export class Attachment {
     );
   }
 
-  /** Offers the choice of a file in a group; null: nowhere. */
-  offer(group) {
-    this.group = group;
-    this.pick.hidden = group === null;
+  /** Offers the choice of a file, in a group or `public`; null: nowhere. */
+  offer(place) {
+    this.group = place === "public" ? null : place;
+    this.pick.hidden = place === null;
+  }
+
+  /** Returns the address of the requests: there are others for groups. */
+  get address() {
+    return this.group === null ? "/api/attach" : "/api/group/attach";
   }
 
   async choose(file) {
@@ -44,13 +49,13 @@ export class Attachment {
     try {
       const made = await smaller(file);
       if (made.blob.size > FILE_MAX) {
-        this.fail(`It has ${size(made.blob.size)}; a group’s message carries ${size(FILE_MAX)}.`);
+        this.fail(`It has ${size(made.blob.size)}; a message carries ${size(FILE_MAX)}.`);
         return;
       }
-      this.request = { group: this.group, name: made.name, type: made.blob.type.slice(0, 40), data: await base64(made.blob), once: crypto.getRandomValues(new Uint32Array(4)).join("-") };
+      this.request = { ...(this.group && { group: this.group }), name: made.name, type: made.blob.type.slice(0, 40), data: await base64(made.blob), once: crypto.getRandomValues(new Uint32Array(4)).join("-") };
       setText(this.title, `${line(made.name)}, ${size(made.blob.size)}${made.side ? `, made smaller: at most ${made.side} pixels a side` : ""}`);
-      const found = await post("/api/group/attach/cost", this.request);
-      setText(this.cost, `${costOf(found)}. This is for sending it once; packets that a peer misses are sent again.`);
+      const found = await post(`${this.address}/cost`, this.request);
+      setText(this.cost, `${this.group === null ? "Everyone in the mesh can read it. " : ""}${costOf(found)}. This is for sending it once; packets that a peer misses are sent again.`);
       setText(this.sendButton, found.costly ? `Send all ${count(found.packets, "packet")}` : "Send file");
       this.sendButton.hidden = false;
       this.sendButton.focus();
@@ -65,7 +70,7 @@ export class Attachment {
     this.sending = true;
     try {
       // The button was pressed below the cost.
-      const answer = await post("/api/group/attach", { ...this.request, reply_to: this.replyTo(), agreed: true });
+      const answer = await post(this.address, { ...this.request, ...(this.group && { reply_to: this.replyTo() }), agreed: true });
       this.clear();
       announce(`Sent: ${count(answer.packets, "packet")}.`);
       this.onSent(answer);

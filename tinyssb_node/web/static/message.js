@@ -77,8 +77,7 @@ export class Message {
     if (row.text) {
       const text = textOf(row);
       const paragraph = h("p", { class: TEXTS.has(row.kind) ? "text" : "text odd", dir: "auto", text: row.cut ? `${text}…` : text });
-      if (row.kind === "file") parts.push(h("p", { class: "soft" }, `A file of ${size(row.size)}. To save it, type on the node: `, h("code", { text: `tinyssb fetch ${row.id.slice(0, 12)}` })));
-      else if (!TEXTS.has(row.kind)) parts.push(h("p", { class: "soft", text: `Not a text, but ${row.kind}:` }));
+      if (!TEXTS.has(row.kind)) parts.push(h("p", { class: "soft", text: `Not a text, but ${row.kind}:` }));
       parts.push(paragraph);
       if (text.length > FOLD_CHARACTERS || text.split("\n").length > FOLD_LINES) parts.push(this.unfold(paragraph));
       if (row.cut) parts.push(h("p", { class: "soft", text: `The message has ${size(row.size)}; only its beginning is shown.` }));
@@ -87,7 +86,7 @@ export class Message {
     return parts;
   }
 
-  /** Returns a file of a private group: its name and size, a picture itself, and a link that saves it. */
+  /** Returns a file: its name and size, a picture itself, and a link that saves it. */
   file({ name, size: bytes, href, picture, note }) {
     const shown = line(name, 60) || "without a name";
     const picked = picture && h("img", { class: "picture", src: href, alt: shown, onload: () => this.view.grown?.() });

@@ -30,7 +30,10 @@ export const isHappening = (row) => row.kind === "happening";
 
 /** Return a message's text, and the same on one line. */
 export const textOf = (row) => (isHappening(row) ? `${HAPPENED} ` : "") + visible(row.text);
-export const summaryOf = (row, most = 80) => (isHappening(row) ? `${HAPPENED} ` : "") + line(row.text, most);
+export function summaryOf(row, most = 80) {
+  if (row.file) return `File ${line(row.file.name, most) || "without a name"}`;
+  return (isHappening(row) ? `${HAPPENED} ` : "") + line(row.text, most);
+}
 
 export const digits = (feed) => feed.slice(0, 8);
 
