@@ -506,6 +506,20 @@ AIR_ASKED_PERMILLE: Final = 850
 AIR_OTHERS_PERMILLE: Final = 900
 """Share of these and of relayed entries together: the rest is for new entries of our own."""
 assert AIR_REPLY_PERMILLE < AIR_ASKED_PERMILLE < AIR_OTHERS_PERMILLE <= AIR_CONTENT_PERMILLE
+NAMED_FIRST: Final = 10
+"""Feeds that our user or a group follows, at the beginning of a named request on the air: half of what it has room for.
+"""
+NAMED_TRUSTED: Final = 4
+"""Feeds at the beginning of such a request that its sender is taken to follow: a node that follows few goes on with
+others."""
+NAMED_KEPT_MAX: Final = 256
+"""Feeds that requests on one face named first, and that are remembered."""
+NAMED_RESERVE_FROM: Final = 0.4
+"""Part of the airtime for replies and adverts after which only feeds that are named, or beyond the set, are given: the
+first things that a member of a group needs lead to the next ones, and hundreds of other feeds must not use up the hour
+before."""
+NAMED_RESERVE_US: Final = 600_000_000
+"""How long after the last such request this airtime is kept: the next request follows within a minute or two."""
 AIR_CLOCK_KEEP_US: Final = 60_000_000
 """Time between two writes of the ledger's clock while nothing is sent: the waiting time that a power cut may cost."""
 

@@ -117,9 +117,35 @@ def test_a_member_beside_a_node_of_many_feeds_reads_the_group_within_minutes(
     assert len(group) == 1 + EPOCHS
 
 
-def test_a_relay_with_made_up_feeds_carries_the_group_of_its_neighbours() -> None:
-    mesh = Beside("arb", 255, empty=True)
+@pytest.mark.parametrize("empty", [False, True])
+@pytest.mark.parametrize("strangers", [84, 255])
+def test_a_relay_that_is_no_member_carries_the_group_beside_many_feeds(
+    strangers: int, *, empty: bool
+) -> None:
+    """It gave the entries of all those feeds first, until its airtime of the hour was used up."""
+    mesh = Beside("arb", strangers, empty=empty)
     root = mesh.grow_old()
     mesh.meet()
-    assert mesh.until(lambda: mesh.reads("b", root, "the newest"), HOUR_US) <= 10 * MINUTE_US
+    assert mesh.until(lambda: mesh.reads("b", root, "the newest"), HOUR_US) <= 8 * MINUTE_US
     assert root not in mesh["r"].reader.groups, "the relay is no member"
+
+
+def test_the_other_feeds_follow_once_the_group_is_there() -> None:
+    mesh = Beside("arb", 84, empty=False)
+    root = mesh.grow_old()
+    mesh.meet()
+    mesh.until(lambda: mesh.reads("b", root, "the newest"), HOUR_US)
+    strangers = [key_of(f"stranger {number}").feed_id for number in range(84)]
+    stores = [mesh.world.inhabitants[name].store for name in "ab"]
+    mesh.until(lambda: all(store.entry(each, 1) for store in stores for each in strangers), 2 * HOUR_US)
+
+
+@pytest.mark.parametrize("wires", [[("a", "r"), ("r", "b")], [("r", "b")], [("a", "r")]], ids=str)
+def test_a_relay_that_is_no_member_carries_the_group_over_wires(wires: list[tuple[str, str]]) -> None:
+    mesh = Beside("arb", 84, empty=False)
+    root = mesh.grow_old()
+    mesh.meet()
+    for one, other in wires:
+        mesh.world.cut([one], [other])
+        mesh.world.connect(one, other)
+    assert mesh.until(lambda: mesh.reads("b", root, "the newest"), HOUR_US) <= 8 * MINUTE_US

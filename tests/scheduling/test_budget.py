@@ -136,6 +136,16 @@ def test_what_is_spent_is_told_of_the_share_of_entries() -> None:
     assert machine.budget.spent(machine.now_us) == 0.0
 
 
+def test_what_is_spent_is_told_of_the_share_of_replies() -> None:
+    machine = Machine()
+    share_us = BAND.limit_us * limits.AIR_ASKED_PERMILLE // 1_000
+    machine.charge()
+    machine.send(use=AirUse.REPLY)
+    assert machine.budget.asked_spent(machine.now_us) == pytest.approx(FULL_US / share_us)
+    machine.true_us += 2 * HOUR_US
+    assert machine.budget.asked_spent(machine.now_us) == 0.0
+
+
 def test_faces_in_one_sub_band_have_one_account() -> None:
     budgets = AirBudgets(MemoryStore(), BootReference("a", 0))
     one, two = (budgets.open(BAND, FULL_US, 0) for _ in range(2))

@@ -62,10 +62,6 @@ from tinyssb_node.scheduling.transmit_queue import GossipPacket, HandedPacket, T
 from tinyssb_node.scheduling.trickle import RandomSource
 from tinyssb_node.store.port import Store
 
-_FOLLOWED_FIRST = 10
-"""Feeds that our user or a group follows, at the beginning of a named request on the air: half of what it has room for.
-"""
-
 _FOLLOWED_ONLY_US = 60_000_000
 """Time after something of such a feed came for which requests leave out all others: some requests and replies."""
 
@@ -221,17 +217,26 @@ class EntryGossip:
     ) -> GossipPacket | None:
         """Build a request that names feeds: on the air, where sets differ, all feeds of the set in turn."""
         turn = self._turns.get(queue.name)
+        first: Sequence[FeedId] = ()
         rest: Sequence[FeedId] = ()
         if again:
-            rest = self._frontiers.beyond(queue, now_us)
+            rest = beyond = self._frontiers.beyond(queue, now_us)
             if turn is not None and self._frontiers.sets_differ(queue, now_us):
                 rest = (*self._feeds_to_name(queue, now_us), *rest)
             rest = self._peers[queue.name].named_from(rest)
-            if turn is not None and (first := self._asked_for(queue)):
-                rest = first if self._grows(queue, now_us) else (*first, *rest)
+            if turn is not None:
+                first = self._asked_for(queue, beyond)
+            if (
+                self._replica.followed
+                and self._grows(queue, now_us)
+                and self._frontiers.sets_seem_to_differ(queue.name)
+            ):
+                rest = ()
+            if not self._replica.has_large_set:
+                first, rest = (), (*first, *rest)
         if again:
             self._frontiers.ask_again(queue.name)
-        want = self._frontiers.build_want(queue, rest, self._forking.next_wanted(queue))
+        want = self._frontiers.build_want(queue, first, rest, self._forking.next_wanted(queue))
         if want is None:
             return None
         self._peers[queue.name].named(len(want.wanted))
@@ -247,12 +252,15 @@ class EntryGossip:
             [feed for feed in feeds if holds(feed)] if self._expiry.is_flooded(queue.name, now_us) else feeds
         )
 
-    def _asked_for(self, queue: TransmitQueue) -> Sequence[FeedId]:
-        """Return the feeds that a request on the air names first while sets differ: half a packet of those that our
-        user or a group follows, in turn. There may be hundreds of others, and the law leaves no airtime for all."""
-        if not self._frontiers.sets_seem_to_differ(queue.name):
+    def _asked_for(self, queue: TransmitQueue, beyond: Sequence[FeedId]) -> Sequence[FeedId]:
+        """Return the feeds that a request on the air names first, half a packet of them in turn: those that our user or
+        a group follows, and those *beyond* the set that a neighbour follows; while sets differ, or where there are some
+        beyond a large set. There may be hundreds of others, and the law leaves no airtime for all."""
+        large = self._replica.has_large_set and beyond
+        if not (large or self._frontiers.sets_seem_to_differ(queue.name)):
             return ()
-        return self._peers[queue.name].followed_from(sorted(self._replica.followed), _FOLLOWED_FIRST)
+        wanted = sorted({*self._replica.followed, *(beyond if large else ())})
+        return self._peers[queue.name].followed_from(wanted, limits.NAMED_FIRST)
 
     def _grows(self, queue: TransmitQueue, now_us: int) -> bool:
         """Return True if something of a feed that our user or a group follows came on the air a moment ago. Then the
@@ -315,7 +323,7 @@ class EntryGossip:
         chains = (*chains[start:], *chains[:start])
         first = [chain for chain in chains if chain.feed in self._replica.followed]
         if not (first and queue.on_air and self._grows(queue, now_us)):
-            first = [*dict.fromkeys((*first[:_FOLLOWED_FIRST], *chains))]
+            first = [*dict.fromkeys((*first[: limits.NAMED_FIRST], *chains))]
         asked = [(chain.feed, chain.seq, chain.held) for chain in first]
         chnk = self._frontiers.build_chnk(queue, asked)
         cursor.built((start + len(chnk.wanted)) % len(chains))
@@ -561,6 +569,8 @@ class EntryGossip:
         self._retirement.heard_chnk(asked, now_us)
         peers.expect_answers(now_us)
         room, due_us = queue.room(peers.chunk_credit.grant(asked)), queue.reply_due_us(now_us)
+        if (turn := self._turns.get(queue.name)) is not None:
+            asked = {chain: first for chain, first in asked.items() if turn.may_give_chunks(chain[0], now_us)}
         if rows and self._rows[queue.name].gives_rows(now_us):
             asked, room = self._rows[queue.name].give(asked, rows, room, due_us, now_us)
         if not queue.on_air:

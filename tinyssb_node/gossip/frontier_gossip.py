@@ -117,6 +117,8 @@ class _Exchange:
         """Feeds that peers want and nobody here knows, and that are asked for elsewhere."""
         self.pulled: dict[tuple[bytes, int], None] = {}
         """Salts and short ids of such feeds, whose ids were asked for."""
+        self.carried: OrderedDict[FeedId, None] = OrderedDict()
+        """These feeds, as soon as their ids were given: what a peer on a wire wants of them may be on the air."""
         self.tell: dict[FeedId, None] = {}
         """Feeds to name once, so that peers see how much of them is here."""
         self.open: OrderedDict[FeedId, _Open] = OrderedDict()
@@ -373,20 +375,25 @@ class FrontierGossip:
                 exchange.expect_more(feed)
 
     def learned(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> bool:
-        """A peer on *queue* named a feed beyond the set. If that was on the air we name it, too, from now on, on every
-        radio: others may have it, or need it. Return True if a peer wants it, and nobody here knew it."""
+        """A peer on *queue* named a feed beyond the set. If that was on the air, or nobody here knew what it wants, we
+        name it, too, from now on, on every radio: others may have it, or need it. Return True if a peer wants it, and
+        nobody here knew it."""
         origin = self._exchanges[queue.name]
         pulled = [
             key for key in {(salt, short_id(salt, feed)) for salt, _ in origin.pulled} if key in origin.pulled
         ]
         for key in pulled:
             del origin.pulled[key]
+        if pulled:
+            origin.carried[feed] = None
+            if len(origin.carried) > _LEARNED_MAX:
+                origin.carried.popitem(last=False)
         if pulled or queue.on_air:
             for face, exchange in self._exchanges.items():
                 if face != queue.name and not exchange.on_air:
                     exchange.tell[feed] = None
         for exchange in self._exchanges.values():
-            if not (queue.on_air and exchange.on_air):
+            if not (exchange.on_air and (queue.on_air or feed in origin.carried)):
                 continue
             exchange.learned.pop(feed, None)
             exchange.learned[feed] = now_us
@@ -480,16 +487,17 @@ class FrontierGossip:
     def build_want(
         self,
         queue: TransmitQueue,
+        first: Sequence[FeedId],
         rest: Sequence[FeedId],
         next_wanted: Callable[[FeedId], int],
     ) -> NamedWant | None:
-        """Return the next named WANT: of feeds of which peers have more, of feeds to tell of, and, as far as there is
-        room, of the *rest*. It counts as sent. None: there is nothing to name."""
+        """Return the next named WANT: of feeds that come *first*, of feeds of which peers have more, of feeds to tell
+        of, and, as far as there is room, of the *rest*. It counts as sent. None: there is nothing to name."""
         exchange = self._exchanges[queue.name]
         salted = self._fresh(exchange)
         items: dict[FeedId, tuple[int, int]] = {}
         room = _NAMED_SIZE - 2 * limits.SPEAKER_SIZE
-        for feed in (*exchange.open, *exchange.tell, *rest):
+        for feed in (*first, *exchange.open, *exchange.tell, *rest):
             if not self._replica.knows(feed):
                 exchange.open.pop(feed, None)
                 exchange.tell.pop(feed, None)

@@ -81,7 +81,7 @@ class PeerMemory:
         return (*feeds[start:], *feeds[:start])
 
     def followed_from(self, feeds: Sequence[FeedId], most: int) -> Sequence[FeedId]:
-        """Return up to *most* of the *feeds* that are followed here, each time those behind the last ones."""
+        """Return up to *most* of the *feeds* that somebody follows, each time those behind the last ones."""
         start = self._followed % max(1, len(feeds))
         self._followed += most
         return (*feeds[start:], *feeds[:start])[:most]

@@ -98,6 +98,8 @@ class FirstEntryProofs:
         self.lacked(queue, [*own, *feeds[at:], *feeds[:at]], now_us, flooded=True)
 
     def _has_airtime(self, queue: TransmitQueue, entries: int, now_us: int) -> bool:
+        if queue.keeps_airtime(now_us):
+            return False
         share = self._faces[queue.name].share
         airtime_us = queue.profile.airtime_us[node_limits.PACKET_SIZE]
         return share is None or share.has(limits.PROOF_PERMILLE, now_us, entries * airtime_us)

@@ -6,10 +6,12 @@ so that stations that do not hear each other neither collide at the asker nor gi
 nobody is answered by the first node to reply.
 """
 
-from collections import Counter
+from collections import Counter, OrderedDict
 
 from tinyssb_node import limits
-from tinyssb_node.codec.packets import GENERATION_SIZE, NamedWant, Want
+from tinyssb_node.codec.packets import GENERATION_SIZE, NamedWant, Want, parse_entry
+from tinyssb_node.errors import PeerError
+from tinyssb_node.feeds.children import EntryType, parse_child_of
 from tinyssb_node.gossip.reply_limits import ReplyLimits
 from tinyssb_node.ids import FeedId
 from tinyssb_node.replication.neighbours import GenerationSum, Gift, Neighbour, Neighbours
@@ -53,9 +55,14 @@ class TurnTaking:
         self._limits = ReplyLimits(replica, self._packet_us)
         self._asker: Neighbour | None = None
         self._offered = 0
-        self._turn_of_beyond = False
-        """True if an entry of a feed beyond the set is given next, if one is requested: of two every second one. They
-        are requested by name, as somebody needs them, and would never have their turn beside hundreds of others."""
+        self._turn_of_named = False
+        """True if an entry of a *named* feed is given next, if one is requested: of two every second one. Named feeds
+        are those beyond the set, and those that requests name first: somebody needs them, and they would never have
+        their turn beside hundreds of others."""
+        self._named: OrderedDict[FeedId, int] = OrderedDict()
+        """Feeds that requests named first, or that feeds beyond the set name as their parents, and when."""
+        self._parents: OrderedDict[FeedId, FeedId | None] = OrderedDict()
+        """Parents of feeds beyond the set, by what their first entries say."""
         self._chosen: Gift | None = None
         """The gift that the face was handed last, until it has left."""
         self._order: dict[FeedId, float] = {}
@@ -160,6 +167,8 @@ class TurnTaking:
         self, want: Want | NamedWant, reading: WantReading, reception: Reception, now_us: int
     ) -> None:
         """Handle the request of a neighbour."""
+        if isinstance(want, NamedWant) and self._replica.has_large_set:
+            self._note_named(reading, now_us)
         neighbour = self._neighbours.get_or_add(want.speaker)
         neighbour.record_want(reading, self._signal(reception), now_us)
         neighbour.count_offers(self._replica.next_wanted, self._replica.rows_lacking)
@@ -220,6 +229,7 @@ class TurnTaking:
         if not new and any(asker.awaits(feed, seq) for asker in self._askers(now_us)):
             self._queue.count_spared()
         if new:
+            self._note_carried(feed, now_us)
             self._delivered(feed, seq, now_us)
             for neighbour in self._known(now_us):
                 neighbour.record_received(feed, seq)
@@ -241,6 +251,54 @@ class TurnTaking:
             self._gave_last = None
             self._in_vain = min(self._in_vain + 1, limits.VAIN_ASKS_MAX)
             self._disappointed(gave)
+
+    def _note_named(self, reading: WantReading, now_us: int) -> None:
+        """Note the feeds that a named request names first, and whether its sender, or we, lack something of one beyond
+        the set."""
+        for feed, seq in reading.wanted[: limits.NAMED_TRUSTED]:
+            self._note(feed, now_us)
+            if seq != self._replica.last_to_give(feed) + 1:
+                self._note_carried(feed, now_us)
+
+    def _note_carried(self, feed: FeedId, now_us: int) -> None:
+        """Note that something of *feed* came, was given or is lacking: of one beyond the set more may follow. Beside a
+        small set no airtime is kept for it: what neighbours follow is all of that set."""
+        if feed not in self._replica.goset and self._replica.has_large_set:
+            self._queue.keep_for_named(now_us + limits.NAMED_RESERVE_US)
+            if (parent := self._parent_of(feed)) is not None:
+                self._note(parent, now_us)
+
+    def _parent_of(self, feed: FeedId) -> FeedId | None:
+        """Return the feed that a feed of a group names as its parent: it announces to members what they need next."""
+        if feed not in self._parents:
+            packet = self._replica.first_entry(feed)
+            if packet is None:
+                return None
+            entry = parse_entry(packet)
+            try:
+                named = parse_child_of(entry.content).feed if entry.type == EntryType.CHILD_OF else None
+            except PeerError:
+                named = None
+            self._parents[feed] = named
+            if len(self._parents) > limits.NAMED_KEPT_MAX:
+                self._parents.popitem(last=False)
+        return self._parents[feed]
+
+    def _note(self, feed: FeedId, now_us: int) -> None:
+        self._named.pop(feed, None)
+        self._named[feed] = now_us
+        if len(self._named) > limits.NAMED_KEPT_MAX:
+            self._named.popitem(last=False)
+
+    def _is_named(self, feed: FeedId, now_us: int) -> bool:
+        named_us = self._named.get(feed)
+        return feed not in self._replica.goset or (
+            named_us is not None and now_us - named_us < limits.NAMED_RESERVE_US
+        )
+
+    def may_give_chunks(self, feed: FeedId, now_us: int) -> bool:
+        """Return True if chunks of *feed* may be given now."""
+        return not self._queue.keeps_airtime(now_us) or self._is_named(feed, now_us)
 
     def may_give(self, feed: FeedId, seq: int, now_us: int) -> bool:
         """Return True if an entry may be given that was not requested by its place. It counts as given."""
@@ -321,7 +379,8 @@ class TurnTaking:
         self._limits.gave(gift, now_us)
         for neighbour in self._askers(now_us):
             neighbour.spend()
-        self._turn_of_beyond = feed in self._replica.goset
+        self._turn_of_named = not self._is_named(feed, now_us)
+        self._note_carried(feed, now_us)
         # Each station gives in an order of its own: two that serve the same request do not give the same first.
         self._order[feed] = self._entropy.random()
 
@@ -356,6 +415,10 @@ class TurnTaking:
             asked.update(
                 each for each in neighbour.lacks(frontier, heard_us) if may_give(each, neighbour, now_us)
             )
+        if not own and self._queue.keeps_airtime(now_us):
+            asked = Counter(
+                {each: count for each, count in asked.items() if self._is_named(feed_of(each), now_us)}
+            )
         if not asked:
             return None
         worth: dict[Gift, float] = dict(asked)
@@ -366,10 +429,10 @@ class TurnTaking:
                         worth[place] += 0.9  # less than one that has just sent a request
         # A feed of which nothing was given yet has an even chance: with none, on a busy channel, its turn never comes.
         place = max(worth, key=lambda each: (worth[each], self._order.get(feed_of(each), 0.5)))
-        if self._turn_of_beyond:
-            beyond = [each for each in worth if feed_of(each) not in self._replica.goset]
+        if self._turn_of_named:
+            named = [each for each in worth if self._is_named(feed_of(each), now_us)]
             place = max(
-                beyond, key=lambda each: (worth[each], self._order.get(feed_of(each), 0.5)), default=place
+                named, key=lambda each: (worth[each], self._order.get(feed_of(each), 0.5)), default=place
             )
         return worth[place], place
 

@@ -520,6 +520,8 @@ class Node:
                 self._retirement.returned(feed, now_us)
                 if self._frontiers.learned(queue, feed, now_us):
                     self._replica.seek(feed)
+                if said.more and queue.on_air and self._replica.has_large_set:
+                    queue.want_timer.hear_inconsistent(now_us)  # a neighbour needs it
                 adopted = self._replica.adopt_orphans(feed, queue.name)
                 effects += [*adopted, *self._propagate(adopted, None, queue, now_us)]
             else:

@@ -208,6 +208,11 @@ class Replica:
         """The proofs of forks by feed, each for the first forked sequence number."""
         return self._forks
 
+    @property
+    def has_large_set(self) -> bool:
+        """True if the set takes several WANTs, in which feeds that somebody follows are some among many."""
+        return 2 * len(self.goset) > limits.WANT_VECTOR_SIZE
+
     def last_to_give(self, feed: FeedId) -> int:
         """Return the sequence number of the last entry of *feed* that is sent to others. Neither branch of a fork is
         sent, except for the entry that begins it: it proves the fork (decision 0042)."""

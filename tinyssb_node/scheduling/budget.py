@@ -183,7 +183,7 @@ class AirBudget:
         )
         ledgers = [(uses, Ledger(most_us, window_us)) for uses, most_us in shares]
         self._ledgers = {use: tuple(each for uses, each in ledgers if use in uses) for use in AirUse}
-        self._advert, self._content = ledgers[0][1], ledgers[-2][1]
+        self._advert, self._asked, self._content = ledgers[0][1], ledgers[2][1], ledgers[-2][1]
         self._whole = ledgers[-1][1]
         for number, charge in sorted(self._rows.items(), key=lambda row: row[1].ended_us or 0):
             for ledger in self._ledgers_of(number, charge):
@@ -224,9 +224,16 @@ class AirBudget:
 
     def spent(self, now_us: int) -> float:
         """Return which part of the airtime for entries and chunks is used up, 0 to 1."""
+        return self._part_of(self._content, now_us)
+
+    def asked_spent(self, now_us: int) -> float:
+        """Return which part of the airtime for replies and adverts is used up, 0 to 1."""
+        return self._part_of(self._asked, now_us)
+
+    def _part_of(self, ledger: Ledger, now_us: int) -> float:
         ledger_us = self._clock.ledger_us(now_us)
-        used_us = self._content.used_us(ledger_us)
-        return used_us / (used_us + self._content.left_us(ledger_us))
+        used_us = ledger.used_us(ledger_us)
+        return used_us / (used_us + ledger.left_us(ledger_us))
 
     # --- charging
 

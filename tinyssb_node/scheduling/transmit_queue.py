@@ -150,6 +150,8 @@ class TransmitQueue:
         self._entropy = entropy
         self._pacer = make_pacer(profile, entropy, now_us)
         self._budget = budget
+        self._kept_until_us = now_us
+        """Until when airtime is kept for named feeds."""
         self._held_back: set[AirUse] = set()
         """Purposes that wait for airtime."""
         self.claim_timer = self._timer(now_us)
@@ -269,6 +271,16 @@ class TransmitQueue:
     def spent(self, now_us: int) -> float:
         """Return which part of our airtime for entries is used up, 0 to 1; 0 where the law sets no limit."""
         return 0.0 if self._budget is None else self._budget.spent(now_us)
+
+    def keep_for_named(self, until_us: int) -> None:
+        """Keep the rest of the airtime for replies for named feeds until *until_us*, once some of it is used up."""
+        self._kept_until_us = until_us
+
+    def keeps_airtime(self, now_us: int) -> bool:
+        """Return True if the rest of the airtime for replies is kept for named feeds now."""
+        if self._budget is None or now_us >= self._kept_until_us:
+            return False
+        return self._budget.asked_spent(now_us) >= limits.NAMED_RESERVE_FROM
 
     @property
     def has_work(self) -> bool:
