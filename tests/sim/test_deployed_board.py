@@ -25,7 +25,7 @@ from tinyssb_node.ids import Dialect, FeedId, PacketKind, Verdict
 from tinyssb_node.replication.claim import claim_of
 from tinyssb_node.replication.goset import xor_of
 from tinyssb_node.scheduling.link import WIRED
-from tinyssb_node.sim.deployed_board import DeployedBoard
+from tinyssb_node.sim.deployed_board import DeployedBoard, make_repeater
 from tinyssb_node.sim.options import RadioOptions, SimulationOptions
 from tinyssb_node.sim.runner import run_scenario
 from tinyssb_node.sim.traffic import BacklogTraffic, FeedIdTraffic, PostTraffic
@@ -38,9 +38,11 @@ ANA, BOB = key_of("ana"), key_of("bob")
 class Hand:
     """Wakes a board when it asks for it, and reports what it sends as sent at once."""
 
-    def __init__(self) -> None:
+    def __init__(self, board: DeployedBoard | None = None) -> None:
         self.store = MemoryStore()
-        self.board = DeployedBoard(store=self.store, network=NETWORK, entropy=random.Random(1), key=ANA)
+        self.board = board or DeployedBoard(
+            store=self.store, network=NETWORK, entropy=random.Random(1), key=ANA
+        )
         self.now_us = 0
         self.sent: list[tuple[int, Send]] = []
         self.board.face_up(FACE, radio_profile(), "here", 0)
@@ -80,7 +82,22 @@ def test_it_claims_and_wants_for_ever_though_nothing_is_new(hand: Hand) -> None:
     # every 7. Both wait for their turn.
     assert sends[PacketKind.CLAIM] == pytest.approx(2_000 / 63, rel=0.1)
     assert sends[PacketKind.WANT] == pytest.approx(2_000 / 7, rel=0.1)
-    assert set(sends) == {PacketKind.CLAIM, PacketKind.WANT}
+    assert sends[PacketKind.PING] == pytest.approx(800 / 26, rel=0.1)
+    assert set(sends) == {PacketKind.CLAIM, PacketKind.WANT, PacketKind.PING}
+
+
+def test_a_repeater_only_pings_until_it_hears_of_a_feed() -> None:
+    repeater = Hand(make_repeater(MemoryStore(), ANA, random.Random(1)))
+    assert set(kinds(repeater.run(100_000_000))) == {PacketKind.PING}
+    repeater.hear(serialize_claim(NETWORK.goset_dmx, claim_of([BOB.feed_id])))
+    assert set(kinds(repeater.run(100_000_000))) == {PacketKind.PING, PacketKind.CLAIM, PacketKind.WANT}
+
+
+def test_it_cannot_read_feeds_of_the_other_dialect(hand: Hand) -> None:
+    hand.know(BOB.feed_id)
+    for packet in packets_of(written(BOB, [b"1", b"2"], Dialect.SPEC)):
+        hand.hear(packet)
+    assert {record.feed: record.seq for record in hand.board.feeds()}[BOB.feed_id] == 0
 
 
 def test_it_says_one_packet_a_slot_at_most(hand: Hand) -> None:

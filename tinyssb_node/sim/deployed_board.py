@@ -3,8 +3,11 @@
 It follows the timers and credits of the boards' firmware of April 2025: a ring of slots, one packet a slot at most. It
 sends a CLAIM of the whole set every 20 s or more, whatever neighbours send, and answers claims that differ every 20
 slots between. It sends a WANT and a CHNK every 6 to 8 slots while no node claims more ids, and five entries or chunks
-in reply to a request. Ten packets wait; further ones are dropped. It never listens before it sends, and knows no law.
-Its packets are verified and stored by our own code: only its timing and choice of packets differ.
+in reply to a request, and a ping every 25 to 27 s. Ten packets wait; further ones are dropped. It never listens before
+it sends, and knows no law. Its packets are verified and stored by our own code, but for entries of dialect ``spec``,
+which it does not know.
+
+A *repeater* is a board without a feed of its own: until it hears of one, pings are all that it says.
 """
 
 from collections import deque
@@ -13,7 +16,7 @@ from hashlib import sha256
 
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
-from tinyssb_node.codec.dmx import Network, chnk_dmx, want_dmx
+from tinyssb_node.codec.dmx import Network, chnk_dmx, dmx_of, entry_name, first_prev, want_dmx
 from tinyssb_node.codec.events import (
     ChunkAppended,
     Effect,
@@ -29,6 +32,7 @@ from tinyssb_node.codec.packets import (
     NOVELTY_KIND,
     Claim,
     Novelty,
+    Ping,
     parse_chnk,
     parse_claim,
     parse_novelty,
@@ -36,6 +40,7 @@ from tinyssb_node.codec.packets import (
     serialize_chnk,
     serialize_claim,
     serialize_novelty,
+    serialize_ping,
     serialize_want,
 )
 from tinyssb_node.errors import PeerError
@@ -64,24 +69,29 @@ class DeployedBoard:
         entropy: RandomSource,
         key: SigningKey,
         verify: Verify = verify_signed,
+        repeater: bool = False,
     ) -> None:
-        """Load what *store* holds."""
+        """Load what *store* holds. A *repeater* writes nothing."""
         self._store = store
         self._network = network
         self._entropy = entropy
         self._key = key
         self._replica = Replica(store, network, read_only=False, verify=verify)
-        self._replica.own_feed(key.feed_id, Dialect.DEPLOYED)
+        if not repeater:
+            self._replica.own_feed(key.feed_id, Dialect.DEPLOYED)
         self._faces: dict[FaceName, LinkProfile] = {}
         self._waiting: deque[_Packet] = deque()
         self._sending: dict[FaceName, _Packet] = {}
         self._claims: list[Claim] = []
         self._largest_claim = 0
         self._claimed_us: int | None = None
+        self._spec_first: set[bytes] = set()
+        """DMX of the first entries of feeds of dialect ``spec``."""
         self._set_changed()
         self._want_start = self._chnk_start = 0
         self._slot_us: int | None = None
         self._slot = 0
+        self._ping_us = 0
         self._claim_slot = int(entropy.random() * sim_limits.BOARD_CLAIM_SLOTS)
         self._want_slot = int(entropy.random() * sim_limits.BOARD_ASK_SLOTS)
         self._chnk_slot = int(entropy.random() * sim_limits.BOARD_ASK_SLOTS)
@@ -149,6 +159,10 @@ class DeployedBoard:
                 self._slot + sim_limits.BOARD_ASK_SLOTS + self._draw(sim_limits.BOARD_SLOTS_SPREAD)
             )
             self._make_chnk()
+        if now_us >= self._ping_us:
+            self._ping_us = now_us + sim_limits.BOARD_PING_US + self._draw(sim_limits.BOARD_PING_SPREAD_US)
+            seconds = str(now_us // 1_000_000)
+            self._queue(serialize_ping(Ping(self._key.feed_id[:2].hex(), (("t", seconds),))), PacketKind.PING)
         if not self._waiting or self._sending:
             return []
         packet, kind = self._waiting.popleft()
@@ -169,6 +183,10 @@ class DeployedBoard:
         state = self._replica.goset.state
         self._want_dmx = want_dmx(self._network, state)
         self._chnk_dmx = chnk_dmx(self._network, state)
+        self._spec_first = {
+            dmx_of(entry_name(self._network, feed, 1, first_prev(feed, Dialect.SPEC)))
+            for feed in self._replica.goset.feeds
+        }
 
     @property
     def _in_sync(self) -> bool:
@@ -177,6 +195,8 @@ class DeployedBoard:
 
     def _probe_set(self, now_us: int) -> None:
         """Claim the whole set once in a round; between, answer claims of others that differ."""
+        if not len(self._replica.goset):
+            return
         if self._claimed_us is None or now_us - self._claimed_us > sim_limits.BOARD_ROUND_US:
             self._claimed_us = now_us
             self._say(claim_of(self._replica.goset.feeds))
@@ -270,7 +290,7 @@ class DeployedBoard:
                 return self._hear_chnk(packet)
         except PeerError as error:
             return PacketOutcome(PacketKind.UNKNOWN, Verdict.INVALID, type(error).__name__)
-        if len(packet) != limits.PACKET_SIZE:
+        if len(packet) != limits.PACKET_SIZE or dmx in self._spec_first:
             return PacketOutcome(PacketKind.UNKNOWN, Verdict.NOT_OURS)
         hash_ = sha256(packet).digest()[: limits.MESSAGE_ID_SIZE]
         finding = self._replica.offer(packet, hash_, Origin.PEER, face)
@@ -358,3 +378,8 @@ class DeployedBoard:
     def side_chains_open(self) -> int:
         """Side chains that are not whole yet."""
         return len(self._replica.expectations.side_chains)
+
+
+def make_repeater(store: Store, key: SigningKey, chance: RandomSource) -> DeployedBoard:
+    """Return a board without a feed of its own."""
+    return DeployedBoard(store=store, network=Network(), entropy=chance, key=key, repeater=True)

@@ -108,6 +108,10 @@ BOARD_ASK_SLOTS: Final = 6
 """Slots between two WANTs, and between two CHNKs: half of NODE_ROUND_LEN (its node.h)."""
 BOARD_SLOTS_SPREAD: Final = 3
 """Chance adds fewer slots than this to either; same sources."""
+BOARD_PING_US: Final = 25_000_000
+"""Time between two pings (its peers.cpp)."""
+BOARD_PING_SPREAD_US: Final = 2_000_000
+"""Chance adds less than this; same source."""
 BOARD_ANSWERS_MAX: Final = 5
 """Packets in answer to a WANT or a CHNK (its node.h)."""
 BOARD_WAITING_MAX: Final = 10

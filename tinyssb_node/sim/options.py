@@ -13,6 +13,7 @@ from firmware_bridge.regions import WINDOW_US, Region
 from tinyssb_node import limits
 from tinyssb_node.errors import SimulationOptionError
 from tinyssb_node.faces.radio import allowance_of
+from tinyssb_node.ids import Dialect
 from tinyssb_node.scheduling.link import Allowance
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.absences import Absence, Sleep
@@ -196,6 +197,10 @@ class SimulationOptions:
     channel: ChannelOptions = dataclasses.field(default_factory=ChannelOptions)
     boards: tuple[str, ...] = ()
     """Nodes that play by the rules of deployed boards: fixed timers, no carrier sense, no law (``sim.board``)."""
+    repeaters: tuple[str, ...] = ()
+    """Such boards that have no feed of their own."""
+    dialect: Dialect = Dialect.SPEC
+    """The dialect in which all others write; boards drop what is not ``deployed``."""
     acquainted: bool = False
     """True if all nodes know each other's feed ids from the beginning."""
     streams: tuple[CableOptions, ...] = ()
@@ -216,11 +221,12 @@ class SimulationOptions:
         _check_radios(self.radios)
         # Each takes about a kilobyte of memory at the nodes that hold it.
         within("traffic", sum(item.packets for item in self.traffic), 0, 1_000_000)
-        unknown = [name for name in members("boards", self.boards) if name not in self.names]
-        if unknown:
-            raise SimulationOptionError(
-                "boards", f"there is no node {unknown[0]}; they are n0 to n{self.nodes - 1}"
-            )
+        for key in ("boards", "repeaters"):
+            unknown = [name for name in members(key, getattr(self, key)) if name not in self.names]
+            if unknown:
+                raise SimulationOptionError(
+                    key, f"there is no node {unknown[0]}; they are n0 to n{self.nodes - 1}"
+                )
         if isinstance(self.topology, ExplicitTopology):
             missing = [name for name in self.topology.named() if name not in self.names]
             if missing:

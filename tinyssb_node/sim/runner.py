@@ -18,6 +18,7 @@ from tinyssb_node.sim.checkers import (
     InvariantError,
 )
 from tinyssb_node.sim.contacts import ContactWatcher
+from tinyssb_node.sim.deployed_board import make_repeater
 from tinyssb_node.sim.eventfiles import EventFiles
 from tinyssb_node.sim.ground import place_nodes
 from tinyssb_node.sim.options import RadioOptions, SimulationOptions
@@ -125,9 +126,10 @@ class Simulation:
 
     def _build(self) -> None:
         options, world = self.options, self.world
-        boards = members("boards", options.boards)
+        boards, repeaters = members("boards", options.boards), members("repeaters", options.repeaters)
         for name in options.names:
-            self._add(name, board=name in boards)
+            repeats = name in repeaters
+            self._add(name, board=repeats or name in boards, station=make_repeater if repeats else None)
         if options.acquainted:
             world.acquaint()
         for source in options.traffic:
@@ -142,7 +144,15 @@ class Simulation:
     def _add(self, name: str, *, board: bool, station: MakeStation | None = None) -> None:
         position_m = self.ground.placement.positions_m.get(name)
         law = self._radios[name].allowance
-        self.world.add(name, position_m=position_m, on_air=False, board=board, law=law, station=station)
+        self.world.add(
+            name,
+            dialect=self.options.dialect,
+            position_m=position_m,
+            on_air=False,
+            board=board,
+            law=law,
+            station=station,
+        )
 
     def _play(self, tell: Tell | None) -> None:
         options, world = self.options, self.world

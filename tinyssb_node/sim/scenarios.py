@@ -8,6 +8,7 @@ from typing import Final
 
 from firmware_bridge.regions import Region
 from tinyssb_node.errors import SimulationOptionError
+from tinyssb_node.ids import Dialect
 from tinyssb_node.sim import limits as sim_limits
 from tinyssb_node.sim.absences import Sleep, Visits
 from tinyssb_node.sim.bound import expected_sends
@@ -242,7 +243,20 @@ def _bridge(seed: int, nodes: int) -> SimulationOptions:
 
 def _mixed(seed: int, nodes: int) -> SimulationOptions:
     options = _domain10(seed, nodes)
-    return replace(options, hours=6.0, boards=(f"n0-n{nodes // 2 - 1}",))
+    return replace(options, hours=6.0, boards=(f"n0-n{nodes // 2 - 1}",), dialect=Dialect.DEPLOYED)
+
+
+def _repeater(seed: int, nodes: int) -> SimulationOptions:
+    ends = ("n0", f"n{nodes - 1}")
+    return SimulationOptions(
+        seed=seed,
+        nodes=nodes,
+        hours=6.0,
+        topology=LineTopology(),
+        repeaters=(f"n1-n{nodes - 2}",),
+        dialect=Dialect.DEPLOYED,
+        traffic=(BacklogTraffic(nodes=ends, entries=10, size=24),),
+    )
 
 
 def _town(seed: int, nodes: int) -> SimulationOptions:
@@ -369,6 +383,7 @@ SCENARIOS: Final[Mapping[str, Scenario]] = {
         "half the nodes at SF7, half at SF9 in the same band; one of each on a cable", 10, _bridge
     ),
     "mixed": Scenario("the first half of the nodes are boards that play by deployed rules", 10, _mixed),
+    "repeater": Scenario("two nodes with nothing between them but an empty board", 3, _repeater),
     "town": Scenario("an hour of short and long entries in a field", 50, _town),
     "random": Scenario("random options and faults: run by `tinyssb sim search`", 8, _random),
 }
