@@ -17,7 +17,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import want_dmx
 from tinyssb_node.codec.events import ChnkSeen, WantSeen
 from tinyssb_node.codec.packets import Want, serialize_want
-from tinyssb_node.ids import Direction, PacketKind, Verdict
+from tinyssb_node.ids import Dialect, Direction, PacketKind, Verdict
 from tinyssb_node.scheduling.link import LinkProfile, lan_profile, stream_profile
 from tinyssb_node.sim.world import World
 
@@ -181,12 +181,23 @@ def test_an_answer_that_somebody_else_gives_is_not_given(profile: LinkProfile) -
 
 
 def test_an_answer_that_nobody_else_gives_is_given_after_a_while() -> None:
-    bench = holding(FEED[:2], radio_profile())
+    feed = written(ANA, [b"1", b"2"], Dialect.DEPLOYED)
+    bench = holding(feed, radio_profile())
     bench.pass_time(MINUTE_US)
     bench.take()
     bench.hear(want(bench, ana=1))
     bench.pass_time(radio_profile().answer_delay_us + 10 * AIR_PACKET_US)
-    assert bench.take(PacketKind.ENTRY) == [entry.packet for entry in FEED[:2]]
+    assert bench.take(PacketKind.ENTRY) == [entry.packet for entry in feed]
+
+
+def test_who_names_nobody_and_may_not_read_a_feed_is_given_more_once_it_took_the_first_entry() -> None:
+    bench = holding(FEED[:3], radio_profile())
+    bench.pass_time(MINUTE_US)
+    bench.take()
+    for wanted, given in ((1, FEED[:1]), (2, FEED[1:3])):
+        bench.hear(want(bench, ana=wanted))
+        bench.pass_time(radio_profile().answer_delay_us + 10 * AIR_PACKET_US)
+        assert bench.take(PacketKind.ENTRY) == [entry.packet for entry in given]
 
 
 def test_what_was_overheard_just_now_is_not_given_to_who_asks_late() -> None:

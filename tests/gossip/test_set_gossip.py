@@ -20,11 +20,13 @@ from tinyssb_node.codec.packets import (
     FEEDS_KIND,
     SKETCH_KIND,
     Claim,
+    Ping,
     parse_ask,
     parse_claim,
     parse_feeds,
     parse_sketch,
     serialize_diff,
+    serialize_ping,
 )
 from tinyssb_node.errors import PeerError
 from tinyssb_node.ids import Direction, FeedId, PacketKind, Verdict
@@ -100,6 +102,28 @@ def test_who_shows_our_set_spares_us_showing_it(said: bytes) -> None:
     bench.pass_time(LONG_US, lambda: bench.hear(said))
     assert alone >= 15
     assert len(bench.take(PacketKind.SKETCH)) < alone / 2
+
+
+def test_a_ping_is_answered_by_a_claim_for_boards_that_know_no_feed_ever_more_rarely() -> None:
+    bench = knowing(*IDS)
+    ping = serialize_ping(Ping("3fa2", ()))
+    times_us: list[int] = []
+    for _ in range(140):
+        bench.hear(ping)
+        bench.pass_time(26_000_000)
+        times_us += [
+            bench.now_us for packet in bench.take(PacketKind.CLAIM) if parse_claim(packet).count == 40
+        ]
+    first, last = times_us[1] - times_us[0], times_us[-1] - times_us[-2]
+    assert first == 26_000_000
+    assert last >= 10 * first
+
+
+def test_a_ping_is_not_answered_on_wires_nor_with_an_empty_set() -> None:
+    for bench in (Bench(profile=AIR), knowing(*IDS, profile=stream_profile())):
+        bench.hear(serialize_ping(Ping("3fa2", ())))
+        bench.pass_time(SILENCE_US)
+        assert bench.take(PacketKind.CLAIM) == []
 
 
 # --- differences

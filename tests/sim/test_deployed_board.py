@@ -1,10 +1,12 @@
 """A board plays by its firmware's rules, whatever is said around it."""
 
 import random
+from dataclasses import replace
 from itertools import pairwise
 
 import pytest
 
+from firmware_bridge.regions import Region
 from tests.nodes import FACE, feed_of, key_of, packets_of, radio_profile, written
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network, chnk_dmx, want_dmx
@@ -28,6 +30,7 @@ from tinyssb_node.scheduling.link import WIRED
 from tinyssb_node.sim.deployed_board import DeployedBoard, make_repeater
 from tinyssb_node.sim.options import RadioOptions, SimulationOptions
 from tinyssb_node.sim.runner import run_scenario
+from tinyssb_node.sim.scenarios import build
 from tinyssb_node.sim.traffic import BacklogTraffic, FeedIdTraffic, PostTraffic
 from tinyssb_node.store.memory import MemoryStore
 
@@ -281,3 +284,23 @@ def test_two_boards_agree_and_ten_implode() -> None:
     report = run_scenario(ten)
     assert not report.converged
     assert report.ratio > 50
+
+
+@pytest.mark.parametrize("seed", [1, 2, 3])
+def test_our_nodes_meet_across_an_empty_board(seed: int) -> None:
+    report = run_scenario(build("repeater", seed=seed))
+    assert report.converged
+    assert report.time_us < 300_000_000
+
+
+def test_a_board_that_cannot_read_a_feed_costs_little_airtime() -> None:
+    lawful = replace(
+        build("mixed", nodes=2, hours=1),
+        dialect=Dialect.SPEC,
+        stop=False,
+        radio=RadioOptions(region=Region.EU868),
+    )
+    report = run_scenario(lawful)
+    assert not report.converged
+    # Of 36 s that it has in the hour: ten entries of its own, claims, and requests for what the board wrote.
+    assert report.duty["n1"] * 3_600 < 7

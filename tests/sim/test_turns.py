@@ -8,7 +8,7 @@ from tests.nodes import key_of, written
 from tinyssb_node import limits
 from tinyssb_node.codec.events import Effect, Send
 from tinyssb_node.codec.packets import Want, parse_want
-from tinyssb_node.ids import PacketKind
+from tinyssb_node.ids import Dialect, PacketKind
 from tinyssb_node.node.node import Node
 from tinyssb_node.sim.deployed_board import DeployedBoard
 from tinyssb_node.sim.links import LinkQuality
@@ -18,7 +18,9 @@ from tinyssb_node.sim.world import World
 
 MINUTE_US = 60_000_000
 WRITER = key_of("writer")
-ENTRIES = written(WRITER, [b"entry %d" % number for number in range(1, 61)])
+TEXTS = [b"entry %d" % number for number in range(1, 61)]
+ENTRIES = written(WRITER, TEXTS)
+FOR_BOARDS = written(WRITER, TEXTS, Dialect.DEPLOYED)
 SEEDS = range(1, 6)
 GIVEN = {PacketKind.ENTRY, PacketKind.CODED}
 
@@ -85,7 +87,7 @@ def star(seed: int, turns: Turns, *, around: int = 2, board: bool = False) -> Wo
     for name in world.inhabitants:
         world.follow(name, WRITER.feed_id)
         if name != "middle":
-            for entry in ENTRIES:
+            for entry in FOR_BOARDS if board else ENTRIES:
                 world.act(name, importing(entry.packet))
     for name in world.inhabitants:
         world.switch_on_air(name)

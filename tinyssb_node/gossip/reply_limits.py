@@ -3,6 +3,9 @@
 Each generation of a feed has a rate limit of its own. New entries, which most neighbours may still lack, have another
 one, so that requests for their predecessors do not use it up. And each entry may be given twice, however often others
 of its generation were: the search for a fork requests ever earlier ones.
+
+Boards and phones request entry 1 of a feed of dialect ``spec`` for ever, and can't read it. All such feeds together
+have one limit for those who name no neighbour, as boards and phones do not, and did not take entry 1 so far.
 """
 
 from collections import OrderedDict
@@ -11,7 +14,7 @@ from enum import IntEnum
 
 from tinyssb_node import limits
 from tinyssb_node.codec.packets import GENERATION_SIZE
-from tinyssb_node.ids import FeedId
+from tinyssb_node.ids import Dialect, FeedId
 from tinyssb_node.replication.coded_entries import generation_of
 from tinyssb_node.replication.neighbours import GenerationSum, Gift, Neighbour
 from tinyssb_node.replication.replica import Replica
@@ -27,9 +30,12 @@ class _Kind(IntEnum):
     """New entries, by the first of them."""
     ENTRY = 2
     """An entry."""
+    UNREAD = 3
+    """Entry 1 of any feed of dialect ``spec``, to peers that may not read it."""
 
 
 _Key = tuple[FeedId, _Kind, int]
+_UNREAD: _Key = FeedId(bytes(limits.FEED_ID_SIZE)), _Kind.UNREAD, 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,8 @@ class ReplyLimits:
     def allows(self, gift: Gift, neighbour: Neighbour, now_us: int) -> bool:
         """Return True if *gift* may be given now to a neighbour that requests it."""
         feed, generation = generation_in(gift)
+        if not neighbour.speaker and neighbour.next_wanted(feed) == 1 and self._is_spec(feed):
+            return gift == (feed, 1) and self._has(_UNREAD, now_us)
         news = self._wanted_news(gift, neighbour, now_us)
         key = (feed, _Kind.GENERATION, generation) if news is None else (feed, _Kind.NEWS, news.first)
         taking = neighbour.takes(feed)
@@ -111,12 +119,19 @@ class ReplyLimits:
             self._count((feed, _Kind.NEWS, news.first), now_us)
         if not isinstance(gift, GenerationSum):
             self._count((feed, _Kind.ENTRY, gift[1]), now_us)
+        if gift == (feed, 1) and self._is_spec(feed):
+            self._count(_UNREAD, now_us)
+
+    def _is_spec(self, feed: FeedId) -> bool:
+        return self._replica.knows(feed) and self._replica.record(feed).dialect is Dialect.SPEC
 
     def _count(self, key: _Key, now_us: int) -> None:
         self._given.gave(key, self._length(key), now_us)
 
     def _length(self, key: _Key) -> int:
         feed, kind, number = key
+        if kind is _Kind.UNREAD:
+            return 0
         if kind is _Kind.ENTRY:
             return -2  # of the four that are given at once beyond the length, two
         first = number if kind is _Kind.NEWS else number * GENERATION_SIZE + 1

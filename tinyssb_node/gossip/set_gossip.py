@@ -102,6 +102,8 @@ class SetGossip:
         """The share that sketches and ids take, likewise."""
         self._repeated: dict[FaceName, RepeatLimiter[Claim]] = {}
         """Claims that we or neighbours sent of late on the air: lies are answered by the same ones again and again."""
+        self._shown_to_boards: dict[FaceName, RepeatLimiter[bytes]] = {}
+        """Our sets of late on the air, and how often they were claimed as boards pinged."""
         self._answers: dict[FaceName, TokenBucket] = {}
         """Claims in answer to claims on the air."""
         self._named: dict[FaceName, NamedFeeds] = {}
@@ -127,6 +129,11 @@ class SetGossip:
                 set_limits.ANSWERS_AT_ONCE, 1, set_limits.ANSWER_PACKETS * packet_us, now_us
             )
             self._repeated[queue.name] = limit_repeats(packet_us)
+            self._shown_to_boards[queue.name] = RepeatLimiter(
+                wait_us=limits.REPEAT_PACKETS * packet_us,
+                wait_max_us=limits.REPEAT_MAX_US,
+                most=limits.NEIGHBOURS_MAX,
+            )
         if queue.profile.allowance is not None:
             self._claimed[queue.name] = AirShare(queue.profile.allowance)
             self._reconciled[queue.name] = AirShare(queue.profile.allowance)
@@ -141,6 +148,7 @@ class SetGossip:
             self._queued,
             self._answers,
             self._repeated,
+            self._shown_to_boards,
         ):
             table.pop(face, None)
         self._asked.pop(face, None)
@@ -452,6 +460,18 @@ class SetGossip:
         if not queue.on_air or not welcome:
             return [seen]
         return [seen, *self._answer_classic(queue, novelty, now_us)]
+
+    def heard_ping(self, queue: TransmitQueue, now_us: int) -> list[Effect]:
+        """A board pings. One without a feed says nothing else, and reads no SKETCH: claim our set as boards do, the
+        more rarely the more often it was claimed."""
+        goset = self._replica.goset
+        shown = self._shown_to_boards.get(queue.name)
+        if shown is None or not len(goset) or not self._may_claim(queue, now_us):
+            return []
+        if not shown.allows(goset.state, 0, now_us):
+            return []
+        shown.gave(goset.state, 0, now_us)
+        return self._settle(queue, [claims.claim_of(goset.feeds)], now_us)
 
     def heard_sketch(self, queue: TransmitQueue, sketch: Sketch, now_us: int) -> list[Effect]:
         """Handle a sketch of a peer's set."""

@@ -439,7 +439,8 @@ class Node:
                 parse_zap(packet)  # "Wipe yourself": counted, never obeyed (docs/formats/packets.md).
                 return []
             case PacketKind.PING | PacketKind.PONG:
-                return []  # Boards' pings belong to no network; ``Networks`` replies to them, where asked to.
+                # ``Networks`` replies to pings, where asked to.
+                return self._set.heard_ping(queue, now_us) if kind is PacketKind.PING else []
             case _:
                 return self._handle_set_gossip(queue, kind, packet, now_us)
 
