@@ -391,6 +391,9 @@ latest after one and a half, TRICKLE_DRIFT included after not quite two. 107 s a
 YIELDS_MAX: Final = 2
 """Requests in a row that are left to other nodes: they may be out of reach of the nodes that could reply, or we out of
 theirs."""
+CLAIM_YIELDS_MAX: Final = 6
+"""Adverts of the set in a row that are left to WANTs of the same set, which show nothing to a node with another one.
+Fewer cost time where all is well (decision 0078)."""
 CARRY_MAX: Final = 4
 """Most entries that wait to be relayed."""
 CARRY_MEMORY_US: Final = 600_000_000

@@ -8,6 +8,7 @@ from tests.scheduling.test_transmit_queue import PACKET, SILENCE_US, hand, queue
 from tinyssb_node import limits
 from tinyssb_node.ids import PacketKind
 from tinyssb_node.scheduling.budget import AirUse
+from tinyssb_node.scheduling.link import stream_profile
 from tinyssb_node.scheduling.transmit_queue import HandedPacket, TransmitQueue
 
 
@@ -51,6 +52,31 @@ def test_requests_left_to_others_before_they_wait_count_too(air: TransmitQueue) 
 
 def test_who_says_the_same_is_always_left_the_word(air: TransmitQueue) -> None:
     assert all(is_dropped(air, PacketKind.WANT, same=True) for _ in range(3 * limits.YIELDS_MAX))
+
+
+def is_claim_dropped(queue: TransmitQueue) -> bool:
+    """Return True if an advert of the set that waits is dropped, because a WANT of the same set was heard."""
+    queue.advertise(PacketKind.CLAIM, 0)
+    queue.suppress_claim()
+    return PacketKind.CLAIM not in queue.adverts
+
+
+def test_adverts_of_the_set_are_left_to_wants_only_so_often_in_a_row(air: TransmitQueue) -> None:
+    for turn in (1, 2):
+        dropped = [is_claim_dropped(air) for _ in range(limits.CLAIM_YIELDS_MAX + 2)]
+        assert dropped == [True] * limits.CLAIM_YIELDS_MAX + [False, False]
+        assert air.pop_advert(turn * SILENCE_US) is PacketKind.CLAIM
+        hand(air, PacketKind.SKETCH)
+        air.sent(1, turn * SILENCE_US)
+
+
+def test_a_want_always_stands_for_an_advert_of_the_set_where_all_agree_or_nothing_is_lost(
+    air: TransmitQueue,
+) -> None:
+    while not air.claim_timer.is_calm:
+        air.wake(air.claim_timer.next_us)
+    for queue in (air, queue_of(stream_profile())):
+        assert all(is_claim_dropped(queue) for _ in range(3 * limits.CLAIM_YIELDS_MAX))
 
 
 # --- taking turns

@@ -54,6 +54,7 @@ WORST = {
     136: "ASKs for ids that nobody has",
     162: "random DIFFs, one a second",
     184: "random DIFFs, without listening first",
+    264: "true WANTs, which stand for adverts of the set",
 }
 """Seeds that made honest nodes 3 to 10 times as slow as without the station, or delayed a message by more than a
 minute, and what they send."""

@@ -354,7 +354,7 @@ class EntryGossip:
         if not len(replica.goset):
             return []
         self._frontiers.set_compared(queue.name, same=True, now_us=now_us)
-        queue.suppress(PacketKind.CLAIM)
+        queue.suppress_claim()
         reading = read_want(replica.goset, want, self._forking.next_wanted(queue))
         turn = self._turns.get(queue.name)
         self._heard_requests(queue, want, reading, now_us)

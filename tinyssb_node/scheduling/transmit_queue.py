@@ -103,6 +103,8 @@ _REQUESTS = {
     PacketKind.NAMED_CHNK: PacketKind.CHNK,
 }
 """Requests that replies follow, and as which advert each is built."""
+_CLAIMS = {PacketKind.CLAIM, PacketKind.SKETCH}
+"""Adverts of the set."""
 _DATA_SIZES = {limits.PACKET_SIZE, limits.CODED_CHUNK_SIZE}
 """Sizes of entries and chunks. A request of just that size is taken for one: the next reply waits a little less."""
 _REBUILT = _REQUESTS | {PacketKind.PONG: PacketKind.PONG}
@@ -230,6 +232,14 @@ class TransmitQueue:
         ours a few times only: the node that could reply may hear us, and not that neighbour."""
         if same or not self.on_air or self._timers[kind].silenced < limits.YIELDS_MAX:
             self.suppress(kind)
+
+    def suppress_claim(self) -> None:
+        """A WANT showed that a peer has the same set as we: it stands for our advert of the set. On the air it does so
+        a few times only, until adverts are rare: a node with another set learns nothing from it, but from our advert.
+        """
+        timer = self.claim_timer
+        if not self.on_air or timer.is_calm or timer.silenced < limits.CLAIM_YIELDS_MAX:
+            self.suppress(PacketKind.CLAIM)
 
     def crowd(self, neighbours: int) -> None:
         """So many stations are known to be in reach."""
@@ -443,6 +453,8 @@ class TransmitQueue:
         self._settle(handed, now_us)
         self.counters.sent += 1
         self.counters.airtime_us += self.profile.airtime_us[len(handed.packet)]
+        if handed.kind in _CLAIMS:
+            self.claim_timer.sent()
         if (request := _REQUESTS.get(handed.kind)) is not None:
             self._timers[request].sent()
             if handed.addressed:
