@@ -221,3 +221,30 @@ def test_what_does_not_exist_is_told_by_its_exit_code(home: Home) -> None:
         refused = tinyssb(home.root, "publish", "--as", "club", "x")
     assert refused.returncode == ExitCode.MISSING
     assert b"`tinyssb identity new` makes one" in refused.stderr
+
+
+def test_a_running_node_uses_new_identities_and_lets_removed_ones_go(home: Home) -> None:
+    with daemon(home.root) as running, running.client() as client:
+        for name in ("club", "sensor"):
+            ended = tinyssb(home.root, "identity", "new", name)
+            assert b"The node uses it now. Write with it: tinyssb chat say --as" in ended.stdout, ended.stderr
+            written = tinyssb(home.root, "chat", "say", "--as", name, f"by the {name}", "--json")
+            assert (
+                json.loads(written.stdout)["feed"]
+                == read_identity(home.of_identity(name).identity).feed.hex()
+            )
+        asked = tinyssb(home.root, "identity", "remove", "club")
+        assert asked.returncode == ExitCode.USAGE
+        assert b"Nothing was removed." in asked.stderr
+        ended = tinyssb(home.root, "identity", "remove", "club", "--yes")
+        assert (ended.returncode, home.of_identity("club").root.exists()) == (0, False), ended.stderr
+        assert b"does not write with it any more" in ended.stdout
+        assert tinyssb(home.root, "publish", "--as", "club", "gone").returncode == ExitCode.MISSING
+        assert tinyssb(home.root, "publish", "--as", "sensor", "still here").returncode == 0
+        assert b"by the club" in tinyssb(home.root, "chat").stdout
+        assert client.reopen_identities().fields() == {"opened": [], "closed": [], "problems": {}}
+        running.stop()
+    assert tinyssb(home.root, "identity", "remove", "main", "--yes").returncode == ExitCode.USAGE
+    assert tinyssb(home.root, "identity", "remove", "nobody", "--yes").returncode == ExitCode.MISSING
+    assert b"Removed the identity" in tinyssb(home.root, "identity", "remove", "sensor", "--yes").stdout
+    assert [*listed(home)] == ["main"]

@@ -141,6 +141,13 @@ class DaemonClient:
             raise ContentTooLongError(len(content), limits.CONTENT_PUBLISH_MAX, 1 + chunks_for(len(content)))
         return self._ask(requests.Publish(content.hex(), identity or MAIN_IDENTITY, network=self._network))
 
+    def reopen_identities(self) -> rows.ReopenedIdentitiesRow:
+        """Let the node use further identities that are new in its home, and no longer those that were removed.
+
+        Raises DaemonError (``read_only``).
+        """
+        return self._ask(requests.ReopenIdentities())
+
     def sure(self, identity: str | None = None) -> rows.SureRow:
         """Confirm that no newer entries of the node's feed, or of that of a further *identity*, exist elsewhere: let
         the node write it (docs/reference/keys.md)."""

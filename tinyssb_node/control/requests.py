@@ -179,6 +179,12 @@ class ConfirmTip(NetworkRequest[rows.SureRow], frozen=True):
     identity: Text = msgspec.field(name="as", default=MAIN_IDENTITY)
 
 
+class ReopenIdentities(ControlRequest[rows.ReopenedIdentitiesRow], frozen=True):
+    """Use further identities that are new in the home, and no longer those that were removed."""
+
+    command = "reopen_identities"
+
+
 class Rekey(NetworkRequest[rows.RekeyedRow], frozen=True):
     """Leave the set for a fresh one."""
 

@@ -46,6 +46,14 @@ class WaitingRow(ControlRow, frozen=True):
     left_us: int
 
 
+class ReopenedIdentitiesRow(ControlRow, frozen=True):
+    """Answer of `reopen_identities`."""
+
+    opened: list[str]
+    closed: list[str]
+    problems: dict[str, str]
+
+
 class SureRow(ControlRow, frozen=True):
     """Answer of `sure`."""
 

@@ -1,6 +1,7 @@
 """Answers the control protocol's commands (docs/formats/control.md), each by a method."""
 
 import asyncio
+import os
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -27,7 +28,7 @@ from tinyssb_node.daemon.rekey import rekey
 from tinyssb_node.daemon.runtime import Runtime
 from tinyssb_node.daemon.tip_monitor import waiting_row
 from tinyssb_node.daemon.verify import check_entry
-from tinyssb_node.errors import BadRequestError, ProblemError, UnknownIdentityError
+from tinyssb_node.errors import BadRequestError, NodeReadOnlyError, ProblemError, UnknownIdentityError
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.groups.waits import META as GROUPS_META
 from tinyssb_node.ids import Dialect, FeedId, Origin
@@ -39,7 +40,8 @@ from tinyssb_node.store.port import FeedRecord, Store, StoredEntry
 
 if TYPE_CHECKING:
     from tinyssb_node.daemon.group_handler import GroupHandler
-    from tinyssb_node.daemon.identity_manager import IdentityManager, IdentityWriter
+    from tinyssb_node.daemon.identity_host import IdentityHost
+    from tinyssb_node.daemon.identity_manager import IdentityWriter
 
 
 _INVITATIONS_SHOWN: Final = 8
@@ -62,7 +64,7 @@ Answer = Callable[[Any, ControlConnection], Awaitable[object]]
 """Takes a request of one kind."""
 _LISTED_MAX = 4_096
 """Most bytes of content in an item of `log`."""
-KEEPERS_ONLY = ("sure", "rekey")
+KEEPERS_ONLY = ("sure", "rekey", "reopen_identities")
 """Commands that members of the node's group may not use. Only the keeper of its backups knows whether its
 feed goes on elsewhere, and only its operator may leave the others."""
 
@@ -80,7 +82,7 @@ class ControlHandler:
         endpoints: Callable[[], list[rows.EndpointRow]],
         turned_away: Callable[[], int],
         blocks: BlockPolicy,
-        authorship: "IdentityManager | None" = None,
+        authorship: "IdentityHost | None" = None,
         companions: Sequence[CompanionProcess] = (),
     ) -> None:
         """*places*: that of the default network first. *authorship* None: there are no further identities."""
@@ -98,6 +100,7 @@ class ControlHandler:
             requests.GetStatus: self._status,
             requests.Publish: self._publish,
             requests.ConfirmTip: self._sure,
+            requests.ReopenIdentities: self._reopen_identities,
             requests.Rekey: self._rekey,
             requests.ListFeeds: self._feeds,
             requests.ListForks: self._forks,
@@ -187,6 +190,18 @@ class ControlHandler:
         changed = self._node(place).waiting(self._clock.now_us(), feed) is not None
         self._node(place).be_sure(feed)
         return rows.SureRow(changed=changed)
+
+    async def _reopen_identities(
+        self, _request: requests.ReopenIdentities, _client: ControlConnection
+    ) -> rows.ReopenedIdentitiesRow:
+        if self._authorship is None:
+            return rows.ReopenedIdentitiesRow(opened=[], closed=[], problems={})
+        if self._runtime.read_only is not None:
+            raise NodeReadOnlyError
+        found = self._authorship.reopen(self._about.feed, os.environ)
+        if found.opened or found.closed:
+            self._runtime.reload(next(iter(self._places)), lambda _store: ())
+        return found
 
     async def _rekey(self, request: requests.Rekey, _client: ControlConnection) -> rows.RekeyedRow:
         place, set_key = self._place(request), bytes.fromhex(request.set_key)

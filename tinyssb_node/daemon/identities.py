@@ -3,6 +3,7 @@
 Format: ``docs/formats/identity.md``. The daemon uses them through ``identity_manager``.
 """
 
+import contextlib
 import re
 import time
 from collections.abc import Iterator
@@ -89,6 +90,19 @@ def restore_identity(home: Home, name: str, identity: Identity) -> None:
         if feed == identity.feed and other != name:
             raise duplicate_identity(other)
     _write_identity(home, name, identity, restored_mark(home.of_identity(name), identity.feed))
+
+
+def remove_identity(home: Home, name: str) -> None:
+    """Delete the further identity *name* with its key and its tip mark. Raises UnknownIdentityError,
+    HomeInaccessibleError."""
+    own = find_identity(home, name)
+    assert own is not home, "the main identity is the node"
+    with home_access(home):
+        for path in (own.identity, own.mark):
+            path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            own.root.rmdir()  # it may have files of others
+        sync_folder(home.identities)
 
 
 def _feeds(home: Home) -> Iterator[tuple[str, FeedId]]:

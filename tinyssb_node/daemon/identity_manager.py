@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from tinyssb_node.codec.crypto import SigningKey
 from tinyssb_node.codec.events import Effect, EntryAppended
-from tinyssb_node.control.rows import IdentityRow
+from tinyssb_node.control.rows import IdentityRow, ReopenedIdentitiesRow
 from tinyssb_node.daemon.clock import Clock
 from tinyssb_node.daemon.identities import duplicate_identity, names_of
 from tinyssb_node.daemon.logs import Logger
@@ -65,16 +65,22 @@ class OpenedIdentities:
 
 
 def open_identities(
-    home: Home, main: FeedId, environ: Mapping[str, str], ask: Ask | None, logger: Logger
+    home: Home,
+    main: FeedId,
+    environ: Mapping[str, str],
+    ask: Ask | None,
+    logger: Logger,
+    have: Mapping[FeedId, str] | None = None,
 ) -> OpenedIdentities:
-    """Open the further identities of *home*, whose main one is *main*. Those that fail are logged and left out."""
-    names, writers, problems = {main: MAIN_IDENTITY}, [], {}
+    """Open the further identities of *home*, whose main one is *main*, but for those that the caller has. Those that
+    fail are logged and left out."""
+    names, writers, problems = {main: MAIN_IDENTITY, **(have or {})}, [], {}
     try:
         found = names_of(home)
     except HomeInaccessibleError as error:
         found = []
         logger.warning("no further identity is used", problem=error.message)
-    for name in found:
+    for name in (one for one in found if one not in (have or {}).values()):
         own = home.of_identity(name)
         logger.info("opening a further identity", identity=name)
         try:
@@ -109,18 +115,37 @@ class IdentityManager:
         logger: Logger,
     ) -> None:
         """Read the tip marks of those *opened* in *home*, and compare them with the stores of *places*."""
+        self._home, self._places, self._clock, self._logger = home, places, clock, logger
         self._problems = opened.problems
-        self._writers = {writer.name: writer for writer in opened.writers}
-        self._monitors = {
-            name: TipMonitor(
-                home.of_identity(name).mark,
+        self._writers: dict[str, IdentityWriter] = {}
+        self._monitors: dict[str, TipMonitor] = {}
+        self._use(opened.writers)
+
+    def _use(self, writers: Sequence[IdentityWriter]) -> None:
+        for writer in writers:
+            self._writers[writer.name] = writer
+            self._monitors[writer.name] = TipMonitor(
+                self._home.of_identity(writer.name).mark,
                 writer.feed,
-                places,
-                clock=clock,
-                logger=logger.bind(identity=name),
+                self._places,
+                clock=self._clock,
+                logger=self._logger.bind(identity=writer.name),
             )
-            for name, writer in self._writers.items()
-        }
+
+    def reopen(self, main: FeedId, environ: Mapping[str, str]) -> ReopenedIdentitiesRow:
+        """Use identities that are new in the home, and no longer those that were removed from it; *main* is the node's
+        own. The nodes are to be loaded again if that changed anything. Raises HomeInaccessibleError."""
+        there = names_of(self._home)
+        closed = sorted(name for name in self._writers if name not in there)
+        for name in closed:
+            # Its tip mark went with its folder.
+            del self._writers[name], self._monitors[name]
+        opened = open_identities(self._home, main, environ, None, self._logger, self.names())
+        self._problems = opened.problems
+        self._use(opened.writers)
+        return ReopenedIdentitiesRow(
+            opened=[writer.name for writer in opened.writers], closed=closed, problems=dict(opened.problems)
+        )
 
     def authors(self, network: NetworkName) -> list[FurtherIdentity]:
         """Return the identities as the node of *network* needs them."""

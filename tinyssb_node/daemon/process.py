@@ -29,6 +29,7 @@ from tinyssb_node.daemon.disk_space import DiskSpace, DiskWatch
 from tinyssb_node.daemon.eventlog import EventLog, EventLogOptions
 from tinyssb_node.daemon.face_manager import FaceManager
 from tinyssb_node.daemon.handler import KEEPERS_ONLY, ControlHandler, DaemonInfo
+from tinyssb_node.daemon.identity_host import IdentityHost
 from tinyssb_node.daemon.logs import Logger, start_logging
 from tinyssb_node.daemon.network_storage import NetworkStorage, bind_store
 from tinyssb_node.daemon.notify import Notifier
@@ -54,7 +55,7 @@ from tinyssb_node.store.sqlite import SqliteStore
 from tinyssb_node.store.unlock import Ask
 
 if TYPE_CHECKING:
-    from tinyssb_node.daemon.identity_manager import IdentityManager, OpenedIdentities
+    from tinyssb_node.daemon.identity_manager import OpenedIdentities
 
 _M_TRIM_THRESHOLD: Final = -1
 _M_MMAP_THRESHOLD: Final = -3
@@ -185,14 +186,15 @@ class Daemon:
                 logger=self._logger,
                 sure=self._sure,
             )
-            identities = self._identity_manager(places)
+            identities = IdentityHost(
+                self._home, self._opened, places, clock=self._clock, logger=self._logger
+            )
 
             def each_second(now_us: int) -> None:
                 # Called by the turns of the nodes: an event loop that runs without them is not a sign of life.
                 self._notifier.alive(now_us)
                 tip_monitor.tick(runtime.networks, now_us)
-                if identities is not None:
-                    identities.tick(runtime.networks, now_us)
+                identities.tick(runtime.networks, now_us)
                 blocks.tick(runtime)
                 disk.tick(runtime)
 
@@ -211,15 +213,14 @@ class Daemon:
             await self._work(runtime, places, identities, blocks, stop)
             runtime.note(DaemonStopped(reason=self._stop_reason))
             tip_monitor.close(runtime.networks, self._clock.now_us())
-            if identities is not None:
-                identities.close(runtime.networks, self._clock.now_us())
+            identities.close(runtime.networks, self._clock.now_us())
         self._logger.info("stopped", reason=self._stop_reason)
 
     async def _work(
         self,
         runtime: Runtime,
         places: Sequence[NetworkStorage],
-        identities: "IdentityManager | None",
+        identities: IdentityHost,
         blocks: BlockPolicy,
         stop: asyncio.Event,
     ) -> None:
@@ -292,7 +293,7 @@ class Daemon:
         stack: ExitStack,
         places: Sequence[NetworkStorage],
         tip_monitor: TipMonitor,
-        identities: "IdentityManager | None",
+        identities: IdentityHost,
         blocks: BlockPolicy,
         disk: DiskWatch,
     ) -> Callable[[bool], Networks]:
@@ -331,19 +332,12 @@ class Daemon:
             )
             for place in places:
                 node = networks.node(place.name)
-                for author in () if identities is None else identities.authors(place.name):
+                for author in identities.authors(place.name):
                     node.adopt(author)
                 node.block(blocks.for_node(place.name), 0)
             return networks
 
         return make_networks
-
-    def _identity_manager(self, places: Sequence[NetworkStorage]) -> "IdentityManager | None":
-        if self._opened is None:
-            return None
-        from tinyssb_node.daemon.identity_manager import IdentityManager  # noqa: PLC0415 - most nodes do without
-
-        return IdentityManager(self._home, self._opened, places, clock=self._clock, logger=self._logger)
 
     def _admission(self) -> Admission:
         """Return the admission policy that config.toml sets. Raises ContactsError."""

@@ -11,9 +11,15 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from tinyssb_node.control.client import DaemonClient
+from tinyssb_node.control.client import DaemonClient, DaemonError, DaemonUnreachableError
 from tinyssb_node.daemon.config import read_config
-from tinyssb_node.daemon.identities import names_of, new_identity, require_room, restore_identity
+from tinyssb_node.daemon.identities import (
+    names_of,
+    new_identity,
+    remove_identity,
+    require_room,
+    restore_identity,
+)
 from tinyssb_node.daemon.setup import (
     new_passphrase,
     read_node_identity,
@@ -21,12 +27,13 @@ from tinyssb_node.daemon.setup import (
     restore_home,
     unlock_identity,
 )
-from tinyssb_node.errors import BadRequestError, IdentityExistsError, LocalError
+from tinyssb_node.errors import BadRequestError, ExitCode, IdentityExistsError, LocalError
 from tinyssb_node.ids import Dialect
 from tinyssb_node.screens.invite import qr_code
 from tinyssb_node.screens.options import CommandParsers, add_actions, add_json, add_network
 from tinyssb_node.screens.passphrases import ask_new, asker, somebody_there
 from tinyssb_node.screens.render import fields, print_json, table
+from tinyssb_node.screens.screen import confirm
 from tinyssb_node.store import limits
 from tinyssb_node.store.home import MAIN_IDENTITY, Home
 from tinyssb_node.store.sealed_seed import SealedSeed
@@ -48,7 +55,7 @@ def add(commands: CommandParsers) -> None:
         "new",
         new,
         "create a further identity, with its own key and feed",
-        more="A running node uses it after a restart.",
+        more="A running node uses it at once.",
     )
     action.add_argument("identity", metavar="NAME", help="its name: small letters, digits, hyphens")
     action.add_argument(
@@ -58,6 +65,11 @@ def add(commands: CommandParsers) -> None:
     _add_name(action)
     action.add_argument("--no-qr", action="store_true", help="show only the words")
     _add_restore(add_action)
+    action = add_action("remove", remove, "delete a further identity with its key; its feed stays")
+    action.add_argument("identity", metavar="NAME", help="its name")
+    action.add_argument(
+        "--yes", "-y", action="store_true", help="do not ask whether the key is stored elsewhere"
+    )
     _add_name(add_action("seal", seal, "encrypt the key with a passphrase, or with a new one"))
     _add_name(add_action("unseal", unseal, "store the key without a passphrase again"))
     action = add_action("detach", detach, "remove the key from the file; from now on systemd supplies it")
@@ -174,9 +186,55 @@ def new(arguments: argparse.Namespace) -> int:
     feed = new_identity(home, name, dialect)
     print(f"Created the identity '{name}' in {home.of_identity(name).root}.\nIts feed is {feed.hex()}.")
     print(
-        f"Restart the node to use it; then write with it: tinyssb publish --as {name} TEXT\n"
+        f"{_use(arguments, name)} Write with it: tinyssb chat say --as {name} TEXT\n"
         f"Back up its key on paper: tinyssb identity backup {name}"
     )
+    return 0
+
+
+def _use(arguments: argparse.Namespace, name: str) -> str:
+    """Let a running node use the identities that are now in its home. Return in a sentence whether it uses *name*."""
+    try:
+        with DaemonClient.at_home(arguments.home) as node:
+            problem = node.reopen_identities().problems.get(name)
+    except DaemonUnreachableError:
+        return "The node uses it when it starts."
+    except DaemonError as error:
+        return f"Restart the node to use it: {error.message}"
+    return "The node uses it now." if problem is None else f"Restart the node to use it: {problem}"
+
+
+def remove(arguments: argparse.Namespace) -> int:
+    """Delete a further identity."""
+    home, _ = _kept(arguments)
+    name = arguments.identity
+    if name == MAIN_IDENTITY:
+        raise BadRequestError(
+            "The main identity is the node itself. Nothing was removed.",
+            "To remove the node, stop it, and delete its home.",
+        )
+    print(
+        f"This deletes {home.root} with the key of feed {read_node_identity(home).feed.hex()}. Only a backup can "
+        "write this feed again.\nWhat it published stays, here and everywhere.",
+        file=sys.stderr,
+    )
+    if not arguments.yes and not confirm(
+        "Is the key on paper, or not needed any more?",
+        kept="Nothing was removed.",
+        otherwise=f"To write it on paper: tinyssb identity backup {name}. Add --yes to remove it without being asked.",
+    ):
+        print("Nothing was removed.", file=sys.stderr)
+        return ExitCode.ATTENTION
+    remove_identity(Home.find(arguments.home, os.environ), name)
+    try:
+        with DaemonClient.at_home(arguments.home) as node:
+            node.reopen_identities()
+    except DaemonUnreachableError:
+        print(f"Removed the identity '{name}'.")
+    except DaemonError as error:
+        print(f"Removed the identity '{name}'. Restart the node, which still has its key: {error.message}")
+    else:
+        print(f"Removed the identity '{name}'. The node does not write with it any more.")
     return 0
 
 
@@ -251,7 +309,7 @@ def _restore_further(home: Home, arguments: argparse.Namespace) -> int:
     )
     print("If that is not the feed you expected, the words are those of another backup.")
     print(
-        "Restart the node to use it. It writes nothing with it before its feed is back. "
+        f"{_use(arguments, name)} It writes nothing with it before its feed is back. "
         "`tinyssb status` shows what it waits for."
     )
     return 0
