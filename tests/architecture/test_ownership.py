@@ -9,7 +9,7 @@ from tests.architecture.sources import name_of, python_files, tree
 OWN = {"self", "cls"}
 OF_LIBRARIES = {
     # ssl
-    "check_hostname", "minimum_version", "sslobject_class", "sslsocket_class", "verify_mode",
+    "check_hostname", "context", "minimum_version", "sni_callback", "sslobject_class", "sslsocket_class", "verify_mode",
     # aiomqtt and paho
     "MaximumPacketSize", "ReceiveMaximum", "SessionExpiryInterval", "pending_calls_threshold", "properties", "timeout",
     # logging, OSError, Textual, uvicorn

@@ -174,3 +174,46 @@ def test_the_documented_line_makes_a_certificate_of_ones_own(tmp_path: Path) -> 
     assert (tmp_path / "tls.key").stat().st_mode & 0o777 == 0o600
     server_context(tmp_path / "tls.pem", tmp_path / "tls.key")
     assert len(fingerprint(tmp_path / "tls.pem")) == 32
+
+
+async def test_a_renewed_certificate_is_used_from_the_next_handshake_on(
+    authority: Authority, hut: Pair
+) -> None:
+    async def seen(port: int) -> bytes:
+        context = client_context(pin=fingerprint(hut.certificate))
+        return await greeting(port, context)
+
+    async with listener(server_context(hut.certificate, hut.key, clients=None)) as port:
+        assert await seen(port) == b"hut\n"
+        before = fingerprint(hut.certificate)
+        own(authority.issue("hut"))  # in the same files
+        assert fingerprint(hut.certificate) != before
+        assert await seen(port) == b"hut\n"
+        hut.key.write_text("half of it")
+        for _ in range(2):  # what cannot be used changes nothing
+            assert await seen(port) == b"hut\n"
+        own(authority.issue("hut"))
+        assert await seen(port) == b"hut\n"
+        assert (
+            await greeting(port, client_context(authorities=authority.certificate), "localhost") == b"hut\n"
+        )
+
+
+async def test_a_renewed_listener_still_asks_clients_for_certificates(
+    authority: Authority, hut: Pair, tmp_path: Path
+) -> None:
+    phone = own(authority.issue("phone"))
+    context = server_context(hut.certificate, hut.key, clients=authority.certificate)
+    async with listener(context) as port:
+        own(authority.issue("hut"))
+        known = client_context(
+            authorities=authority.certificate, certificate=phone.certificate, key=phone.key
+        )
+        assert await greeting(port, known) == b"hut\n"
+        with contextlib.suppress(ssl.SSLError, ConnectionError):
+            assert await greeting(port, client_context(authorities=authority.certificate)) == b""
+        (tmp_path / "other").mkdir()
+        other = Authority(tmp_path / "other")
+        authority.certificate.write_bytes(other.certificate.read_bytes())
+        with contextlib.suppress(ssl.SSLError, ConnectionError):
+            assert await greeting(port, known) == b""
