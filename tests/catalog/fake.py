@@ -11,6 +11,7 @@ from typing import Any
 
 from tinyssb_node.catalog.rows import (
     PUBLIC,
+    ArrivingRow,
     BoardRow,
     ConversationRow,
     MessageKind,
@@ -94,6 +95,8 @@ class FakeCatalog:
         self.all_people = {person.feed: person for person in people}
         self.all_messages = list(messages)
         self.all_boards = list(boards)
+        self.incomplete: list[ArrivingRow] = []
+        """The answer of `arriving`."""
         self.contents: dict[MessageId, bytes] = {}
         """Contents of messages that are no texts."""
 
@@ -147,6 +150,9 @@ class FakeCatalog:
     def waiting(self, conversation: str, limit: int = 50) -> Sequence[MessageRow]:
         rows = [row for row in self.all_messages if row.conversation == conversation and row.placed is None]
         return sorted(rows, key=lambda row: -row.arrival)[:limit]
+
+    def arriving(self, limit: int = 5) -> Sequence[ArrivingRow]:
+        return self.incomplete[:limit]
 
     def message(self, id_: MessageId) -> MessageRow | None:
         return next((row for row in self.all_messages if row.id == id_), None)

@@ -16,6 +16,7 @@ from tests.store.gaps import cut_and_given_again
 from tinyssb_node.catalog import limits
 from tinyssb_node.catalog.catalog import STORE_FILE, Catalog
 from tinyssb_node.catalog.rows import PUBLIC, MessageKind, MessageRow, order_key
+from tinyssb_node.content.files import File, serialize_file
 from tinyssb_node.content.note import Note, serialize_compact
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.content.tangle import FIRST, TangleData
@@ -180,6 +181,30 @@ def test_a_side_chain_that_comes_late_gives_the_message_its_meaning():
             home.keep([])
         catalog.catch_up()
         assert catalog.messages(PUBLIC) == [catalog.message(id_of(entry))] == catalog.search("much")
+
+
+def test_what_arrives_is_told_packet_by_packet():
+    bob, eve = Author("bob"), Author("eve")
+    text = bob.say(post("so much to say " * 30))
+    file = eve.write(serialize_file(File("map.webp", "image/webp", bytes(900))))
+    with home_of("ana") as home, home.catalog() as catalog:
+        home.keep([text, file], chunks=0)
+        catalog.catch_up()
+        found = [(row.is_file, row.name, row.chunks_held, row.chunks) for row in catalog.arriving()]
+        assert found == [
+            (True, "map.webp", 0, len(file.chunks)),
+            (False, None, 0, len(text.chunks)),
+        ]
+        home.keep_chunks(file, 0, 2)
+        home.keep_chunks(text, 0, len(text.chunks))
+        home.keep([])
+        catalog.catch_up()
+        (row,) = catalog.arriving()
+        assert (row.id, row.name, row.size, row.chunks_held) == (id_of(file), "map.webp", 900, 2)
+        home.keep_chunks(file, 2, len(file.chunks))
+        home.keep([])
+        catalog.catch_up()
+        assert catalog.arriving() == []
 
 
 def test_a_note_behind_two_roots_is_in_neither_tangle():

@@ -10,7 +10,7 @@ from textual.filter import Monochrome, NoColor
 
 from tests.tui.node import ANA, BEN, EVA, ME, MIA, NOW_US, FakeNode, hostile, id_of, message, usual
 from tests.tui.screen import PATIENCE_S, shown
-from tinyssb_node.catalog.rows import PUBLIC, ConversationRow
+from tinyssb_node.catalog.rows import PUBLIC, ArrivingRow, ConversationRow
 from tinyssb_node.tui import limits
 from tinyssb_node.tui.app import Tui
 from tinyssb_node.tui.screen_state import ScreenRequest, ScreenState
@@ -333,3 +333,13 @@ async def test_unread_conversations_are_marked_until_they_are_shown() -> None:
         await screen.press("shift+tab", "down")
         assert [*node.marked[-1]] == [other]
         assert not [line for line in screen.lines() if line.startswith("*Eva")]
+
+
+async def test_what_arrives_is_told_above_the_public_messages() -> None:
+    row = ArrivingRow(
+        id=message("f", BEN, "", 1).id, feed=BEN, seq=9, is_file=True, name="map\x1b[2J.webp", size=9_000, chunks=91,
+        chunks_held=12,
+    )  # fmt: skip
+    async with shown(FakeNode(dataclasses.replace(usual(), arriving=[row])), size=(120, 40)) as screen:
+        assert "arriving: map\\x1b[2J.webp of Ben" in screen.text()
+        assert "12 of 91 packets" in screen.text()

@@ -24,7 +24,7 @@ from tests.catalog.fake import (
 from tests.sse import Events
 from tests.web.asking import ask, post
 from tests.web.fake import FORK, GROUP, FakeNode, serving, with_fork, with_group
-from tinyssb_node.catalog.rows import PUBLIC
+from tinyssb_node.catalog.rows import PUBLIC, ArrivingRow
 from tinyssb_node.control.group_rows import GroupBudgetRow, GroupSaidRow
 from tinyssb_node.control.rows import GroupInvitationRow
 from tinyssb_node.ids import FeedId
@@ -63,6 +63,27 @@ def test_messages_come_in_their_order_with_what_they_follow(quiet: str) -> None:
     waiting = [(row["text"], row["gap"]) for row in found["waiting"]]
     assert waiting == [("I follow what you lack", "1 message missing"), ("and I follow her", None)]
     assert all(row["order"] > rows[-1]["order"] for row in found["waiting"])
+
+
+def test_what_arrives_is_told_with_the_latest_public_messages() -> None:
+    node = FakeNode()
+    node.catalog.incomplete.append(
+        ArrivingRow(
+            id=message_id("map"),
+            feed=BOB,
+            seq=9,
+            is_file=True,
+            name="map.webp",
+            size=900,
+            chunks=10,
+            chunks_held=2,
+        )
+    )
+    with serving(node) as address:
+        (row,) = ask(address, "/api/messages").json["arriving"]
+        assert (row["name"], row["size"], row["chunks_held"], row["chunks"]) == ("map.webp", 900, 2, 10)
+        assert row["author"]["name"] == "Bob from the hut"
+        assert ask(address, f"/api/messages?conversation={PRIVATE}").json["arriving"] == []
 
 
 def test_earlier_messages_are_asked_for_by_their_place(quiet: str) -> None:

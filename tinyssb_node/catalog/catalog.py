@@ -25,7 +25,7 @@ from tinyssb_node.catalog.errors import (
     CatalogReadOnlyError,
 )
 from tinyssb_node.catalog.people import ContactBook
-from tinyssb_node.catalog.rows import PUBLIC, MessageRow
+from tinyssb_node.catalog.rows import PUBLIC, ArrivingRow, MessageRow
 from tinyssb_node.catalog.schema import CatalogFileState
 from tinyssb_node.catalog.sqlite_queries import SqliteCatalogQueries
 from tinyssb_node.errors import LocalError
@@ -148,6 +148,21 @@ class Catalog(SqliteCatalogQueries):
             store.close()
         shown = [row for row in found if row.feed not in blocked]
         return sorted(shown, key=lambda row: (row.committed_us, row.seq), reverse=True)
+
+    def arriving(self, limit: int = 5) -> Sequence[ArrivingRow]:
+        """Return the latest messages and files of others of which packets are missing. Raises CatalogFailedError,
+        StoreFailedError and others for the store."""
+        found = self._incomplete(limit)
+        if not found:
+            return []
+        from tinyssb_node.catalog.arriving import arriving_rows  # noqa: PLC0415 - lazy, see above
+        from tinyssb_node.store.sqlite import SqliteStore  # noqa: PLC0415 - lazy, see above
+
+        store = SqliteStore.open_readonly(self._folder / STORE_FILE)
+        try:
+            return list(arriving_rows(store, found))
+        finally:
+            store.close()
 
     def forked(self) -> dict[FeedId, int]:
         """Return the forked feeds, and the entry at which each is forked. Raises StoreDamagedError,

@@ -3,7 +3,14 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from tinyssb_node.catalog.rows import BoardRow, ConversationRow, MessageRow, PersonRow, UnreadMessages
+from tinyssb_node.catalog.rows import (
+    ArrivingRow,
+    BoardRow,
+    ConversationRow,
+    MessageRow,
+    PersonRow,
+    UnreadMessages,
+)
 from tinyssb_node.ids import FeedId, MessageId
 
 if TYPE_CHECKING:
@@ -52,6 +59,10 @@ class CatalogQueries(Protocol):
 
     def waiting(self, conversation: str, limit: int = 50) -> Sequence[MessageRow]:
         """Return messages that wait for predecessors, the latest arrivals first."""
+        ...
+
+    def arriving(self, limit: int = 5) -> Sequence[ArrivingRow]:
+        """Return the latest messages and files of others of which packets are missing."""
         ...
 
     def message(self, id_: MessageId) -> MessageRow | None:

@@ -154,6 +154,24 @@ class ConversationRow:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ArrivingRow:
+    """A message or a file of another person of which packets are missing."""
+
+    id: MessageId
+    feed: FeedId
+    seq: int
+    is_file: bool
+    name: str | None
+    """The name of a file, unescaped; None: not known yet, or it is no file."""
+    size: int
+    """Bytes of the file, else of the content."""
+    chunks: int
+    """Packets of its side chain."""
+    chunks_held: int
+    """Number of those stored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PersonRow:
     """A person, by their main feed."""
 

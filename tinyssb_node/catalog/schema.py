@@ -18,7 +18,7 @@ from tinyssb_node.catalog.errors import (
 )
 from tinyssb_node.store.sqlite_file import inspect_schema
 
-CATALOG_VERSION: Final = 5
+CATALOG_VERSION: Final = 6
 """The schema written, and the only one read: another one is rebuilt."""
 APPLICATION_ID: Final = int.from_bytes(b"tSSc", "big")
 """Tells a catalog from other databases (``PRAGMA application_id``)."""
@@ -77,6 +77,7 @@ TABLES: Final = (
     "CREATE INDEX messages_waiting ON messages (root, number) WHERE placed IS NULL AND space IS NOT NULL",
     "CREATE INDEX messages_tips ON messages (root, placed) WHERE followed = 0 AND placed IS NOT NULL",
     "CREATE INDEX messages_boards ON messages (number) WHERE content IS NOT NULL AND root = id",
+    "CREATE INDEX messages_arriving ON messages (number) WHERE held < chunks",
     "CREATE INDEX messages_blocks ON messages (feed, seq) WHERE kind = 'BLK'",
     "CREATE TABLE waits (previous BLOB, number INTEGER, PRIMARY KEY (previous, number)) WITHOUT ROWID",
     """CREATE TABLE orders (

@@ -357,6 +357,18 @@ class SqliteCatalogQueries:
         steps = (read_step(MessageId(id_), FeedId(feed), content) for id_, feed, content in rows)
         return [step for step in steps if step is not None]
 
+    def _incomplete(self, limit: int) -> list[tuple[bytes, bytes, int, int, int, int]]:
+        """Return the latest entries of others of which packets are missing: id, feed, entry, size, packets of the side
+        chain, and how many of these are stored."""
+        sql = (
+            "SELECT messages.id, people.feed, seq, size, chunks, held FROM messages "
+            "JOIN people ON people.number = messages.feed "
+            "WHERE held < chunks AND NOT own {shown} ORDER BY messages.number DESC LIMIT ?"
+        )
+        with self._reading():
+            rows = self._connection.execute(sql.format(shown=self._shown("messages.feed")), (limit,))
+            return [tuple(row) for row in rows]
+
     # --- helpers; all but the first three within `_reading`
 
     def _repair(self, error: CatalogDamagedError) -> None:

@@ -21,6 +21,7 @@ from tinyssb_node.catalog.rows import (
     right_behind,
 )
 from tinyssb_node.ids import FeedId
+from tinyssb_node.screens.arriving_words import arriving_in_words
 from tinyssb_node.screens.chatlines import displayed_text
 from tinyssb_node.screens.gaps import gap_in_words
 from tinyssb_node.screens.group_conversations import MUTED, GroupConversation, is_group
@@ -195,6 +196,8 @@ class ConversationsView(ScreenView):
             notes.append(
                 f"{self._older} older {'message' if self._older == 1 else 'messages'} arrived further up"
             )
+        if sight.arriving and sight.asked.conversation == PUBLIC:
+            notes.append(f"arriving: {arriving_in_words(sight.arriving[0], names)}")
         if sight.waiting:
             notes.append(f"{len(sight.waiting)} waiting for earlier messages")
         return Content.styled(one_line(" " + "; ".join([title, *notes]), self.size.width), "bold")

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageRow, PersonRow
+from tinyssb_node.catalog.rows import PUBLIC, ArrivingRow, ConversationRow, MessageRow, PersonRow
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, FeedRow, StatusRow
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens.gaps import ShownMessage, in_place
@@ -55,6 +55,8 @@ class ScreenState:
     """How many of *messages* that are unread come before messages that the user has seen, shown or not."""
     waiting: Sequence[MessageRow] = ()
     """The latest messages there that wait for a predecessor; not of groups."""
+    arriving: Sequence[ArrivingRow] = ()
+    """Messages and files of which packets are missing; of whatever conversation."""
     holders: Mapping[MessageId, str] = field(default_factory=dict)
     """Receipts of own messages, in words."""
     names: DisplayNames = field(default_factory=lambda: DisplayNames(()))

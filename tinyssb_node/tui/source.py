@@ -69,6 +69,7 @@ def _kept(talk: NodeSession, sight: ScreenState) -> ScreenState:
         messages=messages,
         referred=referred,
         waiting=catalog.waiting(asked.conversation, WAITING_MAX),
+        arriving=catalog.arriving(),
         people=people[:_ROWS_MAX],
         hidden_people=max(len(people) - _ROWS_MAX, 0),
         names=talk.names(),

@@ -5,7 +5,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from tinyssb_node.catalog.rows import ConversationRow, MessageKind, MessageRow, PersonRow
+from tinyssb_node.catalog.rows import ArrivingRow, ConversationRow, MessageKind, MessageRow, PersonRow
 from tinyssb_node.control.group_rows import GroupEpochRow, GroupShownRow
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, NetworkRow, ReceiptRow, StatusRow
 from tinyssb_node.ids import FeedId
@@ -114,6 +114,19 @@ def file_shape(row: MessageRow) -> Shape | None:
         "note": str(found.get("note", "")),
         "picture": type_ in PICTURES,
         "href": of_group if is_group(group) else f"/api/file?id={row.id.hex()}",
+    }
+
+
+def arriving_shape(row: ArrivingRow, people: PeopleIndex) -> Shape:
+    """Return a message or a file of which packets are missing."""
+    return {
+        "id": row.id.hex(),
+        "author": author_shape(row.feed, people),
+        "file": row.is_file,
+        "name": _cut(row.name),
+        "size": row.size,
+        "chunks": row.chunks,
+        "chunks_held": row.chunks_held,
     }
 
 

@@ -24,6 +24,7 @@ from tinyssb_node.web.errors import CostlyMessageError, PageNotFoundError
 from tinyssb_node.web.shapes import (
     PeopleIndex,
     Shape,
+    arriving_shape,
     author_shape,
     conversation_shape,
     cost_shape,
@@ -110,10 +111,13 @@ def messages(node: NodeSession, conversation: str, *, before: str | None, limit:
     more = len(rows) > limit
     above = rows.pop(0) if more else None
     waiting = catalog.waiting(conversation, WAITING_MAX) if before is None else ()
+    # Nobody knows of something incomplete to which conversation it belongs.
+    arriving = catalog.arriving() if before is None and conversation == PUBLIC else ()
     return {
         **conversation_shape(found, known),
         "rows": _with_quotes(node, rows, known, above),
         "more": more,
+        "arriving": [arriving_shape(row, known) for row in arriving],
         "waiting": [
             {
                 **message_shape(one.row, known),

@@ -120,10 +120,8 @@ def read(arguments: argparse.Namespace) -> int:
         footer = "" if arguments.json or where is None else _note_read(talk, where, rows, lines)
         for one in in_place(rows, waiting):
             _show(lines, one.row, one.gap)
-        if footer:
-            print(footer)
         if not arguments.json:
-            _print_forks(talk, names, [*rows, *waiting])
+            _print_below(talk, names, where, [*rows, *waiting], footer)
         if arguments.follow:
             _follow(talk, where, people, lines)
     return 0
@@ -146,6 +144,21 @@ def _note_read(
         return ""
     were = "message has" if hidden == 1 else "messages have"
     return f"{hidden:,} older {were} arrived since you last looked. To see them: add --arrived {unread.count}"
+
+
+def _print_below(
+    talk: NodeSession, names: DisplayNames, where: str | None, rows: Sequence[MessageRow], footer: str
+) -> None:
+    """Print what belongs below the messages *rows* of a conversation: the *footer*, what arrives, and forks."""
+    if footer:
+        print(footer)
+    # Nobody knows of something incomplete to which conversation it belongs.
+    if where == PUBLIC and (arriving := talk.catalog.arriving()):
+        from tinyssb_node.screens.arriving_words import arriving_in_words
+
+        for row in arriving:
+            print(f"arriving: {arriving_in_words(row, names)}")
+    _print_forks(talk, names, rows)
 
 
 def _print_forks(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageRow]) -> None:

@@ -4,7 +4,7 @@ import { ApiError, get, post } from "/static/api.js";
 import { Composer } from "/static/composer.js";
 import { announce, arrange, h, setParts, setText } from "/static/dom.js";
 import { Message, named } from "/static/message.js";
-import { count, holdersOf, nameOf, summaryOf } from "/static/words.js";
+import { count, holdersOf, line, nameOf, size, summaryOf } from "/static/words.js";
 
 const NEAR_END_PX = 80;
 const RECEIPTS_MS = 30_000; // receipts change without new messages
@@ -44,7 +44,8 @@ export class ChatView {
     this.empty = h("li", { class: "middle soft", text: "There are no messages yet." });
     this.list = h("ol", { "aria-label": "Messages" });
     this.waiting = new Map(); // id: Message that has no place yet
-    this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation", onscroll: () => this.scrolled() }, h("p", { class: "middle" }, this.earlier), this.list);
+    this.arriving = h("ul", { class: "arriving", "aria-label": "Arriving" });
+    this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation", onscroll: () => this.scrolled() }, h("p", { class: "middle" }, this.earlier), this.list, this.arriving);
     this.newer = h("button", { type: "button", class: "button newer", hidden: true, onclick: () => this.toEnd() });
     this.composer = new Composer({ key: conversation ?? feed, sent: (answer) => this.sent(answer) });
     this.composer.element.prepend(this.newer);
@@ -168,6 +169,7 @@ export class ChatView {
     for (const row of found.rows) this.put(row);
     this.waiting = new Map(found.waiting.map((row) => [row.id, this.known(row, this.waiting)]));
     this.drawRows();
+    this.drawArriving(found.arriving ?? []);
     if (found.rows.some((row) => row.own)) this.loadReceipts();
     if (!document.hidden) this.markRead();
     if (!this.loaded) {
@@ -248,6 +250,17 @@ export class ChatView {
     const answers = new Map();
     for (const { row } of sorted) answers.set(row.reply_to, (answers.get(row.reply_to) ?? 0) + 1);
     for (const message of sorted) message.showThread(this.conversation, answers.get(message.row.id) ?? 0);
+  }
+
+  /** Shows how far messages and files have arrived of which packets are missing. */
+  drawArriving(rows) {
+    const drawn = JSON.stringify(rows);
+    if (drawn === this.drawnArriving) return;
+    this.drawnArriving = drawn;
+    this.arriving.replaceChildren(...rows.map((row) => {
+      const what = row.file ? ["File ", h("bdi", { text: line(row.name ?? "", 40) || "without a name" })] : ["A message"];
+      return h("li", {}, h("span", {}, ...what, " of ", ...named(row.author), `, ${size(row.size)}: ${row.chunks_held} of ${count(row.chunks, "packet")}`), h("progress", { max: row.chunks, value: row.chunks_held, "aria-label": "Packets that have arrived" }));
+    }));
   }
 
   announceNew(rows) {
