@@ -12,8 +12,10 @@ from tinyssb_node.catalog.entry_meaning import Meaning, meaning_of
 from tinyssb_node.content import chat
 from tinyssb_node.content.acks import ACK_TYPE
 from tinyssb_node.content.board import create_step
+from tinyssb_node.content.minutes import nearest_seconds, to_low_minutes
 from tinyssb_node.content.note import Note, serialize_compact, serialize_map
 from tinyssb_node.content.private import SealKey
+from tinyssb_node.content.short_text import ShortText, brief_tie
 from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.feeds.author import ComposedEntry
 from tinyssb_node.ids import FeedId, MessageId
@@ -76,12 +78,34 @@ class Oracle:
         meaning = self.meanings[id_]
         if meaning.space is None or any(not self._stands(id_, one, looked_at) for one in meaning.previous):
             return None
-        roots = {self.placed[one] for one in meaning.previous}
+        roots = {self.placed[self.meant(one)] for one in meaning.previous}
         if meaning.root is not None:
             return meaning.root
         return roots.pop() if len(roots) == 1 else None
 
+    def meant(self, tie: MessageId) -> MessageId:
+        """Return the message that a tie means, if it has come; no two ids here begin alike."""
+        return next((one for one in self.meanings if brief_tie(one) == tie), tie)
+
+    def said_us(self, id_: MessageId) -> int | None:
+        """Return the time of a message, that of short texts by the public ones before it in its feed."""
+        meaning, (feed, seq) = self.meanings[id_], self.entries[id_]
+        if meaning.low_minutes is None:
+            return meaning.said_us
+        earlier = [
+            (number, one)
+            for one, (author, number) in self.entries.items()
+            if author == feed and number < seq and not self.meanings[one].private
+        ]
+        times = (self.said_us(one) for _, one in sorted(earlier, reverse=True))
+        last_us = next((time_us for time_us in times if time_us is not None), None)
+        if last_us is None:
+            return None
+        found = nearest_seconds(meaning.low_minutes, last_us // 10**6)
+        return None if found is None else found * 10**6
+
     def _stands(self, id_: MessageId, previous: MessageId, looked_at: set[MessageId]) -> bool:
+        previous = self.meant(previous)
         if previous not in looked_at or self.meanings[previous].space != self.meanings[id_].space:
             return False
         return self.meanings[id_].root in {None, self.placed[previous]}
@@ -126,15 +150,26 @@ class _Talk:
 
     def say(self, author: Author, circle: Sequence[Author]) -> ComposedEntry:
         sort = self.draw(
-            st.sampled_from(["chat"] * 5 + ["note"] * 5 + ["secret", "board", "alias", "alias", "ack"])
+            st.sampled_from(
+                ["chat"] * 5 + ["short"] * 4 + ["note"] * 5 + ["secret", "board", "alias", "alias", "ack"]
+            )
         )
         long = "long " * self.draw(st.sampled_from([0, 0, 0, 30, 70]))
         entry = self._write(sort, author, circle, long)
-        self.said.setdefault(sort, []).append(id_of(entry))
+        self.said.setdefault("chat" if sort == "short" else sort, []).append(id_of(entry))
         return entry
 
+    def _short(self, text: str, follows: Sequence[MessageId]) -> ShortText:
+        said_s, brief = self.draw(CLOCKS), self.draw(st.booleans())
+        ties = tuple(map(brief_tie, follows)) if brief else tuple(follows)
+        if self.draw(st.booleans()):
+            return ShortText(text=text, ties=ties, brief=brief, low_minutes=to_low_minutes(said_s))
+        return ShortText(text=text, ties=ties, brief=brief, said_s=min(said_s, 2 * 10**9))
+
     def _write(self, sort: str, author: Author, circle: Sequence[Author], long: str) -> ComposedEntry:
-        follows = self.follows(sort)
+        follows = self.follows("chat" if sort == "short" else sort)
+        if sort == "short":
+            return author.say(self._short(f"{long}{author.name}", follows))
         if sort == "chat":
             said_s = self.draw(CLOCKS)
             return author.say(post(f"{long}{author.name}", *follows, said_s=said_s))

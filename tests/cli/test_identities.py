@@ -186,7 +186,13 @@ def test_a_daemon_opens_sealed_keys_and_tells_nobody(home: Home, passphrase_file
         assert json.loads(written.stdout)["feed"] == read_identity(club.identity).feed.hex()
         posted = tinyssb(home.root, "chat", "say", "--as", "club", "We meet on Friday", "--json")
         assert json.loads(posted.stdout)["feed"] == read_identity(club.identity).feed.hex()
-        assert b"We meet on Friday" in tinyssb(home.root, "chat").stdout
+        rows = [json.loads(line) for line in tinyssb(home.root, "chat", "--json").stdout.splitlines()]
+        assert [(row["text"], row["doubtful"]) for row in rows] == [
+            ("said", False),
+            ("We meet on Friday", False),
+        ]
+        assert abs(rows[1]["said_us"] - rows[1]["committed_us"]) < 120_000_000
+        assert json.loads(posted.stdout)["size"] == 1 + 2 + len("We meet on Friday") + 20, "2 bytes of time"
         private = tinyssb(home.root, "chat", "say", "--as", "club", "--with", "main", "x")
         assert private.returncode == ExitCode.USAGE
         for words in (

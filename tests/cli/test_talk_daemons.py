@@ -156,7 +156,7 @@ def test_the_chat_is_followed_as_it_comes(two: tuple[Person, Person]) -> None:
     command = [*PROGRAM, "--home", str(ana.running.home), "chat", "--last", "1", "--follow", "--json"]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout is not None
-        assert json.loads(process.stdout.readline())["kind"] == "TAV"
+        assert json.loads(process.stdout.readline())["kind"] == "text"
         (said,) = bob.objects("chat", "say", "Now?")
         assert json.loads(process.stdout.readline())["id"] == said["id"]
         process.terminate()

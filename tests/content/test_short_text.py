@@ -11,14 +11,18 @@ from hypothesis import strategies as st
 from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.content import chat
-from tinyssb_node.content.minutes import to_seconds
+from tinyssb_node.content.minutes import nearest_seconds, to_seconds
 from tinyssb_node.content.short_text import (
     TIES_MAX,
     ShortText,
+    brief_tie,
     fitting_ties,
+    is_brief,
     parse_short_text,
+    public_text,
     read_short_text,
     serialize_short_text,
+    tie_range,
 )
 from tinyssb_node.errors import UnencodableMessageError
 from tinyssb_node.feeds.layout import packet_count
@@ -32,8 +36,10 @@ ANA, BOB = FeedId(b"\x01" * 32), FeedId(b"\x02" * 32)
 def message_of(case: dict[str, Any]) -> ShortText:
     return ShortText(
         text=case["text"],
-        ties=tuple(MessageId.from_hex(tie) for tie in case["ties"]),
-        said_s=to_seconds(case["minutes"]) if case["minutes"] else None,
+        ties=tuple(MessageId(bytes.fromhex(tie).ljust(20, b"\0")) for tie in case["ties"]),
+        brief=case["brief"],
+        said_s=to_seconds(case["minutes"]) if case["minutes"] and not case["low"] else None,
+        low_minutes=case["minutes"] if case["low"] else None,
     )
 
 
@@ -110,3 +116,47 @@ def test_ties_cost_no_packet_but_for_the_first(text: str, count: int, extra: int
     if ties:
         assert packets(len(ties)) == packets(1)
         assert len(ties) == min(count, TIES_MAX) or packets(len(ties) + 1) > packets(1)
+
+
+SAID_S = 1_762_498_800
+
+
+@pytest.mark.parametrize("reference_s", [None, SAID_S - 60])
+def test_forty_letters_with_time_and_a_tie_are_one_packet(reference_s: int | None) -> None:
+    message = public_text("Is anybody up there? It is getting cold.", IDS[:3], SAID_S, reference_s)
+    assert (message.ties, message.brief) == ((brief_tie(IDS[0]),), True)
+    assert packet_count(len(chat.serialize(message)), Dialect.SPEC) == 1
+    assert len(chat.serialize(message)) == (48 if reference_s is None else 47)
+
+
+def test_whole_ids_are_named_where_they_cost_nothing() -> None:
+    message = public_text("twenty-four letters here", IDS[:1], SAID_S, None)
+    assert (message.ties, message.brief) == ((IDS[0],), False)
+    message = public_text("x" * 60, IDS[:2], SAID_S, None)
+    assert (message.ties, message.brief) == (tuple(IDS[:2]), False)
+    message = public_text("short", IDS, SAID_S, None)
+    assert (message.ties, message.brief) == (tuple(map(brief_tie, IDS[:7])), True)
+    assert public_text("alone", (), SAID_S, None).ties == ()
+
+
+@given(st.integers(1_577_836_860, 2_500_000_000), st.integers(-(2**15) + 1, 2**15 - 1))
+def test_low_minutes_are_stated_where_a_reader_finds_the_time(said_s: int, minutes: int) -> None:
+    message = public_text("x", (), said_s, said_s - minutes * 60)
+    assert message.said_s is None
+    assert message.low_minutes is not None
+    assert nearest_seconds(message.low_minutes, said_s - minutes * 60) == said_s - said_s % 60
+
+
+@pytest.mark.parametrize("away_s", [2**15 * 60 + 3_600, -(2**15) * 60 - 3_600, 400 * 86_400])
+def test_a_time_far_from_the_last_one_is_stated_whole(away_s: int) -> None:
+    message = public_text("x", (), SAID_S, SAID_S - away_s)
+    assert (message.said_s, message.low_minutes) == (SAID_S, None)
+
+
+def test_a_brief_tie_may_mean_all_ids_that_begin_so() -> None:
+    assert is_brief(brief_tie(IDS[0]))
+    assert not is_brief(IDS[0])
+    assert tie_range(IDS[0]) == (IDS[0], IDS[0])
+    low, high = tie_range(brief_tie(IDS[0]))
+    assert low <= IDS[0][:4] + bytes(16) <= IDS[0] <= IDS[0][:4] + b"\xff" * 16 <= high
+    assert not low <= IDS[1] <= high

@@ -209,3 +209,18 @@ def test_times_are_doubtful_where_others_contradict_them() -> None:
     assert doubtful(5_000_000, START_US)
     assert doubtful(START_US + YEAR_US, START_US)
     assert not doubtful(START_US - HOUR_US, START_US)
+
+
+def test_messages_before_themselves_have_an_order_all_the_same() -> None:
+    """A forged id for a brief tie can close a circle."""
+    one, other = id_of(1, 1), id_of(2, 1)
+    circle = [
+        DatedMessage(one, 1, 1, START_US, (other,)),
+        DatedMessage(other, 2, 1, START_US + 1, (one,)),
+        DatedMessage(id_of(3, 1), 3, 1, START_US, (other,)),
+        DatedMessage(id_of(1, 2), 1, 2, START_US, ()),
+    ]
+    times = order_times(circle)
+    assert order_times(circle[::-1]) == times
+    assert times[one] < times[other] < times[id_of(3, 1)]
+    assert times[one] < times[id_of(1, 2)], "never against an author's own sequence"

@@ -1,6 +1,7 @@
 """The session that all screens use: the receivers of a text, its predecessors, messages found by digits."""
 
 import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import cast
@@ -17,7 +18,7 @@ from tinyssb_node.catalog.rows import PUBLIC
 from tinyssb_node.content import chat, private
 from tinyssb_node.content.board import Operation, create_step
 from tinyssb_node.content.pair_box import open_text
-from tinyssb_node.content.short_text import ShortText
+from tinyssb_node.content.short_text import ShortText, brief_tie
 from tinyssb_node.control.client import DaemonClient, DaemonUnreachableError
 from tinyssb_node.errors import ExitCode, ProblemError, RecipientCountError
 from tinyssb_node.ids import Dialect, FeedId, MessageId
@@ -78,9 +79,9 @@ def sent(talk: NodeSession) -> list[chat.Message]:
     return daemon_of(talk).published
 
 
-def post(talk: NodeSession) -> chat.ChatPost:
+def post(talk: NodeSession) -> ShortText:
     message = sent(talk)[-1]
-    assert isinstance(message, chat.ChatPost)
+    assert isinstance(message, ShortText)
     return message
 
 
@@ -99,12 +100,37 @@ def opened_short(content: chat.Message, name: str) -> ShortText | None:
 
 def test_a_text_follows_the_latest_and_an_answer_what_it_answers(talk: NodeSession, talkers: Talkers) -> None:
     talk.say("hello")
-    assert (post(talk).text, post(talk).tips) == ("hello", (talkers.ids["evil"],))
+    assert (post(talk).text, post(talk).ties) == ("hello", (talkers.ids["evil"],))
     talk.say("yes", reply_to=talkers.ids["first"])
-    assert post(talk).tips == (talkers.ids["first"], talkers.ids["evil"]), "the answered one, and all tips"
+    both = (talkers.ids["first"], talkers.ids["evil"])
+    assert post(talk).ties == both, "the answered one, and all tips"
+    talk.say("yes, that", reply_to=talkers.ids["first"])
+    assert post(talk).ties == tuple(map(brief_tie, both)), "in one packet, too"
     talk.say("yes", reply_to=talkers.ids["evil"])
-    assert post(talk).tips == (talkers.ids["evil"],)
-    assert abs(post(talk).said_s - 1_760_000_000) > 1_000_000  # by our clock and not by the test's
+    assert post(talk).ties == (talkers.ids["evil"],)
+    assert (post(talk).said_s or 0) > 1_770_000_000, "by our clock and not by the test's"
+    assert post(talk).low_minutes is None, "the last time in our feed is long ago"
+
+
+def test_a_time_near_the_last_one_of_our_feed_takes_two_bytes(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home", Author(ANA))
+    home.keep([home.owner.say(words("hi", said_s=int(time.time()) - 86_400))])
+    home.close()
+    with SessionAlone.at_home(str(home.folder)) as talk:
+        talk.catch_up()
+        talk.say("Is anybody up there? It is getting cold.")
+        assert (post(talk).said_s, post(talk).brief) == (None, True)
+        assert len(talk.draft("Is anybody up there? It is getting cold.")) == 47
+
+
+def test_what_a_phone_reads_is_written_as_it_reads_it(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home", Author(ANA, Dialect.DEPLOYED))
+    home.keep([home.owner.say(words("hi"))])
+    home.close()
+    with SessionAlone.at_home(str(home.folder)) as talk:
+        talk.catch_up()
+        talk.say("hello")
+        assert isinstance(sent(talk)[-1], chat.ChatPost)
 
 
 def test_nothing_is_not_said(talk: NodeSession) -> None:
@@ -134,7 +160,7 @@ def test_an_answer_stays_in_its_conversation(talk: NodeSession, talkers: Talkers
     assert sent(talk) == []
     talk.say_private("x", [bob], talkers.ids["secret"])
     talk.say("x", reply_to=talkers.ids["late"])
-    assert post(talk).tips[0] == talkers.ids["late"]
+    assert post(talk).ties[0] == talkers.ids["late"]
 
 
 def test_a_private_text_is_read_by_its_circle_only(talk: NodeSession, talkers: Talkers) -> None:

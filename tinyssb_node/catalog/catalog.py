@@ -30,6 +30,7 @@ from tinyssb_node.catalog.schema import CatalogFileState
 from tinyssb_node.catalog.sqlite_queries import SqliteCatalogQueries
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import Dialect, FeedId, MessageId
+from tinyssb_node.limits import SEQ_MAX
 from tinyssb_node.store.summary import StoreSummary
 
 if TYPE_CHECKING:
@@ -191,6 +192,17 @@ class Catalog(SqliteCatalogQueries):
     def dialect(self, feed: FeedId) -> Dialect | None:
         """Return the dialect of *feed*; None: it has no entry here. Raises StoreDamagedError, StoreFailedError."""
         return self._summary.dialect(feed)
+
+    def last_time_us(self, feed: FeedId) -> int | None:
+        """Return the time of the last public entry of *feed* that states one; microseconds since 1970. None: there is
+        none. Raises CatalogFailedError."""
+        from tinyssb_node.catalog.time_resolution import last_time_us  # noqa: PLC0415 - lazy, see above
+
+        with schema.catalog_faults(self._path):
+            row = self._connection.execute(
+                "SELECT number FROM people WHERE feed = ?", (bytes(feed),)
+            ).fetchone()
+            return None if row is None else last_time_us(self._connection, row[0], SEQ_MAX + 1)
 
     def seal_key(self) -> "SealKey | None":
         """Return the key for the private messages of this node; None if its identity cannot be used."""

@@ -2,7 +2,7 @@
 
 import sqlite3
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -17,6 +17,7 @@ from tinyssb_node.catalog.tangle_placement import (
     TanglePosition,
     settle_orders,
 )
+from tinyssb_node.catalog.time_resolution import resolve_later, resolve_time
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.feeds.layout import Layout
 from tinyssb_node.feeds.sidechain import reassemble
@@ -28,7 +29,7 @@ Progress = Callable[[int, int], None]
 """Called with the number of appends read, and of all."""
 
 _KEEP: Final = """
-INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+INSERT OR REPLACE INTO messages VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 """
 
 
@@ -139,12 +140,14 @@ def _cut(batch: _Batch, feed: FeedId, keep: int) -> None:
     person = batch.people[feed]
     authors = {each.number: one for one, each in batch.people.items()}
 
-    def root_of(number: int, seq: int) -> bytes | None:
+    def ties_of(number: int, seq: int) -> tuple[bytes | None, bytes]:
         found = _stored_meaning(batch, authors[number], seq)
-        return None if found is None or found.root is None else bytes(found.root)
+        if found is None:
+            return None, b""
+        return None if found.root is None else bytes(found.root), b"".join(found.previous)
 
     batch.placer.finish()
-    delete_messages(batch.connection, person.number, keep, root_of)
+    delete_messages(batch.connection, person.number, keep, ties_of)
     batch.changed.add(feed)
     person.entries = keep
     sql = "SELECT committed_us FROM messages WHERE feed = ? AND seq = ?"
@@ -242,6 +245,10 @@ def _keep_beginnings(batch: _Batch) -> None:
 def _understand(batch: _Batch, person: _Person, entry: StoredEntry, layout: Layout, content: bytes) -> None:
     """Index an entry whose content is complete, with its meaning, and its position if it can be placed."""
     meaning = meaning_of(type_of(entry), content, entry.id, entry.feed, batch.key)
+    if meaning.low_minutes is not None:
+        meaning = replace(
+            meaning, said_us=resolve_time(batch.connection, person.number, entry.seq, meaning.low_minutes)
+        )
     if meaning.space is None:
         _keep(batch, person, entry, layout, layout.chunks, meaning, NOWHERE)
     else:
@@ -261,6 +268,9 @@ def _understand(batch: _Batch, person: _Person, entry: StoredEntry, layout: Layo
         _keep(batch, person, entry, layout, layout.chunks, meaning, position)
         if position.placed is not None and position.root is not None:
             batch.placer.release(tie, position.root)
+    if meaning.said_us is not None and not meaning.private:
+        for changed in resolve_later(batch.connection, person.number, entry.seq):
+            batch.placer.unsettle(changed)
     _note_people(batch, entry, meaning, person)
     if meaning.kind not in SILENT and meaning.text:
         row = (entry.arrival, meaning.text)
@@ -284,11 +294,12 @@ def _keep(
         entry.seq,
         entry.committed_us,
         meaning.said_us,
+        meaning.low_minutes,
         entry.origin.value,
         meaning.kind.value,
         meaning.space,
         found.root,
-        b"".join(meaning.previous),
+        b"".join(meaning.previous) if found.placed is None else found.previous,
         found.lacking,
         found.placed,
         found.order_us,

@@ -6,12 +6,13 @@ from collections.abc import Callable, Sequence
 from tinyssb_node.catalog.entry_meaning import CHAT
 from tinyssb_node.catalog.rows import SILENT, MessageKind
 from tinyssb_node.catalog.tangle_placement import split_ids
+from tinyssb_node.content.short_text import brief_tie
 
-RootOf = Callable[[int, int], bytes | None]
-"""Returns the root that an entry, by number of its feed and its sequence number, names itself."""
+TiesOf = Callable[[int, int], tuple[bytes | None, bytes]]
+"""Returns the root and the predecessors that an entry, by number of its feed and its sequence number, names itself."""
 
 
-def delete_messages(connection: sqlite3.Connection, feed: int, keep: int, root_of: RootOf) -> None:
+def delete_messages(connection: sqlite3.Connection, feed: int, keep: int, ties_of: TiesOf) -> None:
     """Delete the messages of the feed with number *feed* behind entry *keep*. Those that follow one of them wait for it
     again, as they would if it had never come.
 
@@ -30,11 +31,15 @@ def delete_messages(connection: sqlite3.Connection, feed: int, keep: int, root_o
     execute(
         "DELETE FROM waits WHERE number IN (SELECT number FROM messages WHERE feed = ? AND seq > ?)", place
     )
+    execute(
+        "DELETE FROM brief_ties WHERE number IN (SELECT number FROM messages WHERE feed = ? AND seq > ?)",
+        place,
+    )
     execute("DELETE FROM messages WHERE feed = ? AND seq > ?", place)
     gone = {id_ for id_, _, placed in rows if placed is not None}
     roots = sorted({root for _, root, placed in rows if placed is not None})
     for root in roots:
-        _let_followers_wait(connection, root, gone, root_of)
+        _let_followers_wait(connection, root, gone, ties_of)
     if gone:
         _let_waiting_wait(connection, gone)
     for root in sorted({root for _, root, _ in rows if root is not None}):
@@ -42,7 +47,7 @@ def delete_messages(connection: sqlite3.Connection, feed: int, keep: int, root_o
 
 
 def _let_followers_wait(
-    connection: sqlite3.Connection, root: bytes, gone: set[bytes], root_of: RootOf
+    connection: sqlite3.Connection, root: bytes, gone: set[bytes], ties_of: TiesOf
 ) -> None:
     """Remove from the tangle *root* all messages that follow those *gone*, which it grows by."""
     rows = connection.execute(
@@ -55,15 +60,18 @@ def _let_followers_wait(
     followed: set[bytes] = set()
     for number, id_, feed, seq, kind, was_followed, packed in rows:
         previous = list(split_ids(packed))
-        lacking = [one for one in previous if one in gone]
-        if lacking:
+        if not gone.isdisjoint(previous):
+            lost = gone.intersection(previous)
             gone.add(id_)
-            _wait(connection, number, lacking)
-            values = (root_of(feed, seq), kind == MessageKind.FILE, number)
+            named_root, named = ties_of(feed, seq)
+            values = (named_root, named, kind == MessageKind.FILE, number)
             sql = (
-                "UPDATE messages SET placed = NULL, order_us = NULL, root = ?, followed = ? WHERE number = ?"
+                "UPDATE messages SET placed = NULL, order_us = NULL, root = ?, previous = ?, followed = ? "
+                "WHERE number = ?"
             )
             connection.execute(sql, values)
+            connection.execute("DELETE FROM brief_ties WHERE number = ?", (number,))
+            _wait(connection, number, _meaning(named, lost))
         else:
             followed.update(previous)
             if was_followed and kind != MessageKind.FILE:
@@ -87,9 +95,15 @@ def _let_waiting_wait(connection: sqlite3.Connection, gone: set[bytes]) -> None:
         "SELECT number, previous FROM messages WHERE placed IS NULL AND space IS NOT NULL"
     ).fetchall()
     for number, packed in rows:
-        lacking = [one for one in split_ids(packed) if one in gone]
+        lacking = _meaning(packed, gone)
         if lacking:
             _wait(connection, number, lacking)
+
+
+def _meaning(named: bytes, gone: set[bytes]) -> list[bytes]:
+    """Return the ties among the concatenated *named* that mean a message that is *gone*."""
+    brief = {brief_tie(one) for one in gone}
+    return [one for one in split_ids(named) if one in gone or one in brief]
 
 
 def _wait(connection: sqlite3.Connection, number: int, lacking: Sequence[bytes]) -> None:

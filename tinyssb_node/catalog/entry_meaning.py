@@ -65,6 +65,8 @@ class Meaning:
     tip: bool = True
     """False: new messages do not follow it."""
     said_us: int | None = None
+    low_minutes: int | None = None
+    """The lower bits of its time, if that is all it states (``content.minutes``)."""
     voice_size: int = 0
     private: bool = False
     members: tuple[FeedId, ...] = ()
@@ -114,6 +116,7 @@ def _of(
         root=root,
         previous=previous,
         said_us=chat.said_us(message),
+        low_minutes=message.low_minutes if isinstance(message, ShortText) and reader is None else None,
         voice_size=len(voice or b""),
         private=reader is not None,
         members=members,

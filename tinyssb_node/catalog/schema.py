@@ -51,6 +51,7 @@ TABLES: Final = (
         seq INTEGER NOT NULL,
         committed_us INTEGER NOT NULL,
         said_us INTEGER,
+        low_minutes INTEGER,
         origin TEXT NOT NULL,
         kind TEXT NOT NULL,
         space TEXT,
@@ -80,6 +81,7 @@ TABLES: Final = (
     "CREATE INDEX messages_arriving ON messages (number) WHERE held < chunks",
     "CREATE INDEX messages_blocks ON messages (feed, seq) WHERE kind = 'BLK'",
     "CREATE TABLE waits (previous BLOB, number INTEGER, PRIMARY KEY (previous, number)) WITHOUT ROWID",
+    "CREATE TABLE brief_ties (tie BLOB, number INTEGER, id BLOB NOT NULL, PRIMARY KEY (tie, number)) WITHOUT ROWID",
     """CREATE TABLE orders (
         root BLOB PRIMARY KEY,
         unsettled INTEGER NOT NULL,
@@ -104,7 +106,17 @@ TABLES: Final = (
     f"PRAGMA application_id = {APPLICATION_ID}",
     f"PRAGMA user_version = {CATALOG_VERSION}",
 )
-_NAMES: Final = ("words", "state", "people", "messages", "waits", "orders", "circles", "speakers")
+_NAMES: Final = (
+    "words",
+    "state",
+    "people",
+    "messages",
+    "waits",
+    "brief_ties",
+    "orders",
+    "circles",
+    "speakers",
+)
 
 _DAMAGED: Final = {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_ERROR}
 """A statement of ours that SQLite rejects shows that the tables are not ours."""

@@ -22,6 +22,7 @@ from tinyssb_node.catalog.rows import (
     read_order_key,
 )
 from tinyssb_node.content.limits import CLAIM_MIN_US
+from tinyssb_node.content.short_text import tie_range
 from tinyssb_node.content.time_order import doubtful
 from tinyssb_node.ids import FeedId, MessageId, Origin
 
@@ -503,11 +504,13 @@ class SqliteCatalogQueries:
     ) -> tuple[MessageId, ...]:
         """Return those of *previous* that are not placed in the same tangle."""
         sql = (
-            "SELECT 1 FROM messages WHERE id = ? AND placed IS NOT NULL AND space = ? "
-            "AND (?3 IS NULL OR root = ?3)"
+            "SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND placed IS NOT NULL AND space = ? "
+            "AND (?4 IS NULL OR root = ?4)"
         )
         execute = self._connection.execute
-        return tuple(one for one in previous if execute(sql, (bytes(one), space, root)).fetchone() is None)
+        return tuple(
+            one for one in previous if execute(sql, (*tie_range(one), space, root)).fetchone() is None
+        )
 
 
 def _ids(packed: bytes) -> tuple[MessageId, ...]:

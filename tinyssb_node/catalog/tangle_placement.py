@@ -6,25 +6,27 @@ here is recursive: a chain that waited for its beginning may have any length.
 
 import sqlite3
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.catalog.entry_meaning import CHAT
+from tinyssb_node.content.short_text import TIE_SIZE, brief_tie, is_brief, tie_range
 from tinyssb_node.content.time_order import DatedMessage, append_time, is_contradicted, order_times
 
 _ID: Final = limits.MESSAGE_ID_SIZE
 _STANDS: Final = (
-    "SELECT number, space, root, followed, order_us FROM messages WHERE id = ? AND placed IS NOT NULL"
+    "SELECT number, space, root, followed, order_us, id FROM messages "
+    "WHERE id BETWEEN ? AND ? AND placed IS NOT NULL LIMIT 64"
 )
 _LAST: Final = (
     "SELECT seq, order_us FROM messages WHERE root = ? AND feed = ? AND placed IS NOT NULL "
     "ORDER BY seq DESC LIMIT 1"
 )
 _WAITING: Final = (
-    "SELECT messages.number, id, feed, seq, said_us, space, root, messages.previous, lacking FROM waits "
-    "JOIN messages USING (number) WHERE waits.previous = ? ORDER BY waits.number"
+    "SELECT waits.previous, messages.number, id, feed, seq, said_us, space, root, messages.previous, lacking "
+    "FROM waits JOIN messages USING (number) WHERE waits.previous IN (?, ?) ORDER BY waits.number"
 )
 
 
@@ -43,7 +45,7 @@ class TangleMembership:
     root: bytes | None
     """None: that of its predecessors."""
     previous: bytes
-    """Ids, concatenated, each once."""
+    """Ids, concatenated, each once; brief ties among them (``content.short_text``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,8 @@ class TanglePosition:
     root: bytes | None
     order_us: int | None = None
     """Its effective time; None: it is not placed."""
+    previous: bytes = b""
+    """Of a placed message: the ids of its predecessors, those meant by brief ties among them."""
 
 
 NOWHERE: Final = TanglePosition(0, None, None)
@@ -82,20 +86,21 @@ class TanglePlacer:
 
         Raises sqlite3.Error.
         """
-        lacking, tips, roots = [], [], set()
-        before_us = -1
+        lacking, rows = [], []
         for one in split_ids(tie.previous):
-            row = self.connection.execute(_STANDS, (one,)).fetchone()
-            if row is None or not _same(row[1], row[2], tie):
+            found = [
+                row for row in self.connection.execute(_STANDS, tie_range(one)) if _same(row[1], row[2], tie)
+            ]
+            if not found:
                 lacking.append((one, tie.number))
-                continue
-            roots.add(row[2])
-            before_us = max(before_us, row[4])
-            if not row[3]:
-                tips.append(row[:1])
+            elif len(found) == 1:  # a brief tie that fits several messages means none of them
+                rows += found
         if lacking:
             self.connection.executemany("INSERT OR IGNORE INTO waits VALUES (?, ?)", lacking)
             return TanglePosition(len(lacking), None, tie.root)
+        roots = {row[2] for row in rows}
+        before_us = max((row[4] for row in rows), default=-1)
+        tips = [row[:1] for row in rows if not row[3]]
         root = tie.root
         if root is None:
             if len(roots) != 1:
@@ -107,7 +112,25 @@ class TanglePlacer:
         if tie.space == CHAT:
             count, _ = self._speakers.get((root, tie.feed), (0, 0))
             self._speakers[root, tie.feed] = (count + 1, self.placed)
-        return TanglePosition(0, self.placed, root, self._order_us(tie, root, before_us))
+        previous = b"".join(dict.fromkeys(row[5] for row in rows))
+        self._note_brief_ties(tie, root, [row[5] for row in rows])
+        return TanglePosition(0, self.placed, root, self._order_us(tie, root, before_us), previous)
+
+    def _note_brief_ties(self, tie: TangleMembership, root: bytes, meant: Sequence[bytes]) -> None:
+        """Note which messages the brief ties of a message mean; and if one of another message could mean this one,
+        too, let it mean neither."""
+        execute, short = self.connection.execute, tie.id[:TIE_SIZE]
+        brief = {one[:TIE_SIZE] for one in split_ids(tie.previous) if is_brief(one)}
+        rows = [(one[:TIE_SIZE], tie.number, one) for one in meant if one[:TIE_SIZE] in brief]
+        self.connection.executemany("INSERT OR REPLACE INTO brief_ties VALUES (?, ?, ?)", rows)
+        sql = (
+            "SELECT number, brief_ties.id, messages.previous FROM brief_ties JOIN messages USING (number) "
+            "WHERE tie = ? AND root = ? AND placed IS NOT NULL"
+        )
+        for number, id_, previous in execute(sql, (short, root)).fetchall():
+            rest = b"".join(one for one in split_ids(previous) if one != id_)
+            execute("UPDATE messages SET previous = ? WHERE number = ?", (rest, number))
+            self._unsettled.add(root)
 
     def _order_us(self, tie: TangleMembership, root: bytes, before_us: int) -> int:
         """Return the effective time of a message that is placed now; note if it changes that of others."""
@@ -125,6 +148,10 @@ class TanglePlacer:
             self._unsettled.add(root)
         return found.order_us
 
+    def unsettle(self, root: bytes) -> None:
+        """Note that the claim of a placed message of the tangle *root* has changed."""
+        self._unsettled.add(root)
+
     def release(self, tie: TangleMembership, root: bytes) -> None:
         """Place the messages that waited for *tie*, which is placed in the tangle *root*, and can be placed now.
 
@@ -135,10 +162,13 @@ class TanglePlacer:
             for follower in list(self._released(*ready.popleft())):
                 found = self.place(follower)
                 if found.placed is not None and found.root is not None:
-                    row = (found.placed, found.root, found.order_us, follower.number)
-                    sql = "UPDATE messages SET placed = ?, root = ?, order_us = ? WHERE number = ?"
+                    row = (found.placed, found.root, found.order_us, found.previous, follower.number)
+                    sql = "UPDATE messages SET placed = ?, root = ?, order_us = ?, previous = ? WHERE number = ?"
                     self.connection.execute(sql, row)
                     ready.append((follower.id, follower.space, found.root))
+                else:
+                    sql = "UPDATE messages SET lacking = ? WHERE number = ?"
+                    self.connection.execute(sql, (found.lacking, follower.number))
 
     def finish(self) -> None:
         """Write the sums. Raises sqlite3.Error."""
@@ -157,11 +187,11 @@ class TanglePlacer:
 
     def _released(self, id_: bytes, space: str, root: bytes) -> Iterator[TangleMembership]:
         """Yield messages that waited only for *id_*, which is placed in the tangle *root* of *space*."""
-        for *values, lacking in self.connection.execute(_WAITING, (id_,)).fetchall():
+        for awaited, *values, lacking in self.connection.execute(_WAITING, (id_, brief_tie(id_))).fetchall():
             follower = TangleMembership(*values)
             if not _same(space, root, follower):
                 continue
-            wait = (id_, follower.number)
+            wait = (awaited, follower.number)
             self.connection.execute("DELETE FROM waits WHERE previous = ? AND number = ?", wait)
             row = (lacking - 1, follower.number)
             self.connection.execute("UPDATE messages SET lacking = ? WHERE number = ?", row)

@@ -12,12 +12,25 @@ from tinyssb_node.content.chat import ChatPost, serialize
 from tinyssb_node.content.limits import PAIR_PADDING_SIZE, SEAL_ENTROPY_SIZE
 from tinyssb_node.content.pair_box import seal_text
 from tinyssb_node.content.private import seal
-from tinyssb_node.content.short_text import PAIR_BOX_EXTRA, ShortText, fitting_ties, serialize_short_text
+from tinyssb_node.content.short_text import (
+    PAIR_BOX_EXTRA,
+    ShortText,
+    fitting_ties,
+    public_text,
+    serialize_short_text,
+)
 from tinyssb_node.ids import Dialect, FeedId, MessageId
 
 
-def public_draft(text: str, ties: Sequence[MessageId]) -> bytes:
-    """Return the content of a public text that follows *ties*. Raises UnencodableMessageError."""
+def public_draft(catalog: Catalog, author: FeedId | None, text: str, ties: Sequence[MessageId]) -> bytes:
+    """Return the content of a public text of *author*, if they are known, that follows *ties*. Raises
+    UnencodableMessageError."""
+    if author is not None and catalog.dialect(author) is Dialect.SPEC:
+        reference_us = catalog.last_time_us(author)
+        reference_s = None if reference_us is None else reference_us // 1_000_000
+        short = serialize_short_text(public_text(text, ties, int(time.time()), reference_s))
+        if short is not None:
+            return short
     return serialize(ChatPost(tips=tuple(ties), text=text, said_s=int(time.time())))
 
 

@@ -230,7 +230,7 @@ class NodeSession:
                 "Leave out --as, or write in public.",
                 exit_code=ExitCode.USAGE,
             )
-        return self.publish(self.draft(text, conversation, reply_to), identity)
+        return self.publish(self.draft(text, conversation, reply_to, identity), identity)
 
     def say_private(
         self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
@@ -242,14 +242,28 @@ class NodeSession:
         """
         return self.publish(self.draft_private(text, recipients, reply_to))
 
-    def draft(self, text: str, conversation: str = PUBLIC, reply_to: MessageId | None = None) -> bytes:
+    def draft(
+        self,
+        text: str,
+        conversation: str = PUBLIC,
+        reply_to: MessageId | None = None,
+        identity: str | None = None,
+    ) -> bytes:
         """Return the content that ``say`` would publish now, for an estimate of its cost. Raises as ``say`` does."""
         members = self.members(conversation)
         if members:
             return self.draft_private(text, members, reply_to)
         from tinyssb_node.screens.drafts import public_draft
 
-        return public_draft(text, self._ties(text, PUBLIC, reply_to))
+        return public_draft(self.catalog, self._author(identity), text, self._ties(text, PUBLIC, reply_to))
+
+    def _author(self, identity: str | None) -> FeedId | None:
+        """Return the feed of an *identity*; None: there is no such one. Raises as the client does."""
+        if identity is None:
+            return self.own
+        named = (one.feed for one in self.client.status().identities if one.name == identity)
+        feed = next(named, None)
+        return None if feed is None else FeedId.from_hex(feed)
 
     def draft_private(
         self, text: str, recipients: Iterable[FeedId], reply_to: MessageId | None = None
