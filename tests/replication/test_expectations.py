@@ -1,6 +1,8 @@
 """The packets that may come next, also where two are announced alike; and packets that came too early."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tests.nodes import feed_of
 from tinyssb_node import limits
@@ -66,6 +68,26 @@ def test_identical_chunks_of_two_side_chains_are_both_expected() -> None:
     table.forget_chain(feed_of(2), 1)
     assert table.chunks(HASH) == ()
     assert table.side_chains == ()
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(1, 4), st.sampled_from((HASH, OTHER_HASH)))))
+def test_side_chains_are_found_by_the_packet_they_expect_in_any_order(
+    steps: list[tuple[bool, int, bytes]],
+) -> None:
+    table = Expectations()
+    expected: dict[int, SideChain] = {}
+    for expects, number, next_hash in steps:
+        expected.pop(number, None)
+        if expects:
+            expected[number] = chain(number, next_hash=next_hash)
+            table.expect_chunk(expected[number])
+        else:
+            table.forget_chain(feed_of(number), 1)
+    assert list(table.side_chains) == list(expected.values())
+    for hash_ in (HASH, OTHER_HASH):
+        found = [each for each in expected.values() if each.next_hash == hash_]
+        assert list(table.chunks(hash_)) == found
+        assert table.expects(b"another", hash_) == bool(found)
 
 
 def test_a_side_chain_moves_on_to_its_next_chunk() -> None:

@@ -16,7 +16,9 @@ class Expectations:
     def __init__(self) -> None:
         self._entries: dict[bytes, tuple[Expectation, ...]] = {}
         self._of_feed: dict[FeedId, tuple[Expectation, ...]] = {}
-        self._chunks: dict[bytes, dict[tuple[FeedId, int], SideChain]] = {}
+        self._chunks: dict[bytes, SideChain] = {}
+        self._alike: dict[bytes, dict[tuple[FeedId, int], SideChain]] = {}
+        """Further side chains that expect the same packet. Few do: a table for each packet would be 200 bytes more."""
         self._of_chain: dict[tuple[FeedId, int], SideChain] = {}
         self._chain_counts: Counter[FeedId] = Counter()
 
@@ -50,8 +52,10 @@ class Expectations:
 
     def chunks(self, hash_: bytes) -> Sequence[SideChain]:
         """Return the side chains that expect a packet with this SHA-256[:20]."""
-        waiting = self._chunks.get(hash_)
-        return tuple(waiting.values()) if waiting else ()
+        first = self._chunks.get(hash_)
+        if first is None:
+            return ()
+        return (first, *self._alike[hash_].values()) if hash_ in self._alike else (first,)
 
     @property
     def has_chains(self) -> bool:
@@ -83,7 +87,8 @@ class Expectations:
         self.forget_chain(*key)
         self._of_chain[key] = chain
         self._chain_counts[chain.feed] += 1
-        self._chunks.setdefault(chain.next_hash, {})[key] = chain
+        if self._chunks.setdefault(chain.next_hash, chain) is not chain:
+            self._alike.setdefault(chain.next_hash, {})[key] = chain
 
     def forget_chain(self, feed: FeedId, seq: int) -> None:
         """Wait no more for a side chain."""
@@ -91,10 +96,16 @@ class Expectations:
         if old is None:
             return
         self._chain_counts[feed] -= 1
-        waiting = self._chunks[old.next_hash]
-        del waiting[(feed, seq)]
-        if not waiting:
-            del self._chunks[old.next_hash]
+        hash_ = old.next_hash
+        alike = self._alike.get(hash_, {})
+        if self._chunks[hash_] is not old:
+            del alike[feed, seq]
+        elif alike:
+            self._chunks[hash_] = alike.pop(next(iter(alike)))
+        else:
+            del self._chunks[hash_]
+        if not alike:
+            self._alike.pop(hash_, None)
 
     def forget_feed(self, feed: FeedId) -> None:
         """Expect nothing of *feed* any more."""
