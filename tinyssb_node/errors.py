@@ -62,6 +62,7 @@ EXIT_CODES = {
     "ambiguous_group": ExitCode.USAGE,
     "group_refused": ExitCode.DATA,
     "too_long": ExitCode.DATA,
+    "harms_phones": ExitCode.DATA,
     "feed_forked": ExitCode.DATA,
     "set_full": ExitCode.DATA,
     "feed_kept": ExitCode.DATA,

@@ -16,6 +16,7 @@ from tinyssb_node.cli.commands.publish import parse_json
 from tinyssb_node.codec import bipf
 from tinyssb_node.control.rows import CompanionRow
 from tinyssb_node.errors import ExitCode, ProblemError
+from tinyssb_node.ids import Dialect
 
 
 @pytest.fixture(scope="module")
@@ -53,6 +54,17 @@ def test_init_says_what_to_do_next_and_is_not_repeated(tmp_path: Path) -> None:
     assert again.returncode == ExitCode.CREATE
     assert tinyssb(tmp_path / "m", "init", "--name", "x" * 99).returncode == ExitCode.CONFIG
     assert tinyssb(tmp_path / "m", "init", "--face", "carrier:pigeon").returncode == ExitCode.CONFIG
+
+
+def test_what_phones_do_not_survive_is_published_only_if_one_insists(tmp_path: Path) -> None:
+    make_home(tmp_path, name="ana", dialect=Dialect.DEPLOYED)
+    with daemon(tmp_path):
+        refused = tinyssb(tmp_path, "publish", "-", stdin=b"All is well")
+        assert refused.returncode == ExitCode.DATA
+        assert b"Phones that hold this feed would crash" in refused.stderr
+        assert b"8 bytes are too few" in refused.stderr
+        assert publish(tmp_path, "All is well")["seq"] == 1
+        assert publish(tmp_path, "--force", "-", stdin=b"All is well")["seq"] == 2
 
 
 def test_a_text_is_published_with_the_time(running: RunningDaemon) -> None:

@@ -128,18 +128,23 @@ class DaemonClient:
         """Return the node's status."""
         return self._ask(requests.GetStatus())
 
-    def publish(self, content: bytes, identity: str | None = None) -> rows.PublishedRow:
+    def publish(
+        self, content: bytes, identity: str | None = None, *, force: bool = False
+    ) -> rows.PublishedRow:
         """Append an entry with *content* to the node's own feed, or to that of a further *identity*; return when it is
-        on the disk.
+        on the disk. *force*: also what phones that hold a feed of theirs do not survive.
 
-        Raises ContentTooLongError, DaemonError (``feed_forked``, ``read_only``, ``uncertain``, ``unknown_identity``).
+        Raises ContentTooLongError, DaemonError (``feed_forked``, ``read_only``, ``uncertain``, ``unknown_identity``,
+        ``harms_phones``).
         """
         if len(content) > limits.CONTENT_PUBLISH_MAX:
             from tinyssb_node.feeds.layout import chunks_for
 
             # Refused here as the daemon would: a request line could not hold much more.
             raise ContentTooLongError(len(content), limits.CONTENT_PUBLISH_MAX, 1 + chunks_for(len(content)))
-        return self._ask(requests.Publish(content.hex(), identity or MAIN_IDENTITY, network=self._network))
+        return self._ask(
+            requests.Publish(content.hex(), identity or MAIN_IDENTITY, force, network=self._network)
+        )
 
     def reopen_identities(self) -> rows.ReopenedIdentitiesRow:
         """Let the node use further identities that are new in its home, and no longer those that were removed.

@@ -170,6 +170,7 @@ class Publish(NetworkRequest[rows.PublishedRow], frozen=True):
     command = "publish"
     content: Octets
     identity: Text = msgspec.field(name="as", default=MAIN_IDENTITY)
+    force: bool = False
 
 
 class ConfirmTip(NetworkRequest[rows.SureRow], frozen=True):

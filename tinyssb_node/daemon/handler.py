@@ -10,6 +10,7 @@ import msgspec
 
 from tinyssb_node import __version__, limits
 from tinyssb_node.codec.events import Effect, EntryAppended
+from tinyssb_node.content.phones import harm_to_phones
 from tinyssb_node.control import requests, rows
 from tinyssb_node.control.protocol import RequestLine
 from tinyssb_node.control.requests import ControlRequest, NetworkRequest, bad_argument, read_request
@@ -219,6 +220,13 @@ class ControlHandler:
     async def _publish(self, request: requests.Publish, _client: ControlConnection) -> rows.PublishedRow:
         place, writer = self._place(request), self._writer(request)
         content = bytes.fromhex(request.content)
+        dialect = self._about.dialect if writer is None else writer.dialect
+        if dialect is Dialect.DEPLOYED and not request.force and (harm := harm_to_phones(content)):
+            raise ProblemError(
+                f"Phones that hold this feed would crash when they read this: {harm}. Nothing was published.",
+                "Send it as a file with a name, by `tinyssb attach FILE`. With --force it is published all the same.",
+                code="harms_phones",
+            )
 
         def publish(node: Node, now_us: int) -> tuple[EntryAppended, list[Effect]]:
             return node.publish(content, now_us) if writer is None else writer.append(node, content, now_us)

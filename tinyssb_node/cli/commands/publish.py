@@ -49,6 +49,11 @@ def add(commands: CommandParsers) -> None:
         metavar="NAME",
         help="the identity of the node that writes it (default: main)",
     )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="publish it even if phones that read the feed would crash (dialect `deployed`)",
+    )
     add_yes(parser)
     add_network(parser)
     add_json(parser)
@@ -65,7 +70,7 @@ def publish(arguments: argparse.Namespace) -> int:
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         if len(content) <= CONTENT_PUBLISH_MAX:
             tell_cost(arguments, node, packet_count(len(content), Dialect(node.status().dialect)))
-        row = node.publish(content, arguments.identity)
+        row = node.publish(content, arguments.identity, force=arguments.force)
     if arguments.json:
         return print_json([row.fields()])
     chunks = row.chunks
