@@ -12,6 +12,7 @@ from tests.groups.mesh import HOUR_US, MINUTE_US, SECOND_US, Mesh
 from tests.nodes import key_of, written
 from tinyssb_node.codec.events import Effect
 from tinyssb_node.gossip.admission import Admission
+from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.manager import GroupManager, GroupWriteResult
 from tinyssb_node.groups.writer import GroupWriterPort
 from tinyssb_node.ids import FeedId, MessageId
@@ -46,20 +47,24 @@ class Beside(Mesh):
             if not empty:
                 self.world.act(names[-2], importing(written(key, [b"a word"])[0].packet))
 
-    def grow_old(self) -> MessageId:
-        """The first node begins a group with the last one, and excludes somebody else for each further epoch."""
+    def grow_old(self, epochs: int = EPOCHS, *, late: bool = False) -> MessageId:
+        """The first node begins a group with the last one, or adds it *late*, and excludes somebody else for each
+        further epoch."""
         first, last = self._names[0], self._names[-1]
         self.world.follow(first, self.id(last))
         self.world.follow(last, self.id(first))
         root = self.create(first)
         self.settle(SECOND_US)
-        self.add(first, root, last)
-        for epoch in range(1, EPOCHS):
+        if not late:
+            self.add(first, root, last)
+        for epoch in range(1, epochs):
             guest = [key_of(f"guest {epoch}").feed_id]
             self.do(first, partial(adding, root, guest))
             self.settle(SECOND_US)
             self.do(first, partial(excluding, root, guest))
             self.settle(SECOND_US)
+        if late:
+            self.add(first, root, last)
         self.say(first, root, "the newest")
         self.settle(2 * HOUR_US)
         return root
@@ -149,3 +154,13 @@ def test_a_relay_that_is_no_member_carries_the_group_over_wires(wires: list[tupl
         mesh.world.cut([one], [other])
         mesh.world.connect(one, other)
     assert mesh.until(lambda: mesh.reads("b", root, "the newest"), HOUR_US) <= 8 * MINUTE_US
+
+
+def test_a_newcomer_gets_all_of_a_group_of_more_epochs_than_feeds_are_requested_of_an_invitation() -> None:
+    """It took part in nothing before its addition could be judged, and so never requested the rest."""
+    epochs = group_limits.INVITED_FEEDS_OF_ONE + 8
+    mesh = Beside("ab", 0, empty=True)
+    root = mesh.grow_old(epochs, late=True)
+    mesh.meet()
+    mesh.until(lambda: mesh.reads("b", root, "the newest"), 12 * HOUR_US)
+    assert len(mesh.group("b", root).view.epochs) == epochs

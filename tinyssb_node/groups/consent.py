@@ -122,7 +122,10 @@ class GroupConsents:
             return
         mine = self._requested.setdefault(root, set())
         all_ = set[FeedId]().union(*self._requested.values())
-        room = len(mine) < group_limits.INVITED_FEEDS_OF_ONE and len(all_) < group_limits.INVITED_FEEDS_MAX
+        # A group by people whom the user follows may need all of its history before that shows.
+        known = any(map(self._follows, self._reader.givers(root)))
+        most = group_limits.INVITED_FEEDS_MAX if known else group_limits.INVITED_FEEDS_OF_ONE
+        room = len(mine) < most and len(all_) < group_limits.INVITED_FEEDS_MAX
         if feed is not None and (feed in mine or room):
             mine.add(feed)
             port.want(feed, wanted=True, invited=True)

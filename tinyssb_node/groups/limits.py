@@ -129,7 +129,8 @@ SPENDING_US: Final = 86_400_000_000
 SPENDING_STEP_US: Final = 600_000_000
 """Packets within so long are counted as one charge: at most 144 are kept for a group."""
 INVITED_FEEDS_OF_ONE: Final = 32
-"""Feeds that are requested of a group that the user has not accepted: enough to read what it is about."""
+"""Feeds that are requested of a group that the user has not accepted, and to which only strangers added them: enough to
+read what it is about."""
 INVITED_FEEDS_MAX: Final = 256
 """The same of all such groups together: strangers can add the user to any number of groups."""
 WAITS_SAVE_US: Final = 600_000_000

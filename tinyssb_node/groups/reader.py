@@ -7,7 +7,7 @@ No entry of a stranger or a member makes it raise: invalid ones are counted.
 """
 
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -187,6 +187,8 @@ class GroupReader:
         self.groups: dict[MessageId, ReadableGroup] = {}
         """Groups that can be read, by their first message."""
         self._keyring = Keyring(self.counts)
+        self._givers: dict[MessageId, set[FeedId]] = {}
+        """By group: the people whose additions give us keys of it, sealed for us."""
         self._feeds = GroupFeeds(self.counts)
         self._hidden: dict[FeedId, dict[int, _Hidden]] = {}
         """By main feed of a person named in a group, and sequence number."""
@@ -214,6 +216,10 @@ class GroupReader:
     def role_of(self, feed: FeedId) -> FeedAssignment | None:
         """Return the owner and role of a feed if its owner and the feed agree on them."""
         return self._feeds.role_of(feed)
+
+    def givers(self, root: MessageId) -> Collection[FeedId]:
+        """Return the people who added us to a group, as far as they say; nothing of it may be here yet."""
+        return self._givers.get(root, ())
 
     def keys_of(self, root: MessageId) -> Sequence[EpochKey]:
         """Return our keys of a group, of which nothing else may be here yet."""
@@ -602,14 +608,23 @@ class GroupReader:
         if isinstance(message, PendingMessage):
             for secret in message.secrets:
                 self._learn(secret.key, secret.root, assignment.member)
+                if key is None:
+                    self._note_giver(secret.root, secret.key, assignment.member)
             self._wait((entry.feed, entry.seq), message.ids)
         elif isinstance(message, AddMember):
             for one in (message.secret, *message.old_secrets):
                 self._learn(one, message.root, assignment.member)
+            if key is None:
+                self._note_giver(message.root, message.secret, assignment.member)
             self._name(message.people, message.root)
             self._add(message.root, entry, assignment, message)
         elif root is not None:
             self._add(root, entry, assignment, message)
+
+    def _note_giver(self, root: MessageId, key: EpochKey, person: FeedId) -> None:
+        """Note who added us to a group, if their key is one of the bounded number that is kept."""
+        if key in self._keyring.keys_of(root):
+            self._givers.setdefault(root, set()).add(person)
 
     def _add(
         self, root: MessageId, entry: SealedEntry, assignment: FeedAssignment, message: GroupMessage
