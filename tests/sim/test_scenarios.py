@@ -5,9 +5,11 @@ from typing import get_args
 
 import pytest
 
+from firmware_bridge.regions import Region
 from tests.docs.pages import read
 from tinyssb_node.errors import SimulationFailedError, SimulationOptionError
 from tinyssb_node.sim.faults import Fault
+from tinyssb_node.sim.options import RadioOptions
 from tinyssb_node.sim.report import SimulationReport
 from tinyssb_node.sim.runner import run_scenario
 from tinyssb_node.sim.scenarios import SCENARIOS, build
@@ -34,6 +36,17 @@ def test_it_can_be_played(name: str) -> None:
 @pytest.mark.parametrize("name", ["domain10", "lossy10", "newcomers", "goset", "partition", "mixed"])
 def test_small_ones_agree(name: str) -> None:
     assert run_scenario(build(name, nodes=6)).converged
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_where_the_law_takes_hours_nodes_take_hardly_longer(seed: int) -> None:
+    lawful = replace(build("newcomers", seed=seed, hours=6), radio=RadioOptions(region=Region.EU868))
+    report = run_scenario(lawful)
+    assert report.converged
+    # One node has all the packets, each of which it must send once: 36 s in any hour.
+    hours, rest_us = divmod(report.bound_us, 36_000_000)
+    assert hours == 2
+    assert report.time_us <= 1.2 * (hours * 3_600_000_000 + rest_us)
 
 
 def test_a_name_that_is_none() -> None:
