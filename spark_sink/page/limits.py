@@ -19,6 +19,10 @@ TIME_MAX_US: Final = 2**53
 
 NODES_SHOWN_MAX: Final = 64
 """Columns of the heat map and rows of lists by node: beyond it nothing can be read; those farthest behind are shown."""
+LINKS_SHOWN_MAX: Final = NODES_SHOWN_MAX * (NODES_SHOWN_MAX - 1)
+"""Links of the topology: every pair of shown nodes, both ways."""
+METRIC_NODES_MAX: Final = 1_000
+"""Nodes with metrics of their own: always the first that were seen, as a series that comes and goes can't be read."""
 FEEDS_SHOWN_MAX: Final = 200
 """Rows of the heat map, by the same rule."""
 POINTS_MAX: Final = 240

@@ -35,7 +35,7 @@ TOTALS: Final = {
 def figures(scope: Scope) -> Answer:
     """Compute the figures of the metrics. Raises DatabaseFailedError."""
     standing = common.load_holdings(scope)
-    shown = common.shown_nodes(scope, standing.behind)
+    shown = sorted(scope.nodes)[: limits.METRIC_NODES_MAX]
     alerts: dict[str, int] = {"warning": 0, "alarm": 0}
     alerts.update(fetch(scope.db, "SELECT level, count(*) FROM alerts WHERE until_us IS NULL GROUP BY level"))
     ((records,),) = fetch(scope.db, "SELECT coalesce(sum(records), 0) FROM batches")
@@ -60,9 +60,9 @@ def figures(scope: Scope) -> Answer:
 
 def shares(scope: Scope, nodes: list[int]) -> list[Answer]:
     """Return for every face under a law, the share of the window before now that was spent, and the share allowed."""
-    found = []
+    found, wanted = [], set(nodes)
     for number, laws in common.laws(scope).items():
-        if number not in nodes:
+        if number not in wanted:
             continue
         now_us = scope.own_range(number, scope.as_of_us, scope.as_of_us)[0] + 1
         for law in laws:

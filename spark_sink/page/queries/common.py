@@ -193,14 +193,16 @@ def clock_fields(scope: Scope, number: int) -> Answer:
 
 def node_rows(scope: Scope, numbers: Sequence[int], behind: dict[int, int]) -> list[Answer]:
     """Return nodes as the overview lists them."""
-    delays = delays_by(scope, "node")
+    delays: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for (a, _b), counts in delays_by(scope, "node").items():
+        delays[a] += counts.items()
     hour_us = scope.as_of_us - scope.as_of_us % limits.HOUR_US
     airtime_us = airtime_sums(scope, numbers, hour_us - limits.HOUR_US, hour_us)
     rules, where, alone = laws(scope), places(scope), isolated(scope)
     rows = []
     for number in numbers:
         node = scope.nodes[number]
-        delay = spread(pair for (a, _b), counts in delays.items() if a == number for pair in counts.items())
+        delay = spread(delays[number])
         law = rules.get(number, [{}])[0]
         latitude, longitude = where.get(number, (None, None))
         clock = clock_of_boot(scope.clocks.get(number, ()), node.boot)
@@ -265,15 +267,16 @@ def sentence(rule: str, who: str, value: float) -> str:
     return words.replace("the mesh", "The mesh", 1) if words.startswith("the mesh") else words
 
 
-def link_rows(scope: Scope, where: str = "1 = 1", parameters: Sequence[int] = ()) -> list[Answer]:
-    """Return links in the range, most packets first; ratio, RSSI and SNR are null if unknown."""
+def link_rows(scope: Scope, where: str, parameters: Sequence[int]) -> list[Answer]:
+    """Return links in the range, *where* a condition holds, most packets first; ratio, RSSI and SNR are null if
+    unknown."""
     first_us, end_us = scope.hours()
     rows = fetch(
         scope.db,
         "SELECT sender, receiver, sum(heard) AS all_heard, sum(sent), sum(rssi_sum), sum(rssi_n), sum(snr_sum),"
         " sum(snr_n), min(first_us), max(last_us) FROM links WHERE hour_us >= ? AND hour_us < ?"
         f" AND {where} GROUP BY sender, receiver ORDER BY all_heard DESC, sender, receiver LIMIT ?",
-        (first_us, end_us, *parameters, 1_000),  # every pair of thirty nodes, both ways, and some
+        (first_us, end_us, *parameters, limits.LINKS_SHOWN_MAX),
     )
     return [
         {

@@ -6,6 +6,7 @@ from typing import Any
 from spark_sink.page import limits
 from spark_sink.page.queries import common
 from spark_sink.page.scope import Answer, Scope, fetch
+from spark_sink.serving.database import marks
 
 
 def topology(scope: Scope) -> Answer:
@@ -13,8 +14,9 @@ def topology(scope: Scope) -> Answer:
     behind = common.load_holdings(scope).behind
     where = common.places(scope)
     group = groups(scope)
+    shown = common.shown_nodes(scope, behind)
     nodes = []
-    for number in common.shown_nodes(scope, behind):
+    for number in shown:
         node = scope.nodes[number]
         latitude, longitude = where.get(number, (None, None))
         nodes.append(
@@ -27,11 +29,10 @@ def topology(scope: Scope) -> Answer:
                 "behind": behind[number],
             }
         )
-    shown = {node["node"] for node in nodes}
-    links = [link for link in common.link_rows(scope) if {link["sender"], link["receiver"]} <= shown]
+    both = f"sender IN ({marks(len(shown))}) AND receiver IN ({marks(len(shown))})"
     return {
         "nodes": nodes,
-        "links": links,
+        "links": common.link_rows(scope, both, (*shown, *shown)) if shown else [],
         "changes": changes(scope),
         "hidden": {"nodes": len(scope.nodes) - len(nodes)},
     }

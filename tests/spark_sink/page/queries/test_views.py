@@ -1,15 +1,16 @@
 """The other views against counts of the story, and small databases made by hand."""
 
 from collections import Counter, defaultdict
+from itertools import permutations
 from pathlib import Path
 
 import pytest
 
 from spark_sink.errors import BadQuestionError, NotKnownError
-from spark_sink.page import limits
+from spark_sink.page import limits, metrics
 from spark_sink.page.queries.airtime import fullest_ppm, window_ppm
-from tests.spark_sink.page.asking import ask
-from tests.spark_sink.page.book import bucket_of, feed_of, node_of
+from tests.spark_sink.page.asking import ask, opened
+from tests.spark_sink.page.book import Book, bucket_of, feed_of, node_of
 from tests.spark_sink.page.story import (
     ALONE,
     ALONE_SINCE,
@@ -45,6 +46,33 @@ def test_links_are_sums_over_the_hours_of_the_range(database: Path, story: Story
     link = links[node_of(KEYS[2]), node_of(KEYS[4])]
     assert (link["rssi_dbm"], link["snr_db"]) == (-88.0, 5.0)
     assert link["ratio"] == pytest.approx(link["heard"] / link["sent"], abs=1e-4)
+
+
+def test_of_many_nodes_all_links_between_those_shown_are_there_and_metrics_are_of_the_first_always(
+    tmp_path: Path,
+) -> None:
+    book = Book()
+    count = limits.NODES_SHOWN_MAX + 40
+    for place in range(count):
+        number = book.node(f"n{place}")
+        book.put(
+            "boots", node_no=number, boot=1, name=f"n{place}", started_us=1, first_us=HOUR_US, last_us=HOUR_US
+        )
+        # The first 40 lack nothing and hear each other well: these are the links with most packets.
+        book.put("frontiers", node_no=number, feed_no=book.feed("n0"), seq=9 if place < 40 else 1)
+    numbers = [book.node(f"n{place}") for place in range(count)]
+    for first, last, heard in ((0, 40, 1_000), (40, count, 1)):
+        for sender, receiver in permutations(numbers[first:last], 2):
+            book.put("links", hour_us=0, sender=sender, receiver=receiver, heard=heard, sent=heard)
+    book.write(tmp_path / "db")
+    found = ask(tmp_path / "db", "topology", from_us=0, to_us=2 * HOUR_US)
+    assert len(found["nodes"]) == limits.NODES_SHOWN_MAX
+    shown = {node["node"] for node in found["nodes"]}
+    assert {(link["sender"], link["receiver"]) for link in found["links"]} == set(permutations(shown, 2))
+    with opened(str(tmp_path / "db")) as source:
+        scraped = source.read(metrics.figures)
+    assert scraped is not None
+    assert len(scraped["nodes"]) == count
 
 
 def test_groups_and_changes(database: Path) -> None:
