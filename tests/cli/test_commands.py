@@ -47,9 +47,14 @@ def publish(home: Path, *arguments: str, stdin: bytes = b"") -> dict[str, Any]:
 def test_init_says_what_to_do_next_and_is_not_repeated(tmp_path: Path) -> None:
     first = said(tmp_path / "n", "init", "--name", "ana", "--dialect", "deployed")
     assert "tinyssb run" in first
+    assert "the tinySSB phone app and ESP32 boards can read it" in first
     (row,) = objects(said(tmp_path / "n", "id", "--json"))
     assert row["feed"] in first
     assert (row["dialect"], row["name"]) == ("deployed", "ana")
+    for_groups = said(tmp_path / "g", "init", "--name", "ben")
+    assert (
+        "ESP32 boards cannot read it. If people near you use these: tinyssb identity new phone" in for_groups
+    )
     again = tinyssb(tmp_path / "n", "init")
     assert again.returncode == ExitCode.CREATE
     assert tinyssb(tmp_path / "m", "init", "--name", "x" * 99).returncode == ExitCode.CONFIG

@@ -8,6 +8,7 @@ import os
 import shlex
 import socket
 from collections.abc import Iterator
+from typing import Final
 
 from tinyssb_node.control.client import DaemonClient
 from tinyssb_node.control.rows import (
@@ -60,6 +61,15 @@ def add(commands: CommandParsers) -> None:
     add_json(commands.add("id", show_id, more="Works without the daemon."))
 
 
+_DIALECTS: Final = {
+    Dialect.SPEC: "It is of the dialect `spec`: it has private groups and short packets, and the tinySSB phone app\n"
+    "and ESP32 boards cannot read it. If people near you use these: tinyssb identity new phone --dialect deployed",
+    Dialect.DEPLOYED: "It is of the dialect `deployed`: the tinySSB phone app and ESP32 boards can read it, and it\n"
+    "has no private groups and takes more packets for a message. This cannot be changed later.",
+}
+"""What the choice of a dialect means."""
+
+
 def init(arguments: argparse.Namespace) -> int:
     """Create a home."""
 
@@ -76,6 +86,7 @@ def init(arguments: argparse.Namespace) -> int:
     name = arguments.name if arguments.name is not None else socket.gethostname().partition(".")[0][:32]
     feed = create_home(home, name, Dialect(arguments.dialect), tuple(arguments.face or ()))
     print(f"Created the node '{read_config(home).name}' in {home.root}.\nIts feed is {feed.hex()}.")
+    print(_DIALECTS[Dialect(arguments.dialect)])
     print("Start it: tinyssb run\nThen back up its key on paper: tinyssb identity backup")
     if arguments.name is not None:
         print(f"And let others see this name, once the node runs: tinyssb alias {shlex.quote(name)}")
