@@ -60,8 +60,14 @@ def _scribble(path: Path) -> None:
 
 
 def _corrupt(path: Path) -> None:
+    """Write over the first page of each table and index, but not over the schema, which is read as the file is opened."""
+    connection = sqlite3.connect(path)
+    (size,) = connection.execute("PRAGMA page_size").fetchone()
+    roots = [root for (root,) in connection.execute("SELECT rootpage FROM sqlite_schema WHERE rootpage > 0")]
+    connection.close()
     raw = bytearray(path.read_bytes())
-    raw[4_096:] = b"\xaa" * len(raw[4_096:])
+    for root in roots:
+        raw[(root - 1) * size : root * size] = b"\xaa" * size
     path.write_bytes(raw)
 
 
