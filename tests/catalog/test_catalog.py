@@ -60,7 +60,7 @@ def _scribble(path: Path) -> None:
 
 
 def _corrupt(path: Path) -> None:
-    """Write over the first page of each table and index, but not over the schema, which is read as the file is opened."""
+    """Make the first page of each table and index unreadable. The schema, which is read at first, is not."""
     connection = sqlite3.connect(path)
     (size,) = connection.execute("PRAGMA page_size").fetchone()
     roots = [root for (root,) in connection.execute("SELECT rootpage FROM sqlite_schema WHERE rootpage > 0")]

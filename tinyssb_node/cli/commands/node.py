@@ -67,7 +67,7 @@ _DIALECTS: Final = {
     Dialect.DEPLOYED: "It is of the dialect `deployed`: the tinySSB phone app and ESP32 boards can read it, and it\n"
     "has no private groups and takes more packets for a message. This cannot be changed later.",
 }
-"""What the choice of a dialect means."""
+"""The meaning of each dialect, for who chooses one."""
 
 
 def init(arguments: argparse.Namespace) -> int:
