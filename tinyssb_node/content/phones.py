@@ -42,9 +42,8 @@ def harm_to_phones(content: bytes) -> str:
     """Return why the app would end on an entry with *content*, as the end of a sentence; empty: it does not."""
     # It also shows an entry before its side chain is there: what is in the entry, and the zeros behind it.
     if len(content) == limits.CONTENT_SIZE:
-        head = content[
-            _varint(content, 0, 3)[1] : limits.HEAD_SIZE
-        ]  # here it takes the first byte for a length
+        # Here it takes the first byte for a length.
+        head = content[_varint(content, 0, 3)[1] : limits.HEAD_SIZE]
     else:
         room = limits.HEAD_SIZE - len(encode_varint(len(content)))
         head = content[:room].ljust(room, b"\0")

@@ -77,7 +77,7 @@ class TurnTaking:
         others go round, so that all of the set is advertised in bounded time.
         """
         feeds = self._replica.goset.feeds
-        if 2 * len(feeds) <= limits.WANT_VECTOR_SIZE or self._wants_sent % 2 == 0:
+        if not self._replica.has_large_set or self._wants_sent % 2 == 0:
             return start
         offered: set[FeedId] = set()
         for neighbour in self._known(now_us):

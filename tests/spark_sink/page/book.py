@@ -65,6 +65,12 @@ class Book:
         """The number of the node of this name."""
         return self._number("nodes", "node", node_of(name))
 
+    def started_node(self, name: str, seen_us: int) -> int:
+        """The number of a node of this name that started long ago, and whose only record is of then."""
+        number = self.node(name)
+        self.put("boots", node_no=number, boot=1, name=name, started_us=1, first_us=seen_us, last_us=seen_us)
+        return number
+
     def feed(self, name: str) -> int:
         """The number of the feed of this name."""
         return self._number("feeds", "feed", feed_of(name))

@@ -77,10 +77,7 @@ def test_of_too_many_the_farthest_behind_are_shown(tmp_path: Path) -> None:
     book = Book()
     many = limits.NODES_SHOWN_MAX + 6
     for place in range(many):
-        number = book.node(f"n{place}")
-        book.put(
-            "boots", node_no=number, boot=1, name=f"n{place}", started_us=1, first_us=HOUR_US, last_us=HOUR_US
-        )
+        number = book.started_node(f"n{place}", HOUR_US)
         book.put("frontiers", node_no=number, feed_no=book.feed("n0"), seq=place + 1)
     book.write(tmp_path / "db")
     found = ask(tmp_path / "db", "heatmap")

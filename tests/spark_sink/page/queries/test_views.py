@@ -54,10 +54,7 @@ def test_of_many_nodes_all_links_between_those_shown_are_there_and_metrics_are_o
     book = Book()
     count = limits.NODES_SHOWN_MAX + 40
     for place in range(count):
-        number = book.node(f"n{place}")
-        book.put(
-            "boots", node_no=number, boot=1, name=f"n{place}", started_us=1, first_us=HOUR_US, last_us=HOUR_US
-        )
+        number = book.started_node(f"n{place}", HOUR_US)
         # The first 40 lack nothing and hear each other well: these are the links with most packets.
         book.put("frontiers", node_no=number, feed_no=book.feed("n0"), seq=9 if place < 40 else 1)
     numbers = [book.node(f"n{place}") for place in range(count)]
