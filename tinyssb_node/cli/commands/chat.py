@@ -359,9 +359,8 @@ class _Elsewhere:
         from tinyssb_node.screens.inbox import conversation_arrivals, group_arrivals, mark_of_place
 
         found = [*conversation_arrivals(self._talk, self._seen)] if changed else []
-        if (
-            time.monotonic() - self._asked_s >= 1.0
-        ):  # longer than for other conversations: this asks the daemon
+        # Longer than for other conversations: this asks the daemon.
+        if time.monotonic() - self._asked_s >= 1.0:
             self._asked_s = time.monotonic()
             found += group_arrivals(self._talk, self._seen)
         for conversation, row in found:
