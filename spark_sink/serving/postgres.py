@@ -1,6 +1,6 @@
 """The serving database in a schema of PostgreSQL, by psycopg (docs/formats/serving.md).
 
-This module needs the extra ``postgres``; serving/opening.py loads it when a URL asks for it.
+This module needs the extra ``postgres``; serving/connect.py loads it when a URL asks for it.
 """
 
 import contextlib
@@ -24,6 +24,8 @@ from spark_sink.serving.meta import FIRST_ROWS, check_version, filling
 
 _CSV: Final = pyarrow.csv.WriteOptions(include_header=False, quoting_style="needed")
 _READ_ONLY: Final = "SET default_transaction_read_only = on"
+_PATIENCE: Final = "SET lock_timeout = '5s'"
+"""The server ends the session of a job that has just ended, and lets go of its lock, in its own time."""
 
 
 class _NumberLoader(Loader):
@@ -162,9 +164,12 @@ def _connect(address: Address) -> "psycopg.Connection[Any]":
 def _lock(connection: "psycopg.Connection[Any]", address: Address) -> None:
     """Be the only writer, as long as the session lasts. Raises BusyError."""
     number = zlib.crc32(address.schema.encode()) - 2**31
-    query = "SELECT pg_try_advisory_lock(%s, %s)"
-    if connection.execute(query, (limits.APPLICATION_ID, number)).fetchone() != (1,):
-        raise errors.BusyError(filling(address.shown))
+    connection.execute(_PATIENCE)
+    try:
+        connection.execute("SELECT pg_advisory_lock(%s, %s)", (limits.APPLICATION_ID, number))
+    except psycopg.errors.LockNotAvailable as error:
+        raise errors.BusyError(filling(address.shown)) from error
+    connection.execute("RESET lock_timeout")
     for setting in ("idle", "interval"):  # a job that is gone must not hold its lock for long
         connection.execute(f"SET tcp_keepalives_{setting} = 30")
     connection.execute("SET synchronous_commit = on")  # Spark's checkpoint must not be ahead of us

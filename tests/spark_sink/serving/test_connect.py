@@ -3,7 +3,8 @@
 import sqlite3
 import subprocess
 import sys
-from contextlib import closing
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing
 from pathlib import Path
 
 import pytest
@@ -146,6 +147,26 @@ def test_another_schema_is_left_alone(server: PostgresServer) -> None:
         assert connection.execute(
             "SELECT count(*) FROM pg_tables WHERE schemaname = 'theirs'"
         ).fetchone() == (1,)
+
+
+@pytest.mark.postgres
+def test_a_writer_that_is_just_ending_is_waited_for(server: PostgresServer) -> None:
+    import psycopg
+
+    name = server.url("waited_for")
+    url, _, _ = name.rpartition("&schema=")
+    waiting = "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
+    with (
+        ThreadPoolExecutor(1) as pool,
+        psycopg.connect(url, autocommit=True) as watcher,
+        ExitStack() as first,
+    ):
+        first.enter_context(open_for_writing(name))
+        second = pool.submit(lambda: open_for_writing(name).__enter__())
+        while not second.done() and watcher.execute(waiting).fetchone() is None:
+            pass
+        first.close()
+        second.result().close()
 
 
 @pytest.mark.postgres
