@@ -463,6 +463,7 @@ class EntryGossip:
         due_us = queue.reply_due_us(now_us)
         for packet in take_turns(chains):
             queue.put(packet, PacketKind.ENTRY, due_us)
+        self._frontiers.gave(queue.name, sum(map(len, chains)))
 
     def heard_newest(self, queue: TransmitQueue, newest: Newest, now_us: int) -> None:
         """Handle a NEWEST of a peer: give the last entries of feeds, with an anchor where it does not know their

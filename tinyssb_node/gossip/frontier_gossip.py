@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 from tinyssb_node import limits
 from tinyssb_node.codec.dmx import Network
@@ -47,9 +48,11 @@ from tinyssb_node.scheduling.trickle import RandomSource
 
 _NAMED_SIZE = limits.PACKET_SIZE - limits.NAMED_HEAD_SIZE
 _TRIES = 2
-"""Named WANTs that may name a feed, for more of it, without an entry of it coming in between."""
+"""Named WANTs that may name a feed, for more of it, in vain."""
 _SETTLED_TRIES = 6
 """How often the same difference is worked on; a packet may be lost, but some differences are to stay."""
+_MOVED = 16
+"""Entries that come or are given in between, after which neither was in vain: peers do not give all at once."""
 _PAUSE_US = 3_600_000_000
 """Time after which it is worked on again, if neither side has changed; twice as long each time."""
 _LOSSY_PAUSE_US = 60_000_000
@@ -86,9 +89,22 @@ class _Open:
     asked: int = 0
     """The number that was asked for last."""
     tries: int = 0
-    """How often it was."""
+    """How often it was, in vain."""
+    moved: int = 0
+    """How many entries had come or been given here then."""
     due: bool = True
     """True if it is to be asked for."""
+
+
+class _Settled(NamedTuple):
+    """A difference that was worked on."""
+
+    tries: int
+    """How often, in vain."""
+    next_us: int
+    """When it may be done again."""
+    moved: int
+    """How many entries had come or been given then."""
 
 
 class _Exchange:
@@ -137,9 +153,10 @@ class _Exchange:
         """Feeds whose ids to give."""
         self.diffs: dict[tuple[bytes, int, int], Diff] = {}
         """Ranges to show, by salt, depth and prefix."""
-        self.settled: OrderedDict[tuple[bytes, int], tuple[int, int]] = OrderedDict()
-        """Differences that were worked on, by the first sums of both and the peer's count: how often, and when it may
-        be done again."""
+        self.settled: OrderedDict[tuple[bytes, int], _Settled] = OrderedDict()
+        """Differences that were worked on, by the first sums of both and the peer's count."""
+        self.moved = 0
+        """Entries that came here, or were given."""
         self.equal = False
         """True while a peer's last DIFF was the same as ours."""
         self.differs_us: int | None = None
@@ -318,14 +335,15 @@ class FrontierGossip:
         """Return True if this very difference was worked on often enough."""
         mine = ours.diff(diff.depth, diff.prefix, 1)
         key = diff.sums[: limits.SHORT_ID_SIZE] + mine.sums, diff.count
-        tries, next_us = exchange.settled.pop(key, (0, now_us))
-        settled = now_us < next_us
+        last = exchange.settled.pop(key, _Settled(0, now_us, exchange.moved))
+        settled = now_us < last.next_us
         if not settled:
-            tries += 1
+            tries = last.tries + 1 if exchange.moved - last.moved < _MOVED else 1
             doublings = tries - _SETTLED_TRIES
             pause_us = _PAUSE_US if exchange.reliable else _LOSSY_PAUSE_US
             next_us = now_us if doublings < 0 else now_us + min(pause_us << doublings, _PAUSE_MAX_US)
-        exchange.settled[key] = tries, next_us
+            last = _Settled(tries, next_us, exchange.moved)
+        exchange.settled[key] = last
         if len(exchange.settled) > _SETTLED_MAX:
             exchange.settled.popitem(last=False)
         return settled
@@ -464,8 +482,13 @@ class FrontierGossip:
     def took(self, face: FaceName, feed: FeedId) -> None:
         """An entry of *feed* came on *face*: there may be more."""
         exchange = self._exchanges[face]
+        exchange.moved += 1
         if feed not in exchange.open and self._replica.takes(feed):
             exchange.expect_more(feed)
+
+    def gave(self, face: FaceName, count: int) -> None:
+        """So many entries were given on *face*."""
+        self._exchanges[face].moved += count
 
     def news(self, face: FaceName, feed: FeedId) -> None:
         """More of *feed* is here than peers on *face* may know."""
@@ -521,11 +544,11 @@ class FrontierGossip:
             return True
         if not each.due:
             return feed in exchange.tell
-        each.tries = each.tries + 1 if each.asked == seq else 1
+        each.tries = each.tries + 1 if each.asked == seq and exchange.moved - each.moved < _MOVED else 1
         if seq == NOT_WANTED or each.tries > _TRIES:
             del exchange.open[feed]
             return feed in exchange.tell
-        each.asked, each.due = seq, False
+        each.asked, each.moved, each.due = seq, exchange.moved, False
         exchange.open.move_to_end(feed)
         return True
 
