@@ -43,6 +43,10 @@ from tinyssb_node.content.description import describe, describe_value, place_and
         (Opaque(content=b"\xff\x00"), "ff00"),
         (Opaque(content=b"\x1b[2J and more"), b"\x1b[2J and more".hex()),
         (Opaque(content=b""), ""),
+        (
+            Opaque(content=bytes.fromhex("7c18544156304772c3bc65")),
+            'damaged (byte 5: the value is longer than what holds it): ["TAV", "Grüe"]',
+        ),
     ],
     ids=lambda value: repr(value)[:30],
 )

@@ -34,6 +34,13 @@ def test_content_is_bipf_else_text_else_hex() -> None:
     assert decode_content(b"").form is DecodedFormat.TEXT
 
 
+def test_of_a_damaged_message_the_readable_items_are_shown() -> None:
+    decoded = decode_content(bytes.fromhex("8c0118544156304772c3bc657a6906229c1bcc64"))
+    assert decoded.form is DecodedFormat.DAMAGED
+    assert decoded.value == ["TAV", "Grüezi", None, 1691098012]
+    assert decoded.damage == "lengths in it count characters instead of bytes"
+
+
 def test_an_acknowledgement_is_shown_as_what_it_says() -> None:
     content, _ = serialize_acks([Ack(7, b"\x6f\x1c\x02\xaa"), Ack(300, b"\x00\xe4\xb1\x19")])
     decoded = decode_content(content, ACK_TYPE)

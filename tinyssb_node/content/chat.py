@@ -13,6 +13,7 @@ from typing import Final, TypeAlias, TypeGuard
 from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.content import limits as content_limits
+from tinyssb_node.content.damaged import read_damaged
 from tinyssb_node.content.minutes import read_minutes, to_minutes
 from tinyssb_node.content.padded import decode
 from tinyssb_node.content.references import (
@@ -169,8 +170,9 @@ def parse(content: bytes) -> Message:
     The 48 bytes of an entry of type 0 may end in zeros.
     """
     value = decode(content)
-    message = parse_short_text(content) if value is None else read_message(value)
-    return Opaque(content=content) if message is None else message
+    if value is None:
+        return parse_short_text(content) or _read_counted(content) or Opaque(content=content)
+    return read_message(value) or Opaque(content=content)
 
 
 def read_message(value: bipf.Value) -> Message | None:
@@ -185,6 +187,12 @@ def read_message(value: bipf.Value) -> Message | None:
         return _read_timed_text(value)
     reader = _READERS.get(value[0])
     return None if reader is None else reader(value)
+
+
+def _read_counted(content: bytes) -> Message | None:
+    """Read a message whose lengths count characters, as older Python programs write it."""
+    damaged = read_damaged(content)
+    return read_message(damaged.items) if damaged is not None and damaged.whole else None
 
 
 def _read_timed_text(items: Sequence[bipf.Value]) -> Text | None:

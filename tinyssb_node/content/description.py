@@ -18,6 +18,7 @@ from tinyssb_node.content.chat import (
     Text,
     to_value,
 )
+from tinyssb_node.content.damaged import read_damaged
 from tinyssb_node.content.padded import decode
 from tinyssb_node.content.short_text import ShortText
 
@@ -38,7 +39,7 @@ def describe(message: Message, most: int) -> tuple[str, bool]:
     """Return *message* as text of at most *most* characters, unescaped, and whether it was cut.
 
     Texts and aliases are unchanged. Other messages are the BIPF value as JSON, ids and bytes in hexadecimal; where
-    there is no value, plain text, or hexadecimal digits.
+    there is no value, plain text, or hexadecimal digits. Of a damaged message the items before the damage.
     """
     if isinstance(message, ChatPost | Text | ShortText):
         text = message.text or ""
@@ -48,7 +49,14 @@ def describe(message: Message, most: int) -> tuple[str, bool]:
     if not isinstance(message, Opaque):
         return describe_value(_readable(message), most)
     value = decode(message.content)
-    return _describe_bytes(message.content, most) if value is None else describe_value(value, most)
+    if value is not None:
+        return describe_value(value, most)
+    damaged = read_damaged(message.content)
+    if damaged is None:
+        return _describe_bytes(message.content, most)
+    text, _cut = describe_value(damaged.items, most)
+    text = f"damaged ({damaged.damage}): {text}"
+    return text[:most], len(text) > most
 
 
 def _readable(message: Message) -> bipf.Value:

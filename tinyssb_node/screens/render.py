@@ -11,6 +11,7 @@ from enum import StrEnum
 from tinyssb_node import limits
 from tinyssb_node.codec import bipf
 from tinyssb_node.content.acks import ACK_TYPE, parse_acks
+from tinyssb_node.content.damaged import read_damaged
 from tinyssb_node.content.padded import decode
 from tinyssb_node.errors import AckShapeError
 from tinyssb_node.screens.safetext import cells, padded, safe
@@ -31,6 +32,8 @@ class DecodedFormat(StrEnum):
     """It is not BIPF, but printable UTF-8 text."""
     HEX = "hex"
     """It is neither."""
+    DAMAGED = "damaged"
+    """It begins like a message, but is not BIPF."""
     ACKS = "acks"
     """It is an acknowledgement: numbers of entries, and beginnings of their ids."""
 
@@ -48,12 +51,14 @@ class Decoded:
 
     form: DecodedFormat
     value: bipf.Value
-    """The BIPF value, the text, hexadecimal digits, or what is acknowledged."""
+    """The BIPF value, the text, hexadecimal digits, what is acknowledged, or the items before the damage."""
+    damage: str = ""
+    """The damage of a damaged one."""
 
 
 def decode_content(content: bytes, type_: int | None = None) -> Decoded:
-    """Read *content*: BIPF if all of it is one value, else text, else hexadecimal; zeros may fill up 48 bytes. An entry
-    whose *type_* is acknowledgement is first read as one."""
+    """Read *content*: BIPF if all of it is one value, else the readable items of a damaged message, else text, else
+    hexadecimal; zeros may fill up 48 bytes. An entry whose *type_* is acknowledgement is first read as one."""
     if type_ == ACK_TYPE:
         with suppress(AckShapeError):
             return Decoded(
@@ -62,6 +67,9 @@ def decode_content(content: bytes, type_: int | None = None) -> Decoded:
     value = decode(content)
     if value is not None or content == bipf.encode(None):
         return Decoded(DecodedFormat.BIPF, value)
+    damaged = read_damaged(content)
+    if damaged is not None:
+        return Decoded(DecodedFormat.DAMAGED, damaged.items, damaged.damage)
     if len(content) == limits.CONTENT_SIZE:
         content = content.rstrip(b"\0") or content  # an entry of type 0 is filled up with zeros
     try:

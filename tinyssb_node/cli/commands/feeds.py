@@ -289,7 +289,8 @@ def _decoded(row: EntryRow) -> dict[str, object]:
     if row.content is None:
         return {**row.fields(), "form": None, "decoded": None}
     decoded = decode_content(bytes.fromhex(row.content), row.type)
-    return {**row.fields(), "form": decoded.form.value, "decoded": to_json(decoded.value)}
+    damage = {"damage": decoded.damage} if decoded.damage else {}
+    return {**row.fields(), "form": decoded.form.value, "decoded": to_json(decoded.value), **damage}
 
 
 def _missing(row: EntryRow) -> str:
@@ -325,7 +326,7 @@ def _entry_page(row: ShownRow) -> str:
     else:
         decoded = decode_content(bytes.fromhex(row.content), row.type)
         pairs += [
-            ("read as", decoded.form.value),
+            ("read as", decoded.form.value + (f" ({decoded.damage})" if decoded.damage else "")),
             ("content", one_line(decoded)),
             ("bytes", row.content or "none"),
         ]
