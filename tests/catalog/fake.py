@@ -95,6 +95,8 @@ class FakeCatalog:
         self.all_people = {person.feed: person for person in people}
         self.all_messages = list(messages)
         self.all_boards = list(boards)
+        self.all_notes: list[tuple[MessageRow, str]] = []
+        """Placed notes with the names of their tangles, once for each tangle."""
         self.incomplete: list[ArrivingRow] = []
         """The answer of `arriving`."""
         self.contents: dict[MessageId, bytes] = {}
@@ -169,6 +171,14 @@ class FakeCatalog:
 
     def thread(self, root: MessageId) -> Sequence[MessageRow]:
         rows = [row for row in self.all_messages if row.tangle == root and row.placed is not None]
+        return sorted(rows, key=lambda row: row.order)
+
+    def tangle_names(self, id_: MessageId) -> Sequence[str]:
+        return [name for row, name in self.all_notes if row.id == id_]
+
+    def note_thread(self, id_: MessageId, name: str) -> Sequence[MessageRow]:
+        roots = [row.tangle for row, one in self.all_notes if row.id == id_ and one == name]
+        rows = [row for row, one in self.all_notes if one == name and row.tangle in roots]
         return sorted(rows, key=lambda row: row.order)
 
     def tips(self, conversation: str) -> Sequence[MessageId]:

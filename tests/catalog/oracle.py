@@ -8,7 +8,7 @@ from typing import NamedTuple
 from hypothesis import strategies as st
 
 from tests.catalog.mesh import SAID_S, Author, id_of, post
-from tinyssb_node.catalog.entry_meaning import Meaning, meaning_of
+from tinyssb_node.catalog.entry_meaning import FurtherTie, Meaning, meaning_of
 from tinyssb_node.content import chat
 from tinyssb_node.content.acks import ACK_TYPE
 from tinyssb_node.content.board import create_step
@@ -28,6 +28,10 @@ class Append(NamedTuple):
     chunk: int | None
 
 
+Place = tuple[MessageId, str]
+"""A message in the tangle of a space."""
+
+
 @dataclass
 class Oracle:
     """Everything kept as it comes, everything looked at again each time."""
@@ -39,8 +43,8 @@ class Oracle:
     """Feed and number of those."""
     order: list[MessageId] = field(default_factory=list)
     """Of entries, as they arrived."""
-    placed: dict[MessageId, MessageId] = field(default_factory=dict)
-    """Their root, in the order in which they found their place."""
+    places: dict[Place, MessageId] = field(default_factory=dict)
+    """The root of each tangle in which a message is placed, in the order in which they found their place."""
 
     def take(self, append: Append) -> None:
         entry, chunk = append
@@ -51,7 +55,8 @@ class Oracle:
             return
         self.meanings[id_] = self._meaning(entry)
         self.entries[id_] = (entry.extended.tip.feed, entry.extended.tip.seq)
-        self._place(id_, set(self.placed))
+        for tie in self._ties(id_):
+            self._place((id_, tie.space), set(self.places))
 
     def _meaning(self, entry: ComposedEntry) -> Meaning:
         tip = entry.extended.tip
@@ -59,28 +64,43 @@ class Oracle:
         content = (entry.extended.layout.head + bodies)[: entry.extended.layout.size]
         return meaning_of(entry.packet[7], content, id_of(entry), tip.feed, self.key)
 
-    def _place(self, id_: MessageId, looked_at: set[MessageId]) -> None:
-        ready = [id_] if self._root(id_, looked_at) is not None else []
+    def _ties(self, id_: MessageId) -> Sequence[FurtherTie]:
+        """Return the positions that a message states, one for each tangle."""
+        meaning = self.meanings[id_]
+        if meaning.space is None:
+            return ()
+        return FurtherTie(meaning.space, meaning.root, meaning.previous), *meaning.further
+
+    def _tie(self, place: Place) -> FurtherTie:
+        return next(tie for tie in self._ties(place[0]) if tie.space == place[1])
+
+    def _place(self, place: Place, looked_at: set[Place]) -> None:
+        ready = [place] if self._root(place, looked_at) is not None else []
         for one in ready:
             root = self._root(one, looked_at)
             assert root is not None
-            self.placed[one] = root
+            self.places[one] = root
         while ready:
             looked_at.add(ready.pop(0))
-            for one in [each for each in self.order if each in self.meanings and each not in self.placed]:
-                root = self._root(one, looked_at)
+            waiting = [
+                (id_, place[1])
+                for id_ in self.order
+                if id_ in self.meanings and any(tie.space == place[1] for tie in self._ties(id_))
+            ]
+            for one in waiting:
+                root = None if one in self.places else self._root(one, looked_at)
                 if root is not None:
-                    self.placed[one] = root
+                    self.places[one] = root
                     ready.append(one)
 
-    def _root(self, id_: MessageId, looked_at: set[MessageId]) -> MessageId | None:
+    def _root(self, place: Place, looked_at: set[Place]) -> MessageId | None:
         """The tangle of a message of which all predecessors were looked at; None: it has no place."""
-        meaning = self.meanings[id_]
-        if meaning.space is None or any(not self._stands(id_, one, looked_at) for one in meaning.previous):
+        tie = self._tie(place)
+        if any(not self._stands(place, one, looked_at) for one in tie.previous):
             return None
-        roots = {self.placed[self.meant(one)] for one in meaning.previous}
-        if meaning.root is not None:
-            return meaning.root
+        roots = {self.places[self.meant(one), tie.space] for one in tie.previous}
+        if tie.root is not None:
+            return tie.root
         return roots.pop() if len(roots) == 1 else None
 
     def meant(self, tie: MessageId) -> MessageId:
@@ -104,11 +124,9 @@ class Oracle:
         found = nearest_seconds(meaning.low_minutes, last_us // 10**6)
         return None if found is None else found * 10**6
 
-    def _stands(self, id_: MessageId, previous: MessageId, looked_at: set[MessageId]) -> bool:
-        previous = self.meant(previous)
-        if previous not in looked_at or self.meanings[previous].space != self.meanings[id_].space:
-            return False
-        return self.meanings[id_].root in {None, self.placed[previous]}
+    def _stands(self, place: Place, previous: MessageId, looked_at: set[Place]) -> bool:
+        there = (self.meant(previous), place[1])
+        return there in looked_at and self._tie(place).root in {None, self.places[there]}
 
     def aliases(self) -> dict[FeedId, str]:
         """Return the names that people give themselves, by their last entry that does so."""
@@ -120,8 +138,13 @@ class Oracle:
         return {feed: alias for feed, (_, alias) in said.items()}
 
     def missing(self, id_: MessageId) -> tuple[MessageId, ...]:
-        placed = set(self.placed)
-        return tuple(one for one in self.meanings[id_].previous if not self._stands(id_, one, placed))
+        first = self._ties(id_)[:1]
+        return tuple(
+            one
+            for tie in first
+            for one in tie.previous
+            if not self._stands((id_, tie.space), one, set(self.places))
+        )
 
 
 CLOCKS = st.one_of(
@@ -187,13 +210,21 @@ class _Talk:
                 else None
             )
             return author.say(step or create_step(f"{long}board"))
-        named = self.draw(st.booleans())
-        if follows and named:
-            root = self.draw(st.sampled_from(self.said.get("note", [])[:2] or [LOST]))
-            return author.write(
-                serialize_map(Note({"chess": TangleData(root, tuple(follows))}, {"say": long}))
-            )
-        return author.write(serialize_compact(Note({"chess": TangleData(None, tuple(follows))}, long)))
+        return author.write(self._note(long, follows))
+
+    def _note(self, long: str, follows: Sequence[MessageId]) -> bytes:
+        """A note in one or two tangles, in either form."""
+        names = self.draw(st.sampled_from([["chess"], ["chess"], ["go"], ["chess", "go"], ["go", "chess"]]))
+        ties = {name: follows if name == names[0] else self.follows("note") for name in names}
+        if self.draw(st.booleans()):
+            roots = st.sampled_from(self.said.get("note", [])[:2] or [LOST])
+            places = {
+                name: TangleData(self.draw(roots) if tie else None, tuple(tie)) for name, tie in ties.items()
+            }
+            return serialize_map(Note(places, {"say": long}))
+        return serialize_compact(
+            Note({name: TangleData(None, tuple(tie)) for name, tie in ties.items()}, long)
+        )
 
 
 @st.composite

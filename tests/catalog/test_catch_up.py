@@ -25,7 +25,7 @@ from tinyssb_node.ids import MessageId
 
 MEMORY = "/dev/shm" if Path("/dev/shm").is_dir() else None
 """A folder in memory, where a sync costs no time: disks that sync are tested elsewhere."""
-TABLES = ("state", "people", "messages", "waits", "circles", "speakers")
+TABLES = ("state", "people", "messages", "further_ties", "waits", "orders", "circles", "speakers")
 
 
 @contextmanager
@@ -59,12 +59,13 @@ def dump(home: Home) -> dict[str, list[tuple[object, ...]]]:
 
 def check(catalog: Catalog, oracle: Oracle) -> None:
     """Every message is where the oracle has it."""
-    places = {id_: number for number, id_ in enumerate(oracle.placed, 1)}
+    places = {place: number for number, place in enumerate(oracle.places, 1)}
     for arrived, id_ in enumerate(oracle.order):
         row = catalog.message(id_)
         assert row is not None
         meaning = oracle.meanings.get(id_)
-        assert (row.placed, row.tangle) == (places.get(id_), oracle.placed.get(id_))
+        first = (id_, (meaning and meaning.space) or "")
+        assert (row.placed, row.tangle) == (places.get(first), oracle.places.get(first))
         if meaning is None:
             assert (row.kind, row.cut) == (MessageKind.OPAQUE, True), arrived
             assert row.chunks_held < row.chunks
@@ -75,6 +76,7 @@ def check(catalog: Catalog, oracle: Oracle) -> None:
             assert row.said_us == oracle.said_us(id_)
             assert row.missing == (() if row.placed else oracle.missing(id_))
             assert row.chunks_held == row.chunks
+            check_notes(catalog, oracle, id_)
     aliases = {person.feed: person.said for person in catalog.people() if person.said is not None}
     assert aliases == oracle.aliases()
     for conversation in catalog.conversations():
@@ -87,6 +89,24 @@ def check(catalog: Catalog, oracle: Oracle) -> None:
         followed = {one for row in rows for one in row.previous}
         assert set(catalog.tips(conversation.name)) == {row.id for row in rows} - followed
         assert conversation.last == max(rows, key=lambda row: row.placed or 0, default=None)
+
+
+def check_notes(catalog: Catalog, oracle: Oracle, id_: MessageId) -> None:
+    """The tangles of a note have the messages that the oracle has there."""
+    meaning = oracle.meanings[id_]
+    ties = {meaning.space: meaning.previous} | {tie.space: tie.previous for tie in meaning.further}
+    spaces = [space for space in ties if space is not None and space.startswith("note:")]
+    names = [space.removeprefix("note:") for space in spaces if (id_, space) in oracle.places]
+    assert catalog.tangle_names(id_) == names
+    for name in names:
+        space = f"note:{name}"
+        root = oracle.places[id_, space]
+        rows = list(catalog.note_thread(id_, name))
+        held = {one for (one, where), found in oracle.places.items() if (where, found) == (space, root)}
+        assert {row.id for row in rows} == held
+        assert [row.id for row in rows] == in_order(rows)
+        here = next(row for row in rows if row.id == id_)
+        assert (here.tangle, here.previous) == (root, ties[space])
 
 
 def in_order(rows: Sequence[MessageRow]) -> list[MessageId]:
@@ -227,6 +247,41 @@ def test_a_note_behind_two_roots_is_in_neither_tangle():
         ]
 
 
+def test_a_note_in_two_tangles_is_placed_in_both_whatever_came_first():
+    ana, bob = Author("ana"), Author("bob")
+    chess, log = (ana.write(serialize_compact(Note({name: FIRST}, name))) for name in ("chess", "log"))
+    ties = {"chess": TangleData(None, (id_of(chess),)), "log": TangleData(None, (id_of(log),))}
+    both = bob.write(serialize_compact(Note(ties, "both")))
+    reply = bob.write(serialize_compact(Note({"log": TangleData(None, (id_of(both),))}, "reply")))
+    for order in ([chess, log, both, reply], [both, reply, chess, log], [both, chess, reply, log]):
+        with home_of("ana") as home, home.catalog() as catalog:
+            home.keep(order)
+            catalog.catch_up()
+            assert catalog.tangle_names(id_of(both)) == ["chess", "log"]
+            found = {name: catalog.note_thread(id_of(both), name) for name in ("chess", "log")}
+            assert [row.id for row in found["chess"]] == [id_of(chess), id_of(both)]
+            assert [row.id for row in found["log"]] == [id_of(log), id_of(both), id_of(reply)]
+            both_there = found["log"][1]
+            assert (both_there.tangle, both_there.previous) == (id_of(log), (id_of(log),))
+            assert found["log"].index(both_there) == 1
+
+
+def test_the_first_message_of_two_tangles_begins_both():
+    ana, bob = Author("ana"), Author("bob")
+    first = ana.write(serialize_compact(Note({"chess": FIRST, "log": FIRST}, "both")))
+    move, line = (
+        bob.write(serialize_compact(Note({name: TangleData(None, (id_of(first),))}, name)))
+        for name in ("chess", "log")
+    )
+    with home_of("ana") as home, home.catalog() as catalog:
+        home.keep([first, move, line])
+        catalog.catch_up()
+        assert [row.text for row in catalog.note_thread(id_of(move), "chess")] == ["both", "chess"]
+        assert [row.text for row in catalog.note_thread(id_of(first), "log")] == ["both", "log"]
+        assert list(catalog.note_thread(id_of(move), "log")) == []
+        assert catalog.tangle_names(id_of(move)) == ["chess"]
+
+
 def test_what_waited_is_placed_by_place_and_then_by_arrival():
     ana, bob = Author("ana"), Author("bob")
     root = ana.say(post("root"))
@@ -305,6 +360,10 @@ def shown(home: Home) -> dict[str, list[tuple[object, ...]]]:
             "order_us, followed, text, cut, held FROM messages JOIN people ON people.number = messages.feed ORDER BY id"
         ),
         "people": "SELECT feed, entries, last_us, said, said_seq FROM people WHERE entries ORDER BY feed",
+        "further_ties": (
+            "SELECT number, message, id, seq, said_us, space, root, previous, lacking, placed IS NULL, order_us, "
+            "followed FROM further_ties ORDER BY number"
+        ),
         "waits": "SELECT * FROM waits ORDER BY 1, 2",
         "circles": "SELECT * FROM circles ORDER BY 1",
         "speakers": (

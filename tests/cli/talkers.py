@@ -7,7 +7,9 @@ from tests.catalog.fake import HOSTILE_TEXT
 from tests.catalog.mesh import SAID_S, Author, Home, id_of, post
 from tinyssb_node.content import chat, private
 from tinyssb_node.content.board import Operation, create_step
+from tinyssb_node.content.note import Note, serialize_compact
 from tinyssb_node.content.references import message_text
+from tinyssb_node.content.tangle import FIRST, TangleData
 from tinyssb_node.ids import MessageId
 
 ANA, BOB, CYD, EVE = "ana", "bob", "cyd", "eve"
@@ -74,3 +76,25 @@ def _keep_board(keep, ids: dict[str, MessageId]) -> None:
     step("water", BOB, Operation.ITEM_CREATE, message_text(ids["todo"]), "Water \u202e" + "x" * 500)
     step("moved", EVE, Operation.ITEM_MOVE, message_text(ids["wood"]), message_text(ids["done"]))
     step("comment", EVE, Operation.ITEM_COMMENT, message_text(ids["wood"]), "wet\n\x1b[2Jtoo")
+
+
+def make_notes(folder: Path) -> dict[str, MessageId]:
+    """Ana's node: two tangles of notes, "chess" and "log \x1b[1m", and a note of Bob's that is in both."""
+    ana, bob = Author(ANA), Author(BOB)
+    home, log = Home(folder, ana), "log \x1b[1m"
+    ids: dict[str, MessageId] = {}
+
+    def keep(word: str, author: Author, ties: dict[str, TangleData]) -> None:
+        entry = author.write(serialize_compact(Note(ties, word)))
+        ids[word] = id_of(entry)
+        home.keep([entry])
+
+    keep("game", ana, {"chess": FIRST})
+    keep("diary", ana, {log: FIRST})
+    keep(
+        "both",
+        bob,
+        {one: TangleData(None, (ids[word],)) for one, word in (("chess", "game"), (log, "diary"))},
+    )
+    home.close()
+    return ids

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import wcwidth
 
-from tests.cli.talkers import ANA, BOB, CYD, EVE, Talkers, make_talkers
+from tests.cli.talkers import ANA, BOB, CYD, EVE, Talkers, make_notes, make_talkers
 from tests.daemon.processes import tinyssb
 from tinyssb_node.errors import ExitCode
 from tinyssb_node.store.sqlite import SqliteStore
@@ -97,6 +97,22 @@ def test_a_thread_is_drawn(talkers: Talkers) -> None:
     assert rows[0]["id"] == talkers.ids["first"].hex()
     text = said(talkers, "thread", "show", talkers.digits("evil"), "--last", "2")
     assert text.startswith("(3 earlier messages)")
+
+
+def test_a_note_in_two_threads_is_shown_in_both(tmp_path: Path) -> None:
+    ids = make_notes(tmp_path / "notes")
+    notes = Talkers(tmp_path / "notes", {}, ids)
+    ended = tinyssb(notes.folder, "thread", "show", notes.digits("both"), "--json")
+    rows = [json.loads(line) for line in ended.stdout.decode().splitlines()]
+    assert [row["id"] for row in rows] == [ids["game"].hex(), ids["both"].hex()]
+    assert "in 2 threads. To see the others: `--tangle 'log" in ended.stderr.decode()
+    rows = objects(notes, "thread", "show", notes.digits("both"), "--tangle", "log \x1b[1m")
+    assert [row["id"] for row in rows] == [ids["diary"].hex(), ids["both"].hex()]
+    assert rows[1]["previous"] == [ids["diary"].hex()]
+    assert "both" in said(notes, "thread", "show", notes.digits("diary"), "--ascii")
+    told = refused(notes, ExitCode.MISSING, "thread", "export", notes.digits("both"), "--tangle", "go")
+    assert "has no position in a thread named go" in told
+    refused(notes, ExitCode.USAGE, "thread", "show", "public", "--tangle", "chess")
 
 
 def test_a_thread_is_exported(talkers: Talkers, tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from tinyssb_node.catalog.tangle_placement import (
     TanglePosition,
     settle_orders,
 )
+from tinyssb_node.catalog.tie_numbers import further_number
 from tinyssb_node.catalog.time_resolution import resolve_later, resolve_time
 from tinyssb_node.content.private import SealKey
 from tinyssb_node.feeds.layout import Layout
@@ -140,11 +141,12 @@ def _cut(batch: _Batch, feed: FeedId, keep: int) -> None:
     person = batch.people[feed]
     authors = {each.number: one for one, each in batch.people.items()}
 
-    def ties_of(number: int, seq: int) -> tuple[bytes | None, bytes]:
+    def ties_of(number: int, seq: int, space: str) -> tuple[bytes | None, bytes]:
         found = _stored_meaning(batch, authors[number], seq)
         if found is None:
             return None, b""
-        return None if found.root is None else bytes(found.root), b"".join(found.previous)
+        tie = next((one for one in found.further if one.space == space), found)
+        return None if tie.root is None else bytes(tie.root), b"".join(tie.previous)
 
     batch.placer.finish()
     delete_messages(batch.connection, person.number, keep, ties_of)
@@ -268,6 +270,15 @@ def _understand(batch: _Batch, person: _Person, entry: StoredEntry, layout: Layo
         _keep(batch, person, entry, layout, layout.chunks, meaning, position)
         if position.placed is not None and position.root is not None:
             batch.placer.release(tie, position.root)
+        for index, further in enumerate(meaning.further, 1):
+            place = replace(
+                tie,
+                number=further_number(entry.arrival, index),
+                space=further.space,
+                root=None if further.root is None else bytes(further.root),
+                previous=b"".join(further.previous),
+            )
+            batch.placer.add_further(entry.arrival, place)
     if meaning.said_us is not None and not meaning.private:
         for changed in resolve_later(batch.connection, person.number, entry.seq):
             batch.placer.unsettle(changed)

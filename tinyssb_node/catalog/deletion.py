@@ -2,14 +2,25 @@
 
 import sqlite3
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from tinyssb_node.catalog.entry_meaning import CHAT
 from tinyssb_node.catalog.rows import SILENT, MessageKind
 from tinyssb_node.catalog.tangle_placement import split_ids
+from tinyssb_node.catalog.tie_numbers import tables_of, update_of
 from tinyssb_node.content.short_text import brief_tie
 
-TiesOf = Callable[[int, int], tuple[bytes | None, bytes]]
-"""Returns the root and the predecessors that an entry, by number of its feed and its sequence number, names itself."""
+_PLACED: Final = (
+    "SELECT placed, number, id, feed, seq, followed, previous FROM {table} "
+    "WHERE root = ? AND space = ? AND placed IS NOT NULL"
+)
+_UNPLACED: Final = (
+    "SELECT number, previous FROM {table} WHERE placed IS NULL AND space = ? AND (root IS NULL OR root = ?)"
+)
+
+TiesOf = Callable[[int, int, str], tuple[bytes | None, bytes]]
+"""Returns the root and the predecessors that an entry, by number of its feed and its sequence number, names itself in
+the tangle of that space."""
 
 
 def delete_messages(connection: sqlite3.Connection, feed: int, keep: int, ties_of: TiesOf) -> None:
@@ -21,7 +32,9 @@ def delete_messages(connection: sqlite3.Connection, feed: int, keep: int, ties_o
     """
     execute, place = connection.execute, (feed, keep)
     rows = execute(
-        "SELECT id, root, placed FROM messages WHERE feed = ? AND seq > ? AND space IS NOT NULL", place
+        "SELECT id, space, root, placed FROM messages WHERE feed = ?1 AND seq > ?2 AND space IS NOT NULL "
+        "UNION ALL SELECT id, space, root, placed FROM further_ties WHERE feed = ?1 AND seq > ?2",
+        place,
     ).fetchall()
     spoken = execute(
         "SELECT number, text, kind FROM messages WHERE feed = ? AND seq > ? AND text != ''", place
@@ -29,71 +42,87 @@ def delete_messages(connection: sqlite3.Connection, feed: int, keep: int, ties_o
     words = [(number, text) for number, text, kind in spoken if kind not in SILENT]
     connection.executemany("INSERT INTO words (words, rowid, text) VALUES ('delete', ?, ?)", words)
     execute(
-        "DELETE FROM waits WHERE number IN (SELECT number FROM messages WHERE feed = ? AND seq > ?)", place
+        "DELETE FROM waits WHERE number IN (SELECT number FROM messages WHERE feed = ?1 AND seq > ?2 "
+        "UNION ALL SELECT number FROM further_ties WHERE feed = ?1 AND seq > ?2)",
+        place,
     )
     execute(
         "DELETE FROM brief_ties WHERE number IN (SELECT number FROM messages WHERE feed = ? AND seq > ?)",
         place,
     )
     execute("DELETE FROM messages WHERE feed = ? AND seq > ?", place)
-    gone = {id_ for id_, _, placed in rows if placed is not None}
-    roots = sorted({root for _, root, placed in rows if placed is not None})
-    for root in roots:
-        _let_followers_wait(connection, root, gone, ties_of)
-    if gone:
-        _let_waiting_wait(connection, gone)
-    for root in sorted({root for _, root, _ in rows if root is not None}):
+    execute("DELETE FROM further_ties WHERE feed = ? AND seq > ?", place)
+    gone: dict[tuple[str, bytes], set[bytes]] = {}
+    for id_, space, root, placed in rows:
+        if placed is not None:
+            gone.setdefault((space, root), set()).add(id_)
+    for (space, root), ids in sorted(gone.items()):
+        _let_followers_wait(connection, space, root, ids, ties_of)
+        _let_waiting_wait(connection, space, root, ids)
+    for root in sorted({root for _, space, root, _ in rows if root is not None and space == CHAT}):
         _forget_if_empty(connection, root)
 
 
 def _let_followers_wait(
-    connection: sqlite3.Connection, root: bytes, gone: set[bytes], ties_of: TiesOf
+    connection: sqlite3.Connection, space: str, root: bytes, gone: set[bytes], ties_of: TiesOf
 ) -> None:
-    """Remove from the tangle *root* all messages that follow those *gone*, which it grows by."""
-    rows = connection.execute(
-        "SELECT number, id, feed, seq, kind, followed, previous FROM messages "
-        "WHERE root = ? AND placed IS NOT NULL ORDER BY placed",
-        (root,),
-    ).fetchall()
+    """Remove from the tangle *root* of *space* all messages that follow those *gone*, which it grows by."""
+    rows = [
+        row
+        for table in tables_of(space)
+        for row in connection.execute(_PLACED.format(table=table), (root, space))
+    ]
     standing: dict[bytes, int] = {}
     """The numbers of tips that may become ones again."""
     followed: set[bytes] = set()
-    for number, id_, feed, seq, kind, was_followed, packed in rows:
+    for _, number, id_, feed, seq, was_followed, packed in sorted(rows):
         previous = list(split_ids(packed))
         if not gone.isdisjoint(previous):
             lost = gone.intersection(previous)
             gone.add(id_)
-            named_root, named = ties_of(feed, seq)
-            values = (named_root, named, kind == MessageKind.FILE, number)
-            sql = (
-                "UPDATE messages SET placed = NULL, order_us = NULL, root = ?, previous = ?, followed = ? "
-                "WHERE number = ?"
-            )
-            connection.execute(sql, values)
+            named_root, named = ties_of(feed, seq, space)
+            sql = update_of(number, "placed = NULL, order_us = NULL, root = ?, previous = ?, followed = 0")
+            connection.execute(sql, (named_root, named, number))
             connection.execute("DELETE FROM brief_ties WHERE number = ?", (number,))
             _wait(connection, number, _meaning(named, lost))
         else:
             followed.update(previous)
-            if was_followed and kind != MessageKind.FILE:
+            if was_followed:
                 standing[id_] = number
-    tips = [(number,) for id_, number in standing.items() if id_ not in followed]
-    connection.executemany("UPDATE messages SET followed = 0 WHERE number = ?", tips)
+    for id_, number in standing.items():
+        if id_ not in followed and not _is_file(connection, number):
+            connection.execute(update_of(number, "followed = 0"), (number,))
+    if space == CHAT:
+        _count_speakers(connection, root)
+    connection.execute(
+        "INSERT INTO orders VALUES (?, ?, 1, 0) ON CONFLICT (space, root) DO UPDATE SET unsettled = 1",
+        (space, root),
+    )
+
+
+def _is_file(connection: sqlite3.Connection, number: int) -> bool:
+    """Return whether a placed message is a file, which is never a tip."""
+    row = connection.execute("SELECT kind FROM messages WHERE number = ?", (number,)).fetchone()
+    return row is not None and row[0] == MessageKind.FILE
+
+
+def _count_speakers(connection: sqlite3.Connection, root: bytes) -> None:
+    """Count anew who has placed messages in the conversation *root*."""
     connection.execute("DELETE FROM speakers WHERE root = ?", (root,))
     connection.execute(
         "INSERT INTO speakers SELECT root, feed, count(*), max(placed) FROM messages "
         "WHERE root = ? AND placed IS NOT NULL AND space = ? GROUP BY feed",
         (root, CHAT),
     )
-    connection.execute(
-        "INSERT INTO orders VALUES (?, 1, 0) ON CONFLICT (root) DO UPDATE SET unsettled = 1", (root,)
-    )
 
 
-def _let_waiting_wait(connection: sqlite3.Connection, gone: set[bytes]) -> None:
-    """Let the messages without a place that follow those *gone* wait for them, too."""
-    rows = connection.execute(
-        "SELECT number, previous FROM messages WHERE placed IS NULL AND space IS NOT NULL"
-    ).fetchall()
+def _let_waiting_wait(connection: sqlite3.Connection, space: str, root: bytes, gone: set[bytes]) -> None:
+    """Let the messages without a place that may follow those *gone* from the tangle *root* of *space* wait for them."""
+    rows = [
+        row
+        for table in tables_of(space)
+        for row in connection.execute(_UNPLACED.format(table=table), (space, root))
+    ]
     for number, packed in rows:
         lacking = _meaning(packed, gone)
         if lacking:
@@ -110,7 +139,8 @@ def _wait(connection: sqlite3.Connection, number: int, lacking: Sequence[bytes])
     """Let a message wait for those that are *lacking*, besides those that it waits for."""
     rows = [(one, number) for one in lacking]
     further = connection.executemany("INSERT OR IGNORE INTO waits VALUES (?, ?)", rows).rowcount
-    connection.execute("UPDATE messages SET lacking = lacking + ? WHERE number = ?", (further, number))
+    sql = update_of(number, "lacking = lacking + ?")
+    connection.execute(sql, (further, number))
 
 
 def _forget_if_empty(connection: sqlite3.Connection, root: bytes) -> None:

@@ -5,6 +5,7 @@ from typing import Final
 
 from tinyssb_node.catalog import limits
 from tinyssb_node.catalog.rows import MessageKind
+from tinyssb_node.catalog.tie_numbers import NOTE_PREFIX
 from tinyssb_node.codec import bipf
 from tinyssb_node.content import chat
 from tinyssb_node.content.acks import ACK_TYPE, parse_acks
@@ -24,8 +25,6 @@ CHAT: Final = "chat"
 """The space of conversations. Tangles of different spaces are unrelated."""
 BOARD: Final = "board"
 GAME: Final = "game"
-NOTE_PREFIX: Final = "note:"
-"""Prefix of the name of a note's tangle."""
 
 _KINDS: Final[dict[type, MessageKind]] = {
     chat.ChatPost: MessageKind.TAV,
@@ -49,6 +48,16 @@ _SPACES: Final = {
 }
 
 
+@dataclass(frozen=True, slots=True)
+class FurtherTie:
+    """The position that a message states in a tangle beside its first one."""
+
+    space: str
+    root: MessageId | None
+    """None: that of its predecessors."""
+    previous: tuple[MessageId, ...]
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Meaning:
     """The meaning of an entry."""
@@ -62,6 +71,8 @@ class Meaning:
     """Its tangle in that space; None: that of its predecessors."""
     previous: tuple[MessageId, ...] = ()
     """Its predecessors, each once, without a virtual root."""
+    further: tuple[FurtherTie, ...] = ()
+    """Its positions in further tangles, if it is a note in several; their names differ."""
     tip: bool = True
     """False: new messages do not follow it."""
     said_us: int | None = None
@@ -160,17 +171,26 @@ def _file(content: bytes) -> Meaning | None:
 
 
 def _note(content: bytes, id_: MessageId) -> Meaning | None:
-    """Return the meaning of content that names its tangles; of several the first one counts."""
+    """Return the meaning of content that names its tangles."""
     note = parse_note(content)
     if note is None:
         return None
     body = note.body
     described = (body, False) if isinstance(body, str) else describe_value(body, limits.CATALOG_TEXT_MAX)
     text, cut = described[0][: limits.CATALOG_TEXT_MAX], len(described[0]) > limits.CATALOG_TEXT_MAX
-    name, place = next(iter(note.places.items()), ("", None))
-    space, root, previous = _tie(place, f"{NOTE_PREFIX}{name}", id_)
+    ties = [
+        FurtherTie(f"{NOTE_PREFIX}{name}", id_ if place.first else place.root, place.previous)
+        for name, place in note.places.items()
+    ]
+    first, further = (ties[0], tuple(ties[1:])) if ties else (None, ())
     return Meaning(
-        kind=MessageKind.NOTE, text=text, cut=cut or described[1], space=space, root=root, previous=previous
+        kind=MessageKind.NOTE,
+        text=text,
+        cut=cut or described[1],
+        space=None if first is None else first.space,
+        root=None if first is None else first.root,
+        previous=() if first is None else first.previous,
+        further=further,
     )
 
 

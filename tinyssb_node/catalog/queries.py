@@ -80,6 +80,15 @@ class CatalogQueries(Protocol):
         """
         ...
 
+    def tangle_names(self, id_: MessageId) -> Sequence[str]:
+        """Return the names of the tangles in which a note is placed, as it names them; none for other messages."""
+        ...
+
+    def note_thread(self, id_: MessageId, name: str) -> Sequence[MessageRow]:
+        """Return all placed messages of the tangle *name* in which the note *id_* is placed, in their order, with their
+        positions there; none: it is in none."""
+        ...
+
     def tips(self, conversation: str) -> Sequence[MessageId]:
         """Return the predecessors of a new message of a conversation, the latest first, at most
         64."""

@@ -18,7 +18,7 @@ from tinyssb_node.catalog.errors import (
 )
 from tinyssb_node.store.sqlite_file import inspect_schema
 
-CATALOG_VERSION: Final = 6
+CATALOG_VERSION: Final = 7
 """The schema written, and the only one read: another one is rebuilt."""
 APPLICATION_ID: Final = int.from_bytes(b"tSSc", "big")
 """Tells a catalog from other databases (``PRAGMA application_id``)."""
@@ -80,12 +80,32 @@ TABLES: Final = (
     "CREATE INDEX messages_boards ON messages (number) WHERE content IS NOT NULL AND root = id",
     "CREATE INDEX messages_arriving ON messages (number) WHERE held < chunks",
     "CREATE INDEX messages_blocks ON messages (feed, seq) WHERE kind = 'BLK'",
+    """CREATE TABLE further_ties (
+        number INTEGER PRIMARY KEY,
+        message INTEGER NOT NULL,
+        id BLOB NOT NULL,
+        feed INTEGER NOT NULL,
+        seq INTEGER NOT NULL,
+        said_us INTEGER,
+        space TEXT NOT NULL,
+        root BLOB,
+        previous BLOB NOT NULL,
+        lacking INTEGER NOT NULL,
+        placed INTEGER,
+        order_us INTEGER,
+        followed INTEGER NOT NULL
+    )""",
+    "CREATE INDEX further_ties_id ON further_ties (id)",
+    "CREATE INDEX further_ties_author ON further_ties (root, feed, seq) WHERE placed IS NOT NULL",
+    "CREATE INDEX further_ties_entry ON further_ties (feed, seq)",
     "CREATE TABLE waits (previous BLOB, number INTEGER, PRIMARY KEY (previous, number)) WITHOUT ROWID",
     "CREATE TABLE brief_ties (tie BLOB, number INTEGER, id BLOB NOT NULL, PRIMARY KEY (tie, number)) WITHOUT ROWID",
     """CREATE TABLE orders (
-        root BLOB PRIMARY KEY,
+        space TEXT,
+        root BLOB,
         unsettled INTEGER NOT NULL,
-        contradicted INTEGER NOT NULL
+        contradicted INTEGER NOT NULL,
+        PRIMARY KEY (space, root)
     ) WITHOUT ROWID""",
     """CREATE TABLE circles (
         root BLOB PRIMARY KEY,
@@ -111,6 +131,7 @@ _NAMES: Final = (
     "state",
     "people",
     "messages",
+    "further_ties",
     "waits",
     "brief_ties",
     "orders",

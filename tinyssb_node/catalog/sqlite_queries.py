@@ -21,6 +21,7 @@ from tinyssb_node.catalog.rows import (
     order_key,
     read_order_key,
 )
+from tinyssb_node.catalog.tie_numbers import NOTE_PREFIX, by_arrival
 from tinyssb_node.content.limits import CLAIM_MIN_US
 from tinyssb_node.content.short_text import tie_range
 from tinyssb_node.content.time_order import doubtful
@@ -37,6 +38,24 @@ FROM messages JOIN people ON people.number = messages.feed
 LEFT JOIN circles ON space = 'chat' AND circles.root = messages.root
 """
 _NUMBERS: Final = "SELECT number FROM messages"
+_NOTES: Final = _SELECT.replace("SELECT ", "SELECT place, ", 1).replace(
+    "FROM messages ",
+    """FROM (
+    SELECT number, id, feed, seq, committed_us, said_us, origin, kind, space, root, previous, lacking, placed, order_us,
+        text, cut, voice_size, size, chunks, held, private, number AS place FROM messages
+    UNION ALL
+    SELECT messages.number, messages.id, messages.feed, messages.seq, committed_us, messages.said_us, origin, kind,
+        ties.space, ties.root, ties.previous, ties.lacking, ties.placed, ties.order_us,
+        text, cut, voice_size, size, chunks, held, private, ties.number AS place
+    FROM further_ties AS ties JOIN messages ON messages.number = ties.message
+) AS messages """,
+)
+"""As `_SELECT`, with each message once for each tangle that it is in, by the number of that position."""
+_PLACES: Final = """
+SELECT {columns} FROM messages WHERE {where} AND placed IS NOT NULL
+UNION ALL SELECT {columns} FROM further_ties WHERE {where} AND placed IS NOT NULL
+"""
+"""Positions in tangles."""
 _CONVERSATIONS: Final = """
 SELECT circles.root AS root, name, members, coalesce(sum(messages), 0) AS count, max(placed) AS placed,
     name = 'public' OR coalesce(max(own), 0) AS ours,
@@ -115,7 +134,8 @@ class MessagePages(Sequence[MessageRow]):
     def index(self, value: object, start: int = 0, stop: int | None = None) -> int:
         """Return the position of *value*, without reading the messages before it. Raises ValueError."""
         number = value.arrival if isinstance(value, MessageRow) else -1
-        return self._numbers.index(number, start, len(self) if stop is None else stop)
+        arrivals = [by_arrival(one)[0] for one in self._numbers]
+        return arrivals.index(number, start, len(self) if stop is None else stop)
 
     def __iter__(self) -> Iterator[MessageRow]:
         for start in range(0, len(self._numbers), limits.CATALOG_PAGE):
@@ -255,6 +275,27 @@ class SqliteCatalogQueries:
     def thread(self, root: MessageId) -> Sequence[MessageRow]:
         """Return all placed messages of the tangle of that root, in their order."""
         return self._thread("root = ? AND placed IS NOT NULL", bytes(root))
+
+    @_query
+    def tangle_names(self, id_: MessageId) -> Sequence[str]:
+        """Return the names of the tangles in which a note is placed, as it names them; none for other messages."""
+        with self._reading():
+            sql = _PLACES.format(columns="number, space", where="id = ?1")
+            rows = self._connection.execute(sql, (bytes(id_),)).fetchall()
+        found = sorted((by_arrival(number), space) for number, space in rows if space.startswith(NOTE_PREFIX))
+        return [space.removeprefix(NOTE_PREFIX) for _, space in found]
+
+    @_query
+    def note_thread(self, id_: MessageId, name: str) -> Sequence[MessageRow]:
+        """Return all placed messages of the tangle *name* in which the note *id_* is placed, in their order, with their
+        positions there; none: it is in none."""
+        space = NOTE_PREFIX + name
+        with self._reading():
+            sql = _PLACES.format(columns="root", where="id = ?1 AND space = ?2")
+            (root,) = self._connection.execute(sql, (bytes(id_), space)).fetchone() or (None,)
+            sql = f"{_PLACES.format(columns='number, order_us, id', where='root = ?1 AND space = ?2')} ORDER BY 2, 3"
+            numbers = [row[0] for row in self._connection.execute(sql, (root, space))]
+        return MessagePages(self._in_places, numbers)
 
     @_query
     def tips(self, conversation: str) -> Sequence[MessageId]:
@@ -436,6 +477,15 @@ class SqliteCatalogQueries:
             found = {row.arrival: row for row in self._rows(f"messages.number IN ({marks})", *numbers)}
         return [found[number] for number in numbers if number in found]
 
+    @_query
+    def _in_places(self, places: Sequence[int]) -> Sequence[MessageRow]:
+        """Return notes by the numbers of their positions, in that order, without those that are gone."""
+        marks = ", ".join("?" * len(places))
+        with self._reading():
+            rows = self._connection.execute(f"{_NOTES} WHERE place IN ({marks})", tuple(places))
+            found = {place: self._message(*row) for place, *row in rows.fetchall()}
+        return [found[place] for place in places if place in found]
+
     def _one(self, where: str, *values: _Value) -> MessageRow | None:
         return next(iter(self._rows(where, *values)), None)
 
@@ -503,10 +553,8 @@ class SqliteCatalogQueries:
         self, previous: Sequence[MessageId], space: str | None, root: bytes | None
     ) -> tuple[MessageId, ...]:
         """Return those of *previous* that are not placed in the same tangle."""
-        sql = (
-            "SELECT 1 FROM messages WHERE id BETWEEN ? AND ? AND placed IS NOT NULL AND space = ? "
-            "AND (?4 IS NULL OR root = ?4)"
-        )
+        where = "id BETWEEN ?1 AND ?2 AND space = ?3 AND (?4 IS NULL OR root = ?4)"
+        sql = _PLACES.format(columns="1", where=where)
         execute = self._connection.execute
         return tuple(
             one for one in previous if execute(sql, (*tie_range(one), space, root)).fetchone() is None

@@ -12,21 +12,29 @@ from typing import Final
 
 from tinyssb_node import limits
 from tinyssb_node.catalog.entry_meaning import CHAT
+from tinyssb_node.catalog.tie_numbers import FURTHER, by_arrival, tables_of, update_of
 from tinyssb_node.content.short_text import TIE_SIZE, brief_tie, is_brief, tie_range
 from tinyssb_node.content.time_order import DatedMessage, append_time, is_contradicted, order_times
 
 _ID: Final = limits.MESSAGE_ID_SIZE
 _STANDS: Final = (
-    "SELECT number, space, root, followed, order_us, id FROM messages "
+    "SELECT number, space, root, followed, order_us, id FROM {table} "
     "WHERE id BETWEEN ? AND ? AND placed IS NOT NULL LIMIT 64"
 )
 _LAST: Final = (
-    "SELECT seq, order_us FROM messages WHERE root = ? AND feed = ? AND placed IS NOT NULL "
+    "SELECT seq, order_us FROM {table} WHERE root = ? AND feed = ? AND space = ? AND placed IS NOT NULL "
     "ORDER BY seq DESC LIMIT 1"
 )
 _WAITING: Final = (
     "SELECT waits.previous, messages.number, id, feed, seq, said_us, space, root, messages.previous, lacking "
-    "FROM waits JOIN messages USING (number) WHERE waits.previous IN (?, ?) ORDER BY waits.number"
+    "FROM waits JOIN messages USING (number) WHERE waits.previous IN (?1, ?2) UNION ALL "
+    "SELECT waits.previous, ties.number, id, feed, seq, said_us, space, root, ties.previous, lacking "
+    "FROM waits JOIN further_ties AS ties USING (number) WHERE waits.previous IN (?1, ?2)"
+)
+_ADD_FURTHER: Final = f"INSERT OR REPLACE INTO {FURTHER} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - our words
+_PLACED: Final = (
+    "SELECT number, id, feed, seq, said_us, previous, order_us FROM {table} "
+    "WHERE root = ? AND space = ? AND placed IS NOT NULL"
 )
 
 
@@ -35,6 +43,7 @@ class TangleMembership:
     """The tangle of a message, and its predecessors."""
 
     number: int
+    """Number of the message; of a further tangle that of ``further_number``."""
     id: bytes
     feed: int
     """Number of its author."""
@@ -76,10 +85,10 @@ class TanglePlacer:
     """Number of placed messages."""
     _speakers: dict[tuple[bytes, int], tuple[int, int]] = field(default_factory=dict)
     """By conversation and author: new messages, and the number of the last one."""
-    _contradicted: dict[bytes, bool] = field(default_factory=dict)
-    """By root: whether a claim in the tangle is capped, as far as that was needed."""
-    _unsettled: set[bytes] = field(default_factory=set)
-    """Roots of tangles in which earlier messages may have another effective time now."""
+    _contradicted: dict[tuple[str, bytes], bool] = field(default_factory=dict)
+    """By space and root: whether a claim in the tangle is capped, as far as that was needed."""
+    _unsettled: set[tuple[str, bytes]] = field(default_factory=set)
+    """Tangles in which earlier messages may have another effective time now."""
 
     def place(self, tie: TangleMembership) -> TanglePosition:
         """Place a message if possible, else let it wait. The caller writes the row.
@@ -89,7 +98,10 @@ class TanglePlacer:
         lacking, rows = [], []
         for one in split_ids(tie.previous):
             found = [
-                row for row in self.connection.execute(_STANDS, tie_range(one)) if _same(row[1], row[2], tie)
+                row
+                for table in tables_of(tie.space)
+                for row in self.connection.execute(_STANDS.format(table=table), tie_range(one))
+                if _same(row[1], row[2], tie)
             ]
             if not found:
                 lacking.append((one, tie.number))
@@ -100,14 +112,14 @@ class TanglePlacer:
             return TanglePosition(len(lacking), None, tie.root)
         roots = {row[2] for row in rows}
         before_us = max((row[4] for row in rows), default=-1)
-        tips = [row[:1] for row in rows if not row[3]]
+        tips = [row[0] for row in rows if not row[3]]
         root = tie.root
         if root is None:
             if len(roots) != 1:
                 return NOWHERE  # its predecessors are in several tangles: it is in none
             root = roots.pop()
-        if tips:
-            self.connection.executemany("UPDATE messages SET followed = 1 WHERE number = ?", tips)
+        for number in tips:
+            self.connection.execute(update_of(number, "followed = 1"), (number,))
         self.placed += 1
         if tie.space == CHAT:
             count, _ = self._speakers.get((root, tie.feed), (0, 0))
@@ -130,27 +142,57 @@ class TanglePlacer:
         for number, id_, previous in execute(sql, (short, root)).fetchall():
             rest = b"".join(one for one in split_ids(previous) if one != id_)
             execute("UPDATE messages SET previous = ? WHERE number = ?", (rest, number))
-            self._unsettled.add(root)
+            self._unsettled.add((CHAT, root))
 
     def _order_us(self, tie: TangleMembership, root: bytes, before_us: int) -> int:
         """Return the effective time of a message that is placed now; note if it changes that of others."""
-        last = self.connection.execute(_LAST, (root, tie.feed)).fetchone()
+        found_last = [
+            self.connection.execute(_LAST.format(table=table), (root, tie.feed, tie.space)).fetchone()
+            for table in tables_of(tie.space)
+        ]
+        last = max((row for row in found_last if row is not None), default=None)
         overtaken = last is not None and last[0] > tie.seq
         if last is not None and not overtaken:
             before_us = max(before_us, last[1])
-        if root not in self._contradicted:
+        tangle = (tie.space, root)
+        if tangle not in self._contradicted:
             row = self.connection.execute(
-                "SELECT contradicted FROM orders WHERE root = ?", (root,)
+                "SELECT contradicted FROM orders WHERE space = ? AND root = ?", tangle
             ).fetchone()
-            self._contradicted[root] = row is not None and bool(row[0])
-        found = append_time(tie.said_us, before_us, contradicted=self._contradicted[root])
+            self._contradicted[tangle] = row is not None and bool(row[0])
+        found = append_time(tie.said_us, before_us, contradicted=self._contradicted[tangle])
         if overtaken or not found.exact:
-            self._unsettled.add(root)
+            self._unsettled.add(tangle)
         return found.order_us
 
     def unsettle(self, root: bytes) -> None:
-        """Note that the claim of a placed message of the tangle *root* has changed."""
-        self._unsettled.add(root)
+        """Note that the claim of a placed message of the conversation *root* has changed."""
+        self._unsettled.add((CHAT, root))
+
+    def add_further(self, message: int, tie: TangleMembership) -> None:
+        """Place *message* in a further tangle, or let it wait there; *tie* has a number of its own.
+
+        Raises sqlite3.Error.
+        """
+        found = self.place(tie)
+        row = (
+            tie.number,
+            message,
+            tie.id,
+            tie.feed,
+            tie.seq,
+            tie.said_us,
+            tie.space,
+            found.root,
+            tie.previous if found.placed is None else found.previous,
+            found.lacking,
+            found.placed,
+            found.order_us,
+            0,
+        )
+        self.connection.execute(_ADD_FURTHER, row)
+        if found.placed is not None and found.root is not None:
+            self.release(tie, found.root)
 
     def release(self, tie: TangleMembership, root: bytes) -> None:
         """Place the messages that waited for *tie*, which is placed in the tangle *root*, and can be placed now.
@@ -163,11 +205,11 @@ class TanglePlacer:
                 found = self.place(follower)
                 if found.placed is not None and found.root is not None:
                     row = (found.placed, found.root, found.order_us, found.previous, follower.number)
-                    sql = "UPDATE messages SET placed = ?, root = ?, order_us = ?, previous = ? WHERE number = ?"
+                    sql = update_of(follower.number, "placed = ?, root = ?, order_us = ?, previous = ?")
                     self.connection.execute(sql, row)
                     ready.append((follower.id, follower.space, found.root))
                 else:
-                    sql = "UPDATE messages SET lacking = ? WHERE number = ?"
+                    sql = update_of(follower.number, "lacking = ?")
                     self.connection.execute(sql, (found.lacking, follower.number))
 
     def finish(self) -> None:
@@ -180,21 +222,23 @@ class TanglePlacer:
         )
         self._speakers.clear()
         self.connection.executemany(
-            "INSERT INTO orders VALUES (?, 1, 0) ON CONFLICT (root) DO UPDATE SET unsettled = 1",
-            [(root,) for root in self._unsettled],
+            "INSERT INTO orders VALUES (?, ?, 1, 0) ON CONFLICT (space, root) DO UPDATE SET unsettled = 1",
+            list(self._unsettled),
         )
         self._unsettled.clear()
 
     def _released(self, id_: bytes, space: str, root: bytes) -> Iterator[TangleMembership]:
         """Yield messages that waited only for *id_*, which is placed in the tangle *root* of *space*."""
-        for awaited, *values, lacking in self.connection.execute(_WAITING, (id_, brief_tie(id_))).fetchall():
+        waiting = self.connection.execute(_WAITING, (id_, brief_tie(id_))).fetchall()
+        for awaited, *values, lacking in sorted(waiting, key=lambda row: by_arrival(row[1])):
             follower = TangleMembership(*values)
             if not _same(space, root, follower):
                 continue
             wait = (awaited, follower.number)
             self.connection.execute("DELETE FROM waits WHERE previous = ? AND number = ?", wait)
             row = (lacking - 1, follower.number)
-            self.connection.execute("UPDATE messages SET lacking = ? WHERE number = ?", row)
+            sql = update_of(follower.number, "lacking = ?")
+            self.connection.execute(sql, row)
             if lacking == 1:
                 yield follower
 
@@ -204,18 +248,24 @@ def settle_orders(connection: sqlite3.Connection) -> None:
 
     Raises sqlite3.Error.
     """
-    for (root,) in connection.execute("SELECT root FROM orders WHERE unsettled").fetchall():
-        sql = "SELECT id, feed, seq, said_us, previous, order_us FROM messages WHERE root = ? AND placed IS NOT NULL"
-        rows = connection.execute(sql, (root,)).fetchall()
+    for space, root in connection.execute("SELECT space, root FROM orders WHERE unsettled").fetchall():
+        rows = [
+            row
+            for table in tables_of(space)
+            for row in connection.execute(_PLACED.format(table=table), (root, space))
+        ]
         messages = [
             DatedMessage(id_, feed, seq, said_us, tuple(split_ids(previous)))
-            for id_, feed, seq, said_us, previous, _ in rows
+            for _, id_, feed, seq, said_us, previous, _ in rows
         ]
         times = order_times(messages)
-        changed = [(times[id_], id_) for id_, *_, order_us in rows if times[id_] != order_us]
-        connection.executemany("UPDATE messages SET order_us = ? WHERE id = ?", changed)
-        row = (is_contradicted(messages, times), root)
-        connection.execute("UPDATE orders SET unsettled = 0, contradicted = ? WHERE root = ?", row)
+        for number, id_, *_, order_us in rows:
+            if times[id_] != order_us:
+                sql = update_of(number, "order_us = ?")
+                connection.execute(sql, (times[id_], number))
+        values = (is_contradicted(messages, times), space, root)
+        sql = "UPDATE orders SET unsettled = 0, contradicted = ? WHERE space = ? AND root = ?"
+        connection.execute(sql, values)
 
 
 def split_ids(packed: bytes) -> Iterator[bytes]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -28,6 +29,7 @@ from tinyssb_node.screens.options import (
     positive,
 )
 from tinyssb_node.screens.people import DisplayNames
+from tinyssb_node.screens.safetext import one_line
 from tinyssb_node.screens.screen import can_draw, width
 from tinyssb_node.screens.session import NodeSession
 
@@ -70,6 +72,9 @@ def _add_id(action: argparse.ArgumentParser) -> None:
         "id", metavar="ID", help="a message: some digits of its id, or FEED.SEQ; or `public`, the public chat"
     )
     action.add_argument(
+        "--tangle", metavar="NAME", help="of a message in several threads, the one with this name"
+    )
+    action.add_argument(
         "--group", metavar="GROUP", help="a message of this private group, with all answers; needs the daemon"
     )
 
@@ -83,7 +88,7 @@ def show_usage(arguments: argparse.Namespace) -> int:
 def show(arguments: argparse.Namespace) -> int:
     """Draw a part of a tangle."""
     with open_node(arguments) as talk:
-        rows, centre = _thread(talk, arguments.id, arguments.group)
+        rows, centre = _thread(talk, arguments.id, arguments.group, arguments.tangle)
         names = talk.names()
         first, behind = window(len(rows), centre, arguments.last)
         if arguments.json:
@@ -115,12 +120,20 @@ def window(count: int, centre: int, size: int) -> tuple[int, int]:
     return first, min(count, first + size)
 
 
-def _thread(talk: NodeSession, text: str, group: str | None) -> tuple[Sequence[MessageRow], int]:
+def _thread(
+    talk: NodeSession, text: str, group: str | None, tangle: str | None
+) -> tuple[Sequence[MessageRow], int]:
     """Return all messages of the tangle that *text* names, in canonical order, and the position of the one it names; in
-    a *group* the message with those that answer it.
+    a *group* the message with those that answer it. Of several tangles of a note the one with the name *tangle*.
 
     Raises ProblemError.
     """
+    if tangle is not None and (group is not None or text == PUBLIC):
+        raise ProblemError(
+            "Only notes are in threads with names.",
+            "Use --tangle with the id of a note.",
+            exit_code=ExitCode.USAGE,
+        )
     if group is not None:
         rows = [one.row for one in read_thread(talk.client, group, text, talk.names())]
         return rows, next(at for at, row in enumerate(rows) if row.id.hex().startswith(text.lower()))
@@ -128,6 +141,9 @@ def _thread(talk: NodeSession, text: str, group: str | None) -> tuple[Sequence[M
         public = talk.catalog.thread(PUBLIC_ROOT)
         return public, len(public)
     row = talk.find_message(text)
+    names = talk.catalog.tangle_names(row.id)
+    if tangle is not None or names:
+        return _note_thread(talk, row, names, tangle)
     if row.tangle is None:
         waits = row.conversation is not None and row.placed is None
         raise ProblemError(
@@ -138,8 +154,32 @@ def _thread(talk: NodeSession, text: str, group: str | None) -> tuple[Sequence[M
             else f"To see it: tinyssb show {row.feed.hex()[:12]} {row.seq}",
             exit_code=ExitCode.MISSING,
         )
-    tangle = talk.catalog.thread(row.tangle)
-    return tangle, tangle.index(row)
+    thread = talk.catalog.thread(row.tangle)
+    return thread, thread.index(row)
+
+
+def _note_thread(
+    talk: NodeSession, row: MessageRow, names: Sequence[str], tangle: str | None
+) -> tuple[Sequence[MessageRow], int]:
+    """Return the messages of the *tangle* of a note that is in those of *names*, and its position among them; without
+    *tangle* of the first one, and point out the others. Raises ProblemError."""
+    if tangle is None:
+        tangle, *others = names
+        if others:
+            quoted = ", ".join(f"`--tangle {shlex.quote(one_line(name))}`" for name in others)
+            print(
+                f"tinyssb: The message is in {len(names)} threads. To see the others: {quoted}",
+                file=sys.stderr,
+            )
+    if tangle not in names:
+        listed = ", ".join(one_line(name) for name in names) or "none"
+        raise ProblemError(
+            f"The message {row.id.hex()} has no position in a thread named {one_line(tangle)}.",
+            f"The names of its threads: {listed}.",
+            exit_code=ExitCode.MISSING,
+        )
+    rows = talk.catalog.note_thread(row.id, tangle)
+    return rows, rows.index(row)
 
 
 def _draw(
@@ -177,7 +217,7 @@ def export(arguments: argparse.Namespace) -> int:
     """Write a whole tangle."""
     write = {"json": as_json, "markdown": as_markdown}[arguments.format]
     with open_node(arguments) as talk:
-        rows, _ = _thread(talk, arguments.id, arguments.group)
+        rows, _ = _thread(talk, arguments.id, arguments.group, arguments.tangle)
         text = write(rows, talk.names())
     if arguments.file == "-":
         sys.stdout.write(text)
