@@ -7,12 +7,13 @@ from tinyssb_node.ids import FaceName, FeedId, Origin
 from tinyssb_node.replication.packet_outcome import PacketOutcome
 from tinyssb_node.replication.replica import Replica
 from tinyssb_node.store.memory import MemoryStore
+from tinyssb_node.store.port import Store
 
 NETWORK = Network()
 FACE = FaceName("air")
 
 
-def replica_of(store: MemoryStore, *feeds: FeedId, read_only: bool = False) -> Replica:
+def replica_of(store: Store, *feeds: FeedId, read_only: bool = False) -> Replica:
     """Our copy of what *store* holds, with *feeds* in the set."""
     replica = Replica(store, NETWORK, read_only=read_only)
     for feed in feeds:

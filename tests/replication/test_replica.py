@@ -1,5 +1,7 @@
 """Our copy of the feeds: what comes in any order is held in the end, and what must not be taken is not."""
 
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,6 +25,7 @@ from tinyssb_node.replication.salted import short_id
 from tinyssb_node.replication.want import NOT_WANTED
 from tinyssb_node.store.memory import MemoryStore
 from tinyssb_node.store.port import FeedRecord
+from tinyssb_node.store.sqlite import SqliteStore
 
 ANA = key_of("ana")
 BEN = key_of("ben")
@@ -314,6 +317,34 @@ def test_no_more_feeds_are_known_than_can_be(monkeypatch: pytest.MonkeyPatch) ->
 
 
 # --- beyond the set
+
+
+@pytest.mark.parametrize("sqlite", [False, True])
+def test_strangers_with_entries_do_not_keep_our_user_from_following(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, *, sqlite: bool
+) -> None:
+    monkeypatch.setattr(limits, "KNOWN_FEEDS_MAX", 3)
+    store = SqliteStore.open(tmp_path / "store.sqlite") if sqlite else MemoryStore()
+    replica = replica_of(store)
+    strangers = [key_of(f"stranger {number}") for number in range(3)]
+    for stranger, entries in zip(strangers, (1, 2, 1), strict=True):
+        replica.add_beyond(stranger.feed_id, keep=False)
+        for entry in written(stranger, [b"junk"] * entries):
+            offer(replica, entry.packet)
+    assert not replica.add_beyond(feed_of(1), keep=False), "another stranger waits"
+    for number in range(2):
+        assert replica.add_beyond(feed_of(number), keep=True)
+    assert {record.feed for record in replica.records()} == {strangers[1].feed_id, feed_of(0), feed_of(1)}
+    store.commit(0)
+    assert {record.feed for record in replica_of(store).records()} == {
+        record.feed for record in replica.records()
+    }
+    # Deleted ones are known only so that they are not requested again.
+    replica.purge(strangers[1].feed_id)
+    while replica.quota.is_due:
+        replica.evict(1)
+    assert replica.add_beyond(feed_of(2), keep=False)
+    assert not replica.knows(strangers[1].feed_id)
 
 
 def test_a_feed_beyond_the_set_is_stored_once_an_entry_of_it_comes() -> None:

@@ -41,7 +41,7 @@ class FeedQuota:
         self._packets = {each.feed: each.packets for each in sorted(usage, key=lambda each: each.begun)}
         """By feed, in the order in which they began."""
         self._others: set[FeedId] = set()
-        self._evicted: set[FeedId] = set()
+        self._evicted: dict[FeedId, None] = {}
         self._leaving: dict[FeedId, None] = {}
         self._total = 0
         self.chosen = 0
@@ -61,8 +61,8 @@ class FeedQuota:
 
     @property
     def evicted(self) -> Collection[FeedId]:
-        """The feeds of which all was deleted, and that nobody followed since."""
-        return self._evicted
+        """The feeds of which all was deleted, and that nobody followed since, the one evicted first in front."""
+        return self._evicted.keys()
 
     @property
     def others_packets(self) -> int:
@@ -84,13 +84,16 @@ class FeedQuota:
             (self._others.discard if asked_for else self._others.add)(feed)
             if asked_for:
                 self._leaving.pop(feed, None)
-        (self._evicted.add if evicted else self._evicted.discard)(feed)
+        if evicted:
+            self._evicted.setdefault(feed)
+        else:
+            self._evicted.pop(feed, None)
         self._judge(feed)
 
     def forget(self, feed: FeedId) -> None:
         """*feed*, of which nothing is stored, is known no more."""
         self._others.discard(feed)
-        self._evicted.discard(feed)
+        self._evicted.pop(feed, None)
         self.refused.discard(feed)
 
     def added(self, feed: FeedId) -> None:

@@ -5,6 +5,7 @@ Everything is written to the store at once and made durable by the shell's next 
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from tinyssb_node import limits
 from tinyssb_node.codec.crypto import SigningKey, Verify, verify_signed
@@ -57,6 +58,8 @@ from tinyssb_node.replication.quota import UNLIMITED, FeedQuota, QuotaLimits
 from tinyssb_node.replication.want import NOT_WANTED
 from tinyssb_node.store.port import FeedRecord, Store
 
+_YOUNG = 64
+"""Feeds of strangers, those that began last, of which one makes room for a feed that somebody here wants."""
 CHILD_DIALECT = Dialect.SPEC
 """Dialect of our further feeds: phones, for which the other dialect exists, can read nothing in them."""
 
@@ -308,8 +311,8 @@ class Replica:
 
     def add_beyond(self, feed: FeedId, *, keep: bool, asker: FeedAsker = FeedAsker.USER) -> bool:
         """Add *feed* beyond the set, again if it has left. *keep*: in the store at once, as *asker* asked for it; else
-        once an entry of it comes, and until then it may have to make room for others. Return False if it is known, or
-        cannot be added."""
+        once an entry of it comes, and until then it may have to make room for others. If all places are taken, a feed
+        that is kept gets that of one that nobody here asked for. Return False if it is known, or cannot be added."""
         known = feed in self._records and feed not in self._retired
         if (
             self.read_only
@@ -317,7 +320,11 @@ class Replica:
             or (known and not (keep and (feed in self._empty or feed in self._sought)))
         ):
             return False
-        if not known and len(self._records) >= limits.KNOWN_FEEDS_MAX and not self._forget_empty():
+        if (
+            not known
+            and len(self._records) >= limits.KNOWN_FEEDS_MAX
+            and not (self._forget_empty() or self._forget_evicted() or (keep and self._displace_stranger()))
+        ):
             return False
         self._take_in(feed, beyond=True, keep=keep or feed in self._retired, asker=asker if keep else None)
         if len(self._empty) > limits.EMPTY_FEEDS_MAX:
@@ -433,9 +440,37 @@ class Replica:
         self._forget(feed)
         return True
 
+    def _forget_evicted(self) -> bool:
+        """Forget the feed beyond the set that was evicted longest ago: it may be requested again. False if there is
+        none."""
+        return self._displace(next((feed for feed in self.quota.evicted if self._records[feed].beyond), None))
+
+    def _displace_stranger(self) -> bool:
+        """Delete a feed beyond the set that nobody here asked for, and forget it: of the youngest ones the smallest.
+        False if there is none."""
+        others = (feed for feed in reversed([*self.quota.packets]) if feed in self.quota.others)
+        strangers = (
+            feed for feed in others if self._records[feed].beyond and not self._records[feed].for_group
+        )
+        young = list(islice(strangers, _YOUNG))
+        return self._displace(min(young, key=self.quota.packets.__getitem__, default=None))
+
+    def _displace(self, feed: FeedId | None) -> bool:
+        if feed is None:
+            return False
+        if self._tips[feed].seq:
+            self._cut(feed, 0)
+        self._tips[feed] = Tip(feed, None, 0, None)
+        self._keep(self.record(feed))
+        self._store.drop_feed(feed)
+        self._forget(feed)
+        return True
+
     def _forget(self, feed: FeedId) -> None:
         """Forget a feed of which nothing is stored."""
         self._sought.pop(feed, None)
+        self._growing.pop(feed, None)
+        self._retired.discard(feed)
         del self._records[feed], self._tips[feed]
         self.followed_beyond.discard(feed)
         self.newest.forget(feed)
