@@ -31,7 +31,7 @@ _WORDS: Final = {
     ),
     "feeds": (
         "feeds were refused: this node knows as many as it can",
-        "`tinyssb network rekey` leaves those that have no entries.",
+        "Those that you follow come in all the same. `tinyssb purge FEED` makes room for another.",
     ),
     "queue": (
         "packets found the queue of a face full",
