@@ -14,6 +14,7 @@ from tinyssb_node import limits
 from tinyssb_node.codec.dmx import want_dmx
 from tinyssb_node.codec.packets import Chnk, Want, parse_coded, parse_want, serialize_want
 from tinyssb_node.feeds.author import ComposedEntry
+from tinyssb_node.gossip.deployed_peers import WIRE_NAME
 from tinyssb_node.gossip.entries import EntryGossip
 from tinyssb_node.gossip.expiry import IdExpiry
 from tinyssb_node.gossip.frontier_gossip import FrontierGossip
@@ -76,13 +77,13 @@ def _wants(bench: Bench) -> list[bytes]:
 
 
 @pytest.mark.parametrize("profile", [stream_profile(), lan_profile()], ids=lambda profile: profile.medium)
-def test_where_air_costs_nothing_nobody_has_a_name(profile: LinkProfile) -> None:
+def test_where_air_costs_nothing_all_nodes_have_one_name(profile: LinkProfile) -> None:
     bench = holding(FEED, profile)
     bench.hear(want(bench, b"ab", ana=MUCH))
     bench.pass_time(profile.advert_max_us)
     wants = [parse_want(packet) for packet in bench.take(PacketKind.WANT)]
     assert wants
-    assert {(said.speaker, said.asks) for said in wants} == {(b"", b"")}
+    assert {(said.speaker, said.asks) for said in wants} == {(WIRE_NAME, b"")}
 
 
 @pytest.mark.parametrize("profile", [stream_profile(), lan_profile()], ids=lambda profile: profile.medium)

@@ -1,6 +1,7 @@
 """The node beside programs of the deployed dialect: recorded, and emulated."""
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from tinyssb_node.feeds.author import ComposedEntry
 from tinyssb_node.feeds.layout import layout_of
 from tinyssb_node.feeds.sidechain import reassemble
 from tinyssb_node.ids import Dialect, FeedId, PacketKind, Verdict
-from tinyssb_node.scheduling.link import lan_profile
+from tinyssb_node.scheduling.link import LinkProfile, lan_profile, stream_profile
 from tinyssb_node.store.memory import MemoryStore
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "tinyssb"
@@ -105,6 +106,80 @@ def converse(bench: Bench, pub: SimplePub, span_us: int) -> None:
             for packet in to_node:
                 bench.hear(packet)
             to_node, to_pub = answers, bench.take()
+
+
+def late_chains(pub: SimplePub) -> list[tuple[int, int]]:
+    """Return the entries whose side chain is not whole though a later entry of the feed is: phones name that one
+    wrongly then."""
+    return [
+        (seq, len(log.entries))
+        for log in pub.logs.values()
+        for seq in log.pending
+        if any(later not in log.pending for later in range(seq + 1, len(log.entries) + 1))
+    ]
+
+
+def nothing(packet: bytes) -> bool:
+    return not packet
+
+
+def give_whole(bench: Bench, pub: SimplePub, span_us: int, lost: Callable[[bytes], bool]) -> list[object]:
+    """Let the node serve the peer, which loses some packets. Return what `late_chains` found after each packet."""
+    late: list[object] = []
+    end_us = bench.now_us + span_us
+    while bench.now_us < end_us:
+        bench.pass_time(STEP_US)
+        for packet in pub.tick(bench.now_us):
+            bench.hear(packet)
+        for packet in bench.take():
+            if not lost(packet):
+                pub.hear(packet)
+                late += late_chains(pub)
+    return late
+
+
+@pytest.mark.parametrize("profile", [stream_profile(), lan_profile()], ids=["stream", "lan"])
+def test_deployed_peers_get_side_chains_before_later_entries(profile: LinkProfile) -> None:
+    """With a later entry first, the phone app names operations on boards wrongly."""
+    bench, pub = Bench(profile=profile), SimplePub()
+    feeds = {f"chained {number}": feed_called(f"chained {number}", 20) for number in range(3)}
+    long = written(key_of("long"), [b"%d" % number * 900 for number in range(8)], Dialect.DEPLOYED)
+    for name, feed in feeds.items():
+        give_node(bench, feed, key_of(name).feed_id)
+    give_node(bench, long, key_of("long").feed_id)
+    assert give_whole(bench, pub, 4 * MINUTE_US, lost=nothing) == []
+    for name, feed in feeds.items():
+        assert_pub_holds(pub, feed, key_of(name).feed_id)
+    assert_pub_holds(pub, long, key_of("long").feed_id)
+
+
+def test_a_deployed_peer_that_lost_a_chunk_gets_it_before_later_entries() -> None:
+    bench, pub = Bench(profile=lan_profile()), SimplePub()
+    feed = written(key_of("news"), [b"%d" % number * 60 for number in range(4)], Dialect.DEPLOYED)
+    feed_id = key_of("news").feed_id
+    give_node(bench, feed[:2], feed_id)
+    chunks = set(feed[1].chunks)
+    give_whole(bench, pub, MINUTE_US // 2, lost=lambda packet: packet in chunks)
+    assert list(pub.logs[feed_id].pending) == [2]
+    for packet in packets_of(feed[2:]):
+        bench.perform(bench.node.import_packet(packet, bench.now_us)[1])
+    assert give_whole(bench, pub, MINUTE_US, lost=nothing) == []
+    assert_pub_holds(pub, feed, feed_id)
+
+
+def test_a_side_chain_that_a_peer_never_takes_holds_up_later_entries_for_a_minute_only() -> None:
+    bench, pub = Bench(profile=lan_profile()), SimplePub()
+    feed = written(key_of("news"), [b"%d" % number * 60 for number in range(4)], Dialect.DEPLOYED)
+    feed_id = key_of("news").feed_id
+    give_node(bench, feed[:2], feed_id)
+    chunks = set(feed[1].chunks)
+    give_whole(bench, pub, MINUTE_US // 2, lost=lambda packet: packet in chunks)
+    for packet in packets_of(feed[2:]):
+        bench.perform(bench.node.import_packet(packet, bench.now_us)[1])
+    give_whole(bench, pub, MINUTE_US // 4, lost=lambda packet: packet in chunks)
+    assert len(pub.logs[feed_id].entries) == 2
+    give_whole(bench, pub, 2 * MINUTE_US, lost=lambda packet: packet in chunks)
+    assert len(pub.logs[feed_id].entries) == 4
 
 
 def feed_called(name: str, entries: int, dialect: Dialect = Dialect.DEPLOYED) -> tuple[ComposedEntry, ...]:

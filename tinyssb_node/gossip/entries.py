@@ -37,7 +37,9 @@ from tinyssb_node.codec.packets import (
     serialize_want,
 )
 from tinyssb_node.feeds.sidechain import SideChain
+from tinyssb_node.gossip.chain_order import CHNK_DELAY_US, ChainOrder, Piece
 from tinyssb_node.gossip.chunk_rows import ChunkRows
+from tinyssb_node.gossip.deployed_peers import WIRE_NAME
 from tinyssb_node.gossip.expiry import IdExpiry
 from tinyssb_node.gossip.fork_gossip import ForkGossip
 from tinyssb_node.gossip.frontier_gossip import FrontierGossip
@@ -98,6 +100,8 @@ class EntryGossip:
         """Until when requests name only feeds that our user or a group follows."""
         self._rows: dict[FaceName, ChunkRows] = {}
         """On the air."""
+        self._orders: dict[FaceName, ChainOrder] = {}
+        """Elsewhere."""
         self._forking = ForkGossip(replica)
         self._newest = NewestGossip(replica, frontiers)
         self._goset_dmx = network.goset_dmx
@@ -111,12 +115,17 @@ class EntryGossip:
         if queue.on_air:
             self._turns[queue.name] = TurnTaking(self._replica, queue, self._entropy)
             self._rows[queue.name] = ChunkRows(self._replica, self._network, queue, self._entropy)
+        else:
+            self._orders[queue.name] = ChainOrder(
+                self._replica, self._store, lossy=queue.profile.medium is not LinkMedium.STREAM
+            )
 
     def face_down(self, face: FaceName) -> None:
         """A face is gone."""
         del self._peers[face]
         self._turns.pop(face, None)
         self._rows.pop(face, None)
+        self._orders.pop(face, None)
         self._plain_until_us.pop(face, None)
         self._followed_until_us.pop(face, None)
         for kind in (PacketKind.WANT, PacketKind.CHNK):
@@ -198,6 +207,8 @@ class EntryGossip:
         if turn is not None:
             speaker, asks = turn.address(now_us)
             want = replace(want, speaker=speaker, asks=asks)
+        else:
+            want = replace(want, speaker=WIRE_NAME)
         packet, seen = (
             serialize_want(self._dmx(PacketKind.WANT), want),
             self._want_seen(Direction.TX, queue, want),
@@ -355,6 +366,8 @@ class EntryGossip:
             return []
         self._frontiers.set_compared(queue.name, same=True, now_us=now_us)
         queue.suppress_claim()
+        if not want.speaker:
+            self._frontiers.deployed.heard(queue.name, now_us)
         reading = read_want(replica.goset, want, self._forking.next_wanted(queue))
         turn = self._turns.get(queue.name)
         self._heard_requests(queue, want, reading, now_us)
@@ -425,7 +438,7 @@ class EntryGossip:
         if (turn := self._turns.get(queue.name)) is not None:
             turn.heard_want(want, reading, reception, now_us)
         else:
-            self._answer(queue, reading.wanted, asked, now_us)
+            self._answer(queue, reading.wanted, asked, now_us, named=bool(want.speaker))
 
     def _answer(
         self,
@@ -433,16 +446,20 @@ class EntryGossip:
         wanted: Sequence[tuple[FeedId, int]],
         asked: dict[FeedId, int],
         now_us: int,
+        *,
+        named: bool,
     ) -> None:
-        """Reply on a wire: all at once."""
+        """Reply on a wire: all at once. Nodes of ours are *named*."""
         if queue.profile.medium is LinkMedium.STREAM:
             peers = self._peers[queue.name]
             for feed, seq in wanted:
                 peers.next_entry[feed] = peers.given_entries.first_to_give(feed, seq, now_us)
         if asked:
-            self._give_entries(queue, asked, now_us)
+            self._give_entries(queue, asked, now_us, named=named)
 
-    def _give_entries(self, queue: TransmitQueue, requested: dict[FeedId, int], now_us: int) -> None:
+    def _give_entries(
+        self, queue: TransmitQueue, requested: dict[FeedId, int], now_us: int, *, named: bool
+    ) -> None:
         peers = self._peers[queue.name]
         room = queue.room(peers.entry_credit.grant(requested))
         asked = peers.not_repeated(requested, now_us)
@@ -450,6 +467,10 @@ class EntryGossip:
             return
         feeds = peers.rotate([*asked], room)
         firsts = [peers.given_entries.first_to_give(feed, asked[feed], now_us) for feed in feeds]
+        if self._frontiers.deployed.near(queue.name, now_us):
+            self._give_in_order(queue, dict(zip(feeds, firsts, strict=True)), room, now_us, named=named)
+            peers.answered(asked.items(), now_us)
+            return
         available = [
             self._replica.last_to_give(feed) - first + 1 for feed, first in zip(feeds, firsts, strict=True)
         ]
@@ -464,6 +485,31 @@ class EntryGossip:
         for packet in take_turns(chains):
             queue.put(packet, PacketKind.ENTRY, due_us)
         self._frontiers.gave(queue.name, sum(map(len, chains)))
+
+    def _give_in_order(
+        self, queue: TransmitQueue, firsts: Mapping[FeedId, int], room: int, now_us: int, *, named: bool
+    ) -> None:
+        """Give entries of feeds, each from its first on, with the chunks of each behind it."""
+        peers, order = self._peers[queue.name], self._orders[queue.name]
+        found = {feed: order.pieces(feed, first, room, now_us) for feed, first in firsts.items()}
+        shares = share_out(room, [len(pieces) for pieces in found.values()])
+        due_us = queue.reply_due_us(now_us)
+        chains: dict[bool, list[list[Piece]]] = {False: [], True: []}
+        for (feed, pieces), share in zip(found.items(), shares, strict=True):
+            delayed = not named and order.delays(feed, now_us)
+            given = pieces[:share]
+            order.gave(feed, given, now_us, delayed=delayed)
+            chains[delayed].append(given)
+            for piece in given:
+                if piece.chunk is None:
+                    peers.gave_entries(feed, piece.seq, piece.seq, now_us)
+                else:
+                    peers.gave_chunks((feed, piece.seq), piece.chunk, 1, now_us)
+        for delayed, of_feeds in chains.items():
+            for piece in take_turns(of_feeds):
+                kind = PacketKind.ENTRY if piece.chunk is None else PacketKind.CHUNK
+                queue.put(piece.packet, kind, due_us + (CHNK_DELAY_US if delayed else 0))
+        self._frontiers.gave(queue.name, sum(len(given) for each in chains.values() for given in each))
 
     def heard_newest(self, queue: TransmitQueue, newest: Newest, now_us: int) -> None:
         """Handle a NEWEST of a peer: give the last entries of feeds, with an anchor where it does not know their
@@ -575,6 +621,9 @@ class EntryGossip:
         if rows and self._rows[queue.name].gives_rows(now_us):
             asked, room = self._rows[queue.name].give(asked, rows, room, due_us, now_us)
         if not queue.on_air:
+            if self._frontiers.deployed.near(queue.name, now_us):
+                for packet in self._orders[queue.name].heard_chnk(asked.items(), now_us):
+                    queue.waiting.cancel(packet)
             asked = peers.not_repeated(asked, now_us)
         self._give_chunks(queue, asked, room, due_us, now_us)
 
@@ -606,6 +655,7 @@ class EntryGossip:
                 peers.count_chunks(chain, first, length, len(packets), now_us)
             else:
                 peers.answered([(chain, asked[chain])], now_us)
+                self._orders[queue.name].gave_chunks(*chain, first + len(packets), now_us)
         for packet in take_turns(chains):
             queue.put(packet, PacketKind.CHUNK, due_us)
 
@@ -751,7 +801,8 @@ class EntryGossip:
                     self._frontiers.introduce(queue, appended.feed, now_us)
             if not queue.on_air:
                 queue.claim_timer.hear_inconsistent(now_us)
-            if queue.profile.medium is LinkMedium.STREAM and awaited == appended.seq:
+            pushes = queue.profile.medium is LinkMedium.STREAM and awaited == appended.seq
+            if pushes and not self._waits_for_chunks(queue, appended, now_us):
                 self._push_entry(queue, appended, now_us)
             elif not queue.on_air or appended.feed not in self._replica.goset:
                 self._frontiers.news(queue.name, appended.feed)
@@ -759,6 +810,14 @@ class EntryGossip:
         chain = (appended.feed, appended.seq)
         if queue.profile.medium is LinkMedium.STREAM and peers.next_chunk[chain] == appended.chunk:
             self._push_chunk(queue, appended, now_us)
+
+    def _waits_for_chunks(self, queue: TransmitQueue, appended: EntryAppended, now_us: int) -> bool:
+        """Return True if an entry must not be pushed yet: a deployed peer has to have the side chains of earlier ones
+        before, and one is missing here."""
+        return self._frontiers.deployed.near(queue.name, now_us) and any(
+            chain.feed == appended.feed and chain.seq < appended.seq
+            for chain in self._replica.expectations.side_chains
+        )
 
     def push(
         self, queue: TransmitQueue, published: Sequence[EntryAppended | ChunkAppended], now_us: int

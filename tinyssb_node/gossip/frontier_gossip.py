@@ -29,6 +29,7 @@ from tinyssb_node.codec.packets import (
     serialize_diff,
     serialize_feeds,
 )
+from tinyssb_node.gossip.deployed_peers import DeployedPeers
 from tinyssb_node.gossip.named_ids import NamedIds
 from tinyssb_node.ids import Direction, FaceName, FeedId, PacketKind
 from tinyssb_node.replication.frontiers import (
@@ -185,15 +186,18 @@ class FrontierGossip:
         self._dmx = network.goset_dmx
         self._entropy = entropy
         self._exchanges: dict[FaceName, _Exchange] = {}
+        self.deployed = DeployedPeers()
 
     def face_up(self, queue: TransmitQueue, now_us: int) -> None:
         """A face can be used. On wires the first packet shows what we hold."""
+        self.deployed.face_up(queue.name, now_us)
         self._exchanges[queue.name] = _Exchange(now_us, queue.profile)
         if not queue.on_air:
             queue.put(self.advert(queue).packet, PacketKind.DIFF, now_us)
 
     def face_down(self, face: FaceName) -> None:
         """A face is gone."""
+        self.deployed.face_down(face)
         self._exchanges.pop(face, None)
 
     def understood(self, face: FaceName) -> bool:

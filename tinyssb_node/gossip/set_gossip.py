@@ -428,6 +428,9 @@ class SetGossip:
         effects: list[Effect] = [self._claim_seen(Direction.RX, queue, claim)]
         if queue.on_air:
             self._repeated[queue.name].gave(claim, 0, now_us)
+        else:
+            understood = self._frontiers.understood(queue.name)
+            self._frontiers.deployed.heard_claim(queue.name, now_us, understood=understood)
         agrees = claims.agrees(goset, claim)
         if not queue.on_air and self._ignores_claims(queue, now_us):
             return effects
@@ -455,6 +458,7 @@ class SetGossip:
     ) -> list[Effect]:
         """Handle a packet that names one id; see ``heard_claim``."""
         seen = NoveltySeen(direction=Direction.RX, face=queue.name, feed=novelty.feed)
+        self._frontiers.deployed.heard(queue.name, now_us)
         if not queue.on_air:
             self._claimed_us[queue.name] = now_us
         if not queue.on_air or not welcome:
@@ -464,6 +468,7 @@ class SetGossip:
     def heard_ping(self, queue: TransmitQueue, now_us: int) -> list[Effect]:
         """A board pings. One without a feed says nothing else, and reads no SKETCH: claim our set as boards do, the
         more rarely the more often it was claimed."""
+        self._frontiers.deployed.heard(queue.name, now_us)
         goset = self._replica.goset
         shown = self._shown_to_boards.get(queue.name)
         if shown is None or not len(goset) or not self._may_claim(queue, now_us):

@@ -4,6 +4,7 @@ from collections.abc import Hashable, Mapping
 from typing import Generic, TypeVar
 
 K = TypeVar("K", bound=Hashable)
+P = TypeVar("P")
 
 
 class RequestPacer:
@@ -80,7 +81,7 @@ def share_out(room: int, available: list[int]) -> list[int]:
     return shares
 
 
-def take_turns(chains: list[list[bytes]]) -> list[bytes]:
+def take_turns(chains: list[list[P]]) -> list[P]:
     """Return the packets of several chains, the first of each, then the second of each, and so on."""
     longest = max((len(chain) for chain in chains), default=0)
     return [chain[turn] for turn in range(longest) for chain in chains if turn < len(chain)]
