@@ -7,11 +7,20 @@ from tests.nodes import Bench, key_of, packets_of, radio_profile, written
 from tests.replication.replicas import NETWORK, offer_all, replica_of
 from tinyssb_node.codec.dmx import want_dmx
 from tinyssb_node.codec.events import ForkFound, WantSeen
-from tinyssb_node.codec.packets import Want, parse_want, serialize_want
+from tinyssb_node.codec.packets import (
+    NamedWant,
+    Want,
+    parse_want,
+    serialize_diff,
+    serialize_named_want,
+    serialize_want,
+)
 from tinyssb_node.feeds.author import ComposedEntry, compose
 from tinyssb_node.feeds.fork import verify_proof
 from tinyssb_node.ids import Dialect, Direction, PacketKind
 from tinyssb_node.replication import limits
+from tinyssb_node.replication.frontiers import SaltedFrontiers
+from tinyssb_node.replication.salted import short_id
 from tinyssb_node.scheduling.link import stream_profile
 from tinyssb_node.store.memory import MemoryStore
 
@@ -55,6 +64,19 @@ def per_hour(mesh: Mesh, hours: int = 2) -> float:
     before = mesh.sent
     mesh.pass_time(hours * HOUR_US)
     return (mesh.sent - before) / hours
+
+
+@pytest.mark.parametrize("radio", [False, True])
+@pytest.mark.parametrize(("at", "length"), [(3, 3), (1, 1), (1, 4), (3, 7), (5, 40)])
+def test_two_branches_of_the_same_length_are_noticed(at: int, length: int, radio: bool) -> None:
+    mesh = meeting({"ana": length, "ben": length}, at, radio=radio)
+    mesh.pass_time(9 * HOUR_US if radio else HOUR_US)
+    for name in ("ana", "ben"):
+        record = next(record for record in mesh[name].node.feeds() if record.feed == FEED)
+        assert (record.seq, record.forked_at) == (length, at)
+        assert len(mesh[name].of(ForkFound)) == 1
+    mesh.pass_time(HOUR_US)  # the last requests of the search
+    assert per_hour(mesh) <= 1.1 * quiet_per_hour(radio=radio) + 4
 
 
 @pytest.mark.parametrize("radio", [False, True])
@@ -223,6 +245,22 @@ def begin_search(bench: Bench) -> None:
         bench.hear(want(bench, 900))
         bench.pass_time(MINUTE_US // 60)
     raise AssertionError("it does not search")
+
+
+def test_a_digest_of_a_moment_ago_begins_no_search() -> None:
+    """Another mark and then the same number: the peer grew in between, unless it happens again."""
+    feed = branch(3, 5, b"a")
+    bench = Bench(store=holding(feed))
+    theirs = MemoryStore()
+    offer_all(replica_of(theirs, FEED), packets_of(branch(3, 5, b"b")))
+    goset, salt = NETWORK.goset_dmx, b"salt"
+    for times in (1, 2):
+        held = SaltedFrontiers(salt, [(FEED, 5)], {FEED: b"%d" % times * 20})
+        bench.hear(serialize_diff(goset, held.diff(0, 0)))
+        for _ in range(3):
+            bench.hear(serialize_named_want(goset, NamedWant(salt, ((short_id(salt, FEED), 6),))))
+            bench.pass_time(MINUTE_US)
+        assert (min(asked(bench)) < 6) == (times == 2)
 
 
 def test_a_liar_gains_a_bounded_number_of_requests() -> None:

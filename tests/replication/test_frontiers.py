@@ -28,6 +28,7 @@ from tinyssb_node.replication.frontiers import (
 from tinyssb_node.replication.salted import short_id
 
 SALT = b"salt"
+TIP = b"t" * 20
 FEEDS = [feed_of(number) for number in range(80)]
 MANY = [feed_of(number) for number in range(3_000)]
 Seqs = Mapping[FeedId, int]
@@ -83,10 +84,13 @@ RANGES = st.integers(0, 5).flatmap(lambda depth: st.tuples(st.just(depth), st.in
 # --- marks
 
 
-def test_a_mark_is_of_the_salt_the_feed_and_the_number() -> None:
+def test_a_mark_is_of_the_salt_the_feed_the_number_and_the_last_entry() -> None:
     feed = FEEDS[0]
-    in_full = sha256(SALT + feed + b"\x00\x00\x01\x2c").digest()
-    assert mark_of(SALT, feed, 300) == int.from_bytes(in_full[:4], "big")
+    in_full = sha256(SALT + feed + b"\x00\x00\x01\x2c" + TIP).digest()
+    assert mark_of(SALT, feed, 300, TIP) == int.from_bytes(in_full[:4], "big")
+    assert mark_of(SALT, feed, 300) == int.from_bytes(
+        sha256(SALT + feed + b"\x00\x00\x01\x2c").digest()[:4], "big"
+    )
     others = {mark_of(SALT, feed, 301), mark_of(SALT, FEEDS[1], 300), mark_of(b"seas", feed, 300)}
     assert mark_of(SALT, feed, 300) not in others
 
@@ -391,13 +395,26 @@ def test_a_salt_under_which_two_feeds_have_one_short_id_is_ambiguous(
             held.parts(held.diff(*place))
 
 
+def test_two_branches_of_the_same_length_differ_and_a_known_fork_does_not() -> None:
+    feed, other = FEEDS[:2]
+    held, theirs = Frontiers(), Frontiers()
+    for tip, each in ((TIP, held), (b"u" * 20, theirs)):
+        each.set(feed, 7, tip)
+        each.set(other, 3, TIP)
+    reading = held.under(SALT).read(theirs.under(SALT).diff(0, 0))
+    assert reading == FrontiersDiffer((feed,), (mark_of(SALT, feed, 7, b"u" * 20),))
+    for each in (held, theirs):
+        each.set(feed, 7)
+    assert held.under(SALT).read(theirs.under(SALT).diff(0, 0)) == FrontiersEqual()
+
+
 @settings(max_examples=100, deadline=None)
 @given(CHANGES, st.integers(1, 6))
 def test_a_salt_under_which_two_feeds_have_one_mark_is_ambiguous(
     changes: list[tuple[FeedId, int]], bits: int
 ) -> None:
     with patch.object(
-        frontiers, "mark_of", lambda salt, feed, seq: mark_of(salt, feed, seq) >> 32 - bits or 1
+        frontiers, "mark_of", lambda salt, feed, seq, tip=b"": mark_of(salt, feed, seq, tip) >> 32 - bits or 1
     ):
         held = salted({})
         for feed, seq in changes:

@@ -180,6 +180,8 @@ class EntryGossip:
             beyond = self._frontiers.has_requests(queue.name) or bool(self._frontiers.beyond(queue, now_us))
             # By name neighbours understand it before sets are the same, which takes minutes with hundreds of feeds.
             beyond |= self._frontiers.sets_seem_to_differ(queue.name) and bool(self._replica.followed)
+            searched = self._forking.searched(queue)
+            beyond |= searched is not None and searched not in self._replica.goset
         else:
             in_set = len(self._chains_in_set())
             beyond = len(self._replica.expectations.side_chains) > in_set
@@ -219,7 +221,7 @@ class EntryGossip:
         """Return what tells how many rows we lack of a feed; None where we take no coded entries: one was a lie, or a
         fork is searched, which a row hides, as it stands for a place on any branch."""
         distrusts = now_us < self._plain_until_us.get(queue.name, now_us)
-        if not queue.on_air or distrusts or self._forking.searches(queue):
+        if not queue.on_air or distrusts or self._forking.searched(queue) is not None:
             return None
         return self._replica.rows_lacking
 
@@ -247,9 +249,13 @@ class EntryGossip:
                 first, rest = (), (*first, *rest)
         if again:
             self._frontiers.ask_again(queue.name)
+        if (searched := self._forking.searched(queue)) is not None:
+            first = (searched, *first)
         want = self._frontiers.build_want(queue, first, rest, self._forking.next_wanted(queue))
         if want is None:
             return None
+        if searched is not None:
+            self._forking.asked(queue, (searched,), now_us)
         self._peers[queue.name].named(len(want.wanted))
         speaker, asks = (b"", b"") if turn is None else turn.address(now_us)
         packet = serialize_named_want(self._goset_dmx, replace(want, speaker=speaker, asks=asks))
@@ -418,6 +424,7 @@ class EntryGossip:
         self._receipts.heard_want(queue.name, want.speaker if turn is not None else b"", reading, now_us)
         self._retirement.heard_want(reading, now_us)
         self._forking.heard_want(queue, reading, now_us)
+        self._forking.heard_alike(queue, self._frontiers.alike(queue.name, reading.wanted), now_us)
         self._newest.heard_want(queue, reading, now_us)
         if reading.behind and (turn is None or turn.believes(want.speaker)):
             queue.want_timer.hear_inconsistent(now_us)

@@ -8,9 +8,12 @@ and nothing of it fits for a while, earlier and earlier entries are requested, a
 arrives that is stored here. The fork is behind it, and the next requests show it, unless a peer on our own branch
 replied: then the search begins again, further back. This is done for one feed at a time, on one face, with a limited
 number of requests: a liar gains a few repeats.
+
+Branches of the same length make nobody lack anything. Digests of frontiers show them (``gossip.frontier_gossip``): a
+peer names the same number of a feed twice although its mark is another one. Then the same search begins.
 """
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -22,6 +25,8 @@ from tinyssb_node.replication.want import NOT_WANTED, WantReading
 from tinyssb_node.scheduling.transmit_queue import TransmitQueue
 
 _DOUBT_US: Final = 600_000_000  # ten minutes: longer than most losses and queues last
+_ALIKE_TIMES: Final = 2
+"""How often a peer has to show other entries of the same number before a fork is searched."""
 
 
 @dataclass(slots=True)
@@ -71,6 +76,9 @@ class ForkGossip:
         self._replica = replica
         self._told: dict[FaceName, dict[FeedId, _Pause]] = {}
         self._doubts: dict[FeedId, _Doubt] = {}
+        self._alike: dict[FeedId, tuple[int, int]] = {}
+        """Feeds of which a peer holds as many entries and others: the sequence number lacking, and how often that was
+        seen."""
         self._rests: dict[FeedId, _Pause] = {}
         self._search: _Search | None = None
 
@@ -87,6 +95,7 @@ class ForkGossip:
         for told in self._told.values():
             told.pop(feed, None)
         self._doubts.pop(feed, None)
+        self._alike.pop(feed, None)
         self._rests.pop(feed, None)
         if self._search is not None and self._search.feed == feed:
             self._search = None
@@ -127,22 +136,37 @@ class ForkGossip:
             self._doubts[feed] = _Doubt(ours, now_us, self._replica.strays)
             return
         doubt.heard += 1
-        rest = self._rests.get(feed)
         if (
-            self._search is None
-            and ours > 1
-            and doubt.heard >= 8  # WANTs that claim more entries of the feed
+            doubt.heard >= 8  # WANTs that claim more entries of the feed
             and now_us - doubt.since_us >= _DOUBT_US
             and self._replica.strays > doubt.strays
-            and (rest is None or now_us >= rest.until_us)
         ):
+            self._begin(queue, feed, ours, now_us)
+
+    def heard_alike(self, queue: TransmitQueue, feeds: Sequence[FeedId], now_us: int) -> None:
+        """A peer on *queue* holds as many entries of *feeds* as we do, and its digest showed others."""
+        for feed in feeds:
+            ours = self._replica.next_wanted(feed)
+            before, times = self._alike.get(feed, (ours, 0))
+            # Once it may just have grown: the digest was older than the number.
+            times = times + 1 if before == ours else 1
+            self._alike[feed] = ours, times
+            if ours != NOT_WANTED and times >= _ALIKE_TIMES:
+                self._begin(queue, feed, ours, now_us)
+
+    def _begin(self, queue: TransmitQueue, feed: FeedId, ours: int, now_us: int) -> None:
+        """Begin a search on *queue*, unless there is one, or this feed has to rest."""
+        rest = self._rests.get(feed)
+        if self._search is None and ours > 1 and (rest is None or now_us >= rest.until_us):
             self._search = _Search(feed, queue.name, ours, ours - 1)
+            queue.want_timer.hear_inconsistent(now_us)
 
     # --- looking for where branches part
 
-    def searches(self, queue: TransmitQueue) -> bool:
-        """Return True if a fork is searched on *queue*."""
-        return self._search is not None and self._search.face == queue.name
+    def searched(self, queue: TransmitQueue) -> FeedId | None:
+        """Return the feed in which a fork is searched on *queue*; None: there is none."""
+        search = self._search
+        return None if search is None or search.face != queue.name else search.feed
 
     def next_wanted(self, queue: TransmitQueue) -> Callable[[FeedId], int]:
         """Return the function that tells the sequence number to request on *queue*: the next one lacking, or, of the
@@ -196,6 +220,7 @@ class ForkGossip:
         """End the search: it is no fork, or the nodes that could show it are out of reach."""
         self._search = None
         self._doubts.pop(search.feed, None)
+        self._alike.pop(search.feed, None)
         rest = self._rests.get(search.feed, _Pause(now_us, _DOUBT_US))
         self._rests[search.feed] = _longer(rest, now_us, 86_400_000_000)  # a day at most
 

@@ -394,6 +394,8 @@ class SetGossip:
             exchange.give_up()
         # While all agree, a sketch of no capacity asks whether they still do, in 16 bytes.
         agree = queue.claim_timer.is_calm and not self._frontiers.sets_seem_to_differ(queue.name)
+        if agree and queue.on_air and (compare := self._frontiers.compare_on_air(queue, now_us)) is not None:
+            return compare
         capacity = 0 if agree else limits.SKETCH_CAPACITY
         return self._sketch_packet(queue, exchange.advert(self._salt(), capacity))
 

@@ -1,8 +1,9 @@
 """Frontiers under a salt: how much a node holds of each feed, compared with a peer at a cost that grows with the
 difference (decision 0058).
 
-Each feed whose entries are given has a *mark*, a hash of salt, feed id and the last sequence number to give. Two nodes
-hold the same of a feed exactly if their marks are equal. A DIFF is the sketch (PinSketch, as in minisketch) of the
+Each feed whose entries are given has a *mark*, a hash of salt, feed id, the last sequence number to give and the id of
+that entry. Two nodes hold the same of a feed exactly if their marks are equal: two branches of a fork that are equally
+long have different marks. A DIFF is the sketch (PinSketch, as in minisketch) of the
 marks of a range of feeds; from two of them the marks in which they differ are computed. Ranges are divided by the first
 bits of the feeds' short ids, as in range-based set reconciliation (A. Meyer, arXiv 2212.13567; Negentropy), until a
 packet is enough for each.
@@ -10,7 +11,7 @@ packet is enough for each.
 
 from bisect import bisect_left, insort
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -29,10 +30,11 @@ _SUMS_KEPT = 64
 """Ranges of which the sums are kept under one salt: 100 bytes each."""
 
 
-def mark_of(salt: bytes, feed: FeedId, seq: int) -> int:
-    """Return the mark of a feed held up to entry *seq*: the first 4 bytes of the SHA-256 over salt, feed id and number
-    (4 bytes, big-endian); 1 in place of 0, which no sketch can represent."""
-    return int.from_bytes(sha256(salt + feed + seq.to_bytes(4)).digest()[: limits.SHORT_ID_SIZE]) or 1
+def mark_of(salt: bytes, feed: FeedId, seq: int, tip: bytes = b"") -> int:
+    """Return the mark of a feed held up to entry *seq*: the first 4 bytes of the SHA-256 over salt, feed id, number
+    (4 bytes, big-endian) and *tip*, the id of that entry, empty for a forked feed; 1 in place of 0, which no sketch can
+    represent."""
+    return int.from_bytes(sha256(salt + feed + seq.to_bytes(4) + tip).digest()[: limits.SHORT_ID_SIZE]) or 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +67,11 @@ _Range = tuple[int, int]
 class SaltedFrontiers:
     """All feeds under one salt."""
 
-    def __init__(self, salt: bytes, seqs: Iterable[tuple[FeedId, int]]) -> None:
-        """*seqs* are the known feeds, and up to which entry each is given, 0 for nothing."""
+    def __init__(
+        self, salt: bytes, seqs: Iterable[tuple[FeedId, int]], tips: Mapping[FeedId, bytes] | None = None
+    ) -> None:
+        """*seqs* are the known feeds, and up to which entry each is given, 0 for nothing; *tips* the ids of these
+        entries, except of forked feeds."""
         self.salt = salt
         self._feeds: dict[int, FeedId | None] = {}
         """Known feeds by short id; None where two have the same."""
@@ -77,22 +82,26 @@ class SaltedFrontiers:
         self._sums: OrderedDict[_Range, bytes] = OrderedDict()
         self.ambiguous = False
         """True if two feeds have the same short id or mark: the next salt is better."""
-        self._late: dict[FeedId, int | None] = {}
+        self._late: dict[FeedId, tuple[int, bytes] | None] = {}
         """Changes since this was used last: hashes are made when they are needed. None: known no more."""
         for feed, seq in seqs:
-            self._set(feed, seq)
+            self._set(feed, seq, b"" if tips is None else tips.get(feed, b""))
 
-    def set(self, feed: FeedId, seq: int | None) -> None:
-        """Note up to which entry *feed* is given, 0 for nothing; None: it is known no more."""
-        self._late[feed] = seq
+    def set(self, feed: FeedId, seq: int, tip: bytes = b"") -> None:
+        """Note up to which entry *feed* is given, 0 for nothing, and the id of this entry, empty for a forked feed."""
+        self._late[feed] = seq, tip
+
+    def forget(self, feed: FeedId) -> None:
+        """Forget a feed that is known no more."""
+        self._late[feed] = None
 
     def catch_up(self) -> None:
         """Work in what changed."""
         late, self._late = self._late, {}
-        for feed, seq in late.items():
-            self._set(feed, seq)
+        for feed, held in late.items():
+            self._set(feed, *(held or (None, b"")))
 
-    def _set(self, feed: FeedId, seq: int | None) -> None:
+    def _set(self, feed: FeedId, seq: int | None, tip: bytes) -> None:
         short = short_id(self.salt, feed)
         if seq is None:
             if self._feeds.get(short) == feed:
@@ -106,7 +115,7 @@ class SaltedFrontiers:
             del self._shorts[bisect_left(self._shorts, (short, feed))]
             changed.append(before)
         if seq:
-            mark = mark_of(self.salt, feed, seq)
+            mark = mark_of(self.salt, feed, seq, tip)
             if mark in self._marked:
                 self.ambiguous = True
             else:
@@ -212,22 +221,25 @@ class Frontiers:
 
     def __init__(self) -> None:
         self._seqs: dict[FeedId, int] = {}
+        self._tips: dict[FeedId, bytes] = {}
         self._salted: OrderedDict[bytes, SaltedFrontiers] = OrderedDict()
 
     def __len__(self) -> int:
         return len(self._seqs)
 
-    def set(self, feed: FeedId, seq: int) -> None:
-        """Note up to which entry *feed* is given, 0 for nothing."""
+    def set(self, feed: FeedId, seq: int, tip: bytes = b"") -> None:
+        """Note up to which entry *feed* is given, 0 for nothing, and the id of this entry, empty for a forked feed."""
         self._seqs[feed] = seq
+        self._tips[feed] = tip
         for salted in self._salted.values():
-            salted.set(feed, seq)
+            salted.set(feed, seq, tip)
 
     def forget(self, feed: FeedId) -> None:
         """Forget a feed that is known no more."""
         del self._seqs[feed]
+        del self._tips[feed]
         for salted in self._salted.values():
-            salted.set(feed, None)
+            salted.forget(feed)
 
     def knows_salt(self, salt: bytes) -> bool:
         """Return True if *salt* is in use: a further one costs 12 µs a feed on a PC."""
@@ -235,7 +247,7 @@ class Frontiers:
 
     def under(self, salt: bytes) -> SaltedFrontiers:
         """Return all feeds under *salt*; the salt unused for longest is evicted."""
-        found = self._salted.pop(salt, None) or SaltedFrontiers(salt, self._seqs.items())
+        found = self._salted.pop(salt, None) or SaltedFrontiers(salt, self._seqs.items(), self._tips)
         found.catch_up()
         self._salted[salt] = found
         if len(self._salted) > _SALTS_MAX:

@@ -496,7 +496,11 @@ class Replica:
     def _follow_frontier(self, feed: FeedId) -> None:
         """Note up to which entry *feed* is given: nothing of feeds that left the set or are blocked."""
         hidden = feed in self._retired or feed in self.blocked
-        self.frontiers.set(feed, 0 if hidden else self.last_to_give(feed))
+        tip = self._tips[feed].id
+        branch = (
+            b"" if tip is None or hidden or feed in self._forks else tip
+        )  # of a fork nodes hold either branch
+        self.frontiers.set(feed, 0 if hidden else self.last_to_give(feed), branch)
 
     def own_feed(
         self,

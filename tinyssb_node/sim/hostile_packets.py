@@ -345,7 +345,8 @@ def _diff(view: View, lie: Lie) -> bytes:
     for feed in view.feeds(lie.whose, 20):
         numbers[feed] = view.number(lie.seq, view.next_seq(feed)) - 1
     held = [(feed, max(0, seq)) for feed, seq in numbers.items()]
-    diff = SaltedFrontiers(view.salt(lie.salt), held).diff(0, 0)
+    tips = {record.feed: bytes(record.tip or b"") for record in view.records}
+    diff = SaltedFrontiers(view.salt(lie.salt), held, tips).diff(0, 0)
     if lie.truth == "lie":
         sums = view.chance.randbytes(len(diff.sums))
         diff = packets.Diff(diff.salt, 0, 0, view.chance.randrange(256), sums)
