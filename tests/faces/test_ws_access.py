@@ -116,6 +116,30 @@ async def test_client_certificates_let_in_and_keep_out(authority: Authority, hut
         assert len(heard.ups) == 1
 
 
+async def test_a_caller_uses_a_renewed_certificate_at_its_next_call(
+    authority: Authority, hut: Pair, tmp_path: Path
+) -> None:
+    (tmp_path / "others").mkdir()
+    friend = own(Authority(tmp_path / "others", "others").issue("friend"))
+    guard = ListenerPolicy(certificate=hut.certificate, key=hut.key, clients=authority.certificate)
+    shown = Credentials(
+        tls=True, authorities=authority.certificate, certificate=friend.certificate, key=friend.key
+    )
+    async with server(guard) as (pub, heard), running(caller(pub.port, shown)) as ana:
+        await until(lambda: pub.turned_away >= 2)
+        assert not heard.ups
+        renewed = own(authority.issue("friend"))
+        friend.key.write_text("half of it")  # changes nothing
+        refused = pub.turned_away
+        await until(lambda: pub.turned_away >= refused + 2)
+        friend.key.write_bytes(renewed.key.read_bytes())
+        friend.certificate.write_bytes(renewed.certificate.read_bytes())
+        await heard.until(lambda: bool(heard.ups))
+        await ana.until(lambda: bool(ana.faces))
+        await ana.face().send([PACKET])
+        await heard.until(lambda: bool(heard.frames))
+
+
 @pytest.mark.parametrize(
     "headers",
     [

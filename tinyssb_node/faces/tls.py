@@ -4,15 +4,14 @@ Imported only where TLS is configured. The contexts work with asyncio, with ``we
 to make a certificate is in docs/reference/faces.md.
 """
 
-import contextlib
 import hashlib
 import hmac
 import re
 import ssl
 from pathlib import Path
 
-from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.errors import CertificateError, SecretUnusableError
+from tinyssb_node.faces.renewed import RenewedFiles
 from tinyssb_node.faces.secretfiles import read_secret
 
 _CERTIFICATE = re.compile(rb"-----BEGIN CERTIFICATE-----[A-Za-z0-9+/=\s]+-----END CERTIFICATE-----", re.ASCII)
@@ -25,10 +24,25 @@ def server_context(certificate: Path, key: Path, *, clients: Path | None = None)
 
     Raises CertificateError, SecretExposedError, SecretUnusableError.
     """
-    files = _RenewedFiles(certificate, key, clients)
-    context = files.load()
-    context.sni_callback = files.choose
-    return context
+
+    def load() -> ssl.SSLContext:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        _load_pair(context, certificate, key)
+        if clients is not None:
+            _load_authorities(context, clients)
+            context.verify_mode = ssl.CERT_REQUIRED
+        return context
+
+    files = RenewedFiles((certificate, key, clients), load)
+    first = files.current()
+
+    def choose(connection: ssl.SSLObject, _name: str | None, _first: ssl.SSLContext) -> None:
+        if (renewed := files.current()) is not first:
+            connection.context = renewed
+
+    first.sni_callback = choose
+    return first
 
 
 def client_context(
@@ -74,52 +88,6 @@ def fingerprint(certificate: Path) -> bytes:
         return hashlib.sha256(ssl.PEM_cert_to_DER_cert(found[0].decode("ascii"))).digest()
     except (OSError, ValueError) as error:
         raise CertificateError(certificate, _reason(error)) from error
-
-
-class _RenewedFiles:
-    """A listener's certificate, its key and the authorities of clients, read again when their files change."""
-
-    def __init__(self, certificate: Path, key: Path, clients: Path | None) -> None:
-        self._certificate = certificate
-        self._key = key
-        self._clients = clients
-        self._seen = self._look()
-        self._renewed: ssl.SSLContext | None = None
-        """The context with the renewed certificate; None: the first one is still used."""
-
-    def load(self) -> ssl.SSLContext:
-        """Return a context with all as they are now. Raises as ``server_context`` does."""
-        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        _load_pair(context, self._certificate, self._key)
-        if self._clients is not None:
-            _load_authorities(context, self._clients)
-            context.verify_mode = ssl.CERT_REQUIRED
-        return context
-
-    def choose(self, connection: ssl.SSLObject, _name: str | None, _first: ssl.SSLContext) -> None:
-        """Give a handshake the renewed certificate. While the files cannot be used, as between the writes of a renewal,
-        the last one stays."""
-        found = self._look()
-        if found != self._seen:
-            with contextlib.suppress(LocalError, OSError):
-                self._renewed, self._seen = self.load(), found
-        if self._renewed is not None:
-            connection.context = self._renewed
-
-    def _look(self) -> tuple[tuple[int, int] | None, ...]:
-        """Return what changes with the files: for each the time of its last change and its size; None: it is not
-        there."""
-        paths = (self._certificate, self._key, *([] if self._clients is None else [self._clients]))
-        return tuple(map(self._stat, paths))
-
-    @staticmethod
-    def _stat(path: Path) -> tuple[int, int] | None:
-        try:
-            status = path.stat()
-        except OSError:
-            return None
-        return status.st_mtime_ns, status.st_size
 
 
 def _load_pair(context: ssl.SSLContext, certificate: Path, key: Path) -> None:

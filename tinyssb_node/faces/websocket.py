@@ -24,8 +24,8 @@ from tinyssb_node.faces.ws_access import (
     WsListenerAccess,
     WsProtocol,
     call,
-    client_options,
     drop,
+    renewed_options,
 )
 from tinyssb_node.faces.ws_spec import WsConnectSpec, WsListenSpec
 from tinyssb_node.ids import FaceName
@@ -188,8 +188,9 @@ class WsClientEndpoint:
         """Connect, and connect again whenever the connection is lost, until cancelled. Raises CertificateError,
         SecretExposedError and SecretUnusableError if a configured file cannot be read."""
         clock = asyncio.get_running_loop().time
-        tls, headers = client_options(self._connect.credentials)
+        options = renewed_options(self._connect.credentials)
         while True:
+            tls, headers = options.current()
             try:
                 connection = await call(self._connect.url, _PACKETS, tls, headers)
             except CallFailedError as error:

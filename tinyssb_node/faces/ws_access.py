@@ -26,6 +26,7 @@ from tinyssb_node import limits
 from tinyssb_node.errors import LocalError
 from tinyssb_node.faces.access import Credentials, ListenerPolicy, Quotas
 from tinyssb_node.faces.errors import SecretUnusableError
+from tinyssb_node.faces.renewed import RenewedFiles
 from tinyssb_node.faces.secretfiles import read_token
 
 QUIET = logging.getLogger(f"{__name__}.library")
@@ -296,8 +297,18 @@ def drop(connection: Connection) -> None:
         connection.transport.abort()
 
 
-def client_options(credentials: Credentials) -> tuple[ssl.SSLContext | None, dict[str, str]]:
-    """Return a caller's TLS settings, None for no TLS, and its further options.
+CallerOptions: TypeAlias = "tuple[ssl.SSLContext | None, dict[str, str]]"
+"""A caller's TLS settings, None for no TLS, and its further options."""
+
+
+def renewed_options(credentials: Credentials) -> RenewedFiles[CallerOptions]:
+    """Return what ``client_options`` does, read again once a file of *credentials* changes. Raises its errors."""
+    paths = (credentials.token, credentials.authorities, credentials.certificate, credentials.key)
+    return RenewedFiles(paths, lambda: client_options(credentials))
+
+
+def client_options(credentials: Credentials) -> CallerOptions:
+    """Return a caller's TLS settings and further options.
 
     Raises CertificateError, SecretExposedError, SecretUnusableError.
     """

@@ -20,8 +20,8 @@ from tinyssb_node.faces.ws_access import (
     WsListenerAccess,
     WsProtocol,
     call,
-    client_options,
     drop,
+    renewed_options,
 )
 from tinyssb_node.pzp.database import limits as pzp_limits
 from tinyssb_node.pzp.sync import limits as sync_limits
@@ -171,7 +171,7 @@ class PzpSyncConnector:
     ) -> None:
         """Call *url* with *credentials*. Raises CertificateError, SecretExposedError, SecretUnusableError."""
         self.url = url
-        self._tls, self._headers = client_options(credentials)
+        self._options = renewed_options(credentials)
         self._msgs = msgs
         self._roots = roots
         self._told = told
@@ -193,7 +193,7 @@ class PzpSyncConnector:
     async def connect_once(self) -> str:
         """Connect, and sync until the connection ends. Return why it ended, or could not be made."""
         try:
-            connection = await call(self.url, _PROTOCOL, self._tls, self._headers)
+            connection = await call(self.url, _PROTOCOL, *self._options.current())
         except CallFailedError as error:
             return str(error)
         self.link = PzpSyncConnection(connection, self._msgs, self._told)

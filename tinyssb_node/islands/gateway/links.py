@@ -11,6 +11,7 @@ from websockets.asyncio.server import Server
 
 from tinyssb_node.control.rows import BroughtRow
 from tinyssb_node.errors import LocalError
+from tinyssb_node.faces.renewed import RenewedFiles
 from tinyssb_node.faces.ws_access import CallFailedError
 from tinyssb_node.ids import FeedId, NetworkName
 from tinyssb_node.islands.gateway import limits
@@ -34,7 +35,7 @@ class TrustedGateways(NamedTuple):
     """TLS contexts for gateways with certificates of trusted authorities."""
 
     listening: ssl.SSLContext
-    calling: ssl.SSLContext
+    calling: RenewedFiles[ssl.SSLContext]
 
 
 def load_trusted_gateways(settings: GatewayConfig) -> TrustedGateways | None:
@@ -43,13 +44,16 @@ def load_trusted_gateways(settings: GatewayConfig) -> TrustedGateways | None:
         return None
     from tinyssb_node.faces.tls import client_context, server_context  # noqa: PLC0415 - most gateways do without
 
-    listening = server_context(settings.cert_file, settings.key_file, clients=settings.ca_file)
-    calling = client_context(
-        authorities=settings.ca_file, certificate=settings.cert_file, key=settings.key_file
-    )
-    # Gateways have changing addresses and no names: a certificate of a trusted authority is enough.
-    calling.check_hostname = False
-    return TrustedGateways(listening, calling)
+    authorities, certificate, key = settings.ca_file, settings.cert_file, settings.key_file
+
+    def load() -> ssl.SSLContext:
+        calling = client_context(authorities=authorities, certificate=certificate, key=key)
+        # Gateways have changing addresses and no names: a certificate of a trusted authority is enough.
+        calling.check_hostname = False
+        return calling
+
+    listening = server_context(certificate, key, clients=authorities)
+    return TrustedGateways(listening, RenewedFiles((authorities, certificate, key), load))
 
 
 @dataclass(slots=True)
@@ -189,7 +193,9 @@ class GatewayLinks:
         island, place = called.island, called.why.place
         where = text_of(place.node, place.connection)
         try:
-            scheme, context = ("ws", None) if self._circle is None else ("wss", self._circle.calling)
+            scheme, context = (
+                ("ws", None) if self._circle is None else ("wss", self._circle.calling.current())
+            )
             url, side = f"{scheme}://{where}{PATH}", self._sides[island.name]
             called.link = await open_link(url, side, context, local=self._from(place))
             called.progress_us = self._now_us()
