@@ -13,6 +13,7 @@ from tinyssb_node.catalog.rows import MessageKind
 from tinyssb_node.codec import bipf
 from tinyssb_node.content import chat
 from tinyssb_node.content.acks import ACK_TYPE, ack_of, serialize_acks
+from tinyssb_node.content.files import File, serialize_file
 from tinyssb_node.content.note import Note, serialize_map
 from tinyssb_node.content.pair_box import seal_text
 from tinyssb_node.content.private import SealKey, seal
@@ -125,3 +126,23 @@ def test_a_public_text_within_a_private_message_is_in_no_conversation():
     sealed = seal(chat.serialize(ShortText(text="hi")), [KEY.feed_id], bytes(range(88)))
     meaning = of(sealed)
     assert (meaning.kind, meaning.private, meaning.space) == (MessageKind.TEXT, True, None)
+
+
+def test_a_private_file_is_in_the_conversation_of_its_readers():
+    mine = SealKey(seed_of("ana"))
+    readers = (KEY.feed_id, ANA.feed)
+    file = File("map.webp", "image/webp", b"xyz", 1_760_000_040, readers)
+    meaning = of(seal(serialize_file(file), readers, bytes(range(88))))
+    assert (meaning.kind, meaning.private, meaning.tip) == (MessageKind.FILE, True, False)
+    assert json.loads(meaning.text) == {"name": "map.webp", "type": "image/webp", "size": 3}
+    assert (meaning.space, meaning.root) == ("chat", chat.conversation_root(readers))
+    assert meaning.members == tuple(sorted(readers))
+    assert meaning.said_us == 1_760_000_040_000_000
+    content = seal(serialize_file(file), readers, bytes(range(88)))
+    assert meaning_of(1, content, ID, ANA.feed, mine) == meaning
+    assert meaning_of(1, content, ID, ANA.feed, SealKey(b"x" * 32)).kind is MessageKind.OPAQUE
+    # Whoever could open it may have put it into a feed of their own: that makes another conversation.
+    again = meaning_of(1, content, ID, KEY.feed_id, KEY)
+    assert again.members == tuple(sorted(readers))
+    unnamed = of(seal(serialize_file(File("a", "b", b"c")), [KEY.feed_id], bytes(range(88))))
+    assert unnamed.members == tuple(sorted(readers))

@@ -99,6 +99,28 @@ def test_a_file_comes_back_as_it_was(running: RunningDaemon, here: Path) -> None
     assert tinyssb(running.home, "fetch", row["id"], "-o", "-").stdout == DATA
 
 
+def test_a_private_file_is_for_those_it_was_made_for_alone(
+    running: RunningDaemon, here: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    other = tmp_path_factory.mktemp("cyd")
+    make_home(other, name="cyd")
+    cyd = row_of(tinyssb(other, "identity", "--json"))["feed"]
+    tinyssb(running.home, "follow", cyd)
+    cost = row_of(tinyssb(running.home, "attach", "map.webp", "--with", cyd, "--dry-run", "--json"))
+    assert (cost["packets"], cost["with"]) == (24, [cyd])
+    row = row_of(
+        tinyssb(running.home, "attach", "map.webp", "--name", "hut.webp", "--with", cyd, "--yes", "--json")
+    )
+    shown = tinyssb(running.home, "chat", "--with", cyd).stdout.decode()
+    assert "(file hut.webp, 2,048 bytes" in shown
+    assert "hut.webp" not in tinyssb(running.home, "chat").stdout.decode()
+    assert tinyssb(running.home, "fetch", row["id"][:12], "-o", "-").stdout == DATA
+    # The entry alone shows neither its name nor its bytes.
+    entry = tinyssb(running.home, "show", "me", str(row["seq"]), "--json").stdout
+    assert b"hut.webp" not in entry
+    assert b"hut.webp".hex().encode() not in entry
+
+
 def test_nothing_is_overwritten(running: RunningDaemon, here: Path) -> None:
     row = row_of(tinyssb(running.home, "attach", "map.webp", "-y", "--json", "--name", "notes.txt"))
     (here / "notes.txt").write_text("mine")

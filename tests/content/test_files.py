@@ -26,6 +26,7 @@ from tinyssb_node.content.files import (
 )
 from tinyssb_node.content.limits import CLAIM_MIN_US
 from tinyssb_node.feeds.layout import chunks_for
+from tinyssb_node.ids import FeedId
 
 VECTORS = json.loads((Path(__file__).parent.parent / "vectors/content/files_v1.json").read_text("utf-8"))[
     "cases"
@@ -41,7 +42,8 @@ def test_bytes_mean_what_the_vectors_say(case: Any) -> None:
     if case["name"] is None:
         assert parse_file(content) is None
         return
-    file = File(case["name"], case["type"], bytes.fromhex(case["data"]), case.get("said_s"))
+    readers = tuple(map(FeedId.from_hex, case.get("readers", [])))
+    file = File(case["name"], case["type"], bytes.fromhex(case["data"]), case.get("said_s"), readers)
     assert parse_file(content) == file
     if case["written"]:
         assert serialize_file(file) == content
@@ -132,6 +134,20 @@ def test_a_list_of_another_shape_is_no_file(value: Value) -> None:
 )
 def test_what_begins_otherwise_has_no_head(content: bytes) -> None:
     assert parse_head(content) is None
+
+
+@pytest.mark.parametrize("said_s", [None, 1_577_836_860])
+def test_a_private_file_names_its_readers(said_s: int | None) -> None:
+    readers = (FeedId(bytes(range(32))), FeedId(bytes(32)))
+    file = File("a", "b", b"c", said_s, readers)
+    assert parse_file(serialize_file(file)) == file
+    for odd in (b"x" * 31, bytes(32 * 8), "text", 7):
+        found = read_file(["FIL", "a", "b", b"c", 1, odd])
+        assert found is not None
+        assert found.readers == ()
+    most = 65_506 - 100
+    with pytest.raises(FileTooLongError, match="carries 65,406"):
+        serialize_file(File("map.webp", "image/webp", bytes(most + 1)), extra=100)
 
 
 def test_what_does_not_fit_is_not_written() -> None:

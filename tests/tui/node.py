@@ -13,8 +13,9 @@ from tinyssb_node.control.group_rows import GroupReviewRow
 from tinyssb_node.control.rows import AirtimeRow, EndpointRow, FaceRow, FeedRow, StatusRow
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId, Origin
+from tinyssb_node.screens.conversation_files import ConversationFileDraft
 from tinyssb_node.screens.group_changes import EXCLUSION_LIMITS, GroupChange, decisions
-from tinyssb_node.screens.group_conversations import people_in_words
+from tinyssb_node.screens.group_conversations import is_group, people_in_words
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.people import DisplayNames
 from tinyssb_node.tui.screen_state import ScreenRequest, ScreenState
@@ -313,16 +314,21 @@ class FakeNode:
     def group_thread(self, group: str, message: MessageId) -> str:
         return f"Ana: Only for us.\n  ↳ Ben in {group[:4]}: Yes, {message.hex()[:4]}"
 
-    def group_file(self, group: str, path: str) -> tuple[GroupFileDraft, list[str]]:
-        draft = GroupFileDraft(group, File(path, "image/webp", b"x"))
-        return draft, [f"{path}: 1 byte", "  1 message (file), 40 bytes in 1 packet"]
+    def file_to_send(
+        self, conversation: str, path: str
+    ) -> tuple[GroupFileDraft | ConversationFileDraft, list[str]]:
+        file = File(path, "image/webp", b"x")
+        told = [f"{path}: 1 byte", "  1 message (file), 40 bytes in 1 packet"]
+        if is_group(conversation):
+            return GroupFileDraft(conversation, file), told
+        return ConversationFileDraft(file, conversation), told
 
-    def send_group_file(self, draft: GroupFileDraft) -> str:
+    def send_file(self, draft: GroupFileDraft | ConversationFileDraft) -> str:
         self._do("file", draft)
         return "Sent it."
 
-    def save_group_file(self, group: str, message: MessageId) -> str:
-        self._do("save", group, message)
+    def save_file(self, conversation: str, message: MessageId) -> str:
+        self._do("save", conversation, message)
         return "Saved /tmp/map.webp, 256 bytes."
 
     def change_group(self, change: GroupChange) -> str:

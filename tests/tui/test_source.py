@@ -5,6 +5,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -210,20 +211,48 @@ def test_a_file_of_a_group_is_sent_and_saved(tmp_path: Path, monkeypatch: pytest
     with daemon(home):
         source.change_group(GroupChange(action=GroupAction.CREATE, name="Hut"))
         (room,) = source.look(ScreenRequest()).groups
-        draft, told = source.group_file(room.name, str(tmp_path / "map.webp"))
+        draft, told = source.file_to_send(room.name, str(tmp_path / "map.webp"))
         assert told[0] == "map.webp: 256 bytes of image/webp"
         assert any("5 packets" in line for line in told)
-        assert source.send_group_file(draft).startswith("Sent map.webp: 256 bytes of image/webp in 5 packets")
+        assert source.send_file(draft).startswith("Sent map.webp: 256 bytes of image/webp in 5 packets")
         (*_, row) = source.look(ScreenRequest(conversation=room.name)).messages
         assert row.kind is MessageKind.FILE
         folder = tmp_path / "here"
         folder.mkdir()
         monkeypatch.chdir(folder)
-        assert source.save_group_file(room.name, row.id) == f"Saved {folder / 'map.webp'}, 256 bytes."
+        assert source.save_file(room.name, row.id) == f"Saved {folder / 'map.webp'}, 256 bytes."
         assert (folder / "map.webp").read_bytes() == bytes(256)
         with pytest.raises(LocalError, match="exists already"):
-            source.save_group_file(room.name, row.id)
+            source.save_file(room.name, row.id)
         with pytest.raises(LocalError, match="cannot be read"):
-            source.group_file(room.name, str(tmp_path / "none"))
+            source.file_to_send(room.name, str(tmp_path / "none"))
+    source.end_looking()
+    source.end_writing()
+
+
+def test_files_for_everybody_and_for_one_person_are_sent_and_saved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path / "n"
+    make_home(home, name="ana")
+    (tmp_path / "map.webp").write_bytes(bytes(256))
+    source = NodeScreenSource(str(home), None)
+    with daemon(home):
+        cyd = SigningKey(sha256(b"cyd").digest()).feed_id
+        source.follow(cyd, wanted=True)
+        private = source.tell([cyd], "a map follows")
+        monkeypatch.chdir(tmp_path / "n")
+        for conversation, readers in ((PUBLIC, "everybody"), (private, "only ")):
+            draft, told = source.file_to_send(conversation, str(tmp_path / "map.webp"))
+            assert told[0] == "map.webp: 256 bytes of image/webp"
+            assert told[1].strip().startswith(readers)
+            assert source.send_file(draft).startswith("Sent map.webp: 256 bytes of image/webp in ")
+            (*_, row) = source.look(ScreenRequest(conversation=conversation)).messages
+            assert (row.kind, row.private) == (MessageKind.FILE, conversation != PUBLIC)
+            folder = tmp_path / conversation
+            folder.mkdir()
+            monkeypatch.chdir(folder)
+            assert source.save_file(conversation, row.id) == f"Saved {folder / 'map.webp'}, 256 bytes."
+            assert (folder / "map.webp").read_bytes() == bytes(256)
     source.end_looking()
     source.end_writing()

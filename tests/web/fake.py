@@ -49,6 +49,7 @@ from tinyssb_node.control.rows import (
     RefusalRow,
     StatusRow,
 )
+from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import Dialect, FeedId, MessageId
 from tinyssb_node.screens.estimate import cost_question
@@ -306,15 +307,24 @@ class FakeNode:
         self._require()
         return packet_count(len(content), Dialect.SPEC)
 
+    def members(self, conversation: str) -> tuple[FeedId, ...]:
+        row = self.catalog.conversation(conversation)
+        if row is None:
+            raise ProblemError(
+                f"There is no conversation '{conversation}'.", "List them.", exit_code=ExitCode.MISSING
+            )
+        return tuple(row.members)
+
     def publish(self, content: bytes) -> PublishedRow:
-        """A public file."""
+        """A file, for everybody or for those whom it names."""
         self._require()
         file = parse_file(content)
         assert file is not None
         assert file.said_s is not None
-        self.said.append({"file": file.name, "conversation": PUBLIC})
+        where = PRIVATE if file.readers else PUBLIC
+        self.said.append({"file": file.name, "conversation": where})
         about = json.dumps({"name": file.name, "type": file.type, "size": len(file.data)})
-        row = self.arrive(ANA, about, kind=MessageKind.FILE)
+        row = self.arrive(ANA, about, kind=MessageKind.FILE, conversation=where, private=bool(file.readers))
         self.catalog.contents[MessageId.from_hex(row.id)] = content
         return row
 

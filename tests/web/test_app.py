@@ -1,10 +1,11 @@
 """The page's server, asked over real sockets."""
 
+import dataclasses
 import json
 import re
 import threading
 from base64 import b64encode
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import msgspec
 import pytest
@@ -25,9 +26,11 @@ from tests.sse import Events
 from tests.web.asking import ask, post
 from tests.web.fake import FORK, GROUP, FakeNode, serving, with_fork, with_group
 from tinyssb_node.catalog.rows import PUBLIC, ArrivingRow
+from tinyssb_node.content.files import File, serialize_file
 from tinyssb_node.control.group_rows import GroupBudgetRow, GroupSaidRow
 from tinyssb_node.control.rows import GroupInvitationRow
 from tinyssb_node.ids import FeedId
+from tinyssb_node.screens import drafts
 from tinyssb_node.screens.group_conversations import GroupConversation, message_row
 from tinyssb_node.web import limits
 from tinyssb_node.web.app import STATIC
@@ -568,6 +571,31 @@ def test_a_public_file_is_sent_and_comes_back() -> None:
         assert "map.webp" in asked.json["message"]
         assert post(address, "/api/attach", big | {"agreed": True}).status == 200
         assert post(address, "/api/attach", body | {"name": "x" * 65}).status == 400
+
+
+def test_a_file_in_a_private_conversation_is_encrypted_for_its_members(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    encrypted: list[tuple[FeedId, ...]] = []
+
+    def encrypt(file: File, readers: Sequence[FeedId]) -> bytes:
+        encrypted.append(tuple(readers))
+        return serialize_file(dataclasses.replace(file, readers=tuple(readers)))
+
+    monkeypatch.setattr(drafts, "private_file_draft", encrypt)
+    node = FakeNode()
+    body = {name: value for name, value in sending(bytes(200)).items() if name != "group"}
+    body["conversation"] = PRIVATE
+    with serving(node) as address:
+        assert post(address, "/api/attach/cost", body).status == 200
+        sent = post(address, "/api/attach", body)
+        assert (sent.status, sent.json["conversation"]) == (200, PRIVATE)
+        assert node.said == [{"file": "map.webp", "conversation": PRIVATE}]
+        assert set(encrypted) == {(BOB, ANA)}
+        row = ask(address, f"/api/messages?conversation={PRIVATE}").json["rows"][-1]
+        found = ask(address, row["file"]["href"])
+        assert (found.body, found.headers["content-type"]) == (bytes(200), "image/webp")
+        assert post(address, "/api/attach", body | {"conversation": "0" * 16, "once": "x" * 9}).status >= 400
 
 
 def test_a_big_file_is_sent_after_its_author_agreed() -> None:

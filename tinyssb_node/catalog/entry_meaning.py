@@ -103,7 +103,10 @@ def meaning_of(type_: int, content: bytes, id_: MessageId, author: FeedId, key: 
     if isinstance(message, chat.SealedMessage) and key is not None:
         inner = open_text(message.box, key, author) or unsealed_message(message, key)
         if inner is not None:
-            return _of(inner, content, id_, author, key.feed_id)
+            private_file = (
+                _file(inner.content, author, key.feed_id) if isinstance(inner, chat.Opaque) else None
+            )
+            return private_file or _of(inner, content, id_, author, key.feed_id)
     return _of(message, content, id_, author, None)
 
 
@@ -150,23 +153,26 @@ def _tie(
     return space, place.root, tuple(one for one in place.previous if one != place.root)
 
 
-def _file(content: bytes) -> Meaning | None:
-    """Return the meaning of a file. It is shown in the public conversation. Phones do not know it, so no message
-    follows it."""
+def _file(content: bytes, author: FeedId | None = None, reader: FeedId | None = None) -> Meaning | None:
+    """Return the meaning of a file. It is shown in the public conversation, or in that of the people whom it names, its
+    *author* and the *reader* for whom it was opened. Phones do not know it, so no message follows it."""
     file = parse_file(content)
     if file is None:
         return None
     about: bipf.Value = {"name": file.name, "type": file.type, "size": len(file.data)}
     text, cut = describe_value(about, limits.CATALOG_TEXT_MAX)
     said_us = None if file.said_s is None else file.said_s * 1_000_000
+    members = () if author is None or reader is None else tuple(sorted({*file.readers, author, reader}))
     return Meaning(
         kind=MessageKind.FILE,
         text=text,
         cut=cut,
         space=CHAT,
-        root=chat.PUBLIC_ROOT,
+        root=chat.conversation_root(members),
         tip=False,
         said_us=said_us,
+        private=bool(members),
+        members=members,
     )
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from tinyssb_node import limits as node_limits
 from tinyssb_node.content.files import FileHead, parse_head
+from tinyssb_node.content.private import may_be_sealed
 from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.feeds.layout import NO_CHUNK, LayoutKind
 from tinyssb_node.feeds.sidechain import reassemble
@@ -31,6 +32,8 @@ class HeldFile:
     """How many of these are stored: all up to some number."""
     content: bytes | None
     """The whole content; None while some is missing."""
+    sealed: bool
+    """It is encrypted, as files in private conversations are: its description is not known."""
 
 
 def inspect_file(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile:
@@ -42,6 +45,9 @@ def inspect_file(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile
     first = store.chunks(entry.feed, entry.seq, 0, 1)
     beginning = layout.head + b"".join(chunk[: node_limits.CHUNK_CONTENT_SIZE] for chunk in first)
     head = None if layout.form is LayoutKind.OPAQUE else parse_head(beginning[: layout.size])
+    sealed = head is None and layout.form is not LayoutKind.OPAQUE and may_be_sealed(beginning)
+    if sealed:
+        head = FileHead(None, None, None)
     if head is None:
         raise ProblemError(
             f"Entry {entry.seq} of {entry.feed.hex()} carries no file.",
@@ -60,7 +66,7 @@ def inspect_file(store: Store, entry: StoredEntry, dialect: Dialect) -> HeldFile
     content = None
     if held == layout.chunks:
         content = reassemble(layout, store.chunks(entry.feed, entry.seq, 0, layout.chunks))
-    return HeldFile(entry, head, layout.size, layout.chunks, held, content)
+    return HeldFile(entry, head, layout.size, layout.chunks, held, content, sealed)
 
 
 @dataclass(slots=True)

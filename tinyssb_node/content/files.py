@@ -11,6 +11,7 @@ from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.minutes import read_minutes, to_minutes
 from tinyssb_node.content.padded import decode
 from tinyssb_node.errors import LocalError
+from tinyssb_node.ids import FeedId
 
 WORD: Final = "FIL"
 """First item of the list in such content."""
@@ -56,6 +57,8 @@ class File:
     data: bytes
     said_s: int | None = None
     """The author's clock, seconds since 1970, in whole minutes; None: not given."""
+    readers: tuple[FeedId, ...] = ()
+    """Of a private file the people for whom it is encrypted, its author among them; none: it names nobody."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +88,20 @@ def read_file(value: Value) -> File | None:
         return None
     if not _fits(name, content_limits.FILE_NAME_MAX) or not _fits(type_, content_limits.FILE_TYPE_MAX):
         return None
-    return File(name, type_, data, read_minutes(value[4]) if len(value) > 4 else None)
+    said_s = read_minutes(value[4]) if len(value) > 4 else None
+    return File(name, type_, data, said_s, _readers(value[5]) if len(value) > 5 else ())
 
 
-def serialize_file(file: File) -> bytes:
-    """Serialize *file* as the content of an entry. Raises FileNameError, FileTooLongError."""
+def _readers(value: Value) -> tuple[FeedId, ...]:
+    """Return the feeds whose ids are concatenated in *value*; none if it is anything else."""
+    size = FeedId.SIZE
+    if not isinstance(value, bytes) or len(value) % size or len(value) > content_limits.CIRCLE_MAX * size:
+        return ()
+    return tuple(FeedId(value[start : start + size]) for start in range(0, len(value), size))
+
+
+def serialize_file(file: File, extra: int = 0) -> bytes:
+    """Serialize *file* as the content of an entry, beside *extra* bytes. Raises FileNameError, FileTooLongError."""
     for what, text, most in (
         ("name", file.name, content_limits.FILE_NAME_MAX),
         ("type", file.type, content_limits.FILE_TYPE_MAX),
@@ -97,10 +109,12 @@ def serialize_file(file: File) -> bytes:
         if not _fits(text, most):
             raise FileNameError(what, text, most)
     items: list[Value] = [WORD, file.name, file.type, file.data]
-    if file.said_s is not None:
-        items.append(to_minutes(file.said_s))
+    if file.said_s is not None or file.readers:
+        items.append(None if file.said_s is None else to_minutes(file.said_s))
+    if file.readers:
+        items.append(b"".join(file.readers))
     content = bipf.encode(items)
-    over = len(content) - limits.CONTENT_PUBLISH_MAX
+    over = len(content) + extra - limits.CONTENT_PUBLISH_MAX
     if over > 0:
         raise FileTooLongError(len(file.data), len(file.data) - over)
     return content

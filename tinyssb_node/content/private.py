@@ -24,6 +24,7 @@ from nacl.exceptions import RuntimeError as SodiumError
 
 from tinyssb_node import limits
 from tinyssb_node.codec import bipf
+from tinyssb_node.codec.varint import read_varint
 from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.chat import Message, SealedMessage, parse
 from tinyssb_node.errors import ReaderKeyError, RecipientCountError
@@ -33,6 +34,8 @@ _SMALLEST: Final = (
     content_limits.SEAL_HEAD_SIZE + content_limits.SEAL_SLOT_SIZE + content_limits.SEAL_TAG_SIZE
 )
 """Bytes of an empty private message for one reader."""
+_BYTES: Final = 1
+"""Kind of a BIPF value."""
 
 
 class SealKey:
@@ -86,6 +89,18 @@ def seal(clear: bytes, readers: Sequence[FeedId], entropy: bytes) -> bytes:
     slots = [crypto_secretbox(slot, nonce, _key_for(feed, passing)) for feed in readers]
     box = crypto_secretbox(clear, nonce, data_key)
     return bipf.encode(nonce + crypto_scalarmult_base(passing) + b"".join(slots) + box)
+
+
+def sealed_extra(readers: int) -> int:
+    """Return how many bytes the content of a private message for so many readers has beside the message, at most."""
+    slots = readers * content_limits.SEAL_SLOT_SIZE
+    return content_limits.SEAL_HEAD_SIZE + slots + content_limits.SEAL_TAG_SIZE + limits.BIPF_TAG_SIZE_MAX
+
+
+def may_be_sealed(beginning: bytes) -> bool:
+    """Return whether content that begins so may be a private message."""
+    tag = read_varint(beginning, 0, len(beginning), limits.BIPF_TAG_SIZE_MAX)
+    return tag is not None and tag[0] & 7 == _BYTES and tag[0] >> 3 >= _SMALLEST
 
 
 def unseal(sealed: SealedMessage, key: SealKey) -> bytes | None:

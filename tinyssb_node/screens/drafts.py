@@ -6,12 +6,14 @@ Feeds of the `deployed` dialect may be written by the phone app, which reads its
 import secrets
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tinyssb_node.catalog.catalog import Catalog
 from tinyssb_node.content.chat import ChatPost, serialize
+from tinyssb_node.content.files import File, serialize_file
 from tinyssb_node.content.limits import PAIR_PADDING_SIZE, SEAL_ENTROPY_SIZE
 from tinyssb_node.content.pair_box import seal_text
-from tinyssb_node.content.private import seal
+from tinyssb_node.content.private import seal, sealed_extra
 from tinyssb_node.content.short_text import (
     PAIR_BOX_EXTRA,
     ShortText,
@@ -44,6 +46,15 @@ def private_draft(catalog: Catalog, text: str, readers: Sequence[FeedId], ties: 
         return short
     post = ChatPost(tips=tuple(ties), text=text, said_s=int(time.time()), recipients=tuple(readers))
     return seal(serialize(post), readers, secrets.token_bytes(SEAL_ENTROPY_SIZE))
+
+
+def private_file_draft(file: File, readers: Sequence[FeedId]) -> bytes:
+    """Return the content of a *file* for *readers*, its author last.
+
+    Raises ReaderKeyError, RecipientCountError, FileNameError, FileTooLongError.
+    """
+    clear = serialize_file(replace(file, readers=tuple(readers)), sealed_extra(len(readers)))
+    return seal(clear, readers, secrets.token_bytes(SEAL_ENTROPY_SIZE))
 
 
 def _short_private(

@@ -35,7 +35,8 @@ w              write to the open conversation
 r              reply to the selected message
 o              group menu: create; show who can read what, send a file, add,
                exclude, leave
-s              save the selected file of a group in the current folder
+a              send a file to the open conversation: first shows its cost
+s              save the selected file in the current folder
 t              show the selected message of a group with all answers
 /              search all messages, those of groups, too
 m              write to the selected person, privately (People)

@@ -58,6 +58,7 @@ class ConversationsView(ScreenView):
         Binding("w", "write", show=False),
         Binding("r", "reply", show=False),
         Binding("o", "group", show=False),
+        Binding("a", "attach", show=False),
         Binding("s", "save", show=False),
         Binding("t", "thread", show=False),
         Binding("slash", "search", show=False),
@@ -356,11 +357,16 @@ class ConversationsView(ScreenView):
         self.post_message(NodeAction(lambda node: node.group_thread(group, row.id), "", show))
 
     def action_save(self) -> None:
-        """Save the selected file of a group."""
+        """Save the selected file."""
         row = self._chosen()
-        if row is not None and row.kind is MessageKind.FILE and is_group(self._conversation):
-            group = self._conversation
-            self.post_message(NodeAction(lambda node: node.save_group_file(group, row.id), None))
+        if row is not None and row.kind is MessageKind.FILE:
+            conversation = self._conversation
+            self.post_message(NodeAction(lambda node: node.save_file(conversation, row.id), None))
+
+    def action_attach(self) -> None:
+        """Send a file to the open conversation."""
+        if self.sight is not None and not self._why_closed(self._conversation):
+            GroupMenu(self, self.sight, None).send_file(self._conversation)
 
     def action_drop(self) -> None:
         """Cancel an answer, and close what is open over the view."""

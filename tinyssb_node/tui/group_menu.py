@@ -84,7 +84,7 @@ class GroupMenu:
             )
             return
         if key == _FILE:
-            self._ask(LineBox(" File to send: its path"), lambda path: self._preview_file(group, path))
+            self.send_file(group.name)
             return
         action = GroupAction(key)
         if action is GroupAction.RENAME:
@@ -133,14 +133,19 @@ class GroupMenu:
         rows = [(feed.hex(), Content(names.shown(feed))) for feed in feeds]
         self._ask(Picker(title, rows, many=True), lambda keys: then([FeedId.from_hex(key) for key in keys]))
 
-    def _preview_file(self, group: GroupConversation, path: str) -> None:
+    def send_file(self, conversation: str) -> None:
+        """Ask for a file, show its size and cost, and send it to a conversation if the user agrees."""
+
         def ask(found: object) -> None:
             assert isinstance(found, tuple)
             draft, told = found
             question = Question(" Send it?", Content("\n".join(safe(line) for line in told)))
-            self._ask(question, lambda _: self._act(lambda node: node.send_group_file(draft)))
+            self._ask(question, lambda _: self._act(lambda node: node.send_file(draft)))
 
-        self._view.post_message(NodeAction(lambda node: node.group_file(group.name, path), "", ask))
+        def preview(path: str) -> None:
+            self._view.post_message(NodeAction(lambda node: node.file_to_send(conversation, path), "", ask))
+
+        self._ask(LineBox(" File to send: its path"), preview)
 
     def _pick_decision(self, found: object) -> None:
         assert isinstance(found, list)

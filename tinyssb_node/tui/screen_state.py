@@ -7,6 +7,7 @@ from typing import Protocol
 from tinyssb_node.catalog.rows import PUBLIC, ArrivingRow, ConversationRow, MessageRow, PersonRow
 from tinyssb_node.control.rows import AirtimeRow, FaceRow, FeedRow, StatusRow
 from tinyssb_node.ids import FeedId, MessageId
+from tinyssb_node.screens.conversation_files import ConversationFileDraft
 from tinyssb_node.screens.gaps import ShownMessage, in_place
 from tinyssb_node.screens.group_changes import GroupChange
 from tinyssb_node.screens.group_conversations import GroupConversation
@@ -154,16 +155,20 @@ class ScreenSource(Protocol):
         """Return the thread of a message of a group in lines of text, unescaped. Raises LocalError."""
         ...
 
-    def group_file(self, group: str, path: str) -> tuple[GroupFileDraft, list[str]]:
-        """Read a file of this machine for a group; return it with its size and cost in lines. Raises LocalError."""
+    def file_to_send(
+        self, conversation: str, path: str
+    ) -> tuple[GroupFileDraft | ConversationFileDraft, list[str]]:
+        """Read a file of this machine for a conversation or a group; return it with its size and cost in lines. Raises
+        LocalError."""
         ...
 
-    def send_group_file(self, draft: GroupFileDraft) -> str:
-        """Publish a file in a group; return what was done. Raises LocalError."""
+    def send_file(self, draft: GroupFileDraft | ConversationFileDraft) -> str:
+        """Publish a file; return what was done. Raises LocalError."""
         ...
 
-    def save_group_file(self, group: str, message: MessageId) -> str:
-        """Save the file in a message of a group in the current folder; return what was done. Raises LocalError."""
+    def save_file(self, conversation: str, message: MessageId) -> str:
+        """Save the file in a message of a conversation or a group in the current folder; return what was done. Raises
+        LocalError."""
         ...
 
     def change_group(self, change: GroupChange) -> str:

@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Final, TypeVar
 
 from tinyssb_node.catalog.rows import PUBLIC, MessageRow, read_order_key
+from tinyssb_node.content.files import File
 from tinyssb_node.control.client import DaemonClient, DaemonError, DaemonUnreachableError
 from tinyssb_node.daemon.config import read_config
 from tinyssb_node.errors import LocalError
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import group_files
+from tinyssb_node.screens.conversation_files import ConversationFileDraft, save_file_of
 from tinyssb_node.screens.estimate import packets_in_words
 from tinyssb_node.screens.group_changes import GroupChange, decisions, done_in_words, perform, preview
 from tinyssb_node.screens.group_conversations import held_in_words, is_group, rooms
@@ -313,23 +315,40 @@ class NodeScreenSource:
 
         return self._do(read)
 
-    def group_file(self, group: str, path: str) -> tuple[GroupFileDraft, list[str]]:
-        """Read a file of this machine for a group; return it with its size and cost. Raises LocalError."""
-        draft = GroupFileDraft(group, read_local_file(Path(path).expanduser()))
+    def file_to_send(
+        self, conversation: str, path: str
+    ) -> tuple[GroupFileDraft | ConversationFileDraft, list[str]]:
+        """Read a file of this machine for a conversation or a group; return it with its size and cost. Raises
+        LocalError."""
+        file = read_local_file(Path(path).expanduser())
+        if is_group(conversation):
+            of_group = GroupFileDraft(conversation, file)
+            return of_group, self._do(
+                lambda talk: group_files.preview(talk.client, of_group, of_group.cost(talk.client))
+            )
+        draft = ConversationFileDraft(file, conversation)
+        return draft, self._do(draft.cost_lines)
 
-        def cost(talk: NodeSession) -> list[str]:
-            return group_files.preview(talk.client, draft, draft.cost(talk.client))
+    def send_file(self, draft: GroupFileDraft | ConversationFileDraft) -> str:
+        """Publish a file; return what was done. Raises LocalError."""
 
-        return draft, self._do(cost)
+        def publish(talk: NodeSession) -> int:
+            if isinstance(draft, GroupFileDraft):
+                return draft.publish(talk.client).packets
+            return 1 + draft.publish(talk).chunks
 
-    def send_group_file(self, draft: GroupFileDraft) -> str:
-        """Publish a file in a group; return what was done. Raises LocalError."""
-        row = self._do(lambda talk: draft.publish(talk.client))
-        return f"Sent {file_title(draft.file)} in {packets_in_words(row.packets)}."
+        return f"Sent {file_title(draft.file)} in {packets_in_words(self._do(publish))}."
 
-    def save_group_file(self, group: str, message: MessageId) -> str:
-        """Save the file in a message of a group in the current folder. Raises LocalError."""
-        file, path = self._do(lambda talk: group_files.save(talk.client, group, message.hex(), None))
+    def save_file(self, conversation: str, message: MessageId) -> str:
+        """Save the file in a message of a conversation or a group in the current folder. Raises LocalError."""
+
+        def save(talk: NodeSession) -> tuple[File, Path]:
+            if is_group(conversation):
+                return group_files.save(talk.client, conversation, message.hex(), None)
+            talk.catch_up()
+            return save_file_of(talk, message, None)
+
+        file, path = self._do(save)
         return f"Saved {path.absolute()}, {len(file.data):,} bytes."
 
     def change_group(self, change: GroupChange) -> str:

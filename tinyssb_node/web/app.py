@@ -26,9 +26,9 @@ from tinyssb_node.errors import BadRequestError, LocalError
 from tinyssb_node.faces.limits import TOKEN_MAX
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.limits import ERASE_DAYS_MAX, GROUP_NAMED_MAX, GROUP_TEXT_MAX
+from tinyssb_node.screens.conversation_files import ConversationFileDraft
 from tinyssb_node.screens.group_changes import DECISIONS, GroupAction, GroupChange
 from tinyssb_node.screens.group_files import GroupFileDraft
-from tinyssb_node.screens.public_files import PublicFileDraft
 from tinyssb_node.web import access, limits, views
 from tinyssb_node.web.access import refusal
 from tinyssb_node.web.errors import RequestTooLargeError
@@ -223,18 +223,19 @@ def _file_routes(service: PageService) -> list[Route]:
         root, message = _group_of(parameters.get("group")), _message_of(parameters.get("id"))
         return _file_response(*await service.group_file(root, message))
 
-    async def public_file(request: Request) -> Response:
-        """Return a public file, in the same way."""
+    async def conversation_file(request: Request) -> Response:
+        """Return a public file, or one of a private conversation, in the same way."""
         message = MessageId.from_hex(_message_of(request.query_params.get("id")))
-        return _file_response(*await service.public_file(message))
+        return _file_response(*await service.conversation_file(message))
 
-    async def public_cost(request: Request) -> Shape:
-        return await service.file_cost(PublicFileDraft(_file_in(await body_of(request))))
+    async def cost(request: Request) -> Shape:
+        return await service.file_cost(_file_draft_of(await body_of(request)))
 
     async def publish(request: Request) -> Shape:
         body = await body_of(request)
-        draft = PublicFileDraft(_file_in(body))
-        return await service.publish_file(draft, _once_of(body), agreed=body.get("agreed") is True)
+        return await service.publish_file(
+            _file_draft_of(body), _once_of(body), agreed=body.get("agreed") is True
+        )
 
     async def attach_cost(request: Request) -> Shape:
         return await service.attach_cost(file_of(await body_of(request)))
@@ -247,8 +248,8 @@ def _file_routes(service: PageService) -> list[Route]:
         Route("/api/group/file", file),
         _json_route("/api/group/attach/cost", attach_cost, "POST"),
         _json_route("/api/group/attach", attach, "POST"),
-        Route("/api/file", public_file),
-        _json_route("/api/attach/cost", public_cost, "POST"),
+        Route("/api/file", conversation_file),
+        _json_route("/api/attach/cost", cost, "POST"),
         _json_route("/api/attach", publish, "POST"),
     ]
 
@@ -363,6 +364,12 @@ def _file_in(body: dict[str, object]) -> File:
     except (ValueError, FileNameError) as error:
         raise BadRequestError("This is no file: its name, type or bytes cannot be read.") from error
     return file
+
+
+def _file_draft_of(body: dict[str, object]) -> ConversationFileDraft:
+    """Parse the file for a conversation, by default the public one, in a request. Raises BadRequestError."""
+    conversation = text_of(body, "conversation", 2 * MessageId.SIZE) if "conversation" in body else PUBLIC
+    return ConversationFileDraft(_file_in(body), conversation)
 
 
 def file_of(body: dict[str, object]) -> GroupFileDraft:

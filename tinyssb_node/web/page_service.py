@@ -13,10 +13,10 @@ from tinyssb_node.control.rows import ReceiptRow
 from tinyssb_node.errors import BusyError, LocalError
 from tinyssb_node.ids import MessageId
 from tinyssb_node.screens import group_files
+from tinyssb_node.screens.conversation_files import ConversationFileDraft, read_file_of
 from tinyssb_node.screens.estimate import estimate
 from tinyssb_node.screens.group_changes import GroupChange
 from tinyssb_node.screens.group_files import GroupFileDraft
-from tinyssb_node.screens.public_files import PublicFileDraft, read_public_file
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web import limits, views
 from tinyssb_node.web.opener import NodeOpener
@@ -131,18 +131,18 @@ class PageService:
         """Publish a file in a group, once in the same way. Raises LocalError."""
         return await self._once((draft, once), lambda node: views.attach(node, draft, agreed=agreed))
 
-    async def file_cost(self, draft: PublicFileDraft) -> Shape:
-        """Return what a public file would cost. Raises LocalError."""
-        return await self.change(lambda node: views.public_file_cost(node, draft))
+    async def file_cost(self, draft: ConversationFileDraft) -> Shape:
+        """Return what a file in a conversation would cost. Raises LocalError."""
+        return await self.change(lambda node: views.file_cost(node, draft))
 
-    async def publish_file(self, draft: PublicFileDraft, once: str, *, agreed: bool) -> Shape:
-        """Publish a file for everybody, once in the same way. Raises LocalError."""
+    async def publish_file(self, draft: ConversationFileDraft, once: str, *, agreed: bool) -> Shape:
+        """Publish a file in a conversation, once in the same way. Raises LocalError."""
         return await self._once((draft, once), lambda node: views.publish_file(node, draft, agreed=agreed))
 
-    async def public_file(self, message: MessageId) -> tuple[File, str]:
-        """Return the file in a public message, and a safe name for it. Raises LocalError."""
+    async def conversation_file(self, message: MessageId) -> tuple[File, str]:
+        """Return the file in a message of a conversation, and a safe name for it. Raises LocalError."""
         await self._wait_until_ready()
-        return await self._reader.with_node(lambda node: read_public_file(node, message))
+        return await self._reader.with_node(lambda node: read_file_of(node, message))
 
     async def group_file(self, group: str, message: str) -> tuple[File, str]:
         """Return the file in a message of a group, and a safe name for it. Raises LocalError."""

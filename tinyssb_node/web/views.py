@@ -9,6 +9,7 @@ from tinyssb_node.control.rows import ReceiptRow
 from tinyssb_node.ids import FeedId, MessageId
 from tinyssb_node.screens import group_files
 from tinyssb_node.screens.chatlines import is_answer
+from tinyssb_node.screens.conversation_files import ConversationFileDraft
 from tinyssb_node.screens.estimate import estimate
 from tinyssb_node.screens.gaps import gap_in_words, in_place
 from tinyssb_node.screens.group_changes import GroupChange, done_in_words, perform, preview
@@ -17,7 +18,6 @@ from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.group_threads import read_thread
 from tinyssb_node.screens.inbox import inbox
 from tinyssb_node.screens.limits import POST_PACKETS_MAX, WAITING_MAX
-from tinyssb_node.screens.public_files import PublicFileDraft
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web import limits
 from tinyssb_node.web.errors import CostlyMessageError, PageNotFoundError
@@ -265,19 +265,19 @@ def attach(node: NodeSession, draft: GroupFileDraft, *, agreed: bool) -> Shape:
     return {"id": row.entries[-1].id, "packets": row.packets, "conversation": row.group}
 
 
-def public_file_cost(node: NodeSession, draft: PublicFileDraft) -> Shape:
-    """Return what a public file would cost. Raises as the client does."""
+def file_cost(node: NodeSession, draft: ConversationFileDraft) -> Shape:
+    """Return what a file in a conversation would cost. Raises as the client does."""
     packets = draft.packets(node)
     costs = estimate(packets, list(node.client.faces()), list(node.client.airtime()))
     return {**cost_shape(packets, costs), "costly": packets > POST_PACKETS_MAX}
 
 
-def publish_file(node: NodeSession, draft: PublicFileDraft, *, agreed: bool) -> Shape:
-    """Publish a public file. Raises CostlyMessageError, and as the client does."""
+def publish_file(node: NodeSession, draft: ConversationFileDraft, *, agreed: bool) -> Shape:
+    """Publish a file in a conversation. Raises CostlyMessageError, and as the client does."""
     if not agreed and (question := draft.question(node)):
         raise CostlyMessageError(" ".join(question))
     row = draft.publish(node)
-    return {"id": row.id, "packets": 1 + row.chunks, "conversation": PUBLIC}
+    return {"id": row.id, "packets": 1 + row.chunks, "conversation": draft.conversation}
 
 
 def receipts(node: NodeSession, rows: Sequence[ReceiptRow]) -> Shape:

@@ -18,8 +18,10 @@ from tinyssb_node.errors import ExitCode, ProblemError
 from tinyssb_node.feeds.layout import packet_count
 from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
 from tinyssb_node.screens import limits
+from tinyssb_node.screens.conversation_files import ConversationFileDraft
 from tinyssb_node.screens.estimate import AirtimeCost, as_json, costs_in_words, estimate, packets_in_words
 from tinyssb_node.screens.localfile import clean_name, file_title, read_local_file, saving_path
+from tinyssb_node.screens.message_commands import open_node
 from tinyssb_node.screens.newfile import require_absent, write_new_file
 from tinyssb_node.screens.options import CommandParsers, add_json, add_network
 from tinyssb_node.screens.render import print_json
@@ -39,6 +41,14 @@ def add(commands: CommandParsers) -> None:
         "--name", metavar="NAME", help="the file name that others see (default: its name here)"
     )
     parser.add_argument("--type", metavar="TYPE", help="its media type (default: guessed from its name)")
+    parser.add_argument(
+        "--with",
+        dest="people",
+        metavar="PERSON",
+        action="append",
+        default=[],
+        help="encrypt it for this person; may be given several times (default: for everybody)",
+    )
     parser.add_argument("--yes", "-y", action="store_true", help="do not ask")
     parser.add_argument("--dry-run", action="store_true", help="only show the cost")
     add_network(parser)
@@ -69,6 +79,10 @@ def attach(arguments: argparse.Namespace) -> int:
     """Publish a file, after showing its cost."""
     file = read_file(arguments)
     content = serialize_file(file)
+    if arguments.people:
+        with open_node(arguments) as talk:
+            people = tuple(talk.find_person(name).feed for name in arguments.people)
+            content = ConversationFileDraft(file, people=people).content(talk)
     with DaemonClient.at_home(arguments.home, arguments.network) as node:
         packets = packet_count(len(content), Dialect(node.status().dialect))
         costs = estimate(packets, list(node.faces()), list(node.airtime()))
@@ -79,6 +93,8 @@ def attach(arguments: argparse.Namespace) -> int:
             "packets": packets,
             "costs": [as_json(cost) for cost in costs],
         }
+        if arguments.people:
+            about["with"] = [feed.hex() for feed in people]
         if arguments.dry_run:
             lines = (
                 [json.dumps(about)] if arguments.json else [file_title(file), *costs_in_words(packets, costs)]
@@ -128,10 +144,16 @@ def fetch(arguments: argparse.Namespace) -> int:
     if held.content is None:
         _await(arguments, record, held, lambda: _look(home, arguments, feed, seq)[1].held)
         _, held = _look(home, arguments, feed, seq)
-    file = None if held.content is None else parse_file(held.content)
+    file = _opened(arguments, held)
     if file is None:
         raise ProblemError(
-            f"Entry {entry.seq} of {entry.feed.hex()} looks like a file but is malformed. Nothing was saved.",
+            f"Entry {entry.seq} of {entry.feed.hex()} "
+            + (
+                "is encrypted, and is no file for you."
+                if held.sealed
+                else "looks like a file but is malformed."
+            )
+            + " Nothing was saved.",
             f"Look at the entry: tinyssb show {entry.feed.hex()[:12]} {entry.seq}",
             exit_code=ExitCode.DATA,
         )
@@ -142,6 +164,15 @@ def fetch(arguments: argparse.Namespace) -> int:
     write_new_file(path, lambda part: part.write(file.data))
     _print_saved(arguments, entry, file, path)
     return 0
+
+
+def _opened(arguments: argparse.Namespace, held: HeldFile) -> File | None:
+    """Return the file of which all is here; None: it is none that we can read."""
+    content = held.content
+    if held.sealed:
+        with open_node(arguments) as talk:
+            content = talk.catalog.content(held.entry.id)
+    return None if content is None else parse_file(content)
 
 
 def _print_saved(arguments: argparse.Namespace, entry: StoredEntry, file: File, path: Path) -> None:

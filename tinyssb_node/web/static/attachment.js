@@ -1,10 +1,10 @@
-// A file for everybody or for a private group: chosen, made smaller if it is a large picture, and sent after its cost was shown.
+// A file for everybody, for a private conversation or for a private group: chosen, made smaller if it is a large picture, and sent after its cost was shown.
 
 import { ApiError, post } from "/static/api.js";
 import { announce, h, setText } from "/static/dom.js";
 import { costOf, count, line, size } from "/static/words.js";
 
-const FILE_MAX = 32_000; // bytes that a message to a group carries, and that this page sends to everybody
+const FILE_MAX = 32_000; // bytes that a message to a group carries, and that this page sends to others
 const PICTURE_MAX = 16_000; // of a picture that was made smaller: 162 packets, half a minute of air at SF7
 const SIDES = [640, 480, 360, 240]; // pixels, tried in turn
 const NAME_MAX = 64; // bytes
@@ -16,6 +16,7 @@ export class Attachment {
     this.replyTo = replyTo;
     this.onSent = sent;
     this.group = null;
+    this.conversation = "public";
     this.input = h("input", { type: "file", hidden: true, "aria-label": "File", onchange: () => this.choose(this.input.files[0]) });
     this.pick = h("button", { type: "button", class: "button quiet", hidden: true, text: "File", onclick: () => this.input.click() });
     this.title = h("p");
@@ -30,10 +31,16 @@ export class Attachment {
     );
   }
 
-  /** Offers the choice of a file, in a group or `public`; null: nowhere. */
-  offer(place) {
-    this.group = place === "public" ? null : place;
+  /** Offers the choice of a file, in a group or another conversation; null: nowhere. */
+  offer(place, isGroup) {
+    this.group = isGroup ? place : null;
+    this.conversation = place;
     this.pick.hidden = place === null;
+  }
+
+  /** Returns the place of the file, as requests name it. */
+  get place() {
+    return this.group === null ? { conversation: this.conversation } : { group: this.group };
   }
 
   /** Returns the address of the requests: there are others for groups. */
@@ -52,10 +59,10 @@ export class Attachment {
         this.fail(`It has ${size(made.blob.size)}; a message carries ${size(FILE_MAX)}.`);
         return;
       }
-      this.request = { ...(this.group && { group: this.group }), name: made.name, type: made.blob.type.slice(0, 40), data: await base64(made.blob), once: crypto.getRandomValues(new Uint32Array(4)).join("-") };
+      this.request = { ...this.place, name: made.name, type: made.blob.type.slice(0, 40), data: await base64(made.blob), once: crypto.getRandomValues(new Uint32Array(4)).join("-") };
       setText(this.title, `${line(made.name)}, ${size(made.blob.size)}${made.side ? `, made smaller: at most ${made.side} pixels a side` : ""}`);
       const found = await post(`${this.address}/cost`, this.request);
-      setText(this.cost, `${this.group === null ? "Everyone in the mesh can read it. " : ""}${costOf(found)}. This is for sending it once; packets that a peer misses are sent again.`);
+      setText(this.cost, `${this.conversation === "public" ? "Everyone in the mesh can read it. " : ""}${costOf(found)}. This is for sending it once; packets that a peer misses are sent again.`);
       setText(this.sendButton, found.costly ? `Send all ${count(found.packets, "packet")}` : "Send file");
       this.sendButton.hidden = false;
       this.sendButton.focus();

@@ -114,7 +114,7 @@ export class ChatView {
     if (found) {
       this.circle = found;
       this.composer.target = { conversation: this.conversation };
-      this.composer.attachment.offer(this.conversation === "public" || (found.title && !found.note) ? this.conversation : null);
+      this.composer.attachment.offer(found.title && found.note ? null : this.conversation, Boolean(found.title));
       this.closeWriting(Boolean(found.note));
       const note = found.note ? ` You cannot write here: ${found.note}.` : "";
       const alert = found.alert ? ` Note: ${found.alert}, behind “Members and details”.` : "";
