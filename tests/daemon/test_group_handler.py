@@ -94,6 +94,21 @@ async def test_a_group_is_listed_with_who_is_in_it_and_what_was_said_last(bench:
     )
 
 
+async def test_messages_that_others_name_and_that_are_not_here_are_counted(bench: Bench) -> None:
+    world = start("abc")
+    before = set(world.all)
+    say(world["b"], "lost")
+    say(world["b"], "late")
+    lost, late = (one for id_, one in world.all.items() if id_ not in before)
+    ask = Asked(bench, FakeGroups(Hut=world["a"]))
+    for came, lacking, posts in ((late, 1, 0), (lost, 0, 2)):
+        world["a"].receive([came])
+        (row,), _ = await ask("group_list")
+        assert (row["lacking"], row["posts"]) == (lacking, posts)
+        _, shown = await ask("group_show", group=row["group"])
+        assert (shown["lacking"], shown["waiting"]) == (lacking, lacking)
+
+
 async def test_a_group_in_which_this_program_fails_hides_no_other(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

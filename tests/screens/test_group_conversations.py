@@ -3,7 +3,7 @@
 from tests.catalog.fake import ANA, BOB, START_US, make_person
 from tinyssb_node.control.group_rows import GroupSaidRow
 from tinyssb_node.screens.chatlines import other_times
-from tinyssb_node.screens.group_conversations import message_row, people_in_words
+from tinyssb_node.screens.group_conversations import lacking_in_words, message_row, people_in_words
 from tinyssb_node.screens.people import DisplayNames
 
 HOUR_US = 3_600_000_000
@@ -33,3 +33,9 @@ def test_a_time_after_its_arrival_is_doubtful() -> None:
 def test_our_user_is_you_in_a_sentence() -> None:
     assert people_in_words([ANA], NAMES) == "you"
     assert people_in_words([ANA, BOB], NAMES) == f"you, {NAMES.shown(BOB)}"
+
+
+def test_missing_messages_are_counted() -> None:
+    assert lacking_in_words(0) == ""
+    assert lacking_in_words(1).startswith("1 message is missing here")
+    assert lacking_in_words(1_200).startswith("1,200 messages are missing here")

@@ -44,6 +44,14 @@ async def test_who_was_excluded_sees_it_above_the_messages() -> None:
         assert "you were excluded" in screen.text()
 
 
+async def test_messages_that_are_missing_are_counted_above_the_others() -> None:
+    sight = with_group()
+    (room,) = sight.groups
+    lacking = dataclasses.replace(sight, groups=[dataclasses.replace(room, lacking=2)])
+    async with shown(FakeNode(lacking), "shift+tab", "down", "down", size=(160, 24)) as screen:
+        assert "2 messages are missing here, or not readable for you" in screen.text()
+
+
 @pytest.mark.parametrize("key", ["w", "r"])
 async def test_who_was_excluded_is_offered_no_line_to_write_in(key: str) -> None:
     node = FakeNode(with_group(note=NOTES["excluded"]))

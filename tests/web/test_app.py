@@ -547,6 +547,16 @@ def test_a_file_is_sent_to_a_group_and_comes_back() -> None:
         assert ask(address, f"/api/group/file?group={GROUP}&id=x").status == 400
 
 
+def test_missing_messages_of_a_group_are_counted_below_its_latest() -> None:
+    node = with_group(FakeNode())
+    node.rooms = [dataclasses.replace(room, lacking=2) for room in node.rooms]
+    with serving(node) as address:
+        found = ask(address, f"/api/messages?conversation={GROUP}").json
+        assert found["lacking"].startswith("2 messages are missing here")
+        order = found["rows"][0]["order"]
+        assert ask(address, f"/api/messages?conversation={GROUP}&before={order}").json["lacking"] == ""
+
+
 def test_a_public_file_is_sent_and_comes_back() -> None:
     node = FakeNode()
     body = {name: value for name, value in sending(bytes(200)).items() if name != "group"}

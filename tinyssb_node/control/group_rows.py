@@ -93,6 +93,7 @@ class GroupRow(ControlRow, frozen=True):
     reviews: int = 0
     invitation: GroupInvitationRow | None = None
     muted: bool = False
+    lacking: int = 0
 
 
 class GroupMemberRow(ControlRow, frozen=True):
@@ -193,3 +194,4 @@ class GroupShownRow(ControlRow, frozen=True, kw_only=True):
     reviews: list[GroupReviewRow]
     invitation: GroupInvitationRow | None = None
     muted: bool = False
+    lacking: int = 0

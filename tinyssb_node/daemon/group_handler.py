@@ -407,6 +407,7 @@ class GroupHandler:
             reviews=review_rows(group.view, groups.reviews(root)),
             invitation=invitation_row(groups, root),
             muted=groups.muted(root),
+            lacking=len(group.tangle.missing),
         )
 
     async def _review(self, request: requests.ReviewGroup, client: ControlConnection) -> rows.CountRow:
@@ -491,6 +492,7 @@ class GroupHandler:
             reviews=sum(not one.rejected for one in groups.reviews(root)),
             invitation=invitation_row(groups, root),
             muted=groups.muted(root),
+            lacking=len(held.group.tangle.missing),
         )
 
     # --- What all of them need

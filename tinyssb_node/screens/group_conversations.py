@@ -49,6 +49,8 @@ class GroupConversation(ConversationRow):
     """How many forks wait for the user's decision."""
     muted: bool = False
     """New messages there are shown, and not announced."""
+    lacking: int = 0
+    """Messages that others name and that are not here, or cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -146,16 +148,38 @@ def room_of(row: GroupRow, names: DisplayNames) -> GroupConversation:
         alert=alert,
         reviews=row.reviews,
         muted=row.muted,
+        lacking=row.lacking,
     )
 
 
-def cannot_write(client: DaemonClient, group: str) -> str:
-    """Return in a sentence why the user cannot write to a group; empty if they can. Raises as the client does."""
+@dataclass(frozen=True, slots=True)
+class GroupNotes:
+    """Sentences that stand below the messages of a group; empty: nothing is to be said."""
+
+    closed: str
+    """Why the user cannot write there."""
+    lacking: str
+    """How many messages are missing."""
+
+
+def notes_below(client: DaemonClient, group: str) -> GroupNotes:
+    """Return what stands below the messages of a group. Raises as the client does."""
     listing = client.group_show(group)
     for _ in listing:
         pass
     note = NOTES.get(listing.result.state, listing.result.state)
-    return f"You cannot write to this group: {note}." if note else ""
+    closed = f"You cannot write to this group: {note}." if note else ""
+    return GroupNotes(closed, lacking_in_words(listing.result.lacking))
+
+
+def lacking_in_words(count: int) -> str:
+    """Return that *count* messages of a group are missing; empty for none. Their authors are not known, since a message
+    names others by id; and a message has no place before those that it names are here."""
+    if not count:
+        return ""
+    if count == 1:
+        return "1 message is missing here, or not readable for you; what follows it is not shown yet"
+    return f"{count:,} messages are missing here, or not readable for you; what follows them is not shown yet"
 
 
 def messages(

@@ -13,7 +13,7 @@ from tinyssb_node.screens.conversation_files import ConversationFileDraft
 from tinyssb_node.screens.estimate import estimate
 from tinyssb_node.screens.gaps import gap_in_words, in_place
 from tinyssb_node.screens.group_changes import GroupChange, done_in_words, perform, preview
-from tinyssb_node.screens.group_conversations import is_group
+from tinyssb_node.screens.group_conversations import is_group, lacking_in_words
 from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.group_threads import read_thread
 from tinyssb_node.screens.inbox import inbox
@@ -147,6 +147,7 @@ def _group_messages(node: NodeSession, group: str, before: str | None, limit: in
         "rows": _with_quotes(node, rows, known, above),
         "more": more,
         "waiting": [],
+        "lacking": lacking_in_words(found.lacking) if before is None else "",
     }
 
 

@@ -173,27 +173,29 @@ def _print_forks(talk: NodeSession, names: DisplayNames, rows: Sequence[MessageR
 
 def _read_group(arguments: argparse.Namespace) -> int:
     """Show the latest messages of a group and, with --follow, those that come."""
-    from tinyssb_node.screens.group_conversations import cannot_write, held_in_group, messages
+    from tinyssb_node.screens.group_conversations import held_in_group, messages, notes_below
 
     _refuse_beside_group(arguments)
     with open_node(arguments) as talk:
         names = talk.names()
         rows = messages(talk.client, arguments.group, names, limit=min(arguments.last, limits.CHAT_LAST_MAX))
         lines = _lines(arguments, names, rows, lambda: held_in_group(rows, names))
-        note, told = cannot_write(talk.client, arguments.group), ""
-        if not rows and not arguments.json and not note:
+        notes, told = notes_below(talk.client, arguments.group), None
+        if not rows and not arguments.json and not notes.closed:
             print(f"There are no messages yet. Write one: tinyssb chat say --group {arguments.group} TEXT")
         after = 0
         while True:
             for row in rows:
                 _show(lines, row)
                 after = max(after, row.placed or 0)
-            if note and note != told:
-                print(note, file=sys.stderr)
+            if notes.lacking and not arguments.json and (told is None or notes.lacking != told.lacking):
+                print(f"... {notes.lacking} ...", flush=True)
+            if notes.closed and (told is None or notes.closed != told.closed):
+                print(notes.closed, file=sys.stderr)
             if not arguments.follow:
                 return 0
             time.sleep(1.0)  # longer than for other conversations: this asks the daemon
-            note, told = cannot_write(talk.client, arguments.group), note
+            notes, told = notes_below(talk.client, arguments.group), notes
             talk.catch_up()
             names = talk.names()
             lines.rename(names)

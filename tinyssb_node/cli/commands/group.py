@@ -36,9 +36,9 @@ from tinyssb_node.screens.group_changes import (
 )
 from tinyssb_node.screens.group_conversations import (
     called,
-    cannot_write,
     held_in_group,
     messages,
+    notes_below,
     people_in_words,
 )
 from tinyssb_node.screens.group_details import reviewed, short
@@ -535,8 +535,11 @@ def show_messages(talk: NodeSession, group: str, last: int) -> None:
     for row in rows:
         for line in lines.message(row):
             print(line)
-    if note := cannot_write(talk.client, group):
-        print(note, file=sys.stderr)
+    notes = notes_below(talk.client, group)
+    if notes.lacking:
+        print(f"... {notes.lacking} ...")
+    if notes.closed:
+        print(notes.closed, file=sys.stderr)
     elif not rows:
         print(f"There are no messages yet. Write one: tinyssb group post {group} TEXT")
 

@@ -45,7 +45,8 @@ export class ChatView {
     this.list = h("ol", { "aria-label": "Messages" });
     this.waiting = new Map(); // id: Message that has no place yet
     this.arriving = h("ul", { class: "arriving", "aria-label": "Arriving" });
-    this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation", onscroll: () => this.scrolled() }, h("p", { class: "middle" }, this.earlier), this.list, this.arriving);
+    this.lacking = h("p", { class: "gap", hidden: true });
+    this.scroll = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation", onscroll: () => this.scrolled() }, h("p", { class: "middle" }, this.earlier), this.list, this.lacking, this.arriving);
     this.newer = h("button", { type: "button", class: "button newer", hidden: true, onclick: () => this.toEnd() });
     this.composer = new Composer({ key: conversation ?? feed, sent: (answer) => this.sent(answer) });
     this.composer.element.prepend(this.newer);
@@ -170,6 +171,8 @@ export class ChatView {
     this.waiting = new Map(found.waiting.map((row) => [row.id, this.known(row, this.waiting)]));
     this.drawRows();
     this.drawArriving(found.arriving ?? []);
+    this.lacking.hidden = !found.lacking;
+    setText(this.lacking, found.lacking ? `${found.lacking}.` : "");
     if (found.rows.some((row) => row.own)) this.loadReceipts();
     if (!document.hidden) this.markRead();
     if (!this.loaded) {
