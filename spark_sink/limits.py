@@ -43,7 +43,7 @@ LISTING_SHARE: Final = 4
 
 STORE_VERSION: Final = 2
 """Version of the serving database that is written."""
-DERIVED_VERSION: Final = 2
+DERIVED_VERSION: Final = 3
 """Version of the definitions of derived tables. Raise it with any change that makes other rows from the same logs:
 the hours whose single packets are kept are then derived again."""
 APPLICATION_ID: Final = 0x74535342

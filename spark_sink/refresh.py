@@ -37,6 +37,7 @@ def derive(facts: Facts) -> dict[str, pa.Table]:
     heard = transmissions(facts.sights)
     return {
         "links": links.links(facts, heard),
+        "transmitted": uses.transmitted(facts),
         "uses": uses.uses(facts, heard),
         "delays": pa.concat_tables([delays.delays(facts), delays.hops(facts, heard)]),
         "steps": progress.steps(facts),

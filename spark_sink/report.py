@@ -159,7 +159,7 @@ _TABLES: Final[tuple[tuple[str, str, tuple[str, ...], Callable[[_Book], Rows]], 
         " FROM traffic GROUP BY direction, packet, verdict ORDER BY direction DESC, n DESC, packet, verdict",
     )),
     ("airtime", "Airtime sent", ("node", "face", "packets", "airtime_us"), _sorted(
-        "SELECT node_no, face, CAST(sum(packets) AS BIGINT), CAST(sum(airtime_us) AS BIGINT) FROM airtime"
+        "SELECT node_no, face, CAST(sum(packets) AS BIGINT), CAST(sum(airtime_us) AS BIGINT) FROM transmitted"
         " GROUP BY node_no, face",
     )),
     ("links", "Links (which node hears which)",

@@ -53,7 +53,7 @@ _COLUMNS: Final = {
     "boots": "node_no:int boot:int feed_no:int stopped_us:int first_us:int first_mono_us:int last_us:int "
     "last_mono_us:int",
     "faces": "node_no:int face:text limit_ppm:int window_us:int",
-    "airtime": "node_no:int slot_us:int face:text packets:int airtime_us:int",
+    "transmitted": "node_no:int slot_us:int face:text packets:int airtime_us:int",
     "counts": "node_no:int hour_us:int kind:text detail:text records:int total:int",
     "incidents": "node_no:int boot:int t_us:int mono_us:int kind:text feed_no:int n:int",
     "invalid": "node_no:int hour_us:int packets:int",
@@ -378,7 +378,7 @@ def _duty(inputs: AlertInputs) -> list[RuleResult]:
 
     The longest packet is subtracted for the alarm, since all but its end may be older than the window.
     """
-    table = inputs.tables["airtime"].join(inputs.tables["faces"], ["node_no", "face"], join_type="inner")
+    table = inputs.tables["transmitted"].join(inputs.tables["faces"], ["node_no", "face"], join_type="inner")
     face, nodes, name = _faces(ints(table, "node_no"), table["face"])
     slot = ints(table, "slot_us") // limits.SLOT_US
     window = np.maximum(ints(table, "window_us") // limits.SLOT_US, 1)
@@ -390,7 +390,7 @@ def _duty(inputs: AlertInputs) -> list[RuleResult]:
     np.maximum.at(fullest, face, percent * window)
     busy = fullest[face] >= RULES["duty"].raise_at
     series = rolling(face[busy], slot[busy], percent[busy], window[busy]).reaching(RULES["duty"].raise_at)
-    right = series.at(mesh_us(inputs.tables["clocks"], nodes[series.subject], series.t_us * limits.SLOT_US))
+    right = series.at(series.t_us * limits.SLOT_US)
     right = right.where(right.t_us <= inputs.now_us)
     surely = Series(right.subject, right.t_us, right.value - longest[right.subject])
     return [

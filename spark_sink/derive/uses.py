@@ -1,4 +1,5 @@
-"""Use of airtime: whether packets brought news, repaired a loss, or were redundant (docs/reference/analytics.md)."""
+"""Airtime: how much each node used in ten minutes, and whether it brought news, repaired a loss, or was redundant
+(docs/reference/analytics.md)."""
 
 from typing import Final
 
@@ -41,6 +42,28 @@ def uses(facts: Facts, heard: Transmissions) -> pa.Table:
             "face": pa.array(names[rows[2]], pa.string()),
             "packet": pa.array(np.array(KINDS, object)[rows[3]], pa.string()),
             "use": pa.array(np.array(USES, object)[rows[4]], pa.string()),
+            "packets": np.bincount(place, minlength=len(rows[0])),
+            "airtime_us": airtime_us,
+        }
+    )
+
+
+def transmitted(facts: Facts) -> pa.Table:
+    """Make the rows of the table `transmitted`: airtime by slots of ten minutes, where air costs something."""
+    sights = facts.sights
+    sent = np.flatnonzero((sights.kind == TX) & (sights.airtime_us > 0))
+    sent = sent[(sights.mesh_us[sent] >= facts.since_us) & (sights.mesh_us[sent] < facts.until_us)]
+    slot = (sights.mesh_us[sent] - facts.since_us) // limits.SLOT_US
+    rows, place = grouped(sights.node_no[sent], slot, sights.face[sent])
+    airtime_us = np.zeros(len(rows[0]), np.int64)
+    np.add.at(airtime_us, place, sights.airtime_us[sent])
+    slot_us = facts.since_us + rows[1] * limits.SLOT_US
+    return pa.table(
+        {
+            "node_no": rows[0],
+            "slot_us": slot_us,
+            "face": pa.array(np.array([*sights.faces, ""], object)[rows[2]], pa.string()),
+            "hour_us": slot_us - slot_us % HOUR_US,
             "packets": np.bincount(place, minlength=len(rows[0])),
             "airtime_us": airtime_us,
         }

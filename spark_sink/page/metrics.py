@@ -64,11 +64,11 @@ def shares(scope: Scope, nodes: list[int]) -> list[Answer]:
     for number, laws in common.laws(scope).items():
         if number not in wanted:
             continue
-        now_us = scope.own_range(number, scope.as_of_us, scope.as_of_us)[0] + 1
+        now_us = scope.as_of_us + 1
         for law in laws:
             rows = fetch(
                 scope.db,
-                "SELECT slot_us, airtime_us FROM airtime WHERE node_no = ? AND face = ? AND slot_us >= ?"
+                "SELECT slot_us, airtime_us FROM transmitted WHERE node_no = ? AND face = ? AND slot_us >= ?"
                 " AND slot_us < ?",
                 (number, law["face"], now_us - law["window_us"] - limits.SLOT_US, now_us),
             )

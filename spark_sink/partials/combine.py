@@ -164,7 +164,6 @@ _MERGES: Final[Mapping[str, Merge]] = {
     "frontiers": _pick((greatest, "seq"), (least, "boot"), (least, "t_us")),
     "sets": _pick(*_NEWEST),
     "traffic": _add("packets", "bytes", "airtime_us"),
-    "airtime": _add("packets", "airtime_us"),
     "counts": _add("records", "total"),
 }  # fmt: skip
 

@@ -14,7 +14,7 @@ TRANSFORMS: Final[dict[str, Callable[[RecordColumns], pa.Table]]] = {
     transform.__name__: transform
     for transform in (
         transforms.boots, transforms.faces, transforms.entries, transforms.copies, transforms.side_chains,
-        transforms.frontiers, transforms.sets, transforms.traffic, transforms.airtime, transforms.counts,
+        transforms.frontiers, transforms.sets, transforms.traffic, transforms.counts,
         transforms.incidents, sights.sights, transforms.packets,
     )
 }  # fmt: skip

@@ -42,14 +42,6 @@ def traffic(records: RecordColumns) -> pa.Table:
     )
 
 
-def airtime(records: RecordColumns) -> pa.Table:
-    """Make the partial rows of `airtime`."""
-    sent = records.of("tx")
-    sent = sent.where(sent.numbers("airtime_us") > 0)
-    slot_us = since(sent.numbers("t_us"), limits.SLOT_US)
-    return _partial("airtime", sent, slot_us=slot_us, packets=np.ones(len(sent), np.int64))
-
-
 def packets(records: RecordColumns) -> pa.Table:
     """Make the partial rows of `packets`: the last ones read."""
     found = records.of("rx", "tx")

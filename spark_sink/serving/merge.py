@@ -32,7 +32,6 @@ from spark_sink.stream_offset import (
 SUMS: Final = {
     "boots": ("records",),
     "traffic": ("packets", "bytes", "airtime_us"),
-    "airtime": ("packets", "airtime_us"),
     "counts": ("records", "total"),
 }
 """Columns that are added up: never negative, and at most limits.SUM_MAX."""
@@ -138,7 +137,6 @@ RULES: Final = {
     ),
     "sets": _better("sets", _compared("sets", ("boot", "offset"), ">")),
     "traffic": _update("traffic", _sums("traffic")),
-    "airtime": _update("airtime", _sums("airtime")),
     "counts": _update("counts", _sums("counts")),
     "incidents": _statement("incidents", "NOTHING"),
 }

@@ -91,7 +91,6 @@ FACTS: Final = (
         "node_no:int hour_us:int direction:text face:text packet:text verdict:text reason:text",
         "packets:int bytes:int airtime_us:int",
     ),
-    _table("airtime", "node_no:int slot_us:int face:text", "packets:int airtime_us:int"),
     _table("counts", "node_no:int hour_us:int kind:text detail:text", "records:int total:int", "kind"),
     _table(
         "incidents",
@@ -148,6 +147,12 @@ DERIVED: Final = (
         "hour_us:int sender:int receiver:int",
         "heard:int sent:int rssi_sum:int rssi_n:int snr_sum:real snr_n:int first_us:int last_us:int",
     ),
+    _table(
+        "transmitted",
+        "node_no:int slot_us:int face:text",
+        "hour_us:int packets:int airtime_us:int",
+        "hour_us",
+    ),
     _table("uses", "hour_us:int node_no:int face:text packet:text use:text", "packets:int airtime_us:int"),
     _table("delays", "hour_us:int scope:text a:int b:int bucket:int", "n:int"),
     _table("steps", "node_no:int feed_no:int hour_us:int", "seq:int", "hour_us"),
@@ -160,5 +165,8 @@ DERIVED: Final = (
 )
 """Figures from all logs together, derived again for each hour with new facts. Times are by the clock of the mesh:
 corrected clocks of nodes."""
+
+GONE: Final = ("airtime",)
+"""Tables that earlier programs made, and that nothing is read from any more."""
 
 TABLES: Final = {table.name: table for table in (*NAMES, *FACTS, *SIDE, *JOB, *DERIVED)}

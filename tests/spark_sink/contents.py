@@ -19,6 +19,7 @@ DERIVED = {
     "clocks": f"{NODE.format('t.node_no')}, boot, era, from_mono_us, base_us, at_us, offset_us, matches",
     "links": f"hour_us, {NODE.format('sender')}, {NODE.format('receiver')}, heard, sent, rssi_sum, rssi_n, "
     "round(1000 * snr_sum), snr_n, first_us, last_us",
+    "transmitted": f"{NODE.format('t.node_no')}, slot_us, face, packets, airtime_us",
     "uses": f"hour_us, {NODE.format('t.node_no')}, face, packet, use, packets, airtime_us",
     "delays": f"hour_us, scope, CASE scope WHEN 'feed' THEN {FEED.format('a')} ELSE {NODE.format('a')} END, "
     f"CASE scope WHEN 'hop' THEN {NODE.format('b')} ELSE '' END, bucket, n",

@@ -16,6 +16,7 @@ from spark_sink.serving.connect import open_for_writing
 from spark_sink.serving.meta import SIGHTS_SINCE, read_number
 from tests.spark_sink import contents
 from tests.spark_sink.logs import digits
+from tests.spark_sink.page.asking import ask
 from tests.spark_sink.test_any_order import Stream, logs
 
 
@@ -270,3 +271,47 @@ def test_a_clock_set_back_by_years_costs_no_hours_between(tmp_path: Path) -> Non
         assert database.rows("SELECT min(heard), max(heard) FROM links WHERE sent = heard") == [(30, 30)]
         assert count(stream, "dirty") == 0
     assert done[-1][0] == done[-1][1] <= 16
+
+
+def test_airtime_and_duty_are_right_though_the_clock_was_set_by_years_and_the_node_started_again(
+    tmp_path: Path,
+) -> None:
+    """A Pi without a clock of its own: ten years behind, set after 40 minutes, off for a minute, behind again, set."""
+    began_us, minute_us = 1_760_000_000_000_000 // HOUR_US * HOUR_US, 60_000_000
+    law = {"sub_band": "EU868", "limit_ppm": 10_000, "window_us": HOUR_US}
+    up = {"mono_us": 1, "kind": "face_up", "face": "lora", "spec": "lora:", **law}
+
+    def sent(first: int, last: int, behind_until: int) -> list[dict[str, object]]:
+        """A packet every five seconds of some minutes: all that the law allows."""
+
+        def own_us(minute: float) -> int:
+            return began_us + int(minute * minute_us) - (10 * YEAR_US if minute < behind_until else 0)
+
+        times = [first + fifth / 12 for fifth in range(1, 12 * (last - first))]
+        return [
+            start(own_us(first)),
+            {"t_us": own_us(first) + 1, **up},
+            *(packet("tx", f"{at:.3f}", own_us(at), int((at - first) * minute_us)) for at in times),
+        ]
+
+    boots = sent(0, 60, 40), sent(61, 120, 70)
+    packets = [each for records in boots for each in records if each["kind"] == "tx"]
+    heard = [
+        packet("rx", f"{at:.3f}", began_us + int(at * minute_us), int(at * minute_us))
+        for first, last in ((0, 60), (61, 120))
+        for at in (first + fifth / 12 for fifth in range(1, 12 * (last - first)))
+    ]
+    path = tmp_path / "db.sqlite"
+    with open_for_writing(str(path)) as database:
+        stream = Stream(database)
+        logs = [log(1, boot, *records) for boot, records in enumerate(boots, 1)]
+        read(stream, *logs, log(2, 1, start(began_us), *heard))
+        stream.refresh = Refresh(database, threading.Lock(), lambda: began_us + 2 * HOUR_US)
+        stream.refresh.run_to_end()
+        assert database.rows("SELECT count(*) FROM alerts WHERE rule = 'duty'") == [(1,)]
+    found = ask(path, "airtime", from_us=began_us, to_us=began_us + 2 * HOUR_US)
+    (row,) = found["nodes"]
+    assert row["airtime_us"] == 50_000 * len(packets)
+    last_hour = 12 * 59 - 1
+    assert row["now_ppm"] == round(50_000 * last_hour / 3_600)
+    assert ask(path, "overview")["nodes"][0]["airtime_us"] > 0

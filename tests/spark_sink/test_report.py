@@ -59,7 +59,7 @@ def test_sums_are_those_of_the_tables(story: Story, told: dict[str, report.Repor
         row["packets"] for row in rows["traffic"].values()
     )
     assert sum(row["airtime_us"] for row in told["airtime"].records()) == sum(
-        row["airtime_us"] for row in rows["airtime"].values()
+        row["airtime_us"] for row in rows["transmitted"].values()
     )
     assert sum(row["records"] for row in told["nodes"].records()) == 5_000 * len(rows["boots"])
     links = {(row["sender"], row["receiver"]): row for row in told["links"].records()}
@@ -158,7 +158,7 @@ def small() -> Book:
         packets=4,
         bytes=400,
     )
-    book.put("airtime", node_no=0, face="lora", packets=4, airtime_us=1_234_567)
+    book.put("transmitted", node_no=0, face="lora", packets=4, airtime_us=1_234_567)
     book.put("alerts", rule="slow", subject="link 0 1", since_us=86_400_000_000, level="warning", value=2.5)
     return book
 

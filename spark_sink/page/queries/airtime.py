@@ -25,16 +25,15 @@ def airtime(scope: Scope) -> Answer:
     for (number, face), found in slots.items():
         law = laws.get((number, face), {})
         window_us = law.get("window_us") or limits.HOUR_US
-        now_us = scope.own_range(number, min(scope.to_us, scope.as_of_us + 1), scope.to_us)[0]
         all_known = {**before[number, face], **found}
         rows.append(
             {
                 **scope.nodes[number].named(),
                 "face": face,
                 **{key: law.get(key) for key in ("region", "sub_band", "limit_ppm", "window_us")},
-                "slots": thinned(scope, number, found),
+                "slots": thinned(found),
                 "fullest_ppm": fullest_ppm(all_known, window_us, min(found)),
-                "now_ppm": window_ppm(all_known, window_us, now_us),
+                "now_ppm": window_ppm(all_known, window_us, min(scope.to_us, scope.as_of_us + 1)),
                 "uses": uses[number, face],
                 "packets": kinds[number, face],
                 "airtime_us": sum(found.values()),
@@ -57,11 +56,11 @@ def airtime(scope: Scope) -> Answer:
 def slots_of(
     scope: Scope, nodes: list[int], from_us: int, to_us: int
 ) -> tuple[dict[tuple[int, str], Slots], dict[tuple[int, str], int]]:
-    """Return airtime by slot, and packets, of every face of nodes; slots are by the node's own clock."""
+    """Return airtime by slot, and packets, of every face of nodes."""
     slots: dict[tuple[int, str], Slots] = defaultdict(dict)
     packets: dict[tuple[int, str], int] = defaultdict(int)
-    sql = "SELECT node_no, face, slot_us, airtime_us, packets FROM airtime WHERE {own} ORDER BY node_no, face, slot_us"
-    rows = common.own_rows(scope, sql, "slot_us", nodes, from_us, to_us)
+    columns = "node_no, face, slot_us, airtime_us, packets"
+    rows = common.transmitted(scope, columns, nodes, from_us, to_us, "ORDER BY node_no, face, slot_us")
     for number, face, slot_us, airtime_us, count in rows:
         slots[number, face][slot_us] = airtime_us
         packets[number, face] += count
@@ -82,8 +81,8 @@ def slots_before(scope: Scope, windows_us: Mapping[tuple[int, str], int]) -> dic
     return found
 
 
-def thinned(scope: Scope, number: int, slots: Mapping[int, int]) -> list[tuple[int, int]]:
-    """Return [slot_us, airtime_us], by mesh time; of long ranges, the fullest slot of each stretch stands for it."""
+def thinned(slots: Mapping[int, int]) -> list[tuple[int, int]]:
+    """Return [slot_us, airtime_us]; of long ranges, the fullest slot of each stretch stands for it."""
     span_us = max(slots) - min(slots) + limits.SLOT_US if slots else 0
     step_us = max(1, -(-span_us // (limits.POINTS_MAX * limits.SLOT_US))) * limits.SLOT_US
     kept: dict[int, tuple[int, int]] = {}
@@ -91,7 +90,7 @@ def thinned(scope: Scope, number: int, slots: Mapping[int, int]) -> list[tuple[i
         step = slot_us // step_us
         if step not in kept or airtime_us > kept[step][1]:
             kept[step] = (slot_us, airtime_us)
-    return [(scope.newest_mesh_us(number, slot_us), airtime_us) for slot_us, airtime_us in kept.values()]
+    return list(kept.values())
 
 
 def whole_slots_us(time_us: int) -> int:

@@ -106,16 +106,30 @@ def delays_by(scope: Scope, kind: str) -> dict[tuple[int, int], dict[int, int]]:
 
 
 def airtime_sums(scope: Scope, nodes: Sequence[int], from_us: int, to_us: int) -> dict[int, int]:
-    """Return airtime that nodes spent in slots beginning in a range of mesh time."""
-    sql = "SELECT node_no, sum(airtime_us) FROM airtime WHERE {own} GROUP BY node_no"
-    return {number: int(total) for number, total in own_rows(scope, sql, "slot_us", nodes, from_us, to_us)}
+    """Return airtime that nodes spent in slots beginning in a range."""
+    rows = transmitted(scope, "node_no, sum(airtime_us)", nodes, from_us, to_us, "GROUP BY node_no")
+    return {number: int(total) for number, total in rows}
+
+
+def transmitted(
+    scope: Scope, columns: str, nodes: Sequence[int], from_us: int, to_us: int, rest: str
+) -> Rows:
+    """Return columns of the table ``transmitted``, of nodes, and of slots beginning in a range."""
+    found: Rows = []
+    for some in pieces(nodes, limits.NODES_PER_QUERY):
+        sql = (
+            f"SELECT {columns} FROM transmitted WHERE node_no IN ({marks(len(some))})"
+            f" AND slot_us >= ? AND slot_us < ? {rest}"
+        )
+        found += fetch(scope.db, sql, (*some, from_us, to_us))
+    return found
 
 
 def own_rows(scope: Scope, sql: str, column: str, nodes: Sequence[int], from_us: int, to_us: int) -> Rows:
     """Return rows of nodes in a range of mesh time, where ``column`` has the nodes' own times.
 
     ``{own}`` in the statement stands for the condition. The statement runs for some nodes at a time. Facts that are
-    kept by slots or hours of a wrong clock count as those of the nearest ones of mesh time.
+    kept by hours of a wrong clock count as those of the nearest ones of mesh time.
     """
     found: Rows = []
     for some in pieces(nodes, limits.NODES_PER_QUERY):
@@ -133,13 +147,10 @@ def own_rows(scope: Scope, sql: str, column: str, nodes: Sequence[int], from_us:
     return found
 
 
-_UNITS_US: Final = {"slot_us": limits.SLOT_US, "hour_us": limits.HOUR_US}
-"""To what clocks' errors are rounded where facts are kept by slots or hours."""
-
-
 def _own_bounds(scope: Scope, column: str, number: int, from_us: int, to_us: int) -> tuple[int, int]:
     """Return a range of mesh time by the clock of a node, for times as a column has them."""
-    unit_us = _UNITS_US.get(column, 1)
+    # Where facts are kept by hours, the clock's error counts in hours.
+    unit_us = limits.HOUR_US if column == "hour_us" else 1
     begin_us, end_us = scope.own_range(number, from_us, to_us)
     return (
         from_us + round((begin_us - from_us) / unit_us) * unit_us,

@@ -208,6 +208,27 @@ def uses(heard: Heard) -> list[Row]:
     ]
 
 
+def _since(row: Row, unit_us: int) -> int:
+    since_us: int = row["mesh_us"] // unit_us * unit_us
+    return since_us
+
+
+def transmitted(heard: Heard) -> list[Row]:
+    packets: Counter[tuple[Any, ...]] = Counter()
+    airtime_us: Counter[tuple[Any, ...]] = Counter()
+    for row in heard.rows:
+        if row["kind"] == TX and row["airtime_us"] and heard.asked(row["mesh_us"]):
+            face = heard.facts.sights.faces[row["face"]] if row["face"] >= 0 else ""
+            key = row["node_no"], _since(row, limits.SLOT_US), face, _since(row, HOUR_US)
+            packets[key] += 1
+            airtime_us[key] += row["airtime_us"]
+    names = "node_no", "slot_us", "face", "hour_us"
+    return [
+        {**dict(zip(names, key, strict=True)), "packets": packets[key], "airtime_us": airtime_us[key]}
+        for key in packets
+    ]
+
+
 def hops(heard: Heard) -> list[Row]:
     found: Counter[tuple[int, ...]] = Counter()
     for commit, _, sent in heard.arrivals():

@@ -139,17 +139,17 @@ def test_time_on_the_air() -> None:
         ]
 
     faces = [(1, "air", 10_000, HOUR_US)]
-    assert found(inputs(9, faces=faces, airtime=slots(10, 10, 0, 8))) == []
+    assert found(inputs(9, faces=faces, transmitted=slots(10, 10, 0, 8))) == []
     near = ("duty", "face 1 air", 0.5, 1.0, 81.944444, 81.944444)
-    assert found(inputs(9, faces=faces, airtime=slots(10, 10, 0, 9.5, 0, 0, 0, 3))) == [near]
-    assert found(inputs(9, faces=faces, airtime=slots(10, 10, 10, 7.2))) == [
+    assert found(inputs(9, faces=faces, transmitted=slots(10, 10, 0, 9.5, 0, 0, 0, 3))) == [near]
+    assert found(inputs(9, faces=faces, transmitted=slots(10, 10, 10, 7.2))) == [
         ("duty", "face 1 air", 1 / 3, 7 / 6, 75.555556, 103.333333),
         ("duty_over", "face 1 air", 0.5, 1.0, 100.555556, 100.555556),
     ]
-    assert found(inputs(0.9, faces=faces, airtime=slots(10, 10, 10)))[0][2:4] == (1 / 3, None)
-    just = found(inputs(9, faces=faces, airtime=slots(10, 10, 10, 6.5)))
+    assert found(inputs(0.9, faces=faces, transmitted=slots(10, 10, 10)))[0][2:4] == (1 / 3, None)
+    just = found(inputs(9, faces=faces, transmitted=slots(10, 10, 10, 6.5)))
     assert [one[0] for one in just] == ["duty"], "one of the packets may have begun before the window"
-    assert found(inputs(9, airtime=slots(100))) == [], "no law, no limit"
+    assert found(inputs(9, transmitted=slots(100))) == [], "no law, no limit"
 
 
 def test_clocks_that_are_wrong_until_they_are_not() -> None:
@@ -321,8 +321,8 @@ def test_a_thousand_nodes_for_a_week() -> None:
         "links": links,
         "steps": steps,
         "invalid": pa.table([node_no, hour_us, count], SCHEMAS["invalid"]),
-        "airtime": pa.table(
-            [node_no, hour_us, ["air"] * len(hour), count + 1, count * 700_000], SCHEMAS["airtime"]
+        "transmitted": pa.table(
+            [node_no, hour_us, ["air"] * len(hour), count + 1, count * 700_000], SCHEMAS["transmitted"]
         ),
     }
     some = AlertInputs(some.now_us, {**some.tables, **tables})

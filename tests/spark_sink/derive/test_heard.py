@@ -35,8 +35,17 @@ def hops(of: Facts) -> pa.Table:
     return delays.hops(of, transmissions(of.sights))
 
 
-TABLES = [(links, oracle_a.links), (uses, oracle_a.uses), (hops, oracle_a.hops)]
-IDS = ["links", "uses", "hops"]
+def transmitted(of: Facts) -> pa.Table:
+    return uses_of.transmitted(of)
+
+
+TABLES = [
+    (links, oracle_a.links),
+    (transmitted, oracle_a.transmitted),
+    (uses, oracle_a.uses),
+    (hops, oracle_a.hops),
+]
+IDS = ["links", "transmitted", "uses", "hops"]
 
 times = st.one_of(
     st.integers(-8, 8).map(lambda number: SINCE_US + HOUR_US + number * MINUTE_US // 2),

@@ -310,8 +310,10 @@ class Story:
         own_hour_us, hour_us = own_us - own_us % HOUR_US, slot_us - slot_us % HOUR_US
         spent_us = count * airtime_us
         sums = {"packets": count, "airtime_us": spent_us}
-        slot = {"node_no": node_no, "slot_us": own_us - own_us % SLOT_US, "face": "lora"}
-        self.book.add("airtime", slot, **sums)
+        slot = {"node_no": node_no, "slot_us": slot_us, "face": "lora"}
+        if tuple(slot.values()) not in self.book.rows["transmitted"]:
+            self.book.put("transmitted", **slot, hour_us=hour_us)
+        self.book.add("transmitted", slot, **sums)
         tx = {"direction": "tx", "face": "lora", "packet": packet, "verdict": "sent", "reason": ""}
         self.book.add(
             "traffic", {"node_no": node_no, "hour_us": own_hour_us, **tx}, bytes=count * 100, **sums

@@ -169,17 +169,6 @@ def _packets(record: Record) -> tuple[Key, Row]:
     )
 
 
-def airtime(records: list[Record]) -> Facts:
-    return sums(
-        (
-            (record["node"], record["t_us"] // SLOT_US * SLOT_US, record["face"]),
-            {"packets": 1, "airtime_us": record["airtime_us"]},
-        )
-        for record in of(records, "tx")
-        if record.get("airtime_us")
-    )
-
-
 def counts(records: list[Record]) -> Facts:
     return sums(
         (
@@ -249,7 +238,6 @@ TABLES: dict[str, Callable[[list[Record]], Facts]] = {
     "frontiers": frontiers,
     "sets": sets,
     "traffic": traffic,
-    "airtime": airtime,
     "counts": counts,
     "incidents": incidents,
 }

@@ -15,7 +15,6 @@ KEYS = {
     "frontiers": ("node", "feed"),
     "sets": ("node",),
     "traffic": ("node", "hour_us", "direction", "face", "packet", "verdict", "reason"),
-    "airtime": ("node", "slot_us", "face"),
     "counts": ("node", "hour_us", "kind", "detail"),
     "incidents": ("node", "boot", "offset"),
 }
@@ -25,7 +24,6 @@ TOLD = (
 )  # fmt: skip
 SUMS = {
     "traffic": ("packets", "bytes", "airtime_us"),
-    "airtime": ("packets", "airtime_us"),
     "counts": ("records", "total"),
 }
 
@@ -99,7 +97,6 @@ _RULES: dict[str, Callable[[Fact, Fact], Fact]] = {
     "frontiers": _frontier,
     "sets": _newest,
     "traffic": _adder("traffic"),
-    "airtime": _adder("airtime"),
     "counts": _adder("counts"),
     "incidents": _first,
 }

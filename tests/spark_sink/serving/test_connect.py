@@ -62,6 +62,7 @@ def test_what_is_lacking_is_added_and_the_rest_is_kept(name: str) -> None:
             database,
             "INSERT INTO nodes VALUES (1, 'aa')",
             "DROP TABLE touched",
+            "CREATE TABLE airtime (node_no bigint)",
             "DROP INDEX incidents_by_t_us",
             "ALTER TABLE sets DROP COLUMN state",
             "INSERT INTO sets VALUES (1, 1, 1, 1, 1)",
@@ -74,6 +75,8 @@ def test_what_is_lacking_is_added_and_the_rest_is_kept(name: str) -> None:
             "SELECT count(*) FROM touched"
         )
         assert database.changes() == 1
+        with pytest.raises(errors.DatabaseFailedError):
+            database.rows("SELECT * FROM airtime")
 
 
 def test_a_database_of_another_version_is_left_alone(name: str) -> None:

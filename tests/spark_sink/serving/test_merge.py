@@ -112,10 +112,10 @@ def test_a_batch_that_fails_leaves_nothing_and_names_are_numbered_anew(database:
 
 def test_sums_are_never_negative_and_stop_before_they_overflow(database: Database) -> None:
     names = NameNumbers(database)
-    row = {"node": NODES[0], "slot_us": 0, "face": "lora", "packets": -5, "airtime_us": 2**63 - 1}
+    row = {"node": NODES[0], "hour_us": 0, "kind": "want", "detail": "tx", "records": -5, "total": 2**63 - 1}
     for batch_id in range(3):
-        merge(database, names, batch(batch_id, {"airtime": [row]}))
-    assert rows_of(database, "airtime", ("packets", "airtime_us")) == [(0, limits.SUM_MAX)]
+        merge(database, names, batch(batch_id, {"counts": [row]}))
+    assert rows_of(database, "counts", ("records", "total")) == [(0, limits.SUM_MAX)]
 
 
 def test_dictionaries_and_columns_left_out_are_understood(database: Database) -> None:

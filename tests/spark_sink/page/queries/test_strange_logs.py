@@ -114,7 +114,7 @@ def test_all_there_is_begins_with_the_first_record(database: Path, story: Story)
     began_us = min(row["first_us"] for row in story.book.rows["boots"].values() if row["node_no"] != WRONG)
     assert began_us - 2 * HOUR_US <= found["from_us"] <= began_us - HOUR_US
     assert sum(t_us >= began_us for t_us, _missing in found["convergence"]) > 200
-    sent_us = sum(row["airtime_us"] for row in story.book.rows["airtime"].values())
+    sent_us = sum(row["airtime_us"] for row in story.book.rows["transmitted"].values())
     assert ask(database, "airtime", from_us=0)["airtime_us"] == sent_us
 
 

@@ -90,7 +90,7 @@ def test_groups_and_changes(database: Path) -> None:
 def test_airtime_of_every_face(database: Path, story: Story) -> None:
     found = ask(database, "airtime", **WHOLE)
     spent: Counter[str] = Counter()
-    for row in story.book.rows["airtime"].values():
+    for row in story.book.rows["transmitted"].values():
         spent[node_of(KEYS[row["node_no"]])] += row["airtime_us"]
     assert {row["node"]: row["airtime_us"] for row in found["nodes"]} == spent
     assert found["nodes"][0]["node"] == node_of(KEYS[1])
