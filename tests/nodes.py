@@ -82,6 +82,7 @@ class Bench:
         acknowledge_permille: int = 0,
         certainty: TipCertainty | None = None,
         authors: Sequence[FurtherIdentity] = (),
+        places: int = limits.SET_MAX,
     ) -> None:
         self.now_us = 0
         self.store = store or MemoryStore()
@@ -94,6 +95,7 @@ class Bench:
             read_only=read_only,
             acknowledge_permille=acknowledge_permille,
             certainty=certainty,
+            places=places,
         )
         for author in authors:
             self.node.adopt(author)

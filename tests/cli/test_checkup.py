@@ -136,10 +136,12 @@ def test_a_limit_that_keeps_feeds_out_is_named_with_what_to_do(tmp_path: Path) -
                 peer.send(serialize_novelty(Network().goset_dmx, Novelty(feed_of(number))))
             while b"ids of strangers" not in (told := tinyssb(tmp_path / "a", "status").stdout):
                 assert time.monotonic() < until_s, told.decode()
-        examined = tinyssb(tmp_path / "a", "doctor", "--json")
+            examined = tinyssb(tmp_path / "a", "doctor", "--json")
     assert examined.returncode == ExitCode.ATTENTION
     rows = [json.loads(line) for line in examined.stdout.splitlines()]
-    (limit,) = (row for row in rows if not row["ok"])
-    assert limit["check"] == "limits"
+    found = {row["check"]: row for row in rows if not row["ok"]}
+    assert "with so many the phone app ends" in found["phones"]["found"]
+    assert "`set.places`" in found["phones"]["advice"]
+    limit = found["limits"]
     assert "64 feeds of the set have no entry yet" in limit["found"]
     assert "set.ids_per_hour" in limit["advice"]

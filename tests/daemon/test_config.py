@@ -256,3 +256,7 @@ def test_every_key_is_documented() -> None:
     assert {"name", "web.token_file", "pzp.open", "gateway.carry", "ship.broker"} <= {*keys}
     page = pages.read("docs/reference/config.md")
     assert [key for key in [*keys, "networks.NAME.key"] if f"| `{key}` |" not in page] == []
+
+
+def test_the_places_of_the_set_are_read() -> None:
+    assert parse("set.places = 20").set.places == 20

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.nodes import Bench, key_of, packets_of, written
+from tests.nodes import FACE, Bench, key_of, packets_of, written
 from tests.peers.simplepub import ASK_US, KEYS_MAX, ROUND_US, SimplePub
 from tinyssb_node.codec.dmx import Network, chunk_hash, want_dmx
 from tinyssb_node.codec.packets import Want, serialize_want
@@ -341,3 +341,28 @@ def test_a_pub_that_is_full_and_a_larger_set_do_not_shout_at_each_other() -> Non
     sent = sum(1 for event in bench.events if type(event).__name__ == "PacketSent")
     assert len(pub.logs) == KEYS_MAX
     assert sent <= 5 * 60
+
+
+def test_a_set_with_few_places_keeps_small_what_deployed_peers_get() -> None:
+    """Nodes of ours exchange the other feeds by name; what the peer claims is added all the same."""
+    bench, other, pub = Bench(places=4), Bench(seed=2), SimplePub()
+    feeds = {f"feed {number}": feed_called(f"feed {number}", 2) for number in range(10)}
+    for name, feed in feeds.items():
+        give_node(other, feed, key_of(name).feed_id)
+    for _ in range(600):
+        for sender, receiver in ((bench, other), (other, bench)):
+            sender.pass_time(STEP_US)
+            for packet in sender.take():
+                receiver.hear(packet)
+    assert len(bench.node.replica.goset) == 4
+    assert all(bench.seq_of(key_of(name).feed_id) == 2 for name in feeds)
+    assert bench.node.deployed_faces(bench.now_us) == ()
+    bench.perform(bench.node.face_down(FACE, "bench", bench.now_us))
+    bench.up(FACE, stream_profile())
+    for name in ("theirs", "theirs, too"):
+        give_pub(pub, feed_called(name, 2), key_of(name).feed_id)
+    converse(bench, pub, 3 * MINUTE_US)
+    assert bench.node.deployed_faces(bench.now_us) == (FACE,)
+    assert len(bench.node.replica.goset) == 6
+    assert pub.keys == [*bench.node.replica.goset.feeds]
+    assert bench.seq_of(key_of("theirs").feed_id) == 2

@@ -100,6 +100,14 @@ def test_a_full_set_takes_no_more() -> None:
     assert (len(goset), goset.state) == (limits.SET_MAX, state)
 
 
+def test_a_set_with_few_places_takes_more_only_of_deployed_peers() -> None:
+    goset = Goset([feed_of(0), feed_of(1)], places=2)
+    assert goset.full
+    assert not goset.add(feed_of(2))
+    assert goset.add(feed_of(2), seen=True)
+    assert len(goset) == 3
+
+
 def test_the_id_that_names_nobody_is_refused() -> None:
     goset = Goset()
     assert not goset.add(FeedId(bytes(32)))

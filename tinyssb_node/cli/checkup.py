@@ -18,6 +18,7 @@ from tinyssb_node.faces.spec import parse_spec
 from tinyssb_node.ids import DEFAULT_NETWORK, NetworkName
 from tinyssb_node.screens.disk_words import disk_problem
 from tinyssb_node.screens.limit_words import UNDECIDED, recent, what_to_do, what_was_refused
+from tinyssb_node.screens.phone_words import phone_problem
 from tinyssb_node.store.durable import can_write
 from tinyssb_node.store.home import Home
 from tinyssb_node.store.secrets import folder_reach
@@ -221,6 +222,15 @@ def _check_use(network: NetworkRow) -> CheckResult | None:
     return CheckResult("disk", ok=False, found=where + problem[0], advice=problem[1])
 
 
+def _check_phones(network: NetworkRow) -> CheckResult | None:
+    """Check that phones near survive the set; None if they do, or none are near."""
+    problem = phone_problem(network.phones)
+    if problem is None:
+        return None
+    where = "" if network.name == DEFAULT_NETWORK else f"network {network.name}: "
+    return CheckResult("phones", ok=False, found=where + problem[0], advice=problem[1])
+
+
 def _check_companion(one: CompanionRow) -> CheckResult | None:
     """Check that a companion process runs; None if it does."""
     if one.problem is None:
@@ -269,6 +279,7 @@ def _check_daemon(home: Home) -> CheckResult | list[CheckResult]:
         *map(_check_open, status.endpoints),
         *map(_check_companion, status.companions),
         *map(_check_use, status.networks),
+        *map(_check_phones, status.networks),
         *(one for network in status.networks for one in _check_limits(network, status.uptime_us)),
     )
     if findings := [finding for finding in parts if finding is not None]:

@@ -116,6 +116,16 @@ class GroupInvitationRow(ControlRow, frozen=True):
     strangers: list[str]
 
 
+class PhonesRow(ControlRow, frozen=True):
+    """Boards, phones or pubs near, in a network's `phones`."""
+
+    faces: list[str]
+    """Faces on which they were heard in the last hour."""
+    set_feeds: int
+    room: str
+    """`enough`, `nearly` or `beyond`: whether phones survive the set."""
+
+
 class NetworkRow(ControlRow, frozen=True, kw_only=True):
     """One network of a node."""
 
@@ -132,6 +142,7 @@ class NetworkRow(ControlRow, frozen=True, kw_only=True):
     pending: int = 0
     refusals: list[RefusalRow] = []
     disk: DiskUseRow | None = None
+    phones: PhonesRow | None = None
     group_reviews: int = 0
     invitations: list[GroupInvitationRow] = []
     """Groups that the user has not accepted, some of them."""

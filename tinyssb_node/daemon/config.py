@@ -124,6 +124,8 @@ class SetTable(ConfigTable, frozen=True, kw_only=True):
     """Most of them that each face may bring an hour, once there are more than a few."""
     admit_across: AdmissionPolicy = AdmissionPolicy.OPEN
     """The same policy for faces other than radios, while a radio is up."""
+    places: Annotated[int, Meta(ge=1, le=limits.SET_MAX)] = limits.SET_MAX
+    """Feeds that each set may have; further ones are exchanged by name, which boards and phones do not."""
     shelf_mib: Annotated[int, Meta(ge=0, le=1_048_576)] = 256
     """Disk space that feeds in no set may take, for each network; 0: none are kept."""
 

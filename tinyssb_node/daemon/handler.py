@@ -180,6 +180,7 @@ class ControlHandler:
             pending=sum(node.is_pending(record.feed) for record in feeds),
             refusals=[rows.RefusalRow(each.rule, each.count, each.last_us) for each in node.refusals()],
             disk=disk_use_row(node),
+            phones=_phones(node, now_us),
             group_reviews=0 if node.groups is None else node.groups.open_reviews(),
             invitations=invitations[:_INVITATIONS_SHOWN],
             invitations_count=len(invitations),
@@ -509,6 +510,13 @@ async def _first_of(*events: asyncio.Event) -> None:
     finally:
         for waiter in waiting:
             waiter.cancel()
+
+
+def _phones(node: Node, now_us: int) -> rows.PhonesRow | None:
+    """Return what is near that only reads the set; None: nothing."""
+    if not (faces := node.deployed_faces(now_us)):
+        return None
+    return rows.PhonesRow([*faces], len(node.replica.goset), node.phone_room())
 
 
 def _invitations(node: Node) -> list[rows.GroupInvitationRow]:

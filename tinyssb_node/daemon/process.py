@@ -325,6 +325,8 @@ class Daemon:
                         admission=self._admission(),
                         shelf=shelves[place.name],
                         quota=disk.quota(),
+                        # Phones and boards know no keys.
+                        places=limits.SET_MAX if place.network.key else self._config.set.places,
                     )
                     for place in places
                 },

@@ -19,8 +19,9 @@ from tinyssb_node.store.port import Store
 
 V = TypeVar("V")
 
-_ASKED_US = 12_000_000
-"""Time for which a request for chunks counts: phones repeat it every 5 s, and send one packet a second."""
+_ASKED_US = 30_000_000
+"""Time within which the same request for chunks is a repeated one: phones repeat it every 5 s or more rarely, and send
+one packet a second."""
 _HOLD_US = 60_000_000
 """Longest time for which a side chain that does not come holds up later entries."""
 CHNK_DELAY_US = 1_500_000
@@ -99,7 +100,7 @@ class ChainOrder:
         """Return the side chains of entries before *first* of which a part is to be given, and from which chunk on."""
         begun: dict[bytes, tuple[int, int]] = {}
         for seq, chain in sorted(self._open.get(feed, {}).items()):
-            fresh = now_us - chain.at_us < _ASKED_US and now_us - chain.since_us < _HOLD_US
+            fresh = now_us - chain.since_us < _HOLD_US
             if seq < first and fresh and chain.following < self._chunks(feed, seq):
                 begun.setdefault(chain.pointer, (seq, chain.following))
         return list(begun.values())

@@ -199,10 +199,11 @@ class SetGossip:
 
     # --- entering and leaving the set
 
-    def refusal(self, queue: TransmitQueue, feed: FeedId, now_us: int) -> str | None:
-        """Return the rule by which *feed*, which a peer on *queue* names, does not enter the set now; None: it may."""
+    def refusal(self, queue: TransmitQueue, feed: FeedId, now_us: int, *, seen: bool) -> str | None:
+        """Return the rule by which *feed*, which a peer on *queue* names, does not enter the set now; None: it may.
+        *seen*: a deployed peer has it in its set."""
         # A retired feed comes back: it is here, and was admitted before.
-        if feed in self._replica.retired or self._replica.goset.full:
+        if feed in self._replica.retired or not self._replica.goset.has_room(seen=seen):
             return None
         return self._ask_admission(queue, feed, now_us)
 

@@ -67,6 +67,7 @@ from tinyssb_node.replication import limits as set_limits
 from tinyssb_node.replication.asking import FeedAsker, asked
 from tinyssb_node.replication.claim import named_feeds
 from tinyssb_node.replication.packet_outcome import PacketOutcome
+from tinyssb_node.replication.phone_wants import PhoneRoom, phone_room
 from tinyssb_node.replication.quota import UNLIMITED, QuotaLimits
 from tinyssb_node.replication.replica import CHILD_DIALECT, Replica
 from tinyssb_node.scheduling.budget import UNKNOWN_BOOT, AirBudgets, AirStatus, BootReference
@@ -107,6 +108,7 @@ class Node:
         admission: Admission | None = None,
         shelf: OpenShelf | None = None,
         quota: QuotaLimits = UNLIMITED,
+        places: int = limits.SET_MAX,
     ) -> None:
         """Load what *store* holds. *key* signs our main feed, written in *dialect*; *read_only* while the disk is full.
 
@@ -115,11 +117,14 @@ class Node:
         share of airtime for all acknowledgements in the mesh; 0: write none. *groups* opens private groups; None: take
         part in none. *certainty* is what is known of our feed's tip; None: nothing is missing. *admission* decides
         which ids that peers name enter the set; None: all. *shelf* opens the shelf. *quota*: room for others' feeds.
+        *places*: those of the set.
 
         May write to the store (our own feed, at first): commit before anything else. Raises SetFullError, without room.
         """
         self._store, self._key, self._entropy = store, key, entropy
-        replica = self._replica = Replica(store, network, read_only=read_only, verify=verify, quota=quota)
+        replica = self._replica = Replica(
+            store, network, read_only=read_only, verify=verify, quota=quota, places=places
+        )
         own = None if key is None else key.feed_id
         if own is not None and not read_only:
             self._replica.own_feed(own, dialect)
@@ -456,12 +461,12 @@ class Node:
                     # The bounds of a region may be named by a peer that does not know yet that they were retired:
                     # this brings nothing back.
                     named = tuple(feed for feed in named if feed not in self._replica.retired)
-                admitted, effects = self._admit(queue, named, now_us)
+                admitted, effects = self._admit(queue, named, now_us, claimed=True)
                 effects += self._set.retire_absent(queue, claim, now_us)
                 return effects + self._set.heard_claim(queue, claim, now_us, welcome=admitted)
             case PacketKind.NOVELTY:
                 novelty = parse_novelty(packet)
-                admitted, effects = self._admit(queue, (novelty.feed,), now_us)
+                admitted, effects = self._admit(queue, (novelty.feed,), now_us, claimed=True)
                 return effects + self._set.heard_novelty(queue, novelty, now_us, welcome=admitted)
             case PacketKind.SKETCH:
                 sketch = parse_sketch(packet)
@@ -483,20 +488,24 @@ class Node:
 
     # --- propagation: what follows when something new is stored
 
-    def _admit(self, queue: TransmitQueue, feeds: Sequence[FeedId], now_us: int) -> tuple[bool, list[Effect]]:
-        """Add feed ids that a peer on *queue* named to the set. False if one of them is not admitted now."""
+    def _admit(
+        self, queue: TransmitQueue, feeds: Sequence[FeedId], now_us: int, *, claimed: bool = False
+    ) -> tuple[bool, list[Effect]]:
+        """Add feed ids that a peer on *queue* named to the set, in a claim or not. False if one of them is not admitted
+        now."""
         effects: list[Effect] = []
+        seen = claimed and self._frontiers.deployed.near(queue.name, now_us)
         all_admitted = True
         for feed in feeds:
             if feed in self._replica.goset:
                 continue
-            if (rule := self._set.refusal(queue, feed, now_us)) is not None:
+            if (rule := self._set.refusal(queue, feed, now_us, seen=seen)) is not None:
                 self._refusals.refuse(rule, queue.name)
                 all_admitted = False
                 continue
-            if self._replica.goset.full:
+            if not self._replica.goset.has_room(seen=seen):
                 effects += self._set.make_room(feed, now_us)
-            events = self._replica.add_feed(feed, queue.name)
+            events = self._replica.add_feed(feed, queue.name, seen=seen)
             if not events:
                 self._refusals.refuse("read_only" if self.read_only else "set", queue.name)
                 continue
@@ -892,6 +901,14 @@ class Node:
     def air(self, now_us: int) -> list[AirStatus]:
         """Return the airtime accounts, sorted by sub-band; none where no face has a limit."""
         return self._budgets.status(now_us)
+
+    def deployed_faces(self, now_us: int) -> Sequence[FaceName]:
+        """Return the faces on which boards, phones or pubs were heard in the last hour."""
+        return self._frontiers.deployed.faces(now_us)
+
+    def phone_room(self) -> PhoneRoom:
+        """Return whether phones survive the set."""
+        return phone_room([self._replica.last_to_give(feed) + 1 for feed in self._replica.goset.feeds])
 
     def refusals(self) -> list[RefusalTotal]:
         """Return what was refused at a limit since the start, the latest first."""

@@ -41,7 +41,9 @@ def xor_of(feeds: Iterable[bytes]) -> bytes:
 class Goset:
     """Feed ids in lexicographic order; WANT and CHNK refer to a feed by its index."""
 
-    def __init__(self, feeds: Iterable[FeedId] = ()) -> None:
+    def __init__(self, feeds: Iterable[FeedId] = (), places: int = limits.SET_MAX) -> None:
+        """*feeds* may be more than the *places*, if these were more before."""
+        self.places = places
         self._feeds = sorted(set(feeds))
         assert len(self._feeds) <= limits.SET_MAX
         self._index = {feed: number for number, feed in enumerate(self._feeds)}
@@ -65,15 +67,21 @@ class Goset:
     @property
     def full(self) -> bool:
         """True if no further id fits (spec 3.6.1)."""
-        return len(self._feeds) >= limits.SET_MAX
+        return not self.has_room(seen=False)
+
+    def has_room(self, *, seen: bool) -> bool:
+        """Return True if a further id fits; *seen*: one that a deployed peer has in its set, which need not fit into
+        the places."""
+        return len(self._feeds) < (limits.SET_MAX if seen else self.places)
 
     def index(self, feed: FeedId) -> int:
         """Index of a feed of the set. Raises KeyError."""
         return self._index[feed]
 
-    def add(self, feed: FeedId) -> bool:
-        """Add *feed*. Return False if it is present, the set is full, or it is the all-zero id, which is no feed."""
-        if feed in self._index or self.full or feed == _ZERO:
+    def add(self, feed: FeedId, *, seen: bool = False) -> bool:
+        """Add *feed*, which a deployed peer has in its set if *seen*. Return False if it is present, the set is full,
+        or it is the all-zero id, which is no feed."""
+        if feed in self._index or not self.has_room(seen=seen) or feed == _ZERO:
             return False
         self._feeds.insert(bisect_left(self._feeds, feed), feed)
         self._index = {feed: number for number, feed in enumerate(self._feeds)}

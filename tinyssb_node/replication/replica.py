@@ -75,9 +75,10 @@ class Replica:
         read_only: bool,
         verify: Verify = verify_signed,
         quota: QuotaLimits = UNLIMITED,
+        places: int = limits.SET_MAX,
     ) -> None:
         """*verify* checks the signature of a received entry; *quota* is the room for feeds that nobody here asked
-        for."""
+        for; *places* are those of the set."""
         self._store = store
         self._network = network
         self._verify = verify
@@ -86,7 +87,7 @@ class Replica:
         self._records = {record.feed: record for record in store.feeds()}
         self._tips = {record.feed: self._stored_tip(record) for record in self._records.values()}
         self._retired = {feed for feed, record in self._records.items() if record.retired}
-        self.goset = Goset(feed for feed, record in self._records.items() if record.in_set)
+        self.goset = Goset((feed for feed, record in self._records.items() if record.in_set), places)
         self.expectations = Expectations()
         self.orphans = Orphans()
         self.coded = CodedEntries(network)
@@ -301,10 +302,10 @@ class Replica:
 
     # --- the set
 
-    def add_feed(self, feed: FeedId, face: FaceName | None) -> list[Event]:
-        """Add *feed* to the set, again if it has left it, with all its stored entries. No event if it is in the set, or
-        cannot be added (set full, read-only)."""
-        if self.read_only or not self.goset.add(feed):
+    def add_feed(self, feed: FeedId, face: FaceName | None, *, seen: bool = False) -> list[Event]:
+        """Add *feed* to the set, again if it has left it, with all its stored entries. *seen*: a deployed peer has it
+        in its set. No event if it is in the set, or cannot be added (set full, read-only)."""
+        if self.read_only or not self.goset.add(feed, seen=seen):
             return []
         self._take_in(feed, beyond=False, keep=True, asker=FeedAsker.USER if face is None else None)
         return [SetChanged(feed=feed, count=len(self.goset), state=self.goset.state, face=face)]

@@ -2,6 +2,7 @@
 
 from tinyssb_node.screens.disk_words import disk_problem
 from tinyssb_node.screens.limit_words import UNDECIDED, recent, what_was_refused
+from tinyssb_node.screens.phone_words import phone_problem
 from tinyssb_node.tui.lines import ago, clock
 from tinyssb_node.tui.screen_state import ScreenState
 
@@ -36,6 +37,9 @@ def head_line(sight: ScreenState) -> str:
         problem[0]
         for network in status.networks
         if network.disk is not None and (problem := disk_problem(network.disk)) is not None
+    ]
+    wrong += [
+        problem[0] for network in status.networks if (problem := phone_problem(network.phones)) is not None
     ]
     words = [
         who,

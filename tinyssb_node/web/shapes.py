@@ -34,6 +34,7 @@ from tinyssb_node.screens.group_details import (
 from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
 from tinyssb_node.screens.limits import TITLE_CELLS
 from tinyssb_node.screens.people import DisplayNames
+from tinyssb_node.screens.phone_words import phone_problem
 from tinyssb_node.screens.safetext import apart
 from tinyssb_node.web import limits
 
@@ -234,6 +235,11 @@ def node_shape(status: StatusRow, faces: Iterable[FaceRow], airtime: Iterable[Ai
             {"what": what_was_refused(row), "todo": what_to_do(row)}
             for network in status.networks
             for row in recent(network.refusals, status.uptime_us)
+        ]
+        + [
+            {"what": problem[0], "todo": problem[1]}
+            for network in status.networks
+            if (problem := phone_problem(network.phones)) is not None
         ],
         "disk": [disk_shape(network) for network in status.networks if network.disk is not None],
         "links": [row.fields() for row in faces],

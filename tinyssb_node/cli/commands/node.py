@@ -31,6 +31,7 @@ from tinyssb_node.screens.group_conversations import (
 )
 from tinyssb_node.screens.limit_words import recent, what_to_do, what_was_refused
 from tinyssb_node.screens.options import CommandParsers, add_json
+from tinyssb_node.screens.phone_words import phone_problem
 from tinyssb_node.screens.render import duration, fields, print_json
 from tinyssb_node.store.home import Home
 
@@ -142,6 +143,11 @@ def status(arguments: argparse.Namespace) -> int:
                 *(
                     (f"limit {one.rule}", f"{what_was_refused(one)}. {what_to_do(one)}")
                     for one in _limits(row)
+                ),
+                *(
+                    (f"phones{_of(one)}", ". ".join(problem))
+                    for one in row.networks
+                    if (problem := phone_problem(one.phones)) is not None
                 ),
                 ("faces up", row.faces),
                 *((f"face {short_spec(end.spec)}", _endpoint(end)) for end in row.endpoints),
