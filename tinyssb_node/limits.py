@@ -517,6 +517,8 @@ NAMED_TRUSTED: Final = 4
 others."""
 NAMED_KEPT_MAX: Final = 256
 """Feeds that requests on one face named first, and that are remembered."""
+SPARE_AIR_SHARE: Final = 0.5
+"""Share of the airtime for entries below which the air counts as idle: histories of groups are requested then."""
 NAMED_RESERVE_FROM: Final = 0.4
 """Part of the airtime for replies and adverts after which only feeds that are named, or beyond the set, are given: the
 first things that a member of a group needs lead to the next ones, and hundreds of other feeds must not use up the hour

@@ -283,6 +283,54 @@ def test_a_group_by_a_person_whom_one_does_not_follow_waits_on_all_screens(
         assert "To leave it" in refused(bob, ExitCode.DATA, "group", "accept", "Sale")
 
 
+def test_a_newcomer_reads_the_newest_posts_before_the_history_is_there_on_all_screens(
+    three: tuple[Person, Person, Person], tmp_path: Path
+) -> None:
+    """Dan is out of reach, and gets on a stick what comes first on the air."""
+    ana, _, _ = three
+    dan_home, stick = tmp_path / "dan", tmp_path / "newest.tinyssb"
+    dan_feed = make_home(dan_home, name="Dan").hex()
+    (made,) = ana.objects("group", "create", "Alps", "bob", "cyd")
+    ana.types("group", "exclude", "Alps", "cyd", "--yes")
+    ana.types("follow", dan_feed)
+    (added,) = ana.objects("group", "add", "Alps", dan_feed, "--yes")
+    (posted,) = ana.objects("group", "post", "Alps", "Snow above 1,800 m")
+    newest, additions = posted["entries"][-1]["feed"], added["entries"][-1]["feed"]
+    assert tinyssb(ana.running.home, "export", str(stick), ana.feed, additions, newest).returncode == 0
+    with daemon(dan_home) as running:
+        dan = Person(running, dan_feed)
+        dan.types("follow", ana.feed)
+        dan.types("import", str(stick))
+        group = made["group"]
+        command, missing = f"tinyssb group history {group[:8]}", "its older messages are missing"
+        dan.sees("Snow above 1,800 m (not checked yet)", "group", "read", group[:8])
+        for shown in (dan.types("group", "list"), dan.types("chat", "list")):
+            assert missing in shown
+        words = " ".join(dan.types("group", "show", group[:8]).split())
+        assert "added you. Older messages are missing" in words
+        assert command in words
+        assert "(not checked yet)" in dan.types("chat", "--group", group[:8])
+        with NodeOpener(Home(dan_home), None).node() as node:
+            (room,) = [room for room in node.groups() or () if room.name == group]
+            assert (room.note, "Older messages are missing" in room.alert) == (missing, True)
+            page: Any = views.group(node, group)
+            assert (page["state"], "Older messages are missing" in page["arriving"]) == ("arriving", True)
+            rows: Any = views.messages(node, group, before=None, limit=10)
+            assert "Snow above 1,800 m (not checked yet)" in json.dumps(rows)
+        refusal = refused(dan, ExitCode.DATA, "group", "post", group[:8], "Me too")
+        assert "The older messages of this group are not here yet" in refusal
+        assert command in refusal
+        assert "Requested the older messages" in dan.types("group", "history", group[:8])
+        assert "They are requested." in " ".join(dan.types("group", "show", group[:8]).split())
+        everything = tmp_path / "all.tinyssb"
+        assert tinyssb(ana.running.home, "export", str(everything)).returncode == 0
+        dan.types("import", str(everything))
+        dan.sees("Alps", "group", "list")
+        dan.sees("you write here", "group", "show", "Alps")
+        assert "(not checked yet)" not in dan.types("group", "read", "Alps")
+        assert "are here, or are requested" in refused(dan, ExitCode.DATA, "group", "history", "Alps")
+
+
 def test_a_group_is_renamed_and_muted_and_members_show_what_they_have(
     three: tuple[Person, Person, Person],
 ) -> None:

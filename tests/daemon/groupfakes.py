@@ -7,6 +7,7 @@ from tests.groups.world import Member, World, person
 from tinyssb_node.codec.events import EntryAppended
 from tinyssb_node.errors import LocalError
 from tinyssb_node.groups.consent import GroupConsentError, GroupInvitation
+from tinyssb_node.groups.early_posts import EarlyGroup
 from tinyssb_node.groups.manager import DueGroupTask, GroupReview, GroupWriteResult
 from tinyssb_node.groups.membership import Group
 from tinyssb_node.groups.messages import GroupMessage, OpenedGroupMessage, post
@@ -25,6 +26,31 @@ class FakeHeld:
     broken: dict[MessageId, InvalidGroupEntry] = field(default_factory=dict)
 
 
+class FakeEarly:
+    """Groups whose history is not here."""
+
+    def __init__(self) -> None:
+        self.held: dict[MessageId, EarlyGroup] = {}
+        self.lately: set[MessageId] = set()
+        """Groups that were judged, and in which posts wait."""
+        self.asked: list[MessageId] = []
+
+    def roots(self) -> list[MessageId]:
+        return [root for root in self.held if root not in self.lately]
+
+    def arriving(self, root: MessageId) -> bool:
+        return root in self.roots()
+
+    def shows(self, root: MessageId) -> bool:
+        return root in self.held
+
+    def requested(self, root: MessageId) -> bool:
+        return root in self.asked
+
+    def group(self, root: MessageId) -> EarlyGroup:
+        return self.held[root]
+
+
 class FakeGroups:
     """Groups of somebody who is a member of a world for each."""
 
@@ -35,6 +61,7 @@ class FakeGroups:
         self.rejected: set[MessageId] = set()
         self.quiet: set[MessageId] = set()
         self.read_all = True
+        self.early = FakeEarly()
         self.decided: dict[MessageId, GroupConsent] = {}
         self.problems: dict[MessageId, LocalError] = {}
         self.covered: dict[MessageId, GroupMessage] = {}
@@ -83,6 +110,9 @@ class FakeGroups:
         if self.of(root) is not GroupConsent.INVITED:
             raise GroupConsentError(self.of(root), root)
         self.decided[root] = GroupConsent.DECLINED
+
+    def fetch_history(self, root: MessageId, _now_us: int) -> None:
+        self.early.asked.append(root)
 
     @property
     def secrecy(self) -> "FakeGroups":

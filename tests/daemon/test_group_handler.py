@@ -14,14 +14,16 @@ import pytest
 from tests.daemon.fakes import Bench, make_bench
 from tests.daemon.groupfakes import FakeGroups, say
 from tests.groups.test_late_forks import long_ago
-from tests.groups.world import person, start
+from tests.groups.world import World, person, start
 from tinyssb_node.control.requests import GROUP_REQUESTS, read_request
 from tinyssb_node.control.server import ControlConnection
 from tinyssb_node.daemon.group_handler import GroupHandler
 from tinyssb_node.errors import BadRequestError, LocalError, ProblemError
 from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.groups.early_posts import EarlyEpoch, EarlyGroup
 from tinyssb_node.groups.messages import GroupContent, GroupMessageError, post
 from tinyssb_node.groups.plan import exclude
+from tinyssb_node.groups.reader import GivenEpoch
 from tinyssb_node.groups.reader_events import GroupEntryFault, InvalidGroupEntry
 from tinyssb_node.groups.waits import GroupConsent
 from tinyssb_node.groups.writer import draft_content
@@ -315,6 +317,81 @@ async def test_an_invitation_is_listed_and_accepted_or_declined(bench: Bench) ->
     assert (await ask("group_list"))[0][0]["state"] == "member"
     with pytest.raises(ProblemError, match="You take part in this group"):
         await ask("group_consent", group="hut", accept=True)
+
+
+def arriving(groups: FakeGroups, world: World) -> MessageId:
+    """Let the history of a group of the world be missing, to which b added a. b and c said something there."""
+    group = world["b"].here
+    reader: Any = groups
+    source: Any = None
+    early = EarlyGroup()
+    key = group.view[group.root].key
+    early.epochs[key] = {
+        person("b"): EarlyEpoch(group.root, GivenEpoch(key, group.root, person("b")), reader, source)
+    }
+    said = [group.said(id_) for id_ in group.tangle.order()]
+    early.take([one for one in said if isinstance(one.message, GroupContent)], lambda _: 0)
+    groups.early.held[group.root] = early
+    return group.root
+
+
+async def test_a_group_whose_history_is_missing_shows_its_newest_posts(bench: Bench) -> None:
+    world = start("abc")
+    say(world["b"], "one")
+    say(world["b"], "two")
+    groups = FakeGroups()
+    root = arriving(groups, world)
+    ask = Asked(bench, groups)
+    (row,), result = await ask("group_list")
+    assert (row["state"], row["name"], row["posts"], result) == ("arriving", None, 2, {"count": 1})
+    added = {"added_by": [person("b").hex()], "people": [person("b").hex()], "requested": False}
+    assert (row["last"]["text"], row["last"]["early"], row["arriving"]) == ("two", True, added)
+    digits = root.hex()[:8]
+    items, shown = await ask("group_show", group=digits)
+    assert (items, shown["state"], shown["arriving"], shown["posts"]) == ([], "arriving", added, 2)
+    for limits, texts in (
+        ({}, ["one", "two"]),
+        ({"limit": 1}, ["two"]),
+        ({"after": 1}, ["two"]),
+        ({"before": 2}, ["one"]),
+    ):
+        said, _ = await ask("group_read", group=digits, **limits)
+        assert ([one["text"] for one in said], {one["early"] for one in said}) == (texts, {True})
+    for command, arguments in (
+        ("group_post", {"text": "x"}),
+        ("group_leave", {}),
+        ("group_audit", {}),
+        ("group_consent", {"accept": True}),
+    ):
+        with pytest.raises(ProblemError, match="older messages of this group are not here") as refused:
+            await ask(command, group=digits, **arguments)
+        assert (refused.value.code, digits in refused.value.hint) == ("group_refused", True)
+
+
+async def test_the_history_of_a_group_is_requested_once_it_is_missing(bench: Bench) -> None:
+    world = start("ab")
+    groups = FakeGroups(Hut=world["a"])
+    ask = Asked(bench, groups)
+    with pytest.raises(ProblemError, match="are here, or are requested already"):
+        await ask("group_history", group="Hut")
+    root = arriving(groups, world)
+    _, done = await ask("group_history", group=root.hex())
+    assert (done["group"], done["entries"], groups.early.asked) == (root.hex(), [], [root])
+    assert (await ask("group_show", group=root.hex()))[1]["arriving"]["requested"]
+
+
+async def test_a_group_that_was_just_judged_shows_the_posts_that_wait(bench: Bench) -> None:
+    world = start("ab")
+    say(world["b"], "one")
+    groups = FakeGroups(Hut=world["a"])
+    root = arriving(groups, world)
+    groups.early.lately.add(root)
+    ask = Asked(bench, groups)
+    (row,), _ = await ask("group_list")
+    assert (row["state"], row["last"]["text"], row["last"]["early"]) == ("member", "one", True)
+    said, _ = await ask("group_read", group="Hut")
+    assert [one["text"] for one in said] == ["one"]
+    assert (await ask("group_show", group="Hut"))[1]["state"] == "member"
 
 
 @pytest.mark.parametrize(

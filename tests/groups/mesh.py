@@ -51,6 +51,16 @@ class _Dry:
         self._left -= 1
         return self._pen.write(key, content, type_)
 
+    @property
+    def on_air_only(self) -> bool:
+        """See ``GroupWriterPort``."""
+        return self._pen.on_air_only
+
+    @property
+    def has_spare_air(self) -> bool:
+        """See ``GroupWriterPort``."""
+        return self._pen.has_spare_air
+
     def want(self, feed: FeedId, *, wanted: bool, invited: bool = False, certain: bool = False) -> bool:
         """See ``GroupWriterPort``."""
         return self._pen.want(feed, wanted=wanted, invited=invited, certain=certain)

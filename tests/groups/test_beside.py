@@ -28,11 +28,11 @@ EPOCHS = 3
 class Beside(Mesh):
     """Nodes with admission, under the law of EU868, with a group that has had several epochs before they meet."""
 
-    def __init__(self, names: str, strangers: int, *, empty: bool) -> None:
+    def __init__(self, names: str, strangers: int, *, empty: bool, loss: float = 0.0) -> None:
         """The node before the last one knows the feeds of *strangers*, each with an entry unless they are *empty*."""
 
         def medium(chance: Random) -> SimulatedMedium:
-            return SimulatedMedium(MediumOptions(), chance)
+            return SimulatedMedium(MediumOptions(default_loss=loss), chance)
 
         law = RadioOptions(region=Region.EU868).allowance
         self.world = World(1, medium, allowance=law, admission=Admission)

@@ -49,6 +49,7 @@ from tinyssb_node.groups.short_form import (
     PendingMessage,
     decode,
     encode,
+    read_addition_head,
     split_owner,
     with_owner,
 )
@@ -58,6 +59,33 @@ PAGE = Path(__file__).parents[2] / "docs/formats/group-messages.md"
 
 
 # --- vectors
+
+
+@pytest.mark.parametrize("case", VECTORS["cases"], ids=lambda case: str(case["id"]))
+def test_of_an_addition_the_epoch_and_its_people_are_read_without_the_group(case: dict[str, Any]) -> None:
+    plain = bytes.fromhex(case["bytes"])
+    message, head = decode(plain, of_vectors(case["key"])), read_addition_head(plain)
+    if not isinstance(message, AddMember):
+        assert head is None
+        return
+    assert head is not None
+    assert (head.key, head.root, head.epoch) == (message.secret, message.root, message.members_tangle.root)
+    assert len(head.names) == len(message.people)
+    assert all(person.startswith(name) for person, name in zip(message.people, head.names, strict=True))
+
+
+@given(st.sampled_from(VECTORS["cases"]), st.integers(0, 400), st.integers(0, 255), st.booleans())
+def test_a_changed_addition_is_read_or_is_none(case: dict[str, Any], at: int, byte: int, cut: bool) -> None:
+    plain = bytearray.fromhex(case["bytes"])
+    at %= len(plain)
+    plain[at] = byte
+    head = read_addition_head(bytes(plain[:at] if cut else plain))
+    assert head is None or 1 <= len(head.names) <= 15
+
+
+@given(st.binary(max_size=300))
+def test_bytes_by_anybody_are_no_addition(plain: bytes) -> None:
+    assert read_addition_head(plain) is None
 
 
 @pytest.mark.parametrize("case", VECTORS["cases"], ids=lambda case: str(case["id"]))

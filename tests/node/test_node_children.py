@@ -169,7 +169,7 @@ def test_groups_do_not_bring_back_what_has_left() -> None:
     write(bench, serialize_continued(END), EntryType.CONTINUED)
     replica = bench.node.replica
     replica.retire(CHILD.feed_id)
-    writer = NodeGroupWriter(bench.node, replica, ANA, bench.now_us)
+    writer = NodeGroupWriter(bench.node, replica, ANA, (), bench.now_us)
     assert writer.want(CHILD.feed_id, wanted=True)
     assert (writer.effects, list(replica.retired)) == ([], [CHILD.feed_id])
     assert writer.want(BEN.feed_id, wanted=True)

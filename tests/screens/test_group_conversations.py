@@ -1,7 +1,9 @@
 """Messages of private groups in the shape of the catalog's: their times, and people in sentences."""
 
+import msgspec
+
 from tests.catalog.fake import ANA, BOB, START_US, make_person
-from tinyssb_node.control.group_rows import GroupSaidRow
+from tinyssb_node.control.group_rows import GroupFileHeadRow, GroupSaidRow
 from tinyssb_node.screens.chatlines import other_times
 from tinyssb_node.screens.group_conversations import lacking_in_words, message_row, people_in_words
 from tinyssb_node.screens.people import DisplayNames
@@ -28,6 +30,13 @@ def test_a_message_has_the_times_of_writing_and_of_arrival() -> None:
 def test_a_time_after_its_arrival_is_doubtful() -> None:
     assert not message_row(said(START_US + HOUR_US), NAMES).doubtful
     assert message_row(said(START_US + HOUR_US + 1), NAMES).doubtful
+
+
+def test_a_message_whose_history_is_missing_is_marked() -> None:
+    row = msgspec.structs.replace(said(None), early=True)
+    assert message_row(row, NAMES).text == "hi (not checked yet)"
+    file = GroupFileHeadRow("map.webp", "image/webp", 10)
+    assert "not checked yet" in message_row(msgspec.structs.replace(row, file=file), NAMES).text
 
 
 def test_our_user_is_you_in_a_sentence() -> None:

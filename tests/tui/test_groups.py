@@ -146,6 +146,14 @@ async def test_an_invitation_is_accepted_or_declined(downs: int, action: GroupAc
         assert node.done == [("group", GroupChange(action=action, group=GROUP))]
 
 
+async def test_the_older_messages_of_a_group_are_requested() -> None:
+    node = FakeNode(with_group(note=NOTES["arriving"]))
+    async with shown(node, *IN_GROUP) as screen:
+        assert "Exclude" not in screen.text()
+        await screen.press("down", "enter", "y")
+        assert node.done == [("group", GroupChange(action=GroupAction.HISTORY, group=GROUP))]
+
+
 async def test_a_group_is_created_with_a_name_and_people() -> None:
     node = FakeNode(with_group())
     async with shown(node, "o", "enter", *"Ski", "enter") as screen:

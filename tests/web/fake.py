@@ -204,6 +204,9 @@ class FakeNode:
         self.shown = msgspec.structs.replace(self.shown, muted=muted)
         return self._changed("mute" if muted else "unmute", group)
 
+    def group_history(self, group: str) -> GroupWrittenRow:
+        return self._changed("history", group)
+
     def group_leave(self, group: str) -> GroupWrittenRow:
         return self._changed("leave", group)
 

@@ -27,7 +27,7 @@ from tests.web.asking import ask, post
 from tests.web.fake import FORK, GROUP, FakeNode, serving, with_fork, with_group
 from tinyssb_node.catalog.rows import PUBLIC, ArrivingRow
 from tinyssb_node.content.files import File, serialize_file
-from tinyssb_node.control.group_rows import GroupBudgetRow, GroupSaidRow
+from tinyssb_node.control.group_rows import GroupArrivingRow, GroupBudgetRow, GroupSaidRow
 from tinyssb_node.control.rows import GroupInvitationRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens import drafts
@@ -456,6 +456,22 @@ def test_an_invitation_is_shown_and_answered() -> None:
     assert found["tasks"][0] == "By itself your node wrote 12 of 96 packets that it may in 24 hours."
     assert any("does its part" in line for line in lines)
     assert node.changes == [("accept", GROUP, ()), ("decline", GROUP, ())]
+
+
+def test_a_group_whose_history_is_missing_says_so_and_requests_it() -> None:
+    node = with_group(FakeNode())
+    assert node.shown is not None
+    row = GroupArrivingRow(added_by=[BOB.hex()], people=[BOB.hex()], requested=False)
+    node.shown = msgspec.structs.replace(node.shown, state="arriving", arriving=row, epoch=None, name=None)
+    with serving(node) as address:
+        found = ask(address, f"/api/group?group={GROUP}").json
+        lines = post(address, "/api/group/preview", change("history", group=GROUP)).json["lines"]
+        answer = post(address, "/api/group/change", change("history", group=GROUP))
+    assert (found["state"], found["note"]) == ("arriving", "its older messages are missing")
+    assert "added you. Older messages are missing" in found["arriving"]
+    assert any("may take hours" in line for line in lines)
+    assert answer.json["done"].startswith("Requested the older messages")
+    assert node.changes == [("history", GROUP, ())]
 
 
 def test_a_group_is_changed_once_after_a_preview() -> None:

@@ -100,6 +100,8 @@ def shown(
     """Format everything about a group: its status, its epochs as a graph, its forks, pending tasks."""
     for line in head(row, names):
         yield from fitted(line, width)
+    if row.arriving is not None:
+        return
     yield ""
     for line in access_lines(access_of(row, epochs, names), names, limits_of_access(row)):
         yield from fitted(line, width)

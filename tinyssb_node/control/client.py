@@ -286,6 +286,10 @@ class DaemonClient:
         """Set whether screens tell the user of new messages of a group. Writes nothing to the group."""
         return self._ask(requests.GroupMute(group, muted=muted, network=self._network))
 
+    def group_history(self, group: str) -> group_rows.GroupWrittenRow:
+        """Request all older messages of a group at once. Writes nothing."""
+        return self._ask(requests.GroupHistory(group, network=self._network))
+
     def group_attach(
         self, group: str, name: str, type_: str, data: bytes, reply_to: str | None = None
     ) -> group_rows.GroupWrittenRow:

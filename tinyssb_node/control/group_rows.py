@@ -67,6 +67,7 @@ class GroupSaidRow(GroupMessageRow, frozen=True):
     holders: tuple[str, ...] = ()
     expected: int = 0
     said_us: int | None = None
+    early: bool = False
 
 
 class GroupAuditRow(GroupMessageRow, frozen=True):
@@ -76,6 +77,14 @@ class GroupAuditRow(GroupMessageRow, frozen=True):
     waits: bool
     rule: str | None
     flaw: str | None
+
+
+class GroupArrivingRow(ControlRow, frozen=True):
+    """A group whose history is not here: who added the user, and who is known to be in it so far."""
+
+    added_by: list[str]
+    people: list[str]
+    requested: bool
 
 
 class GroupRow(ControlRow, frozen=True):
@@ -94,6 +103,7 @@ class GroupRow(ControlRow, frozen=True):
     invitation: GroupInvitationRow | None = None
     muted: bool = False
     lacking: int = 0
+    arriving: GroupArrivingRow | None = None
 
 
 class GroupMemberRow(ControlRow, frozen=True):
@@ -195,3 +205,4 @@ class GroupShownRow(ControlRow, frozen=True, kw_only=True):
     invitation: GroupInvitationRow | None = None
     muted: bool = False
     lacking: int = 0
+    arriving: GroupArrivingRow | None = None

@@ -382,6 +382,13 @@ class GroupMute(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     muted: Flag
 
 
+class GroupHistory(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
+    """Request the history of a group at once."""
+
+    command = "group_history"
+    group: Text
+
+
 class GroupAttach(NetworkRequest[group_rows.GroupWrittenRow], frozen=True):
     """Write a file to a group; with *dry_run* as ``GroupAdd``."""
 
@@ -449,6 +456,7 @@ GroupRequest = (
     | GroupPost
     | GroupRename
     | GroupMute
+    | GroupHistory
     | GroupAttach
     | GroupFile
     | ReviewGroup
@@ -468,6 +476,7 @@ GROUP_REQUESTS: Final[tuple[type[NetworkRequest[Any]], ...]] = (
     GroupPost,
     GroupRename,
     GroupMute,
+    GroupHistory,
     GroupAttach,
     GroupFile,
     ReviewGroup,

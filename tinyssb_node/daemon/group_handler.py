@@ -19,6 +19,9 @@ from tinyssb_node.daemon.groupviews import (
     Timeline,
     audit_row,
     broken_row,
+    early_group_row,
+    early_row,
+    early_shown_row,
     epoch_rows,
     fork_rows,
     invitation_row,
@@ -136,6 +139,7 @@ class GroupHandler:
             requests.GroupPost: self._post,
             requests.GroupRename: self._rename,
             requests.GroupMute: self._mute,
+            requests.GroupHistory: self._history,
             requests.GroupAttach: self._attach,
             requests.GroupFile: self._file,
             requests.ReviewGroup: self._review,
@@ -287,6 +291,24 @@ class GroupHandler:
 
         return self._write(place, mute)
 
+    async def _history(
+        self, request: requests.GroupHistory, _client: ControlConnection
+    ) -> group_rows.GroupWrittenRow:
+        place, root = await self._find_any(request)
+        if not self._groups(self._node(place)).early.arriving(root):
+            raise GroupRefusedError(
+                "The older messages of this group are here, or are requested already. Nothing was changed.",
+                f"To read them: tinyssb group read {root.hex()[:_ID_TOLD]}",
+            )
+
+        def request_history(
+            groups: GroupManager, _pen: GroupWriterPort, now_us: int
+        ) -> list[GroupWriteResult]:
+            groups.fetch_history(root, now_us)
+            return [GroupWriteResult(root, ())]
+
+        return self._write(place, request_history)
+
     async def _attach(
         self, request: requests.GroupAttach, _client: ControlConnection
     ) -> group_rows.GroupWrittenRow | group_rows.GroupCostRow:
@@ -369,8 +391,11 @@ class GroupHandler:
     async def _list(self, request: requests.ListGroups, client: ControlConnection) -> rows.CountRow:
         place = self._place(request)
         groups = await self._read_groups(place)
-        count = 0
-        for root in list(groups.reader.groups):
+        early = groups.early.roots()
+        for root in early:
+            await client.send(early_group_row(groups, root, self._own, self._came_us(place, groups)))
+        count = len(early)
+        for root in [root for root in groups.reader.groups if root not in early]:
             if root in groups.reader.groups:  # what is found out meanwhile may make the book begin anew
                 await client.send(self._row_or_failed(place, groups, root))
                 await asyncio.sleep(0)  # a group of many messages takes its time when it is first looked at
@@ -378,8 +403,10 @@ class GroupHandler:
         return rows.CountRow(count=count)
 
     async def _show(self, request: requests.ShowGroup, client: ControlConnection) -> group_rows.GroupShownRow:
-        place, root = await self._find(request)
+        place, root = await self._find_any(request)
         groups = self._groups(self._node(place))
+        if groups.early.arriving(root):
+            return early_shown_row(groups, root)
         timeline, held = self._timeline(place, groups, root), groups.reader.groups[root]
         for epoch in epoch_rows(timeline, self._own, self._came_us(place, groups)):
             await client.send(epoch)
@@ -451,9 +478,16 @@ class GroupHandler:
         return rows.CountRow(count=len(lines) + len(broken))
 
     async def _read(self, request: requests.ReadGroup, client: ControlConnection) -> rows.CountRow:
-        place, root = await self._find(request)
+        place, root = await self._find_any(request)
         after, before = request.after or 0, request.before or limits.SEQ_MAX
         groups = self._groups(self._node(place))
+        if groups.early.shows(root):
+            early = [one for one in groups.early.group(root).posts if after < one.place < before]
+            if request.limit is not None:
+                early = early[: request.limit] if after else early[max(0, len(early) - request.limit) :]
+            for post in early:
+                await client.send(early_row(root, post, self._own, self._came_us(place, groups)))
+            return rows.CountRow(count=len(early))
         timeline, came_us = self._timeline(place, groups, root), self._came_us(place, groups)
         page = timeline.page(first=after + 1, behind=before, limit=request.limit, forward=after > 0)
         for number, (at, said) in enumerate(page, 1):
@@ -479,6 +513,8 @@ class GroupHandler:
         members = NOBODY if preferred is None else view[preferred].members - view[preferred].excluded
         last = timeline.page(first=1, behind=limits.SEQ_MAX, limit=1, forward=False)
         came_us = self._came_us(place, groups)
+        early = groups.early.group(root).posts if groups.early.shows(root) else ()
+        latest = said_row(timeline, *last[0], self._own, came_us) if last else None
         return group_rows.GroupRow(
             group=root.hex(),
             group_id=held.group.group.hex(),
@@ -487,7 +523,7 @@ class GroupHandler:
             members=[person.hex() for person in sorted(members)],
             epochs=len(view.epochs),
             posts=timeline.posts,
-            last=said_row(timeline, *last[0], self._own, came_us) if last else None,
+            last=early_row(root, early[-1], self._own, came_us) if early else latest,
             stopped=root in groups.problems,
             reviews=sum(not one.rejected for one in groups.reviews(root)),
             invitation=invitation_row(groups, root),
@@ -549,9 +585,19 @@ class GroupHandler:
         return groups
 
     async def _find(self, request: requests.GroupRequest) -> tuple[NetworkStorage, MessageId]:
+        """Find the group that *request* names, if its history is here. Raises ProblemError, GroupRefusedError."""
+        place, root = await self._find_any(request)
+        if self._groups(self._node(place)).early.arriving(root):
+            raise _not_here(root)
+        return place, root
+
+    async def _find_any(
+        self, request: requests.GroupRequest | requests.GroupHistory
+    ) -> tuple[NetworkStorage, MessageId]:
         """Find the group that *request* names. Raises ProblemError."""
         place, text = self._place(request), request.group
-        held = (await self._read_groups(place)).reader.groups
+        groups = await self._read_groups(place)
+        held = groups.reader.groups
         word, digits = alike(text), text.lower()
         found = [
             root
@@ -559,6 +605,8 @@ class GroupHandler:
             if (word and alike(name_of_group(one) or "") == word)
             or (digits and root.hex().startswith(digits))
         ]
+        early = [root for root in groups.early.roots() if root not in held]
+        found += [root for root in early if digits and root.hex().startswith(digits)]
         told = text[: limits.CONTROL_ID_MAX]
         if not found:
             raise ProblemError(
@@ -643,6 +691,15 @@ def _check_name(name: str) -> None:
 
 def _people(given: Iterable[str]) -> tuple[FeedId, ...]:
     return tuple(FeedId.from_hex(feed) for feed in dict.fromkeys(given))
+
+
+def _not_here(root: MessageId) -> GroupRefusedError:
+    group = root.hex()[:_ID_TOLD]
+    return GroupRefusedError(
+        "The older messages of this group are not here yet, so it is not known who its members are. "
+        "Nothing was written.",
+        f"They come when the air is idle. To request them now: tinyssb group history {group}",
+    )
 
 
 def _left() -> GroupRefusedError:

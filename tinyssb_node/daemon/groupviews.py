@@ -3,11 +3,13 @@
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Final
 
 import msgspec
 
 from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.control.group_rows import (
+    GroupArrivingRow,
     GroupAuditRow,
     GroupEpochRow,
     GroupFileHeadRow,
@@ -15,11 +17,14 @@ from tinyssb_node.control.group_rows import (
     GroupMemberRow,
     GroupMessageRow,
     GroupReviewRow,
+    GroupRow,
     GroupSaidRow,
+    GroupShownRow,
     GroupStepRow,
 )
 from tinyssb_node.control.rows import GroupInvitationRow
 from tinyssb_node.groups import limits as group_limits
+from tinyssb_node.groups.early_posts import EarlyPost
 from tinyssb_node.groups.epochs import NOBODY, Epoch, EpochGraph, People
 from tinyssb_node.groups.manager import GroupManager, GroupReview
 from tinyssb_node.groups.membership import AuditLine, Group
@@ -60,6 +65,8 @@ def _nobody(_said: OpenedGroupMessage, _people: Collection[FeedId]) -> Collectio
     return ()
 
 
+ARRIVING: Final = "arriving"
+"""State of a group whose history is not here."""
 CameUs = Callable[[OpenedGroupMessage], int | None]
 """Wall clock when a message came; None: not known."""
 
@@ -249,6 +256,79 @@ def said_row(
         expected=len(others),
         held=said.id in timeline.group.set_aside,
         unread=row.own and epoch is not None and unread(timeline.group.view, epoch, said),
+    )
+
+
+def early_row(root: MessageId, post: EarlyPost, me: FeedId, came_us: CameUs) -> GroupSaidRow:
+    """A message of a group whose history is not here. Its predecessors are left out: they are unknown."""
+    said = post.said
+    kind, text, people = _meaning(said.message)
+    content = said.message if isinstance(said.message, GroupContent) else None
+    return GroupSaidRow(
+        id=said.id.hex(),
+        feed=said.author.hex(),
+        seq=said.seq,
+        own=said.author == me,
+        epoch=None,
+        kind=kind,
+        text=text,
+        people=_hex(people),
+        previous=[],
+        committed_us=came_us(said),
+        group=root.hex(),
+        place=post.place,
+        file=_file_head(said.message),
+        said_us=None if content is None else said_us_of(content),
+        early=True,
+    )
+
+
+def early_group_row(groups: GroupManager, root: MessageId, me: FeedId, came_us: CameUs) -> GroupRow:
+    """A group whose history is not here."""
+    group = groups.early.group(root)
+    last = group.posts[-1] if group.posts else None
+    return GroupRow(
+        group=root.hex(),
+        group_id="",
+        name=None,
+        state=ARRIVING,
+        members=_hex(sorted(group.people)),
+        epochs=0,
+        posts=len(group.posts),
+        last=None if last is None else early_row(root, last, me, came_us),
+        arriving=_arriving_row(groups, root),
+    )
+
+
+def _arriving_row(groups: GroupManager, root: MessageId) -> GroupArrivingRow:
+    group = groups.early.group(root)
+    return GroupArrivingRow(
+        added_by=_hex(group.adders),
+        people=_hex(sorted(group.people)),
+        requested=groups.early.requested(root),
+    )
+
+
+def early_shown_row(groups: GroupManager, root: MessageId) -> GroupShownRow:
+    """All that is known of a group whose history is not here."""
+    group, problem = groups.early.group(root), groups.problems.get(root)
+    return GroupShownRow(
+        group=root.hex(),
+        group_id="",
+        name=None,
+        state=ARRIVING,
+        creator=None,
+        epoch=None,
+        rules=[],
+        interim=False,
+        posts=len(group.posts),
+        messages=len(group.posts),
+        waiting=0,
+        forks=[],
+        tasks=[],
+        problem=None if problem is None else problem.message,
+        reviews=[],
+        arriving=_arriving_row(groups, root),
     )
 
 

@@ -78,7 +78,7 @@ class GroupConsents:
         """Return who invites the user to a group that is here."""
         readable = self._reader.groups[root]
         adders = readable.group.adders(self._me) - {self._me}
-        strangers = {one for one in adders | {readable.creator} if not self._follows(one)}
+        strangers = {one for one in adders | {readable.creator} if not self.follows(one)}
         return GroupInvitation(readable.creator, tuple(sorted(adders)), frozenset(strangers))
 
     def _is_known(self, root: MessageId) -> bool:
@@ -90,9 +90,9 @@ class GroupConsents:
         group, creator = readable.group, readable.creator
         if creator == self._me or group.wrote(self._me):
             return True
-        return self._follows(creator) and any(map(self._follows, group.adders(self._me)))
+        return self.follows(creator) and any(map(self.follows, group.adders(self._me)))
 
-    def _follows(self, person: FeedId) -> bool:
+    def follows(self, person: FeedId) -> bool:
         """Return whether the user follows a person. That a group fetches a feed as its member's is not enough."""
         replica = self._replica
         return person == self._me or (replica.is_current(person) and replica.record(person).of_user)
@@ -121,14 +121,23 @@ class GroupConsents:
         if self.of(root) is GroupConsent.DECLINED:
             return
         mine = self._requested.setdefault(root, set())
-        all_ = set[FeedId]().union(*self._requested.values())
-        # A group by people whom the user follows may need all of its history before that shows.
-        known = any(map(self._follows, self._reader.givers(root)))
-        most = group_limits.INVITED_FEEDS_MAX if known else group_limits.INVITED_FEEDS_OF_ONE
-        room = len(mine) < most and len(all_) < group_limits.INVITED_FEEDS_MAX
-        if feed is not None and (feed in mine or room):
+        if feed is not None and (feed in mine or self._has_room(root)):
             mine.add(feed)
             port.want(feed, wanted=True, invited=True)
+
+    def _has_room(self, root: MessageId) -> bool:
+        """Return whether one more feed of a group that is not accepted may be requested. A group to which a person whom
+        the user follows added them may need all of its history before the addition can be judged."""
+        if self._by_friend(root):
+            return len(self._requested[root]) < group_limits.FRIENDS_FEEDS_OF_ONE
+        by_strangers = [feeds for one, feeds in self._requested.items() if not self._by_friend(one)]
+        return (
+            len(self._requested[root]) < group_limits.INVITED_FEEDS_OF_ONE
+            and len(set[FeedId]().union(*by_strangers)) < group_limits.INVITED_FEEDS_MAX
+        )
+
+    def _by_friend(self, root: MessageId) -> bool:
+        return any(map(self.follows, self._reader.givers(root)))
 
 
 def unread_feeds(reader: GroupReader, root: MessageId, me: FeedId) -> Iterator[FeedId]:

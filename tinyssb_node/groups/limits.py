@@ -133,6 +133,27 @@ INVITED_FEEDS_OF_ONE: Final = 32
 read what it is about."""
 INVITED_FEEDS_MAX: Final = 256
 """The same of all such groups together: strangers can add the user to any number of groups."""
+FRIENDS_FEEDS_OF_ONE: Final = 1_024
+"""Feeds that are requested of a group that the user has not accepted, and to which a person whom they follow added
+them: 64 epochs of 16 members. It may take all of them to judge the addition."""
+EARLY_GROUPS_MAX: Final = 16
+"""Most groups of which posts are shown before their history is here (decision 0083)."""
+EARLY_EPOCHS_MAX: Final = 8
+"""Most epochs of such a group that are read: usually it is the one that the user was added to."""
+EARLY_PEOPLE_MAX: Final = 255
+"""Most people who are taken for members of such an epoch: as many as a set has feeds."""
+EARLY_POSTS_MAX: Final = 64
+"""Most posts of such a group that are kept in memory and shown."""
+EARLY_LOOK_BACK: Final = 256
+"""Most entries of a feed that are read for them after a start: some 20 ms."""
+EARLY_LAST_US: Final = 7_200_000_000
+"""How long posts are still shown early once the group was judged, while they wait for the last entries before them: in
+EU868 that took up to 50 minutes."""
+HISTORY_WAIT_US: Final = 600_000_000
+"""On the air, the wait after an addition before earlier feeds of the group are requested, and between two such
+requests."""
+HISTORY_FEEDS: Final = 4
+"""Feeds that are requested at a time then: about 40 packets of the 190 that EU868 allows a node in an hour."""
 WAITS_SAVE_US: Final = 600_000_000
 """How often waits are stored while nothing else is: the most that a restart adds to a wait."""
 RETRY_US: Final = 3_600_000_000

@@ -18,6 +18,7 @@ from tinyssb_node.content.tangle import TangleData
 from tinyssb_node.errors import LocalError
 from tinyssb_node.groups import limits as group_limits
 from tinyssb_node.groups.consent import GroupConsentError, GroupConsents, unread_feeds
+from tinyssb_node.groups.early_posts import EarlyGroups
 from tinyssb_node.groups.entry_source import StoreEntrySource
 from tinyssb_node.groups.faults import GroupFaultError, isolated
 from tinyssb_node.groups.keys import GroupKeys
@@ -134,6 +135,10 @@ class GroupManager:
         self._waits = GroupWaits(store)
         self.consents: Final = GroupConsents(keys.main, self.reader, replica, self._waits)
         """The user's decisions about taking part in groups."""
+        self.early: Final = EarlyGroups(
+            keys.main, self.reader, self._source, replica, self.consents, self._waits
+        )
+        """Groups whose history is not here yet."""
         self._changed: set[MessageId] = set()
         """Groups with new messages since they were last checked."""
         self._additions: dict[FeedId, FeedId] = {}
@@ -191,17 +196,22 @@ class GroupManager:
         with isolated(partial(self._pause, now_us)):
             self._fetch_additions(port)
             self._changed |= self.consents.newly_accepted()
-        for root in sorted(self._changed - self.reader.groups.keys()):
+        self._faulty = {root: until_us for root, until_us in self._faulty.items() if until_us > now_us}
+        arriving = self._fetch_early(port, now_us)
+        for root in sorted(self._changed - self.reader.groups.keys() - arriving):
             with isolated(partial(self._stop, root, now_us)):
                 self._fetch_unread(port, root)
         for root in self._looking_at(now_us):
+            if root in arriving:
+                continue
             if root not in self._unreadable:
                 self.problems.pop(root, None)
             # No command waits for this: the problem is shown in listings, and the work is tried again later.
             with isolated(partial(self._stop, root, now_us)):
                 self._look(port, root, now_us)
         self._read_all()
-        due_us = [*self._due_us.values()] + ([] if self._retry_us is None else [self._retry_us])
+        due_us = [*self._due_us.values(), *self.early.due_us]
+        due_us += [] if self._retry_us is None else [self._retry_us]
         self.next_us = now_us if self._changed else min(due_us, default=None)
 
     def _stop(self, root: MessageId, now_us: int, error: LocalError) -> None:
@@ -272,7 +282,6 @@ class GroupManager:
 
     def _looking_at(self, now_us: int) -> Sequence[MessageId]:
         due = {root for root, due_us in self._due_us.items() if due_us <= now_us}
-        self._faulty = {root: until_us for root, until_us in self._faulty.items() if until_us > now_us}
         roots = sorted((due | self._changed) & self.reader.groups.keys() - self._faulty.keys())
         self._changed.clear()
         return roots
@@ -418,6 +427,27 @@ class GroupManager:
         announces it, so no neighbour has to name it first."""
         for person in sorted(self._replica.followed & self._additions.keys()):
             port.want(self._additions.pop(person), wanted=True)
+
+    def _fetch_early(self, port: GroupWriterPort, now_us: int) -> set[MessageId]:
+        """Request feeds of the groups whose history is not here, and return these groups."""
+        roots: list[MessageId] = []
+        with isolated(partial(self._pause, now_us)):
+            self.early.pass_time(now_us)
+            roots = [root for root in self.early.roots() if root not in self._faulty]
+        for root in roots:
+            self._due_us.pop(root, None)
+            self.problems.pop(root, None)
+            with isolated(partial(self._stop, root, now_us)):
+                self.early.fetch(port, root, now_us)
+        return set(roots)
+
+    def fetch_history(self, root: MessageId, now_us: int) -> None:
+        """Request all of a group whose history is not here, at once. Raises LocalError."""
+        self._read_all()
+        if not self.early.arriving(root):
+            raise LocalError(f"nothing was requested: the history of {root.hex()} is here, or is requested")
+        self.early.request_history(root)
+        self.next_us = now_us
 
     def _fetch_unread(self, port: GroupWriterPort, root: MessageId) -> None:
         """Want the feeds of epochs whose key we have, and in which we are not known to be: their first messages, or the

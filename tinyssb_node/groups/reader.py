@@ -7,7 +7,8 @@ No entry of a stranger or a member makes it raise: invalid ones are counted.
 """
 
 from collections import Counter, deque
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -49,7 +50,13 @@ from tinyssb_node.groups.reader_events import (
     InvalidGroupEntry,
     ReaderEvent,
 )
-from tinyssb_node.groups.short_form import PendingMessage, ReadingContext, decode, split_owner
+from tinyssb_node.groups.short_form import (
+    PendingMessage,
+    ReadingContext,
+    decode,
+    read_addition_head,
+    split_owner,
+)
 from tinyssb_node.ids import EpochKey, FeedId, GroupId, MessageId
 
 
@@ -156,6 +163,17 @@ class ReadableGroup:
         return True
 
 
+@dataclass(frozen=True, slots=True)
+class GivenEpoch:
+    """An epoch whose key a person gave us, by an addition sealed for us alone."""
+
+    key: EpochKey = field(repr=False)
+    init: MessageId
+    """Its first message, as the addition names it."""
+    by: FeedId
+    """The person who added us."""
+
+
 Groups = Mapping[MessageId, ReadableGroup]
 
 
@@ -187,8 +205,8 @@ class GroupReader:
         self.groups: dict[MessageId, ReadableGroup] = {}
         """Groups that can be read, by their first message."""
         self._keyring = Keyring(self.counts)
-        self._givers: dict[MessageId, set[FeedId]] = {}
-        """By group: the people whose additions give us keys of it, sealed for us."""
+        self._given: dict[MessageId, dict[tuple[EpochKey, FeedId], GivenEpoch]] = {}
+        """By group: the epochs whose keys additions give us, sealed for us."""
         self._feeds = GroupFeeds(self.counts)
         self._hidden: dict[FeedId, dict[int, _Hidden]] = {}
         """By main feed of a person named in a group, and sequence number."""
@@ -217,9 +235,22 @@ class GroupReader:
         """Return the owner and role of a feed if its owner and the feed agree on them."""
         return self._feeds.role_of(feed)
 
-    def givers(self, root: MessageId) -> Collection[FeedId]:
+    def givers(self, root: MessageId) -> AbstractSet[FeedId]:
         """Return the people who added us to a group, as far as they say; nothing of it may be here yet."""
-        return self._givers.get(root, ())
+        return {one.by for one in self.given(root)}
+
+    def given(self, root: MessageId) -> Sequence[GivenEpoch]:
+        """Return the epochs of a group that others say to have added us to, in order of arrival."""
+        return [*self._given.get(root, {}).values()]
+
+    @property
+    def given_roots(self) -> Sequence[MessageId]:
+        """The groups that others say to have added us to; nothing of them may be here yet."""
+        return [*self._given]
+
+    def consider(self, people: Iterable[FeedId], root: MessageId) -> None:
+        """Look for feeds of *people* in a group, as if they were named in it. See `unfinished`."""
+        self._name(people, root)
 
     def keys_of(self, root: MessageId) -> Sequence[EpochKey]:
         """Return our keys of a group, of which nothing else may be here yet."""
@@ -608,23 +639,25 @@ class GroupReader:
         if isinstance(message, PendingMessage):
             for secret in message.secrets:
                 self._learn(secret.key, secret.root, assignment.member)
-                if key is None:
-                    self._note_giver(secret.root, secret.key, assignment.member)
+            if key is None:
+                self._note_given(plain, assignment.member)
             self._wait((entry.feed, entry.seq), message.ids)
         elif isinstance(message, AddMember):
             for one in (message.secret, *message.old_secrets):
                 self._learn(one, message.root, assignment.member)
             if key is None:
-                self._note_giver(message.root, message.secret, assignment.member)
+                self._note_given(plain, assignment.member)
             self._name(message.people, message.root)
             self._add(message.root, entry, assignment, message)
         elif root is not None:
             self._add(root, entry, assignment, message)
 
-    def _note_giver(self, root: MessageId, key: EpochKey, person: FeedId) -> None:
-        """Note who added us to a group, if their key is one of the bounded number that is kept."""
-        if key in self._keyring.keys_of(root):
-            self._givers.setdefault(root, set()).add(person)
+    def _note_given(self, plain: bytes, person: FeedId) -> None:
+        """Note who added us to which epoch, if its key is one of the bounded number that is kept."""
+        head = read_addition_head(plain)
+        if head is not None and head.key in self._keyring.keys_of(head.root) and person != self._keys.main:
+            given = GivenEpoch(head.key, head.epoch, person)
+            self._given.setdefault(head.root, {}).setdefault((head.key, person), given)
 
     def _add(
         self, root: MessageId, entry: SealedEntry, assignment: FeedAssignment, message: GroupMessage

@@ -99,6 +99,41 @@ class PendingMessage:
     """Keys that it shares. They can be used at once."""
 
 
+class AdditionHead(NamedTuple):
+    """The part of an addition that can be read before its group's first message is here."""
+
+    key: EpochKey
+    """Key of the epoch."""
+    root: MessageId
+    """First message of the group."""
+    epoch: MessageId
+    """First message of the epoch."""
+    names: tuple[bytes, ...]
+    """Main feed ids of the people who are added, or their first 8 bytes."""
+
+
+def read_addition_head(plain: bytes) -> AdditionHead | None:
+    """Return what *plain*, the content of an envelope, adds to which epoch; None if it is not an addition."""
+    try:
+        value = bipf.decode(plain) if len(plain) <= group_limits.PLAIN_MAX else None
+        if not isinstance(value, list) or len(value) < 6 or value[0] != _ADD:
+            return None
+        key = EpochKey(_bytes(ADD, "secret", value[1], limits.EPOCH_KEY_SIZE))
+        root = MessageId(_bytes(ADD, "root", value[2], limits.MESSAGE_ID_SIZE))
+        members = _members(ADD, value[5])
+        data = _bytes(ADD, "recps", value[3])
+        if len(data) % limits.FEED_ID_SIZE == 0:
+            names = _parts(ADD, "recps", data, limits.FEED_ID_SIZE)
+        else:
+            rest = data[group_limits.SHORT_CHECK_SIZE :]
+            names = _parts(ADD, "recps", rest, group_limits.SHORT_NAME_SIZE)
+    except (BipfError, GroupMessageError):
+        return None
+    if members.root is None or not 1 <= len(names) <= limits.GROUP_ADD_MAX:
+        return None
+    return AdditionHead(key, root, members.root, names)
+
+
 def with_owner(plain: bytes, main: FeedId) -> bytes:
     """Return the content of the first envelope of an epoch feed: the beginning of the owner's main feed id, and
     *plain*."""

@@ -271,6 +271,16 @@ class GroupWriterPort(Protocol):
         """Append an entry to a feed of ours, creating the feed if necessary, and offer it to all peers."""
         ...
 
+    @property
+    def on_air_only(self) -> bool:
+        """True if all faces that are up are radios, or there are none."""
+        ...
+
+    @property
+    def has_spare_air(self) -> bool:
+        """True if less than half of our airtime for entries is used up on each face."""
+        ...
+
     def want(self, feed: FeedId, *, wanted: bool, invited: bool = False, certain: bool = False) -> bool:
         """Fetch *feed*, or stop it. *invited*: for a group that the user did not accept; *certain*: only a member can
         have written it, for the group. Returns False if there is no room for it in the set."""

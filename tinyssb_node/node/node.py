@@ -802,7 +802,7 @@ class Node:
 
     def _group_writer(self, now_us: int) -> "NodeGroupWriter":
         assert self._key is not None, "groups are made for those who have a feed"
-        return NodeGroupWriter(self, self._replica, self._key, now_us)
+        return NodeGroupWriter(self, self._replica, self._key, self._queues.values(), now_us)
 
     def import_packet(self, packet: bytes, now_us: int) -> tuple[PacketOutcome, list[Effect]]:
         """Store an entry or chunk, 120 bytes, from a file. Entries in order, each followed by its chunks."""
@@ -922,10 +922,18 @@ class Node:
 class NodeGroupWriter:
     """A ``groups.writer.GroupWriterPort`` that collects the effects of what is written."""
 
-    def __init__(self, node: Node, replica: Replica, key: SigningKey, now_us: int) -> None:
+    def __init__(
+        self,
+        node: Node,
+        replica: Replica,
+        key: SigningKey,
+        queues: Collection[TransmitQueue],
+        now_us: int,
+    ) -> None:
         self.main = key
         self._node = node
         self._replica = replica
+        self._queues = queues
         self._now_us = now_us
         self.effects: list[Effect] = []
         """The effects of what was written so far."""
@@ -937,6 +945,16 @@ class NodeGroupWriter:
         appended, effects = self._node.append_to_feed(key, content, self._now_us, type_, beyond=beyond)
         self.effects += effects
         return appended
+
+    @property
+    def on_air_only(self) -> bool:
+        """See ``GroupWriterPort``."""
+        return all(queue.on_air for queue in self._queues)
+
+    @property
+    def has_spare_air(self) -> bool:
+        """See ``GroupWriterPort``."""
+        return all(queue.spent(self._now_us) < limits.SPARE_AIR_SHARE for queue in self._queues)
 
     def want(self, feed: FeedId, *, wanted: bool, invited: bool = False, certain: bool = False) -> bool:
         """See ``GroupWriterPort``."""

@@ -36,6 +36,10 @@ ACCEPTED = "All members follow when they receive this."
 REJECTED = "Nothing was written; other members decide for themselves."
 RENAMED = "All members see this name, and each of them can change it."
 MUTED_MEANS = "Its new messages are shown in it, and neither marked nor counted. Nobody else sees that."
+HISTORY_MEANS = (
+    "On the air they may take hours, and airtime of the nodes that send them. Then you can write to the group, "
+    "and its messages are checked."
+)
 FOR_GOOD = "This cannot be changed later."
 JOINED = "From now on your node does its part in it, which other members can make it do: it writes messages."
 DECLINED = "Nothing of it is requested or written, also if you are added again. Nobody is told."
@@ -56,6 +60,7 @@ class GroupAction(StrEnum):
     RENAME = "rename"
     MUTE = "mute"
     UNMUTE = "unmute"
+    HISTORY = "history"
 
 
 DECISIONS = {GroupAction.ACCEPT_FORK, GroupAction.REJECT_FORK}
@@ -96,6 +101,7 @@ _TITLES = {
     GroupAction.RENAME: "Naming the group {name}:",
     GroupAction.MUTE: "Muting the group {group}.",
     GroupAction.UNMUTE: "Unmuting the group {group}.",
+    GroupAction.HISTORY: "Requesting the older messages of the group {group} now.",
 }
 """First line of a preview, by action. Exclusions and decisions on forks have lines of their own."""
 _EFFECTS = {
@@ -107,6 +113,7 @@ _EFFECTS = {
     GroupAction.DECLINE: DECLINED,
     GroupAction.RENAME: RENAMED,
     GroupAction.MUTE: MUTED_MEANS,
+    GroupAction.HISTORY: HISTORY_MEANS,
 }
 _DONE = {
     GroupAction.CREATE: "Created the group {name} in {packets}.",
@@ -121,6 +128,7 @@ _DONE = {
     GroupAction.RENAME: "Named the group {name} in {packets}.",
     GroupAction.MUTE: "Muted the group {group}.",
     GroupAction.UNMUTE: "The group {group} is no longer muted.",
+    GroupAction.HISTORY: "Requested the older messages of the group {group}.",
 }
 
 
@@ -245,8 +253,15 @@ def perform(client: DaemonClient, change: GroupChange) -> GroupWrittenRow:
             return client.group_consent(change.group, accept=change.action is GroupAction.ACCEPT)
         case GroupAction.RENAME:
             return client.group_rename(change.group, change.name)
-        case GroupAction.MUTE | GroupAction.UNMUTE:
-            return client.group_mute(change.group, muted=change.action is GroupAction.MUTE)
+        case GroupAction.MUTE | GroupAction.UNMUTE | GroupAction.HISTORY:
+            return _perform_here(client, change)
+
+
+def _perform_here(client: DaemonClient, change: GroupChange) -> GroupWrittenRow:
+    """Make a change that no other member sees. Raises as the client does."""
+    if change.action is GroupAction.HISTORY:
+        return client.group_history(change.group)
+    return client.group_mute(change.group, muted=change.action is GroupAction.MUTE)
 
 
 def done_in_words(change: GroupChange, row: GroupWrittenRow, names: DisplayNames) -> str:

@@ -18,7 +18,12 @@ from tinyssb_node.screens.safetext import one_line
 
 if TYPE_CHECKING:
     from tinyssb_node.control.client import DaemonClient
-    from tinyssb_node.control.group_rows import GroupMessageRow, GroupRow, GroupSaidRow
+    from tinyssb_node.control.group_rows import (
+        GroupArrivingRow,
+        GroupMessageRow,
+        GroupRow,
+        GroupSaidRow,
+    )
     from tinyssb_node.control.rows import GroupInvitationRow
     from tinyssb_node.screens.people import DisplayNames
 
@@ -47,6 +52,8 @@ class GroupConversation(ConversationRow):
     """A decision that waits for the user there; empty: none."""
     reviews: int = 0
     """How many forks wait for the user's decision."""
+    history_missing: bool = False
+    """Its history is missing, and so are some of its members."""
     muted: bool = False
     """New messages there are shown, and not announced."""
     lacking: int = 0
@@ -72,6 +79,7 @@ NOTES: Final = {
     "outside": "you are not in any of its epochs",
     "invited": "you have not accepted this group",
     "declined": "you declined this group",
+    "arriving": "its older messages are missing",
     "failed": "an error of this program stopped the work for it",
 }
 """The user's standing in a group, by its state."""
@@ -80,6 +88,8 @@ NOTES: Final = {
 MUTED: Final = "muted"
 HELD: Final = " (in a fork that is held until you decide)"
 """Mark of a message in a fork by people who had been excluded: see ``tinyssb group review``."""
+EARLY: Final = " (not checked yet)"
+"""Mark of a message of a group whose history is not here: see `arriving_in_words`."""
 NOBODY_READS: Final = " (nobody reads this: a member had excluded you before)"
 """Mark of our own message that others do not fetch."""
 
@@ -110,6 +120,21 @@ def invited_in_words(row: GroupInvitationRow, names: DisplayNames) -> str:
     return f"{who} added you to {called(row.name, row.group)}{begun}"
 
 
+def arriving_in_words(row: GroupArrivingRow, names: DisplayNames) -> str:
+    """Return that the history of a group is missing, and what that means."""
+    adders = people_in_words([FeedId.from_hex(feed) for feed in row.added_by], names)
+    when = "They are requested" if row.requested else "They come when the air is idle, or on request"
+    return (
+        f"{adders} added you. Older messages are missing: until they are here, your node cannot check "
+        f"who is a member, and whether {adders} may add you. {when}"
+    )
+
+
+def history_command(group: str) -> str:
+    """Return the command that requests the history of a group now."""
+    return f"tinyssb group history {group[:SHORT_GROUP]}"
+
+
 def invitation_commands(group: str) -> str:
     """Return the commands that answer an invitation."""
     return f"`tinyssb group accept {group[:SHORT_GROUP]}` / `tinyssb group decline {group[:SHORT_GROUP]}`"
@@ -136,6 +161,8 @@ def room_of(row: GroupRow, names: DisplayNames) -> GroupConversation:
     """Return a group as a conversation. An invitation shows no message: it asks for no attention."""
     if row.invitation is not None:
         alert = invited_in_words(row.invitation, names)
+    elif row.arriving is not None:
+        alert = arriving_in_words(row.arriving, names)
     else:
         alert = waiting_reviews(row.reviews) if row.reviews else ""
     return GroupConversation(
@@ -147,6 +174,7 @@ def room_of(row: GroupRow, names: DisplayNames) -> GroupConversation:
         note=NOTES.get(row.state, row.state),
         alert=alert,
         reviews=row.reviews,
+        history_missing=row.arriving is not None,
         muted=row.muted,
         lacking=row.lacking,
     )
@@ -208,10 +236,13 @@ def message_row(row: GroupSaidRow, names: DisplayNames) -> GroupMessageView:
     if row.file is not None:
         # As the catalog describes public files.
         about = {"name": row.file.name, "type": row.file.type, "size": row.file.size}
-        note = {"note": NOBODY_READS} if row.unread else {}
+        mark = EARLY if row.early else NOBODY_READS if row.unread else ""
+        note = {"note": mark} if mark else {}
         kind, text = MessageKind.FILE, json.dumps({**about, **note}, ensure_ascii=False)
     elif row.kind != POST:
         kind, text = MessageKind.HAPPENING, happening(row, names)
+    if row.early and kind is not MessageKind.FILE:
+        text += EARLY
     if row.held and kind is not MessageKind.FILE:
         text += HELD
     if row.unread and kind is not MessageKind.FILE:

@@ -10,7 +10,9 @@ from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.chatlines import SHORT_MESSAGE, local_minute
 from tinyssb_node.screens.group_conversations import (
     NOTES,
+    arriving_in_words,
     called,
+    history_command,
     invitation_commands,
     invited_in_words,
     people_in_words,
@@ -20,6 +22,7 @@ from tinyssb_node.screens.safetext import one_line
 
 if TYPE_CHECKING:
     from tinyssb_node.control.group_rows import (
+        GroupArrivingRow,
         GroupBudgetRow,
         GroupEpochRow,
         GroupForkRow,
@@ -89,6 +92,8 @@ def people(feeds: Sequence[str], names: DisplayNames) -> str:
 def details(row: GroupShownRow, epochs: Sequence[GroupEpochRow], names: DisplayNames) -> Iterator[str]:
     """Describe a group as a whole, without the graph of its epochs."""
     yield from head(row, names)
+    if row.arriving is not None:
+        return
     yield ""
     yield from access_lines(access_of(row, epochs, names), names, limits_of_access(row))
     yield from (fork(one) for one in row.forks)
@@ -101,6 +106,9 @@ def details(row: GroupShownRow, epochs: Sequence[GroupEpochRow], names: DisplayN
 
 def head(row: GroupShownRow, names: DisplayNames) -> Iterator[str]:
     """Describe a group and our user's standing in it."""
+    if row.arriving is not None:
+        yield from _arriving_head(row, row.arriving, names)
+        return
     maker = (
         "unknown: its first message is not stored here" if row.creator is None else person(row.creator, names)
     )
@@ -121,6 +129,20 @@ def head(row: GroupShownRow, names: DisplayNames) -> Iterator[str]:
         yield f"problem:   {one_line(row.problem)}"
     for review in row.reviews:
         yield from reviewed(review, row.group, names)
+
+
+def _arriving_head(row: GroupShownRow, arriving: GroupArrivingRow, names: DisplayNames) -> Iterator[str]:
+    """Describe a group whose history is not here."""
+    yield called(row.name, row.group)
+    yield f"id:        {row.group}"
+    yield f"messages:  {row.posts:,} of the newest ones can be read"
+    yield f"members:   as far as known: {people(arriving.people, names)}"
+    yield f"you:       {standing(row)}"
+    yield f"history:   {arriving_in_words(arriving, names)}."
+    if not arriving.requested:
+        yield f"           To request them now: {history_command(row.group)}"
+    if row.problem is not None:
+        yield f"problem:   {one_line(row.problem)}"
 
 
 def review_title(row: GroupReviewRow, names: DisplayNames) -> str:

@@ -65,6 +65,8 @@ class GroupMenu:
                 (GroupAction.ACCEPT.value, Content("Accept: take part in the group")),
                 (GroupAction.DECLINE.value, Content("Decline: never take part, whoever adds you")),
             ]
+        elif group.note == NOTES["arriving"]:
+            entries.append((GroupAction.HISTORY.value, Content("Request the older messages now")))
         elif group.note == _LEFT:
             entries.append((GroupAction.RETURN.value, Content("Take part in the group again")))
         return [*entries, _CREATE]

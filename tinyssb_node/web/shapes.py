@@ -17,6 +17,7 @@ from tinyssb_node.screens.group_conversations import (
     NOTES,
     GroupConversation,
     GroupMessageView,
+    arriving_in_words,
     called,
     held_in_words,
     invited_in_words,
@@ -149,6 +150,7 @@ def conversation_shape(row: ConversationRow, people: PeopleIndex) -> Shape:
         "title": group_title(row) if isinstance(row, GroupConversation) else None,
         "note": row.note if isinstance(row, GroupConversation) else "",
         "muted": isinstance(row, GroupConversation) and row.muted,
+        "history_missing": isinstance(row, GroupConversation) and row.history_missing,
         "alert": row.alert if isinstance(row, GroupConversation) else "",
         "members": [author_shape(feed, people) for feed in row.members if not _own(feed, people)],
         "messages": row.messages,
@@ -194,6 +196,7 @@ def group_shape(row: GroupShownRow, epochs: Sequence[GroupEpochRow], people: Peo
         "tasks": [*_budget_lines(row), *next_tasks(row.tasks, names)],
         "problem": row.problem,
         "invitation": invited_in_words(row.invitation, names) if row.invitation else "",
+        "arriving": arriving_in_words(row.arriving, names) if row.arriving else "",
     }
 
 

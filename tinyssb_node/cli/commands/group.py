@@ -104,6 +104,9 @@ def add(commands: CommandParsers) -> None:
     _add_group(add_action("unmute", unmute, "mark and count new messages of a group again"))
     _add_group(add_action("accept", accept, "take part in a group that somebody added you to"))
     _add_group(add_action("decline", decline, "take no part in a group that somebody added you to"))
+    _add_group(
+        add_action("history", history, "request the older messages of a group that you were added to, now")
+    )
     add_action("list", list_groups, "list groups")
     action = add_action("show", show, "show a group: who can read what, its epochs, what your node will do")
     _add_group(action)
@@ -337,6 +340,12 @@ def unmute(arguments: argparse.Namespace) -> int:
     """Undo ``mute``."""
     with open_node(arguments) as talk:
         return _changed(arguments, talk, GroupChange(action=GroupAction.UNMUTE, group=arguments.group))
+
+
+def history(arguments: argparse.Namespace) -> int:
+    """Request the history of a group."""
+    with open_node(arguments) as talk:
+        return _changed(arguments, talk, GroupChange(action=GroupAction.HISTORY, group=arguments.group))
 
 
 def _changed(arguments: argparse.Namespace, talk: NodeSession, change: GroupChange) -> int:

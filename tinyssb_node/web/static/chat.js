@@ -26,6 +26,12 @@ function readersOf({ title, members }) {
   return members.length ? [...listOf(members), " and you"] : ["you"];
 }
 
+/** Returns who can read a private conversation, as a sentence of text and elements. */
+function accessOf(found) {
+  if (found.history_missing) return [`At least ${count(found.members.length + 1, "member")} can read this.`];
+  return ["Only ", ...readersOf(found), " can read this."];
+}
+
 export class ChatView {
   /** Opens a conversation by its name, or with a feed: then it may have no messages yet. */
   constructor({ conversation = null, feed = null }) {
@@ -119,7 +125,7 @@ export class ChatView {
       this.closeWriting(Boolean(found.note));
       const note = found.note ? ` You cannot write here: ${found.note}.` : "";
       const alert = found.alert ? ` Note: ${found.alert}, behind “Members and details”.` : "";
-      setParts(this.about, this.conversation === "public" ? ["Everyone in the mesh can read this."] : ["Only ", ...readersOf(found), ` can read this.${note}${alert}`]);
+      setParts(this.about, this.conversation === "public" ? ["Everyone in the mesh can read this."] : [...accessOf(found), `${note}${alert}`]);
       this.showMessages(found);
     } else {
       setParts(this.about, ["Only ", ...readersOf(this.circle), " will be able to read this."]);

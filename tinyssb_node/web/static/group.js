@@ -15,6 +15,7 @@ const ACTIONS = {
   return: { title: "Take part again", next: "Return…", yes: "Return" },
   rename: { title: "Rename the group", next: "Show the cost", yes: "Rename it" },
   mute: { title: "Mute", next: "Mute…", yes: "Mute it" },
+  history: { title: "Older messages", next: "Request them…", yes: "Request them now" },
   unmute: { title: "Muted", next: "Unmute…", yes: "Unmute it" },
   accept_fork: { title: "Accept", next: "Accept…", yes: "Accept it for all members" },
   reject_fork: { title: "Reject", next: "Reject…", yes: "Reject it on this node" },
@@ -152,7 +153,7 @@ export class GroupView {
     this.decision = h("p", { role: "status" });
     this.readers = h("section", { class: "card", hidden: true, "aria-label": "Who can read what" }, h("h2", { text: "Who can read what" }), h("p", { class: "soft", text: "Times are when the new key arrived here." }), this.now, this.formerHead, this.former, this.kept);
     const done = () => this.refresh();
-    this.forms = Object.fromEntries(["accept", "decline", "add", "exclude", "rename", "mute", "unmute", "leave", "return"].map((action) => [action, new ChangeForm({ action, group, done })]));
+    this.forms = Object.fromEntries(["history", "accept", "decline", "add", "exclude", "rename", "mute", "unmute", "leave", "return"].map((action) => [action, new ChangeForm({ action, group, done })]));
     for (const form of Object.values(this.forms)) form.element.hidden = true;
     this.element = h(
       "div",
@@ -180,7 +181,8 @@ export class GroupView {
 
   draw(found, people) {
     setText(this.title, line(found.title));
-    const invitation = found.invitation ? `${line(found.invitation, LINE_MAX)}. ` : "";
+    const told = found.invitation || found.arriving;
+    const invitation = told ? `${line(told, LINE_MAX)}. ` : "";
     setText(this.about, `${invitation}You ${found.note ? `cannot write here: ${found.note}` : line(found.standing, LINE_MAX)}.`);
     const now = found.readers.filter((one) => one.current);
     const former = found.readers.filter((one) => !one.current);
@@ -188,7 +190,7 @@ export class GroupView {
     this.former.replaceChildren(...former.map(reader));
     this.formerHead.hidden = !former.length;
     setText(this.kept, found.kept);
-    this.readers.hidden = false;
+    this.readers.hidden = found.state === "arriving";
     const problem = found.problem === null ? [] : [h("li", { class: "failed", text: line(found.problem, LINE_MAX) })];
     this.tasks.replaceChildren(...problem, ...[...found.forks, ...found.tasks].map((text) => h("li", { text: line(text, LINE_MAX) })));
     const member = found.state === "member";
@@ -198,6 +200,7 @@ export class GroupView {
     this.forms.unmute.element.hidden = !member || !found.muted;
     this.forms.accept.element.hidden = !["invited", "declined"].includes(found.state);
     this.forms.decline.element.hidden = found.state !== "invited";
+    this.forms.history.element.hidden = found.state !== "arriving";
     this.forms.return.element.hidden = found.state !== "left";
     const inside = new Set(now.map((one) => one.feed));
     this.forms.add.offer(people.filter((one) => !inside.has(one.feed)));
