@@ -1,6 +1,8 @@
 """The node's own page in Chromium: read, write, answer, on a phone, by keyboard, offline, with harmful people."""
 
 import dataclasses
+import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from random import Random
@@ -22,7 +24,7 @@ from tests.catalog.fake import (
     message_id,
 )
 from tests.web.fake import FORK, GROUP, TOKEN, FakeNode, friendly_mesh, serving, with_fork, with_group
-from tinyssb_node.catalog.rows import PUBLIC, ConversationRow
+from tinyssb_node.catalog.rows import PUBLIC, ConversationRow, MessageKind
 from tinyssb_node.control.group_rows import GroupSaidRow
 from tinyssb_node.ids import FeedId
 from tinyssb_node.screens.group_conversations import GroupConversation, message_row
@@ -726,3 +728,23 @@ def test_new_messages_are_counted_in_the_title_and_notified_if_one_wants(browser
         node.arrive(BOB, "Nobody is told")
         expect(page).to_have_title("(2) tinySSB")
         assert len(page.evaluate("shownNotices")) == 1
+
+
+def test_readings_of_sensors_are_charted_and_no_label_is_markup(browser: Browser) -> None:
+    node = FakeNode()
+    for number in range(48):
+        value = 20 + 4 * math.sin(number / 7)
+        node.arrive(
+            BOB, json.dumps(["temp", "roof", round(value, 1)]), kind=MessageKind.DATA, conversation=None
+        )
+    node.arrive(EVE, json.dumps([HARM, 7]), kind=MessageKind.DATA, conversation=None)
+    with serving(node) as address, Visit(browser, address, width=PHONE_WIDTH) as visit:
+        page = opened(visit, "/node")
+        charts = page.get_by_role("region", name="Readings").get_by_role("listitem")
+        expect(charts).to_have_count(2)
+        expect(charts.nth(0)).to_contain_text(HARM[:30])
+        expect(charts.nth(1)).to_contain_text("temp roof of Bob")
+        expect(charts.nth(1)).to_contain_text("48 values within 47 min, from 16 to 24")
+        drawn = charts.nth(1).locator("polyline").get_attribute("points") or ""
+        assert drawn.count(",") == 48
+        assert charts.nth(0).locator("polyline, b, img").count() == 0

@@ -14,6 +14,7 @@ from tinyssb_node.catalog.rows import (
     ArrivingRow,
     BoardRow,
     ConversationRow,
+    DataRow,
     MessageKind,
     MessageRow,
     PersonRow,
@@ -155,6 +156,10 @@ class FakeCatalog:
 
     def arriving(self, limit: int = 5) -> Sequence[ArrivingRow]:
         return self.incomplete[:limit]
+
+    def data(self) -> Sequence[DataRow]:
+        rows = [row for row in self.all_messages if row.kind is MessageKind.DATA]
+        return [DataRow(row.feed, row.committed_us, row.text) for row in rows]
 
     def message(self, id_: MessageId) -> MessageRow | None:
         return next((row for row in self.all_messages if row.id == id_), None)

@@ -59,6 +59,24 @@ def test_readings_of_a_sensor_are_found(home, catalog):
     assert (row.kind, row.text, row.conversation) == (MessageKind.DATA, '["temp", "hut roof", 21.5]', None)
 
 
+def test_public_data_is_given_the_latest_of_each_author(home, catalog, monkeypatch):
+    monkeypatch.setattr(limits, "CATALOG_DATA_EACH", 2)
+    one, other = Author("sensor"), Author("other sensor")
+    home.keep([one.write(bipf.encode(["temp", number])) for number in range(4)])
+    contents: list[bipf.Value] = [["rain", 1], "text", ["x" * 600]]
+    home.keep([other.write(bipf.encode(value)) for value in contents])
+    catalog.catch_up()
+    assert [(row.feed, row.text) for row in catalog.data()] == [
+        (one.feed, '["temp", 2]'),
+        (one.feed, '["temp", 3]'),
+        (other.feed, '["rain", 1]'),
+    ]
+    monkeypatch.setattr(limits, "CATALOG_DATA_MAX", 1)
+    assert [row.text for row in catalog.data()] == ['["rain", 1]']
+    set_blocked(home.folder, other.feed, blocked=True)
+    assert [row.text for row in catalog.data()] == ['["temp", 3]']
+
+
 EVE_PAGES = Author("pages")
 
 

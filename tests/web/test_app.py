@@ -25,7 +25,7 @@ from tests.catalog.fake import (
 from tests.sse import Events
 from tests.web.asking import ask, post
 from tests.web.fake import FORK, GROUP, FakeNode, serving, with_fork, with_group
-from tinyssb_node.catalog.rows import PUBLIC, ArrivingRow
+from tinyssb_node.catalog.rows import PUBLIC, ArrivingRow, MessageKind
 from tinyssb_node.content.files import File, serialize_file
 from tinyssb_node.control.group_rows import GroupArrivingRow, GroupBudgetRow, GroupSaidRow
 from tinyssb_node.control.rows import GroupInvitationRow
@@ -571,6 +571,18 @@ def test_missing_messages_of_a_group_are_counted_below_its_latest() -> None:
         assert found["lacking"].startswith("2 messages are missing here")
         order = found["rows"][0]["order"]
         assert ask(address, f"/api/messages?conversation={GROUP}&before={order}").json["lacking"] == ""
+
+
+def test_readings_of_sensors_are_given_for_charts() -> None:
+    node = FakeNode()
+    with serving(node) as address:
+        assert ask(address, "/api/readings").json == {"series": []}
+    for value in (21.5, 22):
+        node.arrive(BOB, json.dumps(["temp", "roof", value]), kind=MessageKind.DATA, conversation=None)
+    with serving(node) as address:
+        (series,) = ask(address, "/api/readings").json["series"]
+        assert (series["label"], [value for _, value in series["points"]]) == ("temp roof", [21.5, 22.0])
+        assert series["author"]["feed"] == BOB.hex()
 
 
 def test_a_public_file_is_sent_and_comes_back() -> None:

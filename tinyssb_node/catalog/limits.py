@@ -14,3 +14,7 @@ CATALOG_BOARDS_MAX: Final = 256
 """Most boards that are listed, ours first: others are found by their ids."""
 CIRCLE_NAME_DIGITS: Final = 16
 """Hexadecimal digits of a private conversation's name: 64 bits, so that no two of a user's conversations share one."""
+CATALOG_DATA_EACH: Final = 200
+"""Entries with data that are read of each author: as many points as a chart has room for."""
+CATALOG_DATA_MAX: Final = 4_000
+"""Entries with data that are read in all."""

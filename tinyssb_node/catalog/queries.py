@@ -7,6 +7,7 @@ from tinyssb_node.catalog.rows import (
     ArrivingRow,
     BoardRow,
     ConversationRow,
+    DataRow,
     MessageRow,
     PersonRow,
     UnreadMessages,
@@ -63,6 +64,11 @@ class CatalogQueries(Protocol):
 
     def arriving(self, limit: int = 5) -> Sequence[ArrivingRow]:
         """Return the latest messages and files of others of which packets are missing."""
+        ...
+
+    def data(self) -> Sequence[DataRow]:
+        """Return the latest public entries with short data, in order of arrival: of each author at most
+        `limits.CATALOG_DATA_EACH`, of all `limits.CATALOG_DATA_MAX`."""
         ...
 
     def message(self, id_: MessageId) -> MessageRow | None:

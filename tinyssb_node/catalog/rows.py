@@ -171,6 +171,17 @@ class ArrivingRow:
     """Number of those stored."""
 
 
+@dataclass(frozen=True, slots=True)
+class DataRow:
+    """A public entry with data, such as the readings of a sensor."""
+
+    feed: FeedId
+    committed_us: int
+    """Our wall clock when it was stored, microseconds since 1970."""
+    text: str
+    """Its content as JSON."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PersonRow:
     """A person, by their main feed."""

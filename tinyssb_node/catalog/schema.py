@@ -79,6 +79,7 @@ TABLES: Final = (
     "CREATE INDEX messages_tips ON messages (root, placed) WHERE followed = 0 AND placed IS NOT NULL",
     "CREATE INDEX messages_boards ON messages (number) WHERE content IS NOT NULL AND root = id",
     "CREATE INDEX messages_arriving ON messages (number) WHERE held < chunks",
+    "CREATE INDEX messages_data ON messages (number) WHERE kind = 'data'",
     "CREATE INDEX messages_blocks ON messages (feed, seq) WHERE kind = 'BLK'",
     """CREATE TABLE further_ties (
         number INTEGER PRIMARY KEY,

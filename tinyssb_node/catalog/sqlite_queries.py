@@ -14,6 +14,7 @@ from tinyssb_node.catalog.rows import (
     PUBLIC,
     BoardRow,
     ConversationRow,
+    DataRow,
     MessageKind,
     MessageRow,
     PersonRow,
@@ -78,6 +79,13 @@ SELECT board, last_us, ours FROM (
     ) JOIN messages AS begun ON begun.id = board WHERE ours OR (1 {shown})
 ) ORDER BY ours DESC, turn, last_us DESC, board LIMIT ?
 """
+_DATA: Final = """
+SELECT people.feed, committed_us, text FROM (
+    SELECT number, feed, committed_us, text, row_number() OVER (PARTITION BY feed ORDER BY number DESC) AS turn
+    FROM messages WHERE kind = 'data' AND NOT private AND length(text) <= 500 {shown}
+) AS data JOIN people ON people.number = data.feed WHERE turn <= ? ORDER BY data.number DESC LIMIT ?
+"""
+"""Data of 500 characters at most: longer ones are no readings."""
 _ID: Final = MessageId.SIZE
 _DIGITS: Final = frozenset("0123456789abcdef")
 _EMPTY_PUBLIC: Final = ConversationRow(name=PUBLIC, members=(), messages=0, last=None)
@@ -247,6 +255,16 @@ class SqliteCatalogQueries:
         )
         with self._reading():
             return self._rows(where, self._root(conversation), limit)
+
+    @_query
+    def data(self) -> Sequence[DataRow]:
+        """Return the latest public entries with short data, in order of arrival: of each author at most
+        `limits.CATALOG_DATA_EACH`, of all `limits.CATALOG_DATA_MAX`."""
+        with self._reading():
+            sql = _DATA.format(shown=self._shown("messages.feed"))
+            values = (limits.CATALOG_DATA_EACH, limits.CATALOG_DATA_MAX)
+            rows = self._connection.execute(sql, values).fetchall()
+        return [DataRow(FeedId(feed), committed_us, text) for feed, committed_us, text in reversed(rows)]
 
     @_query
     def message(self, id_: MessageId) -> MessageRow | None:

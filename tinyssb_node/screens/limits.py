@@ -85,3 +85,12 @@ LEFTOVER_S: Final = 86_400
 
 CARRY_TOLD_MAX: Final = 20
 """Lines of a kind that a person is told of what files are wrong in: as many as fit on a screen."""
+
+# --- Charts of readings -----------------------------------------------------------------------------------------------
+
+SERIES_MAX: Final = 24
+"""Charts on a page."""
+SERIES_EACH_MAX: Final = 6
+"""Charts of one author."""
+SERIES_POINTS_MAX: Final = 200
+"""Values in a chart: as many as can be told apart on a phone."""

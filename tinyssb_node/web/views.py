@@ -18,6 +18,7 @@ from tinyssb_node.screens.group_files import GroupFileDraft
 from tinyssb_node.screens.group_threads import read_thread
 from tinyssb_node.screens.inbox import inbox
 from tinyssb_node.screens.limits import POST_PACKETS_MAX, WAITING_MAX
+from tinyssb_node.screens.readings import series_of
 from tinyssb_node.screens.session import NodeSession
 from tinyssb_node.web import limits
 from tinyssb_node.web.errors import CostlyMessageError, PageNotFoundError
@@ -79,6 +80,19 @@ def people(node: NodeSession) -> Shape:
         known.rows.values(), key=lambda row: (not row.own, row.blocked, -(row.last_us or 0), row.feed)
     )
     return {"rows": [person_shape(row, known) for row in rows[:_PEOPLE_MAX]], "all": len(rows)}
+
+
+def readings(node: NodeSession) -> Shape:
+    """Return the series of numbers in public data, for charts."""
+    found = series_of(node.catalog.data())
+    known = people_of(node) if found else None
+    return {
+        "series": [
+            {"author": author_shape(one.feed, known), "label": one.label[:80], "points": one.points}
+            for one in found
+            if known is not None
+        ]
+    }
 
 
 def find_conversation(node: NodeSession, feeds: Sequence[FeedId]) -> Shape:

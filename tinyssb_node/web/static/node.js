@@ -2,6 +2,7 @@
 
 import { ApiError, get } from "/static/api.js";
 import { h, setText } from "/static/dom.js";
+import { Readings } from "/static/readings.js";
 import { count, duration, line } from "/static/words.js";
 
 const EVERY_MS = 5_000;
@@ -14,8 +15,9 @@ export class NodeView {
     this.limits = h("ul", { class: "cards", hidden: true });
     this.links = h("ul", { class: "cards" });
     this.airtime = h("ul", { class: "cards" });
+    this.readings = new Readings();
     this.body = h("div", { class: "cards", hidden: true }, this.facts, this.limits, h("h2", { text: "Links" }), this.links, h("h2", { text: "Airtime" }), this.airtime);
-    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: "Node" }), this.about, this.body);
+    this.element = h("div", { class: "sheet" }, h("h1", { tabindex: "-1", text: "Node" }), this.about, this.body, this.readings.element);
     this.timer = setInterval(() => { if (!document.hidden) this.refresh(); }, EVERY_MS);
   }
 
@@ -24,6 +26,7 @@ export class NodeView {
   }
 
   async refresh() {
+    this.readings.refresh();
     try {
       this.draw(await get("/api/node"));
     } catch (error) {
