@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 
@@ -150,31 +150,36 @@ def test_the_manuals_board_is_made_as_written(two: tuple[Person, Person], page: 
     assert (done["name"], [card["name"] for card in done["cards"]]) == ("Done", ["Split wood"])
 
 
+@contextlib.contextmanager
+def followed(person: Person, *words: str) -> Iterator[IO[str]]:
+    """What a command prints that goes on until it is told to end."""
+    command = [*PROGRAM, "--home", str(person.running.home), *words, "--follow"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            yield process.stdout
+        finally:
+            process.terminate()
+            process.wait(PATIENCE_S)
+
+
 def test_the_chat_is_followed_as_it_comes(two: tuple[Person, Person]) -> None:
     ana, bob = two
     ana.types("chat", "say", "Before")
-    command = [*PROGRAM, "--home", str(ana.running.home), "chat", "--last", "1", "--follow", "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-        assert process.stdout is not None
-        assert json.loads(process.stdout.readline())["kind"] == "text"
+    with followed(ana, "chat", "--last", "1", "--json") as lines:
+        assert json.loads(lines.readline())["kind"] == "text"
         (said,) = bob.objects("chat", "say", "Now?")
-        assert json.loads(process.stdout.readline())["id"] == said["id"]
-        process.terminate()
-        process.wait(PATIENCE_S)
+        assert json.loads(lines.readline())["id"] == said["id"]
 
 
 def test_who_follows_the_public_chat_sees_private_messages_too(two: tuple[Person, Person]) -> None:
     ana, bob = two
     ana.types("chat", "say", "Beginning")
-    command = [*PROGRAM, "--home", str(ana.running.home), "chat", "--last", "1", "--follow"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline().startswith("-- ")
-        assert "Beginning" in process.stdout.readline()
+    with followed(ana, "chat", "--last", "1") as lines:
+        assert lines.readline().startswith("-- ")
+        assert "Beginning" in lines.readline()
         bob.types("chat", "say", "--with", ana.feed, "Only for you")
-        assert f"[private: Bob {bob.feed[:8]}] Only for you" in process.stdout.readline()
-        process.terminate()
-        process.wait(PATIENCE_S)
+        assert f"[private: Bob {bob.feed[:8]}] Only for you" in lines.readline()
 
 
 def test_people_are_blocked_and_followed_by_name(two: tuple[Person, Person]) -> None:

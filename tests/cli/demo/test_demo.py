@@ -12,7 +12,7 @@ import pytest
 @pytest.mark.slow
 def test_the_demonstration_ends_by_itself_and_everything_agrees(tmp_path: Path) -> None:
     tool = str(Path(sys.executable).with_name("tinyssb"))
-    command = [tool, "demo", "--seconds", "40", "--folder", str(tmp_path / "demo"), "--json"]
+    command = [tool, "demo", "--seconds", "60", "--folder", str(tmp_path / "demo"), "--json"]
     ran = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert ran.returncode == 0, ran.stderr
     summary = json.loads(ran.stdout)
