@@ -79,7 +79,9 @@ class Newcomer(Beside):
         return [text for text in texts if text is not None]
 
 
-def newcomer(names: str = "ab", *, loss: float = 0.0, said: str = "the newest") -> tuple[Newcomer, MessageId]:
+def newcomer(
+    names: str = "ab", *, loss: float = 0.0, said: str = "the newest", epochs: int = EPOCHS
+) -> tuple[Newcomer, MessageId]:
     """A group of 64 epochs of all people in *names* but b and x, whose first member adds b and says something. They
     have not met yet."""
     mesh = Newcomer(names, loss=loss)
@@ -88,7 +90,7 @@ def newcomer(names: str = "ab", *, loss: float = 0.0, said: str = "the newest") 
     if members:
         mesh.add("a", root, members)
         mesh.settle(MINUTE_US)
-    mesh.age(root)
+    mesh.age(root, epochs)
     for name in members:
         mesh.say(name, root, f"{name} is here")
     mesh.settle(MINUTE_US)
@@ -239,6 +241,19 @@ def test_history_is_requested_at_once_if_the_user_wants_it() -> None:
     assert requested(mesh, root) == EPOCHS
     error = mesh.refusal("a", lambda groups, _pen, now_us: groups.fetch_history(root, now_us))
     assert "Nothing was requested" in error.message
+
+
+def test_a_group_by_a_friend_has_room_for_more_feeds_than_all_groups_by_strangers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, most in (("INVITED_FEEDS_OF_ONE", 2), ("INVITED_FEEDS_MAX", 4), ("FRIENDS_FEEDS_OF_ONE", 12)):
+        monkeypatch.setattr(group_limits, name, most)
+    mesh, root = newcomer(epochs=16)
+    mesh.meet()
+    mesh.until(lambda: "the newest" in mesh.early("b", root), 15 * MINUTE_US, SECOND_US)
+    mesh.do("b", lambda groups, _pen, now_us: groups.fetch_history(root, now_us))
+    mesh.settle(SECOND_US)
+    assert requested(mesh, root) == 12
 
 
 def test_nothing_is_written_in_a_group_whose_history_is_missing() -> None:
