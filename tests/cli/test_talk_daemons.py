@@ -152,7 +152,7 @@ def test_the_manuals_board_is_made_as_written(two: tuple[Person, Person], page: 
 
 @contextlib.contextmanager
 def followed(person: Person, *words: str) -> Iterator[IO[str]]:
-    """What a command prints that goes on until it is told to end."""
+    """Yield the output of a command that goes on until this block ends."""
     command = [*PROGRAM, "--home", str(person.running.home), *words, "--follow"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
