@@ -56,8 +56,14 @@ def test_nothing_is_overwritten(tmp_path: Path) -> None:
     with pytest.raises(ProblemError, match=r"config\.toml already exists") as caught:
         create_home(home, "ben", Dialect.SPEC, ())
     assert caught.value.exit_code is ExitCode.CREATE
-    with pytest.raises(ProblemError, match="no node") as caught:
+    with pytest.raises(ProblemError, match=r"key of the node in .* is missing") as caught:
         home.require()
+    assert caught.value.exit_code is ExitCode.MISSING
+
+
+def test_a_folder_without_a_node_is_none(tmp_path: Path) -> None:
+    with pytest.raises(ProblemError, match="no node") as caught:
+        Home(tmp_path).require()
     assert caught.value.exit_code is ExitCode.MISSING
 
 

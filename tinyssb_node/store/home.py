@@ -91,6 +91,12 @@ class Home:
                 f"You may not look into {self.root}: {error.strerror}.",
                 "Type it as the node's user. Members of the service's group leave --home out, and set no TINYSSB_HOME.",
             ) from error
+        if not made and self.config.exists():
+            raise ProblemError(
+                f"The key of the node in {self.root} is missing.",
+                "Restore it from the words of a backup: `tinyssb identity restore`.",
+                exit_code=ExitCode.MISSING,
+            )
         if not made:
             raise ProblemError(
                 f"There is no node in {self.root}.",
