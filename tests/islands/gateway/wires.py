@@ -82,6 +82,7 @@ class Wires:
             self.shelves[number],
             send,
             chance=random.Random(number),
+            free_bytes=lambda: number << 30,
         )
         self.islands[me.peer] = island
         peers = tuple(place(one).peer for one in first)

@@ -139,6 +139,14 @@ def test_a_pong_counts_only_with_the_cookie_for_where_it_comes_from() -> None:
     assert (known.rtt_us, known.parameters.free_bytes) == (30_000, 2**20)
 
 
+def test_a_node_states_its_free_space_in_pongs() -> None:
+    village = Village(2)
+    village.node(0).state(NodeParameters(free_bytes=2**30))
+    village.run(10_000_000)
+    (known,) = village.node(1).context.confirmed.all()
+    assert known.parameters.free_bytes == 2**30
+
+
 def test_of_the_peers_in_a_pong_some_are_taken_and_none_that_is_no_address() -> None:
     locator = beginner(1)
     _, ping = pinged(locator, 0)

@@ -25,6 +25,7 @@ from tinyssb_node.islands.locator.values import (
     LocatorSettings,
     LookupEnded,
     NewerVersionReported,
+    NodeParameters,
     ResourceFound,
     ResourceNotFound,
     ResourceParameters,
@@ -73,8 +74,11 @@ class GatewayNetwork:
         send: Callable[[Peer, bytes], None],
         *,
         chance: LocatorRandomSource | None = None,
+        free_bytes: Callable[[], int] = lambda: 0,
     ) -> None:
-        """Send datagrams by *send*, once ``begin`` was called. *chance* defaults to the system's randomness."""
+        """Send datagrams by *send*, once ``begin`` was called. *chance* defaults to the system's randomness;
+        *free_bytes* returns the free space for feeds, which peers are told."""
+        self._free_bytes = free_bytes
         self.name: Final = name
         self.network: Final = network
         group = group_of_network(network)
@@ -195,6 +199,8 @@ class GatewayNetwork:
 
         Raises StoreDamagedError, StoreFailedError.
         """
+        if self._locator is not None:
+            self._locator.state(NodeParameters(free_bytes=self._free_bytes()))
         changes = None
         back = [feed for feed, until_us in self._refrained.items() if until_us <= now_us]
         for feed in back:

@@ -3,6 +3,7 @@
 
 import asyncio
 import os
+import shutil
 import time
 from collections.abc import Mapping
 from contextlib import ExitStack, closing, suppress
@@ -81,7 +82,12 @@ class IslandGateway:
                 )
                 files = stack.enter_context(closing(StoreAndShelfSource(home.store, home.shelf)))
                 islands[name] = GatewayNetwork(
-                    name, self._config.networks[name], self._settings, holdings, self._send
+                    name,
+                    self._config.networks[name],
+                    self._settings,
+                    holdings,
+                    self._send,
+                    free_bytes=self._free_bytes,
                 )
                 sides[name] = self._side(islands[name], files, bringer)
             self.islands = islands
@@ -89,6 +95,15 @@ class IslandGateway:
                 await self._listen(kept, sides)
             finally:
                 bringer.close()
+
+    def _free_bytes(self) -> int:
+        """Return the space for feeds of others: what is free on the disk, at most the quota of the shelf; 0 if that is
+        not known."""
+        try:
+            free = shutil.disk_usage(self._home.root).free
+        except OSError:
+            return 0
+        return min(free, self._config.set.shelf_mib * 2**20)
 
     def _side(
         self, island: GatewayNetwork, files: StoreAndShelfSource, bringer: BringClient

@@ -27,7 +27,13 @@ from tinyssb_node.islands.locator.peers import (
     UnconfirmedPeers,
 )
 from tinyssb_node.islands.locator.table import ExpiringMap, LocationMap
-from tinyssb_node.islands.locator.values import Effect, LocatorSettings, SendDatagram, label_of_address
+from tinyssb_node.islands.locator.values import (
+    Effect,
+    LocatorSettings,
+    NodeParameters,
+    SendDatagram,
+    label_of_address,
+)
 
 NEVER_US: Final = 2**62
 """A time later than any other."""
@@ -133,6 +139,7 @@ class LocatorContext:
         historic: Sequence[Peer],
     ) -> None:
         self.settings = settings
+        self._node = settings.node
         self.me = me
         self.label = label_of_address(me.node or secret)
         """Our label. A node that cannot be reached has a secret one."""
@@ -169,6 +176,15 @@ class LocatorContext:
         self.sent: Counter[str] = Counter()
         self.sent_bytes = 0
         self.drops: Counter[str] = Counter()
+
+    @property
+    def node(self) -> NodeParameters:
+        """Properties that we state in pongs, but for the uptime."""
+        return self._node
+
+    def state(self, node: NodeParameters) -> None:
+        """State these properties from now on."""
+        self._node = node
 
     def take_effects(self) -> list[Effect]:
         """Return the effects since the last call."""

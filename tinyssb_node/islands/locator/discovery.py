@@ -123,7 +123,7 @@ class PeerDiscovery:
 
     def _pong(self, to: Peer, fresh: bytes | None, copied: bytes, now_us: int) -> None:
         context = self._context
-        stated = context.settings.node
+        stated = context.node
         parameters = NodeParameters(
             max(0, now_us - self._begun_us) // 1_000_000, stated.bandwidth_bps, stated.free_bytes
         )

@@ -27,6 +27,7 @@ from tinyssb_node.islands.locator.values import (
     Label,
     LocatorCounters,
     LocatorSettings,
+    NodeParameters,
     ResourceParameters,
 )
 
@@ -62,6 +63,10 @@ class Locator:
         for peer in recent:
             if context.may_send(peer):
                 context.unconfirmed.add(peer)
+
+    def state(self, node: NodeParameters) -> None:
+        """State these properties of ours from now on. The uptime in them is not used: we know it."""
+        self.context.state(node)
 
     # --- input
 
