@@ -20,6 +20,8 @@ from tinyssb_node.store.memory import MemoryStore
 
 VECTORS = Path(__file__).parents[1] / "vectors" / "tinyssb"
 STEP_US = 100_000
+TRACE_TEXTS = [b"one", b"two", b"three"]
+"""Contents of feeds that stand for those of the node in the phone's trace."""
 MINUTE_US = 60_000_000
 
 # --- a recorded conversation
@@ -366,3 +368,18 @@ def test_a_set_with_few_places_keeps_small_what_deployed_peers_get() -> None:
     assert len(bench.node.replica.goset) == 6
     assert pub.keys == [*bench.node.replica.goset.feeds]
     assert bench.seq_of(key_of("theirs").feed_id) == 2
+
+
+def test_the_packets_of_a_phones_own_code_are_all_read() -> None:
+    trace = json.loads((VECTORS / "trace_phone.json").read_text())
+    feed = FeedId.from_hex(trace["feed_id"])
+    bench = Bench(profile=lan_profile())
+    for number in range(2):
+        name = f"f{number}"
+        give_node(bench, written(key_of(name), TRACE_TEXTS, Dialect.DEPLOYED), key_of(name).feed_id)
+    for at_ms, packet in trace["packets"]:
+        bench.pass_time(max(0, at_ms * 1_000 - bench.now_us))
+        assert bench.verdict_of(bytes.fromhex(packet)).verdict is not Verdict.INVALID
+    contents = [content_of(bench.store, feed, seq).hex() for seq in range(1, bench.seq_of(feed) + 1)]
+    assert contents == trace["contents"]
+    assert bench.node.deployed_faces(bench.now_us) == (FACE,)
