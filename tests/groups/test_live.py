@@ -17,6 +17,11 @@ def test_who_missed_what_his_addition_follows_asks_for_feeds_that_are_over() -> 
     assert live.broken(75)[1] is None
 
 
+def test_who_asks_for_a_key_behind_words_that_others_never_get_is_answered() -> None:
+    """Found by the search: the words were those of somebody excluded, whose feed the others fetch no more."""
+    assert live.broken(223)[1] is None
+
+
 def test_what_broke_is_told_with_the_words_that_play_it_again(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

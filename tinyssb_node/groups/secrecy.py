@@ -332,12 +332,15 @@ class TextSecrecy:
         return [chain_name(begun) for begun in self._here(root) if self._keys.chain(root, begun) is None]
 
     def _latest(self, root: MessageId) -> Mapping[FeedId, tuple[MessageId, Prekey]]:
-        """Return the latest prekey of each person: the last one that has a place in the group."""
+        """Return the latest prekey of each person: the last one by its place in the group, or read last of those
+        without a place. Those follow messages that are not here, and may never come: of people who are excluded."""
         traffic, group = self._traffic.get(root), self._group(root)
         if traffic is None:
             return {}
-        placed = [id_ for id_ in group.tangle if id_ in traffic.prekeys]
-        return {traffic.prekeys[id_][0].author: (id_, traffic.prekeys[id_][1]) for id_ in placed}
+        placed = dict.fromkeys(id_ for id_ in group.tangle if id_ in traffic.prekeys)
+        waiting = (id_ for id_ in traffic.prekeys if id_ not in placed)
+        found = (traffic.prekeys[id_] for id_ in (*placed, *waiting))
+        return {said.author: (said.id, prekey) for said, prekey in found}
 
     def _named(self, root: MessageId, person: FeedId, hints: set[bytes]) -> bool:
         """Return whether a chain was delivered to any prekey of a person."""
