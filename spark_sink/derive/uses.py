@@ -25,49 +25,58 @@ _CONTENT: Final = tuple(PACKETS.index(kind) for kind in ("entry", "chunk", "code
 
 def uses(facts: Facts, heard: Transmissions) -> pa.Table:
     """Make the rows of the table `uses`: all packets sent in the hours asked for."""
-    sights = facts.sights
-    sent = np.flatnonzero(sights.kind == TX)
-    sent = sent[(sights.mesh_us[sent] >= facts.since_us) & (sights.mesh_us[sent] < facts.until_us)]
+    sights, sent = facts.sights, _sent(facts)
     use = _use(facts, heard, sent)
     packet = np.minimum(sights.packet[sent], len(KINDS) - 1)
     hour = (sights.mesh_us[sent] - facts.since_us) // HOUR_US
     rows, place = grouped(hour, sights.node_no[sent], sights.face[sent], packet, use)
-    airtime_us = np.zeros(len(rows[0]), np.int64)
-    np.add.at(airtime_us, place, sights.airtime_us[sent])
-    names = np.array([*sights.faces, ""], object)
     return pa.table(
         {
             "hour_us": facts.since_us + rows[0] * HOUR_US,
             "node_no": rows[1],
-            "face": pa.array(names[rows[2]], pa.string()),
+            "face": _faces(facts, rows[2]),
             "packet": pa.array(np.array(KINDS, object)[rows[3]], pa.string()),
             "use": pa.array(np.array(USES, object)[rows[4]], pa.string()),
-            "packets": np.bincount(place, minlength=len(rows[0])),
-            "airtime_us": airtime_us,
+            **_sums(facts, sent, place, len(rows[0])),
         }
     )
 
 
 def transmitted(facts: Facts) -> pa.Table:
     """Make the rows of the table `transmitted`: airtime by slots of ten minutes, where air costs something."""
-    sights = facts.sights
-    sent = np.flatnonzero((sights.kind == TX) & (sights.airtime_us > 0))
-    sent = sent[(sights.mesh_us[sent] >= facts.since_us) & (sights.mesh_us[sent] < facts.until_us)]
+    sights, sent = facts.sights, _sent(facts)
+    sent = sent[sights.airtime_us[sent] > 0]
     slot = (sights.mesh_us[sent] - facts.since_us) // limits.SLOT_US
     rows, place = grouped(sights.node_no[sent], slot, sights.face[sent])
-    airtime_us = np.zeros(len(rows[0]), np.int64)
-    np.add.at(airtime_us, place, sights.airtime_us[sent])
     slot_us = facts.since_us + rows[1] * limits.SLOT_US
     return pa.table(
         {
             "node_no": rows[0],
             "slot_us": slot_us,
-            "face": pa.array(np.array([*sights.faces, ""], object)[rows[2]], pa.string()),
+            "face": _faces(facts, rows[2]),
             "hour_us": slot_us - slot_us % HOUR_US,
-            "packets": np.bincount(place, minlength=len(rows[0])),
-            "airtime_us": airtime_us,
+            **_sums(facts, sent, place, len(rows[0])),
         }
     )
+
+
+def _sent(facts: Facts) -> Ints:
+    """Return the rows of all packets sent in the hours asked for."""
+    sights = facts.sights
+    sent = np.flatnonzero(sights.kind == TX)
+    return sent[(sights.mesh_us[sent] >= facts.since_us) & (sights.mesh_us[sent] < facts.until_us)]
+
+
+def _faces(facts: Facts, face: Ints) -> pa.Array:
+    """Return the names of faces by their codes."""
+    return pa.array(np.array([*facts.sights.faces, ""], object)[face], pa.string())
+
+
+def _sums(facts: Facts, sent: Ints, place: Ints, count: int) -> dict[str, Ints]:
+    """Return how many packets *sent*, and how much airtime, each of *count* groups has; *place* is the packets'."""
+    airtime_us = np.zeros(count, np.int64)
+    np.add.at(airtime_us, place, facts.sights.airtime_us[sent])
+    return {"packets": np.bincount(place, minlength=count), "airtime_us": airtime_us}
 
 
 def _use(facts: Facts, heard: Transmissions, sent: Ints) -> Ints:

@@ -10,7 +10,7 @@ from prometheus_client.registry import Collector
 
 from spark_sink.page import limits
 from spark_sink.page.queries import common
-from spark_sink.page.queries.airtime import window_ppm
+from spark_sink.page.queries.airtime import slots_within, window_ppm
 from spark_sink.page.queries.job import BATCH, REFRESH, lag_us, latest, rate
 from spark_sink.page.queries.overview import headline
 from spark_sink.page.scope import Answer, Scope, fetch
@@ -60,28 +60,24 @@ def figures(scope: Scope) -> Answer:
 
 def shares(scope: Scope, nodes: list[int]) -> list[Answer]:
     """Return for every face under a law, the share of the window before now that was spent, and the share allowed."""
-    found, wanted = [], set(nodes)
-    for number, laws in common.laws(scope).items():
-        if number not in wanted:
-            continue
-        now_us = scope.as_of_us + 1
-        for law in laws:
-            rows = fetch(
-                scope.db,
-                "SELECT slot_us, airtime_us FROM transmitted WHERE node_no = ? AND face = ? AND slot_us >= ?"
-                " AND slot_us < ?",
-                (number, law["face"], now_us - law["window_us"] - limits.SLOT_US, now_us),
-            )
-            found.append(
-                {
-                    **scope.nodes[number].named(),
-                    "face": law["face"],
-                    "sub_band": law["sub_band"] or "",
-                    "share": window_ppm(dict(rows), law["window_us"], now_us) / 1e6,
-                    "limit": law["limit_ppm"] / 1e6,
-                }
-            )
-    return found
+    wanted, now_us = set(nodes), scope.as_of_us + 1
+    laws = {
+        (number, law["face"]): law
+        for number, found in common.laws(scope).items()
+        for law in found
+        if number in wanted
+    }
+    slots = slots_within(scope, {place: law["window_us"] for place, law in laws.items()}, now_us)
+    return [
+        {
+            **scope.nodes[number].named(),
+            "face": face,
+            "sub_band": law["sub_band"] or "",
+            "share": window_ppm(slots[number, face], law["window_us"], now_us) / 1e6,
+            "limit": law["limit_ppm"] / 1e6,
+        }
+        for (number, face), law in laws.items()
+    ]
 
 
 def exposition(found: Answer | None, listeners: int) -> bytes:

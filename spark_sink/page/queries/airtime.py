@@ -16,9 +16,8 @@ def airtime(scope: Scope) -> Answer:
     worst = sorted(totals, key=lambda number: (-totals[number], number))[: limits.NODES_SHOWN_MAX]
     slots, packets = slots_of(scope, worst, scope.from_us, scope.to_us)
     laws = {(number, law["face"]): law for number, found in common.laws(scope).items() for law in found}
-    before = slots_before(
-        scope, {place: laws.get(place, {}).get("window_us") or limits.HOUR_US for place in slots}
-    )
+    windows_us = {place: laws.get(place, {}).get("window_us") or limits.HOUR_US for place in slots}
+    before = slots_within(scope, windows_us, scope.from_us)
     uses = spent(scope, "use")
     kinds = spent(scope, "packet")
     rows = []
@@ -67,8 +66,10 @@ def slots_of(
     return slots, packets
 
 
-def slots_before(scope: Scope, windows_us: Mapping[tuple[int, str], int]) -> dict[tuple[int, str], Slots]:
-    """Return airtime of faces by slot in the windows before the range, which count in windows that end within it."""
+def slots_within(
+    scope: Scope, windows_us: Mapping[tuple[int, str], int], end_us: int
+) -> dict[tuple[int, str], Slots]:
+    """Return airtime by slot of faces, by node and name, in the windows before a time, each of a length of its own."""
     of_node: dict[int, int] = defaultdict(int)
     for (number, _face), window_us in windows_us.items():
         of_node[number] = max(of_node[number], whole_slots_us(window_us))
@@ -77,7 +78,7 @@ def slots_before(scope: Scope, windows_us: Mapping[tuple[int, str], int]) -> dic
         alike[window_us].append(number)
     found: dict[tuple[int, str], Slots] = defaultdict(dict)
     for window_us, nodes in alike.items():
-        found.update(slots_of(scope, nodes, scope.from_us - window_us, scope.from_us)[0])
+        found.update(slots_of(scope, nodes, end_us - window_us, end_us)[0])
     return found
 
 
