@@ -155,13 +155,20 @@ def test_deployed_peers_get_side_chains_before_later_entries(profile: LinkProfil
     assert_pub_holds(pub, long, key_of("long").feed_id)
 
 
-def test_a_deployed_peer_that_lost_a_chunk_gets_it_before_later_entries() -> None:
+NEWS = written(key_of("news"), [b"%d" % number * 60 for number in range(4)], Dialect.DEPLOYED)
+
+
+def pub_without_the_second_side_chain() -> tuple[Bench, SimplePub]:
+    """A deployed peer that took two entries of `NEWS`, of which the second one's chunks were lost."""
     bench, pub = Bench(profile=lan_profile()), SimplePub()
-    feed = written(key_of("news"), [b"%d" % number * 60 for number in range(4)], Dialect.DEPLOYED)
-    feed_id = key_of("news").feed_id
-    give_node(bench, feed[:2], feed_id)
-    chunks = set(feed[1].chunks)
-    give_whole(bench, pub, MINUTE_US // 2, lost=lambda packet: packet in chunks)
+    give_node(bench, NEWS[:2], key_of("news").feed_id)
+    give_whole(bench, pub, MINUTE_US // 2, lost=lambda packet: packet in NEWS[1].chunks)
+    return bench, pub
+
+
+def test_a_deployed_peer_that_lost_a_chunk_gets_it_before_later_entries() -> None:
+    bench, pub = pub_without_the_second_side_chain()
+    feed, feed_id = NEWS, key_of("news").feed_id
     assert list(pub.logs[feed_id].pending) == [2]
     for packet in packets_of(feed[2:]):
         bench.perform(bench.node.import_packet(packet, bench.now_us)[1])
@@ -170,12 +177,9 @@ def test_a_deployed_peer_that_lost_a_chunk_gets_it_before_later_entries() -> Non
 
 
 def test_a_side_chain_that_a_peer_never_takes_holds_up_later_entries_for_a_minute_only() -> None:
-    bench, pub = Bench(profile=lan_profile()), SimplePub()
-    feed = written(key_of("news"), [b"%d" % number * 60 for number in range(4)], Dialect.DEPLOYED)
-    feed_id = key_of("news").feed_id
-    give_node(bench, feed[:2], feed_id)
+    bench, pub = pub_without_the_second_side_chain()
+    feed, feed_id = NEWS, key_of("news").feed_id
     chunks = set(feed[1].chunks)
-    give_whole(bench, pub, MINUTE_US // 2, lost=lambda packet: packet in chunks)
     for packet in packets_of(feed[2:]):
         bench.perform(bench.node.import_packet(packet, bench.now_us)[1])
     give_whole(bench, pub, MINUTE_US // 4, lost=lambda packet: packet in chunks)

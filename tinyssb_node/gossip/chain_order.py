@@ -8,6 +8,7 @@ no later entries of that feed.
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby, repeat
 from typing import TypeVar
 
 from tinyssb_node import limits
@@ -96,20 +97,21 @@ class ChainOrder:
             _row(self._unsure, feed, int)
             self._unsure[feed] = now_us
 
-    def _before(self, feed: FeedId, first: int, now_us: int) -> list[tuple[int, int]]:
-        """Return the side chains of entries before *first* of which a part is to be given, and from which chunk on."""
-        begun: dict[bytes, tuple[int, int]] = {}
+    def _before(self, feed: FeedId, first: int, now_us: int) -> list[tuple[int, range]]:
+        """Return the side chains of entries before *first* of which a part is to be given, and which chunks."""
+        begun: dict[bytes, tuple[int, range]] = {}
         for seq, chain in sorted(self._open.get(feed, {}).items()):
             fresh = now_us - chain.since_us < _HOLD_US
-            if seq < first and fresh and chain.following < self._chunks(feed, seq):
-                begun.setdefault(chain.pointer, (seq, chain.following))
+            entry = self._store.entry(feed, seq) if seq < first and fresh else None
+            if entry is not None and (rest := range(chain.following, self._chunks(feed, entry.packet))):
+                begun.setdefault(chain.pointer, (seq, rest))
         return list(begun.values())
 
     def pieces(self, feed: FeedId, first: int, most: int, now_us: int) -> list[Piece]:
         """Return up to *most* packets of *feed* to give to a peer that lacks entry *first*."""
         pieces: list[Piece] = []
-        for seq, chunk in self._before(feed, first, now_us):
-            if not self._add_chunks(pieces, feed, seq, chunk, most) or self._lossy:
+        for seq, chunks in self._before(feed, first, now_us):
+            if not self._add_chunks(pieces, feed, seq, chunks, most) or self._lossy:
                 return pieces
         last = min(self._replica.last_to_give(feed), first + most - 1)
         entries = self._store.entries(feed, first, last - first + 1) if last >= first else ()
@@ -122,23 +124,22 @@ class ChainOrder:
             alike = (
                 pointer and number + 1 < len(entries) and pointer == _pointer_in(entries[number + 1].packet)
             )
-            if not alike and not self._add_chunks(pieces, feed, entry.seq, 0, most):
+            if alike:
+                continue
+            if not self._add_chunks(pieces, feed, entry.seq, range(self._chunks(feed, entry.packet)), most):
                 break
         return pieces
 
-    def _add_chunks(self, pieces: list[Piece], feed: FeedId, seq: int, first: int, most: int) -> bool:
-        """Add the chunks of an entry from *first* on. Return True if these are all."""
-        total = self._chunks(feed, seq)
-        room = min(most - len(pieces), total - first)
-        packets = self._store.chunks(feed, seq, first, room) if room > 0 else ()
-        pieces += [Piece(seq, number, packet) for number, packet in enumerate(packets, start=first)]
-        return first + len(packets) >= total
+    def _add_chunks(self, pieces: list[Piece], feed: FeedId, seq: int, chunks: range, most: int) -> bool:
+        """Add these *chunks* of an entry. Return True if all of them are here, and have room."""
+        room = min(most - len(pieces), len(chunks))
+        packets = self._store.chunks(feed, seq, chunks.start, room) if room > 0 else ()
+        pieces += map(Piece, repeat(seq), chunks, packets)
+        return len(packets) >= len(chunks)
 
-    def _chunks(self, feed: FeedId, seq: int) -> int:
-        entry = self._store.entry(feed, seq)
-        if entry is None:
-            return 0
-        parsed, dialect = parse_entry(entry.packet), self._replica.record(feed).dialect
+    def _chunks(self, feed: FeedId, packet: bytes) -> int:
+        """Return how many chunks an entry has."""
+        parsed, dialect = parse_entry(packet), self._replica.record(feed).dialect
         assert dialect is not None
         return layout_of(parsed.type, parsed.content, dialect).chunks
 
@@ -156,12 +157,14 @@ class ChainOrder:
         if delayed:
             self._unsure.pop(feed, None)
             _row(self._delayed, feed, list)[:] = pieces
-        for piece in pieces:
-            if piece.chunk is not None:
-                self.gave_chunks(feed, piece.seq, piece.chunk + 1, now_us)
-            elif self._chunks(feed, piece.seq):
-                pointer = self._pointer(feed, piece.seq)
-                _row(self._open, feed, dict)[piece.seq] = _Open(0, 0, now_us, now_us, pointer)
+        for seq, run in groupby(pieces, lambda piece: piece.seq):
+            given = list(run)
+            entry, last = given[0], given[-1]
+            if entry.chunk is None and self._chunks(feed, entry.packet):
+                pointer = _pointer_in(entry.packet)
+                _row(self._open, feed, dict)[seq] = _Open(0, 0, now_us, now_us, pointer)
+            if last.chunk is not None:
+                self.gave_chunks(feed, seq, last.chunk + 1, now_us)
 
 
 def _row(table: OrderedDict[FeedId, V], feed: FeedId, make: Callable[[], V]) -> V:
