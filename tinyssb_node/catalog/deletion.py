@@ -6,7 +6,7 @@ from typing import Final
 
 from tinyssb_node.catalog.entry_meaning import CHAT
 from tinyssb_node.catalog.rows import SILENT, MessageKind
-from tinyssb_node.catalog.tangle_placement import split_ids
+from tinyssb_node.catalog.tangle_placement import UNSETTLE, split_ids
 from tinyssb_node.catalog.tie_numbers import tables_of, update_of
 from tinyssb_node.content.short_text import brief_tie
 
@@ -94,10 +94,7 @@ def _let_followers_wait(
             connection.execute(update_of(number, "followed = 0"), (number,))
     if space == CHAT:
         _count_speakers(connection, root)
-    connection.execute(
-        "INSERT INTO orders VALUES (?, ?, 1, 0) ON CONFLICT (space, root) DO UPDATE SET unsettled = 1",
-        (space, root),
-    )
+    connection.execute(UNSETTLE, (space, root))
 
 
 def _is_file(connection: sqlite3.Connection, number: int) -> bool:

@@ -32,6 +32,10 @@ _WAITING: Final = (
     "FROM waits JOIN further_ties AS ties USING (number) WHERE waits.previous IN (?1, ?2)"
 )
 _ADD_FURTHER: Final = f"INSERT OR REPLACE INTO {FURTHER} VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608 - our words
+UNSETTLE: Final = (
+    "INSERT INTO orders VALUES (?, ?, 1, 0) ON CONFLICT (space, root) DO UPDATE SET unsettled = 1"
+)
+"""Notes that messages of a tangle, by space and root, may have another effective time now; see `settle_orders`."""
 _PLACED: Final = (
     "SELECT number, id, feed, seq, said_us, previous, order_us FROM {table} "
     "WHERE root = ? AND space = ? AND placed IS NOT NULL"
@@ -221,10 +225,7 @@ class TanglePlacer:
             [(*who, *what) for who, what in self._speakers.items()],
         )
         self._speakers.clear()
-        self.connection.executemany(
-            "INSERT INTO orders VALUES (?, ?, 1, 0) ON CONFLICT (space, root) DO UPDATE SET unsettled = 1",
-            list(self._unsettled),
-        )
+        self.connection.executemany(UNSETTLE, list(self._unsettled))
         self._unsettled.clear()
 
     def _released(self, id_: bytes, space: str, root: bytes) -> Iterator[TangleMembership]:

@@ -340,9 +340,7 @@ class Replica:
         self._sought[feed] = None
         self._keep(self.record(feed))
         if len(self._sought) > limits.SOUGHT_FEEDS_MAX:
-            oldest = next(iter(self._sought))
-            self._store.drop_feed(oldest)
-            self._forget(oldest)
+            self._drop(next(iter(self._sought)))
 
     @staticmethod
     def _is_nobodys(record: FeedRecord) -> bool:
@@ -410,8 +408,7 @@ class Replica:
         if record.ours or record.followed or record.for_group or not record.wanted:
             self._keep(replace(record, beyond=True))
         else:
-            self._store.drop_feed(feed)
-            self._forget(feed)
+            self._drop(feed)
         return [SetChanged(feed=feed, count=len(self.goset), state=self.goset.state, face=None, left=True)]
 
     def forget_pending(self, feed: FeedId) -> bool:
@@ -463,9 +460,13 @@ class Replica:
             self._cut(feed, 0)
         self._tips[feed] = Tip(feed, None, 0, None)
         self._keep(self.record(feed))
+        self._drop(feed)
+        return True
+
+    def _drop(self, feed: FeedId) -> None:
+        """Delete a feed of which nothing is stored from the store, and forget it."""
         self._store.drop_feed(feed)
         self._forget(feed)
-        return True
 
     def _forget(self, feed: FeedId) -> None:
         """Forget a feed of which nothing is stored."""
@@ -497,10 +498,8 @@ class Replica:
     def _follow_frontier(self, feed: FeedId) -> None:
         """Note up to which entry *feed* is given: nothing of feeds that left the set or are blocked."""
         hidden = feed in self._retired or feed in self.blocked
-        tip = self._tips[feed].id
-        branch = (
-            b"" if tip is None or hidden or feed in self._forks else tip
-        )  # of a fork nodes hold either branch
+        # Of a fork nodes hold either branch.
+        branch = b"" if hidden or feed in self._forks else self._tips[feed].id or b""
         self.frontiers.set(feed, 0 if hidden else self.last_to_give(feed), branch)
 
     def own_feed(
