@@ -207,28 +207,30 @@ def _check_limits(network: NetworkRow, now_us: int) -> Iterator[CheckResult]:
     """Report what was kept out of a network, or stopped, in the last hour although nobody here decided that."""
     for one in recent(network.refusals, now_us):
         if one.rule in UNDECIDED:
-            where = "" if network.name == DEFAULT_NETWORK else f"network {network.name}: "
-            yield CheckResult(
-                "limits", ok=False, found=f"{where}{what_was_refused(one)}", advice=what_to_do(one)
-            )
+            found = _where(network) + what_was_refused(one)
+            yield CheckResult("limits", ok=False, found=found, advice=what_to_do(one))
 
 
 def _check_use(network: NetworkRow) -> CheckResult | None:
     """Check that feeds which nobody here follows have room; None if they do."""
-    problem = None if network.disk is None else disk_problem(network.disk)
-    if problem is None:
-        return None
-    where = "" if network.name == DEFAULT_NETWORK else f"network {network.name}: "
-    return CheckResult("disk", ok=False, found=where + problem[0], advice=problem[1])
+    return _found_in(network, "disk", None if network.disk is None else disk_problem(network.disk))
 
 
 def _check_phones(network: NetworkRow) -> CheckResult | None:
     """Check that phones near survive the set; None if they do, or none are near."""
-    problem = phone_problem(network.phones)
+    return _found_in(network, "phones", phone_problem(network.phones))
+
+
+def _found_in(network: NetworkRow, part: str, problem: tuple[str, str] | None) -> CheckResult | None:
+    """Return a *problem* of a network, and what to do, as a result; None for none."""
     if problem is None:
         return None
-    where = "" if network.name == DEFAULT_NETWORK else f"network {network.name}: "
-    return CheckResult("phones", ok=False, found=where + problem[0], advice=problem[1])
+    return CheckResult(part, ok=False, found=_where(network) + problem[0], advice=problem[1])
+
+
+def _where(network: NetworkRow) -> str:
+    """Return the beginning of what is found in a network."""
+    return "" if network.name == DEFAULT_NETWORK else f"network {network.name}: "
 
 
 def _check_companion(one: CompanionRow) -> CheckResult | None:

@@ -240,7 +240,7 @@ def said_row(
 ) -> GroupSaidRow:
     """A message that counts; of an addition those are told who were not in the group before."""
     opened = timeline.opened(said)
-    row = _row(timeline, said, opened, me, came_us)
+    row = _row(said, opened, timeline.epoch(said), me, came_us)
     people = _hex(timeline.joined(said)) if isinstance(said.message, AddMember) else row.people
     row = msgspec.structs.replace(row, previous=_hex(timeline.previous(said)), people=people)
     epoch = timeline.epoch(said)
@@ -261,24 +261,14 @@ def said_row(
 
 def early_row(root: MessageId, post: EarlyPost, me: FeedId, came_us: CameUs) -> GroupSaidRow:
     """A message of a group whose history is not here. Its predecessors are left out: they are unknown."""
-    said = post.said
-    kind, text, people = _meaning(said.message)
-    content = said.message if isinstance(said.message, GroupContent) else None
+    message = post.said.message
+    row = msgspec.structs.replace(_row(post.said, message, None, me, came_us), previous=[])
     return GroupSaidRow(
-        id=said.id.hex(),
-        feed=said.author.hex(),
-        seq=said.seq,
-        own=said.author == me,
-        epoch=None,
-        kind=kind,
-        text=text,
-        people=_hex(people),
-        previous=[],
-        committed_us=came_us(said),
+        **msgspec.structs.asdict(row),
         group=root.hex(),
         place=post.place,
-        file=_file_head(said.message),
-        said_us=None if content is None else said_us_of(content),
+        file=_file_head(message),
+        said_us=said_us_of(message) if isinstance(message, GroupContent) else None,
         early=True,
     )
 
@@ -352,8 +342,9 @@ def _reply(timeline: Timeline, message: GroupMessage) -> str | None:
 
 def audit_row(timeline: Timeline, line: AuditLine, me: FeedId, came_us: CameUs) -> GroupAuditRow:
     """Any message, with the rule that it broke."""
+    row = _row(line.said, timeline.opened(line.said), timeline.epoch(line.said), me, came_us)
     return GroupAuditRow(
-        **msgspec.structs.asdict(_row(timeline, line.said, timeline.opened(line.said), me, came_us)),
+        **msgspec.structs.asdict(row),
         role=line.said.role.value,
         waits=line.waits,
         rule=None if line.flaw is None else line.flaw.rule,
@@ -384,9 +375,8 @@ def broken_row(
 
 
 def _row(
-    timeline: Timeline, said: OpenedGroupMessage, message: GroupMessage, me: FeedId, came_us: CameUs
+    said: OpenedGroupMessage, message: GroupMessage, epoch: MessageId | None, me: FeedId, came_us: CameUs
 ) -> GroupMessageRow:
-    epoch = timeline.epoch(said)
     kind, text, people = _meaning(message)
     return GroupMessageRow(
         id=said.id.hex(),

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from tinyssb_node.catalog.rows import PUBLIC, MessageKind
 from tinyssb_node.content.files import File, parse_file, serialize_file
 from tinyssb_node.errors import ExitCode, ProblemError
-from tinyssb_node.screens.localfile import clean_name, file_title, saving_path
-from tinyssb_node.screens.newfile import write_new_file
+from tinyssb_node.screens.localfile import clean_name, file_title, save_file
 
 if TYPE_CHECKING:
     from tinyssb_node.control.rows import PublishedRow
@@ -91,6 +90,4 @@ def save_file_of(node: NodeSession, id_: MessageId, output: str | None) -> tuple
     """Save the file in a message of a conversation, and return it with its path: *output*, or a safe name in that
     folder or the current one. Never overwrites. Raises ProblemError."""
     file, name = read_file_of(node, id_)
-    path = saving_path(output, name)
-    write_new_file(path, lambda part: part.write(file.data))
-    return file, path
+    return file, save_file(file, name, output)

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 from tinyssb_node.content.files import File
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.group_changes import cost_lines
-from tinyssb_node.screens.localfile import clean_name, file_title, require_group_size, saving_path
-from tinyssb_node.screens.newfile import write_new_file
+from tinyssb_node.screens.localfile import clean_name, file_title, require_group_size, save_file
 
 if TYPE_CHECKING:
     from tinyssb_node.control.client import DaemonClient
@@ -63,6 +62,4 @@ def save(client: DaemonClient, group: str, message: str, output: str | None) -> 
     """Save the file in a message of a group, and return it with its path: *output*, or a safe name in that folder or
     the current one. Never overwrites. Raises ProblemError, and as the client does."""
     file, name = fetch(client, group, message)
-    path = saving_path(output, name)
-    write_new_file(path, lambda part: part.write(file.data))
-    return file, path
+    return file, save_file(file, name, output)

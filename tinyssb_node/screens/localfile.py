@@ -11,6 +11,7 @@ from tinyssb_node.content import limits as content_limits
 from tinyssb_node.content.files import File, FileNameError, FileTooLongError, serialize_file
 from tinyssb_node.errors import ExitCode, FileUnreadableError, ProblemError
 from tinyssb_node.screens import limits
+from tinyssb_node.screens.newfile import write_new_file
 from tinyssb_node.screens.safetext import one_line
 
 _PLAIN: Final = frozenset(" ._-+()")
@@ -77,6 +78,14 @@ def clean_name(name: str, otherwise: str) -> str:
     while len(plain.encode()) > content_limits.FILE_NAME_MAX:  # composing may lengthen a name
         plain = plain[:-1]
     return plain if plain.strip("_ .-") else otherwise
+
+
+def save_file(file: File, name: str, output: str | None) -> Path:
+    """Write the data of a file that was received to `saving_path`, and return it. Never overwrites. Raises
+    ProblemError."""
+    path = saving_path(output, name)
+    write_new_file(path, lambda part: part.write(file.data))
+    return path
 
 
 def saving_path(output: str | None, name: str) -> Path:

@@ -85,12 +85,13 @@ def people(node: NodeSession) -> Shape:
 def readings(node: NodeSession) -> Shape:
     """Return the series of numbers in public data, for charts."""
     found = series_of(node.catalog.data())
-    known = people_of(node) if found else None
+    if not found:
+        return {"series": []}
+    known = people_of(node)
     return {
         "series": [
             {"author": author_shape(one.feed, known), "label": one.label[:80], "points": one.points}
             for one in found
-            if known is not None
         ]
     }
 

@@ -20,9 +20,9 @@ from tinyssb_node.ids import DEFAULT_NETWORK, Dialect
 from tinyssb_node.screens import limits
 from tinyssb_node.screens.conversation_files import ConversationFileDraft
 from tinyssb_node.screens.estimate import AirtimeCost, as_json, costs_in_words, estimate, packets_in_words
-from tinyssb_node.screens.localfile import clean_name, file_title, read_local_file, saving_path
+from tinyssb_node.screens.localfile import clean_name, file_title, read_local_file, save_file, saving_path
 from tinyssb_node.screens.message_commands import open_node
-from tinyssb_node.screens.newfile import require_absent, write_new_file
+from tinyssb_node.screens.newfile import require_absent
 from tinyssb_node.screens.options import CommandParsers, add_json, add_network
 from tinyssb_node.screens.render import print_json
 from tinyssb_node.screens.safetext import one_line
@@ -160,8 +160,7 @@ def fetch(arguments: argparse.Namespace) -> int:
     if arguments.output == "-":
         sys.stdout.buffer.write(file.data)
         return 0
-    path = saving_path(arguments.output, clean_name(file.name, otherwise))
-    write_new_file(path, lambda part: part.write(file.data))
+    path = save_file(file, clean_name(file.name, otherwise), arguments.output)
     _print_saved(arguments, entry, file, path)
     return 0
 
