@@ -148,16 +148,15 @@ class Mesh:
     def cut_short(
         self, name: str, deed: Callable[[GroupManager, GroupWriterPort, int], object], entries: int
     ) -> bool:
-        """Let a person do something, and stop after so many *entries*, which are kept. The rest of the program
-        continues, but groups do nothing until an entry comes. Returns whether that was all there was to write."""
+        """Let a person do something, and stop after so many *entries*, which are kept. If there was more to write, the
+        rest of the program continues, but groups do nothing until an entry comes. Returns whether that was all."""
 
         def most(groups: GroupManager, pen: GroupWriterPort, now_us: int) -> bool:
             try:
                 deed(groups, _Dry(pen, entries), now_us)
             except _RunDryError:
-                return False
-            finally:
                 groups.next_us = None
+                return False
             return True
 
         return self.do(name, most)

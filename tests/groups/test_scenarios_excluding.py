@@ -177,9 +177,10 @@ def test_s19_whom_the_excluder_forgets_another_member_adds() -> None:
         *first, addition = steps
         assert isinstance(addition, AddStep)
         rest = tuple(person for person in addition.people if person != mesh.id("c"))
-        groups.writer.do(pen, root, [*first, AddStep(addition.epoch, rest)])
+        forgotten = AddStep(addition.epoch, (mesh.id("c"),))
+        groups.writer.do(pen, root, [*first, AddStep(addition.epoch, rest), forgotten])
 
-    mesh.cut_short("a", forgetful, 99)
+    assert not mesh.cut_short("a", forgetful, 4)
     mesh.settle()
     mesh.crash("a", GONE_US)
     assert mesh.members("b", root) == "ab"
