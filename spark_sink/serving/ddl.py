@@ -6,7 +6,8 @@ from typing import Final
 
 import pyarrow as pa
 
-from spark_sink.serving.tables import GONE, TABLES, Column, ColumnType, Table
+from spark_sink.serving import totals
+from spark_sink.serving.tables import GONE, TABLES, TOTALS, Column, ColumnType, Table
 
 ARROW_TYPES: Final = {kind: pa.type_for_alias(kind.value) for kind in ColumnType}
 """Types of columns in Arrow."""
@@ -62,6 +63,8 @@ def additions(existing: Mapping[str, Collection[str]], dialect: Dialect) -> list
             f"CREATE INDEX IF NOT EXISTS {table.name}_by_{'_'.join(index)} ON {table.name} ({quoted(index)})"
             for index in table.indexes
         ]
+    if "frontiers" in existing:
+        statements += [totals.fill(table.name) for table in TOTALS if table.name not in existing]
     return statements
 
 
@@ -101,7 +104,7 @@ VIEWS: Final = {
     "behind": """
         SELECT n.node_no, m.feed_no, coalesce(f.seq, 0) AS seq, m.newest, m.newest - coalesce(f.seq, 0) AS behind
         FROM (SELECT DISTINCT node_no FROM boots) n
-        CROSS JOIN (SELECT feed_no, max(seq) AS newest FROM frontiers GROUP BY feed_no) m
+        CROSS JOIN feed_totals m
         LEFT JOIN frontiers f ON f.node_no = n.node_no AND f.feed_no = m.feed_no
     """,
     "node_names": """

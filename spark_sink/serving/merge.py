@@ -15,7 +15,7 @@ from spark_sink import limits
 from spark_sink.bad_lines import Row as BadLine
 from spark_sink.bad_lines import bounded
 from spark_sink.errors import SinkError
-from spark_sink.serving import dirty_hours, meta, retention
+from spark_sink.serving import dirty_hours, meta, retention, totals
 from spark_sink.serving.database import Database, Value, marks, pieces, rows_of, table_of
 from spark_sink.serving.ddl import quoted
 from spark_sink.serving.facts import whole
@@ -255,6 +255,9 @@ def _merge_rows(database: Database, table: str, rows: pa.Table) -> None:
     if table in _SORTED:
         rows = rows.sort_by([(column, "ascending") for column in TABLES[table].key])
     database.stage(table, rows)
+    if table == "frontiers":
+        for statement in totals.add():
+            database.execute(statement)
     database.execute(RULES[table])
     if table == "copies":
         dirty_hours.touch(database)

@@ -113,6 +113,12 @@ FACTS: Final = (
 )
 """Facts of the logs, merged batch by batch. Times are by the clock of the node that wrote the record."""
 
+TOTALS: Final = (
+    _table("node_totals", "node_no:int", "held:int"),
+    _table("feed_totals", "feed_no:int", "newest:int held:int"),
+)
+"""Sums over ``frontiers``, kept up with each merge."""
+
 SIDE: Final = (
     _table("bad_lines", "path:text byte:int", "reason:text text:text"),
     _table("gaps", "node_no:int boot:int first_offset:int", "next_offset:int?"),
@@ -169,4 +175,4 @@ corrected clocks of nodes."""
 GONE: Final = ("airtime",)
 """Tables that earlier programs made, and that nothing is read from any more."""
 
-TABLES: Final = {table.name: table for table in (*NAMES, *FACTS, *SIDE, *JOB, *DERIVED)}
+TABLES: Final = {table.name: table for table in (*NAMES, *FACTS, *TOTALS, *SIDE, *JOB, *DERIVED)}

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, CDPSession, Response
 
+from spark_sink.serving import totals
 from tests.bench.figure import Figure
 from tests.spark_sink.page.book import Book, bucket_of, feed_of, node_of
 from tests.spark_sink.page.serve_story import serving
@@ -56,6 +57,10 @@ INSERT INTO entries
   FROM entries WHERE feed_no % 8 = 0 GROUP BY feed_no;
 UPDATE frontiers SET seq = (SELECT max(e.seq) FROM entries e WHERE e.feed_no = frontiers.feed_no)
   WHERE feed_no % 8 = 0 AND (node_no + (SELECT count(*) FROM batch_log)) % 3 > 0;
+DELETE FROM node_totals;
+{totals.fill("node_totals")};
+DELETE FROM feed_totals;
+{totals.fill("feed_totals")};
 INSERT INTO copies
   SELECT f.feed_no, f.seq, f.node_no, 1, 0, e.t_us + 4000000, e.mono_us, 'peer', 'lora'
   FROM frontiers f JOIN entries e ON e.feed_no = f.feed_no AND e.seq = f.seq WHERE f.feed_no % 8 = 0
@@ -64,7 +69,7 @@ UPDATE links SET heard = heard + 1, sent = sent + 1, last_us = last_us + 1000000
 UPDATE delays SET n = n + 1 WHERE hour_us = {LAST_HOUR_US};
 UPDATE uses SET packets = packets + 1, airtime_us = airtime_us + 90000 WHERE hour_us = {LAST_HOUR_US};
 UPDATE traffic SET packets = packets + 1, airtime_us = airtime_us + 90000 WHERE hour_us = {LAST_HOUR_US};
-UPDATE airtime SET packets = packets + 1, airtime_us = airtime_us + 90000 WHERE slot_us >= {LAST_HOUR_US};
+UPDATE transmitted SET packets = packets + 1, airtime_us = airtime_us + 90000 WHERE hour_us = {LAST_HOUR_US};
 UPDATE counts SET records = records + 1, total = total + 3 WHERE hour_us = {LAST_HOUR_US};
 UPDATE progress SET copied = copied + 40 WHERE minute_us = (SELECT max(minute_us) FROM progress);
 UPDATE packets SET place = place + {PACKETS}, t_us = t_us + 1000000;
@@ -188,7 +193,7 @@ def _put_node(book: Book, node: int) -> None:
         )  # fmt: skip
         for slot in range(6):
             at = {"node_no": node, "slot_us": hour_us + slot * 10 * MINUTE_US}
-            book.put("airtime", **at, face="lora", packets=7, airtime_us=1_300_000)
+            book.put("transmitted", **at, face="lora", hour_us=hour_us, packets=7, airtime_us=1_300_000)
             book.put("groups", **at, hour_us=hour_us, contacts=NEIGHBOURS, last_us=at["slot_us"])
 
 

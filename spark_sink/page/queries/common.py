@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 
@@ -28,23 +27,19 @@ class Holdings:
 
 
 def load_holdings(scope: Scope) -> Holdings:
-    """Load how far each node and feed is.
+    """Load how far each node and feed is, from the sums that the merge keeps. Raises DatabaseFailedError.
 
-    Entries that a node lacks are the sum over all feeds minus what it holds: two passes over the frontiers, without a
-    look at each pair of a node and a feed. Raises DatabaseFailedError.
+    Entries that a node lacks are the sum over all feeds minus what it holds.
     """
-    feeds = fetch(scope.db, "SELECT feed_no, max(seq), sum(seq) FROM frontiers GROUP BY feed_no")
-    held = {number: int(total) for number, total in fetch(scope.db, _HELD)}
+    feeds = fetch(scope.db, "SELECT feed_no, newest, held FROM feed_totals")
+    held: dict[int, int] = dict(fetch(scope.db, "SELECT node_no, held FROM node_totals"))
     newest = {feed_no: seq for feed_no, seq, _total in feeds}
     known = sum(newest.values())
     return Holdings(
         newest=newest,
-        lacked={feed_no: seq * len(scope.nodes) - int(total) for feed_no, seq, total in feeds},
+        lacked={feed_no: seq * len(scope.nodes) - total for feed_no, seq, total in feeds},
         behind={number: known - held.get(number, 0) for number in scope.nodes},
     )
-
-
-_HELD: Final = "SELECT node_no, sum(seq) FROM frontiers GROUP BY node_no"
 
 
 def shown_nodes(scope: Scope, behind: dict[int, int]) -> list[int]:

@@ -77,7 +77,7 @@ def feeds_behind(scope: Scope, number: int) -> list[Answer]:
     rows = fetch(
         scope.db,
         "SELECT m.feed_no, coalesce(f.seq, 0), m.newest FROM"
-        " (SELECT feed_no, max(seq) AS newest FROM frontiers GROUP BY feed_no) m"
+        " feed_totals m"
         " LEFT JOIN frontiers f ON f.node_no = ? AND f.feed_no = m.feed_no"
         " WHERE m.newest > coalesce(f.seq, 0) ORDER BY m.newest - coalesce(f.seq, 0) DESC, m.feed_no LIMIT ?",
         (number, limits.FEEDS_SHOWN_MAX),

@@ -9,9 +9,10 @@ from typing import Any
 
 import pyarrow as pa
 
+from spark_sink.serving import totals
 from spark_sink.serving.connect import open_for_writing
 from spark_sink.serving.ddl import ARROW_TYPES
-from spark_sink.serving.tables import TABLES
+from spark_sink.serving.tables import TABLES, TOTALS
 
 Value = int | float | str | bytes | None
 Key = Mapping[str, Any]
@@ -89,3 +90,6 @@ class Book:
                 columns = TABLES[name].columns
                 schema = pa.schema([(column.name, ARROW_TYPES[column.type]) for column in columns])
                 db.insert(name, pa.Table.from_pylist(list(rows.values()), schema=schema))
+            for table in TOTALS:
+                db.execute(f"DELETE FROM {table.name}")
+                db.execute(totals.fill(table.name))

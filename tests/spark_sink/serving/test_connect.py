@@ -61,7 +61,9 @@ def test_what_is_lacking_is_added_and_the_rest_is_kept(name: str) -> None:
         change(
             database,
             "INSERT INTO nodes VALUES (1, 'aa')",
+            "INSERT INTO frontiers VALUES (1, 2, 7, 1, 0)",
             "DROP TABLE touched",
+            "DROP TABLE node_totals",
             "CREATE TABLE airtime (node_no bigint)",
             "DROP INDEX incidents_by_t_us",
             "ALTER TABLE sets DROP COLUMN state",
@@ -70,6 +72,7 @@ def test_what_is_lacking_is_added_and_the_rest_is_kept(name: str) -> None:
         )
     with open_for_writing(name) as database:
         assert database.rows("SELECT * FROM nodes") == [(1, "aa")]
+        assert database.rows("SELECT * FROM node_totals") == [(1, 7)]
         assert database.rows("SELECT state FROM sets") == [("",)]
         assert database.rows("SELECT count(region) FROM faces") == database.rows(
             "SELECT count(*) FROM touched"

@@ -10,9 +10,11 @@ from hypothesis import strategies as st
 
 from spark_sink import limits
 from spark_sink.errors import DatabaseFailedError, SinkError
-from spark_sink.serving.database import Database
+from spark_sink.serving import totals
+from spark_sink.serving.database import Database, Row
 from spark_sink.serving.merge import last_batch, merge
 from spark_sink.serving.names import NameNumbers
+from spark_sink.serving.tables import TOTALS
 from tests.spark_sink.serving.batches import FEEDS, NODES, batch, deliveries, name_columns, part
 from tests.spark_sink.serving.content import empty, rows_of
 from tests.spark_sink.serving.merge_oracle import KEYS, Fact, combined
@@ -62,6 +64,43 @@ def test_a_table_is_what_the_rules_make_of_all_facts_in_any_order(
     everything = combined(table, [fact for facts in brought for fact in facts])
     expected = [tuple(fact[column] for column in columns) for fact in everything]
     assert rows_of(database, table) == sorted(expected, key=repr)
+    if table == "frontiers":
+        assert totals_of(database) == counted(database)
+
+
+def totals_of(database: Database) -> list[list[Row]]:
+    """The sums that the merge keeps."""
+    return [
+        sorted(database.rows("SELECT node_no, held FROM node_totals")),
+        sorted(database.rows("SELECT feed_no, newest, held FROM feed_totals")),
+    ]
+
+
+def counted(database: Database) -> list[list[Row]]:
+    """The same, counted."""
+    return [
+        sorted(database.rows("SELECT node_no, CAST(sum(seq) AS bigint) FROM frontiers GROUP BY node_no")),
+        sorted(
+            database.rows(
+                "SELECT feed_no, max(seq), CAST(sum(seq) AS bigint) FROM frontiers GROUP BY feed_no"
+            )
+        ),
+    ]
+
+
+def test_sums_over_frontiers_are_made_where_an_older_program_made_none(database: Database) -> None:
+    frontiers = [
+        {"node": node, "feed": feed, "seq": seq, "boot": 1, "t_us": 0}
+        for node, feed, seq in ((NODES[0], FEEDS[0], 5), (NODES[1], FEEDS[0], 2), (NODES[1], FEEDS[1], 0))
+    ]
+    merge(database, NameNumbers(database), batch(0, {"frontiers": frontiers}))
+    kept = totals_of(database)
+    assert kept == counted(database) == [[(1, 5), (2, 2)], [(1, 5, 7), (2, 0, 0)]]
+    with database.transaction():
+        for table in TOTALS:
+            database.execute(f"DELETE FROM {table.name}")
+            database.execute(totals.fill(table.name))
+    assert totals_of(database) == kept
 
 
 def test_a_batch_that_comes_again_changes_nothing(database: Database) -> None:
